@@ -1,19 +1,17 @@
 import { join } from 'node:path';
 import { type Audit, createSeal, openAudit } from '../audit/index.ts';
 import type { ServerConfig } from '../config.ts';
-import { openHeadFile } from '../host/audit-head.ts';
+
 import { type DataFolder, makeFolder } from '../host/data-folder.ts';
-import { createWitness } from '../host/witnesses.ts';
-import { auditDaysInForce, localWorkerInForce } from '../host/settings-fixed.ts';
-import { createUploadTokens } from '../host/upload-tokens.ts';
+import { createWitness, openHeadFile } from '../host/witnesses.ts';
+import { auditDaysInForce, localWorkerInForce } from '../host/settings-file.ts';
+import { createUploadTokens } from '../host/admin-token.ts';
 import type { HttpDeps, HttpServer } from '../http/server.ts';
 import { createOrchestrator, type Orchestrator } from '../orchestrator/index.ts';
 import { createArtifactFiles } from '../store/artifacts/artifact-files.ts';
-import { createContentFiles } from '../../datasets/content-files.ts';
-import { createLocks } from '../../datasets/locks.ts';
+import { createContentFiles, createLocks } from '../../datasets/content-files.ts';
 import { type ContentSweep, startContentSweep } from '../store/artifacts/content-sweep.ts';
 import { startArtifactSweep } from '../store/artifacts/artifact-sweep.ts';
-import { createConfigFiles } from '../store/configs/config-files.ts';
 import { createLogFiles, type OpenLogFiles } from '../store/logs/log-files.ts';
 import { type LogSweep, startLogSweep } from '../store/logs/log-sweep.ts';
 import { type DataStore, openDataStore } from '../store/data-store.ts';
@@ -21,6 +19,7 @@ import { createProver } from '../server-proof.ts';
 import { version } from '../../protocol/version.ts';
 import type { TimedDeps, AppContext } from './deps.ts';
 import { createRuntimeSettings } from './runtime-settings.ts';
+import { createConfigFiles } from '../store/configs/config-tree.ts';
 
 /** Everything that uses one database, from opening it to closing it. */
 export interface DatabaseScope {

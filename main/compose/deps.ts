@@ -8,10 +8,10 @@ import type { SettingsFile } from '../host/settings-file.ts';
 import type { Certificates } from '../host/tls/index.ts';
 import type { SocketLimits } from '../http/listener/http-listener.ts';
 import type { BackupHandler } from '../http/routes/backup-routes.ts';
-import type { FailureLimit } from '../http/auth/failure-limit.ts';
 import type { HttpDeps } from '../http/server.ts';
-import type { RequestLog } from '../http/listener/requests.ts';
 import type { Clock, Ids, TrustedTime } from '../orchestrator/ports/index.ts';
+import type { RequestLog } from '../http/listener/answer.ts';
+import type { FailureLimit } from '../http/auth/failures.ts';
 
 export interface ComposeDeps {
   readonly clock: Clock;

@@ -1,5 +1,81 @@
 import { parseArgs } from 'node:util';
-import { linkAmong } from './link.ts';
+import { JobId, WorkerId } from '../../protocol/ids.ts';
+import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import type { ComposeDeps } from '../compose/deps.ts';
+import type { Env } from '../config.ts';
+
+interface Places {
+  readonly isPackaged: boolean;
+  /** Folder in which a package stores the files beside the app. */
+  readonly resources: string;
+  /** Build folder of this program. */
+  readonly dist: string;
+  readonly platform: NodeJS.Platform;
+  readonly arch: string;
+  readonly env: Env;
+}
+
+/** Set by `npm start` to the Node that started it. */
+const nodeVariable = 'TRAINYARD_NODE';
+
+/**
+ * Returns the command for the worker of this computer. A package contains a standalone worker executable, because the app's
+ * Electron fuses prevent running it as Node. In a checkout, the command line runs under the Node that started the app.
+ */
+export function localAgent({
+  isPackaged,
+  resources,
+  dist,
+  platform,
+  arch,
+  env,
+}: Places): ComposeDeps['agent'] {
+  const kept = Object.fromEntries(Object.entries(env).filter(([name]) => name !== nodeVariable));
+  if (isPackaged) {
+    const unpacked = join(resources, 'app.asar.unpacked/dist');
+    const name = `trainyard-worker-${platform}-${arch}${platform === 'win32' ? '.exe' : ''}`;
+    const hasSample = existsSync(join(unpacked, 'examples/digits/train.mjs'));
+    return { command: [join(unpacked, 'agent', name)], env: kept, hasSample };
+  }
+  const hasSample = existsSync(join(dist, '../../examples/digits/train.ts'));
+  return { command: [env[nodeVariable] ?? 'node', join(dist, 'cli.js'), 'worker'], env: kept, hasSample };
+}
+
+/** Linux uses a file to start programs at login; Electron implements the other platforms. */
+export const autostartFile = (configHome: string): string =>
+  join(configHome, 'autostart', 'trainyard.desktop');
+
+/** Follows the Desktop Entry Specification: escapes first for `Exec`, then for string values in general. */
+export function autostartEntry(program: string): string {
+  const inQuotes = program.replaceAll(/["`$\\]/g, String.raw`\$&`).replaceAll('%', '%%');
+  const exec = `"${inQuotes}" --hidden`.replaceAll('\\', '\\\\');
+  return `[Desktop Entry]\nType=Application\nName=Trainyard\nExec=${exec}\nTerminal=false\n`;
+}
+
+export const scheme = 'trainyard';
+
+const things = { job: { id: JobId, page: '/jobs' }, worker: { id: WorkerId, page: '/workers' } } as const;
+
+/**
+ * Returns the panel page for a link such as `trainyard://job/j_abc`; null for anything else. Any web page can open such a link,
+ * so it only shows an object and never changes one.
+ */
+export function pageOfLink(link: string): string | null {
+  const [, thing, id] = /^trainyard:\/\/(job|worker)\/([^/?#]+)\/?$/i.exec(link) ?? [];
+  const kind = thing?.toLowerCase();
+  if (id === undefined || (kind !== 'job' && kind !== 'worker')) return null;
+  const { id: schema, page } = things[kind];
+  const parsed = schema.safeParse(id);
+  return parsed.success ? `${page}/${parsed.data}` : null;
+}
+
+/**
+ * Finds a link in the arguments of a program that the system started to open it. It follows `--`; registrations by earlier
+ * versions may put it anywhere.
+ */
+export const linkAmong = (args: readonly string[]): string | null =>
+  args.slice(args.indexOf('--') + 1).find(arg => arg.toLowerCase().startsWith(`${scheme}://`)) ?? null;
 
 /** Command-line arguments of the app. Electron and the operating system add arguments of their own. */
 export interface Arguments {

@@ -1,6 +1,10 @@
-import { dialog } from 'electron';
+import { dialog, app } from 'electron';
 import { isPortTaken, openOwn, type Own, type OwnDeps } from './own.ts';
 import type { Words } from './words/index.ts';
+import type { ScopedLog } from '../host/log.ts';
+import type { ActiveFleet } from './stage.ts';
+import { type Summary, quitQuestion } from './summary.ts';
+import type { PanelWindow } from './window.ts';
 
 /** The user declined. */
 export class Declined extends Error {
@@ -59,4 +63,54 @@ async function startOwn(parts: OwnDeps, words: Words): Promise<Own> {
     if (response !== 0) throw new Declined(words.portTaken(parts.config.port), { cause });
     return openOwn({ ...parts, config: { ...parts.config, port: 0 } });
   }
+}
+
+interface QuitFlowDeps {
+  readonly words: Words;
+  readonly holder: OwnHolder;
+  readonly stage: ActiveFleet;
+  readonly log: Pick<ScopedLog, 'error'>;
+  readonly window: PanelWindow;
+  /** Summary of this computer's own fleet; null when it is unknown. */
+  readonly ownSummary: () => Summary | null;
+  /** Stops the tray, notifications and watchers. */
+  readonly stopAll: () => void;
+}
+
+/** Quits in order: first everything visible, then the orchestrator. A second call joins the first. */
+export function createQuitFlow({ words, holder, stage, log, window, ownSummary, stopAll }: QuitFlowDeps) {
+  let leaving: Promise<void> | null = null;
+  const end = async (): Promise<void> => {
+    stopAll();
+    window.letGo();
+    stage.close();
+    await holder.close().catch((cause: unknown) => log.error('desktop.not_closed', { cause }));
+    app.exit(0);
+  };
+  const leave = (): Promise<void> => {
+    leaving ??= end();
+    return leaving;
+  };
+  return {
+    leave,
+    async quit(): Promise<void> {
+      const own = holder.now();
+      const question = quitQuestion(
+        own === null ? null : { isGuest: own.isGuest, summary: ownSummary() },
+        words,
+      );
+      if (leaving === null && question !== null) {
+        const buttons = [words.quitShort, words.cancel];
+        const asked = await dialog.showMessageBox({
+          type: 'question',
+          buttons,
+          defaultId: 1,
+          cancelId: 1,
+          ...question,
+        });
+        if (asked.response !== 0) return;
+      }
+      await leave();
+    },
+  };
 }

@@ -1,10 +1,10 @@
 import { createGateway, type Gateway } from '../gateway.ts';
-import { findPanel } from '../host/panel-folder.ts';
 import type { Fleets } from './fleets.ts';
 import type { Own } from './own.ts';
-import type { Shown } from './page-session.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 import type { FleetLine } from './watch.ts';
+import { findPanel } from '../host/worker-programs.ts';
+import type { Shown } from './window.ts';
 
 export interface StageDeps {
   readonly settings: DesktopSettingsFile;

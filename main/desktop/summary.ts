@@ -2,6 +2,20 @@ import type { UiEvent } from '../../protocol/events.ts';
 import { type ShownStatus, type JobView, liveStatuses } from '../../protocol/job.ts';
 import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
+import type { Battery } from '../../protocol/desktop-api.ts';
+import type { Words } from './words/index.ts';
+
+/** At or below this level, saving the battery has priority: a sleeping computer loses less than one that shuts down. */
+const lowLevel = 0.2;
+
+/** Whether to prevent automatic sleep. A battery with unknown level counts as full. */
+export const staysAwake = (
+  runningJobs: number,
+  { isOnBattery, battery }: { readonly isOnBattery: boolean; readonly battery: Battery | null },
+): boolean => {
+  const isLow = battery !== null && !battery.charging && battery.level <= lowLevel;
+  return runningJobs > 0 && !(isOnBattery && isLow);
+};
 
 /** State of a fleet that the tray, the notifications and the sleep blocker need. */
 export interface Summary {
@@ -74,4 +88,18 @@ function liveJob({ id, config_name: name, progress }: JobView): LiveJob {
   const { percent, step, total_steps: total } = progress ?? {};
   const share = percent ?? (step !== undefined && total ? (step / total) * 100 : null);
   return { id, name, percent: share === null ? null : Math.max(0, Math.min(100, Math.floor(share))) };
+}
+
+interface Question {
+  readonly message: string;
+  readonly detail: string;
+}
+
+/** The question to confirm quitting; null when quitting stops no running job. Remote fleets are not affected. */
+export function quitQuestion(
+  own: { readonly isGuest: boolean; readonly summary: Summary | null } | null,
+  words: Words,
+): Question | null {
+  const running = own === null || own.isGuest ? 0 : (own.summary?.live.size ?? 0);
+  return running === 0 ? null : { message: words.quitAsk(running), detail: words.quitWhat };
 }

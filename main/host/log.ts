@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { escapeUnseen } from '../../protocol/line.ts';
+import { escapeInvisible } from '../../protocol/text.ts';
 import type { Log } from '../orchestrator/ports/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -65,11 +65,11 @@ interface Head {
 }
 
 const jsonLine = (head: Head, shown: Fields): string =>
-  `${escapeUnseen(JSON.stringify({ ...head, ...shown }))}\n`;
+  `${escapeInvisible(JSON.stringify({ ...head, ...shown }))}\n`;
 
 function textLine({ time, level, event }: Head, shown: Fields): string {
   const pairs = Object.entries(shown).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
-  return `${time} ${level} ${event}${escapeUnseen(pairs.join(''))}\n`;
+  return `${time} ${level} ${event}${escapeInvisible(pairs.join(''))}\n`;
 }
 
 function shownOf(scope: Fields | null, fields: Fields): Fields {

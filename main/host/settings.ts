@@ -14,6 +14,7 @@ import {
   tlsFixedBy,
 } from './network-view.ts';
 import {
+  type SettingsFile,
   auditDaysInForce,
   fixedRefusal,
   inForce,
@@ -21,8 +22,7 @@ import {
   type Refused,
   toKeep,
   workerSettingsOf,
-} from './settings-fixed.ts';
-import type { SettingsFile } from './settings-file.ts';
+} from './settings-file.ts';
 
 export interface SettingsDeps extends NetworkViewDeps {
   readonly file: SettingsFile;

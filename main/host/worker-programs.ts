@@ -7,6 +7,20 @@ import { fileURLToPath } from 'node:url';
 import { type ProgramName, programNames } from '../../protocol/agent-api.ts';
 
 /**
+ * Folder of the panel relative to this module: beside a built program, whose modules are at its top or one folder below, or in
+ * `dist` for a run from sources.
+ */
+const panelPlaces = ['../renderer/', '../../renderer/', '../../dist/renderer/'];
+
+/** Finds the built panel; null when it was not built. The sources also contain an index.html, but no assets. */
+export function findPanel(program: string = import.meta.url): string | null {
+  const folders = panelPlaces.map(place => fileURLToPath(new URL(place, program)));
+  const isBuilt = (folder: string): boolean =>
+    existsSync(`${folder}index.html`) && existsSync(`${folder}assets`);
+  return folders.find(isBuilt) ?? null;
+}
+
+/**
  * Folder of the worker programs relative to this module: beside a built program, whose modules are at its top or one folder
  * below, or in `dist` for a run from sources.
  */

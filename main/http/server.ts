@@ -1,47 +1,45 @@
 import { setFlagsFromString } from 'node:v8';
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { ContentFiles } from '../../datasets/content-files.ts';
-import type { Locks } from '../../datasets/locks.ts';
+import type { ContentFiles, Locks } from '../../datasets/content-files.ts';
 import { refuse } from '../../protocol/problem.ts';
 import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrator/index.ts';
 import type { ArtifactFiles, ConfigFolder, LogFiles } from '../orchestrator/ports/index.ts';
-import { mountWorkerAdminRoutes } from './routes/admin-routes.ts';
+import { mountWorkerAdminRoutes, mountTokenRoutes } from './routes/admin-routes.ts';
 import { mountAgentRoutes, scriptHash, type WorkerPrograms } from './routes/agent-routes.ts';
 import { type AuditReader, mountAuditRoutes, mountJobEvents } from './routes/audit-routes.ts';
-import { sendProblem, unexpected } from './listener/answer.ts';
+import { sendProblem, unexpected, createBareApp, type RequestLog } from './listener/answer.ts';
 import { createAuth } from './auth/auth.ts';
 import { type BackupHandler, mountBackupRoutes } from './routes/backup-routes.ts';
-import { type Calls, createCalls } from './listener/calls.ts';
 import type { TrustedProxies } from './auth/client-address.ts';
 import { mountConfigRoutes } from './routes/config-routes.ts';
 import type { DownloadLimits } from './routes/downloads.ts';
 import { guardEdge, type IsOurs } from './listener/edge.ts';
-import { createFront } from './listener/front.ts';
-import { createFailureLimit, type FailureLimit } from './auth/failure-limit.ts';
-import { guardFailures } from './auth/failures.ts';
+import { guardFailures, createFailureLimit, type FailureLimit } from './auth/failures.ts';
 import { type SocketLimits, socketLimits, type TlsIdentity } from './listener/http-listener.ts';
 import { createContentHandler } from './uploads/content-handler.ts';
 import { mountDatasetRoutes } from './routes/dataset-routes.ts';
 import { mountHealthRoutes } from './routes/health-routes.ts';
-import { createListeners, type Listener } from './listener/listeners.ts';
+import { createListeners, type Listener, createFront } from './listener/listeners.ts';
 import { mountLogRoutes } from './routes/log-routes.ts';
 import { mountQueueRoutes } from './routes/queue-routes.ts';
-import { createOneTimeCodes } from './auth/one-time-codes.ts';
 import { servePanel } from './routes/panel.ts';
-import { createBareApp, type RequestLog } from './listener/requests.ts';
 import { createRouter } from './routes/route.ts';
-import { mountSessionRoutes, signInPath } from './routes/session-routes.ts';
+import { mountSessionRoutes, signInPath, createOneTimeCodes } from './routes/session-routes.ts';
 import { mountCurveRoutes } from './routes/curve-routes.ts';
 import { createMetrics, type Metrics } from './routes/metrics.ts';
-import { mountSettingsRoutes, type SettingsHandler } from './routes/settings-routes.ts';
 import { mountArtifactRoutes, mountStorageRoutes } from './routes/storage-routes.ts';
 import { createStreamRegistry, type StreamRegistry } from './listener/stream-registry.ts';
-import { mountSystemRoutes, type Prove } from './routes/system-routes.ts';
+import {
+  mountSystemRoutes,
+  type Prove,
+  mountSettingsRoutes,
+  type SettingsHandler,
+} from './routes/system-routes.ts';
 import type { Pace } from './uploads/receive-body.ts';
 import { createTransferHeap } from './listener/transfer-heap.ts';
 import { createUploadHandler } from './uploads/upload-handler.ts';
-import { mountTokenRoutes } from './routes/token-routes.ts';
 import { mountWorkerRoutes } from './routes/worker-routes.ts';
+import { type Calls, createCalls } from './listener/connections.ts';
 
 export interface HttpDeps {
   readonly orchestrator: Orchestrator;

@@ -4,12 +4,10 @@ import type { Store } from '../orchestrator/ports/index.ts';
 import { startBackups } from './backups/backup-loop.ts';
 import type { KeptBackup } from './backups/backup-plan.ts';
 import { openBackupFolder } from './backups/backups.ts';
-import { sizeOf } from './db/file-check.ts';
+import { sizeOf, createStopMark } from './db/file-check.ts';
 import { dropReplacement, prepareReplacement, type Replacement } from './backups/replacement.ts';
 import { type Restored, restoreIfDamaged } from './backups/restore.ts';
 import { openSqliteStore, type StoreDeps } from './sqlite-store.ts';
-import { createStopMark } from './db/stop-mark.ts';
-
 export type { KeptBackup } from './backups/backup-plan.ts';
 export type { Replacement } from './backups/replacement.ts';
 

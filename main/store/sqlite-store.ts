@@ -3,24 +3,26 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { AuditSeal, Clock, Log, Store, TrustedTime, Tx } from '../orchestrator/ports/index.ts';
 import { createArtifactRows } from './rows/artifact-rows.ts';
-import { createAuditAppend, createAuditTrail } from './rows/audit-rows.ts';
-import { movedAway, openFailure } from './db/disk-fault.ts';
-import { createDiskState, type DiskState } from './db/disk-state.ts';
+import { createAuditAppend, createAuditTrail, createEventRows, passOverEvents } from './rows/audit-rows.ts';
+import { createDiskState, type DiskState, movedAway, openFailure } from './db/disk-state.ts';
 import { createDatasetRows } from './rows/dataset-rows.ts';
-import { createEventRows, passOverEvents } from './rows/event-rows.ts';
 import { createWriter } from './db/group-commit.ts';
 import { createJobRows } from './rows/job-rows.ts';
-import { createJoinTokenRows } from './rows/join-token-rows.ts';
 import { createMetricRows } from './rows/metric-rows.ts';
+import { createPoolRows } from './rows/pool-rows.ts';
 import { createQueueRows } from './rows/queue-rows.ts';
 import { cacheRows } from './rows/row-cache.ts';
 import { companions } from './db/file-check.ts';
 import { migrate, schemaOf } from './db/migrations.ts';
-import { createSessionRows } from './rows/session-rows.ts';
-import { createTokenRows } from './rows/token-rows.ts';
-import { createWorkerRows } from './rows/worker-rows.ts';
-import { wrapEach } from './db/wrap-each.ts';
+import { createTokenRows, createSessionRows } from './rows/token-rows.ts';
+import { createWorkerRows, createJoinTokenRows } from './rows/worker-rows.ts';
 import { createWriteAheadLog } from './db/write-ahead-log.ts';
+
+type Call = (...input: unknown[]) => unknown;
+
+/** Returns an object with the same calls, each wrapped. */
+const wrapEach = <R extends object>(calls: R, wrap: (call: Call) => Call): R =>
+  Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, wrap(call as Call)])) as unknown as R;
 
 export interface StoreDeps {
   readonly log: Log;
@@ -66,6 +68,7 @@ export function openSqliteStore(file: string, parts: StoreDeps): SqliteStore {
     ...createArtifactRows(db),
     ...createMetricRows(db),
     ...createDatasetRows(db),
+    ...createPoolRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

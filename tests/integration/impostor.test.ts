@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { findRunning } from '../../main/desktop/running.ts';
 import { runTrainyard } from '../support/cli.ts';
 import { startServer, temporaryFolder } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';
+import { findRunning } from '../../main/desktop/own.ts';
 
 /** Answers every call with success and records what it receives. */
 async function startImpostor(port: number, relayTo: string | null = null) {

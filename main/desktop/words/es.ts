@@ -1,4 +1,4 @@
-import type { Words } from './words.ts';
+import type { Words } from './en.ts';
 
 const count = (one: string, several: string) => (n: number) =>
   n === 0 ? '' : `${n} ${n === 1 ? one : several}`;

@@ -1,10 +1,8 @@
-import { en } from './en.ts';
+import { en, type Words } from './en.ts';
 import { es } from './es.ts';
 import { hi } from './hi.ts';
 import { ja } from './ja.ts';
 import { zh } from './zh.ts';
-import type { Words } from './words.ts';
-
 export type { Words };
 
 const languages: ReadonlyMap<string, Words> = new Map(Object.entries({ en, es, zh, hi, ja }));

@@ -1,4 +1,4 @@
-import type { Words } from './words.ts';
+import type { Words } from './en.ts';
 
 const count = (text: string) => (n: number) => (n === 0 ? '' : `${n} ${text}`);
 

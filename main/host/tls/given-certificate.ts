@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { type Certificates, type CertificateDeps, expiresSoonMs } from './certificates.ts';
-import { type Identity, identityOf } from './identity.ts';
+import {
+  type Identity,
+  identityOf,
+  type Certificates,
+  type CertificateDeps,
+  expiresSoonMs,
+} from './identity.ts';
 import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 
 const dayMs = 86_400_000;

@@ -1,11 +1,10 @@
 import type { Orchestrator, SettingsFact } from '../../orchestrator/index.ts';
 import type { Clock, Log } from '../../orchestrator/ports/index.ts';
-import type { Certificates, Why } from './certificates.ts';
 import { createGivenCertificate } from './given-certificate.ts';
-import type { Identity } from './identity.ts';
+import type { Identity, Certificates, Why } from './identity.ts';
 import { createOwnCertificate } from './own-certificate.ts';
 
-export type { Certificates } from './certificates.ts';
+export type { Certificates } from './identity.ts';
 
 export interface TlsDeps {
   /** Paths of PEM files; null for a certificate that the orchestrator makes and stores in `folder`. */

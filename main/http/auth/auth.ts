@@ -2,13 +2,13 @@ import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { type Call, type Reach, reachOf } from '../../../protocol/call.ts';
-import type { WorkerId } from '../../../protocol/ids.ts';
+import { type WorkerId, JobId } from '../../../protocol/ids.ts';
 import { joinTokenPrefix } from '../../../protocol/worker-api.ts';
-import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { accept, type Outcome, refuse, type Refusal } from '../../../protocol/problem.ts';
 import { uploadTokenHeaders } from '../../../protocol/storage-api.ts';
 import { type Principal, unknownJoinToken, type Uploader } from '../../orchestrator/index.ts';
-import { sentAs } from './heads.ts';
-import { isOwnPage } from './origin.ts';
+import { sentAs, isOwnPage } from './client-address.ts';
+import { z } from 'zod';
 
 /**
  * Who sent a request: an unauthenticated client, a worker, a machine that joins, a trainer, or the owner of a bearer token with its
@@ -260,3 +260,38 @@ export function bearerOf(request: IncomingMessage): string | null {
   const [, token] = /^bearer +(.*)$/i.exec(sentAs(request, 'authorization').join(', ')) ?? [];
   return token ?? null;
 }
+
+/** Returns the owner of a job, as the name of a token; null when the job does not exist. */
+export type OwnerOf = (id: JobId) => string | null;
+
+/**
+ * The only place that keeps tokens with `.own` permissions away from other users' jobs. Returns null when the request may continue. Callers
+ * who may view all jobs learn the owner's name; for all others the job does not exist.
+ */
+export function refuseForeignJob(
+  row: Pick<Call, 'authority' | 'own'>,
+  params: unknown,
+  caller: Caller,
+  ownerOf: OwnerOf,
+): Refusal | null {
+  const user = onlyUserOf(caller);
+  if (user === null || row.own !== 'job' || caller.kind !== 'bearer') return null;
+  const id = jobIn(params);
+  const owner = ownerOf(id);
+  if (owner === user) return null;
+  if (owner === null || !caller.principal.permissions.includes('queue.view'))
+    return refuse('job_not_found', `There is no job ${id}`).refusal;
+  return refuse(
+    'permission_missing',
+    `Job ${id} belongs to ${owner}. The token ${user} has ${row.authority}.own, which covers its own jobs only; jobs of others need ${row.authority}`,
+  ).refusal;
+}
+
+/** Returns the user whose jobs the caller is limited to in this call; null for no limit. */
+export const onlyUserOf = (caller: Caller): string | null =>
+  caller.kind === 'bearer' && caller.reach === 'own' ? caller.principal.user : null;
+
+const JobParams = z.object({ id: JobId });
+
+/** Every call with the rule `job` has the job in the parameter `id`; a test enforces that. */
+const jobIn = (params: unknown): JobId => JobParams.parse(params).id;

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { docsPage } from './page.ts';
-import { style } from './style.ts';
+import { docsPage, style } from './page.ts';
 
 export interface Page {
   readonly headers: Readonly<Record<string, string>>;

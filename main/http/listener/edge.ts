@@ -4,8 +4,7 @@ import { type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Log } from '../../orchestrator/ports/index.ts';
 import { sendProblem } from './answer.ts';
 import { bearerOf, uploadTokenOf } from '../auth/auth.ts';
-import { sentAs } from '../auth/heads.ts';
-import { isForeign, type Provenance, provenanceOf } from '../auth/origin.ts';
+import { sentAs, isForeign, type Provenance, provenanceOf } from '../auth/client-address.ts';
 
 /** What a request reveals before authentication. */
 export interface EdgeCall extends Omit<Provenance, 'host'> {

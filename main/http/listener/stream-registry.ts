@@ -1,6 +1,5 @@
 import type { Response } from 'express';
-import { type EventStream, openEventStream } from './sse.ts';
-import { createUnreadBudget, maxUnreadInAll } from './unread-budget.ts';
+import { type EventStream, openEventStream, createUnreadBudget, maxUnreadInAll } from './sse.ts';
 
 export interface StreamTerms {
   readonly pingMs: number;

@@ -7,6 +7,7 @@ import type { Actor } from '../../orchestrator/ports/index.ts';
 import { type Caller, principalBehind, schemeOf } from '../auth/auth.ts';
 import { addressOf } from '../auth/client-address.ts';
 import type { Router } from './route.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
 
 export const actorOf = (caller: Caller, request: Request): Actor =>
   personAt(principalBehind(caller).user, request);
@@ -108,3 +109,17 @@ type Startable = Pick<IssuedToken, 'token' | 'name' | 'persistent'>;
 /** The token is an environment variable, not an argument: every user of the machine can read the arguments of a process. */
 const commandFor = ({ token, name, persistent }: Startable, at: ReturnType<JoinAddress>): string =>
   `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker ${workerWords({ ...at, name, persistent })}`;
+
+/** Tokens of people and scripts. `recheck` ends the streams of clients that have lost the right to read them. */
+export function mountTokenRoutes(router: Router, orchestrator: Orchestrator, recheck: () => void): void {
+  router.answer(tokensApi.list, () => accept({ tokens: [...orchestrator.access.listTokens()] }));
+  router.answer(tokensApi.create, ({ body, caller, request }) =>
+    orchestrator.access.createToken(body, principalBehind(caller).permissions, actorOf(caller, request)),
+  );
+  router.answer(tokensApi.revoke, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.access.revokeToken(params.id, actorOf(caller, request));
+    if (!outcome.ok) return outcome;
+    recheck();
+    return accept({ success: true as const, token_id: outcome.value });
+  });
+}

@@ -5,9 +5,9 @@ import { type AgentManifest, agentApi, type ProgramName } from '../../../protoco
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { addressOf } from '../auth/client-address.ts';
 import { createDownloads, type DownloadLimits, downloadLimits } from './downloads.ts';
-import { networkOf } from '../auth/failure-limit.ts';
 import { installScript } from './install-script.ts';
 import type { Router, WriteHandler } from './route.ts';
+import { networkOf } from '../auth/failures.ts';
 
 /** A worker program that was built on this machine. */
 export interface WorkerProgram {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Response } from 'express';
 import { auditApi, type AuditQuery } from '../../../protocol/admin-api.ts';
 import type { ReplyOf } from '../../../protocol/call.ts';
-import { escapeUnseen } from '../../../protocol/line.ts';
+import { escapeInvisible } from '../../../protocol/text.ts';
 import { accept, refuse } from '../../../protocol/problem.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import {
@@ -100,7 +100,7 @@ async function writeLines(response: Response, portions: Iterable<readonly unknow
   try {
     for (const batch of portions) {
       if (response.destroyed) return;
-      const text = batch.map(entry => `${escapeUnseen(JSON.stringify(entry))}\n`).join('');
+      const text = batch.map(entry => `${escapeInvisible(JSON.stringify(entry))}\n`).join('');
       if (response.write(text)) await new Promise(resolve => setImmediate(resolve));
       else await Promise.race([once(response, 'drain'), gone]);
     }

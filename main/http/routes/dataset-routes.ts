@@ -1,18 +1,26 @@
 import type { BodyOf } from '../../../protocol/call.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { datasetsApi } from '../../../protocol/datasets-api.ts';
-import { readManifest } from '../../../datasets/read-manifest.ts';
 import type { ContentFiles } from '../../../datasets/content-files.ts';
-import type { DatasetFile } from '../../../protocol/dataset.ts';
+import { type DatasetFile, createManifestReader, type Manifest } from '../../../protocol/dataset.ts';
 import { nameOf, type Orchestrator, type PruneChoice } from '../../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
-import type { Calls } from '../listener/calls.ts';
 import type { ContentHandler } from '../uploads/content-handler.ts';
-import { onlyUserOf } from '../auth/ownership.ts';
 import type { Router } from './route.ts';
 import type { TransferHeap } from '../listener/transfer-heap.ts';
 import { proceed } from '../listener/unread.ts';
 import { planUpload } from '../uploads/upload-plan.ts';
+import type { Calls } from '../listener/connections.ts';
+import { onlyUserOf } from '../auth/auth.ts';
+import { createReadStream } from 'node:fs';
+
+/** Reads a manifest from a file in pieces, so that it does not block the event loop. Rejects when the disk cannot be read. */
+async function readManifest(path: string): Promise<Manifest> {
+  const reader = createManifestReader();
+  const text: AsyncIterable<string> = createReadStream(path, 'utf8');
+  for await (const piece of text) reader.push(piece);
+  return reader.end();
+}
 
 export interface DatasetDeps {
   readonly orchestrator: Orchestrator;

@@ -11,8 +11,8 @@ import { actorOf } from './admin-routes.ts';
 import { keepPrivate } from './config-routes.ts';
 import { cursorOf, placeOf } from './job-cursor.ts';
 import { ownLimits } from '../auth/own-view.ts';
-import { onlyUserOf } from '../auth/ownership.ts';
 import type { Router } from './route.ts';
+import { onlyUserOf } from '../auth/auth.ts';
 
 export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
   // Mount these first: later routes would take their names for job ids.

@@ -1,17 +1,39 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type Express, type Request, type Response } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { BodyOf, Call, ParamsOf, QueryOf, ReplyOf } from '../../../protocol/call.ts';
 import { plainIssues } from '../../../protocol/plain-issue.ts';
 import { type Outcome, refuse } from '../../../protocol/problem.ts';
 import { sendJson, sendProblem } from '../listener/answer.ts';
-import { type Authenticate, bearerOf, type Caller } from '../auth/auth.ts';
+import { type Authenticate, bearerOf, type Caller, type OwnerOf, refuseForeignJob } from '../auth/auth.ts';
 import { hasBody } from '../listener/connections.ts';
 import { discardBody, proceed } from '../listener/unread.ts';
 import type { Page } from '../docs/index.ts';
 import type { OnRefused } from '../auth/failures.ts';
-import { type OwnerOf, refuseForeignJob } from '../auth/ownership.ts';
-import { unknownKeys } from './query-keys.ts';
+import { nearestName } from '../../../protocol/nearest-name.ts';
+
+/** A query key that the call does not accept, with the most similar known key in `message`. */
+interface UnknownKey {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Returns the query keys that the schema of the call does not have. A misspelt filter would otherwise select everything. */
+function unknownKeys({ query }: Call, sent: object): readonly UnknownKey[] {
+  if (!(query instanceof z.ZodObject)) return [];
+  const known = Object.keys(query.shape);
+  return Object.keys(sent)
+    .filter(key => !known.includes(key))
+    .map(key => ({ field: key.slice(0, 100), message: messageFor(key, known) }));
+}
+
+function messageFor(key: string, known: readonly string[]): string {
+  if (known.length === 0) return 'this call takes no query';
+  const nearest = nearestName(key, known);
+  return nearest === null
+    ? `unknown key; this call takes ${known.join(', ')}`
+    : `unknown key; did you mean \`${nearest}\`?`;
+}
 
 export interface Input<C extends Call> {
   readonly params: ParamsOf<C>;

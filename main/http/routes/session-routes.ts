@@ -5,10 +5,89 @@ import { sessionApi } from '../../../protocol/session-api.ts';
 import type { Orchestrator, Principal } from '../../orchestrator/index.ts';
 import { actorOf, personAt } from './admin-routes.ts';
 import { bearerOf, hashOf, principalBehind, schemeOf, sessionCookie, sessionOf } from '../auth/auth.ts';
-import { describeDevice } from '../auth/device.ts';
-import { codeLastsMs, type OneTimeCodes } from '../auth/one-time-codes.ts';
-import { isOwnPage } from '../auth/origin.ts';
 import type { Router } from './route.ts';
+import { isOwnPage } from '../auth/client-address.ts';
+import { randomBytes } from 'node:crypto';
+import type { TokenId } from '../../../protocol/ids.ts';
+
+/** The first match wins: Edge and Opera also claim to be Chrome, and Chrome claims to be Safari. */
+const browsers = [
+  ['Edge', /\bEdg(?:e|A|iOS)?\/(\d+)/],
+  ['Opera', /\bOPR\/(\d+)/],
+  ['Firefox', /\b(?:Firefox|FxiOS)\/(\d+)/],
+  ['Electron', /\bElectron\/(\d+)/],
+  ['Chrome', /\b(?:Chrome|CriOS|Chromium)\/(\d+)/],
+  ['Safari', /\bVersion\/(\d+)[.\d]* (?:Mobile\/\w+ )?Safari\//],
+] as const;
+
+/** The first match wins: iPhones also name Mac OS X, and Android also names Linux. */
+const systems = [
+  ['iOS', /\b(?:iPhone|iPad)\b/],
+  ['Android', /\bAndroid\b/],
+  ['Windows', /\bWindows\b/],
+  ['macOS', /\bMac OS X\b/],
+  ['Linux', /\bLinux\b/],
+] as const;
+
+/** In characters. The header may have any length. */
+const maxRead = 400;
+
+/** Returns a readable browser name such as `Firefox 140 on Linux`; null when the `User-Agent` names no program. */
+function describeDevice(userAgent: string | undefined): string | null {
+  const text = (userAgent ?? '').slice(0, maxRead);
+  for (const [name, pattern] of browsers) {
+    const version = pattern.exec(text)?.[1];
+    if (version === undefined) continue;
+    const system = systems.find(([, sign]) => sign.test(text))?.[0];
+    return system === undefined ? `${name} ${version}` : `${name} ${version} on ${system}`;
+  }
+  const [, program, version] = /^([A-Za-z][\w.-]{0,39})\/(\d{1,6})/.exec(text) ?? [];
+  return program === undefined || program === 'Mozilla' ? null : `${program} ${version}`;
+}
+
+/** The token that requested a code; null for the admin token. */
+interface CodeHolder {
+  readonly tokenId: TokenId | null;
+}
+
+interface OneTimeCodes {
+  make(holder: CodeHolder): string;
+  /** Returns the code's holder and invalidates the code; null when it is unknown, used or expired. */
+  redeem(code: string): CodeHolder | null;
+}
+
+export const codeLastsMs = 600_000;
+/** Above this number, the oldest code is dropped. */
+const maxCodes = 100;
+
+interface KnownCode {
+  readonly holder: CodeHolder;
+  readonly until: number;
+  readonly adminHash: string;
+}
+
+/**
+ * Codes live in memory only, so a restart invalidates them. Replacing the admin token, which `adminHash` reveals, invalidates its codes.
+ */
+export function createOneTimeCodes(now: () => number, adminHash: () => string): OneTimeCodes {
+  const codes = new Map<string, KnownCode>();
+  const isValid = ({ holder, until, adminHash: madeUnder }: KnownCode): boolean =>
+    now() < until && (holder.tokenId !== null || madeUnder === adminHash());
+  return {
+    make(holder) {
+      const code = randomBytes(24).toString('base64url');
+      codes.set(code, { holder, until: now() + codeLastsMs, adminHash: adminHash() });
+      const [oldest] = codes.keys();
+      if (codes.size > maxCodes && oldest !== undefined) codes.delete(oldest);
+      return code;
+    },
+    redeem(code) {
+      const known = codes.get(code);
+      codes.delete(code);
+      return known !== undefined && isValid(known) ? known.holder : null;
+    },
+  };
+}
 
 type SessionReply = ReplyOf<typeof sessionApi.get>;
 type SignIn = BodyOf<typeof sessionApi.signIn>;

@@ -9,12 +9,12 @@ import type { Artifact, ArtifactFiles, StoredContent } from '../../orchestrator/
 import { actorOf } from './admin-routes.ts';
 import { sendProblem } from '../listener/answer.ts';
 import { uploaderBehind } from '../auth/auth.ts';
-import type { Calls } from '../listener/calls.ts';
 import type { Router } from './route.ts';
 import type { TransferHeap } from '../listener/transfer-heap.ts';
 import { proceed } from '../listener/unread.ts';
 import type { UploadHandler } from '../uploads/upload-handler.ts';
 import { planUpload } from '../uploads/upload-plan.ts';
+import type { Calls } from '../listener/connections.ts';
 
 export interface StorageDeps {
   readonly orchestrator: Orchestrator;

@@ -2,19 +2,45 @@ import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { eventsApi, systemApi } from '../../../protocol/admin-api.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
-import { accept, refuse } from '../../../protocol/problem.ts';
+import { accept, refuse, type Outcome } from '../../../protocol/problem.ts';
 import { protocolVersion } from '../../../protocol/worker-api.ts';
 import type { Orchestrator } from '../../orchestrator/index.ts';
-import { type Authenticate, principalBehind } from '../auth/auth.ts';
+import { type Authenticate, principalBehind, onlyUserOf } from '../auth/auth.ts';
 import { createDocs } from '../docs/index.ts';
 import { notReady } from './health-routes.ts';
 import type { Metrics } from './metrics.ts';
 import { describeCalls } from '../docs/openapi.ts';
 import { createOwnEvents } from '../auth/own-view.ts';
-import { onlyUserOf } from '../auth/ownership.ts';
 import type { Router } from './route.ts';
 import { encodeFrame } from '../listener/sse.ts';
 import type { StreamRegistry } from '../listener/stream-registry.ts';
+import type { ReplyOf } from '../../../protocol/call.ts';
+import { settingsApi, type SettingsChange } from '../../../protocol/settings-api.ts';
+import type { Actor } from '../../orchestrator/ports/index.ts';
+import { actorOf, type JoinAddress } from './admin-routes.ts';
+import { isFromHere } from '../auth/client-address.ts';
+
+type View = ReplyOf<typeof settingsApi.get>;
+
+/** The caller who changes settings, and whether the request comes from the orchestrator's own machine. */
+interface Asker {
+  readonly actor: Actor;
+  readonly isHere: boolean;
+}
+
+/** The orchestrator's settings, as the routes use them. */
+export interface SettingsHandler {
+  view(isHere: boolean): View;
+  change(wanted: SettingsChange, by: Asker): Promise<Outcome<View>>;
+  readonly joinAddress: JoinAddress;
+}
+
+export function mountSettingsRoutes(router: Router, settings: SettingsHandler): void {
+  router.answer(settingsApi.get, ({ request }) => accept(settings.view(isFromHere(request))));
+  router.answer(settingsApi.change, ({ body, caller, request }) =>
+    settings.change(body, { actor: actorOf(caller, request), isHere: isFromHere(request) }),
+  );
+}
 
 /** Proves that this server holds the key of its data folder. The proof is bound to the socket of the request. */
 export type Prove = (nonce: string, at: { readonly address: string; readonly port: number }) => string;

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { statfs } from 'node:fs/promises';
-import type { ContentFiles } from '../../../datasets/content-files.ts';
-import type { Locks } from '../../../datasets/locks.ts';
+import type { ContentFiles, Locks } from '../../../datasets/content-files.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import type { Orchestrator } from '../../orchestrator/index.ts';
 import type { FileEnd, Log } from '../../orchestrator/ports/index.ts';

@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { ContentFiles } from '../../../datasets/content-files.ts';
-import type { Locks } from '../../../datasets/locks.ts';
+import type { ContentFiles, Locks } from '../../../datasets/content-files.ts';
 import type { Clock, Log, Store, StoredContent, TrustedTime } from '../../orchestrator/ports/index.ts';
 
 /** How long to keep contents that no dataset lists, and partial uploads without progress. */

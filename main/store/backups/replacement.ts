@@ -6,13 +6,13 @@ import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import type { AuditFact, AuditRow, Log, Store } from '../../orchestrator/ports/index.ts';
 import type { KeptBackup } from './backup-plan.ts';
 import { type BackupFolder, findDamageInSlices } from './backups.ts';
-import { openFailure } from '../db/disk-fault.ts';
-import { passOverEvents } from '../rows/event-rows.ts';
 import { companions, sizeOf } from '../db/file-check.ts';
 import { knownSchema } from '../db/migrations.ts';
 import { openSqliteStore, type StoreDeps } from '../sqlite-store.ts';
 import { syncFile, syncNames } from '../db/sync.ts';
 import { copyTrail } from './trail-transfer.ts';
+import { openFailure } from '../db/disk-state.ts';
+import { passOverEvents } from '../rows/audit-rows.ts';
 
 type AuditPosition = Pick<AuditRow, 'seq' | 'hash'>;
 

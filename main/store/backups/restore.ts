@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { AuditSeal, Clock, Log } from '../../orchestrator/ports/index.ts';
 import { type Backup, fileTime } from './backup-plan.ts';
 import type { BackupFolder } from './backups.ts';
-import { openFailure } from '../db/disk-fault.ts';
 import { companions, findDamage, quickCheck, sizeOf } from '../db/file-check.ts';
 import { syncFile, syncNames } from '../db/sync.ts';
 import { salvageTrail } from './trail-transfer.ts';
+import { openFailure } from '../db/disk-state.ts';
 
 /** Describes a backup that replaced the database. */
 export interface Restored {

@@ -9,12 +9,11 @@ import type {
   ExpectedConfig,
   RecordChange,
 } from '../../orchestrator/ports/index.ts';
-import { type Companion, companionsOf } from './config-companions.ts';
 import { checkName, checkNewName, filesOf, foldName, missing, nameOfFile } from './config-names.ts';
 import { holdsList, readInside, tagOf } from './config-reading.ts';
-import { configText } from './config-text.ts';
-import { resolved } from './resolved.ts';
+import { configText, type Companion, companionsOf } from './config-text.ts';
 import { syncNames } from '../db/sync.ts';
+import { resolved } from './config-tree.ts';
 
 /** The file of a config name, with its current state. */
 interface Place {

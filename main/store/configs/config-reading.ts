@@ -17,9 +17,7 @@ import {
 } from '../../../trainers/index.ts';
 import type { FoundConfig } from '../../orchestrator/ports/index.ts';
 import { type Candidate, filesOf, isPlainFile, nameOfFile } from './config-names.ts';
-import type { ConfigTree } from './config-tree.ts';
-import { resolved } from './resolved.ts';
-
+import { type ConfigTree, resolved } from './config-tree.ts';
 /** Maximum size of a config or dataloader, in characters. */
 export const largest = 1_000_000;
 const maxBytesOfChar = 3;

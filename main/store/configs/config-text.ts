@@ -1,6 +1,42 @@
 import type { TrainerConfig } from '../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { largest } from './config-reading.ts';
+import { basename } from 'node:path/posix';
+import { trainerFor } from '../../../trainers/index.ts';
+import { checkNewFile, foldName } from './config-names.ts';
+
+/** A file stored beside a config. */
+export interface Companion {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * Returns the files of a config as stored beside it. Each is named by the last part of its path, where the config finds it
+ * (config-reading). Refuses files that the config does not name, so that nothing else is ever written.
+ */
+export function companionsOf(
+  config: TrainerConfig,
+  files: Readonly<Record<string, string>>,
+): Outcome<readonly Companion[]> {
+  const references = trainerFor(config).references(config);
+  const named = new Set(references.filter(({ kind }) => kind === 'file').map(({ path }) => path));
+  const found = new Map<string, Companion>();
+  for (const [path, text] of Object.entries(files)) {
+    if (!named.has(path)) return refuse('config_invalid', `The config does not name the file ${path}`);
+    const name = basename(path.replaceAll('\\', '/'));
+    const checked = checkNewFile(name);
+    if (!checked.ok) return checked;
+    const other = found.get(foldName(name));
+    if (other !== undefined && (other.name !== name || other.text !== text))
+      return refuse(
+        'config_invalid',
+        `The config names two files called ${name}, and only one can lie beside it: rename one of them`,
+      );
+    found.set(foldName(name), { name, text });
+  }
+  return accept([...found.values()]);
+}
 
 /** Returns indented JSON, or compact JSON when indentation would exceed the size limit. */
 export function configText(config: TrainerConfig): Outcome<string> {

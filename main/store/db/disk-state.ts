@@ -1,5 +1,60 @@
 import type { Clock, Log } from '../../orchestrator/ports/index.ts';
-import { type DiskFault, diskFault } from './disk-fault.ts';
+import Database from 'better-sqlite3';
+
+/**
+ * `refusing`: nothing was stored, and the cause may pass (full disk, I/O error, write protection). `fatal`: the state on disk is
+ * unknown (https://www.sqlite.org/rescode.html). A lock held by another program is not a disk fault.
+ */
+type DiskFault = 'refusing' | 'fatal';
+
+const fatal = /^SQLITE_(IOERR_(FSYNC|DIR_FSYNC|CORRUPTFS|DATA)$|READONLY_DBMOVED$|CORRUPT|NOTADB)/;
+const refusing = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/;
+
+/**
+ * The file was removed while the database was open, so later changes are lost when the process exits. SQLite does not detect
+ * this.
+ */
+export const movedAway = (file: string): Error =>
+  new Database.SqliteError(`${file} was deleted, moved or replaced while in use`, 'SQLITE_READONLY_DBMOVED');
+
+/** Classifies an error; null when the disk is not the cause. */
+export function diskFault(cause: unknown): DiskFault | null {
+  if (!(cause instanceof Database.SqliteError)) return null;
+  if (fatal.test(cause.code)) return 'fatal';
+  return refusing.test(cause.code) ? 'refusing' : null;
+}
+
+const fullDisk = /^(SQLITE_FULL|ENOSPC|EDQUOT)/;
+
+/** Whether an error of SQLite or of the file system says that the disk, or the user's quota, is full. */
+export const isDiskFull = (cause: unknown): boolean => fullDisk.test(codeOf(cause));
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+
+/** Describes why a file could not be opened, and what to do. */
+export function openFailure(cause: unknown, file: string): Error {
+  const code = codeOf(cause);
+  const because = reasons.find(([pattern]) => pattern.test(code));
+  if (because === undefined) return cause instanceof Error ? cause : new Error(String(cause));
+  return new Error(`${file} ${because[1]}`, { cause });
+}
+
+const reasons: readonly (readonly [RegExp, string])[] = [
+  [/^SQLITE_NOTADB/, 'is not a database: move it out of the way, or use another --data-dir'],
+  [/^SQLITE_CORRUPT/, 'is damaged: put a backup in its place, or use another --data-dir'],
+  [
+    /^(SQLITE_READONLY|EROFS|EACCES|EPERM)/,
+    'cannot be written: give its owner the right to write to it and to its folder, or use another --data-dir',
+  ],
+  [fullDisk, 'does not fit on its disk, which is full: make room, and start again'],
+  [/^SQLITE_BUSY/, 'is locked by another program: close what works on it, and start again'],
+  [
+    /^(SQLITE_CANTOPEN|EISDIR|ENOTDIR|ENOENT)/,
+    'cannot be opened: it and its folder must be there, and may be written by their owner',
+  ],
+  [/^(SQLITE_IOERR|EIO)/, 'cannot be read or written, because its disk fails: look at the system log'],
+];
 
 /** Pause before retrying after the disk rejected a change; the same as `Retry-After` for clients. */
 const probeEveryMs = 5_000;

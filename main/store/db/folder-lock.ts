@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writ
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { isDiskFull, openFailure } from './disk-fault.ts';
+import { isDiskFull, openFailure } from './disk-state.ts';
 
 /** How long to wait for a process that is about to exit or that starts at the same moment. */
 const waitMs = 500;

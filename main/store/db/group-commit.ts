@@ -1,8 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Database } from 'better-sqlite3';
 import type { Log } from '../../orchestrator/ports/index.ts';
-import { diskFault } from './disk-fault.ts';
-import type { DiskState } from './disk-state.ts';
+import { type DiskState, diskFault } from './disk-state.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';
 
 /** Runs a function in the async context of the client whose command it is, for the log. */

@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { datasetMigrations } from './dataset-migrations.ts';
-import { uploadMigrations } from './upload-migrations.ts';
+import { uploadMigrations, datasetMigrations } from './upload-migrations.ts';
 
 /** One step per migration, never changed once released. Append new steps at the end (CONTRIBUTING.md). */
 const migrations: readonly string[] = [

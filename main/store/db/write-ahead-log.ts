@@ -1,4 +1,88 @@
 import type { Database } from 'better-sqlite3';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+/** Sizes and offsets from https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
+const headerBytes = 32;
+const frameHeaderBytes = 24;
+const magic = 0x377f0682;
+
+interface WalCheck {
+  /** Describes the damage; null for none. */
+  readonly damage: string | null;
+  /** Numbers of the pages that the log will write to the database. */
+  readonly pages: ReadonlySet<number>;
+}
+
+/**
+ * Detects lost commits. SQLite reads its log up to the first invalid frame and treats the rest as an uncommitted transaction.
+ * That is right after a power failure. But each commit is on disk before the next one starts. So more than one commit after the
+ * first invalid frame, or an invalid header, means that acknowledged changes are lost. SQLite would ignore that.
+ */
+export function checkWal(file: string): WalCheck {
+  const handle = openSync(file, 'r');
+  try {
+    return checkFrames(handle, fstatSync(handle).size);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function checkFrames(handle: number, size: number): WalCheck {
+  const pages = new Set<number>();
+  const header = Buffer.alloc(headerBytes);
+  readSync(handle, header, 0, headerBytes, 0);
+  const pageBytes = header.readUInt32BE(8);
+  const sum = createChecksum(header.readUInt32BE(0) === magic).add(header.subarray(0, 24));
+  const known = header.readUInt32BE(0) === magic || header.readUInt32BE(0) === magic + 1;
+  if (!known || !sum.is(header, 24)) {
+    // Too short for a commit: the process ended before it wrote one.
+    const damage = size > headerBytes + frameHeaderBytes ? 'its log (-wal) has no valid header' : null;
+    return { damage, pages };
+  }
+
+  const frame = Buffer.alloc(frameHeaderBytes + pageBytes);
+  let whole = true;
+  let lostCommits = 0;
+  let written: number[] = [];
+  for (let at = headerBytes; at + frame.length <= size; at += frame.length) {
+    readSync(handle, frame, 0, frame.length, at);
+    // Other frames are left from before the last restart of the log.
+    const isOfThisLog = frame.compare(header, 16, 24, 8, 16) === 0;
+    const isCommit = isOfThisLog && frame.readUInt32BE(4) !== 0;
+    whole &&=
+      isOfThisLog && sum.add(frame.subarray(0, 8)).add(frame.subarray(frameHeaderBytes)).is(frame, 16);
+    if (!whole) lostCommits += isCommit ? 1 : 0;
+    else {
+      written.push(frame.readUInt32BE(0));
+      if (!isCommit) continue;
+      for (const page of written) pages.add(page);
+      written = [];
+    }
+  }
+  return { damage: lostCommits > 1 ? `its log (-wal) misses ${lostCommits} commits` : null, pages };
+}
+
+interface Checksum {
+  add(bytes: Buffer): Checksum;
+  is(bytes: Buffer, at: number): boolean;
+}
+
+/** SQLite's checksum over pairs of words, in the byte order that the header defines. */
+function createChecksum(littleEndian: boolean): Checksum {
+  let [first, second] = [0, 0];
+  const checksum: Checksum = {
+    add(bytes) {
+      const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      for (let at = 0; at < bytes.length; at += 8) {
+        first = (first + words.getUint32(at, littleEndian) + second) >>> 0;
+        second = (second + words.getUint32(at + 4, littleEndian) + first) >>> 0;
+      }
+      return checksum;
+    },
+    is: (bytes, at) => first === bytes.readUInt32BE(at) && second === bytes.readUInt32BE(at + 4),
+  };
+  return checksum;
+}
 
 /**
  * Checkpoint after this many pages, three times SQLite's default: most pages are rewritten often but copied only once. The pages

@@ -1,14 +1,41 @@
-import { mkdir, readdir, statfs } from 'node:fs/promises';
+import { mkdir, readdir, statfs, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { JobId } from '../../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import type { Clock, Log, LogFacts, LogFiles, LogPiece } from '../../orchestrator/ports/index.ts';
+import type {
+  Clock,
+  Log,
+  LogFacts,
+  LogFiles,
+  LogPiece,
+  OrphanMarks,
+} from '../../orchestrator/ports/index.ts';
 import { firstLineOf, linesFrom, type Snapshot } from './log-reading.ts';
 import { searchLines } from './log-search.ts';
 import { isMissing } from './log-segments.ts';
 import { createOpenLogCache } from './open-log-cache.ts';
-import { createOrphanMarks } from './orphan-marks.ts';
 import type { LogBounds, OpenLog } from './log-writing.ts';
+
+/**
+ * Stores the mark in a file beside the log. File times are unsuitable: they follow the wall clock, which may have been wrong when
+ * the log was written.
+ */
+function createOrphanMarks(folder: string): OrphanMarks {
+  const fileOf = (job: JobId): string => join(folder, job, 'orphaned-at');
+  return {
+    async at(job) {
+      try {
+        const at = Number.parseInt(await readFile(fileOf(job), 'utf8'), 10);
+        return Number.isSafeInteger(at) ? at : null;
+      } catch (cause) {
+        if (isMissing(cause)) return null;
+        throw cause;
+      }
+    },
+    set: (job, at) => writeFile(fileOf(job), `${at}\n`, { mode: 0o600 }),
+    clear: job => rm(fileOf(job), { force: true }),
+  };
+}
 
 /** Maximum bytes of a line to return; longer lines are cut. */
 const maxOfLine = 16_384;

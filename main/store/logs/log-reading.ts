@@ -1,8 +1,16 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { StoredLine } from '../../orchestrator/ports/index.ts';
-import { decodeMark, type Mark, markBytes } from './log-index.ts';
 import { afterFeed, createLineFold, foldLine, nextFeed } from './log-line.ts';
-import { indexFile, isMissing, readMark, type Segment, textFile } from './log-segments.ts';
+import {
+  indexFile,
+  isMissing,
+  readMark,
+  type Segment,
+  textFile,
+  decodeMark,
+  type Mark,
+  markBytes,
+} from './log-segments.ts';
 
 /** A log at one moment; it does not include later appends. */
 export interface Snapshot {

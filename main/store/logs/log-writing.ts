@@ -3,10 +3,20 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { LogPiece } from '../../orchestrator/ports/index.ts';
-import { beginning, encodeMark, type Mark, markBytes } from './log-index.ts';
 import { countFeeds, createLineFold, lastFeed, type FoldedLine } from './log-line.ts';
 import { blocksFrom, type Snapshot } from './log-reading.ts';
-import { indexFile, readSegments, removeSegment, type Segment, sizeOf, textFile } from './log-segments.ts';
+import {
+  indexFile,
+  readSegments,
+  removeSegment,
+  type Segment,
+  sizeOf,
+  textFile,
+  beginning,
+  encodeMark,
+  type Mark,
+  markBytes,
+} from './log-segments.ts';
 import { syncFolder } from '../db/sync.ts';
 
 export interface LogBounds {

@@ -2,10 +2,10 @@
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { createCalls } from '../../../main/http/listener/calls.ts';
 import { type SocketLimits, socketLimits } from '../../../main/http/listener/http-listener.ts';
 import { createListeners } from '../../../main/http/listener/listeners.ts';
 import { createStreamRegistry } from '../../../main/http/listener/stream-registry.ts';
+import { createCalls } from '../../../main/http/listener/connections.ts';
 
 async function listen(handler: RequestListener, some: Partial<SocketLimits>) {
   const calls = createCalls();

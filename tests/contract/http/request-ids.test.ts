@@ -1,7 +1,6 @@
 import { Agent, createServer, request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { unexpected } from '../../../main/http/listener/answer.ts';
-import { createBareApp } from '../../../main/http/listener/requests.ts';
+import { unexpected, createBareApp } from '../../../main/http/listener/answer.ts';
 import { createLog } from '../../../main/host/log.ts';
 import { createLightWorker } from '../../support/light-worker.ts';
 import { eventually } from '../../support/notices.ts';

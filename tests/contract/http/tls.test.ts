@@ -7,10 +7,8 @@ import { TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { socketLimits } from '../../../main/http/listener/http-listener.ts';
-import { createCalls } from '../../../main/http/listener/calls.ts';
 import { createListeners } from '../../../main/http/listener/listeners.ts';
 import { createStreamRegistry } from '../../../main/http/listener/stream-registry.ts';
-import { makeCertificate, makeKey } from '../../../main/host/tls/make-certificate.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { startTestServer, valueOf } from '../../support/server.ts';
 import {
@@ -34,6 +32,8 @@ import {
   sendRaw,
   handshake,
 } from './tls-bench.ts';
+import { createCalls } from '../../../main/http/listener/connections.ts';
+import { makeCertificate, makeKey } from '../../../main/host/tls/own-certificate.ts';
 
 describe('server with --ssl', () => {
   test('answers other machines over TLS with the certificate in its settings', async () => {

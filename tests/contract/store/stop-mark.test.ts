@@ -11,11 +11,11 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type DataStore, openDataStore } from '../../../main/store/data-store.ts';
-import { createStopMark } from '../../../main/store/db/stop-mark.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 import { listingLog, newFile, scribble } from './bench.ts';
 import { makeJob, put, putWorkers } from './builders.ts';
+import { createStopMark } from '../../../main/store/db/file-check.ts';
 
 const checkQuery = 'PRAGMA quick_check(1)';
 

@@ -2,21 +2,22 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readArguments } from '../../../../main/desktop/arguments.ts';
-import { placeWindow } from '../../../../main/desktop/bounds.ts';
-import { linkAmong, pageOfLink } from '../../../../main/desktop/link.ts';
-import { autostartEntry } from '../../../../main/desktop/login-entry.ts';
-import { localAgent } from '../../../../main/desktop/program.ts';
-import { quitQuestion } from '../../../../main/desktop/quit.ts';
+import {
+  readArguments,
+  linkAmong,
+  pageOfLink,
+  autostartEntry,
+  localAgent,
+} from '../../../../main/desktop/arguments.ts';
 import {
   isAt,
   mayLoad,
   mayOpenOutside,
   pagePreferences,
   reloadDelayMs,
+  placeWindow,
 } from '../../../../main/desktop/rules.ts';
-import { staysAwake } from '../../../../main/desktop/sleep.ts';
-import { emptySummary } from '../../../../main/desktop/summary.ts';
+import { emptySummary, staysAwake, quitQuestion } from '../../../../main/desktop/summary.ts';
 import { wordsFor } from '../../../../main/desktop/words/index.ts';
 
 describe('pageOfLink and linkAmong', () => {

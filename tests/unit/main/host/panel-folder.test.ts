@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { findPanel } from '../../../../main/host/panel-folder.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
+import { findPanel } from '../../../../main/host/worker-programs.ts';
 
 /** Creates a program and pages in an otherwise empty folder. Returns the page that the program finds, or null. */
 function found(program: string, pages: readonly string[]): string | null {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createUploadTokens } from '../../../../main/host/upload-tokens.ts';
 import { AttemptId, JobId } from '../../../../protocol/ids.ts';
+import { createUploadTokens } from '../../../../main/host/admin-token.ts';
 
 const tokens = createUploadTokens(Buffer.alloc(32, 1));
 const [job, attempt] = [JobId.parse('j_1'), AttemptId.parse('a_1')];

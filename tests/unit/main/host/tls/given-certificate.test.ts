@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createCertificates } from '../../../../../main/host/tls/index.ts';
 import type { Identity } from '../../../../../main/host/tls/identity.ts';
-import { makeCertificate, makeKey } from '../../../../../main/host/tls/make-certificate.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
+import { makeCertificate, makeKey } from '../../../../../main/host/tls/own-certificate.ts';
 
 const dayMs = 86_400_000;
 

@@ -1,6 +1,6 @@
 // See docs/internals/faults.md, S13.
 import { expect, test } from 'vitest';
-import { createFailureLimit, type FailureVerdict } from '../../../../../main/http/auth/failure-limit.ts';
+import { createFailureLimit, type FailureVerdict } from '../../../../../main/http/auth/failures.ts';
 
 function openLimit() {
   let now = 1e6;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { TokenId } from '../../../../../protocol/ids.ts';
-import { codeLastsMs, createOneTimeCodes } from '../../../../../main/http/auth/one-time-codes.ts';
+import { codeLastsMs, createOneTimeCodes } from '../../../../../main/http/routes/session-routes.ts';
 
 const ada = { tokenId: TokenId.parse('t_ada') };
 const bob = { tokenId: TokenId.parse('t_bob') };

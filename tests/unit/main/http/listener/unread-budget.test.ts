@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createUnreadBudget } from '../../../../../main/http/listener/unread-budget.ts';
+import { createUnreadBudget } from '../../../../../main/http/listener/sse.ts';
 
 const kib = 1_024;
 

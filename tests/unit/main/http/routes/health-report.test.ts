@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HealthComponent } from '../../../../../protocol/health-api.ts';
-import { type Checks, judgeHealth, worstOf } from '../../../../../main/http/routes/health-report.ts';
+import { type Checks, judgeHealth, worstOf } from '../../../../../main/http/routes/health-routes.ts';
 
 const sound: Checks = {
   acceptsWrites: true,

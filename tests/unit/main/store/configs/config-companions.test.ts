@@ -2,11 +2,11 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
 import type { ConfigChange, ExpectedConfig } from '../../../../../main/orchestrator/ports/index.ts';
 import { pathsBelow, textsBelow } from '../../../../support/files-below.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
+import { createConfigFiles } from '../../../../../main/store/configs/config-tree.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

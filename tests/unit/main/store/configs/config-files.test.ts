@@ -2,9 +2,9 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
+import { createConfigFiles } from '../../../../../main/store/configs/config-tree.ts';
 
 // Strings are written as they are, everything else as JSON.
 type Files = Readonly<Record<string, unknown>>;

@@ -15,10 +15,10 @@ import {
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
 import type { ConfigChange, ExpectedConfig } from '../../../../../main/orchestrator/ports/index.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
+import { createConfigFiles } from '../../../../../main/store/configs/config-tree.ts';
 
 type Files = Readonly<Record<string, unknown>>;
 

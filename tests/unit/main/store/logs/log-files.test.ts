@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LogPiece, StoredLine } from '../../../../../main/orchestrator/ports/index.ts';
 import { createLogFiles, type OpenLogFiles } from '../../../../../main/store/logs/log-files.ts';
-import { markBytes } from '../../../../../main/store/logs/log-index.ts';
 import { JobId } from '../../../../../protocol/ids.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
+import { markBytes } from '../../../../../main/store/logs/log-segments.ts';
 
 const job = JobId.parse('j_1');
 const nowhere = { info: () => {}, warn: () => {}, error: () => {} };
