@@ -55,11 +55,12 @@ function readAtRunTime(line: string, whole = '', names = '', id = ''): string {
   return parts.length === 0 ? line : parts.join(' ');
 }
 
-/** The function of protocol/node-version.ts as an expression. No source of the product is imported here. */
+/** Returns `oldNodeMessage` of protocol/version.ts as an expression. This file imports no source of the product. */
 async function oldNodeMessage(): Promise<string> {
-  const file = join(import.meta.dirname, 'protocol/node-version.ts');
+  const file = join(import.meta.dirname, 'protocol/version.ts');
   const { code } = await transformWithOxc(readFileSync(file, 'utf8'), file);
-  return code.slice(code.indexOf('function oldNodeMessage'), code.lastIndexOf('}') + 1);
+  const start = code.indexOf('function oldNodeMessage');
+  return code.slice(start, code.indexOf('\n}', start) + 2);
 }
 
 const refuseOldNode = async (): Promise<string> => `{
@@ -187,7 +188,7 @@ const suite = (name: string, testTimeout: number) => ({
 const pureCore = [
   'main/orchestrator/rules/*.ts',
   'main/orchestrator/{events,model,v1-agent}.ts',
-  'main/orchestrator/memory/{connection-registry,feed,steady-clock}.ts',
+  'main/orchestrator/memory/{clocks,connection-registry,feed}.ts',
   'main/orchestrator/memory/placement/*.ts',
   'main/audit/*.ts',
   'protocol/*.ts',

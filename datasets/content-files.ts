@@ -23,7 +23,7 @@ export interface ContentPart {
  */
 export interface ContentFiles {
   pathOf(sha256: string): string;
-  /** Whether it is stored completely, and has not been written to since. */
+  /** Whether the content is stored completely and was not modified since. */
   has(content: Content): Promise<boolean>;
   /** How many bytes of an incomplete file have arrived; 0 when it is complete. */
   arrived(sha256: string): Promise<number>;
@@ -42,11 +42,11 @@ export interface ContentFiles {
   parts(): AsyncIterable<Content>;
   /** The size of all files here, parts included. */
   bytesHeld(): Promise<number>;
-  /** Removes the parts to which nothing was added since `before`, in ms since 1970. */
+  /** Removes the parts last written before `before`, in milliseconds since 1970. */
   removePartials(before: number): Promise<void>;
 }
 
-const portion = 1_048_576;
+const chunkBytes = 1_048_576;
 const partEnding = '.part';
 /** The modification time of every file. A write that the permissions do not prevent, such as one by root, changes it. */
 const stamp = new Date('2000-01-01T00:00:00Z');
@@ -82,7 +82,7 @@ export function createContentFiles(folder: string): ContentFiles {
         await rm(part, { force: true });
         return false;
       }
-      // Before it has its name: a process that is killed in between would leave a file that looks changed.
+      // Set the time before the rename: a process that is killed in between would leave a file that looks changed.
       await utimes(part, stamp, stamp);
       await rename(part, pathOf(sha256));
       await chmod(pathOf(sha256), 0o400);
@@ -124,7 +124,7 @@ export function createContentFiles(folder: string): ContentFiles {
 /** Windows does not have this flag. */
 const noFollow = constants.O_NOFOLLOW ?? 0;
 
-/** Null when it is not there. */
+/** Null when the file does not exist. */
 async function statsOf(path: string): Promise<Stats | null> {
   try {
     return await stat(path);
@@ -137,8 +137,8 @@ async function statsOf(path: string): Promise<Stats | null> {
 const isMissing = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 
-function partAt(handle: FileHandle, begun: number): ContentPart {
-  let at = begun;
+function partAt(handle: FileHandle, start: number): ContentPart {
+  let at = start;
   return {
     async write(bytes) {
       for (let done = 0; done < bytes.length; ) {
@@ -153,7 +153,7 @@ function partAt(handle: FileHandle, begun: number): ContentPart {
 
 async function digestAndSync(path: string, signal: AbortSignal, known: Content | null): Promise<Content> {
   const hash = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(portion);
+  const buffer = Buffer.allocUnsafe(chunkBytes);
   const handle = await open(path, constants.O_RDWR | noFollow);
   try {
     await handle.sync();
@@ -161,7 +161,7 @@ async function digestAndSync(path: string, signal: AbortSignal, known: Content |
     let bytes = 0;
     for (;;) {
       signal.throwIfAborted();
-      const { bytesRead } = await handle.read(buffer, 0, portion);
+      const { bytesRead } = await handle.read(buffer, 0, chunkBytes);
       if (bytesRead === 0) return { bytes, sha256: hash.digest('hex') };
       hash.update(buffer.subarray(0, bytesRead));
       bytes += bytesRead;
@@ -182,14 +182,31 @@ async function syncNames(folder: string): Promise<void> {
   }
 }
 
-/** The files in the folders below, as folder and name. */
+/** Yields folder and name of each file in the subfolders. */
 async function* entriesOf(folder: string): AsyncIterable<readonly [folder: string, name: string]> {
   for (let byte = 0; byte < 256; byte += 1) {
-    const below = join(folder, byte.toString(16).padStart(2, '0'));
-    const entries = await opendir(below).catch((cause: unknown) => {
+    const subfolder = join(folder, byte.toString(16).padStart(2, '0'));
+    const entries = await opendir(subfolder).catch((cause: unknown) => {
       if (isMissing(cause)) return [];
       throw cause;
     });
-    for await (const { name } of entries) yield [below, name];
+    for await (const { name } of entries) yield [subfolder, name];
   }
+}
+
+/** Ensures that only one caller at a time works on a content. */
+export interface Locks {
+  /** Returns a function that releases the lock; null while another caller has it. */
+  take(name: string): (() => void) | null;
+}
+
+export function createLocks(): Locks {
+  const taken = new Set<string>();
+  return {
+    take(name) {
+      if (taken.has(name)) return null;
+      taken.add(name);
+      return () => void taken.delete(name);
+    },
+  };
 }

@@ -1,7 +1,6 @@
 import { checkManifest, type DatasetFile } from '../protocol/dataset.ts';
 import { type SourceFile, walkFolder } from './folder-walk.ts';
-import type { HashCache } from './hash-cache.ts';
-import { hashFile } from './hash-file.ts';
+import { type HashCache, hashFile } from './file-hashes.ts';
 
 export interface IndexedFolder {
   /** Sorted by path. */
@@ -33,10 +32,10 @@ export interface IndexOptions {
   readonly onProgress: (progress: IndexProgress) => void;
 }
 
-/** More would only make a disk seek. */
-const atOnce = 4;
+/** Files hashed at the same time. More would only make a hard disk seek. */
+const concurrency = 4;
 /** A file that is being copied into the folder is soon complete, so it is hashed again. */
-const attempts = 3;
+const maxAttempts = 3;
 
 /** Finds and hashes every file of a folder. Rejects when a file cannot be read, and when the signal fires. */
 export async function indexFolder({ root, cache, signal, onProgress }: IndexOptions): Promise<IndexOutcome> {
@@ -59,11 +58,11 @@ export async function indexFolder({ root, cache, signal, onProgress }: IndexOpti
     onProgress({ ...progress });
   };
 
-  const ahead = walked.files.values();
+  const remaining = walked.files.values();
   const work = async (): Promise<void> => {
-    for (const file of ahead) await index(file);
+    for (const file of remaining) await index(file);
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: concurrency }, work));
   const checked = checkManifest(found);
   if (problems.length > 0) return { ok: false, problems };
   if (!checked.ok) return { ok: false, problems: [checked.reason] };
@@ -72,7 +71,7 @@ export async function indexFolder({ root, cache, signal, onProgress }: IndexOpti
   return { ok: true, folder: { files: checked.files, sources, bytes, skipped: walked.skipped } };
 }
 
-/** Null when the file changes each time that it is read. */
+/** Returns the cached or computed hash; null when the file changes during each read. */
 async function digestOf(
   { path, source, stats }: SourceFile,
   cache: HashCache,
@@ -84,7 +83,7 @@ async function digestOf(
     onBytes(Number(stats.size));
     return { bytes: Number(stats.size), sha256: known };
   }
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     let read = 0;
     const hashed = await hashFile(
       source,

@@ -13,7 +13,7 @@ export interface LayOutOptions {
   /** Checked, with `parseManifest`. */
   readonly files: readonly DatasetFile[];
   readonly contents: Pick<ContentFiles, 'pathOf'>;
-  /** Created if needed. Files that are there already stay, because trainers keep caches beside the images. */
+  /** Created if needed. Existing files stay, because trainers keep caches beside the images. */
   readonly folder: string;
   readonly platform: NodeJS.Platform;
   readonly signal: AbortSignal;
@@ -30,13 +30,13 @@ export async function layOut({ files, contents, folder, platform, signal }: LayO
       ok: false,
       reason: `The dataset has the file ${JSON.stringify(refused.path)}, a name that Windows cannot store: rename it, or run the job on Linux`,
     };
-  const made = new Set<string>();
+  const created = new Set<string>();
   for (const { path, bytes, sha256 } of files) {
     signal.throwIfAborted();
     const target = join(folder, path);
-    if (!made.has(dirname(target))) {
+    if (!created.has(dirname(target))) {
       await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-      made.add(dirname(target));
+      created.add(dirname(target));
     }
     await place(contents.pathOf(sha256), target, bytes);
   }
@@ -50,7 +50,7 @@ async function place(source: string, target: string, bytes: number): Promise<voi
     if (hasCode(cause, 'EEXIST')) {
       const found = await lstat(target);
       if (!found.isFile()) throw cause;
-      // An earlier attempt on this rig made it: nothing else ever had this path.
+      // An earlier attempt on this rig created it; no other file ever had this path.
       if (found.size === bytes) return;
       // An interrupted copy leaves a shorter file.
       await rm(target);

@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-import { oldNodeMessage } from '../protocol/node-version.ts';
+import { oldNodeMessage } from '../protocol/version.ts';
 
 // Load the rest only on a supported Node, because an older one crashes while loading it.
 const message = oldNodeMessage(process.versions.node, process.execPath);

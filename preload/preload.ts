@@ -1,16 +1,16 @@
+/** Runs in the sandbox of the app's window, and gives the panel its only access to the main process. */
 import { contextBridge, ipcRenderer, type IpcRendererEvent } from 'electron';
-import type { DesktopAnswer, DesktopApi, DesktopRequest } from '../protocol/desktop-api.ts';
-import { sendBattery } from './battery.ts';
+import type { Battery, DesktopAnswer, DesktopApi, DesktopRequest } from '../protocol/desktop-api.ts';
 
 const call = (name: DesktopRequest['name'], input?: unknown): Promise<DesktopAnswer> =>
   ipcRenderer.invoke('desktop', { name, input });
 
 /** A page requested before the panel started to listen. */
-let early: string | null = null;
-const keepEarly = (_event: IpcRendererEvent, path: unknown): void => {
-  early = String(path);
+let earlyPath: string | null = null;
+const keepEarlyPath = (_event: IpcRendererEvent, path: unknown): void => {
+  earlyPath = String(path);
 };
-ipcRenderer.on('go', keepEarly);
+ipcRenderer.on('go', keepEarlyPath);
 
 contextBridge.exposeInMainWorld('desktop', {
   view: () => call('view'),
@@ -20,13 +20,34 @@ contextBridge.exposeInMainWorld('desktop', {
   removeFleet: id => call('remove_fleet', id),
   show: id => call('show', id),
   onGo(go) {
-    const hear = (_event: IpcRendererEvent, path: unknown): void => go(String(path));
-    ipcRenderer.off('go', keepEarly);
-    ipcRenderer.on('go', hear);
-    if (early !== null) go(early);
-    early = null;
-    return () => void ipcRenderer.off('go', hear);
+    const listener = (_event: IpcRendererEvent, path: unknown): void => go(String(path));
+    ipcRenderer.off('go', keepEarlyPath);
+    ipcRenderer.on('go', listener);
+    if (earlyPath !== null) go(earlyPath);
+    earlyPath = null;
+    return () => void ipcRenderer.off('go', listener);
   },
 } satisfies DesktopApi);
 
-sendBattery(battery => ipcRenderer.send('battery', battery));
+interface BatteryManager extends EventTarget, Battery {}
+
+/** Only Chromium implements this API, so the standard DOM types lack it. */
+interface WithBattery {
+  readonly getBattery?: () => Promise<BatteryManager>;
+}
+
+/**
+ * Reports the battery to the main process: Electron exposes its level to pages only. Computers without a battery always report
+ * charging.
+ */
+function reportBattery(send: (battery: Battery) => void): void {
+  const self: Navigator & WithBattery = navigator;
+  void self.getBattery?.().then(battery => {
+    const report = (): void => send({ charging: battery.charging, level: battery.level });
+    battery.addEventListener('chargingchange', report);
+    battery.addEventListener('levelchange', report);
+    report();
+  });
+}
+
+reportBattery(battery => ipcRenderer.send('battery', battery));

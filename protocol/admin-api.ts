@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { UiEvent } from './events.ts';
 import { WorkerId } from './ids.ts';
-import { Issued, IssuedJoinToken } from './issued-token.ts';
-import { Labels } from './labels.ts';
-import { Line } from './line.ts';
+import { Line, Labels } from './text.ts';
 import { WorkerStatus, WorkerType, WorkerView } from './worker.ts';
+import { Issued, IssuedJoinToken } from './tokens-api.ts';
 
 const byWorker = z.object({ id: WorkerId });
 

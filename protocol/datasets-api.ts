@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { Sha256 } from './dataset.ts';
 import { WorkerId } from './ids.ts';
-import { Line } from './line.ts';
+import { Line } from './text.ts';
 
 export const DatasetName = Line.trim().min(1).max(120).describe('Name of a dataset, at most 120 characters.');
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Line } from './line.ts';
+import { Line } from './text.ts';
 
 /** Events that the app may show as notifications. */
 const NoticeKinds = z.strictObject({

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { JobData } from './dataset.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { JobWait } from './job-wait.ts';
-import { LabelPatterns } from './labels.ts';
-import { Progress } from './progress.ts';
+import { Progress } from './reports.ts';
 import { RequestKind } from './requests.ts';
+import { LabelPatterns } from './text.ts';
 
 export const liveStatuses = ['dispatched', 'starting', 'running', 'recovering', 'cancelling'] as const;
 export type LiveStatus = (typeof liveStatuses)[number];

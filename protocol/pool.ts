@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { JobId, LaunchId, PoolId, WorkerId } from './ids.ts';
-import { Labels } from './labels.ts';
-import { Line } from './line.ts';
+import { Line, Labels } from './text.ts';
 
 const Time = z.iso.datetime();
 

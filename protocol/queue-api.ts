@@ -18,13 +18,11 @@ import {
   Target,
   TrainerConfig,
 } from './job.ts';
-import { JobsQuery } from './jobs-query.ts';
-import { LabelPatterns } from './labels.ts';
-import { Line } from './line.ts';
-import { Concurrency, ConcurrencyChange, QueueView } from './queue.ts';
-import { JobCount, QueueStats } from './queue-stats.ts';
+import { Line, LabelPatterns } from './text.ts';
+import { Concurrency, ConcurrencyChange, QueueView, JobCount, QueueStats } from './queue.ts';
 import { RequestKind } from './requests.ts';
 import { Submitted, TriedOut } from './submitted.ts';
+import { JobsQuery } from './job-search.ts';
 
 const byJob = z.object({ id: JobId });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { call } from './call.ts';
-import { Line } from './line.ts';
+import { Line } from './text.ts';
 import type { GpuTroubleKind } from './worker.ts';
 
 /** An address of this machine; `0.0.0.0` means all IPv4 addresses, `::` means all addresses. */

@@ -1,2 +1,70 @@
 /** Version of this program, the same for agent and orchestrator. A test compares it with package.json. */
 export const version = '0.1.0';
+
+type VersionOrder = 'older' | 'same' | 'newer';
+
+/** Compares two versions (https://semver.org, section 11). Returns null when either is invalid. */
+export function compareVersions(one: string, other: string): VersionOrder | null {
+  const [left, right] = [parse(one), parse(other)];
+  if (left === null || right === null) return null;
+  for (const index of [0, 1, 2] as const) {
+    const order = compareNumbers(left.numbers[index], right.numbers[index]);
+    if (order !== 'same') return order;
+  }
+  return comparePreReleases(left.pre, right.pre);
+}
+
+interface Version {
+  readonly numbers: readonly [major: bigint, minor: bigint, patch: bigint];
+  /** Pre-release identifiers after the hyphen; empty for a release. */
+  readonly pre: readonly string[];
+}
+
+const shape = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([\da-z-]+(?:\.[\da-z-]+)*))?(?:\+[\da-z.-]+)?$/i;
+
+function parse(text: string): Version | null {
+  // Valid versions are shorter; a worker may send anything.
+  const found = text.length > 256 ? null : shape.exec(text);
+  if (found === null) return null;
+  const [, major, minor, patch, pre] = found;
+  return { numbers: [toNumber(major), toNumber(minor), toNumber(patch)], pre: pre?.split('.') ?? [] };
+}
+
+const toNumber = (digits: string | undefined): bigint => BigInt(String(digits));
+
+function comparePreReleases(left: readonly string[], right: readonly string[]): VersionOrder {
+  if (left.length === 0 || right.length === 0)
+    return compareNumbers(BigInt(right.length), BigInt(left.length));
+  for (let index = 0; index < Math.max(left.length, right.length); index += 1) {
+    const [one, other] = [left[index], right[index]];
+    if (one === undefined) return 'older';
+    if (other === undefined) return 'newer';
+    const order = compareIdentifiers(one, other);
+    if (order !== 'same') return order;
+  }
+  return 'same';
+}
+
+/** Numeric identifiers sort before alphanumeric ones. */
+function compareIdentifiers(one: string, other: string): VersionOrder {
+  const [isNumber, isOtherNumber] = [/^\d+$/.test(one), /^\d+$/.test(other)];
+  if (isNumber && isOtherNumber) return compareNumbers(BigInt(one), BigInt(other));
+  if (isNumber !== isOtherNumber) return isNumber ? 'older' : 'newer';
+  if (one === other) return 'same';
+  return one < other ? 'older' : 'newer';
+}
+
+const compareNumbers = (one: bigint, other: bigint): VersionOrder => {
+  if (one === other) return 'same';
+  return one < other ? 'older' : 'newer';
+};
+
+/**
+ * Returns why this Node cannot run Trainyard; null when it can. The bundled worker contains the source of this function, so it
+ * may use only its arguments. The minimum is that of `engines` in package.json.
+ */
+export function oldNodeMessage(version: string, program: string): string | null {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 22 || (major === 22 && minor >= 19)) return null;
+  return `Trainyard needs Node 22.19 or newer, but this is Node ${version} (${program}): install a newer one (https://nodejs.org) and start Trainyard with it\n`;
+}

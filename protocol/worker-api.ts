@@ -3,11 +3,9 @@ import { ArtifactPath } from './artifact.ts';
 import { call } from './call.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { OnLostContact, TrainerConfig } from './job.ts';
-import { Labels } from './labels.ts';
 import { JobData } from './dataset.ts';
-import { CleanLine } from './line.ts';
-import { AnyProgress } from './progress.ts';
-import { ConfigKeys, Datasets, Outputs, Trainers } from './rig-report.ts';
+import { CleanLine, Labels } from './text.ts';
+import { AnyProgress, ConfigKeys, Datasets, Outputs, Trainers } from './reports.ts';
 import {
   CapabilityFields,
   type Capabilities,

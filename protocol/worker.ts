@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { JobId, WorkerId } from './ids.ts';
-import { Labels } from './labels.ts';
-import { CleanLine } from './line.ts';
+import { CleanLine, Labels } from './text.ts';
 
 export const WorkerType = z
   .enum(['persistent', 'ephemeral'])

@@ -30,7 +30,7 @@ const modelKeys = [
   'te_name_or_path',
 ];
 
-/** The settings of each process, and where they are in the config. */
+/** Returns the settings of each process, and their place in the config. */
 function processesOf(
   config: TrainerConfig,
 ): readonly { readonly at: Place; readonly process: Readonly<Record<string, unknown>> }[] {
@@ -41,7 +41,7 @@ function processesOf(
   );
 }
 
-/** The folder, below the output folder, to which a run writes everything. */
+/** Returns the name of the subfolder of the output folder to which a run writes everything. */
 function runNameOf({ config }: TrainerConfig): string | null {
   const name = isObject(config) ? config['name'] : undefined;
   return typeof name === 'string' && name !== '' ? name : null;

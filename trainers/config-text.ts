@@ -16,7 +16,7 @@ export type ParsedText =
   /** `reason` completes "line 3, column 7: ..."; `at` is null if the parser gives no position. */
   | { readonly ok: false; readonly reason: string; readonly at: Position | null };
 
-/** The format of a file by the ending of its name; null if configs do not have this ending. */
+/** Returns the format of a file by its extension; null if configs do not have this extension. */
 export function formatOf(file: string): ConfigFormat | null {
   const [, ending = ''] = /\.(jsonc?|ya?ml|toml)$/i.exec(file) ?? [];
   switch (ending.toLowerCase()) {
@@ -35,17 +35,17 @@ export function formatOf(file: string): ConfigFormat | null {
 
 /** Parses a config as its trainer does. The result has JSON values only. */
 export function parseConfigText(text: string, format: ConfigFormat): ParsedText {
-  // Some editors put a byte order mark in front.
+  // Some editors write a byte order mark first.
   const plain = text.replace(/^\ufeff/, '');
   if (format === 'json') return parseJson(plain);
   return format === 'yaml' ? parseYaml(plain) : parseToml(plain);
 }
 
-/** The message of a failed parse, with its position. */
+/** Returns the message of a failed parse, with its position. */
 export const parseFailure = ({ reason, at }: Extract<ParsedText, { ok: false }>): string =>
   at === null ? reason : `line ${at.line}, column ${at.column}: ${reason}`;
 
-/** The text of a value in the format of a trainer. TOML has no null, so such keys are left out. */
+/** Formats a value for a trainer. TOML has no null, so keys with null are omitted. */
 export const configTextIn = (value: Readonly<Record<string, unknown>>, format: 'json' | 'toml'): string =>
   format === 'json' ? `${JSON.stringify(value, null, 2)}\n` : stringifyToml(withoutNulls(value));
 

@@ -28,7 +28,7 @@ export type Gathered =
 const maxChars = 1_000_000;
 const maxFiles = 32;
 
-/** Reads every file that a config names, or says which one is missing. */
+/** Reads every file that a config names, or reports which one is missing. */
 export async function gather(config: TrainerConfig, trainer: Trainer, find: FindFile): Promise<Gathered> {
   let bundle: Bundle = { config, dataloader: null, files: {} };
   let chars = 0;
@@ -73,7 +73,7 @@ export interface DataReference {
   readonly at: Place;
 }
 
-/** All paths of training data in a bundle. */
+/** Returns all paths of training data in a bundle. */
 export function dataOf(bundle: Bundle, trainer: Trainer): readonly DataReference[] {
   const references = trainer.references(bundle.config);
   return [
@@ -102,7 +102,7 @@ function documentIn({ files }: Bundle, path: string): unknown {
   return parsed?.ok ? parsed.value : null;
 }
 
-/** A copy of a bundle with new paths at these places. */
+/** Returns a copy of a bundle with new paths at these places. */
 export function withPaths(
   bundle: Bundle,
   changes: readonly (Pick<DataReference, 'in' | 'at'> & { readonly path: string })[],

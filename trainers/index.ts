@@ -1,6 +1,6 @@
 import type { TrainerConfig } from '../protocol/job.ts';
+import { nearestName } from '../protocol/nearest-name.ts';
 import { aiToolkit } from './ai-toolkit.ts';
-import { command } from './command.ts';
 import { diffusers } from './diffusers.ts';
 import { kohya } from './kohya.ts';
 import { onetrainer } from './onetrainer.ts';
@@ -8,18 +8,23 @@ import { simpletuner } from './simpletuner.ts';
 import { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
 
 export { configTextIn, formatOf, parseConfigText, parseFailure } from './config-text.ts';
-export {
-  type Bundle,
-  dataOf,
-  type FoundFile,
-  gather,
-  withPaths,
-} from './gather.ts';
-export { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
-export { type UnknownKey, unknownKeys } from './unknown-keys.ts';
-
 export { argumentsOf } from './diffusers.ts';
+export { type Bundle, dataOf, type FoundFile, gather, withPaths } from './gather.ts';
 export { scriptOf as kohyaScript } from './kohya.ts';
+export { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
+
+/** A program that a rig's owner has configured. It gets the config unchanged, and Trainyard knows nothing about it. */
+const command: Trainer = {
+  name: 'command',
+  title: 'a program of your own',
+  recognises: () => true,
+  defaultGpus: 0,
+  replacedKeys: [],
+  references: () => [],
+  referencesIn: () => [],
+  continuesFrom: () => true,
+  problem: () => null,
+};
 
 const trainers: Readonly<Record<TrainerName, Trainer>> = {
   simpletuner,
@@ -30,24 +35,52 @@ const trainers: Readonly<Record<TrainerName, Trainer>> = {
   command,
 };
 
-/** Whether an object in a file is not a config, but something that configs of some trainer name. */
+/** Whether an object in a file is not a config, but a companion that configs of some trainer refer to. */
 export const isCompanion = (value: Readonly<Record<string, unknown>>): boolean =>
   Object.values(trainers).some(trainer => trainer.isCompanion?.(value) === true);
 
-/** Null for a name that this version does not know. */
+/** Returns null for a name that this version does not know. */
 export const trainerNamed = (name: string): Trainer | null =>
   Object.values(trainers).find(trainer => trainer.name === name) ?? null;
 
-/** Sample trainings that are part of the worker program, and need no trainer. */
+/** Whether the config is for a sample training, which is part of the worker program and needs no trainer. */
 export const isBuiltIn = ({ trainer }: TrainerConfig): boolean =>
   trainer === 'selftest' || trainer === 'digits';
 
-/** A config can name its trainer with this key, for when its other keys do not identify it. */
+/** A config can name its trainer with this key when its other keys do not identify it. */
 const trainerKey = '$trainer';
 
-/** The trainer that a config is for. Configs that no known trainer recognises are for a program of the rig's owner. */
+/** Returns the trainer for a config. Configs that no known trainer recognises are for a program of the rig's owner. */
 export function trainerFor(config: TrainerConfig): Trainer {
   const named = trainerNames.find(name => name === config[trainerKey]);
   if (named !== undefined) return trainers[named];
   return Object.values(trainers).find(trainer => trainer.recognises(config)) ?? command;
+}
+
+/** A key of a config that its trainer does not know. */
+export interface UnknownKey {
+  /** Its place in the config, such as `config.process.0.train.step`. */
+  readonly key: string;
+  /** The key of the trainer that was probably meant; null when none is similar. */
+  readonly nearest: string | null;
+}
+
+/** Each comparison examines all keys of the trainer, so a config with only unknown keys would be expensive. */
+const maxCompared = 20;
+
+/** Returns the first 20 keys of a config that are not in its trainer's own list. */
+export function unknownKeys(
+  { keys }: Trainer,
+  config: TrainerConfig,
+  known: ReadonlySet<string>,
+): readonly UnknownKey[] {
+  if (keys === undefined) return [];
+  const unknown: UnknownKey[] = [];
+  for (const at of keys.of(config)) {
+    const key = String(at.at(-1));
+    if (key.startsWith('$') || known.has(key) || keys.takes?.(key, known) === true) continue;
+    unknown.push({ key: at.join('.'), nearest: nearestName(key, known) });
+    if (unknown.length === maxCompared) break;
+  }
+  return unknown;
 }

@@ -122,7 +122,7 @@ const families: readonly (readonly [key: string, family: string])[] = [
 
 const scriptName = /^[a-z0-9_]+\.py$/i;
 
-/** The script of sd-scripts that a config is for: the one that it names, or that its keys identify. Null for neither. */
+/** Returns the script of sd-scripts for a config: the one that it names, or that its keys identify. Null for neither. */
 export function scriptOf(config: TrainerConfig): string | null {
   const settings = settingsOf(config);
   const named = settings.get('script')?.value;
@@ -130,7 +130,7 @@ export function scriptOf(config: TrainerConfig): string | null {
   const family = families.find(([key]) => settings.has(key))?.[1];
   if (family === undefined) return null;
   const isNetwork = settings.has('network_module');
-  // Of HunyuanImage, sd-scripts train networks only.
+  // sd-scripts can train only networks of HunyuanImage.
   if (family === 'hunyuan_image' && !isNetwork) return null;
   return isNetwork ? `${family}_train_network.py` : `${family}_train.py`;
 }

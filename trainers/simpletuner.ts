@@ -1,10 +1,10 @@
 import type { TrainerConfig } from '../protocol/job.ts';
 import { isObject, listOf, pathsAt, type Place, type Reference, type Trainer } from './trainer.ts';
 
-/** SimpleTuner takes every key with dashes in front, too, as on its command line. */
+/** SimpleTuner also accepts every key with leading dashes, as on its command line. */
 const spellings = (keys: readonly string[]): readonly string[] => keys.flatMap(key => [key, `--${key}`]);
 
-const read = (config: TrainerConfig, key: string): unknown => config[key] ?? config[`--${key}`];
+const valueOf = (config: TrainerConfig, key: string): unknown => config[key] ?? config[`--${key}`];
 
 const plainKey = (key: string): string => key.trim().replace(/^-+/, '');
 
@@ -18,7 +18,7 @@ const modelKeys = spellings([
   'controlnet_model_name_or_path',
   'init_lora',
 ]);
-/** Of one entry of a dataloader. */
+/** Keys of a dataloader entry. */
 const dataKeys = ['instance_data_dir', 'instance_data_root', 'csv_file'];
 
 /** Keys that only SimpleTuner has. */
@@ -27,7 +27,7 @@ const ownKeys = ['model_family', 'data_backend_config'];
 export const simpletuner: Trainer = {
   name: 'simpletuner',
   title: 'SimpleTuner',
-  recognises: config => ownKeys.some(key => read(config, key) !== undefined),
+  recognises: config => ownKeys.some(key => valueOf(config, key) !== undefined),
   // One process uses one GPU, and `num_processes` is 1 unless a config says otherwise.
   defaultGpus: 1,
   replacedKeys: ['output_dir', 'logging_dir'],
@@ -40,15 +40,15 @@ export const simpletuner: Trainer = {
   referencesIn: (document, [key]) =>
     dataloaderKeys.includes(String(key)) ? listOf(document).flatMap(dataOf) : [],
   roleOf: ([key]) => (dataloaderKeys.includes(String(key)) ? 'dataloader' : 'file'),
-  // SimpleTuner finds the files of its own examples in its package.
+  // The package of SimpleTuner contains the files of its examples.
   ships: path => path.startsWith('config/examples/'),
   isCompanion: value => isLycoris(value) || isPromptLibrary(value),
   continuesFrom: ({ isFile }) => !isFile,
   keys: {
-    // Keys without a value are left out of its command line.
+    // SimpleTuner omits keys without a value from its command line.
     of: config => Object.keys(config).flatMap(key => (config[key] === null ? [] : [[plainKey(key)]])),
     unknown: 'refused',
-    // Its command line takes the beginning of an option as long as only one begins so.
+    // Its command line accepts an unambiguous prefix of an option.
     takes: (key, known) => [...known].filter(name => name.startsWith(key)).length === 1,
   },
   requests: ['save', 'sample'],

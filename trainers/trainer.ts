@@ -32,41 +32,41 @@ export interface Reference {
 /** `key`: the content becomes the value of this key of the config. */
 export type FileRole = 'file' | 'dataloader' | { readonly key: string };
 
-/** How one trainer's configs look, and what they need. Pure knowledge: nothing here reads a file. */
+/** The format and the requirements of one trainer's configs. Nothing here reads a file. */
 export interface Trainer {
   readonly name: TrainerName;
   /** As its authors write it. */
   readonly title: string;
   /** Whether a parsed config is meant for this trainer. */
   recognises(config: TrainerConfig): boolean;
-  /** How many GPUs a config needs that names no number itself. */
+  /** Number of GPUs for a config that does not set one. */
   readonly defaultGpus: number;
-  /** Restricted keys (config-policy) that a worker always replaces with folders of the job, so that nobody has to allow them. */
+  /** Restricted keys (config-policy) that a worker always replaces with folders of the job, so they need no permission. */
   readonly replacedKeys: readonly string[];
   /** The trainer writes each sample as a file, so the copies in its event files are not needed. */
   readonly samplesAreFiles?: true;
   /** Everything outside of the config that its run needs. */
   references(config: TrainerConfig): readonly Reference[];
-  /** The same for one of the files that the config refers to; `at` leads to the place in the config that names the file. */
+  /** The same for a file that the config refers to; `at` is the place in the config that names the file. */
   referencesIn(document: unknown, at: Place): readonly Reference[];
-  /** What a file is to the trainer that this place in a config names; a file of its own unless it is told here. */
+  /** Role of the file that this place in a config names; without this function, every file is a `file`. */
   readonly roleOf?: (at: Place) => FileRole;
-  /** Whether the trainer brings this file along itself. */
+  /** Whether the trainer's own package contains this file. */
   readonly ships?: (path: string) => boolean;
-  /** Whether an object in a file of its own is not a config but something that configs name. */
+  /** Whether an object in a file is not a config, but a companion that configs refer to. */
   readonly isCompanion?: (value: Readonly<Record<string, unknown>>) => boolean;
   /** Whether a run can continue from a checkpoint of this name; some files hold weights alone. */
   continuesFrom(checkpoint: Pick<CheckpointName, 'name' | 'isFile'>): boolean;
-  /** How the keys of a config compare with those that the trainer knows; absent where a trainer has no list of them. */
+  /** How to compare the keys of a config with those that the trainer knows; absent if the trainer has no list of them. */
   readonly keys?: {
     /** The places of all keys that the trainer itself reads. */
     readonly of: (config: TrainerConfig) => readonly Place[];
     /** What the trainer does with a key that it does not know. */
     readonly unknown: 'refused' | 'ignored';
-    /** Whether the trainer takes a key that its list does not have. */
+    /** Whether the trainer accepts a key that is not in its list. */
     readonly takes?: (key: string, known: ReadonlySet<string>) => boolean;
   };
-  /** What a worker can ask the running trainer for, without a word of the config. */
+  /** Actions that the running trainer supports without `$requests` in the config. */
   readonly requests?: readonly RequestKind[];
   /** Returns why this trainer would refuse the config; null when no reason is known. */
   problem(config: TrainerConfig): string | null;
@@ -81,7 +81,7 @@ export const staysBelow = (path: string): boolean =>
 
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The references of these keys that hold a text, or a list of texts. */
+/** Returns the references in those keys that hold a string or a list of strings. */
 export function pathsAt(
   value: unknown,
   keys: readonly string[],
@@ -99,7 +99,7 @@ export function pathsAt(
 const textAt = (value: unknown, kind: Reference['kind'], at: Place): readonly Reference[] =>
   typeof value === 'string' && value.trim() !== '' ? [{ kind, at, path: value }] : [];
 
-/** A copy of a value with another one at a place. Nothing changes where the place is not there. */
+/** Returns a copy of `value` with `next` at a place; `value` itself if the place does not exist. */
 export function withValueAt(value: unknown, [key, ...rest]: Place, next: unknown): unknown {
   if (key === undefined) return next;
   if (Array.isArray(value))

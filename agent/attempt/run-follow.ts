@@ -1,4 +1,4 @@
-import type { Progress } from '../../protocol/progress.ts';
+import type { Progress } from '../../protocol/reports.ts';
 import { watchFolder } from '../files/folder-watch.ts';
 import { type ExitRecord, readExit, readTrainer, type RunFolder } from '../guard/guard-files.ts';
 import type { Guarded, LaunchDeps } from '../guard/guard-launch.ts';
@@ -7,8 +7,7 @@ import type { Figures } from '../metrics/point-book.ts';
 import { endGroup } from '../process/process-group.ts';
 import { isRunning } from '../process/processes.ts';
 import { createProgressReader, type OutputItem } from '../metrics/progress.ts';
-import { createWordsReader, type Words } from './progress-stage.ts';
-import { wireProgress } from '../metrics/progress-wire.ts';
+import { createWordsReader, wireProgress, type Words } from './sent-progress.ts';
 
 const checkEveryMs = 250;
 /** How often to check that the guard is alive. A guard that was killed leaves no exit record. */

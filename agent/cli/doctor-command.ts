@@ -1,12 +1,12 @@
 import { Command } from 'commander';
-import { cleanLine } from '../../protocol/line.ts';
+import { cleanLine } from '../../protocol/text.ts';
 import { loadAgentConfig } from '../config/index.ts';
 import { systemClock } from '../clock.ts';
 import { createRunCommand, probeGpus, selectGpus } from '../gpu/probe.ts';
 import { trainerProbe } from '../attempt/trainer.ts';
 import { probeTrainers } from '../trainers/index.ts';
 import { openNetwork } from '../connection/network.ts';
-import { openProcessTable } from '../gpu/process-table.ts';
+import { openProcessTable } from '../gpu/holders.ts';
 import { reasonOf } from '../files/failure-text.ts';
 import { openTelemetry } from '../session/telemetry.ts';
 import type { Host } from '../worker.ts';

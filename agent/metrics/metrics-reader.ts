@@ -1,10 +1,10 @@
-import type { Progress } from '../../protocol/progress.ts';
+import type { Progress } from '../../protocol/reports.ts';
 import type { Clock } from '../clock.ts';
 import { toBarePoint } from './file-points.ts';
 import type { FileFigures, FilePoint, MetricsFiles } from './metrics-files/index.ts';
 import type { BarePoint } from './point-list.ts';
 import { maxKeysOfPoint, type PointBook } from './point-book.ts';
-import { pause } from '../retry/backoff.ts';
+import { pause } from '../retry/retry.ts';
 
 /** Reads what a trainer has written since the last call. Resolves with true when there is more to read immediately. */
 export type ReadMetricsFiles = () => Promise<boolean>;

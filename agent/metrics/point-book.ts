@@ -1,6 +1,6 @@
 import { metricKeyOf, type MetricPoint, type MetricsReply } from '../../protocol/metrics-api.ts';
-import type { Progress } from '../../protocol/progress.ts';
-import { createFiledList, mergeByTime, type Recorded } from './filed-list.ts';
+import type { Progress } from '../../protocol/reports.ts';
+import { createFiledList, mergeByTime, type Recorded } from './file-points.ts';
 import { type BarePoint, createPointList, type PointList } from './point-list.ts';
 
 /** What a trainer has printed, in the form in which it is sent. */

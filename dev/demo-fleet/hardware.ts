@@ -1,6 +1,6 @@
 import type { Accelerator } from '../../agent/simulated/simulated-worker.ts';
-import type { Labels } from '../../protocol/labels.ts';
 import type { Random } from './random.ts';
+import type { Labels } from '../../protocol/text.ts';
 
 /** A machine as it is sold, with names as in `nvidia-smi` and similar tools. */
 export interface Machine {

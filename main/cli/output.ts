@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../../protocol/line.ts';
+import { escapeInvisible } from '../../protocol/text.ts';
 import type { Flags } from '../config.ts';
 import { exitCodes, fail } from './failure.ts';
 import { isOn } from './flags.ts';
@@ -76,7 +76,7 @@ function failOnUnknown(names: readonly string[] | null, row: Row | undefined): v
 const lines = (all: readonly string[]): string => all.map(line => `${line}\n`).join('');
 
 const json = (value: unknown, indent: number): string =>
-  `${escapeUnseen(JSON.stringify(value, null, indent))}\n`;
+  `${escapeInvisible(JSON.stringify(value, null, indent))}\n`;
 
 /** Selects the requested fields, such as `gpu_info.driver`; all fields without a selection. */
 const selectFields = (row: Row, names: readonly string[] | null): Row =>

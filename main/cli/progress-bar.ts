@@ -1,4 +1,4 @@
-import type { Progress } from '../../protocol/progress.ts';
+import type { Progress } from '../../protocol/reports.ts';
 import type { Screen } from './invocation.ts';
 import { cutLine } from './table.ts';
 

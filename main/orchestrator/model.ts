@@ -10,11 +10,11 @@ import type {
 } from '../../protocol/job.ts';
 import type { Bundle } from '../../trainers/index.ts';
 import type { JobData } from '../../protocol/dataset.ts';
-import type { Labels } from '../../protocol/labels.ts';
-import type { Progress } from '../../protocol/progress.ts';
+import type { Progress } from '../../protocol/reports.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
 import { hasGuard, publishedTrainers } from './v1-agent.ts';
+import type { Labels } from '../../protocol/text.ts';
 
 /** Milliseconds since 1970 by this machine's clock: for display, never for deadlines. */
 export type WallMs = number;

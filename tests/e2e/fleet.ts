@@ -5,7 +5,7 @@
 import { expect } from '@playwright/test';
 import { createSimulatedWorker, type SimulatedWorker } from '../../agent/simulated/simulated-worker.ts';
 import type { DatasetView } from '../../protocol/datasets-api.ts';
-import type { Progress } from '../../protocol/progress.ts';
+import type { Progress } from '../../protocol/reports.ts';
 import { pushDataset } from '../support/push-dataset.ts';
 import type { Orchestrator } from './panel.ts';
 

@@ -1,6 +1,5 @@
 import { basename, resolve } from 'node:path';
 import { DatasetName, datasetsApi, type DatasetView } from '../../../protocol/datasets-api.ts';
-import { sizeText } from '../../../protocol/size-text.ts';
 import { exitCodes, fail } from '../failure.ts';
 import { isOn, readInput, textOf } from '../flags.ts';
 import { printOne, printRows } from '../output.ts';
@@ -10,6 +9,7 @@ import type { Column } from '../table.ts';
 import { timeText } from '../time.ts';
 import { findWorker } from '../workers/worker.ts';
 import { indexData, pushData } from './push.ts';
+import { sizeText } from '../../../protocol/text.ts';
 
 const columns: readonly Column<DatasetView>[] = [
   { title: 'NAME', text: ({ name }) => name },

@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { openHashCache } from '../../../datasets/hash-cache.ts';
+import { openHashCache } from '../../../datasets/file-hashes.ts';
 import { indexFolder, type IndexedFolder } from '../../../datasets/index-folder.ts';
 import type { BodyOf } from '../../../protocol/call.ts';
 import type { CallResult, StreamBody } from '../../../protocol/client.ts';

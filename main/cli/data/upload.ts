@@ -2,10 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import { type CallFailure, type StreamBody, urlOf } from '../../../protocol/client.ts';
 import { datasetsApi } from '../../../protocol/datasets-api.ts';
 import { Problem } from '../../../protocol/problem.ts';
-import { sizeText } from '../../../protocol/size-text.ts';
 import { fail, failureOf } from '../failure.ts';
 import { bar, createDisplay, duration } from '../progress-bar.ts';
 import type { Remote } from '../remote.ts';
+import { sizeText } from '../../../protocol/text.ts';
 
 /** How many contents one call asks the orchestrator about. */
 const maxContents = 5_000;

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { ArtifactView } from '../../../protocol/artifact.ts';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
-import { sizeText } from '../../../protocol/size-text.ts';
 import { CommandEnd, exitCodes, fail, type Failure } from '../failure.ts';
 import { isOn, textOf } from '../flags.ts';
 import { printRows } from '../output.ts';
@@ -12,6 +11,7 @@ import type { Column } from '../table.ts';
 import { everyArtifact, filesNamed, filesOfCheckpoint } from './files.ts';
 import { among, findNewestJob, withJobArgument } from './find.ts';
 import { saveFile } from './save-file.ts';
+import { sizeText } from '../../../protocol/text.ts';
 
 interface Row extends Readonly<Record<string, unknown>> {
   readonly key: string;

@@ -2,7 +2,6 @@ import { type ArtifactView, checkpointOf, type CheckpointView } from '../../../p
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
 import type { JobId } from '../../../protocol/ids.ts';
-import { sizeText } from '../../../protocol/size-text.ts';
 import { exitCodes, type Failure } from '../failure.ts';
 import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
@@ -10,6 +9,7 @@ import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
 import { timeText } from '../time.ts';
 import { among, findNewestJob, withJobArgument } from './find.ts';
+import { sizeText } from '../../../protocol/text.ts';
 
 const fileColumns: readonly Column<ArtifactView>[] = [
   { title: 'KEY', text: ({ key }) => key },

@@ -1,12 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import type { SubmitRequest } from '../../../protocol/queue-api.ts';
-import { sizeText } from '../../../protocol/size-text.ts';
 import { type Bundle, dataOf, trainerFor } from '../../../trainers/index.ts';
 import { indexData, pushData } from '../data/push.ts';
 import { exitCodes, fail } from '../failure.ts';
 import type { Remote } from '../remote.ts';
 import { foldersAround } from './config-argument.ts';
+import { sizeText } from '../../../protocol/text.ts';
 
 export interface PushOptions {
   /** The config file that the bundle was read from. */

@@ -7,11 +7,11 @@ import type {
   JobWarning,
   Outstanding,
 } from '../../../protocol/job.ts';
-import type { Progress } from '../../../protocol/progress.ts';
-import { sizeText } from '../../../protocol/size-text.ts';
+import type { Progress } from '../../../protocol/reports.ts';
 import { duration } from '../progress-bar.ts';
 import { type Column, type Fact, plainLines } from '../table.ts';
 import { timeText } from '../time.ts';
+import { sizeText } from '../../../protocol/text.ts';
 
 export const jobColumns: readonly Column<JobView>[] = [
   { title: 'ID', text: ({ id }) => id },

@@ -1,4 +1,4 @@
-import type { Progress } from '../../../protocol/progress.ts';
+import type { Progress } from '../../../protocol/reports.ts';
 
 /** A worker that takes jobs, now or when its current job ends. */
 export interface Taker {

@@ -1,6 +1,6 @@
 import type { JobEventType, UiEvent } from '../../../protocol/events.ts';
 import { type AttemptView, type JobView, priorityName, type ShownStatus } from '../../../protocol/job.ts';
-import type { Progress } from '../../../protocol/progress.ts';
+import type { Progress } from '../../../protocol/reports.ts';
 import type { Concurrency, QueueView } from '../../../protocol/queue.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { type Core, lastContact } from '../core.ts';
@@ -152,7 +152,7 @@ const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
 /** Returns a function that makes views of jobs. The views share costly results: why a job shape waits, and the queue positions. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   const explainer = createExplainer(core, read);
-  const placeOf = createPositions(read);
+  const positionOf = createPositions(read);
   return job => ({
     id: job.id,
     job_id: job.id,
@@ -172,7 +172,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     is_top: job.rank.top > 0,
     approval: job.approval,
     retry_of: job.retryOf,
-    position: job.status === 'pending' && job.approval !== 'wanted' ? placeOf(job) : null,
+    position: job.status === 'pending' && job.approval !== 'wanted' ? positionOf(job) : null,
     worker_id: job.attempt?.workerId ?? null,
     ...workerNameOf(read, job.attempt?.workerId ?? null),
     attempt: job.attempt?.n ?? 0,

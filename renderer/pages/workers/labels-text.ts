@@ -1,4 +1,4 @@
-import { Labels } from '../../../protocol/labels.ts';
+import { Labels } from '../../../protocol/text.ts';
 
 /** One label per line. */
 export const textOfLabels = (labels: Labels): string =>

@@ -1,8 +1,8 @@
 import { createContext, useContext, useEffect, useState } from 'react';
 import { systemApi } from '../../../protocol/admin-api.ts';
-import { compareVersions } from '../../../protocol/version-order.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { usePanel } from '../../app/context.ts';
+import { compareVersions } from '../../../protocol/version.ts';
 
 /** The orchestrator's version, for table rows; null while unknown. */
 const ServerVersion = createContext<string | null>(null);

@@ -15,7 +15,7 @@ import { ownProcesses } from '../../../agent/process/own-processes.ts';
 import { attendRun, type Run } from '../../../agent/attempt/run.ts';
 import type { RunListeners } from '../../../agent/attempt/run-follow.ts';
 import type { PreparedJob } from '../../../agent/job.ts';
-import type { Progress } from '../../../protocol/progress.ts';
+import type { Progress } from '../../../protocol/reports.ts';
 import { attemptId, jobId, tempFolder } from './builders.ts';
 
 export const processes = ownProcesses(process.env);

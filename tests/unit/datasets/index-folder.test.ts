@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type HashCache, openHashCache } from '../../../datasets/hash-cache.ts';
+import { type HashCache, openHashCache } from '../../../datasets/file-hashes.ts';
 import { indexFolder, type IndexOutcome, type IndexProgress } from '../../../datasets/index-folder.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 

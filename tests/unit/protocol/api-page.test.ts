@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { JobDetail } from '../../../protocol/job.ts';
-import { Progress } from '../../../protocol/progress.ts';
+import { Progress } from '../../../protocol/reports.ts';
 import { everyCall } from '../../support/every-call.ts';
 
 const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8').replaceAll(

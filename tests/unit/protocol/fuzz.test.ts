@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
 import type { Call } from '../../../protocol/call.ts';
-import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
 import { everyTable } from '../../support/every-call.ts';
 import { Problem } from '../../../protocol/problem.ts';
-import { AnyProgress, Progress } from '../../../protocol/progress.ts';
+import { AnyProgress, Progress } from '../../../protocol/reports.ts';
 import { StatusReport, WorkerCommand } from '../../../protocol/worker-api.ts';
+import { LabelPatterns, Labels } from '../../../protocol/text.ts';
 
 const rows: readonly (readonly [string, Call])[] = everyTable.flatMap(table => Object.entries(table));
 const partsOf = ([name, row]: readonly [string, Call]): readonly (readonly [string, z.ZodType])[] => [

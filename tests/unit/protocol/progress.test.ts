@@ -1,7 +1,7 @@
 // See docs/internals/faults.md, S7: usable fields of any agent's progress are kept, the others are dropped.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AnyProgress, Progress } from '../../../protocol/progress.ts';
+import { AnyProgress, Progress } from '../../../protocol/reports.ts';
 
 const read = (said: unknown): Progress | undefined => AnyProgress.parse(said);
 

@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { NewWorker, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
-import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
-import { cleanLine, escapeUnseen } from '../../../protocol/line.ts';
+import { cleanLine, escapeInvisible, LabelPatterns, Labels } from '../../../protocol/text.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 
 describe('ids', () => {
@@ -164,7 +163,7 @@ describe('text with control characters', () => {
     const text = 'a\u001b[31m\u009b1m\u202e\u2028\r\n\u{e0041}z 機 🦊';
     expect(cleanLine(text)).toBe('a [31m 1m     z 機 🦊');
     const json = JSON.stringify({ text, list: [text] }, null, 2);
-    const shown = escapeUnseen(json);
+    const shown = escapeInvisible(json);
     expect(JSON.parse(shown)).toEqual(JSON.parse(json));
     expect(shown).not.toMatch(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u);
     expect(shown.split('\n')).toHaveLength(json.split('\n').length);

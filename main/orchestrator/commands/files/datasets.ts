@@ -2,11 +2,11 @@ import type { DatasetFile } from '../../../../protocol/dataset.ts';
 import type { DatasetView } from '../../../../protocol/datasets-api.ts';
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
-import { sizeText } from '../../../../protocol/size-text.ts';
 import type { Core } from '../../core.ts';
 import { type Actor, nameOf, system } from '../../model.ts';
 import type { AuditType } from '../../events.ts';
 import type { DatasetFilter, Read, StoredContent, StoredVersion, Tx } from '../../ports/index.ts';
+import { sizeText } from '../../../../protocol/text.ts';
 
 /** A checked manifest that is to become a version. */
 export interface Publication {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createPointBook, type PointBook } from '../../../../agent/metrics/point-book.ts';
 import type { BarePoint } from '../../../../agent/metrics/point-list.ts';
 import type { MetricPoint } from '../../../../protocol/metrics-api.ts';
-import type { Progress } from '../../../../protocol/progress.ts';
+import type { Progress } from '../../../../protocol/reports.ts';
 
 const bookOf = (isAdopted = false, adoptedMs = 0): PointBook => createPointBook({ isAdopted, adoptedMs });
 const note = (book: PointBook, progress: Progress, atMs = 0, gaps: readonly string[] = []): void =>

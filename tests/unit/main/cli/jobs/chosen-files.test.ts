@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { filesNamed, filesOfCheckpoint } from '../../../../../main/cli/jobs/files.ts';
-import { sizeText } from '../../../../../protocol/size-text.ts';
 import { type ArtifactView, type CheckpointView, kindOf } from '../../../../../protocol/artifact.ts';
 import { JobId } from '../../../../../protocol/ids.ts';
+import { sizeText } from '../../../../../protocol/text.ts';
 
 const files = [
   'checkpoint-5/model.bin',

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BigIntStats } from 'node:fs';
 
 /** Remembers the digests of a folder's files, so that a push reads only what has changed since the last one. */
 export interface HashCache {
-  /** Null when the file is not known, or may have changed. */
+  /** Returns the digest; null when the file is unknown or may have changed. */
   find(path: string, stats: BigIntStats): string | null;
   note(path: string, stats: BigIntStats, sha256: string): void;
-  /** Writes what was found or noted since it was opened. A cache that cannot be written is no error. */
+  /** Writes the entries found or noted since it was opened. A failed write is not an error. */
   save(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ const racyNs = 2_000_000_000n;
 const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
   `${size} ${mtimeNs} ${ctimeNs} ${ino}`;
 
-/** A line each: digest, stamp, path. The path comes last, because it may contain blanks. */
+/** One line per file: digest, stamp, path. The path comes last, because it may contain spaces. */
 const lineForm = /^([0-9a-f]{64}) (\d+ \d+ \d+ \d+) (.+)$/;
 
 /** Opens the cache of the folder `root`, which is a file in `folder`. A missing or damaged cache is empty. */
@@ -56,4 +56,49 @@ export async function openHashCache(folder: string, root: string, nowMs: () => n
       }
     },
   };
+}
+
+const chunkBytes = 1_048_576;
+
+/** Whether the file is the same: every write changes at least one of these values. */
+const isUnchanged = (a: BigIntStats, b: BigIntStats): boolean =>
+  a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.ino === b.ino;
+
+interface Hashed {
+  readonly bytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  readonly stats: BigIntStats;
+}
+
+/**
+ * Hashes a whole file. Returns null if the file changed during the read, because the hash may mix old and new bytes.
+ * `onBytes` gets the number of bytes of each read. Rejects when the file cannot be read, and when the signal fires.
+ */
+export async function hashFile(
+  path: string,
+  onBytes: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<Hashed | null> {
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(chunkBytes);
+  const handle = await open(path, 'r');
+  try {
+    const before = await handle.stat({ bigint: true });
+    let remaining = Number(before.size);
+    // Reads up to the size at the start, because a file may grow faster than it is read.
+    while (remaining > 0) {
+      signal.throwIfAborted();
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(chunkBytes, remaining));
+      if (bytesRead === 0) return null;
+      hash.update(buffer.subarray(0, bytesRead));
+      remaining -= bytesRead;
+      onBytes(bytesRead);
+    }
+    const after = await handle.stat({ bigint: true });
+    if (!isUnchanged(before, after)) return null;
+    return { bytes: Number(after.size), sha256: hash.digest('hex'), stats: after };
+  } finally {
+    await handle.close();
+  }
 }
