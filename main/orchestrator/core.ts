@@ -14,7 +14,7 @@ import type { AuditType } from './events.ts';
 import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports/index.ts';
 import type { EligibilityContext } from './memory/eligibility.ts';
 import type { TrainerKeyBook } from './memory/trainer-key-book.ts';
-import type { UploadWindows } from './rules/upload-rules.ts';
+import type { UploadWindows } from './rules/output-rules.ts';
 
 /** Dependencies that all calls of the orchestrator share. */
 export interface Core extends EligibilityContext {
@@ -74,7 +74,7 @@ export function recordWorkerEvent(
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** Like `tellWorker`, for a job. Updates such as progress are no transitions, and leave no audit row. */
+/** Like `recordWorkerEvent`, for a job. Updates such as progress are no transitions, and leave no audit row. */
 export function recordJobEvent(
   core: Core,
   tx: Tx,
@@ -111,7 +111,7 @@ export function recordJobEvent(
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** Like `tellWorker`, for the queue as a whole. */
+/** Like `recordWorkerEvent`, for the queue as a whole. */
 export function recordQueueEvent(
   core: Core,
   tx: Tx,

@@ -2,10 +2,10 @@
 export type { PruneChoice } from './commands/files/datasets.ts';
 export type { DryRun } from './commands/jobs/dry-run.ts';
 export type { FleetFigures } from './views/fleet-figures.ts';
-export type { HealthFacts } from './views/health-facts.ts';
+export type { HealthFacts } from './views/fleet-figures.ts';
 export type { Uploader } from './commands/files/outstanding.ts';
 export type { LogPlace } from './commands/files/logs.ts';
-export { createTrustedTime } from './memory/trusted-time.ts';
+export { createTrustedTime } from './memory/clocks.ts';
 export { unknownJoinToken } from './commands/workers/joining.ts';
 export type { IssuedToken } from './commands/workers/worker-admin.ts';
 export { auditAliases, securityTypesAmong, typeFilter } from './rules/audit-types.ts';

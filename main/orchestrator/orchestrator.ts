@@ -1,7 +1,6 @@
 import { createGpuTroublePolicy, createLocalWorkerSettings } from './commands/access/settings.ts';
 import { enqueueCommand } from './commands/command.ts';
 import { createLogDropping } from './commands/files/logs.ts';
-import { createProgressBook } from './commands/jobs/progress-book.ts';
 import type { HoldingBack } from '../../protocol/worker.ts';
 import type { Core } from './core.ts';
 import { accessOf, filesOf, jobsOf, queueOf, workersOf } from './interface.ts';
@@ -9,13 +8,11 @@ import { createLifecycle } from './lifecycle.ts';
 import { createHealthLoop } from './loops/health.ts';
 import { createAuditRepeats } from './memory/audit-repeats.ts';
 import { createConnectionRegistry } from './memory/connection-registry.ts';
-import { createDeadlines } from './memory/deadlines.ts';
 import { createFeed } from './memory/feed.ts';
 import { createJobQueue } from './memory/job-queue.ts';
-import { createSteadyClock } from './memory/steady-clock.ts';
+import { createSteadyClock, createTrustedTime } from './memory/clocks.ts';
 import { createTrainerKeyBook } from './memory/trainer-key-book.ts';
-import { createTrustedTime } from './memory/trusted-time.ts';
-import { watchStore } from './memory/watched-store.ts';
+import { watchStore } from './memory/store-wrappers.ts';
 import type {
   Clock,
   Configs,
@@ -28,7 +25,9 @@ import type {
   UploadTokenOf,
 } from './ports/index.ts';
 import { timesFrom } from './rules/times.ts';
-import { createUploadWindows, type StorageLimits } from './rules/upload-rules.ts';
+import { createUploadWindows, type StorageLimits } from './rules/output-rules.ts';
+import { createProgressBook } from './commands/jobs/reports.ts';
+import { createDeadlines } from './memory/eligibility.ts';
 
 export interface OrchestratorDeps {
   readonly store: Store;

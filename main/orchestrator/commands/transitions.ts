@@ -1,7 +1,6 @@
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import { type Core, recordJobEvent, recordWorkerEvent } from '../core.ts';
 import { type Advance, advance, type JobEvent } from '../rules/job-lifecycle.ts';
-import { passed } from '../memory/deadlines.ts';
 import {
   type Actor,
   type Attempt,
@@ -15,13 +14,13 @@ import {
   system,
   type Worker,
 } from '../model.ts';
-import { generationOf } from './files/outstanding.ts';
-import { warningsAbout } from '../rules/output-warnings.ts';
+import { generationOf, releaseWithAttempt } from './files/outstanding.ts';
+import { warningsAbout } from '../rules/job-warnings.ts';
 import type { Tx } from '../ports/index.ts';
-import { isQuarantinedForSilence, planQuarantine } from '../rules/quarantine.ts';
-import { startWaiting } from '../rules/priority.ts';
-import { releaseWithAttempt } from './files/upload-release.ts';
+import { isQuarantinedForSilence, planQuarantine } from '../rules/failures.ts';
+import { startWaiting } from '../rules/queue-rules.ts';
 import { cooldownOf } from '../v1-agent.ts';
+import { passed } from '../memory/eligibility.ts';
 
 /**
  * Applies one event to a job. The decision, the guarded write, the event and the audit row happen in the caller's

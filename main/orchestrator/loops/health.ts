@@ -1,10 +1,9 @@
-import { withBatchedReads } from '../memory/batched-reads.ts';
 import type { Core } from '../core.ts';
 import { patienceOf } from '../memory/eligibility.ts';
 import { enqueueCommand } from '../commands/command.ts';
 import { isLive, type LiveJob, type MonoMs, system, type Worker } from '../model.ts';
 import type { Tx } from '../ports/index.ts';
-import { boostStarving } from '../commands/jobs/order.ts';
+import { boostStarving } from '../commands/queue/queue.ts';
 import {
   planRecovery,
   type RecoveryAction,
@@ -15,6 +14,7 @@ import { applyEvent, beginningOf, countMissedOffer, repeatOffer } from '../comma
 import { removeWorker } from '../commands/workers/worker-admin.ts';
 import { markOffline } from '../commands/workers/worker-calls.ts';
 import { registersWhenStreamEnds } from '../v1-agent.ts';
+import { withBatchedReads } from '../memory/store-wrappers.ts';
 
 export interface HealthLoop {
   /** Checks again within this time, or earlier. */

@@ -2,7 +2,7 @@ import type { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import type { MonoMs, WallMs } from '../model.ts';
 import type { WorkerStream } from '../ports/index.ts';
-import type { Presence } from '../rules/worker-status.ts';
+import type { Presence } from '../rules/worker-rules.ts';
 
 /** An offer that the worker has not acknowledged yet. */
 export interface OpenOffer {

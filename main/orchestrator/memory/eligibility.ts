@@ -1,7 +1,13 @@
-import type { WorkerId } from '../../../protocol/ids.ts';
+import type { WorkerId, JobId } from '../../../protocol/ids.ts';
 import type { HoldingBack } from '../../../protocol/worker.ts';
-import type { Deadlines } from './deadlines.ts';
-import { type Offering, type MonoMs, offeringOf, type QueueSettings, type Worker } from '../model.ts';
+import {
+  type Offering,
+  type MonoMs,
+  offeringOf,
+  type QueueSettings,
+  type Worker,
+  type WallMs,
+} from '../model.ts';
 import type { Clock, Read } from '../ports/index.ts';
 import type { ConnectionRegistry } from './connection-registry.ts';
 import type { Times } from '../rules/times.ts';
@@ -11,8 +17,43 @@ import {
   ineligibilityReasonsOf,
   type WorkerFacts,
   workerStatus,
-} from '../rules/worker-status.ts';
+} from '../rules/worker-rules.ts';
 import { silenceLimitOf } from '../v1-agent.ts';
+
+/** Deadlines on the monotonic clock. The matching stored times are for display and for the next start. */
+interface Deadlines {
+  /** A job is not dispatched again before this. */
+  readonly backoff: Map<JobId, MonoMs>;
+  /** When the job's attempt started, if it runs, or if it was given up and may still run. */
+  readonly attemptStart: Map<JobId, MonoMs>;
+  /** After this, a person may stop waiting for an unconfirmed stop. */
+  readonly unconfirmed: Map<JobId, MonoMs>;
+  /** When the job of a draining worker is stopped. */
+  readonly drain: Map<WorkerId, MonoMs>;
+  /** When a quarantined worker gets one job on trial. */
+  readonly trial: Map<WorkerId, MonoMs>;
+  /** Until when a worker that never registered counts as connecting. */
+  readonly firstContact: Map<WorkerId, MonoMs>;
+  /** When an offline ephemeral worker is removed. */
+  readonly removal: Map<WorkerId, MonoMs>;
+}
+
+/**
+ * How much of a span has passed by the wall clock, the only clock that outlives the process. The result is between 0
+ * and `spanMs`, because the clock may have been set meanwhile.
+ */
+export const passed = (since: WallMs, spanMs: number, wall: WallMs): number =>
+  Math.min(Math.max(wall - since, 0), spanMs);
+
+export const createDeadlines = (): Deadlines => ({
+  backoff: new Map(),
+  attemptStart: new Map(),
+  unconfirmed: new Map(),
+  drain: new Map(),
+  trial: new Map(),
+  firstContact: new Map(),
+  removal: new Map(),
+});
 
 /** What determines a worker's status, besides the stored facts. */
 export interface EligibilityContext {

@@ -1,18 +1,12 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
-import {
-  barredWorker,
-  blockersOf,
-  blockersOfAll,
-  blockersOfTeam,
-  blockersOfUser,
-} from '../rules/job-blockers.ts';
-import { isLive, type Job, type MonoMs, type PendingJob, type QueueSettings } from '../model.ts';
-import { createAgenda } from './placement/agenda.ts';
-import type { PendingCandidate } from '../ports/candidates.ts';
+import { barredWorker, blockersOf } from '../rules/queue-rules.ts';
+import { type Job, type MonoMs, type PendingJob } from '../model.ts';
+import { createAgenda } from './placement/ranking.ts';
 import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
-import { createTally } from './placement/tally.ts';
+import { createLoads } from './placement/loads.ts';
 import type { Read } from '../ports/index.ts';
-import { candidacyOf, isFree, offeringIn, settingsOf, type EligibilityContext } from './eligibility.ts';
+import { candidacyOf, isFree, offeringIn, type EligibilityContext } from './eligibility.ts';
+import type { PendingCandidate } from '../ports/jobs.ts';
 
 /**
  * The job queue: pending jobs and idle workers, updated incrementally, so that dispatch examines only what has changed.
@@ -38,61 +32,6 @@ export interface JobQueue {
 
 /** When to check again workers that become available without a notification. */
 const lookAgainMs = 1_000;
-
-/** Counts running jobs by user and team, and holds back those at their limit. */
-function createLoads(index: PlacementIndex) {
-  const running = createTally<JobId>();
-  const teams = createTally<JobId>();
-  /** Teams that have had a job since the start: a limit of 0 also holds back teams without running jobs. */
-  const known = new Set<string>();
-  let settings: QueueSettings | null = null;
-
-  /** Users without running jobs are never held back, so a changed limit requires a check of the other users only. */
-  const hold = (user: string): void => {
-    const count = running.of(user);
-    const isAtLimit = settings !== null && blockersOfUser(settings, user, count).length > 0;
-    index.setHeld(user, count > 0 && isAtLimit);
-  };
-  const holdTeam = (team: string): void => {
-    const count = teams.of(team);
-    const isHeld = settings !== null && blockersOfTeam(settings, team, count).length > 0;
-    index.setTeam(team, { running: count, isHeld });
-  };
-  const load = (read: Read): QueueSettings => {
-    settings = settingsOf(read);
-    index.setFairShare(settings.fairShare);
-    for (const user of running.owners()) hold(user);
-    for (const team of known) holdTeam(team);
-    return settings;
-  };
-  const noteTeam = (team: string): void => {
-    known.add(team);
-    holdTeam(team);
-  };
-  return {
-    noteTeam,
-    note(job: Job): void {
-      running.set(job.id, isLive(job) ? job.user : null);
-      hold(job.user);
-      teams.set(job.id, isLive(job) ? job.team : null);
-      if (job.team !== null) noteTeam(job.team);
-    },
-    drop(id: JobId): void {
-      running.set(id, null);
-      teams.set(id, null);
-      for (const team of known) holdTeam(team);
-    },
-    /** Makes the next call reload the settings. */
-    forgetSettings(): void {
-      settings = null;
-    },
-    /** False while the queue is paused or at its limit. */
-    takesJobs(read: Read): boolean {
-      settings ??= load(read);
-      return blockersOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
-    },
-  };
-}
 
 export function createJobQueue(): JobQueue {
   const index = createPlacementIndex();

@@ -15,8 +15,9 @@ export type {
   Worker,
 } from '../model.ts';
 export type { AuditFact, EventFact, StoredEvent } from '../events.ts';
+export type { Launch, Pool } from '../pool-model.ts';
 
-export type { Artifact, ArtifactFiles, FileEnd, StoredBytes, Upload } from './artifacts.ts';
+export type { Artifact, ArtifactFiles, FileEnd, StoredBytes, Upload } from './outputs.ts';
 export type {
   DatasetFilter,
   DatasetReads,
@@ -24,12 +25,19 @@ export type {
   DatasetWrites,
   StoredContent,
   StoredVersion,
-} from './datasets.ts';
-export type { JobFilter, JobPlace, StatusCount } from './job-list.ts';
+} from './inputs.ts';
+export type { JobFilter, JobPlace, StatusCount } from './jobs.ts';
+export type {
+  Engine,
+  EngineOf,
+  LaunchAnswer,
+  LaunchOrder,
+  Sighting,
+} from './engines.ts';
 export type { LogFacts, LogFiles, LogPiece, LogSearch, OrphanMarks, StoredLine } from './logs.ts';
-export type { Bucket, MetricRun, SeriesTail } from './metrics.ts';
-export type { PendingCandidate } from './candidates.ts';
-export type { Clock, ClockMark, ClockReading, TrustedTime } from './clock.ts';
+export type { Bucket, MetricRun, SeriesTail } from './outputs.ts';
+export type { PendingCandidate } from './jobs.ts';
+export type { Clock, ClockMark, ClockReading, TrustedTime } from './system.ts';
 export type {
   AuditRow,
   AuditSeal,
@@ -47,9 +55,10 @@ export type {
   ConfigChange,
   RecordChange,
   ConfigFolder,
-} from './configs.ts';
+} from './inputs.ts';
 export type { Ids, UploadTokenOf, Log, WorkerStream } from './system.ts';
-export type { UploadGenerations } from './workers.ts';
+export type { PoolReads, PoolWrites } from './pools.ts';
+export type { UploadGenerations } from './store.ts';
 export type { JobCount, JobTimes, KeyedSubmission } from './jobs.ts';
-export type { WaitingKind } from './queue.ts';
+export type { WaitingKind } from './jobs.ts';
 export type { Read, Tx, Store } from './store.ts';

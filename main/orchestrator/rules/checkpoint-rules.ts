@@ -1,7 +1,7 @@
 import { type CheckpointName, checkpointOf, manifestName } from '../../../protocol/artifact.ts';
 import type { Resumption } from '../model.ts';
 import type { Artifact } from '../ports/index.ts';
-import type { Bucket } from '../ports/metrics.ts';
+import type { Bucket } from '../ports/outputs.ts';
 
 /** The files of one saved training state, from which a trainer can continue. */
 export interface Checkpoint extends CheckpointName {

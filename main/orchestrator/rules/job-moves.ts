@@ -13,8 +13,8 @@ import type {
   StoppingJob,
   WallMs,
 } from '../model.ts';
-import { startWaiting } from './priority.ts';
-import { planRetry } from './retry.ts';
+import { startWaiting } from './queue-rules.ts';
+import { planRetry } from './failures.ts';
 
 /** How a trainer ended, as reported by its worker. */
 export interface ReportedEnd {

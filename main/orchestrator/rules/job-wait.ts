@@ -1,5 +1,5 @@
 import type { JobWait } from '../../../protocol/job-wait.ts';
-import type { JobBlocker } from './job-blockers.ts';
+import type { JobBlocker } from './queue-rules.ts';
 import { isUnsatisfiable, type Judged } from './waiting.ts';
 
 /** Converts a blocker to its form for programs. `isoAt` formats a monotonic time. */
@@ -17,8 +17,8 @@ function paramsOf(blocker: JobBlocker, isoAt: (at: number) => string): JobWait['
     case 'paused':
       return { by: blocker.by, ...(blocker.note === null ? {} : { note: blocker.note }) };
     case 'limit': {
-      const { of, name, running, most } = blocker;
-      return { running, max: most, ...(name === null ? {} : { [of]: name }) };
+      const { of, name, running, limit } = blocker;
+      return { running, max: limit, ...(name === null ? {} : { [of]: name }) };
     }
   }
 }

@@ -1,11 +1,10 @@
 import type { Requirements } from '../../../protocol/job.ts';
-import type { Labels } from '../../../protocol/labels.ts';
 import { trainerNamed } from '../../../trainers/index.ts';
 import type { Offering } from '../model.ts';
-import { run } from './automaton.ts';
-import { compilePattern } from './label-pattern.ts';
+import { run, compilePattern } from './label-pattern.ts';
+import type { Labels } from '../../../protocol/text.ts';
 
-/** One reason why a worker cannot take a job: what the job wants, and what the worker has. */
+/** One reason why a worker cannot take a job: what the job requires, and what the worker offers. */
 export interface Mismatch {
   readonly code:
     | 'target'
@@ -19,7 +18,7 @@ export interface Mismatch {
     | 'data'
     | 'label';
   readonly wanted: string;
-  readonly there: string;
+  readonly offered: string;
 }
 
 /** Returns all reasons against a worker; empty when it fits. */
@@ -75,7 +74,7 @@ export function compileMatcher(needs: Requirements): Matcher {
     automaton: compilePattern(pattern),
   }));
   return offering => [
-    ...place(needs.target, offering.local),
+    ...target(needs.target, offering.local),
     ...figures(needs, offering),
     ...trainer(needs, offering),
     ...data(needs, offering),
@@ -84,28 +83,28 @@ export function compileMatcher(needs: Requirements): Matcher {
       const value = Object.hasOwn(offering.labels, key) ? offering.labels[key] : undefined;
       // A label that equals the pattern always matches, even if it contains special characters.
       if (value !== undefined && (value === pattern || run(automaton, value).accepted)) return [];
-      return [{ code: 'label' as const, wanted: `${key}=${pattern}`, there: value ?? 'none' }];
+      return [{ code: 'label' as const, wanted: `${key}=${pattern}`, offered: value ?? 'none' }];
     }),
   ];
 }
 
-const placeNames = { local: 'this machine', worker: 'a remote worker' } as const;
+const machineNames = { local: 'this machine', worker: 'a remote worker' } as const;
 
-function place(target: Requirements['target'], isLocal: boolean): readonly Mismatch[] {
-  const there = isLocal ? 'local' : 'worker';
-  if (target === 'auto' || target === there) return [];
-  return [{ code: 'target', wanted: placeNames[target], there: placeNames[there] }];
+function target(wanted: Requirements['target'], isLocal: boolean): readonly Mismatch[] {
+  const offered = isLocal ? 'local' : 'worker';
+  if (wanted === 'auto' || wanted === offered) return [];
+  return [{ code: 'target', wanted: machineNames[wanted], offered: machineNames[offered] }];
 }
 
 function trainer({ trainer: wanted }: Requirements, { trainers }: Offering): readonly Mismatch[] {
   if (wanted === undefined || trainers === null || trainers.includes(wanted) || trainers.includes('any'))
     return [];
-  return [{ code: 'trainer', wanted, there: trainers.length === 0 ? 'none' : trainers.join(', ') }];
+  return [{ code: 'trainer', wanted, offered: trainers.length === 0 ? 'none' : trainers.join(', ') }];
 }
 
 function data({ data: versions }: Requirements, offering: Offering): readonly Mismatch[] {
   if (versions === undefined || offering.fetchesData) return [];
-  return [{ code: 'data', wanted: 'a worker that fetches data', there: 'none' }];
+  return [{ code: 'data', wanted: 'a worker that fetches data', offered: 'none' }];
 }
 
 /** Config keys that the worker replaces. A program that takes every config gets it unchanged. */
@@ -120,7 +119,7 @@ function configKeys(needs: Requirements, offering: Offering): readonly Mismatch[
     key => !offering.configKeys.includes(key) && !replaced.includes(key),
   );
   if (refused.length === 0) return [];
-  return [{ code: 'config_key', wanted: refused.join(', '), there: 'not allowed' }];
+  return [{ code: 'config_key', wanted: refused.join(', '), offered: 'not allowed' }];
 }
 
 function figures(needs: Requirements, offering: Offering): readonly Mismatch[] {
@@ -128,14 +127,18 @@ function figures(needs: Requirements, offering: Offering): readonly Mismatch[] {
   const used = usedGpus(needs);
   const reasons: Mismatch[] = [];
   if (gpuCount < needs.gpuCount)
-    reasons.push({ code: 'gpu_count', wanted: String(needs.gpuCount), there: String(gpuCount) });
+    reasons.push({ code: 'gpu_count', wanted: String(needs.gpuCount), offered: String(gpuCount) });
   if (gpuLimit !== null && used > gpuLimit)
-    reasons.push({ code: 'gpu_limit', wanted: String(used), there: String(gpuLimit) });
+    reasons.push({ code: 'gpu_limit', wanted: String(used), offered: String(gpuLimit) });
   if (vramGb < needs.vramGb * (1 - kept))
-    reasons.push({ code: 'vram', wanted: `${needs.vramGb} GB`, there: `${Math.round(vramGb * 10) / 10} GB` });
+    reasons.push({
+      code: 'vram',
+      wanted: `${needs.vramGb} GB`,
+      offered: `${Math.round(vramGb * 10) / 10} GB`,
+    });
   if (needs.accelerator !== null && needs.accelerator !== accelerator)
-    reasons.push({ code: 'accelerator', wanted: needs.accelerator, there: accelerator ?? 'none' });
+    reasons.push({ code: 'accelerator', wanted: needs.accelerator, offered: accelerator ?? 'none' });
   if (needs.guarded && !offering.guarded)
-    reasons.push({ code: 'guard', wanted: 'a worker that stops without contact', there: 'none' });
+    reasons.push({ code: 'guard', wanted: 'a worker that stops without contact', offered: 'none' });
   return reasons;
 }

@@ -1,10 +1,10 @@
 import type { AttemptId, WorkerId } from '../../../protocol/ids.ts';
 import { metricKeyOf, type MetricPoint } from '../../../protocol/metrics-api.ts';
 import { type Refusal, refuse } from '../../../protocol/problem.ts';
-import type { Progress } from '../../../protocol/progress.ts';
+import type { Progress } from '../../../protocol/reports.ts';
 import type { Attempt, Job } from '../model.ts';
 import type { MetricRun } from '../ports/index.ts';
-import type { Sample } from './series.ts';
+import type { Bucket } from '../ports/outputs.ts';
 
 /**
  * Why a worker may not send points of an attempt; null when it may. The attempt must be the worker's own. An ended
@@ -78,4 +78,107 @@ export function pointOf(
   });
   if (values.length === 0) return null;
   return { n: next, elapsed_ms: Math.max(0, elapsedMs), step, epoch, values: Object.fromEntries(values) };
+}
+
+/** Stores a curve of any length in bounded space: its buckets are merged when there are too many. */
+
+export interface Sample {
+  readonly step: number | null;
+  readonly ms: number;
+  /** Null for a gap. */
+  readonly value: number | null;
+}
+
+/** Maximum number of buckets of one curve. Merging then halves their number. */
+export const maxBuckets = 2_048;
+/**
+ * How many more buckets a full curve may have while it waits to be merged: merging takes time, and many curves of a
+ * training are full at once.
+ */
+export const sparedBuckets = 512;
+/** Buckets per stored page. A new value rewrites the last page only. */
+export const bucketsOfPage = 64;
+
+function bucketOf({ step, ms, value }: Sample): Bucket {
+  const figure = value ?? 0;
+  const [count, gaps] = value === null ? [0, 1] : [1, 0];
+  const range = { firstStep: step, lastStep: step, firstMs: ms, lastMs: ms };
+  return { ...range, count, min: figure, max: figure, mean: figure, last: figure, gaps };
+}
+
+function merge(a: Bucket, b: Bucket): Bucket {
+  const range = {
+    firstStep: a.firstStep ?? b.firstStep,
+    lastStep: b.lastStep ?? a.lastStep,
+    firstMs: a.firstMs,
+    lastMs: b.lastMs,
+  };
+  const gaps = a.gaps + b.gaps;
+  if (a.count === 0 || b.count === 0) return { ...(a.count === 0 ? b : a), ...range, gaps };
+  const count = a.count + b.count;
+  const [min, max] = [Math.min(a.min, b.min), Math.max(a.max, b.max)];
+  // Divide before adding: the sum of two values could overflow.
+  const mean = a.mean * (a.count / count) + b.mean * (b.count / count);
+  // Rounding may put the mean outside of the range.
+  return { ...range, count, min, max, mean: Math.min(max, Math.max(min, mean)), last: b.last, gaps };
+}
+
+/** `width`: the number of values per bucket. */
+export function grow(buckets: readonly Bucket[], samples: readonly Sample[], width: number): Bucket[] {
+  const grown = [...buckets];
+  for (const sample of samples) {
+    const last = grown.at(-1);
+    if (last === undefined || last.count + last.gaps >= width) grown.push(bucketOf(sample));
+    else grown[grown.length - 1] = merge(last, bucketOf(sample));
+  }
+  return grown;
+}
+
+/** Merges neighbours until there are at most `most` buckets. `widened`: the factor by which the width of each has grown. */
+export function halve(
+  buckets: readonly Bucket[],
+  most = maxBuckets,
+): { readonly buckets: readonly Bucket[]; readonly widened: number } {
+  if (buckets.length <= most) return { buckets, widened: 1 };
+  const pairs = groups(buckets, Math.ceil(buckets.length / 2), at => at * 2);
+  const { buckets: fewer, widened } = halve(pairs, most);
+  return { buckets: fewer, widened: 2 * widened };
+}
+
+/** Merges neighbours evenly until there are at most `most` buckets. The lowest and highest values are preserved. */
+export const thin = (buckets: readonly Bucket[], most: number): readonly Bucket[] =>
+  buckets.length <= most ? buckets : groups(buckets, most, at => Math.floor((at * buckets.length) / most));
+
+/** No group may be empty. */
+const groups = (
+  buckets: readonly Bucket[],
+  count: number,
+  beginOf: (group: number) => number,
+): readonly Bucket[] =>
+  Array.from({ length: count }, (_, at) => buckets.slice(beginOf(at), beginOf(at + 1)).reduce(merge));
+
+export const pagesOf = (buckets: readonly Bucket[]): readonly (readonly Bucket[])[] =>
+  Array.from({ length: Math.ceil(buckets.length / bucketsOfPage) }, (_, page) =>
+    buckets.slice(page * bucketsOfPage, (page + 1) * bucketsOfPage),
+  );
+
+/** All bounds are inclusive; null for none. */
+export interface Range {
+  readonly fromStep: number | null;
+  readonly toStep: number | null;
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+}
+
+/** Buckets that overlap the range. A range of steps excludes buckets without steps. */
+export function within(
+  buckets: readonly Bucket[],
+  { fromStep, toStep, fromMs, toMs }: Range,
+): readonly Bucket[] {
+  const reaches = (first: number | null, last: number | null, from: number | null, to: number | null) =>
+    (from === null || (last !== null && last >= from)) && (to === null || (first !== null && first <= to));
+  return buckets.filter(
+    ({ firstStep, lastStep, firstMs, lastMs }) =>
+      reaches(firstStep, lastStep, fromStep, toStep) && reaches(firstMs, lastMs, fromMs, toMs),
+  );
 }

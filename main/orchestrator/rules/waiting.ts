@@ -3,10 +3,10 @@ import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Requirements } from '../../../protocol/job.ts';
 import type { GpuTrouble, GpuTroubleKind } from '../../../protocol/worker.ts';
 import { trainerNamed } from '../../../trainers/index.ts';
-import type { JobBlocker } from './job-blockers.ts';
+import type { JobBlocker } from './queue-rules.ts';
 import { compileMatcher, type Mismatch } from './matching.ts';
 import type { Offering } from '../model.ts';
-import type { IneligibilityReason } from './worker-status.ts';
+import type { IneligibilityReason } from './worker-rules.ts';
 
 export interface Candidate {
   readonly id: WorkerId;
@@ -92,8 +92,10 @@ export function reasonsOf({ candidate, mismatches }: Judged, avoid: WorkerId | n
       ...describeIneligibility(ineligibilityReason),
     })),
     ...mismatches.map(mismatch => ({
-      ...mismatch,
-      detail: words[mismatch.code].detail(mismatch.wanted, mismatch.there),
+      code: mismatch.code,
+      wanted: mismatch.wanted,
+      there: mismatch.offered,
+      detail: words[mismatch.code].detail(mismatch.wanted, mismatch.offered),
     })),
     ...(candidate.id === avoid ? [avoided] : []),
   ];
@@ -122,14 +124,14 @@ export function describeBlocker(
       return { code, detail: `The queue is paused by ${blocker.by}${note}` };
     }
     case 'limit': {
-      const { of, name, running, most } = blocker;
+      const { of, name, running, limit } = blocker;
       switch (of) {
         case 'queue':
-          return { code, detail: `${running} of ${most} jobs run: the limit of the queue` };
+          return { code, detail: `${running} of ${limit} jobs run: the limit of the queue` };
         case 'user':
-          return { code, detail: `${running} of ${most} jobs of ${name} run: the limit of each user` };
+          return { code, detail: `${running} of ${limit} jobs of ${name} run: the limit of each user` };
         case 'team':
-          return { code, detail: `${running} of ${most} jobs of team ${name} run: the limit of this team` };
+          return { code, detail: `${running} of ${limit} jobs of team ${name} run: the limit of this team` };
       }
     }
   }
@@ -225,9 +227,9 @@ const shortly = (troubles: readonly GpuTrouble[]): string =>
 
 interface Words {
   /** For several workers, in the summary line. */
-  readonly heading: (wanted: string, there: string) => string;
+  readonly heading: (wanted: string, offered: string) => string;
   /** For one worker. */
-  readonly detail: (wanted: string, there: string) => string;
+  readonly detail: (wanted: string, offered: string) => string;
   /** Whether to list what the workers have instead. */
   readonly isListed: boolean;
   /** Known before the worker registers, because the admin sets it. */
@@ -246,26 +248,26 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
   },
   gpu_count: {
     heading: wanted => (wanted === '1' ? 'without a GPU' : `with fewer than ${wanted} GPUs`),
-    detail: (wanted, there) => `GPUs: the job needs ${wanted}, it has ${there}`,
+    detail: (wanted, offered) => `GPUs: the job needs ${wanted}, it has ${offered}`,
     isListed: true,
     isSaidByAdmin: false,
   },
   gpu_limit: {
     heading: wanted => `where a job may not use ${wanted} GPUs`,
-    detail: (wanted, there) =>
-      `GPUs: the job uses ${wanted}, and the limit on this machine is ${there} (local_gpu_max_concurrent)`,
+    detail: (wanted, offered) =>
+      `GPUs: the job uses ${wanted}, and the limit on this machine is ${offered} (local_gpu_max_concurrent)`,
     isListed: false,
     isSaidByAdmin: false,
   },
   vram: {
     heading: wanted => `with less than ${wanted} a GPU`,
-    detail: (wanted, there) => `Memory of each GPU: the job needs ${wanted}, it has ${there}`,
+    detail: (wanted, offered) => `Memory of each GPU: the job needs ${wanted}, it has ${offered}`,
     isListed: true,
     isSaidByAdmin: false,
   },
   accelerator: {
     heading: wanted => `without ${wanted}`,
-    detail: (wanted, there) => `Kind of GPU: the job needs ${wanted}, it has ${there}`,
+    detail: (wanted, offered) => `Kind of GPU: the job needs ${wanted}, it has ${offered}`,
     isListed: true,
     isSaidByAdmin: false,
   },
@@ -277,8 +279,8 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
   },
   trainer: {
     heading: wanted => `without ${titleOf(wanted)}`,
-    detail: (wanted, there) =>
-      `Trainer: the config is for ${titleOf(wanted)}, and this rig has ${there === 'none' ? 'no trainer' : there}`,
+    detail: (wanted, offered) =>
+      `Trainer: the config is for ${titleOf(wanted)}, and this rig has ${offered === 'none' ? 'no trainer' : offered}`,
     isListed: false,
     isSaidByAdmin: false,
   },
@@ -297,7 +299,7 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
   },
   label: {
     heading: wanted => `label ${wanted}`,
-    detail: (wanted, there) => `Label: the job needs ${wanted}, it has ${there}`,
+    detail: (wanted, offered) => `Label: the job needs ${wanted}, it has ${offered}`,
     isListed: true,
     isSaidByAdmin: true,
   },
@@ -307,10 +309,10 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
 const titleOf = (name: string): string => trainerNamed(name)?.title ?? name;
 
 function missing(mismatches: readonly Mismatch[]): readonly string[] {
-  const groups = Map.groupBy(mismatches, ({ code, wanted, there }) => words[code].heading(wanted, there));
+  const groups = Map.groupBy(mismatches, ({ code, wanted, offered }) => words[code].heading(wanted, offered));
   return [...groups].map(([what, members]) => {
     const listed = members.filter(({ code }) => words[code].isListed);
-    const available = [...new Set(listed.map(member => member.there))].toSorted().slice(0, 5);
+    const available = [...new Set(listed.map(({ offered }) => offered))].toSorted().slice(0, 5);
     const have = available.length === 0 ? '' : ` (have ${available.join(', ')})`;
     return `${members.length} ${what}${have}`;
   });

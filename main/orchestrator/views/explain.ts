@@ -2,7 +2,6 @@ import { type Explanation, WaitCode, type WaitReason } from '../../../protocol/e
 import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Requirements } from '../../../protocol/job.ts';
-import { withBatchedReads } from '../memory/batched-reads.ts';
 import type { Core } from '../core.ts';
 import { forecast } from './forecast.ts';
 import {
@@ -12,7 +11,7 @@ import {
   blockersOfAll,
   blockersOfTeam,
   blockersOfUser,
-} from '../rules/job-blockers.ts';
+} from '../rules/queue-rules.ts';
 import { inLine } from '../memory/job-queue.ts';
 import { plainWait, waitForWorkers, waitOf } from '../rules/job-wait.ts';
 import { shapeOf } from '../rules/matching.ts';
@@ -29,6 +28,7 @@ import {
   describeBlocker,
   whyNobody,
 } from '../rules/waiting.ts';
+import { withBatchedReads } from '../memory/store-wrappers.ts';
 
 /** Maximum number of jobs ahead to examine. */
 const maxAhead = 300;

@@ -1,12 +1,12 @@
 import type { Explanation, WaitReason } from '../../../protocol/explain.ts';
 import type { Core } from '../core.ts';
-import { blockersOf } from '../rules/job-blockers.ts';
+import { blockersOf } from '../rules/queue-rules.ts';
 import { inLine } from '../memory/job-queue.ts';
 import { isLive, leavesAfterJob, type PendingJob } from '../model.ts';
 import type { Read } from '../ports/index.ts';
 import { predictStart, remainingMs, type Taker } from '../rules/predict.ts';
 import { isUnsatisfiable, type Judged } from '../rules/waiting.ts';
-import type { IneligibilityReason } from '../rules/worker-status.ts';
+import type { IneligibilityReason } from '../rules/worker-rules.ts';
 
 /** Inputs for the forecast of a pending job. */
 interface Known {

@@ -1,11 +1,11 @@
 import type { JobId } from '../../../protocol/ids.ts';
 import type { GpuAllocation as FleetAllocation, SystemStatus } from '../../../protocol/health-api.ts';
 import type { LocalStats, WorkerCounts } from '../../../protocol/queue.ts';
-import { withBatchedReads } from '../memory/batched-reads.ts';
 import type { Core } from '../core.ts';
 import { gpusFor, type Worker } from '../model.ts';
 import type { Read } from '../ports/index.ts';
 import { candidacyOf, settingsOf, statusOf } from '../memory/eligibility.ts';
+import { withBatchedReads } from '../memory/store-wrappers.ts';
 
 /** The GPUs of a worker that its job uses, by their numbers on that machine. */
 interface GpuAllocation {

@@ -1,8 +1,8 @@
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerStatus, WorkerView } from '../../../protocol/worker.ts';
-import { withBatchedReads } from '../memory/batched-reads.ts';
 import type { Core } from '../core.ts';
 import { workerView } from './views.ts';
+import { withBatchedReads } from '../memory/store-wrappers.ts';
 
 export interface WorkerPage {
   readonly workers: readonly WorkerView[];

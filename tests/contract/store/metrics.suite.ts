@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../../main/orchestrator/ports/index.ts';
-import { grow } from '../../../main/orchestrator/rules/series.ts';
-import type { Bucket } from '../../../main/orchestrator/ports/metrics.ts';
+import { grow } from '../../../main/orchestrator/rules/metric-rules.ts';
 import { AttemptId } from '../../../protocol/ids.ts';
 import { emptyPayload, jobId, makeJob, type OpenStore } from './builders.ts';
+import type { Bucket } from '../../../main/orchestrator/ports/outputs.ts';
 
 const a1 = AttemptId.parse('a_1');
 const a2 = AttemptId.parse('a_2');

@@ -100,15 +100,13 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a pause of the orchestrator counts as silence',
-    changes: [
-      orchestrator('memory/steady-clock', 'Math.min(pausedMs + gapMs, now - lastReturned)', 'pausedMs'),
-    ],
+    changes: [orchestrator('memory/clocks', 'Math.min(pausedMs + gapMs, now - lastReturned)', 'pausedMs')],
   },
   {
     name: 'deadlines follow the wall clock',
     changes: [
       orchestrator(
-        'memory/steady-clock',
+        'memory/clocks',
         'lastReturned = clock.mono() - pausedMs;',
         'lastReturned = clock.wall() - pausedMs;',
       ),
@@ -128,7 +126,7 @@ export const plants: readonly Plant[] = [
     name: 'a draining worker receives jobs',
     changes: [
       orchestrator(
-        'rules/worker-status',
+        'rules/worker-rules',
         "if (drain !== null) ineligibilityReasons.push({ code: 'draining', reason: drain.reason });",
         '',
       ),
@@ -148,7 +146,7 @@ export const plants: readonly Plant[] = [
     name: 'a busy worker receives a second job',
     changes: [
       orchestrator(
-        'rules/worker-status',
+        'rules/worker-rules',
         "if (jobId !== null) ineligibilityReasons.push({ code: 'busy', jobId });",
         '',
       ),
@@ -211,7 +209,7 @@ export const plants: readonly Plant[] = [
     name: 'queue limits are lost in a restart',
     changes: [
       orchestrator(
-        'memory/job-queue',
+        'memory/placement/loads',
         'let settings: QueueSettings | null = null;',
         'let settings: QueueSettings | null = { pause: null, maxRunning: null, maxRunningPerUser: null };',
       ),
@@ -221,7 +219,7 @@ export const plants: readonly Plant[] = [
     name: 'a recovering job does not count towards the limit of its user',
     changes: [
       orchestrator(
-        'memory/job-queue',
+        'memory/placement/loads',
         'isLive(job) ? job.user : null',
         "isLive(job) && job.status !== 'recovering' ? job.user : null",
       ),
@@ -231,9 +229,9 @@ export const plants: readonly Plant[] = [
     name: 'a team exceeds its limit by one job',
     changes: [
       orchestrator(
-        'rules/job-blockers',
-        "return most !== null && running >= most ? [{ code: 'limit', of: 'team'",
-        "return most !== null && running > most ? [{ code: 'limit', of: 'team'",
+        'rules/queue-rules',
+        "return limit !== null && running >= limit ? [{ code: 'limit', of: 'team'",
+        "return limit !== null && running > limit ? [{ code: 'limit', of: 'team'",
       ),
     ],
   },
@@ -251,7 +249,7 @@ export const plants: readonly Plant[] = [
     name: 'a paused queue dispatches jobs',
     changes: [
       orchestrator(
-        'rules/job-blockers',
+        'rules/queue-rules',
         "if (pause !== null) blockers.push({ code: 'paused', by: pause.by, note: pause.note });",
         '',
       ),
@@ -261,7 +259,7 @@ export const plants: readonly Plant[] = [
     name: 'an unapproved job is dispatched',
     changes: [
       orchestrator(
-        'rules/job-blockers',
+        'rules/queue-rules',
         "if (approval === 'wanted') blockers.push({ code: 'approval' });",
         '',
       ),

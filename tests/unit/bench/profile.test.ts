@@ -80,8 +80,8 @@ describe('sumProfile', () => {
     [frame('exec', `${root}node_modules/better-sqlite3/lib/methods/wrappers.js`, 1), 'better-sqlite3'],
     [frame('', `${root}node_modules/@opentelemetry/api/x.js`, 1), '@opentelemetry/api'],
     [
-      frame('', `${root}main/orchestrator/memory/placement/tally.ts`, 1),
-      'main/orchestrator/memory/placement/tally.ts',
+      frame('', `${root}main/orchestrator/memory/placement/ranking.ts`, 1),
+      'main/orchestrator/memory/placement/ranking.ts',
     ],
     [frame('', `${root}main/http/docs/page.ts`, 1), 'main/http'],
     [frame('', `${root}protocol/job.ts`, 1), 'protocol'],

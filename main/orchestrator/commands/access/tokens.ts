@@ -4,7 +4,6 @@ import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { NewToken, TokenView } from '../../../../protocol/tokens-api.ts';
 import type { Core } from '../../core.ts';
 import { type Actor, type ApiToken, nameOf, type Principal } from '../../model.ts';
-import { skeletonOf } from '../../rules/name-skeleton.ts';
 import type { Tx } from '../../ports/index.ts';
 import { noteSession } from './sessions.ts';
 
@@ -140,3 +139,26 @@ const viewOf = (core: Core, token: ApiToken): TokenView => ({
   expires_at: isoOf(core, token.expiresAt),
   last_used_at: isoOf(core, token.usedAt),
 });
+
+/** Letters of other alphabets, and the Latin letters that they look like. Based on Unicode's UTS 39, for names of people. */
+const alphabets: readonly (readonly [letters: string, latin: string])[] = [
+  ['АВЕКМНОРСТУХЅІЈӀаеорсухѕіјӏԛԝһԁ', 'ABEKMHOPCTYXSlJlaeopcyxsijlqwhd'],
+  ['ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναρικυγ', 'ABEZHlKMNOPTYXovapikuy'],
+  ['ԱՕՏՍոսօ', 'UOSUnuo'],
+  ['ıɑɡI01', 'iaglol'],
+];
+const lookalikes: ReadonlyMap<string, string> = new Map(
+  alphabets.flatMap(([letters, latin]) =>
+    Array.from(letters, (letter, at): [string, string] => [letter, latin.charAt(at)]),
+  ),
+);
+
+/** Names with the same skeleton look alike. A skeleton ignores invisible characters, wide forms, case and alphabet. */
+export const skeletonOf = (name: string): string =>
+  Array.from(
+    name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''),
+    letter => lookalikes.get(letter) ?? letter,
+  )
+    .join('')
+    .replaceAll(/\s+/g, ' ')
+    .toLowerCase();

@@ -7,10 +7,15 @@ import { judgedCheckpoints } from './checkpoints.ts';
 import type { Core } from '../../core.ts';
 import { type Actor, asWorker, system } from '../../model.ts';
 import type { AuditType } from '../../events.ts';
-import { createOutstandingCalls, findUploadRefusal, jobToUploadTo, type Uploader } from './outstanding.ts';
+import {
+  createOutstandingCalls,
+  findUploadRefusal,
+  jobToUploadTo,
+  type Uploader,
+  releaseUploads,
+} from './outstanding.ts';
 import type { Artifact, Tx, Upload } from '../../ports/index.ts';
-import { releaseUploads } from './upload-release.ts';
-import { growthRefusal, quotaRefusal, type StorageLimits } from '../../rules/upload-rules.ts';
+import { growthRefusal, quotaRefusal, type StorageLimits } from '../../rules/output-rules.ts';
 
 type UploadWish = Pick<Upload, 'file' | 'key' | 'bytes' | 'reserved' | 'isResumable'>;
 

@@ -2,7 +2,7 @@ import type { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { LogChunk } from '../../../../protocol/logs-api.ts';
 import { accept, type Outcome, type Refusal, refuse } from '../../../../protocol/problem.ts';
 import { type Core, noteRefusedReport } from '../../core.ts';
-import { cleanOutput, isOver } from '../../rules/log-rules.ts';
+import { cleanOutput, isOver } from '../../rules/output-rules.ts';
 import type { Attempt, Job } from '../../model.ts';
 import type { Log, LogFacts, LogFiles, Tx } from '../../ports/index.ts';
 import { sendsOutputs } from '../../v1-agent.ts';

@@ -7,12 +7,13 @@ import {
   type MetricsReply,
 } from '../../../../protocol/metrics-api.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
-import type { Progress } from '../../../../protocol/progress.ts';
+import type { Progress } from '../../../../protocol/reports.ts';
 import { type Core, noteRefusedReport } from '../../core.ts';
-import { metricsRefusal, newPoints, pointOf, samplesByKey } from '../../rules/metric-rules.ts';
-import type { Attempt, LiveJob } from '../../model.ts';
-import type { MetricRun, Read, SeriesTail, Tx } from '../../ports/index.ts';
 import {
+  metricsRefusal,
+  newPoints,
+  pointOf,
+  samplesByKey,
   bucketsOfPage,
   grow,
   halve,
@@ -23,9 +24,11 @@ import {
   sparedBuckets,
   thin,
   within,
-} from '../../rules/series.ts';
-import type { Bucket } from '../../ports/metrics.ts';
+} from '../../rules/metric-rules.ts';
+import type { Attempt, LiveJob } from '../../model.ts';
+import type { MetricRun, Read, SeriesTail, Tx } from '../../ports/index.ts';
 import { sendsOutputs } from '../../v1-agent.ts';
+import type { Bucket } from '../../ports/outputs.ts';
 
 /** The curves of one attempt, and where they start on the job's time axis. */
 interface AttemptCurves {

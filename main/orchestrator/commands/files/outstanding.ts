@@ -4,8 +4,21 @@ import { accept, type Outcome, type Refusal, refuse } from '../../../../protocol
 import { type Core, recordJobEvent } from '../../core.ts';
 import { type Actor, asWorker, type EndedJob, type Job, type Outstanding, system } from '../../model.ts';
 import type { Read, Tx } from '../../ports/index.ts';
-import { releaseUploads } from './upload-release.ts';
-import { uploadRefusal } from '../../rules/upload-rules.ts';
+import { uploadRefusal } from '../../rules/output-rules.ts';
+
+/** Drops unfinished uploads of the job, all or those of one attempt, so that they no longer count against any limit. */
+export function releaseUploads(core: Core, tx: Tx, id: JobId, attempt: AttemptId | null = null): void {
+  if (tx.removeUploadsOf(id, attempt) > 0) tx.afterCommit(core.onFilesDropped);
+}
+
+/**
+ * Releases uploads that no earlier attempt can finish: a newer attempt holds the job, or the job failed or was
+ * cancelled. A completed job keeps them, because its last files may still arrive.
+ */
+export function releaseWithAttempt(core: Core, tx: Tx, job: Job): void {
+  if (job.status === 'dispatched' || job.status === 'failed' || job.status === 'cancelled')
+    releaseUploads(core, tx, job.id);
+}
 
 /** The attempt that an upload token belongs to. */
 export interface Uploader {

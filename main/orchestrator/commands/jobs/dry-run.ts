@@ -1,12 +1,11 @@
 import type { Explanation } from '../../../../protocol/explain.ts';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import type { JobWarning } from '../../../../protocol/job.ts';
-import { configWarnings } from './config-warnings.ts';
 import type { Core } from '../../core.ts';
 import { createExplainer } from '../../views/explain.ts';
 import { dataOf, trainerFor } from '../../../../trainers/index.ts';
 import { gpusFor, type JobPayload, type PendingJob } from '../../model.ts';
-import { sharedOutputWarnings, warningsAbout } from '../../rules/output-warnings.ts';
+import { sharedOutputWarnings, warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
 
 /** The result that a submission would have now. */

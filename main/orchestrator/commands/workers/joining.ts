@@ -2,7 +2,7 @@ import type { WorkerId } from '../../../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { JoinReply } from '../../../../protocol/worker-api.ts';
 import { type Core, recordWorkerEvent } from '../../core.ts';
-import { judgeJoin } from '../../rules/join-verdict.ts';
+import { judgeJoin } from '../../rules/worker-rules.ts';
 import type { Actor, Worker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 

@@ -11,16 +11,23 @@ import { type Core, lastContact, recordWorkerEvent } from '../../core.ts';
 import { command, commandWithAnswer, enqueueCommand } from '../command.ts';
 import { type Actor, asWorker, isEphemeral, type LiveJob, type Worker } from '../../model.ts';
 import type { Tx, WorkerStream } from '../../ports/index.ts';
-import type { ProgressBook } from '../jobs/progress-book.ts';
-import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
+import {
+  reconcileAbsence,
+  reconcileClaim,
+  type Verdict,
+  introducedTroubles,
+  keepTroubles,
+  noticeTroubles,
+  recordTroubles,
+} from './reconcile.ts';
 import { applyEvent, release, repeatOffer, sendCancel, welcome } from '../transitions.ts';
-import { introducedTroubles, keepTroubles, noticeTroubles, recordTroubles } from './trouble-calls.ts';
 import {
   knowsNewCommands,
   registersWhenStreamEnds,
   repeatsCancelAsAbandon,
   reportsAbandonedEndLate,
 } from '../../v1-agent.ts';
+import type { ProgressBook } from '../jobs/reports.ts';
 
 const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
 
@@ -43,11 +50,11 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
           return rejectDuplicate(core, tx, known, reported, address);
         core.connections.heard(id, core.clock.mono());
       }
-      const place = placeOf(known, reported);
-      if (place === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
-      const worker = place === 'repeated' ? known : introduce(core, tx, known, reported, address);
+      const turn = turnOf(known, reported);
+      if (turn === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
+      const worker = turn === 'repeated' ? known : introduce(core, tx, known, reported, address);
       // A copy of an earlier registration cannot name a job that was offered since.
-      if (place === 'next') reconcileSilence(core, tx, worker, reported);
+      if (turn === 'next') reconcileSilence(core, tx, worker, reported);
       const verdict = verdictOn(core, tx, worker, reported);
       letForeignEnd(core, tx, worker, verdict);
       return accept(registerReply(core, worker, reported.currentJobId, verdict));
@@ -228,7 +235,7 @@ function isDuplicate(core: Core, known: Worker, reported: Registration, address:
  * Orders a registration among those of the same start. Copies of a request may arrive in any order, and the agent
  * accepts the response to either. An outdated one no longer describes the agent.
  */
-function placeOf(
+function turnOf(
   { agent, gone: left }: Worker,
   { startId, registrationNo }: Registration,
 ): 'next' | 'repeated' | 'outdated' {

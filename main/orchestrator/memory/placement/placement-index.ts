@@ -1,10 +1,7 @@
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
-import type { IdleWorker, WaitingJob } from '../../ports/candidates.ts';
-import { createDataHolders } from './data-holders.ts';
-import { createHolds } from './holds.ts';
-import { joinQueue, leaveQueue } from './pending-shapes.ts';
-import { createPairs, type Pairs } from './pairs.ts';
-import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shape.ts';
+import { createUserLimits, joinQueue, leaveQueue } from './user-queues.ts';
+import { createPairs, type Pairs, bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.ts';
+import type { IdleWorker, WaitingJob } from '../../ports/jobs.ts';
 
 export interface Placement {
   readonly jobId: JobId;
@@ -13,7 +10,7 @@ export interface Placement {
 
 export interface TeamLoad {
   readonly running: number;
-  readonly isHeld: boolean;
+  readonly isAtLimit: boolean;
 }
 
 /**
@@ -27,9 +24,9 @@ export interface PlacementIndex {
   /** Adds the worker or replaces it. */
   addWorker(worker: IdleWorker): void;
   removeWorker(id: WorkerId): void;
-  /** A held user is at a limit. All their jobs, including future ones, are skipped until they are released. */
-  setHeld(user: string, isHeld: boolean): void;
-  /** Sets how many jobs of a team run. `isHeld`: the team is at its limit. */
+  /** While a user is at the limit, all their jobs are skipped, including future ones. */
+  setUserAtLimit(user: string, isAtLimit: boolean): void;
+  /** Sets how many jobs of a team run, and whether the team is at its limit. */
   setTeam(team: string, load: TeamLoad): void;
   /** At equal priority, the team with the fewest running jobs goes first. Jobs without a team keep their position. */
   setFairShare(isFair: boolean): void;
@@ -62,11 +59,9 @@ const fairest = (
     .toSorted(([teamA, a], [teamB, b]) => runningOf(teamA) - runningOf(teamB) || byTurn(a, b))[0]?.[1];
 
 function firstFor({ open }: Shape, avoided: Idle | undefined): Idle | undefined {
-  const place = open.first();
+  const best = open.first();
   // The best class contains only the worker to avoid. Take a worker of the next class; if there is none, take that one.
-  return (
-    place?.group.idle.first(avoided) ?? open.first(place)?.group.idle.first() ?? place?.group.idle.first()
-  );
+  return best?.group.idle.first(avoided) ?? open.first(best)?.group.idle.first() ?? best?.group.idle.first();
 }
 
 /** Among `first` and the workers with equally much to spare, the one with most of the job's datasets. */
@@ -93,7 +88,7 @@ export function createPlacementIndex(): PlacementIndex {
   const pairs = createPairs();
   const jobs = new Map<string, Waiting>();
   const workers = new Map<string, Idle>();
-  const holds = createHolds();
+  const limits = createUserLimits();
   const holders = createDataHolders();
 
   const dropWorker = (worker: Idle | undefined): void => {
@@ -105,15 +100,16 @@ export function createPlacementIndex(): PlacementIndex {
 
   const teams = new Map<string, TeamLoad>();
   let isFair = false;
-  const isTeamHeld = (team: string | null): boolean => team !== null && teams.get(team)?.isHeld === true;
+  const isTeamAtLimit = (team: string | null): boolean =>
+    team !== null && teams.get(team)?.isAtLimit === true;
   const runningOf = (team: string): number => teams.get(team)?.running ?? 0;
 
   const firstInLine = (): Waiting | undefined => {
     let found: Waiting | undefined;
     const ofTeams = new Map<string, Waiting>();
     for (const shape of pairs.shapes()) {
-      if (shape.open.size === 0 || isTeamHeld(shape.team)) continue;
-      const head = holds.firstFree(shape);
+      if (shape.open.size === 0 || isTeamAtLimit(shape.team)) continue;
+      const head = limits.firstFree(shape);
       if (head === undefined) continue;
       if (found === undefined || byTurn(head, found) < 0) found = head;
       if (shape.team !== null) keepFirst(ofTeams, shape.team, head);
@@ -153,7 +149,7 @@ export function createPlacementIndex(): PlacementIndex {
       dropWorker(workers.get(id));
       workers.delete(id);
     },
-    setHeld: holds.set,
+    setUserAtLimit: limits.set,
     setTeam: (team, load) => void teams.set(team, load),
     setFairShare(fair) {
       isFair = fair;
@@ -165,12 +161,49 @@ export function createPlacementIndex(): PlacementIndex {
     },
     wouldPlace(job) {
       const ahead = firstInLine();
-      if (holds.has(job.user) || isTeamHeld(job.team) || (ahead !== undefined && byTurn(ahead, job) < 0))
+      if (
+        limits.isReached(job.user) ||
+        isTeamAtLimit(job.team) ||
+        (ahead !== undefined && byTurn(ahead, job) < 0)
+      )
         return null;
       const shape = pairs.shapeFor(job.requirements, job.team);
       const workerId = bestFor(shape, { avoid: job.avoid, data: job.requirements.data ?? [] });
       pairs.leaveShape(shape);
       return workerId ?? null;
+    },
+  };
+}
+
+/** Index of the idle workers that already have a dataset on their rig. */
+export interface DataHolders {
+  add(worker: Idle): void;
+  drop(worker: Idle): void;
+  /** How many of these versions each worker has. Omits workers with none. */
+  countsOf(versions: readonly string[]): ReadonlyMap<Idle, number>;
+}
+
+export function createDataHolders(): DataHolders {
+  const holders = new Map<string, Set<Idle>>();
+  return {
+    add(worker) {
+      for (const version of worker.datasets) {
+        const known = holders.get(version) ?? new Set();
+        holders.set(version, known.add(worker));
+      }
+    },
+    drop(worker) {
+      for (const version of worker.datasets) {
+        const known = holders.get(version);
+        known?.delete(worker);
+        if (known?.size === 0) holders.delete(version);
+      }
+    },
+    countsOf(versions) {
+      const counts = new Map<Idle, number>();
+      for (const version of versions)
+        for (const worker of holders.get(version) ?? []) counts.set(worker, (counts.get(worker) ?? 0) + 1);
+      return counts;
     },
   };
 }

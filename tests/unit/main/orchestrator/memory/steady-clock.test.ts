@@ -1,8 +1,9 @@
-// See docs/internals/semantics.md, section 3, and docs/internals/faults.md, F6 and F20.
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../../../main/orchestrator/ports/index.ts';
-import { createSteadyClock } from '../../../../../main/orchestrator/memory/steady-clock.ts';
+import { createSteadyClock } from '../../../../../main/orchestrator/memory/clocks.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
+
+// See docs/internals/semantics.md, section 3, and docs/internals/faults.md, F6 and F20.
 
 const times = { tickMs: 1_000, lateMs: 5_000, longPauseMs: 60_000 };
 const hour = 3_600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createTrustedTime } from '../../../../../main/orchestrator/memory/trusted-time.ts';
 import type { ClockMark, ClockReading } from '../../../../../main/orchestrator/ports/index.ts';
+import { createTrustedTime } from '../../../../../main/orchestrator/memory/clocks.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -9,7 +9,7 @@ import {
   resumptionOf,
 } from '../../../../../main/orchestrator/rules/checkpoint-rules.ts';
 import type { Artifact } from '../../../../../main/orchestrator/ports/index.ts';
-import { grow } from '../../../../../main/orchestrator/rules/series.ts';
+import { grow } from '../../../../../main/orchestrator/rules/metric-rules.ts';
 import { kindOf } from '../../../../../protocol/artifact.ts';
 import { jobId } from '../builders.ts';
 

@@ -1,8 +1,8 @@
-// See docs/internals/semantics.md, section 2.
 import { describe, expect, test } from 'vitest';
-import { type Ending, failureCause } from '../../../../../main/orchestrator/rules/failure.ts';
-import { planRetry } from '../../../../../main/orchestrator/rules/retry.ts';
+import { type Ending, failureCause, planRetry } from '../../../../../main/orchestrator/rules/failures.ts';
 import { FailureCause } from '../../../../../protocol/job.ts';
+
+// See docs/internals/semantics.md, section 2.
 
 const makeEnding = (changes: Partial<Ending>): Ending => ({
   cause: null,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planTroubles } from '../../../../../main/orchestrator/rules/gpu-troubles.ts';
+import { planTroubles } from '../../../../../main/orchestrator/rules/worker-rules.ts';
 import type { GpuTrouble } from '../../../../../protocol/worker.ts';
 
 const lost: GpuTrouble = { gpu: 1, kind: 'missing', detail: 'it is lost' };

@@ -5,7 +5,7 @@ import {
   blockersOfAll,
   blockersOfTeam,
   blockersOfUser,
-} from '../../../../../main/orchestrator/rules/job-blockers.ts';
+} from '../../../../../main/orchestrator/rules/queue-rules.ts';
 import type { QueueSettings } from '../../../../../main/orchestrator/model.ts';
 import { workerId } from '../builders.ts';
 
@@ -73,8 +73,8 @@ describe('blockersOfAll', () => {
 
   test.each([
     [1, []],
-    [2, [{ code: 'limit', of: 'queue', name: null, running: 2, most: 2 }]],
-    [3, [{ code: 'limit', of: 'queue', name: null, running: 3, most: 2 }]],
+    [2, [{ code: 'limit', of: 'queue', name: null, running: 2, limit: 2 }]],
+    [3, [{ code: 'limit', of: 'queue', name: null, running: 3, limit: 2 }]],
   ])('blocks all jobs when at least two of two allowed are running: %i', (running, expected) => {
     expect(blockersOfAll({ ...open, maxRunning: 2 }, running)).toEqual(expected);
   });
@@ -92,8 +92,8 @@ describe('blockersOfAll', () => {
 test.each([
   [null, 9, []],
   [2, 1, []],
-  [2, 2, [{ code: 'limit', of: 'user', name: 'ci', running: 2, most: 2 }]],
-  [0, 0, [{ code: 'limit', of: 'user', name: 'ci', running: 0, most: 0 }]],
+  [2, 2, [{ code: 'limit', of: 'user', name: 'ci', running: 2, limit: 2 }]],
+  [0, 0, [{ code: 'limit', of: 'user', name: 'ci', running: 0, limit: 0 }]],
 ])('applies a user limit of %s to a user with %i running jobs', (maxRunningPerUser, running, expected) => {
   expect(blockersOfUser({ ...open, maxRunningPerUser, maxRunning: 0 }, 'ci', running)).toEqual(expected);
 });
@@ -101,7 +101,7 @@ test.each([
 describe('blockersOfTeam', () => {
   const limited = { ...open, maxRunningPerTeam: 2, teamLimits: { nlp: 5, free: null } };
   const limit = (name: string, running: number, most: number) => [
-    { code: 'limit', of: 'team', name, running, most },
+    { code: 'limit', of: 'team', name, running, limit },
   ];
 
   test.each([

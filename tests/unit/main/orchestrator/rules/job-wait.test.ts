@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkerId } from '../../../../../protocol/ids.ts';
-import type { JobBlocker } from '../../../../../main/orchestrator/rules/job-blockers.ts';
+import type { JobBlocker } from '../../../../../main/orchestrator/rules/queue-rules.ts';
 import { plainWait, waitForWorkers, waitOf } from '../../../../../main/orchestrator/rules/job-wait.ts';
 import type { Judged } from '../../../../../main/orchestrator/rules/waiting.ts';
 
@@ -15,15 +15,15 @@ test.each<[JobBlocker, object]>([
     { by: 'ada', note: 'fans' },
   ],
   [
-    { code: 'limit', of: 'queue', name: null, running: 2, most: 2 },
+    { code: 'limit', of: 'queue', name: null, running: 2, limit: 2 },
     { running: 2, max: 2 },
   ],
   [
-    { code: 'limit', of: 'user', name: 'bob', running: 1, most: 1 },
+    { code: 'limit', of: 'user', name: 'bob', running: 1, limit: 1 },
     { running: 1, max: 1, user: 'bob' },
   ],
   [
-    { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
+    { code: 'limit', of: 'team', name: 'nlp', running: 3, limit: 3 },
     { running: 3, max: 3, team: 'nlp' },
   ],
 ])('converts the blocker %j to its code and parameters', (blocker, params) => {
@@ -47,7 +47,7 @@ describe('waitForWorkers', () => {
     mismatches,
     fits: false,
   });
-  const lacking: Judged['mismatches'] = [{ code: 'gpu_count', wanted: '8', there: '2' }];
+  const lacking: Judged['mismatches'] = [{ code: 'gpu_count', wanted: '8', offered: '2' }];
 
   test('returns no_workers when no worker exists', () => {
     expect(waitForWorkers([])).toEqual(plainWait('no_workers'));

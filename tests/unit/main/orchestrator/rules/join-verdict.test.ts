@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judgeJoin } from '../../../../../main/orchestrator/rules/join-verdict.ts';
+import { judgeJoin } from '../../../../../main/orchestrator/rules/worker-rules.ts';
 import type { JoinToken } from '../../../../../main/orchestrator/ports/index.ts';
 import { WorkerId } from '../../../../../protocol/ids.ts';
 

@@ -1,10 +1,10 @@
-// No pattern may make matching expensive.
 import fc from 'fast-check';
 import micromatch from 'micromatch';
 import { describe, expect, it } from 'vitest';
-import { run } from '../../../../../main/orchestrator/rules/automaton.ts';
-import { compilePattern } from '../../../../../main/orchestrator/rules/label-pattern.ts';
-import { LabelPatterns } from '../../../../../protocol/labels.ts';
+import { run, compilePattern } from '../../../../../main/orchestrator/rules/label-pattern.ts';
+import { LabelPatterns } from '../../../../../protocol/text.ts';
+
+// No pattern may make matching expensive.
 
 const matches = (pattern: string, value: string): boolean => run(compilePattern(pattern), value).accepted;
 

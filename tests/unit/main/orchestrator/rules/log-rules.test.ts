@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cleanOutput, isOver } from '../../../../../main/orchestrator/rules/log-rules.ts';
+import { cleanOutput, isOver } from '../../../../../main/orchestrator/rules/output-rules.ts';
 import type { Attempt, Job } from '../../../../../main/orchestrator/model.ts';
 
 const now = 1_000_000_000;

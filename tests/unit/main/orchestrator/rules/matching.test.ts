@@ -7,8 +7,8 @@ import {
   type Mismatch,
   shapeOf,
 } from '../../../../../main/orchestrator/rules/matching.ts';
-import { LabelPatterns } from '../../../../../protocol/labels.ts';
 import { makeNeeds, makeOffering } from '../builders.ts';
+import { LabelPatterns } from '../../../../../protocol/text.ts';
 
 const misses = (
   needs: Parameters<typeof makeNeeds>[0],
@@ -64,18 +64,18 @@ describe('matching a worker', () => {
   test('checks the GPU limit of the local machine', () => {
     const offering = { gpuCount: 4, gpuLimit: 1 };
     expect(misses({ gpuCount: 1 }, offering)).toEqual([]);
-    expect(misses({ gpuCount: 2 }, offering)).toEqual([{ code: 'gpu_limit', wanted: '2', there: '1' }]);
+    expect(misses({ gpuCount: 2 }, offering)).toEqual([{ code: 'gpu_limit', wanted: '2', offered: '1' }]);
     expect(misses({ gpuCount: 1, gpusUsed: 2 }, offering)).toEqual([
-      { code: 'gpu_limit', wanted: '2', there: '1' },
+      { code: 'gpu_limit', wanted: '2', offered: '1' },
     ]);
   });
 
   test('requires every label and returns every mismatch', () => {
     const needs = { gpuCount: 2, labels: { gpu: 'a100*', team: 'nlp', rack: '4' } };
     expect(misses(needs, { gpuCount: 1, labels: { gpu: 'h100', team: 'nlp' } })).toEqual([
-      { code: 'gpu_count', wanted: '2', there: '1' },
-      { code: 'label', wanted: 'gpu=a100*', there: 'h100' },
-      { code: 'label', wanted: 'rack=4', there: 'none' },
+      { code: 'gpu_count', wanted: '2', offered: '1' },
+      { code: 'label', wanted: 'gpu=a100*', offered: 'h100' },
+      { code: 'label', wanted: 'rack=4', offered: 'none' },
     ]);
   });
 
@@ -83,7 +83,7 @@ describe('matching a worker', () => {
     'finds no label that only exists on Object.prototype: %s',
     name => {
       const labels = Object.fromEntries([[name, '*']]);
-      expect(misses({ labels })).toEqual([{ code: 'label', wanted: `${name}=*`, there: 'none' }]);
+      expect(misses({ labels })).toEqual([{ code: 'label', wanted: `${name}=*`, offered: 'none' }]);
       expect(misses({ labels }, { labels: Object.fromEntries([[name, 'x']]) })).toEqual([]);
     },
   );
@@ -95,8 +95,8 @@ describe('matching a target', () => {
     ['auto', false, []],
     ['local', true, []],
     ['worker', false, []],
-    ['local', false, [{ code: 'target', wanted: 'this machine', there: 'a remote worker' }]],
-    ['worker', true, [{ code: 'target', wanted: 'a remote worker', there: 'this machine' }]],
+    ['local', false, [{ code: 'target', wanted: 'this machine', offered: 'a remote worker' }]],
+    ['worker', true, [{ code: 'target', wanted: 'a remote worker', offered: 'this machine' }]],
   ] as const)('matches target %s against a worker that is local (%j)', (target, local, expected) => {
     expect(misses({ target }, { local })).toEqual(expected);
   });
@@ -141,7 +141,7 @@ describe('matching GPUs and agents', () => {
     [0, 0, true],
     [1, 0, false],
   ])('matches %d GB of nominal memory against a card with %d GiB: %j', (vramGb, there, fits) => {
-    const expected = fits ? [] : [{ code: 'vram', wanted: `${vramGb} GB`, there: `${there} GB` }];
+    const expected = fits ? [] : [{ code: 'vram', wanted: `${vramGb} GB`, offered: `${there} GB` }];
     expect(misses({ vramGb }, { vramGb: there })).toEqual(expected);
   });
 
@@ -149,19 +149,21 @@ describe('matching GPUs and agents', () => {
     expect(misses({ accelerator: 'cuda' }, { accelerator: 'cuda' })).toEqual([]);
     expect(misses({}, { accelerator: 'mps' })).toEqual([]);
     expect(misses({ accelerator: 'cuda' }, { accelerator: 'rocm' })).toEqual([
-      { code: 'accelerator', wanted: 'cuda', there: 'rocm' },
+      { code: 'accelerator', wanted: 'cuda', offered: 'rocm' },
     ]);
-    expect(misses({ accelerator: 'cuda' })).toEqual([{ code: 'accelerator', wanted: 'cuda', there: 'none' }]);
+    expect(misses({ accelerator: 'cuda' })).toEqual([
+      { code: 'accelerator', wanted: 'cuda', offered: 'none' },
+    ]);
   });
 
   test('requires an agent that stops without contact and allows the config keys', () => {
     expect(misses({ guarded: true }, { guarded: true })).toEqual([]);
     expect(misses({ configKeys: ['output_dir'] }, { configKeys: ['output_dir', 'env'] })).toEqual([]);
     expect(misses({ configKeys: ['env', 'output_dir'] }, { configKeys: ['output_dir'] })).toEqual([
-      { code: 'config_key', wanted: 'env', there: 'not allowed' },
+      { code: 'config_key', wanted: 'env', offered: 'not allowed' },
     ]);
     expect(misses({ guarded: true }, { guarded: false })).toEqual([
-      { code: 'guard', wanted: 'a worker that stops without contact', there: 'none' },
+      { code: 'guard', wanted: 'a worker that stops without contact', offered: 'none' },
     ]);
   });
 
@@ -173,7 +175,7 @@ describe('matching GPUs and agents', () => {
     ['a required trainer that the rig lacks', 'kohya', ['simpletuner', 'command'], ['simpletuner, command']],
     ['a required trainer and a rig without trainers', 'kohya', [], ['none']],
   ])('matches a job with %s', (_what, trainer, trainers, there) => {
-    const missed = there.map(each => ({ code: 'trainer', wanted: 'kohya', there: each }));
+    const missed = there.map(each => ({ code: 'trainer', wanted: 'kohya', offered: each }));
     expect(misses(trainer === undefined ? {} : { trainer }, { trainers })).toEqual(missed);
   });
 
@@ -181,13 +183,13 @@ describe('matching GPUs and agents', () => {
     expect(misses({}, { fetchesData: false })).toEqual([]);
     expect(misses({ data: ['cats'] }, { fetchesData: true })).toEqual([]);
     expect(misses({ data: ['cats'] }, { fetchesData: false })).toEqual([
-      { code: 'data', wanted: 'a worker that fetches data', there: 'none' },
+      { code: 'data', wanted: 'a worker that fetches data', offered: 'none' },
     ]);
   });
 
   test('requires no permission for an output folder that the worker replaces', () => {
     const needs = { trainer: 'simpletuner', configKeys: ['env', 'output_dir'] };
-    const refused = (wanted: string) => [{ code: 'config_key', wanted, there: 'not allowed' }];
+    const refused = (wanted: string) => [{ code: 'config_key', wanted, offered: 'not allowed' }];
     const own = { trainers: ['simpletuner', 'any'], replacesOutputs: true };
     expect(misses(needs, own)).toEqual(refused('env'));
     expect(misses({ ...needs, trainer: 'kohya' }, own)).toEqual(refused('env, output_dir'));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { skeletonOf } from '../../../../../main/orchestrator/rules/name-skeleton.ts';
+import { skeletonOf } from '../../../../../main/orchestrator/commands/access/tokens.ts';
 
 test.each([
   ['scope', '\u0455\u0441\u043e\u0440\u0435'],

@@ -3,7 +3,7 @@ import {
   outputWarnings,
   sharedOutputWarnings,
   warningsAbout,
-} from '../../../../../main/orchestrator/rules/output-warnings.ts';
+} from '../../../../../main/orchestrator/rules/job-warnings.ts';
 import type { Read } from '../../../../../main/orchestrator/ports/index.ts';
 import { makeAgent, makeNeeds, makePending, makeSpec, makeWorker } from '../builders.ts';
 

@@ -1,11 +1,17 @@
-// See docs/internals/semantics.md, section 7.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { advance } from '../../../../../main/orchestrator/rules/job-lifecycle.ts';
 import type { Job, Rank } from '../../../../../main/orchestrator/model.ts';
-import { boosted, freshRank, startWaiting, toTop } from '../../../../../main/orchestrator/rules/priority.ts';
+import {
+  boosted,
+  freshRank,
+  startWaiting,
+  toTop,
+} from '../../../../../main/orchestrator/rules/queue-rules.ts';
 import { priorities } from '../../../../../protocol/job.ts';
 import { freezeDeep, makeAttempt, makeLive, makePending, NOW } from '../builders.ts';
+
+// See docs/internals/semantics.md, section 7.
 
 const hourMs = 3_600_000;
 

@@ -1,13 +1,14 @@
-// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F26.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   isQuarantinedForSilence,
   planQuarantine,
   type Trial,
-} from '../../../../../main/orchestrator/rules/quarantine.ts';
+} from '../../../../../main/orchestrator/rules/failures.ts';
 import { FailureCause } from '../../../../../protocol/job.ts';
 import { jobId } from '../builders.ts';
+
+// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F26.
 
 const makeTrial = (job: string, changes: Partial<Trial> = {}): Trial => ({
   jobId: jobId(job),

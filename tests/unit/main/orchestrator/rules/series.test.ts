@@ -10,8 +10,8 @@ import {
   type Sample,
   thin,
   within,
-} from '../../../../../main/orchestrator/rules/series.ts';
-import type { Bucket } from '../../../../../main/orchestrator/ports/metrics.ts';
+} from '../../../../../main/orchestrator/rules/metric-rules.ts';
+import type { Bucket } from '../../../../../main/orchestrator/ports/outputs.ts';
 
 const sample = (n: number, value: number | null = n): Sample => ({ step: n, ms: n * 10, value });
 const samples = (count: number): readonly Sample[] => Array.from({ length: count }, (_, n) => sample(n));

@@ -6,7 +6,7 @@ import {
   type Now,
   quotaRefusal,
   uploadRefusal,
-} from '../../../../../main/orchestrator/rules/upload-rules.ts';
+} from '../../../../../main/orchestrator/rules/output-rules.ts';
 import { finalStatuses, liveStatuses } from '../../../../../protocol/job.ts';
 import { attemptId, jobId, makeAttempt, makeEnded, makeLive, makePending, NOW } from '../builders.ts';
 

@@ -1,7 +1,6 @@
-// See docs/internals/semantics.md, section 6.
 import { describe, expect, test } from 'vitest';
-import type { JobBlocker } from '../../../../../main/orchestrator/rules/job-blockers.ts';
-import type { IneligibilityReason } from '../../../../../main/orchestrator/rules/worker-status.ts';
+import type { JobBlocker } from '../../../../../main/orchestrator/rules/queue-rules.ts';
+import type { IneligibilityReason } from '../../../../../main/orchestrator/rules/worker-rules.ts';
 import {
   type Candidate,
   isUnsatisfiable,
@@ -12,6 +11,8 @@ import {
   whyNobody,
 } from '../../../../../main/orchestrator/rules/waiting.ts';
 import { jobId, makeNeeds, makeOffering, workerId } from '../builders.ts';
+
+// See docs/internals/semantics.md, section 6.
 
 const ineligibilityReasons = {
   idle: [],
@@ -326,15 +327,15 @@ test.each<readonly [blocker: JobBlocker, detail: string]>([
   [{ code: 'paused', by: 'ada', note: 'new disks' }, 'The queue is paused by ada: new disks'],
   [{ code: 'paused', by: 'ada', note: null }, 'The queue is paused by ada'],
   [
-    { code: 'limit', of: 'queue', name: null, running: 5, most: 4 },
+    { code: 'limit', of: 'queue', name: null, running: 5, limit: 4 },
     '5 of 4 jobs run: the limit of the queue',
   ],
   [
-    { code: 'limit', of: 'user', name: 'ci', running: 2, most: 2 },
+    { code: 'limit', of: 'user', name: 'ci', running: 2, limit: 2 },
     '2 of 2 jobs of ci run: the limit of each user',
   ],
   [
-    { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
+    { code: 'limit', of: 'team', name: 'nlp', running: 3, limit: 3 },
     '3 of 3 jobs of team nlp run: the limit of this team',
   ],
 ])('describes the blocker %j', (blocker, detail) => {

@@ -1,12 +1,13 @@
-// See docs/internals/semantics.md, section 1: the first matching rule decides.
 import { describe, expect, test } from 'vitest';
 import { labelsOf, leavesAfterJob } from '../../../../../main/orchestrator/model.ts';
 import {
   ineligibilityReasonsOf,
   type WorkerFacts,
   workerStatus,
-} from '../../../../../main/orchestrator/rules/worker-status.ts';
+} from '../../../../../main/orchestrator/rules/worker-rules.ts';
 import { jobId, makeAgent, makeWorker } from '../builders.ts';
+
+// See docs/internals/semantics.md, section 1: the first matching rule decides.
 
 const offlineAfterMs = 120_000;
 const now = 900_000;

@@ -6,7 +6,7 @@ import { makeJob } from '../../../../contract/store/builders.ts';
 function createQueue(length: number) {
   const lookups = { position: 0, line: 0 };
   const jobs = Array.from({ length }, (_, index) => makeJob(index + 1));
-  const placeOf = createPositions({
+  const positionOf = createPositions({
     position: ({ order }) => {
       lookups.position += 1;
       return order;
@@ -16,24 +16,24 @@ function createQueue(length: number) {
       return jobs.map(({ id }) => id);
     },
   });
-  return { lookups, jobs, placeOf };
+  return { lookups, jobs, positionOf };
 }
 
 test('looks up the positions of a few jobs one by one', () => {
-  const { lookups, jobs, placeOf } = createQueue(3);
-  expect(jobs.map(placeOf)).toEqual([1, 2, 3]);
+  const { lookups, jobs, positionOf } = createQueue(3);
+  expect(jobs.map(positionOf)).toEqual([1, 2, 3]);
   expect(lookups).toEqual({ position: 3, line: 0 });
 });
 
 test('reads the whole queue once for many positions, with the same result', () => {
-  const { lookups, jobs, placeOf } = createQueue(500);
-  expect(jobs.map(placeOf)).toEqual(jobs.map(({ order }) => order));
+  const { lookups, jobs, positionOf } = createQueue(500);
+  expect(jobs.map(positionOf)).toEqual(jobs.map(({ order }) => order));
   expect(lookups.line).toBe(1);
   expect(lookups.position).toBeLessThan(10);
 });
 
 test('looks up a position beyond the part of the queue that was read', () => {
-  const { placeOf, jobs } = createQueue(50);
-  for (const job of jobs) placeOf(job);
-  expect(placeOf(makeJob(700_000))).toBe(700_000);
+  const { positionOf, jobs } = createQueue(50);
+  for (const job of jobs) positionOf(job);
+  expect(positionOf(makeJob(700_000))).toBe(700_000);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createAgenda } from '../../../../../../main/orchestrator/memory/placement/agenda.ts';
+import { createAgenda } from '../../../../../../main/orchestrator/memory/placement/ranking.ts';
 
 test('returns each key once when it is due, at the newest time that was set', () => {
   const agenda = createAgenda<string>();

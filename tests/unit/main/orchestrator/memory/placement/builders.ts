@@ -1,10 +1,10 @@
 import { JobId, WorkerId } from '../../../../../../protocol/ids.ts';
-import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/candidates.ts';
 import {
   createPlacementIndex,
   type PlacementIndex,
 } from '../../../../../../main/orchestrator/memory/placement/placement-index.ts';
 import { makeNeeds, makeOffering } from '../../builders.ts';
+import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/jobs.ts';
 
 export const aJob = (order: number, changes: Partial<WaitingJob> = {}): WaitingJob => ({
   id: JobId.parse(`j_${order}`),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { WorkerId } from '../../../../../../protocol/ids.ts';
-import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/candidates.ts';
 import { makeNeeds } from '../../builders.ts';
 import { aJob, aWorker, filled } from './builders.ts';
+import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/jobs.ts';
 
 describe('choosing a worker for a job with data', () => {
   test('prefers the worker with most of the data among otherwise equal ones', () => {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JobId, WorkerId } from '../../../../../../protocol/ids.ts';
 import { compileMatcher, shapeOf } from '../../../../../../main/orchestrator/rules/matching.ts';
-import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/candidates.ts';
 import {
   createPlacementIndex,
   type Placement,
@@ -10,6 +9,7 @@ import {
 } from '../../../../../../main/orchestrator/memory/placement/placement-index.ts';
 import { makeNeeds } from '../../builders.ts';
 import { aJob, aWorker, filled } from './builders.ts';
+import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/jobs.ts';
 
 // Takes all available placements, as dispatch does.
 function drained(index: PlacementIndex): readonly Placement[] {
@@ -42,18 +42,18 @@ describe('choosing the job', () => {
 
   test('places jobs of other users while one user is held', () => {
     const index = filled([aJob(1), aJob(2, { user: 'eve' })], [aWorker(1)]);
-    index.setHeld('ada', true);
-    index.setHeld('ada', true);
+    index.setUserAtLimit('ada', true);
+    index.setUserAtLimit('ada', true);
     expect(index.next()).toEqual({ jobId: 'j_2', workerId: 'w_1' });
     index.addJob(aJob(3, { level: 50 }));
     expect(index.next()?.jobId).toBe('j_2');
-    index.setHeld('eve', true);
+    index.setUserAtLimit('eve', true);
     expect(index.next()).toBeNull();
-    index.setHeld('ada', false);
-    index.setHeld('ada', false);
+    index.setUserAtLimit('ada', false);
+    index.setUserAtLimit('ada', false);
     expect(drained(index).map(({ jobId }) => jobId)).toEqual(['j_3']);
-    index.setHeld('eve', false);
-    index.setHeld('nobody', true);
+    index.setUserAtLimit('eve', false);
+    index.setUserAtLimit('nobody', true);
     index.addWorker(aWorker(2));
     expect(drained(index).map(({ jobId }) => jobId)).toEqual(['j_1']);
   });
@@ -89,7 +89,7 @@ describe('wouldPlace', () => {
     const index = filled([aJob(1)], [aWorker(1), aWorker(2)]);
     expect(index.wouldPlace(aJob(2))).toBeNull();
     expect(index.wouldPlace(aJob(2, { level: 20 }))).toBe('w_1');
-    index.setHeld('ada', true);
+    index.setUserAtLimit('ada', true);
     expect(index.wouldPlace(aJob(2, { level: 20 }))).toBeNull();
     expect(index.wouldPlace(aJob(2, { user: 'eve' }))).toBe('w_1');
   });
@@ -166,9 +166,9 @@ test('recomputes dropped shapes and classes', () => {
 
 test('remembers held users that return after their jobs are gone', () => {
   const index = filled([], [aWorker(1)]);
-  const everybody = Array.from({ length: 200 }, (_, n) => ({ n, user: `user-${n}`, isHeld: n % 4 > 0 }));
-  for (const { n, user, isHeld } of everybody) {
-    index.setHeld(user, isHeld);
+  const everybody = Array.from({ length: 200 }, (_, n) => ({ n, user: `user-${n}`, isAtLimit: n % 4 > 0 }));
+  for (const { n, user, isAtLimit } of everybody) {
+    index.setUserAtLimit(user, isAtLimit);
     index.addJob(aJob(n, { user }));
   }
   const ordered = () => {
@@ -176,13 +176,13 @@ test('remembers held users that return after their jobs are gone', () => {
     if (found !== null) index.removeJob(found.jobId);
     return found?.jobId;
   };
-  const free = everybody.filter(({ isHeld }) => !isHeld).map(({ n }) => `j_${n}`);
+  const free = everybody.filter(({ isAtLimit }) => !isAtLimit).map(({ n }) => `j_${n}`);
   expect([...free.map(ordered), ordered()]).toEqual([...free, undefined]);
   for (const { n } of everybody) index.removeJob(JobId.parse(`j_${n}`));
   for (const { n, user } of everybody) index.addJob(aJob(n, { user }));
   expect([...free.map(ordered), ordered()]).toEqual([...free, undefined]);
-  for (const { user } of everybody) index.setHeld(user, false);
-  const held = everybody.filter(({ isHeld }) => isHeld).map(({ n }) => `j_${n}`);
+  for (const { user } of everybody) index.setUserAtLimit(user, false);
+  const held = everybody.filter(({ isAtLimit }) => isAtLimit).map(({ n }) => `j_${n}`);
   expect([...held.map(ordered), ordered()]).toEqual([...held, undefined]);
 });
 
@@ -190,12 +190,12 @@ test('keeps the order of held users while others leave', () => {
   const index = filled([], [aWorker(1)]);
   const turns = Array.from({ length: 200 }, (_, n) => n);
   for (const n of turns) {
-    index.setHeld(`user-${n}`, true);
+    index.setUserAtLimit(`user-${n}`, true);
     index.addJob(aJob(n, { user: `user-${n}` }));
   }
   expect(index.next()).toBeNull();
   for (const n of turns.slice(0, -2)) index.removeJob(JobId.parse(`j_${n}`));
-  for (const n of turns) index.setHeld(`user-${n}`, false);
+  for (const n of turns) index.setUserAtLimit(`user-${n}`, false);
   expect(index.next()?.jobId).toBe('j_198');
 });
 
@@ -354,11 +354,11 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
   {
     weight: 2,
     arbitrary: fc
-      .record({ user: fc.constantFrom(...users), isHeld: fc.boolean() })
-      .map(({ user, isHeld }) => ({ held }, index) => {
-        if (isHeld) held.add(user);
+      .record({ user: fc.constantFrom(...users), isAtLimit: fc.boolean() })
+      .map(({ user, isAtLimit }) => ({ held }, index) => {
+        if (isAtLimit) held.add(user);
         else held.delete(user);
-        index.setHeld(user, isHeld);
+        index.setUserAtLimit(user, isAtLimit);
       }),
   },
   {
@@ -439,6 +439,6 @@ test('considers the first job of each team under fair share, least busy team fir
   );
   index.setFairShare(true);
   expect(index.next()?.jobId).toBe('j_1');
-  index.setTeam('nlp', { running: 1, isHeld: false });
+  index.setTeam('nlp', { running: 1, isAtLimit: false });
   expect(index.next()?.jobId).toBe('j_3');
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createTally } from '../../../../../../main/orchestrator/memory/placement/tally.ts';
+import { createTally } from '../../../../../../main/orchestrator/memory/placement/loads.ts';
 
 test('counts each key once for its current owner', () => {
   const tally = createTally<string>();

@@ -1,7 +1,7 @@
 import type { AttemptId } from '../../../protocol/ids.ts';
 import { type Refusal, refuse } from '../../../protocol/problem.ts';
-import type { Job, MonoMs, Outstanding, WallMs } from '../model.ts';
-import type { StoredBytes } from '../ports/index.ts';
+import type { Job, MonoMs, Outstanding, WallMs, Attempt } from '../model.ts';
+import type { StoredBytes, LogFacts } from '../ports/index.ts';
 
 /** Storage limits of artifacts, in bytes. */
 export interface StorageLimits {
@@ -123,3 +123,31 @@ export function growthRefusal(
     `The files of all jobs leave no room for the rest of this file: the limit is ${limit} bytes. Delete some, or set a higher limit`,
   ).refusal;
 }
+
+/** Time within which a worker sends the rest of an ended attempt's log: it has nothing else to do with that attempt. */
+const lastChunksMs = 120_000;
+
+/**
+ * Whether no more of a log is expected: its end has arrived, or the attempt is over and its worker has sent nothing for
+ * a while. A lost worker may still return later and send the rest.
+ */
+export function isOver(
+  job: Job,
+  attempt: Attempt | null,
+  facts: Pick<LogFacts, 'isEnded' | 'lastAt'> | null,
+  now: WallMs,
+): boolean {
+  if (facts?.isEnded === true) return true;
+  const endedAt = attempt === null ? 0 : (attempt.end?.at ?? ('endedAt' in job ? job.endedAt : null));
+  return endedAt !== null && now - Math.max(endedAt, facts?.lastAt ?? 0) > lastChunksMs;
+}
+
+/**
+ * Control characters are replaced, except tabs, line ends and escapes. Escapes make colours, and viewers decide how to
+ * show them.
+ */
+const escape = '\u001b';
+const unwanted = new RegExp(`(?![\\t\\n\\r${escape}])\\p{Cc}`, 'gu');
+
+/** Makes any trainer output safe to store: it may contain invalid Unicode and control characters. */
+export const cleanOutput = (text: string): string => text.toWellFormed().replaceAll(unwanted, '\ufffd');

@@ -1,6 +1,6 @@
-import type { WaitingJob } from '../../ports/candidates.ts';
 import { createRanking } from './ranking.ts';
-import { byTurn, type UserQueue, type Shape, type Waiting } from './shape.ts';
+import { byTurn, type UserQueue, type Shape, type Waiting } from './shapes.ts';
+import type { WaitingJob } from '../../ports/jobs.ts';
 
 /** Number of empty lines to tolerate before a sweep. */
 const spareLines = 32;
@@ -66,4 +66,40 @@ function settleHead(line: UserQueue): void {
   if (line.head !== undefined) line.shape.heads.drop(line.head);
   line.head = first && { job: first, isLive: true };
   if (line.head !== undefined) line.shape.heads.add(line.head);
+}
+
+/** Users at their limit. When a line of such a user reaches the front, it is parked until the user is below the limit. */
+export interface UserLimits {
+  isReached(user: string): boolean;
+  set(user: string, isReached: boolean): void;
+  /** The first job of a shape whose user is below the limit. */
+  firstFree(shape: Shape): Waiting | undefined;
+}
+
+interface UserLimit {
+  isReached: boolean;
+  readonly lines: Set<UserQueue>;
+}
+
+export function createUserLimits(): UserLimits {
+  /** All users that have ever been at their limit: repeated insertion and deletion of a key makes a map slow. */
+  const limits = new Map<string, UserLimit>();
+  return {
+    isReached: user => limits.get(user)?.isReached === true,
+    set(user, isReached) {
+      const limit = limits.get(user) ?? { isReached, lines: new Set() };
+      limits.set(user, limit);
+      limit.isReached = isReached;
+      if (!isReached) unparkAll(limit.lines);
+    },
+    firstFree({ heads }) {
+      for (let head = heads.first(); head !== undefined; head = heads.first()) {
+        const { line } = head.job;
+        const limit = limits.get(line.user);
+        if (limit?.isReached !== true) return head.job;
+        park(line, limit.lines);
+      }
+      return undefined;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
-import type { Store, Tx } from '../ports/index.ts';
+import type { Store, Tx, LiveJob, Read } from '../ports/index.ts';
 
 /** Is notified of each job and worker that a command changes, and again if the command is rolled back. */
 export interface ChangeListener {
@@ -20,9 +20,9 @@ export function watchStore(store: Store, listener: ChangeListener): Store {
 }
 
 function watchTx(tx: Tx, { noteJob, noteWorker, noteQueue }: ChangeListener): Tx {
-  const note = <K>(tell: (id: K) => void, id: K): void => {
-    tell(id);
-    tx.afterRollback(() => tell(id));
+  const note = <K>(notify: (id: K) => void, id: K): void => {
+    notify(id);
+    tx.afterRollback(() => notify(id));
   };
   return {
     ...tx,
@@ -48,4 +48,15 @@ function watchTx(tx: Tx, { noteJob, noteWorker, noteQueue }: ChangeListener): Tx
       note(noteQueue, undefined);
     },
   };
+}
+
+/**
+ * Returns the same store, but reads the live jobs of all workers in one query, for callers that look at every worker.
+ * Use it only within this turn of the event loop: later, its jobs are outdated.
+ */
+export function withBatchedReads(read: Read): Read {
+  let known: ReadonlyMap<WorkerId, LiveJob> | null = null;
+  const jobs = (): ReadonlyMap<WorkerId, LiveJob> =>
+    (known ??= new Map(read.liveJobs().map(job => [job.attempt.workerId, job])));
+  return { ...read, liveJobOf: worker => jobs().get(worker) ?? null };
 }

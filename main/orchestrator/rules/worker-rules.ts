@@ -1,6 +1,6 @@
 import type { JobId } from '../../../protocol/ids.ts';
 import type { GpuTrouble, WorkerStatus } from '../../../protocol/worker.ts';
-import { leavesAfterJob, type MonoMs, type Worker } from '../model.ts';
+import { leavesAfterJob, type MonoMs, type Worker, type JoinToken, type WallMs } from '../model.ts';
 
 /** What only this process knows about a worker. A restart loses it, and workers provide it again when they reconnect. */
 export interface Presence {
@@ -101,4 +101,65 @@ export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
         reason: facts.worker.quarantine === null ? (first?.code ?? null) : 'quarantined',
       };
   }
+}
+
+/** How an agent's report changes the known GPU troubles of its worker. */
+export interface TroublePlan {
+  /** All known troubles after the report, sorted by GPU and kind. */
+  readonly troubles: readonly GpuTrouble[];
+  readonly came: readonly GpuTrouble[];
+  readonly went: readonly GpuTrouble[];
+  /** Known troubles that this report did not name. They end if the next report does not name them either. */
+  readonly doubted: ReadonlySet<string>;
+  /** Whether there is anything to store. A change of the description alone is stored, but causes no event. */
+  readonly changes: boolean;
+}
+
+/** A GPU has at most one trouble of each kind. If another process holds it, only the description changes. */
+const keyOf = ({ gpu, kind }: GpuTrouble): string => `${gpu} ${kind}`;
+
+const byGpu = (a: GpuTrouble, b: GpuTrouble): number => a.gpu - b.gpu || (a.kind < b.kind ? -1 : 1);
+
+/**
+ * A trouble starts with the first report that names it, and ends with the second report in a row that does not. So a
+ * GPU that disappears and returns repeatedly causes one event. `doubted`: troubles that the previous report did not
+ * name.
+ */
+export function planTroubles(
+  known: readonly GpuTrouble[],
+  reported: readonly GpuTrouble[],
+  doubted: ReadonlySet<string>,
+): TroublePlan {
+  const named = new Map(reported.map(trouble => [keyOf(trouble), trouble]));
+  const wasKnown = new Set(known.map(keyOf));
+  const came = [...named.values()].filter(trouble => !wasKnown.has(keyOf(trouble)));
+  const unnamed = known.filter(trouble => !named.has(keyOf(trouble)));
+  const went = unnamed.filter(trouble => doubted.has(keyOf(trouble)));
+  const left = unnamed.filter(trouble => !doubted.has(keyOf(trouble)));
+  const isReworded = known.some(trouble => {
+    const now = named.get(keyOf(trouble));
+    return now !== undefined && now.detail !== trouble.detail;
+  });
+  return {
+    troubles: [...named.values(), ...left].toSorted(byGpu),
+    came,
+    went,
+    doubted: new Set(left.map(keyOf)),
+    changes: came.length > 0 || went.length > 0 || isReworded,
+  };
+}
+
+/**
+ * The result of presenting a join token together with the hash of a worker token. `join`: it is used now. `repeated`:
+ * it was used for this same worker token, and the agent may have missed the response.
+ */
+export type JoinVerdict = 'join' | 'repeated' | 'used' | 'expired';
+
+/**
+ * A repeat changes nothing, and is accepted even after the expiry: an agent that was killed before it got the response
+ * may be started again days later, and its token is valid.
+ */
+export function judgeJoin(known: JoinToken, tokenHash: string, now: WallMs): JoinVerdict {
+  if (known.usedFor !== null) return known.usedFor === tokenHash ? 'repeated' : 'used';
+  return now < known.expiresAt ? 'join' : 'expired';
 }

@@ -1,9 +1,57 @@
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { JobWarning, Requirements } from '../../../protocol/job.ts';
-import { type Job, type JobSpec, offeringOf, type QueueSettings, type Worker } from '../model.ts';
+import {
+  type Job,
+  type JobSpec,
+  offeringOf,
+  type QueueSettings,
+  type Worker,
+  type JobPayload,
+} from '../model.ts';
 import { compileMatcher } from './matching.ts';
 import type { Read } from '../ports/index.ts';
 import { sendsOutputs } from '../v1-agent.ts';
+import { type Trainer, trainerFor, type UnknownKey, unknownKeys } from '../../../trainers/index.ts';
+
+interface KnownKeys {
+  /** The keys of this trainer's configs; null before a worker has reported them. */
+  known(trainer: string): ReadonlySet<string> | null;
+}
+
+/** A config with more unknown keys is probably for another program. */
+const maxShown = 10;
+
+/**
+ * Warnings about config keys that are not in the trainer's own list. Empty before a worker has reported that list, and
+ * for fleet tests, which have no trainer.
+ */
+export function configWarnings(
+  { trainerKeys }: { readonly trainerKeys: KnownKeys },
+  { requirements }: Pick<JobSpec, 'requirements'>,
+  config: () => JobPayload['config'] | null,
+): readonly JobWarning[] {
+  const known = requirements.trainer === undefined ? null : trainerKeys.known(requirements.trainer);
+  const given = known === null ? null : config();
+  if (known === null || given === null) return [];
+  const trainer = trainerFor(given);
+  return unknownKeys(trainer, given, known)
+    .slice(0, maxShown)
+    .map(unknown => warningOf(trainer, unknown));
+}
+
+function warningOf({ title, keys }: Trainer, { key, nearest }: UnknownKey): JobWarning {
+  const outcome = keys?.unknown ?? 'ignored';
+  const does = outcome === 'refused' ? 'and will not start with it' : 'and ignores it';
+  const advice = nearest === null ? 'Remove it, or check its spelling' : `Did you mean "${nearest}"?`;
+  return {
+    code: `config_key_${outcome}`,
+    worker_name: '',
+    trainer: title,
+    key,
+    nearest_key: nearest,
+    message: `${title} does not know the key "${key}" ${does}. ${advice}`,
+  };
+}
 
 type Needs = Pick<Requirements, 'trainer' | 'configKeys'>;
 type Code = 'old_worker' | 'off' | 'checkpoints_only' | 'no_folder' | 'own_folder';
@@ -22,8 +70,8 @@ const messages: Readonly<Record<Code, (worker: string) => string>> = {
 };
 
 /**
- * Why a worker does not upload everything that a job writes. Empty if it does, and if the agent does not report it. Tests of the
- * fleet have no trainer, and write nothing worth uploading.
+ * Why a worker does not upload everything that a job writes. Empty if it does, or if its agent does not report what it
+ * uploads. Fleet tests have no trainer, and write nothing worth uploading.
  *
  * @internal
  */

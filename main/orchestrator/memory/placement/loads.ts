@@ -1,0 +1,98 @@
+import type { JobId } from '../../../../protocol/ids.ts';
+import { isLive, type Job, type QueueSettings } from '../../model.ts';
+import type { Read } from '../../ports/index.ts';
+import { blockersOfAll, blockersOfTeam, blockersOfUser } from '../../rules/queue-rules.ts';
+import { settingsOf } from '../eligibility.ts';
+import type { PlacementIndex } from './placement-index.ts';
+
+/** Counts running jobs by user and team, and tells the index which of them are at their limit. */
+export function createLoads(index: PlacementIndex) {
+  const running = createTally<JobId>();
+  const teams = createTally<JobId>();
+  /** Teams that have had a job since the start: a team without running jobs can be at its limit, if that is 0. */
+  const known = new Set<string>();
+  let settings: QueueSettings | null = null;
+
+  /** A user without running jobs is never at the limit, so a changed limit requires a check of the other users only. */
+  const applyUserLimit = (user: string): void => {
+    const count = running.of(user);
+    const isAtLimit = settings !== null && blockersOfUser(settings, user, count).length > 0;
+    index.setUserAtLimit(user, count > 0 && isAtLimit);
+  };
+  const applyTeamLimit = (team: string): void => {
+    const count = teams.of(team);
+    const isAtLimit = settings !== null && blockersOfTeam(settings, team, count).length > 0;
+    index.setTeam(team, { running: count, isAtLimit });
+  };
+  const load = (read: Read): QueueSettings => {
+    settings = settingsOf(read);
+    index.setFairShare(settings.fairShare);
+    for (const user of running.owners()) applyUserLimit(user);
+    for (const team of known) applyTeamLimit(team);
+    return settings;
+  };
+  const noteTeam = (team: string): void => {
+    known.add(team);
+    applyTeamLimit(team);
+  };
+  return {
+    noteTeam,
+    note(job: Job): void {
+      running.set(job.id, isLive(job) ? job.user : null);
+      applyUserLimit(job.user);
+      teams.set(job.id, isLive(job) ? job.team : null);
+      if (job.team !== null) noteTeam(job.team);
+    },
+    drop(id: JobId): void {
+      running.set(id, null);
+      teams.set(id, null);
+      for (const team of known) applyTeamLimit(team);
+    },
+    /** Makes the next call reload the settings. */
+    forgetSettings(): void {
+      settings = null;
+    },
+    /** False while the queue is paused or at its limit. */
+    takesJobs(read: Read): boolean {
+      settings ??= load(read);
+      return blockersOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
+    },
+  };
+}
+
+/** Counts items by owner. */
+interface Tally<K> {
+  readonly total: number;
+  /** Sets the owner of an item; null stops counting it. */
+  set(key: K, owner: string | null): void;
+  of(owner: string): number;
+  /** Owners with at least one item. */
+  owners(): Iterable<string>;
+}
+
+/** @internal */
+export function createTally<K>(): Tally<K> {
+  const owners = new Map<K, string>();
+  const counts = new Map<string, number>();
+  const add = (owner: string, change: number): void => {
+    const count = (counts.get(owner) ?? 0) + change;
+    if (count > 0) counts.set(owner, count);
+    else counts.delete(owner);
+  };
+  return {
+    get total() {
+      return owners.size;
+    },
+    set(key, owner) {
+      const before = owners.get(key);
+      if (before !== undefined) add(before, -1);
+      if (owner === null) owners.delete(key);
+      else {
+        owners.set(key, owner);
+        add(owner, 1);
+      }
+    },
+    of: owner => counts.get(owner) ?? 0,
+    owners: () => counts.keys(),
+  };
+}

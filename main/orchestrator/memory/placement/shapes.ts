@@ -1,0 +1,185 @@
+import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
+import type { Requirements } from '../../../../protocol/job.ts';
+import { compileMatcher, type Matcher, classOf, shapeOf } from '../../rules/matching.ts';
+import type { Offering } from '../../model.ts';
+import { createRanking, type Rankable, type Ranking } from './ranking.ts';
+
+/** Pending jobs of one team with the same requirements. */
+export interface Shape {
+  readonly key: string;
+  /** Null for jobs without a team. */
+  readonly team: string | null;
+  readonly matcher: Matcher;
+  /** By user. An empty line stays for the next job: repeated insertion and deletion of a key makes a map slow. */
+  readonly lines: Map<string, UserQueue>;
+  /** Number of lines that are not empty. */
+  filled: number;
+  /** The first job of each line that is not parked. */
+  readonly heads: Ranking<Head>;
+  /** Classes that fit and have an idle worker: remote ones first, then those with least to spare. */
+  readonly open: Ranking<OpenClass>;
+}
+
+/** One user's jobs of a shape. */
+export interface UserQueue {
+  readonly shape: Shape;
+  readonly user: string;
+  readonly jobs: Ranking<Waiting>;
+  /** Its entry in `heads`; undefined while it is parked or empty. */
+  head: Head | undefined;
+  /** The set of parked lines that has this one. A line is parked when it reaches the front while its user is at the limit. */
+  parkedIn: Set<UserQueue> | undefined;
+}
+
+/** A job in its line. There may be very many, so it has only what placement needs. */
+export interface Waiting extends Rankable {
+  readonly id: JobId;
+  readonly level: number;
+  readonly order: number;
+  readonly avoid: WorkerId | null;
+  /** Dataset versions that it needs. */
+  readonly data: readonly string[];
+  readonly line: UserQueue;
+}
+
+interface Head extends Rankable {
+  readonly job: Waiting;
+}
+
+/** Workers with the same offering. */
+export interface WorkerClass {
+  readonly key: string;
+  readonly offering: Offering;
+  readonly idle: Ranking<Idle>;
+  /** The shapes that it fits, each with the class's entry in `shape.open`, which is live while the class has an idle worker. */
+  readonly fits: Map<Shape, OpenClass>;
+}
+
+export interface OpenClass extends Rankable {
+  readonly group: WorkerClass;
+}
+
+export interface Idle extends Rankable {
+  readonly id: WorkerId;
+  /** Dataset versions on its rig. */
+  readonly datasets: readonly string[];
+  readonly order: number;
+  readonly group: WorkerClass;
+}
+
+type Turn = Pick<Waiting, 'level' | 'order'>;
+
+export const byTurn = (a: Turn, b: Turn): number => b.level - a.level || a.order - b.order;
+
+/** Negative when a worker of the first class is taken before one of the second. */
+export const bySpare = (
+  { offering: a }: Pick<WorkerClass, 'offering'>,
+  { offering: b }: Pick<WorkerClass, 'offering'>,
+): number => Number(a.local) - Number(b.local) || a.gpuCount - b.gpuCount || a.vramGb - b.vramGb;
+
+export const createShape = (key: string, needs: Requirements, team: string | null): Shape => ({
+  key,
+  team,
+  matcher: compileMatcher(needs),
+  lines: new Map(),
+  filled: 0,
+  heads: createRanking<Head>((a, b) => byTurn(a.job, b.job)),
+  open: createRanking<OpenClass>((a, b) => bySpare(a.group, b.group)),
+});
+
+export const createClass = (key: string, offering: Offering): WorkerClass => ({
+  key,
+  offering,
+  idle: createRanking((a, b) => a.order - b.order),
+  fits: new Map(),
+});
+
+/** Matches worker classes to job shapes, once per pair (docs/internals/semantics.md, section 7). */
+export interface Pairs {
+  readonly shapes: () => Iterable<Shape>;
+  /** The shape for this team's jobs with these requirements. */
+  shapeFor(needs: Requirements, team: string | null): Shape;
+  /** The class for workers with this offering. Opens it for the shapes that it fits, because the caller then adds a worker. */
+  classFor(offering: Offering): WorkerClass;
+  /** If no job waits in the shape, lets it expire. */
+  leaveShape(shape: Shape): void;
+  /** If the class has no idle worker, closes it and lets it expire. */
+  leaveClass(group: WorkerClass): void;
+}
+
+/** Matching is expensive, so this many unused shapes and classes stay cached. */
+const spareShapes = 64;
+const spareClasses = 4096;
+
+export function createPairs(): Pairs {
+  const shapes = new Map<string, Shape>();
+  const classes = new Map<string, WorkerClass>();
+  /** Shapes without a job, and classes without an idle worker, the longest unused first. */
+  const unwanted = new Set<Shape>();
+  const vacant = new Set<WorkerClass>();
+
+  const newShape = (key: string, needs: Requirements, team: string | null): Shape => {
+    const shape = createShape(key, needs, team);
+    shapes.set(key, shape);
+    for (const group of classes.values()) pair(shape, group);
+    return shape;
+  };
+  const newClass = (key: string, offering: Offering): WorkerClass => {
+    const group = createClass(key, offering);
+    classes.set(key, group);
+    for (const shape of shapes.values()) pair(shape, group);
+    return group;
+  };
+
+  return {
+    shapes: () => shapes.values(),
+    shapeFor(needs, team) {
+      const needed = shapeOf(needs);
+      const key = team === null ? needed : `${needed} ${team}`;
+      const shape = shapes.get(key) ?? newShape(key, needs, team);
+      unwanted.delete(shape);
+      return shape;
+    },
+    classFor(offering) {
+      const key = classOf(offering);
+      const group = classes.get(key) ?? newClass(key, offering);
+      vacant.delete(group);
+      if (group.idle.size === 0) for (const shape of group.fits.keys()) open(shape, group);
+      return group;
+    },
+    leaveShape(shape) {
+      if (shape.filled > 0) return;
+      const surplus = setAside(unwanted, shape, spareShapes);
+      if (surplus === null) return;
+      shapes.delete(surplus.key);
+      for (const group of classes.values()) group.fits.delete(surplus);
+    },
+    leaveClass(group) {
+      if (group.idle.size > 0) return;
+      for (const [shape, entry] of group.fits) shape.open.drop(entry);
+      const surplus = setAside(vacant, group, spareClasses);
+      if (surplus !== null) classes.delete(surplus.key);
+    },
+  };
+}
+
+function pair(shape: Shape, group: WorkerClass): void {
+  if (shape.matcher(group.offering).length > 0) return;
+  if (group.idle.size > 0) open(shape, group);
+  else group.fits.set(shape, { group, isLive: false });
+}
+
+function open(shape: Shape, group: WorkerClass): void {
+  const entry = { group, isLive: true };
+  group.fits.set(shape, entry);
+  shape.open.add(entry);
+}
+
+/** Returns the oldest item if there are now too many, otherwise null. */
+function setAside<T>(spare: Set<T>, item: T, max: number): T | null {
+  spare.add(item);
+  if (spare.size <= max) return null;
+  const [oldest = item] = spare;
+  spare.delete(oldest);
+  return oldest;
+}

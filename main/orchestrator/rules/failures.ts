@@ -1,0 +1,127 @@
+import type { FailureCause } from '../../../protocol/job.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+
+/** What a final report says about the trainer's end. Each part may be null. */
+export interface Ending {
+  readonly cause: Extract<
+    FailureCause,
+    'start_failed' | 'invalid_config' | 'rejected' | 'preempted' | 'worker_lost'
+  > | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly error: string | null;
+}
+
+const memory = /CUDA out of memory|OutOfMemoryError|HIP out of memory|std::bad_alloc/;
+
+/** How SimpleTuner's agent words a trainer's end. A negative code is a signal number (Python's convention). */
+const exitedWith = /exited with code (-?\d+)/i;
+
+/** Returns the cause of a failed attempt. */
+export function failureCause(ending: Ending): FailureCause {
+  if (ending.cause !== null) return ending.cause;
+  if (ending.error !== null && memory.test(ending.error)) return 'out_of_memory';
+  const code = ending.exitCode ?? numberIn(ending.error);
+  // The orchestrator did not request this SIGTERM: a provider takes a spot machine back, or the owner stops it.
+  if (ending.signal === 'SIGTERM' || code === -15) return 'preempted';
+  if (ending.signal !== null || (code !== null && code < 0)) return 'trainer_signal';
+  return 'trainer_exit';
+}
+
+function numberIn(error: string | null): number | null {
+  const found = error === null ? null : exitedWith.exec(error);
+  return found?.[1] === undefined ? null : Number(found[1]);
+}
+
+/**
+ * Backoff before the first, second and third retry; `maxBackoffMs` applies to every further one. After the loss of
+ * a worker, the backoff bars only that worker, so that an unreliable machine cannot use up all retries in a row.
+ */
+const firstBackoffsMs: readonly number[] = [0, 30_000, 120_000];
+const maxBackoffMs = 600_000;
+
+/** The backoff of a job that has used this many retries, at least 1. */
+export const backoffMs = (retriesUsed: number): number => firstBackoffsMs[retriesUsed - 1] ?? maxBackoffMs;
+
+/**
+ * Failures that the trainer did not cause. They are always retried within the retry budget. A failure of the trainer
+ * would most likely recur, so it is retried only if the job requests that (docs/internals/semantics.md, section 2).
+ */
+const externalCauses: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted']);
+
+/** Whether the attempt failed because of its worker. Another worker can then take the job at once. */
+export const isWorkerLoss = (cause: FailureCause | null): boolean =>
+  cause !== null && externalCauses.has(cause);
+
+export type RetryPlan =
+  | { readonly retry: true; readonly retriesUsed: number; readonly delayMs: number }
+  | { readonly retry: false };
+
+export interface RetryBudget {
+  readonly used: number;
+  readonly max: number;
+  /** Further causes that the job wants to retry. */
+  readonly retryOn: readonly FailureCause[];
+}
+
+export function planRetry(cause: FailureCause, { used, max, retryOn }: RetryBudget): RetryPlan {
+  const isRetryable = externalCauses.has(cause) || retryOn.includes(cause);
+  if (!isRetryable || used >= max) return { retry: false };
+  return { retry: true, retriesUsed: used + 1, delayMs: backoffMs(used + 1) };
+}
+
+/** How an attempt ended, as evidence for or against its worker. */
+export interface Trial {
+  readonly jobId: JobId;
+  readonly cause: FailureCause | null;
+  /** Run time since its worker claimed it; null if it never did. */
+  readonly ranMs: number | null;
+}
+
+export interface QuarantinePlan {
+  readonly strikes: readonly JobId[];
+  readonly verdict: 'unchanged' | 'clear' | 'quarantine';
+}
+
+/** Maximum number of strikes in a row by different jobs, and of unacknowledged offers in a row. */
+const maxStrikes = 3;
+const tooSoonMs = 60_000;
+
+/** Causes that say nothing about whether trainings can start on the worker. */
+const beside: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted', 'rejected', 'invalid_config']);
+
+/**
+ * Quarantines a worker after three different jobs in a row that could not start or died by a signal within a minute
+ * (docs/internals/semantics.md, section 1). Repeated strikes of one job count once. A trainer's own exit code is no
+ * strike. Any end that is no strike clears the worker, unless its cause is in `beside` or nothing has run. A worker on
+ * trial is quarantined again by its next strike.
+ */
+export function planQuarantine(
+  strikes: readonly JobId[],
+  onTrial: boolean,
+  { jobId, cause, ranMs }: Trial,
+): QuarantinePlan {
+  const isStrike =
+    cause === 'start_failed' || (cause === 'trainer_signal' && (ranMs === null || ranMs < tooSoonMs));
+  if (isStrike) {
+    const struck = [...strikes.filter(id => id !== jobId), jobId].slice(-maxStrikes);
+    return {
+      strikes: struck,
+      verdict: onTrial || struck.length === maxStrikes ? 'quarantine' : 'unchanged',
+    };
+  }
+  const saysNothing = cause === null ? ranMs === null : beside.has(cause);
+  return saysNothing ? { strikes, verdict: 'unchanged' } : { strikes: [], verdict: 'clear' };
+}
+
+/** Ending an earlier job takes seconds to minutes. With the default times, this many offers take nine minutes. */
+const maxMissedWhileBusy = 12;
+
+/**
+ * Whether a withdrawn offer quarantines its worker. `missed`: the number of unacknowledged offers in a row, including
+ * this one. The caller counts only offers to a worker in contact, because a silent one will be offline soon. A worker
+ * on trial gets no second chance. A worker that names a job in its heartbeats may still be ending an earlier one, so it
+ * gets more time.
+ */
+export const isQuarantinedForSilence = (missed: number, onTrial: boolean, namesJob: boolean): boolean =>
+  missed >= (namesJob ? maxMissedWhileBusy : onTrial ? 1 : maxStrikes);

@@ -1,0 +1,113 @@
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { MonoMs, QueueSettings, Rank, WallMs } from '../model.ts';
+import { isWorkerLoss } from './failures.ts';
+import type { PendingCandidate } from '../ports/jobs.ts';
+import { priorities } from '../../../protocol/job.ts';
+
+/** A blocker: why no worker may take a job. */
+export type JobBlocker =
+  | { readonly code: 'approval' }
+  | { readonly code: 'backoff'; readonly until: MonoMs }
+  | { readonly code: 'paused'; readonly by: string; readonly note: string | null }
+  | {
+      readonly code: 'limit';
+      readonly of: 'queue' | 'user' | 'team';
+      /** The name of the user or team. */
+      readonly name: string | null;
+      readonly running: number;
+      readonly limit: number;
+    };
+
+/**
+ * Blockers of the job itself. A blocked job is not in the queue. Backoff after the loss of a worker applies to that
+ * worker only.
+ */
+export function blockersOf(
+  { approval, lastCause }: Pick<PendingCandidate, 'approval' | 'lastCause'>,
+  readyAt: MonoMs,
+  now: MonoMs,
+): readonly JobBlocker[] {
+  const blockers: JobBlocker[] = [];
+  if (approval === 'wanted') blockers.push({ code: 'approval' });
+  if (readyAt > now && !isWorkerLoss(lastCause)) blockers.push({ code: 'backoff', until: readyAt });
+  return blockers;
+}
+
+/** The worker that lost the job and may not get it back yet; null for none. */
+export const barredWorker = (
+  { avoid, lastCause }: Pick<PendingCandidate, 'avoid' | 'lastCause'>,
+  readyAt: MonoMs,
+  now: MonoMs,
+): WorkerId | null => (readyAt > now && isWorkerLoss(lastCause) ? avoid : null);
+
+/** Blockers of every job, while this many jobs run. */
+export function blockersOfAll(settings: QueueSettings, running: number): readonly JobBlocker[] {
+  const { pause, maxRunning: limit } = settings;
+  const blockers: JobBlocker[] = [];
+  if (pause !== null) blockers.push({ code: 'paused', by: pause.by, note: pause.note });
+  if (limit !== null && running >= limit)
+    blockers.push({ code: 'limit', of: 'queue', name: null, running, limit });
+  return blockers;
+}
+
+/** Blockers of this user's jobs, while this many of them run. */
+export function blockersOfUser(
+  { maxRunningPerUser: limit }: QueueSettings,
+  user: string,
+  running: number,
+): readonly JobBlocker[] {
+  return limit !== null && running >= limit
+    ? [{ code: 'limit', of: 'user', name: user, running, limit }]
+    : [];
+}
+
+/** Blockers of this team's jobs, while this many of them run. Jobs without a team have no limit. */
+export function blockersOfTeam(
+  { maxRunningPerTeam, teamLimits, fairShare }: QueueSettings,
+  team: string | null,
+  running: number,
+): readonly JobBlocker[] {
+  if (team === null || !fairShare) return [];
+  const own = Object.hasOwn(teamLimits, team) ? teamLimits[team] : undefined;
+  const limit = own === undefined ? maxRunningPerTeam : own;
+  return limit !== null && running >= limit
+    ? [{ code: 'limit', of: 'team', name: team, running, limit }]
+    : [];
+}
+
+/** A job is boosted by one named priority each time it has waited this long (docs/internals/semantics.md, section 7). */
+const boostAfterMs = 3_600_000;
+const boostBy = 10;
+/** The highest level that waiting alone can reach. */
+const maxBoosted = priorities.critical;
+/** Above all priorities. */
+const topLevel = 100;
+
+/** The rank after a user has set the priority. It discards earlier boosts, and an earlier "move to top". */
+export const freshRank = (priority: number, now: WallMs): Rank => startWaiting({ priority, top: 0 }, now);
+
+/** The rank of a job that starts to wait: it was approved, or its attempt on a worker has ended. */
+export const startWaiting = ({ priority, top }: Pick<Rank, 'priority' | 'top'>, now: WallMs): Rank =>
+  withLevel({
+    priority,
+    top,
+    boosts: 0,
+    boostAt: priority < maxBoosted ? now + boostAfterMs : null,
+  });
+
+/** Moves a job before all others. `highest`: the highest `top` among them. */
+export const toTop = (rank: Rank, highest: number): Rank => withLevel({ ...rank, top: highest + 1 });
+
+/** Returns the rank with the next boost if that is due by `now`, otherwise the same object. */
+export function boosted(rank: Rank, now: WallMs): Rank {
+  if (rank.boostAt === null || rank.boostAt > now) return rank;
+  const boosts = rank.boosts + 1;
+  const isHighest = rank.priority + boosts * boostBy >= maxBoosted;
+  return withLevel({ ...rank, boosts, boostAt: isHighest ? null : rank.boostAt + boostAfterMs });
+}
+
+function withLevel(rank: Omit<Rank, 'level'>): Rank {
+  const { priority, boosts, top } = rank;
+  const raised = Math.max(priority, Math.min(maxBoosted, priority + boosts * boostBy));
+  return { ...rank, level: top > 0 ? topLevel + top : raised };
+}
