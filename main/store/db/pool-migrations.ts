@@ -1,0 +1,27 @@
+/** Adds pools and their launches, and the id by which engines tell fleets apart. */
+export const poolMigrations: readonly string[] = [
+  `
+  CREATE TABLE fleet (id TEXT NOT NULL) STRICT;
+  INSERT INTO fleet (id) VALUES (lower(hex(randomblob(4))));
+  CREATE TABLE pools (
+    ord INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL UNIQUE,
+    fact TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE launches (
+    ord INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    pool_id TEXT NOT NULL REFERENCES pools (id),
+    worker_id TEXT NOT NULL UNIQUE REFERENCES workers (id),
+    -- Of all machines.
+    gpus INTEGER NOT NULL,
+    started_at INTEGER,
+    ended_at INTEGER,
+    fact TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX launches_pool ON launches (pool_id, ord);
+  CREATE INDEX launches_open ON launches (ord) WHERE ended_at IS NULL;
+  CREATE INDEX launches_ended ON launches (ended_at) WHERE ended_at IS NOT NULL;
+  `,
+];
