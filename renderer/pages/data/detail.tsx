@@ -7,9 +7,8 @@ import { Table } from '../../ui/table.tsx';
 import { shortVersion } from './cells.tsx';
 import { useVersionColumns } from './columns.tsx';
 import { type Dataset, datasetWith } from './datasets.ts';
-import { Trouble } from './trouble.tsx';
 import { useDeletion } from './use-deletion.tsx';
-import type { DatasetsRead } from './use-datasets.ts';
+import { type DatasetsRead, Trouble } from './use-datasets.tsx';
 
 interface DatasetPageProps {
   /** Id of any version of the dataset. */

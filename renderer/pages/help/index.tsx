@@ -1,7 +1,7 @@
 import { useRef } from 'react';
 import { useT } from '../../i18n/index.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
-import { Copy } from '../../ui/copy.tsx';
+import { Copy } from '../../ui/button.tsx';
 import { showToast } from '../../ui/toast.tsx';
 
 const keys = [

@@ -8,14 +8,25 @@ import { type MessageKey, type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Menu } from '../../ui/menu.tsx';
-import { Progress } from '../../ui/progress.tsx';
+import { Progress } from '../../ui/indicators.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
 import { clock, duration, priorityText, progressText, runTime, speed } from './figures.ts';
-import { shownState } from './filter.ts';
-import { useActs } from './job-acts.tsx';
+import { shownState } from './list/filter.ts';
+import { useActs } from './job-actions.tsx';
 import { waitText } from './wait-text.ts';
-import { lastErrorLine } from './last-error-line.ts';
 import { Loss } from './loss.tsx';
+
+/** Such as "RuntimeError: ...", "torch.cuda.OutOfMemoryError: ...", "error: ..." at the start of a line. */
+const errorLine = /^(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b|(?:fatal|error|panic)\b)/i;
+/** Traceback frames, their markers, and lines without letters, which explain nothing by themselves. */
+const noise = /^(?:File "|Traceback \(|at \S+ \(|\^+$)|^[^\p{L}]*$/u;
+
+/** Returns the line that states the error. A traceback ends with it, but a trainer may print more afterwards. */
+export function lastErrorLine(error: string): string {
+  const lines = error.split(/[\r\n]+/).map(line => line.trim());
+  const last = lines.findLast(line => errorLine.test(line)) ?? lines.findLast(line => !noise.test(line));
+  return last ?? error.trim();
+}
 
 interface JobProps {
   readonly job: JobView;

@@ -1,12 +1,11 @@
 import { useParams } from 'wouter';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { Guarded } from '../../app/guarded.tsx';
-import { JobDetailPage } from './detail.tsx';
-import { ActsProvider } from './job-acts.tsx';
+import { JobDetailPage } from './details/detail.tsx';
+import { ActsProvider } from './job-actions.tsx';
 import './jobs.css';
-import { JobList } from './list.tsx';
-import { NewJob } from './new-job.tsx';
-import { SubmitPage } from './submit.tsx';
+import { JobList, NewJob } from './list/list.tsx';
+import { SubmitPage } from './submit/submit.tsx';
 
 /** Submitting and reading jobs need different permissions. */
 export function JobsPage() {

@@ -3,8 +3,8 @@ import { isFinal, type JobView } from '../../../protocol/job.ts';
 import { metricsApi } from '../../../protocol/metrics-api.ts';
 import { useFleet, useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
-import { directionOf, pointsOf, scaled } from '../../state/losses.ts';
-import { Sparkline } from '../../ui/sparkline.tsx';
+import { directionOf, pointsOf, scaled } from '../../state/sparklines.ts';
+import { Sparkline } from '../../ui/indicators.tsx';
 import { figure } from './figures.ts';
 
 interface LossProps {

@@ -2,22 +2,20 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { auditApi, eventsApi, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import { useFleet, useMay } from '../../app/context.ts';
-import { useFreshWorkers } from '../../app/fresh.ts';
+import { useFleet, useMay, useFreshWorkers } from '../../app/context.ts';
 import { Hidden } from '../../app/guarded.tsx';
 import { loadPart } from '../../app/part.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Time, useNow } from '../../ui/time.tsx';
-import { type Figures, figuresOf, fleetStates, needsOf } from './figures.ts';
+import { type Figures, figuresOf, fleetStates, needsOf, type Stats, useStats } from './figures.ts';
 import { Needs } from './needs.tsx';
-import { Recent } from './recent.tsx';
+import { Recent } from './recent-activity.tsx';
 import { Running } from './running.tsx';
-import { type Stats, useStats } from './use-stats.ts';
 import './overview.css';
 
 /** Loaded on demand, because it includes the worker dialogs. */
 const FirstRun = lazy(() =>
-  loadPart(async () => ({ default: (await import('../workers/first-run.tsx')).FirstRun })),
+  loadPart(async () => ({ default: (await import('../workers/join/empty-list.tsx')).FirstRun })),
 );
 
 /** Shows each part to users who may read its data. */

@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import type { JobView } from '../../../protocol/job.ts';
 import { useT } from '../../i18n/index.ts';
-import { Progress } from '../../ui/progress.tsx';
+import { Progress } from '../../ui/indicators.tsx';
 import { duration, progressText, speed } from '../jobs/figures.ts';
 import { Loss } from '../jobs/loss.tsx';
 

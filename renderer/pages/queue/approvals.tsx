@@ -6,7 +6,7 @@ import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Time } from '../../ui/time.tsx';
-import { useActs } from '../jobs/job-acts.tsx';
+import { useActs } from '../jobs/job-actions.tsx';
 import { waitsForApproval } from './order.ts';
 
 /** The jobs page lists them all. */

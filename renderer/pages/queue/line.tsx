@@ -10,12 +10,9 @@ import { Empty } from '../../ui/empty.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { mayAct } from '../jobs/acts.ts';
 import { ConfigCell, MenuCell, PriorityCell, WhyWaiting } from '../jobs/cells.tsx';
-import { useActs } from '../jobs/job-acts.tsx';
-import { createPlacing, inLine, type Placed } from './order.ts';
-import { useOrder } from './use-order.ts';
-
+import { useActs, mayAct } from '../jobs/job-actions.tsx';
+import { createPlacing, inLine, type Placed, useOrder } from './order.ts';
 const idOf = ({ job }: Placed): string => job.id;
 
 /** All pending jobs, in dispatch order. */

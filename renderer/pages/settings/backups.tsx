@@ -1,12 +1,58 @@
 import { useState } from 'react';
-import type { BackupView } from '../../../protocol/backup-api.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Time } from '../../ui/time.tsx';
-import { TypedConfirm } from '../../ui/typed-confirm.tsx';
-import { lastHourly, megabytes } from './backup-rows.ts';
-import { useBackups } from './use-backups.ts';
+import { TypedConfirm } from '../../ui/dialog.tsx';
 import './backups.css';
+import { usePanel, useLoaded } from '../../app/context.ts';
+import { showToast, showFailure } from '../../ui/toast.tsx';
+import { type BackupView, backupApi } from '../../../protocol/backup-api.ts';
+
+/** The server copies and checks a large database; for a restore it does so twice. */
+const patienceMs = 290_000;
+
+type BackupWork = { readonly kind: 'making' } | { readonly kind: 'restoring'; readonly name: string };
+
+/** `backups` is null while loading. */
+function useBackups() {
+  const t = useT();
+  const { client } = usePanel();
+  const { value, reload } = useLoaded(backupApi.list);
+  const [work, setWork] = useState<BackupWork | null>(null);
+
+  const make = async (): Promise<void> => {
+    setWork({ kind: 'making' });
+    const answer = await client.call(backupApi.make, { timeoutMs: patienceMs });
+    setWork(null);
+    if (!answer.ok) return showFailure(t, answer.failure);
+    showToast(t('backups.made'));
+    return reload();
+  };
+  const restore = async (name: string): Promise<void> => {
+    setWork({ kind: 'restoring', name });
+    const answer = await client.call(backupApi.restore, {
+      params: { name },
+      body: { confirm: name },
+      timeoutMs: patienceMs,
+    });
+    setWork(null);
+    if (answer.ok) showToast(t('backups.restored', { saved: answer.value.saved.name }));
+    else showFailure(t, answer.failure);
+    reload();
+  };
+  const backups: readonly BackupView[] | null = value?.backups ?? null;
+  return { backups, work, make, restore };
+}
+
+/** Returns the time of the newest hourly backup; null when there is none. The list starts with the newest backup. */
+export const lastHourly = (backups: readonly BackupView[]): string | null =>
+  backups.find(({ kind }) => kind === 'hourly')?.at ?? null;
+
+/** Returns megabytes, rounded for display. */
+export function megabytes(bytes: number): number {
+  const size = bytes / 1_000_000;
+  return size >= 10 ? Math.round(size) : Math.max(0.1, Math.round(size * 10) / 10);
+}
 
 /** A button shows the rest; usually one of the newest is wanted. */
 const shownFirst = 6;

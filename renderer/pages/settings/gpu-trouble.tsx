@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
 import { GpuTroubleKind } from '../../../protocol/worker.ts';
 import { Allowed } from '../../app/guarded.tsx';
-import type { ChangeSettings } from '../../app/settings.ts';
+import type { ChangeSettings } from '../../app/settings.tsx';
 import { useT } from '../../i18n/index.ts';
 import { SettingsForm } from './settings-form.tsx';
 

@@ -1,24 +1,23 @@
 import type { SettingsView } from '../../../protocol/settings-api.ts';
-import { backupApi } from '../../../protocol/backup-api.ts';
 import { sessionApi } from '../../../protocol/session-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
-import { desktop } from '../../app/desktop.ts';
-import { useSettings } from '../../app/settings.ts';
+import { desktop } from '../../app/desktop.tsx';
+import { useSettings } from '../../app/settings.tsx';
 import { isLanguage, languages, useT } from '../../i18n/index.ts';
-import { usePreferences } from '../../state/preferences.ts';
+import { usePreferences } from '../../state/stores.ts';
 import { Backups } from './backups.tsx';
 import { DesktopSettings } from './desktop/desktop.tsx';
 import { GpuTrouble } from './gpu-trouble.tsx';
 import { Network } from './network.tsx';
-import { PathLine } from './path-line.tsx';
 import { Retention } from './retention.tsx';
 import { ThisMachine } from './this-machine.tsx';
-import { Sessions } from './sessions.tsx';
+import { Sessions, You } from './sessions.tsx';
 import './settings.css';
 import { Tokens } from './tokens.tsx';
-import { You } from './you.tsx';
+import { PathLine } from './settings-form.tsx';
+import { backupApi } from '../../../protocol/backup-api.ts';
 
 const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 

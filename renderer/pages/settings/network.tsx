@@ -2,14 +2,12 @@ import { useState } from 'react';
 import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
 import { useFleet } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
-import type { ChangeSettings } from '../../app/settings.ts';
-import { ShareTerms } from '../../app/share-terms.tsx';
+import { type ChangeSettings, ShareTerms } from '../../app/settings.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { showFailure } from '../../ui/toast.tsx';
-import { PathLine } from './path-line.tsx';
-import { SettingsForm } from './settings-form.tsx';
+import { SettingsForm, PathLine } from './settings-form.tsx';
 import { Tls } from './tls.tsx';
 
 interface NetworkProps {

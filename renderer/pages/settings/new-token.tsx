@@ -1,13 +1,11 @@
 import { useState } from 'react';
 import { mayGrant, ownPermissions, type Permission, permissions } from '../../../protocol/call.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
-import { detailOf } from '../../api/client.ts';
+import { detailOf } from '../../api/session.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
-import { Button } from '../../ui/button.tsx';
-import { Copy } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { DialogForm } from '../../ui/dialog-form.tsx';
+import { Button, Copy } from '../../ui/button.tsx';
+import { Dialog, DialogForm } from '../../ui/dialog.tsx';
 import { showToast } from '../../ui/toast.tsx';
 
 interface NewTokenProps {

@@ -1,12 +1,37 @@
 import { useState } from 'react';
 import { sessionApi, type SessionView } from '../../../protocol/session-api.ts';
-import { usePanel } from '../../app/context.ts';
-import { useLoaded } from '../../app/loaded.ts';
+import { usePanel, useLoaded } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
+import { Permissions } from '../../app/guarded.tsx';
+
+/** Shows the signed-in user, the permissions and a sign-out button. The desktop app has no session to end. */
+export function You() {
+  const t = useT();
+  const { person, signOut } = usePanel();
+  const { user, until } = person;
+  return (
+    <section className="card" aria-labelledby="settings-you">
+      <h2 id="settings-you">{t('may.as', { user })}</h2>
+      <p>
+        {t('may.may')} <Permissions />
+      </p>
+      {until !== null && (
+        <p className="muted">
+          {t('may.until')} <Time at={until} style="absolute" />
+        </p>
+      )}
+      {until !== null && (
+        <div>
+          <Button onClick={signOut}>{t('signOut')}</Button>
+        </div>
+      )}
+    </section>
+  );
+}
 
 /** Lists the signed-in browsers and can sign them out. */
 export function Sessions() {

@@ -1,8 +1,32 @@
-import type { ReactNode } from 'react';
-import type { ChangeSettings, SettingsChange } from '../../app/settings.ts';
+import { type ReactNode, useRef } from 'react';
+import type { ChangeSettings, SettingsChange } from '../../app/settings.tsx';
 import { useT } from '../../i18n/index.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, Copy } from '../../ui/button.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
+
+interface PathLineProps {
+  readonly text: string;
+  readonly note?: string | null;
+}
+
+/** A path or URL with a copy button. */
+export function PathLine({ text, note = null }: PathLineProps) {
+  const t = useT();
+  const shown = useRef<HTMLElement>(null);
+  const select = (): void => {
+    if (shown.current !== null) getSelection()?.selectAllChildren(shown.current);
+    showToast(t('workers.copy.byHand'));
+  };
+  return (
+    <span className="settings-line">
+      <code ref={shown} className="mono">
+        {text}
+      </code>
+      {note !== null && <span className="muted">{note}</span>}
+      <Copy text={text} label={t('settings.copy', { text })} onFailed={select} />
+    </span>
+  );
+}
 
 interface SettingsFormProps {
   /** The change that saving makes. */

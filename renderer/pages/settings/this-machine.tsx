@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
 import { Allowed } from '../../app/guarded.tsx';
-import type { ChangeSettings } from '../../app/settings.ts';
+import type { ChangeSettings } from '../../app/settings.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { showFailure } from '../../ui/toast.tsx';

@@ -1,12 +1,12 @@
 import { useState } from 'react';
 import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
 import { Allowed } from '../../app/guarded.tsx';
-import type { ChangeSettings } from '../../app/settings.ts';
+import type { ChangeSettings } from '../../app/settings.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showFailure } from '../../ui/toast.tsx';
-import { PathLine } from './path-line.tsx';
+import { PathLine } from './settings-form.tsx';
 
 interface TlsProps {
   readonly network: SettingsView['network'];

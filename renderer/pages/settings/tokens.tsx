@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import { type TokenView, tokensApi } from '../../../protocol/tokens-api.ts';
-import { usePanel } from '../../app/context.ts';
-import { useLoaded } from '../../app/loaded.ts';
+import { usePanel, useLoaded } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';

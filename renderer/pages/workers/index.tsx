@@ -1,9 +1,138 @@
-import { useParams } from 'wouter';
-import { useFreshWorkers } from '../../app/fresh.ts';
-import { ActDialogs } from './act-dialogs.tsx';
-import { WorkerDetail } from './detail.tsx';
-import { WorkerList } from './list.tsx';
+import { useParams, useLocation, useSearch, useSearchParams } from 'wouter';
+import { useFreshWorkers, useFleet } from '../../app/context.ts';
+import { ActDialogs } from './dialogs/action-dialogs.tsx';
+import { WorkerDetail } from './details/detail.tsx';
 import './workers.css';
+import { useCallback, useMemo, useState } from 'react';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { Allowed } from '../../app/guarded.tsx';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Table } from '../../ui/table.tsx';
+import { useStart } from './actions.ts';
+import { useColumns } from './columns.tsx';
+import { EmptyFleet, NoneFits } from './join/empty-list.tsx';
+import { FilterBar, parseQuery } from './filter.tsx';
+import { SelectionProvider } from './selection.ts';
+import { rowName } from './texts.ts';
+import { ServerVersionProvider, useServerVersion } from './server-version.ts';
+
+interface BulkBarProps {
+  readonly chosen: readonly WorkerView[];
+  /** All workers that match the filter. */
+  readonly shown: readonly WorkerView[];
+  readonly onChoose: (workers: readonly WorkerView[]) => void;
+}
+
+function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
+  const t = useT();
+  const start = useStart();
+  return (
+    <div
+      className="worker-bulk-bar"
+      role="group"
+      aria-label={t('workers.selected', { count: chosen.length })}
+    >
+      <strong>{t('workers.selected', { count: chosen.length })}</strong>
+      <Button kind="quiet" onClick={() => onChoose(shown)}>
+        {t('workers.selectAll', { count: shown.length })}
+      </Button>
+      <Button kind="quiet" onClick={() => onChoose([])}>
+        {t('workers.selectNone')}
+      </Button>
+      <Allowed call={workersApi.drain}>
+        <Button onClick={() => start({ kind: 'drain', workers: chosen })}>{t('workers.act.drain')}</Button>
+      </Allowed>
+    </div>
+  );
+}
+
+/** The filter is in the URL, so that a link shows the same workers. */
+function useFilter(): readonly [string, (text: string) => void] {
+  const [params, setParams] = useSearchParams();
+  const set = (text: string): void =>
+    // Replace the history entry instead of adding one per letter.
+    setParams(text === '' ? {} : { q: text }, { replace: true });
+  return [params.get('q') ?? '', set];
+}
+const idOf = ({ id }: WorkerView): string => id;
+
+function WorkerList() {
+  const t = useT();
+  const start = useStart();
+  const [, navigate] = useLocation();
+  const search = useSearch();
+  const byId = useFleet(state => state.fleet.workers);
+  const isRead = useFleet(state => state.fleet.seq >= 0);
+  const [filter, setFilter] = useFilter();
+  const query = useMemo(() => parseQuery(filter), [filter]);
+  const rows = useMemo(() => [...byId.values()].filter(query.fits), [byId, query]);
+  const { selection, chosen, choose } = useChosen(byId);
+  const columns = useColumns();
+  const nameOf = useCallback((worker: WorkerView) => rowName(t, worker), [t]);
+  const version = useServerVersion();
+  if (!isRead)
+    return (
+      <div className="page workers" aria-busy="true">
+        <h1>{t('workers.title')}</h1>
+        <p className="muted">{t('workers.loading')}</p>
+      </div>
+    );
+  if (byId.size === 0)
+    return (
+      <div className="page workers">
+        <h1>{t('workers.title')}</h1>
+        <section className="card">
+          <EmptyFleet />
+        </section>
+      </div>
+    );
+  return (
+    <div className="page workers workers-list">
+      <header className="page-head">
+        <h1>{t('workers.title')}</h1>
+        <Allowed call={workersApi.create}>
+          <Button kind="primary" onClick={() => start({ kind: 'join' })}>
+            {t('workers.join')}
+          </Button>
+        </Allowed>
+      </header>
+      <FilterBar text={filter} query={query} onChange={setFilter} shown={rows.length} />
+      {chosen.length > 0 && <BulkBar chosen={chosen} shown={rows} onChoose={choose} />}
+      <ServerVersionProvider value={version}>
+        <SelectionProvider value={selection}>
+          <Table
+            label={t('workers.title')}
+            columns={columns}
+            rows={rows}
+            idOf={idOf}
+            nameOf={nameOf}
+            onOpen={({ id }) => navigate(`/workers/${id}${search === '' ? '' : `?${search}`}`)}
+            empty={<NoneFits onClear={() => setFilter('')} />}
+          />
+        </SelectionProvider>
+      </ServerVersionProvider>
+    </div>
+  );
+}
+
+/** The selected workers, without those that are gone. */
+function useChosen(byId: ReadonlyMap<WorkerId, WorkerView>) {
+  const [ids, setIds] = useState<ReadonlySet<WorkerId>>(new Set());
+  const selection = useMemo(
+    () => ({
+      chosen: ids,
+      toggle: (id: WorkerId) =>
+        setIds(was => (was.has(id) ? new Set([...was].filter(each => each !== id)) : new Set([...was, id]))),
+    }),
+    [ids],
+  );
+  const chosen = useMemo(() => [...ids].flatMap(id => byId.get(id) ?? []), [ids, byId]);
+  const choose = (workers: readonly WorkerView[]): void => setIds(new Set(workers.map(({ id }) => id)));
+  return { selection, chosen, choose };
+}
 
 export function WorkersPage() {
   const { id } = useParams<{ readonly id?: string }>();

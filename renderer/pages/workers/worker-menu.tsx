@@ -5,7 +5,7 @@ import { useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Menu, type MenuItem } from '../../ui/menu.tsx';
 import { showFailure } from '../../ui/toast.tsx';
-import { useStart } from './acts.ts';
+import { useStart } from './actions.ts';
 import { whyKept } from './facts.ts';
 
 /** Reverts a drain or a quarantine. That destroys nothing, so it needs no confirmation. */

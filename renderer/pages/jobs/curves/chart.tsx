@@ -1,16 +1,134 @@
 import { useId, useMemo, useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
-import { aligned } from './aligned.ts';
+import { aligned, nearest } from './aligned.ts';
 import { type ChartPlan, titleOf } from './keys.ts';
-import { Legend } from './legend.tsx';
-import { type Compared, type Curves, linesBeside, linesOf, type AxisRange } from './lines.ts';
-import type { Palette } from './palette.ts';
+import {
+  type Compared,
+  type Curves,
+  linesBeside,
+  linesOf,
+  type AxisRange,
+  type Axis,
+  type Line,
+} from './lines.ts';
+import { type Palette, colourNameOf, dashOf } from './palette.ts';
 import { type Mark, Plot } from './plot.tsx';
-import { summaryOf } from './summary.ts';
-import { CurveTable } from './table.tsx';
-import { type Names, summaryText, valueText } from './texts.ts';
+import {
+  type Names,
+  summaryText,
+  valueText,
+  summaryOf,
+  lineName,
+  placeText,
+  latestOf,
+  whole,
+  type Row,
+  rowsOf,
+} from './texts.ts';
 import type { View } from './view.ts';
+import { duration } from '../figures.ts';
+
+const maxRows = 200;
+
+interface CurveTableProps {
+  readonly title: string;
+  readonly plan: ChartPlan;
+  readonly lines: readonly Line[];
+  readonly names: Names;
+}
+
+/** The chart's points as numbers. */
+function CurveTable({ title, plan, lines, names }: CurveTableProps) {
+  const t = useT();
+  const { rows, of } = useMemo(() => rowsOf(lines, maxRows), [lines]);
+  const isBand = rows.some(({ dot }) => dot.count > 1);
+  const number = (value: number | null): string => (value === null ? '–' : valueText(value, plan, t));
+  const cells = ({ line, dot }: Row) => (
+    <>
+      {lines.length > 1 && <td>{lineName(line, names, t)}</td>}
+      <td>{dot.step === null ? '–' : whole(dot.step, t)}</td>
+      <td>{duration(dot.ms / 1_000, t.language)}</td>
+      <td>{dot.mean === null ? t('curves.table.gap') : number(dot.mean)}</td>
+      {isBand && <td>{number(dot.min)}</td>}
+      {isBand && <td>{number(dot.max)}</td>}
+    </>
+  );
+  return (
+    <>
+      <div className="curve-table" role="region" aria-label={t('curves.table', { title })} tabIndex={0}>
+        <table className="events" aria-label={title}>
+          <thead>
+            <tr>
+              {lines.length > 1 && <th scope="col">{t('curves.table.line')}</th>}
+              <th scope="col">{t('curves.axis.step')}</th>
+              <th scope="col">{t('curves.axis.time')}</th>
+              <th scope="col">{isBand ? t('curves.table.mean') : t('curves.table.value')}</th>
+              {isBand && <th scope="col">{t('curves.table.min')}</th>}
+              {isBand && <th scope="col">{t('curves.table.max')}</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(row => (
+              <tr key={row.id}>{cells(row)}</tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length < of && <p className="muted">{t('curves.table.some', { shown: rows.length, of })}</p>}
+    </>
+  );
+}
+
+interface LegendProps {
+  readonly plan: ChartPlan;
+  readonly lines: readonly Line[];
+  readonly names: Names;
+  readonly axis: Axis;
+  /** Position of the pointer; null when it is outside. */
+  readonly point: number | null;
+  readonly range: AxisRange;
+}
+
+/** Tolerance as a share of the visible range, so that single points can be hit. */
+const aim = 0.01;
+
+/** Names the lines, each with its value at the pointer or its latest value. */
+function Legend({ plan, lines, names, axis, point, range }: LegendProps) {
+  const t = useT();
+  const slack = (range[1] - range[0]) * aim;
+  return (
+    <div className="curve-legend">
+      <p className="muted">{point === null ? t('curves.latest') : placeText(Math.max(0, point), axis, t)}</p>
+      <ul className="plain-list">
+        {lines.map(line => {
+          const value = point === null ? latestOf(line.dots)?.value : nearest(line.dots, point, slack)?.mean;
+          return (
+            <li key={line.id}>
+              <Swatch style={line.style} />
+              <span>{lineName(line, names, t)}</span>
+              <strong>{typeof value === 'number' ? valueText(value, plan, t) : '–'}</strong>
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+const Swatch = ({ style }: { readonly style: number }) => (
+  <svg className="curve-swatch" width="28" height="8" aria-hidden="true">
+    <line
+      x1="0"
+      y1="4"
+      x2="28"
+      y2="4"
+      stroke={`var(${colourNameOf(style)})`}
+      strokeWidth="2"
+      strokeDasharray={dashOf(style).join(' ')}
+    />
+  </svg>
+);
 
 interface ChartProps {
   readonly plan: ChartPlan;

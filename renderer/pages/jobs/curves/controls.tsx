@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import type { AxisRange } from './lines.ts';
-import { maxSmoothing } from './smoothing.ts';
 import { toggled, type View } from './view.ts';
+import { maxSmoothing } from './aligned.ts';
 
 interface ControlsProps {
   readonly view: View;

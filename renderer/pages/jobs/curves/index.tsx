@@ -3,12 +3,12 @@ import { useSearchParams } from 'wouter';
 import { urlOf } from '../../../../protocol/client.ts';
 import { isFinal, isWaiting, type JobDetail } from '../../../../protocol/job.ts';
 import { metricsApi } from '../../../../protocol/metrics-api.ts';
-import { detailOf } from '../../../api/client.ts';
+import { detailOf } from '../../../api/session.ts';
 import { useFleet, usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import type { Seen } from './asking.ts';
+import { type Seen, useCurves, useCompared } from './curve-reads.ts';
 import { Chart } from './chart.tsx';
 import { Controls } from './controls.tsx';
 import './curves.css';
@@ -16,8 +16,6 @@ import { chartsOf } from './keys.ts';
 import { Comparison } from './comparison.tsx';
 import { breaksOf, joined, stretchOf } from './lines.ts';
 import { usePalette } from './palette.ts';
-import { useCompared } from './use-compared.ts';
-import { useCurves } from './use-curves.ts';
 import { type View, viewOf, withView } from './view.ts';
 
 interface JobProps {

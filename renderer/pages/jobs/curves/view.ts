@@ -1,6 +1,6 @@
 import { JobId } from '../../../../protocol/ids.ts';
 import type { Axis, AxisRange } from './lines.ts';
-import { maxSmoothing } from './smoothing.ts';
+import { maxSmoothing } from './aligned.ts';
 
 /** The view settings of the curves, all kept in the URL. */
 export interface View {

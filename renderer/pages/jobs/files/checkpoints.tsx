@@ -2,14 +2,13 @@ import { Fragment, useEffect, useId, useState } from 'react';
 import type { ArtifactView, CheckpointView } from '../../../../protocol/artifact.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import type { JobDetail } from '../../../../protocol/job.ts';
-import { detailOf } from '../../../api/client.ts';
+import { detailOf } from '../../../api/session.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { figure, sizeText } from '../figures.ts';
-import { Delete, Download } from './acts.tsx';
-import { FilesTable } from './table.tsx';
+import { FilesTable, Delete, Download } from './table.tsx';
 import { readFilesOf } from './read-files.ts';
 import type { DeletionProps } from './use-deletion.tsx';
 

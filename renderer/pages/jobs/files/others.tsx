@@ -2,12 +2,11 @@ import { useState } from 'react';
 import type { ArtifactView } from '../../../../protocol/artifact.ts';
 import type { JobDetail } from '../../../../protocol/job.ts';
 import { useT } from '../../../i18n/index.ts';
-import { Copy } from '../../../ui/copy.tsx';
+import { Copy } from '../../../ui/button.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { showToast } from '../../../ui/toast.tsx';
 import { sizeText } from '../figures.ts';
-import { Delete, Download } from './acts.tsx';
-import { FilesTable } from './table.tsx';
+import { FilesTable, Delete, Download } from './table.tsx';
 import type { DeletionProps } from './use-deletion.tsx';
 
 interface OtherTableProps extends DeletionProps {

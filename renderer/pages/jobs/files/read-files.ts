@@ -2,6 +2,10 @@ import { type ArtifactView, type CheckpointView, checkpointOf } from '../../../.
 import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
+import { useCallback, useEffect, useState } from 'react';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import { usePanel } from '../../../app/context.ts';
+import { useReads } from '../details/job-reads.ts';
 
 const pageSize = 500;
 
@@ -83,3 +87,32 @@ async function readPages(
 /** An older orchestrator has no list of checkpoints. */
 const isUnknownCall = (failure: CallFailure): boolean =>
   failure.kind === 'problem' && failure.problem.code === 'route_not_found';
+
+interface FilesRead {
+  /** Null before the first answer. */
+  readonly read: Files | null;
+  /** Failure of the last request; the previous data stays. */
+  readonly failure: CallFailure | null;
+  readonly reload: () => void;
+  readonly more: () => void;
+}
+
+export function useFiles(job: JobDetail): FilesRead {
+  const { client } = usePanel();
+  const [read, setRead] = useState<Files | null>(null);
+  const [failure, setFailure] = useState<CallFailure | null>(null);
+  const [pages, setPages] = useState(1);
+  const { reads, reload } = useReads(job);
+  const { id } = job;
+  useEffect(() => {
+    const controller = new AbortController();
+    void readFiles(client, id, pages, controller.signal).then(result => {
+      if (controller.signal.aborted) return;
+      if (result.ok) setRead(result.value);
+      setFailure(result.ok ? null : result.failure);
+    });
+    return () => controller.abort();
+  }, [client, id, pages, reads]);
+  const more = useCallback(() => setPages(was => was + 1), []);
+  return { read, failure, reload, more };
+}

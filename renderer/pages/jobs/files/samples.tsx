@@ -5,11 +5,11 @@ import { useMay } from '../../../app/context.ts';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { sizeText } from '../figures.ts';
-import { Delete, Download } from './acts.tsx';
 import { groupsOf, type Sample, type SampleGroup } from './sorting.ts';
 import type { DeletionProps } from './use-deletion.tsx';
-import { PicturesProvider, useJobPictures, useNear, usePicture } from './use-pictures.ts';
 import { Viewer } from './viewer.tsx';
+import { PicturesProvider, useJobPictures, useNear, usePicture } from './pictures.ts';
+import { Delete, Download } from './table.tsx';
 
 interface SamplesProps extends DeletionProps {
   readonly job: JobDetail;

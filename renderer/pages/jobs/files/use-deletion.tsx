@@ -3,7 +3,7 @@ import type { ArtifactView, CheckpointView } from '../../../../protocol/artifact
 import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import { isFinal, type JobDetail } from '../../../../protocol/job.ts';
-import { detailOf, isSignedOut } from '../../../api/client.ts';
+import { detailOf, isSignedOut } from '../../../api/session.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Confirm } from '../../../ui/dialog.tsx';

@@ -7,7 +7,7 @@ import { Dialog } from '../../../ui/dialog.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { sizeText } from '../figures.ts';
 import { comparable, type Sample } from './sorting.ts';
-import { usePicture } from './use-pictures.ts';
+import { usePicture } from './pictures.ts';
 
 interface ViewerProps {
   readonly sample: Sample;

@@ -4,8 +4,8 @@ import { Button } from '../../../ui/button.tsx';
 import type { LogBook } from './log-book.ts';
 import type { LogSnapshot } from './log-snapshot.ts';
 import { LogRow, type RowKind } from './log-row.tsx';
-import type { Chosen } from './use-chosen.ts';
 import type { LogScroll } from './use-scroll.ts';
+import type { Chosen } from './log-foot.tsx';
 
 interface LogListProps {
   readonly book: LogBook;

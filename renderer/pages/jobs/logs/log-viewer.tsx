@@ -7,12 +7,10 @@ import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { showToast } from '../../../ui/toast.tsx';
 import { SearchBar, Turn } from './log-bar.tsx';
-import { ChosenBar, Standing } from './log-foot.tsx';
-import type { LogBook } from './log-book.ts';
+import { ChosenBar, Standing, useChosen } from './log-foot.tsx';
+import { type LogBook, useSnapshot } from './log-book.ts';
 import { LogList } from './log-list.tsx';
 import type { Sought } from './find-line.ts';
-import { useSnapshot } from './use-book.ts';
-import { useChosen } from './use-chosen.ts';
 import { useLogScroll } from './use-scroll.ts';
 import { useSearch } from './use-search.ts';
 

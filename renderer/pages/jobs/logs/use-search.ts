@@ -2,8 +2,14 @@ import { useCallback, useEffect, useMemo, useState } from 'react';
 import type { JobId } from '../../../../protocol/ids.ts';
 import { type LogLine, logsApi } from '../../../../protocol/logs-api.ts';
 import { usePanel } from '../../../app/context.ts';
-import { findNext, findPrevious, maxMatches, type Sought } from './find-line.ts';
-import { firstError, type SearchLines } from './first-error.ts';
+import {
+  findNext,
+  findPrevious,
+  maxMatches,
+  type Sought,
+  firstError,
+  type SearchLines,
+} from './find-line.ts';
 import { plainText } from './line-text.ts';
 
 /** The result of a search: the number of matching lines, and which ones if they fit one answer. */

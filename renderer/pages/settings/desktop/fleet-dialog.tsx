@@ -1,8 +1,7 @@
 import { useState } from 'react';
 import type { DesktopApi, DesktopView } from '../../../../protocol/desktop-api.ts';
 import { useT } from '../../../i18n/index.ts';
-import { Dialog } from '../../../ui/dialog.tsx';
-import { DialogForm } from '../../../ui/dialog-form.tsx';
+import { Dialog, DialogForm } from '../../../ui/dialog.tsx';
 
 interface FleetDialogProps {
   /** Null when adding a fleet. */

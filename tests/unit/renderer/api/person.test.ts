@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { ownPermissions, type Permission, permissions } from '../../../../protocol/call.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
 import { settingsApi } from '../../../../protocol/settings-api.ts';
-import { isSamePerson, mayOf, personOf, shownPermissions } from '../../../../renderer/api/person.ts';
+import { isSamePerson, mayOf, personOf, shownPermissions } from '../../../../renderer/api/session.ts';
 import { pagesFor } from '../../../../renderer/app/pages.ts';
-import { isOffered, jobActs, mayAct } from '../../../../renderer/pages/jobs/acts.ts';
 import { everyCall } from '../../../support/every-call.ts';
 import { jobView } from '../../../support/job-view.ts';
+import { isOffered, jobActs, mayAct } from '../../../../renderer/pages/jobs/job-actions.tsx';
 
 const may = (...held: readonly Permission[]) => mayOf({ user: 'ada', permissions: held });
 const pathsFor = (...held: readonly Permission[]): readonly string[] =>

@@ -21,7 +21,6 @@ import {
 } from '../../../../../agent/artifacts/event-images/selection.ts';
 import { walkOutputs } from '../../../../../agent/artifacts/output-walk.ts';
 import { ArtifactPath, checkpointOf, kindOf } from '../../../../../protocol/artifact.ts';
-import { readMoment } from '../../../../../renderer/pages/jobs/files/moments.ts';
 import {
   eventOf,
   eventsName,
@@ -34,6 +33,7 @@ import {
 import { pngOf } from '../../../../support/picture.ts';
 import { outputOf } from '../../../../support/recordings.ts';
 import { tempFolder } from '../../builders.ts';
+import { readMoment } from '../../../../../renderer/pages/jobs/files/sorting.ts';
 
 /** A PNG that differs for each number. */
 const png = (seed = 0): Uint8Array => pngOf(1, 1, () => [seed & 255, (seed >> 8) & 255, 0]);

@@ -4,8 +4,12 @@ import { JobId, WorkerId } from '../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../protocol/job.ts';
 import { parseSearch } from '../../../../../protocol/job-search.ts';
 import { loadLanguage, type Translator } from '../../../../../renderer/i18n/index.ts';
-import { isOffered, whyNot } from '../../../../../renderer/pages/jobs/acts.ts';
-import { checkDraft, draftOf, emptyDraft, fieldErrorsOf } from '../../../../../renderer/pages/jobs/draft.ts';
+import {
+  checkDraft,
+  draftOf,
+  emptyDraft,
+  fieldErrorsOf,
+} from '../../../../../renderer/pages/jobs/submit/draft.ts';
 import * as figures from '../../../../../renderer/pages/jobs/figures.ts';
 import {
   chosenStates,
@@ -14,8 +18,8 @@ import {
   matcherOf,
   stateCounts,
   withState,
-} from '../../../../../renderer/pages/jobs/filter.ts';
-import { faultIn, parseConfig } from '../../../../../renderer/pages/jobs/json.ts';
+} from '../../../../../renderer/pages/jobs/list/filter.ts';
+import { faultIn, parseConfig } from '../../../../../renderer/pages/jobs/submit/json.ts';
 import {
   createPlacing,
   inLine,
@@ -24,6 +28,7 @@ import {
   waitsForApproval,
 } from '../../../../../renderer/pages/queue/order.ts';
 import { jobView } from '../../../../support/job-view.ts';
+import { isOffered, whyNot } from '../../../../../renderer/pages/jobs/job-actions.tsx';
 
 let t: Translator;
 beforeAll(async () => {

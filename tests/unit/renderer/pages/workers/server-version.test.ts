@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { updateCommand } from '../../../../../renderer/pages/workers/join-commands.ts';
+import { updateCommand } from '../../../../../renderer/pages/workers/join/join-commands.ts';
 import { agentStanding } from '../../../../../renderer/pages/workers/server-version.ts';
 
 const ours = { protocol: 2, agent_version: '1.2.0', local: false } as const;

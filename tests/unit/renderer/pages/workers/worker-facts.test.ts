@@ -9,8 +9,8 @@ import {
   vramTotal,
   whyKept,
 } from '../../../../../renderer/pages/workers/facts.ts';
-import { joinPhase } from '../../../../../renderer/pages/workers/join-phase.ts';
 import { jobId, workerId, workerView } from '../../worker-builders.ts';
+import { joinPhase } from '../../../../../renderer/pages/workers/join/join-wait.tsx';
 
 const since = '2026-03-01T12:00:00.000Z';
 const quarantine = { reason: 'x', since, retry_at: since };

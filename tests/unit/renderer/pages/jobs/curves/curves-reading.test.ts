@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../../../protocol/ids.ts';
-import { pointsFor, queriesFor, readCurves } from '../../../../../../renderer/pages/jobs/curves/asking.ts';
-import { createPace } from '../../../../../../renderer/pages/jobs/pace.ts';
+import {
+  pointsFor,
+  queriesFor,
+  readCurves,
+} from '../../../../../../renderer/pages/jobs/curves/curve-reads.ts';
 import { toggled, viewOf, withView } from '../../../../../../renderer/pages/jobs/curves/view.ts';
 import { createClient } from '../../../../../../protocol/client.ts';
 import { bucket, curvesOf } from '../../../curves-builders.ts';
@@ -140,57 +143,4 @@ test('requests a zoomed range next to the whole and keeps the place of other att
 test('returns a failure when one part cannot be read', async () => {
   expect((await reading([5, 10], [whole, null])).result.ok).toBe(false);
   expect((await reading(null, [null])).result.ok).toBe(false);
-});
-
-/** A pace with a manual clock. */
-function paced() {
-  let time = 0;
-  const acts: number[] = [];
-  let due: { readonly at: number; readonly run: () => void } | null = null;
-  const pace = createPace({
-    everyMs: 5_000,
-    now: () => time,
-    after(ms, run) {
-      due = { at: time + ms, run };
-      return () => {
-        due = null;
-      };
-    },
-    act: () => acts.push(time),
-  });
-  const pass = (ms: number): void => {
-    const end = time + ms;
-    while (due !== null && due.at <= end) {
-      const { at, run } = due;
-      due = null;
-      time = at;
-      run();
-    }
-    time = end;
-  };
-  return { pace, pass, acts };
-}
-
-test('acts on news at once, then at most once per interval, and once after the last', () => {
-  const { pace, pass, acts } = paced();
-  pass(1_000);
-  expect(acts).toEqual([]);
-  for (let second = 0; second < 12; second += 1) {
-    pace.note();
-    pass(1_000);
-  }
-  pass(60_000);
-  expect(acts).toEqual([1_000, 6_000, 11_000, 16_000, 21_000]);
-});
-
-test('stays idle after a stop until the next news', () => {
-  const { pace, pass, acts } = paced();
-  pace.note();
-  pass(0);
-  pace.stop();
-  pass(60_000);
-  expect(acts).toEqual([0]);
-  pace.note();
-  pass(60_000);
-  expect(acts).toEqual([0, 60_000, 65_000]);
 });

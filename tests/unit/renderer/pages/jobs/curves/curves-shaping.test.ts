@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { aligned, nearest } from '../../../../../../renderer/pages/jobs/curves/aligned.ts';
-import { smoothed } from '../../../../../../renderer/pages/jobs/curves/smoothing.ts';
+import { aligned, nearest, smoothed } from '../../../../../../renderer/pages/jobs/curves/aligned.ts';
 import { dot, lineOf } from '../../../curves-builders.ts';
 
 const plain = { smoothing: 0, isLog: false };

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { loadLanguage } from '../../../../../../renderer/i18n/index.ts';
 import { chartsOf, titleOf } from '../../../../../../renderer/pages/jobs/curves/keys.ts';
-import { rowsOf, summaryOf } from '../../../../../../renderer/pages/jobs/curves/summary.ts';
 import {
   dotText,
   lineName,
   summaryText,
   tickText,
+  rowsOf,
+  summaryOf,
 } from '../../../../../../renderer/pages/jobs/curves/texts.ts';
 import { dot, lineOf } from '../../../curves-builders.ts';
 

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import { findNext, findPrevious } from '../../../../../../renderer/pages/jobs/logs/find-line.ts';
-import type { SearchLines } from '../../../../../../renderer/pages/jobs/logs/first-error.ts';
+import {
+  findNext,
+  findPrevious,
+  type SearchLines,
+} from '../../../../../../renderer/pages/jobs/logs/find-line.ts';
 import { createLogPages, pageLines } from '../../../../../../renderer/pages/jobs/logs/log-pages.ts';
 import { logLine, logLines } from '../../../log-builders.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { piecesOf, plainText } from '../../../../../../renderer/pages/jobs/logs/line-text.ts';
+import { logLine } from '../../../log-builders.ts';
 import {
   firstError,
   looksLikeError,
   type SearchLines,
-} from '../../../../../../renderer/pages/jobs/logs/first-error.ts';
-import { piecesOf, plainText } from '../../../../../../renderer/pages/jobs/logs/line-text.ts';
-import { logLine } from '../../../log-builders.ts';
+} from '../../../../../../renderer/pages/jobs/logs/find-line.ts';
 
 const esc = '\u001B';
 /** Formats each piece as `text/style`, for short expectations. */

@@ -1,0 +1,79 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { CallFailure, ValueOf } from '../../../protocol/client.ts';
+import { datasetsApi } from '../../../protocol/datasets-api.ts';
+import { usePanel } from '../../app/context.ts';
+import { useSettled } from '../jobs/use-settled.ts';
+import { type Dataset, datasetsOf } from './datasets.ts';
+import { detailOf } from '../../api/session.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+
+interface TroubleProps {
+  readonly failure: CallFailure | null;
+  readonly onRetry: () => void;
+}
+
+export function Trouble({ failure, onRetry }: TroubleProps) {
+  const t = useT();
+  if (failure === null) return null;
+  return (
+    <p className="trouble" role="alert">
+      {detailOf(failure) ?? t('error.unreachable')} <Button onClick={onRetry}>{t('action.retry')}</Button>
+    </p>
+  );
+}
+
+type Answer = ValueOf<typeof datasetsApi.list>;
+
+export interface DatasetsRead {
+  /** Null before the first answer. */
+  readonly answer: Answer | null;
+  readonly datasets: readonly Dataset[];
+  /** Failure of the last request; the previous answer stays. */
+  readonly failure: CallFailure | null;
+  readonly reload: () => void;
+}
+
+const settleMs = 1_000;
+const allVersions = { all: 'true' } as const;
+
+/** No event reports a push, so the list is read again after job events and when the user returns to the page. */
+export function useDatasets(): DatasetsRead {
+  const { client } = usePanel();
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  const [failure, setFailure] = useState<CallFailure | null>(null);
+  const requests = useRef(0);
+  const read = useCallback(
+    async (signal?: AbortSignal): Promise<void> => {
+      requests.current += 1;
+      const request = requests.current;
+      const result = await client.call(datasetsApi.list, { query: allVersions, ...(signal && { signal }) });
+      // A later request has newer data.
+      if (signal?.aborted === true || request !== requests.current) return;
+      if (result.ok) setAnswer(result.value);
+      setFailure(result.ok ? null : result.failure);
+    },
+    [client],
+  );
+  useSettled(read, settleMs, useReturns());
+  const datasets = useMemo(() => datasetsOf(answer?.datasets ?? []), [answer]);
+  return { answer, datasets, failure, reload: useCallback(() => void read(), [read]) };
+}
+
+/** Counts how often the user has returned to the page. */
+function useReturns(): number {
+  const [returns, setReturns] = useState(0);
+  useEffect(() => {
+    const note = (): void => {
+      if (!document.hidden) setReturns(count => count + 1);
+    };
+    document.addEventListener('visibilitychange', note);
+    // A terminal next to the browser takes the focus but does not hide the page.
+    globalThis.addEventListener('focus', note);
+    return () => {
+      document.removeEventListener('visibilitychange', note);
+      globalThis.removeEventListener('focus', note);
+    };
+  }, []);
+  return returns;
+}

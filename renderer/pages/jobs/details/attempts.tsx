@@ -1,0 +1,130 @@
+import type { AttemptView } from '../../../../protocol/job.ts';
+import { WorkerLink } from '../../../app/links.tsx';
+import { type MessageKey, type Translator, useT } from '../../../i18n/index.ts';
+import { Time, useNow } from '../../../ui/time.tsx';
+import { saysTheSame } from '../cells.tsx';
+import { duration, ranFor } from '../figures.ts';
+
+/** The attempts with their outcomes, newest first. */
+export function Attempts({ attempts }: { readonly attempts: readonly AttemptView[] }) {
+  const t = useT();
+  const newest = attempts.toSorted((a, b) => b.attempt - a.attempt);
+  return (
+    <section className="card" aria-labelledby="job-attempts">
+      <h2 id="job-attempts">{t('jobs.detail.attempts')}</h2>
+      {attempts.length === 0 && <p className="muted">{t('jobs.detail.noAttempts')}</p>}
+      <ol className="timeline">
+        {newest.map(attempt => (
+          <AttemptItem key={attempt.attempt_id} attempt={attempt} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function AttemptItem({ attempt }: { readonly attempt: AttemptView }) {
+  const t = useT();
+  const now = useNow();
+  const { worker_id: worker, started_at: started, ended_at: ended, late_result: late } = attempt;
+  const ran = ranFor({ started_at: started, completed_at: ended }, now);
+  return (
+    <li data-outcome={attempt.outcome ?? 'live'}>
+      <div className="attempt-head">
+        <strong>{t('jobs.attempt.title', { attempt: attempt.attempt })}</strong>
+        <span className="attempt-outcome">{outcomeText(attempt.outcome, t)}</span>
+        <WorkerLink id={worker} isDeleted={attempt.worker_deleted}>
+          {attempt.worker_name ?? worker}
+        </WorkerLink>
+        {ran !== null && <span className="muted">{duration(ran, t.language)}</span>}
+      </div>
+      <dl className="attempt-times">
+        <Moment name={t('jobs.attempt.offered')} at={attempt.offered_at} />
+        <Moment name={t('jobs.attempt.started')} at={started} />
+        <Moment name={t('jobs.attempt.ended')} at={ended} />
+      </dl>
+      <WentOn attempt={attempt} />
+      <Ending attempt={attempt} />
+      {late !== null && (
+        <p className="muted">{t('jobs.attempt.late', { status: outcomeText(late.status, t) })}</p>
+      )}
+    </li>
+  );
+}
+
+function Moment({ name, at }: { readonly name: string; readonly at: string | null }) {
+  if (at === null) return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <Time at={at} style="absolute" />
+      </dd>
+    </div>
+  );
+}
+
+/** Describes what an attempt kept from earlier attempts. */
+function WentOn({ attempt: { resumed } }: { readonly attempt: AttemptView }) {
+  const t = useT();
+  if (resumed === null) return null;
+  const { checkpoint, step, steps_lost: lost } = resumed;
+  const parts = [
+    checkpoint === null
+      ? t('jobs.attempt.anew')
+      : step === null
+        ? t('jobs.attempt.wentOn', { checkpoint })
+        : t('jobs.attempt.wentOnAt', { checkpoint, step }),
+    lost === null || lost === 0
+      ? null
+      : t(checkpoint === null ? 'jobs.attempt.lost' : 'jobs.attempt.again', { count: lost }),
+  ].filter(part => part !== null);
+  return (
+    <ul className="attempt-ending">
+      {parts.map(part => (
+        <li key={part}>{part}</li>
+      ))}
+    </ul>
+  );
+}
+
+function Ending({
+  attempt: { cause, exit_code: code, signal, error_message: error },
+}: {
+  readonly attempt: AttemptView;
+}) {
+  const t = useT();
+  const words = cause === null ? null : t(`jobs.cause.${cause}`);
+  const parts = [
+    words === null || (error !== null && saysTheSame(words, error)) ? null : words,
+    code === null ? null : t('jobs.attempt.exit', { code }),
+    signal === null ? null : t('jobs.attempt.signal', { signal }),
+  ].filter(part => part !== null);
+  return (
+    <>
+      {parts.length > 0 && (
+        <ul className="attempt-ending">
+          {parts.map(part => (
+            <li key={part}>{part}</li>
+          ))}
+        </ul>
+      )}
+      {error !== null && <pre className="error-text">{error}</pre>}
+    </>
+  );
+}
+
+const outcomes: Readonly<Record<string, MessageKey>> = {
+  live: 'jobs.outcome.live',
+  completed: 'jobs.outcome.completed',
+  failed: 'jobs.outcome.failed',
+  cancelled: 'jobs.outcome.cancelled',
+  requeued: 'jobs.outcome.requeued',
+  given_up: 'jobs.outcome.given_up',
+  withdrawn: 'jobs.outcome.withdrawn',
+};
+
+/** Shows an outcome that only later versions know as it is. */
+export function outcomeText(outcome: string | null, t: Translator): string {
+  const key = outcomes[outcome ?? 'live'];
+  return key === undefined ? (outcome ?? '') : t(key);
+}

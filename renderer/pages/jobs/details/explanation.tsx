@@ -1,0 +1,115 @@
+import { useEffect, useState } from 'react';
+import type { Explanation, WorkerReason } from '../../../../protocol/explain.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import { useFleet, usePanel } from '../../../app/context.ts';
+import { WorkerLink } from '../../../app/links.tsx';
+import { type Translator, useT, type MessageKey } from '../../../i18n/index.ts';
+import { Time } from '../../../ui/time.tsx';
+import { waitText } from '../wait-text.ts';
+
+const keys = {
+  never_registered: 'jobs.check.neverRegistered',
+  draining: 'jobs.check.draining',
+  busy: 'jobs.check.busy',
+  settling: 'jobs.check.settling',
+  no_stream: 'jobs.check.noStream',
+  leaving: 'jobs.check.leaving',
+  quarantined: 'jobs.check.quarantined',
+  gpu_trouble: 'jobs.check.gpuTrouble',
+  local_limit: 'jobs.check.localLimit',
+  gpu_count: 'jobs.check.gpuCount',
+  gpu_limit: 'jobs.check.gpuLimit',
+  vram: 'jobs.check.vram',
+  accelerator: 'jobs.check.accelerator',
+  guard: 'jobs.check.guard',
+  config_key: 'jobs.check.configKey',
+  data: 'jobs.check.data',
+  trainer: 'jobs.check.trainer',
+  label: 'jobs.check.label',
+  avoid_previous: 'jobs.check.avoidPrevious',
+} as const satisfies Readonly<Partial<Record<WorkerReason['code'], MessageKey>>>;
+
+/** Describes in the panel's language why a worker cannot take a job. */
+export function checkText({ code, wanted, there }: WorkerReason, t: Translator): string {
+  if (code === 'offline') return t(there === 'goodbye' ? 'jobs.check.signedOff' : 'jobs.check.silent');
+  if (code === 'target') return t(wanted === 'this machine' ? 'jobs.check.onlyHere' : 'jobs.check.notHere');
+  if (code === 'draining' && there !== null) return t('jobs.check.drainingFor', { reason: there });
+  return t(keys[code], { wanted: wanted ?? '', there: there ?? '' });
+}
+
+/** In a large fleet, shows the workers with the fewest reasons first. */
+const maxWorkers = 50;
+
+interface ExplainedProps {
+  readonly explanation: Explanation;
+  /** True when the page already states that no worker can take the job. */
+  readonly isHeadline?: boolean;
+}
+
+/** Explains for each worker why the job is pending. */
+export function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
+  const t = useT();
+  const { reasons, workers, unsatisfiable, predicted_start: start } = explanation;
+  const shown = workers.toSorted((a, b) => a.reasons.length - b.reasons.length).slice(0, maxWorkers);
+  return (
+    <div className="explained">
+      {unsatisfiable && !isHeadline && <p className="trouble">{t('jobs.explain.unsatisfiable')}</p>}
+      {start !== null && (
+        <p>
+          {t('jobs.explain.start')} <Time at={start.at} /> <span className="muted">({start.basis})</span>
+        </p>
+      )}
+      {reasons.length > 1 && (
+        <ul>
+          {reasons.map(({ code, params, detail }) => (
+            <li key={code}>{waitText({ code, params, workers: [] }, t) ?? detail}</li>
+          ))}
+        </ul>
+      )}
+      {workers.length > 0 && (
+        <details>
+          <summary>{t('jobs.explain.workers', { count: workers.length })}</summary>
+          <ul className="explained-workers">
+            {shown.map(({ worker_id: id, name, fits, reasons: against, datasets }) => (
+              <li key={id}>
+                <WorkerLink id={id}>{name}</WorkerLink>{' '}
+                {[
+                  ...(fits ? [t('jobs.explain.fits')] : against.map(reason => checkText(reason, t))),
+                  ...dataText(datasets, t),
+                ].join('; ')}
+              </li>
+            ))}
+          </ul>
+          {workers.length > shown.length && (
+            <p className="muted">{t('jobs.explain.more', { count: workers.length - shown.length })}</p>
+          )}
+        </details>
+      )}
+    </div>
+  );
+}
+
+function dataText(datasets: Explanation['workers'][number]['datasets'], t: Translator): readonly string[] {
+  if (datasets === null) return [];
+  const { here, wanted } = datasets;
+  if (here === wanted) return [t('jobs.explain.hasData')];
+  return [here === 0 ? t('jobs.explain.fetchesData') : t('jobs.explain.hasSomeData', { here, wanted })];
+}
+
+/** Loads the explanation again whenever the job changes. */
+export function ExplainJob({ job }: { readonly job: JobView }) {
+  const { client } = usePanel();
+  const isPaused = useFleet(({ fleet }) => (fleet.queue?.paused ?? null) !== null);
+  const [explanation, setExplanation] = useState<Explanation | null>(null);
+  useEffect(() => {
+    const asking = new AbortController();
+    void client.call(queueApi.explain, { params: { id: job.id }, signal: asking.signal }).then(answer => {
+      // Without an answer, the reason above must suffice.
+      if (answer.ok && !asking.signal.aborted) setExplanation(answer.value);
+    });
+    return () => asking.abort();
+  }, [client, job]);
+  if (explanation === null) return null;
+  return <WaitingExplained explanation={explanation} isHeadline={!isPaused && job.wait?.code === 'unmet'} />;
+}

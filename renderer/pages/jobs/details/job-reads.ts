@@ -1,0 +1,121 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import { useFleet, usePanel } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { showFailure } from '../../../ui/toast.tsx';
+
+/** Reads the attempts after each event of the job; all other data comes from the stream. */
+export function useJob(id: string): { readonly job: JobDetail | null; readonly isGone: boolean } {
+  const t = useT();
+  const { client } = usePanel();
+  const [read, setRead] = useState<JobDetail | null>(null);
+  const [isGone, setGone] = useState(false);
+  const live = useFleet(({ fleet }) => fleet.jobs.get(JobId.safeParse(id).data ?? noId));
+  const happened = useLastEvent(id);
+  useEffect(() => {
+    const controller = new AbortController();
+    const jobId = JobId.safeParse(id);
+    if (!jobId.success) return setGone(true);
+    void client.call(queueApi.get, { params: { id: jobId.data }, signal: controller.signal }).then(answer => {
+      if (controller.signal.aborted) return;
+      if (answer.ok) setRead(answer.value);
+      else if (answer.failure.kind === 'problem' && answer.failure.problem.code === 'job_not_found')
+        setGone(true);
+      else showFailure(t, answer.failure);
+    });
+    return () => controller.abort();
+  }, [client, id, happened, t]);
+  const job = useMemo(() => read && (live === undefined ? read : { ...read, ...live }), [read, live]);
+  return { job, isGone };
+}
+
+const noId = JobId.parse('-');
+
+/** The number of the job's last event in memory. It changes with each new event. */
+export const useLastEvent = (id: string): number | undefined =>
+  useFleet(({ fleet }) => fleet.recent.find(event => event.kind === 'job' && event.job_id === id)?.seq);
+
+const minIntervalMs = 5_000;
+
+/**
+ * A counter that increases when data of the job should be read again. It increases after events of the job, at a limited rate, and only
+ * while the page is visible.
+ */
+export function useReads(job: JobDetail): { readonly reads: number; readonly reload: () => void } {
+  const [reads, setReads] = useState(0);
+  const reload = useCallback(() => setReads(count => count + 1), []);
+  const throttle = useRef<Throttle | null>(null);
+  useEffect(() => {
+    const own = createThrottle({
+      everyMs: minIntervalMs,
+      now: () => performance.now(),
+      schedule: startTimer,
+      run: reload,
+    });
+    throttle.current = own;
+    const onVisibility = (): void => (document.hidden ? own.stop() : own.request());
+    document.addEventListener('visibilitychange', onVisibility);
+    return () => {
+      document.removeEventListener('visibilitychange', onVisibility);
+      own.stop();
+    };
+  }, [reload]);
+  // The current state is being read already; only the next change counts.
+  const known = useRef(job);
+  useEffect(() => {
+    if (known.current === job) return;
+    known.current = job;
+    if (!document.hidden) throttle.current?.request();
+  }, [job]);
+  return { reads, reload };
+}
+
+interface ThrottleOptions {
+  /** Minimum time between two actions, in milliseconds. */
+  readonly everyMs: number;
+  readonly now: () => number;
+  /** Runs a function after a delay in milliseconds; the returned function cancels it. */
+  readonly schedule: (ms: number, then: () => void) => () => void;
+  readonly run: () => void;
+}
+
+interface Throttle {
+  /** Runs the action as soon as the interval allows, and once more later. */
+  readonly request: () => void;
+  readonly stop: () => void;
+}
+
+/** Limits how often an action runs. Data may arrive slightly after its event, so each burst ends with one extra run. */
+export function createThrottle({ everyMs, now, schedule, run }: ThrottleOptions): Throttle {
+  let last = Number.NEGATIVE_INFINITY;
+  let runsDue = 0;
+  let cancel: (() => void) | null = null;
+  const go = (): void => {
+    if (runsDue === 0 || cancel !== null) return;
+    cancel = schedule(Math.max(0, last + everyMs - now()), () => {
+      cancel = null;
+      runsDue -= 1;
+      last = now();
+      run();
+      go();
+    });
+  };
+  return {
+    request() {
+      runsDue = 2;
+      go();
+    },
+    stop() {
+      runsDue = 0;
+      cancel?.();
+      cancel = null;
+    },
+  };
+}
+
+function startTimer(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms);
+  return () => clearTimeout(timer);
+}

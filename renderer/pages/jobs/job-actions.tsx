@@ -1,0 +1,177 @@
+import { createContext, type ReactNode, useContext, useMemo, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
+import type { CallFailure } from '../../../protocol/client.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { isWaiting, type JobView, isFinal } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import type { RequestKind } from '../../../protocol/requests.ts';
+import { sendLeaving, type May } from '../../api/session.ts';
+import { type Panel, usePanel } from '../../app/context.ts';
+import { type Translator, useT, type MessageKey } from '../../i18n/index.ts';
+import type { MenuItem } from '../../ui/menu.tsx';
+import { showToast, showFailure, showUndo } from '../../ui/toast.tsx';
+import { type Asked, AskedDialog } from './action-dialogs.tsx';
+import type { Call } from '../../../protocol/call.ts';
+
+export const jobActs = [
+  'save',
+  'sample',
+  'cancel',
+  'retry',
+  'duplicate',
+  'priority',
+  'top',
+  'approve',
+  'reject',
+  'delete',
+] as const;
+type JobAct = (typeof jobActs)[number];
+
+const calls = {
+  save: queueApi.ask,
+  sample: queueApi.ask,
+  cancel: queueApi.cancel,
+  retry: queueApi.retry,
+  duplicate: queueApi.submit,
+  priority: queueApi.setPriority,
+  top: queueApi.moveToTop,
+  approve: queueApi.approve,
+  reject: queueApi.reject,
+  delete: queueApi.remove,
+} as const satisfies Readonly<Record<JobAct, Call>>;
+
+/** Returns true when the user may do at least one action on jobs. */
+export const mayAct = (may: May): boolean => Object.values(calls).some(call => may(call));
+
+/**
+ * Returns whether to offer an action. It never offers forbidden actions. It offers approval only for jobs that wait for it, and requests
+ * only for running jobs whose trainer supports them; elsewhere they would be noise.
+ */
+export const isOffered = (act: JobAct, job: JobView, may: May): boolean =>
+  may(calls[act], job) && fits(act, job);
+
+function fits(act: JobAct, job: JobView): boolean {
+  if (act === 'approve' || act === 'reject') return isWaiting(job.status) && job.approval === 'wanted';
+  return (act !== 'save' && act !== 'sample') || (job.status === 'running' && job.requests.includes(act));
+}
+
+/** Returns why an action is impossible now; null when it is possible. The server decides in the end. */
+export function whyNot(act: JobAct, job: JobView): MessageKey | null {
+  switch (act) {
+    case 'cancel':
+      if (isFinal(job.status)) return 'jobs.not.ended';
+      return job.status === 'cancelling' ? 'jobs.not.cancelling' : null;
+    case 'retry':
+    case 'delete':
+      return isFinal(job.status) ? null : 'jobs.not.goesOn';
+    case 'priority':
+    case 'top':
+      return isWaiting(job.status) ? null : 'jobs.not.waits';
+    case 'save':
+    case 'sample':
+    case 'duplicate':
+    case 'approve':
+    case 'reject':
+      return null;
+  }
+}
+
+/** Actions on a job, on any page. */
+export interface Acts {
+  readonly menuOf: (job: JobView) => readonly MenuItem[];
+  readonly perform: (act: JobAct | 'release', job: JobView) => void;
+}
+
+const ActsContext = createContext<Acts | null>(null);
+
+export function useActs(): Acts {
+  const acts = useContext(ActsContext);
+  if (acts === null) throw new Error('there are no acts around this component');
+  return acts;
+}
+
+const undoMs = 5_000;
+
+export function ActsProvider({ children }: { readonly children: ReactNode }) {
+  const t = useT();
+  const panel = usePanel();
+  const [, go] = useLocation();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const leaving = useRef(new Set<JobId>());
+  const acts = useMemo((): Acts => {
+    const perform = performer({ t, panel, go, ask: setAsked, leaving: leaving.current });
+    const menuOf = (job: JobView): readonly MenuItem[] =>
+      jobActs
+        .filter(act => isOffered(act, job, panel.may))
+        .map(act => {
+          const reason = whyNot(act, job);
+          return {
+            id: act,
+            text: t(`jobs.act.${act}`),
+            reason: reason === null ? null : t(reason),
+            isDanger: act === 'cancel' || act === 'delete' || act === 'reject',
+            onSelect: () => perform(act, job),
+          };
+        });
+    return { menuOf, perform };
+  }, [t, panel, go]);
+  return (
+    <ActsContext value={acts}>
+      {children}
+      {asked !== null && <AskedDialog asked={asked} onClose={() => setAsked(null)} />}
+    </ActsContext>
+  );
+}
+
+interface Parts {
+  readonly t: Translator;
+  readonly panel: Panel;
+  readonly go: (path: string) => void;
+  readonly ask: (asked: Asked) => void;
+  /** Jobs whose cancellation is delayed; each shows only one toast. */
+  readonly leaving: Set<JobId>;
+}
+
+function performer({ t, panel: { client, baseUrl }, go, ask, leaving }: Parts): Acts['perform'] {
+  const failed = (failure: CallFailure): void => showFailure(t, failure);
+  const cancelLater = ({ id, config_name: config }: JobView): void => {
+    if (leaving.has(id)) return;
+    leaving.add(id);
+    showUndo({
+      text: t('jobs.cancel.later', { config, seconds: undoMs / 1000 }),
+      undo: t('jobs.cancel.undo'),
+      afterMs: undoMs,
+      onOver: () => leaving.delete(id),
+      act: isLeaving => {
+        if (isLeaving) return sendLeaving(baseUrl, queueApi.cancel, { id });
+        return void client
+          .call(queueApi.cancel, { params: { id } })
+          .then(answer => !answer.ok && failed(answer.failure));
+      },
+    });
+  };
+  const retry = async ({ id }: JobView): Promise<void> => {
+    const answer = await client.call(queueApi.retry, { params: { id } });
+    if (!answer.ok) failed(answer.failure);
+    else if (answer.value.job_id !== null) showToast(t('jobs.retried', { id: answer.value.job_id }));
+  };
+  const simply = async (row: typeof queueApi.moveToTop, { id }: JobView): Promise<void> => {
+    const answer = await client.call(row, { params: { id } });
+    if (!answer.ok) failed(answer.failure);
+  };
+  const askFor = async (what: RequestKind, { id, worker_name: name, worker_id: worker }: JobView) => {
+    const answer = await client.call(queueApi.ask, { params: { id }, body: { what } });
+    if (!answer.ok) return failed(answer.failure);
+    const messageKey = answer.value.duplicate ? 'jobs.asked.again' : (`jobs.asked.${what}` as const);
+    showToast(t(messageKey, { worker: name ?? worker ?? t('jobs.cancel.nowhere') }));
+  };
+  return (act, job) => {
+    if (act === 'save' || act === 'sample') return void askFor(act, job);
+    if (act === 'duplicate') return go(`/jobs/new?from=${job.id}`);
+    if (act === 'retry') return void retry(job);
+    if (act === 'top') return void simply(queueApi.moveToTop, job);
+    if (act === 'approve') return void simply(queueApi.approve, job);
+    if (act === 'cancel' && isWaiting(job.status)) return cancelLater(job);
+    return ask({ act, job });
+  };
+}

@@ -1,0 +1,118 @@
+import { useMemo } from 'react';
+import type { JobId } from '../../../../protocol/ids.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import type { May } from '../../../api/session.ts';
+import { useMay } from '../../../app/context.ts';
+import { type Translator, useT } from '../../../i18n/index.ts';
+import { State } from '../../../ui/indicators.tsx';
+import type { Column } from '../../../ui/table.tsx';
+import { absolute } from '../../../ui/time.tsx';
+import * as cells from '../cells.tsx';
+import { shownState } from './filter.ts';
+import { valueOf } from './job-order.ts';
+import { mayAct } from '../job-actions.tsx';
+
+export type Toggle = (id: JobId) => void;
+
+/** Leaves out the menu and the selection when the user may do nothing with jobs. */
+export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): readonly Column<JobView>[] {
+  const t = useT();
+  const may = useMay();
+  const plain = useMemo(
+    () => (mayAct(may) ? [...plainColumns(t), menuColumn(t)] : plainColumns(t)),
+    [t, may],
+  );
+  return useMemo(
+    () => (may(queueApi.cancel) ? [chooser(t, may, chosen, toggle), ...plain] : plain),
+    [t, may, chosen, toggle, plain],
+  );
+}
+
+const chooser = (t: Translator, may: May, chosen: ReadonlySet<JobId>, toggle: Toggle): Column<JobView> => ({
+  id: 'select',
+  title: t('jobs.column.select'),
+  isTitleHidden: true,
+  width: '20px',
+  cell: job => (
+    <input
+      type="checkbox"
+      aria-label={t('jobs.select', {
+        config: job.config_name,
+        time: absolute(Date.parse(job.queued_at), t),
+      })}
+      disabled={!may(queueApi.cancel, job)}
+      checked={chosen.has(job.id)}
+      onChange={() => toggle(job.id)}
+    />
+  ),
+});
+
+const plainColumns = (t: Translator): readonly Column<JobView>[] => [
+  {
+    id: 'state',
+    title: t('jobs.column.state'),
+    width: '104px',
+    cell: job => <State name={shownState(job)} />,
+    sortBy: valueOf.state,
+  },
+  {
+    id: 'name',
+    title: t('jobs.column.config'),
+    width: 'minmax(142px, 1.5fr)',
+    cell: job => <cells.ConfigCell job={job} />,
+    sortBy: valueOf.name,
+  },
+  {
+    id: 'progress',
+    title: t('jobs.column.progress'),
+    width: 'minmax(206px, 1.7fr)',
+    cell: job => <cells.ProgressCell job={job} />,
+    sortBy: valueOf.progress,
+  },
+  {
+    id: 'eta',
+    title: t('jobs.column.eta'),
+    width: '72px',
+    cell: job => <cells.EtaCell job={job} />,
+    sortBy: valueOf.eta,
+  },
+  {
+    id: 'loss',
+    title: t('jobs.column.loss'),
+    width: '56px',
+    align: 'end',
+    cell: job => <cells.LossCell job={job} />,
+    sortBy: valueOf.loss,
+  },
+  {
+    id: 'worker',
+    title: t('jobs.column.worker'),
+    width: 'minmax(102px, 0.6fr)',
+    cell: job => <cells.WorkerCell job={job} />,
+    sortBy: valueOf.worker,
+  },
+  {
+    id: 'priority',
+    title: t('jobs.column.priority'),
+    width: '76px',
+    cell: job => <cells.PriorityCell job={job} />,
+    sortBy: valueOf.priority,
+  },
+  {
+    id: 'submitted',
+    title: t('jobs.column.submitted'),
+    width: '92px',
+    cell: job => <cells.SubmittedCell job={job} />,
+    sortBy: valueOf.submitted,
+  },
+];
+
+const menuColumn = (t: Translator): Column<JobView> => ({
+  id: 'menu',
+  title: t('jobs.column.menu'),
+  isTitleHidden: true,
+  width: '44px',
+  align: 'end',
+  cell: job => <cells.MenuCell job={job} />,
+});

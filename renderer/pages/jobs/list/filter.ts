@@ -1,0 +1,98 @@
+import { isWaiting, type JobView } from '../../../../protocol/job.ts';
+import {
+  type JobSearch,
+  type JobState,
+  jobStates,
+  parseSearch,
+  searchTerm,
+  stateOf,
+} from '../../../../protocol/job-search.ts';
+import type { JobCounts } from '../../../../protocol/queue-api.ts';
+import { replacements } from '../../../ui/table-order.ts';
+
+/** The status, with `blocked` for jobs that wait for approval. */
+export const shownState = (job: JobView) =>
+  isWaiting(job.status) && job.approval === 'wanted' ? 'blocked' : job.status;
+
+/** Toggles a state in the search text. */
+export function withState(text: string, state: JobState): string {
+  const rest = (text.match(searchTerm) ?? []).filter(part => !/^state:/i.test(part));
+  const chosen = chosenStates(parseSearch(text));
+  const next = jobStates.filter(known => chosen.has(known) !== (known === state));
+  return [...(next.length === 0 ? [] : [`state:${next.join(',')}`]), ...rest].join(' ');
+}
+
+export const chosenStates = ({ states }: JobSearch): ReadonlySet<JobState> =>
+  new Set(jobStates.filter(state => states.includes(state)));
+
+/** Compiles a filter once for many jobs. */
+export function matcherOf(filter: JobSearch): (job: JobView) => boolean {
+  const states = new Set(filter.states);
+  const users = filter.users.map(globOf);
+  const workers = filter.workers.map(globOf);
+  const { words } = filter;
+  return job => {
+    if (states.size > 0 && !states.has(stateOf(job))) return false;
+    if (users.length > 0 && !users.some(user => user.test(job.user))) return false;
+    if (workers.length > 0) {
+      const names = [job.worker_name, job.worker_id].filter(name => name !== null);
+      if (!workers.some(worker => names.some(name => worker.test(name)))) return false;
+    }
+    if (words.length === 0) return true;
+    const texts = [
+      job.id,
+      job.config_name,
+      job.user,
+      job.worker_name,
+      isWaiting(job.status) ? null : job.error_message,
+    ].flatMap(text => text?.toLowerCase() ?? []);
+    return words.every(word => texts.some(text => text.includes(word)));
+  };
+}
+
+/** A star matches any text; case does not matter. */
+function globOf(pattern: string): RegExp {
+  const parts = pattern.split('*').map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 'i');
+}
+
+export type StateCounts = Readonly<Record<JobState, number>>;
+
+/** Converts the server's counts by status. */
+export function stateCounts({ by_status: byStatus, blocked }: JobCounts): StateCounts {
+  const { dispatched = 0, starting = 0, pending = 0, ...others } = byStatus;
+  return { ...noCounts, ...others, pending: pending - blocked, blocked, starting: dispatched + starting };
+}
+
+const noCounts: StateCounts = {
+  pending: 0,
+  blocked: 0,
+  starting: 0,
+  running: 0,
+  recovering: 0,
+  cancelling: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+};
+
+export function countStates(jobs: Iterable<JobView>): StateCounts {
+  const counts: Record<JobState, number> = { ...noCounts };
+  for (const job of jobs) counts[stateOf(job)] += 1;
+  return counts;
+}
+
+/** Returns a function that counts repeatedly. It returns the same object while no job changes its state. */
+export function createCounting(): (jobs: readonly JobView[]) => StateCounts {
+  let counted: readonly JobView[] = [];
+  let counts = noCounts;
+  return jobs => {
+    const changes = replacements(counted, jobs, idOf);
+    counted = jobs;
+    if (changes === null || changes.some(({ now, before }) => stateOf(now) !== stateOf(before)))
+      counts = countStates(jobs);
+    return counts;
+  };
+}
+
+const idOf = ({ id }: JobView): string => id;

@@ -1,0 +1,64 @@
+import { type JobSort, JobSort as Sorts, jobStates, stateOf } from '../../../../protocol/job-search.ts';
+import { isWaiting, type JobView } from '../../../../protocol/job.ts';
+import type { Order } from '../../../ui/table-order.ts';
+
+export interface JobOrder {
+  readonly sort: JobSort;
+  readonly isDescending: boolean;
+}
+
+/** Newest first. */
+const usualOrder: JobOrder = { sort: 'submitted', isDescending: true };
+
+/** Ignores the case of ASCII letters only, as the database does. */
+const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
+
+/** The values by which the server sorts as well (`main/store/rows/job-search.ts`); null comes last in either direction. */
+export const valueOf: Readonly<Record<JobSort, (job: JobView) => string | number | null>> = {
+  submitted: job => Date.parse(job.queued_at),
+  name: job => lower(job.config_name),
+  state: job => jobStates.indexOf(stateOf(job)),
+  priority: job => job.priority,
+  worker: job => (job.worker_name === null ? null : lower(job.worker_name)),
+  progress(job) {
+    if (job.status === 'completed') return 100;
+    return isWaiting(job.status) ? null : (job.progress?.percent ?? null);
+  },
+  eta: job => (job.status === 'running' ? (job.progress?.eta_s ?? null) : null),
+  loss: job => (isWaiting(job.status) ? null : (job.progress?.loss ?? null)),
+};
+
+/** Of equal values, the newest job comes first. */
+export function comparison({ sort, isDescending }: JobOrder): (a: JobView, b: JobView) => number {
+  const read = valueOf[sort];
+  const sign = isDescending ? -1 : 1;
+  return (a, b) => {
+    const [one, other] = [read(a), read(b)];
+    if (one !== other) {
+      if (one === null) return 1;
+      if (other === null) return -1;
+      return one < other ? -sign : sign;
+    }
+    return a.queued_at < b.queued_at ? 1 : a.queued_at > b.queued_at ? -1 : 0;
+  };
+}
+
+/** Reads the order from the URL: `?sort=name&order=asc`. */
+export function orderIn(params: URLSearchParams): JobOrder {
+  const sort = Sorts.safeParse(params.get('sort'));
+  return sort.success ? { sort: sort.data, isDescending: params.get('order') !== 'asc' } : usualOrder;
+}
+
+export function withOrder(params: URLSearchParams, { sort, isDescending }: JobOrder): URLSearchParams {
+  const changed = new URLSearchParams(params);
+  changed.delete('sort');
+  changed.delete('order');
+  if (sort === usualOrder.sort && isDescending) return changed;
+  changed.set('sort', sort);
+  if (!isDescending) changed.set('order', 'asc');
+  return changed;
+}
+
+/** The order for the table header; the default order shows no arrow. */
+export const shownOrder = ({ sort, isDescending }: JobOrder): Order | null =>
+  sort === usualOrder.sort && isDescending ? null : { column: sort, isDescending };

@@ -1,0 +1,198 @@
+import { useMemo, useCallback, useEffect, useRef, useState } from 'react';
+import { parseSearch, SearchText } from '../../../../protocol/job-search.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import { useFleet, usePanel } from '../../../app/context.ts';
+import { createArrangement } from '../../../ui/table-order.ts';
+import { createCounting, matcherOf, stateCounts } from './filter.ts';
+import { comparison, type JobOrder, valueOf } from './job-order.ts';
+import type { CallFailure } from '../../../../protocol/client.ts';
+import { type JobCounts, queueApi } from '../../../../protocol/queue-api.ts';
+import { useSettled } from '../use-settled.ts';
+
+/** The result pages that the server has returned so far. */
+export interface FoundJobs {
+  readonly jobs: readonly JobView[];
+  /** Undefined before the first page, null after the last. */
+  readonly cursor: string | null | undefined;
+}
+
+export const nothingFound: FoundJobs = { jobs: [], cursor: undefined };
+
+interface ListDeps {
+  /** All jobs in memory, as the stream reports them. */
+  readonly live: ReadonlyMap<string, JobView>;
+  readonly found: FoundJobs;
+  readonly matches: (job: JobView) => boolean;
+  readonly compare: (a: JobView, b: JobView) => number;
+}
+
+/**
+ * Returns the jobs to list, unsorted. A job in memory replaces its copy in a page. While there are further pages, it leaves out jobs beyond
+ * the last one read. Unknown jobs may lie in between, and a later page brings them.
+ */
+export function jobsToList({
+  live,
+  found: { jobs, cursor },
+  matches,
+  compare,
+}: ListDeps): readonly JobView[] {
+  const edge = typeof cursor === 'string' ? jobs.at(-1) : undefined;
+  const isWithin = (job: JobView): boolean => matches(job) && (edge === undefined || compare(job, edge) <= 0);
+  const older = jobs.filter(job => !live.has(job.id) && matches(job));
+  return [...[...live.values()].filter(isWithin), ...older];
+}
+
+/** Adds a page. A job that moved between two pages appears once. */
+export function withPage(found: FoundJobs, page: readonly JobView[], cursor: string | null): FoundJobs {
+  const known = new Set(found.jobs.map(({ id }) => id));
+  return { jobs: [...found.jobs, ...page.filter(({ id }) => !known.has(id))], cursor };
+}
+
+const idOf = ({ id }: JobView): string => id;
+
+/**
+ * The jobs of a list in its order. A small fleet has all jobs in memory and needs no requests. Otherwise the server searches all jobs, and
+ * stream data replaces what a page reported.
+ */
+export function useJobRows(text: string, order: JobOrder) {
+  const live = useFleet(({ fleet }) => fleet.jobs);
+  const isWhole = useFleet(({ fleet }) => fleet.hasAllEnded || fleet.seq < 0);
+  const { found, isLoading, loadMore, retry } = useFoundJobs(text, order, !isWhole);
+  const search = useMemo(() => parseSearch(text), [text]);
+  const matches = useMemo(() => matcherOf(search), [search]);
+  const compare = useMemo(() => comparison(order), [order]);
+  const arrange = useMemo(() => {
+    const read = valueOf[order.sort];
+    return createArrangement<JobView>({
+      idOf,
+      arrange: jobs => jobs.toSorted(compare),
+      stays: (now, before) => read(now) === read(before),
+    });
+  }, [order, compare]);
+  const rows = useMemo(
+    () => arrange(jobsToList({ live, found, matches, compare })),
+    [arrange, live, found, matches, compare],
+  );
+  const count = useMemo(createCounting, []);
+  const inAnyState = useMemo(() => matcherOf({ ...search, states: [] }), [search]);
+  const { counts: serverCounts } = found;
+  const counts = useMemo(
+    () => (serverCounts === null ? count([...live.values()].filter(inAnyState)) : stateCounts(serverCounts)),
+    [serverCounts, count, live, inAnyState],
+  );
+  return {
+    rows,
+    counts,
+    total: serverCounts?.total ?? rows.length,
+    isLoading: !isWhole && found.cursor === undefined && found.failure === null,
+    isLoadingMore: isLoading,
+    failure: found.failure,
+    loadMore,
+    retry,
+  };
+}
+
+const pageSize = 200;
+/** A pause of this length means that the user has stopped typing. */
+const typingMs = 250;
+/** Delay after an event before the counts are read again. */
+const settleMs = 2_000;
+
+interface Found extends FoundJobs {
+  readonly counts: JobCounts | null;
+  readonly failure: CallFailure | null;
+}
+
+const nothingYet: Found = { ...nothingFound, counts: null, failure: null };
+
+/**
+ * Searches all jobs on the server, page by page. `isWanted` is false while all jobs are in memory, and then it makes no request. After a
+ * stream interruption it reads the pages again, because changes may be missing.
+ */
+function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
+  const { client } = usePanel();
+  const [found, setFound] = useState(nothingYet);
+  const [isLoading, setLoading] = useState(false);
+  const [retries, setRetries] = useState(0);
+  const isCurrent = useFleet(({ stream }) => stream.kind === 'live' || stream.kind === 'loading');
+  const query = useMemo(
+    () => ({ q: text, sort: order.sort, order: order.isDescending ? 'desc' : 'asc' }) as const,
+    [text, order],
+  );
+  const reading = useRef(new AbortController());
+  const read = useCallback(
+    async (cursor: string | null): Promise<void> => {
+      const { signal } = reading.current;
+      setLoading(true);
+      const page = { limit: pageSize, counts: cursor === null, ...(cursor === null ? {} : { cursor }) };
+      const answer = await client.call(queueApi.list, {
+        query: { ...query, ...page, counts: String(page.counts) },
+        signal,
+      });
+      if (signal.aborted) return;
+      setLoading(false);
+      if (!answer.ok) return setFound(was => ({ ...was, failure: answer.failure }));
+      const { entries, next_cursor: next, counts } = answer.value;
+      return setFound(was => ({
+        ...withPage(cursor === null ? nothingFound : was, entries, next),
+        counts: counts ?? was.counts,
+        failure: null,
+      }));
+    },
+    [client, query],
+  );
+  const isValid = SearchText.safeParse(text).success;
+  useEffect(() => {
+    // Keep the displayed jobs while the stream is interrupted.
+    if (!isCurrent) return undefined;
+    setFound(nothingYet);
+    setLoading(false);
+    if (!isWanted || !isValid) return undefined;
+    const own = new AbortController();
+    reading.current = own;
+    const timer = setTimeout(() => void read(null), typingMs);
+    return () => {
+      clearTimeout(timer);
+      own.abort();
+    };
+  }, [read, isWanted, isCurrent, isValid, retries]);
+  useForgotten(setFound, () => setRetries(count => count + 1));
+  useCounts(query.q, isWanted && isValid, counts => setFound(was => ({ ...was, counts })));
+  const { cursor } = found;
+  const loadMore = useCallback((): void => {
+    if (typeof cursor === 'string' && !isLoading) void read(cursor);
+  }, [cursor, isLoading, read]);
+  return { found, isLoading, loadMore, retry: () => setRetries(count => count + 1) };
+}
+
+function useCounts(q: string, isWanted: boolean, onCounts: (counts: JobCounts) => void): void {
+  const { client } = usePanel();
+  const tell = useRef(onCounts);
+  tell.current = onCounts;
+  const read = useCallback(
+    async (signal: AbortSignal): Promise<void> => {
+      if (!isWanted) return;
+      const answer = await client.call(queueApi.list, { query: { q, limit: 1, counts: 'true' }, signal });
+      if (!signal.aborted && answer.ok && answer.value.counts !== undefined)
+        tell.current(answer.value.counts);
+    },
+    [client, q, isWanted],
+  );
+  useSettled(read, settleMs);
+}
+
+/** Removes deleted jobs from the pages; the store removes its own. */
+function useForgotten(change: (next: (was: Found) => Found) => void, onCleaned: () => void): void {
+  const last = useFleet(({ fleet }) =>
+    fleet.recent.find(
+      event => 'type' in event && (event.type === 'job.deleted' || event.type === 'queue.cleaned'),
+    ),
+  );
+  const tell = useRef(onCleaned);
+  tell.current = onCleaned;
+  useEffect(() => {
+    if (last?.kind === 'queue') tell.current();
+    else if (last?.kind === 'job')
+      change(was => ({ ...was, jobs: was.jobs.filter(({ id }) => id !== last.job_id) }));
+  }, [last, change]);
+}

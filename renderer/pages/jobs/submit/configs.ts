@@ -1,0 +1,134 @@
+import { useEffect, useState } from 'react';
+import type { CallFailure, Client } from '../../../../protocol/client.ts';
+import { type ConfigView, configsApi } from '../../../../protocol/configs-api.ts';
+import { usePanel } from '../../../app/context.ts';
+import { type Training, type Draft, draftOf, emptyDraft, isNamed, type Origins } from './draft.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import type { May } from '../../../api/session.ts';
+import { useT } from '../../../i18n/index.ts';
+import { showFailure } from '../../../ui/toast.tsx';
+
+export interface FoundConfigs {
+  /** Path of the folder on the server. */
+  readonly folder: string;
+  readonly entries: readonly ConfigView[];
+  readonly hasMore: boolean;
+  readonly text: string;
+}
+
+/** Nobody reads more; a longer search text narrows the list. */
+const maxShown = 20;
+const settleMs = 150;
+
+/** Lists configs whose name contains the text, once the user stops typing. */
+export function useConfigs(
+  text: string,
+  /** A new value reloads the list. */
+  turn: number,
+): { readonly found: FoundConfigs | null; readonly failure: CallFailure | null } {
+  const { client } = usePanel();
+  const [found, setFound] = useState<FoundConfigs | null>(null);
+  const [failure, setFailure] = useState<CallFailure | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    const read = async (): Promise<void> => {
+      const query = { q: text.slice(0, 200), limit: maxShown };
+      const answer = await client.call(configsApi.list, { query, signal: controller.signal });
+      if (controller.signal.aborted) return;
+      setFailure(answer.ok ? null : answer.failure);
+      if (!answer.ok) return;
+      const { folder, entries, next_cursor: next } = answer.value;
+      setFound({ folder, entries, hasMore: next !== null, text });
+    };
+    const timer = setTimeout(() => void read(), text === '' ? 0 : settleMs);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [client, text, turn]);
+  return { found, failure };
+}
+
+/** Loads the config of a list entry, or returns the failure. If its dataloader is missing, `dataloader` is null. */
+export async function readTraining(
+  client: Client,
+  { name, dataloader: named }: Pick<ConfigView, 'name' | 'dataloader'>,
+): Promise<
+  { readonly ok: true; readonly value: Training } | { readonly ok: false; readonly failure: CallFailure }
+> {
+  const params = { name };
+  const [config, beside] = await Promise.all([
+    client.call(configsApi.get, { params }),
+    named === null ? null : client.call(configsApi.dataloader, { params }),
+  ]);
+  if (!config.ok) return config;
+  const dataloader = beside?.ok === true ? (beside.value.dataloader ?? null) : null;
+  return { ok: true, value: { config: config.value, dataloader } };
+}
+
+/** Loads the config that the name refers to now, with its tag; null when there is no usable one. */
+export async function findTraining(
+  client: Client,
+  name: string,
+): Promise<(Training & { readonly etag: string | null }) | null> {
+  // Read the tag before the content, so that a change in between is not overwritten by accident.
+  const entry = await findEntry(client, name);
+  const found = entry && (await readTraining(client, entry));
+  return entry !== null && found?.ok === true ? { ...found.value, etag: entry.etag } : null;
+}
+
+/** Returns the entry with exactly this name; null for none. */
+export async function findEntry(client: Client, name: string): Promise<ConfigView | null> {
+  const answer = await client.call(configsApi.list, { query: { q: name, limit: 500 } });
+  return answer.ok ? (answer.value.entries.find(entry => entry.name === name) ?? null) : null;
+}
+
+/** The initial state of the form. */
+export interface Model {
+  /** The job to copy; null for none. */
+  readonly like: JobView | null;
+  readonly draft: Draft;
+  /** The job's config cannot be read, so the user must enter one. */
+  readonly isConfigLost: boolean;
+}
+
+const blank: Model = { like: null, draft: emptyDraft, isConfigLost: false };
+
+/** Builds the model from the job with this id, if there is one. */
+export function useModel(id: string | null): Model | 'loading' {
+  const t = useT();
+  const { client, may } = usePanel();
+  const jobId = may(queueApi.get) ? JobId.safeParse(id).data : undefined;
+  const [model, setModel] = useState<Model | 'loading'>(jobId === undefined ? blank : 'loading');
+  useEffect(() => {
+    if (jobId === undefined) return undefined;
+    const controller = new AbortController();
+    void client
+      .call(queueApi.get, { params: { id: jobId }, signal: controller.signal })
+      .then(async answer => {
+        if (!answer.ok) {
+          if (controller.signal.aborted) return;
+          showFailure(t, answer.failure);
+          return setModel(blank);
+        }
+        const like = answer.value;
+        const origins = await originsOf(client, may, like);
+        if (controller.signal.aborted) return;
+        setModel({ like, draft: draftOf(like, origins), isConfigLost: origins.own === null });
+      });
+    return () => controller.abort();
+  }, [client, may, jobId, t]);
+  return model;
+}
+
+/** Without permission to read the job's config, only the folder's current config of that name is available. */
+async function originsOf(client: Client, may: May, job: JobView): Promise<Origins> {
+  const { id, config_name: name } = job;
+  const own = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;
+  return {
+    own: own?.ok === true ? { config: own.value.config, dataloader: own.value.dataloader ?? null } : null,
+    inFolder: isNamed(job) ? await findTraining(client, name) : null,
+  };
+}

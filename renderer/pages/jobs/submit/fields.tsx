@@ -1,0 +1,202 @@
+import { useId } from 'react';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { ConfigPicker } from './config-picker.tsx';
+import type { Draft, FieldErrors } from './draft.ts';
+import { Choice, TextField, Tick } from '../field.tsx';
+import { priorityChoices, priorityText } from '../figures.ts';
+import { InlineConfig } from './inline-config.tsx';
+
+export interface PartProps {
+  readonly draft: Draft;
+  readonly errors: FieldErrors;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
+export function WhatFields({ draft, errors, change }: PartProps) {
+  const t = useT();
+  return (
+    <fieldset className="card">
+      <legend>{t('jobs.submit.what')}</legend>
+      <Choice
+        label={t('jobs.submit.source')}
+        value={draft.source}
+        choices={[
+          ['name', t('jobs.submit.byName')],
+          ['inline', t('jobs.submit.inline')],
+        ]}
+        onChange={source => change({ source })}
+      />
+      {draft.source === 'name' ? (
+        <ConfigPicker draft={draft} error={errors['config_name'] ?? errors['config']} change={change} />
+      ) : (
+        <>
+          <TextField
+            label={t('jobs.submit.inlineName')}
+            error={errors['config_name']}
+            value={draft.configName}
+            onChange={configName => change({ configName })}
+          />
+          <InlineConfig draft={draft} error={errors['config']} change={change} />
+        </>
+      )}
+    </fieldset>
+  );
+}
+
+export function WhereFields({ draft, errors, change }: PartProps) {
+  const t = useT();
+  return (
+    <fieldset className="card">
+      <legend>{t('jobs.submit.where')}</legend>
+      <div className="field-grid">
+        <Choice
+          label={t('jobs.submit.target')}
+          error={errors['target']}
+          value={draft.target}
+          choices={[
+            ['auto', t('jobs.target.auto')],
+            ['worker', t('jobs.target.worker')],
+            ['local', t('jobs.target.local')],
+          ]}
+          onChange={target => change({ target })}
+        />
+        <TextField
+          label={t('jobs.submit.accelerator')}
+          hint={t('jobs.submit.acceleratorHint')}
+          error={errors['accelerator']}
+          value={draft.accelerator}
+          onChange={accelerator => change({ accelerator })}
+        />
+        <TextField
+          isNumber
+          label={t('jobs.submit.gpus')}
+          hint={t('jobs.submit.gpusHint')}
+          error={errors['gpu_count']}
+          value={draft.gpus}
+          onChange={gpus => change({ gpus })}
+        />
+        <TextField
+          isNumber
+          label={t('jobs.submit.vram')}
+          error={errors['gpu_vram_gb']}
+          value={draft.vramGb}
+          onChange={vramGb => change({ vramGb })}
+        />
+      </div>
+      <Tick
+        label={t('jobs.submit.anyGpu')}
+        error={errors['any_gpu']}
+        isOn={draft.takesAnyGpu}
+        onChange={takesAnyGpu => change({ takesAnyGpu })}
+      />
+      <LabelRows draft={draft} errors={errors} change={change} />
+    </fieldset>
+  );
+}
+
+function LabelRows({ draft: { labels }, errors, change }: PartProps) {
+  const t = useT();
+  const title = useId();
+  const error = errors['worker_labels'];
+  const put = (id: number, part: { readonly key?: string; readonly pattern?: string }): void =>
+    change({ labels: labels.map(row => (row.id === id ? { ...row, ...part } : row)) });
+  const add = (): void => {
+    const id = Math.max(0, ...labels.map(row => row.id)) + 1;
+    change({ labels: [...labels, { id, key: '', pattern: '' }] });
+  };
+  return (
+    <div className="field" role="group" aria-labelledby={title}>
+      <span id={title}>{t('jobs.submit.labels')}</span>
+      {labels.map(({ id, key, pattern }) => (
+        <div key={id} className="label-row">
+          <input
+            aria-label={t('jobs.submit.labelKey')}
+            placeholder={t('jobs.submit.labelKey')}
+            value={key}
+            onChange={({ target }) => put(id, { key: target.value })}
+          />
+          <input
+            aria-label={t('jobs.submit.labelPattern')}
+            placeholder={t('jobs.submit.labelPattern')}
+            value={pattern}
+            onChange={({ target }) => put(id, { pattern: target.value })}
+          />
+          <Button
+            kind="quiet"
+            aria-label={t('jobs.submit.labelRemove', { key })}
+            onClick={() => change({ labels: labels.filter(row => row.id !== id) })}
+          >
+            ×
+          </Button>
+        </div>
+      ))}
+      {error !== undefined && (
+        <span className="trouble" role="alert">
+          {error}
+        </span>
+      )}
+      <div>
+        <Button onClick={add}>{t('jobs.submit.labelAdd')}</Button>
+      </div>
+    </div>
+  );
+}
+
+export function WhenFields({ draft, errors, change }: PartProps) {
+  const t = useT();
+  return (
+    <fieldset className="card">
+      <legend>{t('jobs.submit.when')}</legend>
+      <div className="field-grid">
+        <Choice
+          label={t('jobs.submit.priority')}
+          error={errors['priority']}
+          value={String(draft.priority)}
+          choices={priorityChoices(draft.priority).map(
+            number => [String(number), priorityText(number, t)] as const,
+          )}
+          onChange={priority => change({ priority: Number(priority) })}
+        />
+        <Choice
+          label={t('jobs.submit.lostContact')}
+          error={errors['on_lost_contact']}
+          value={draft.onLostContact}
+          choices={[
+            ['continue', t('jobs.lost.continue')],
+            ['stop', t('jobs.lost.stop')],
+          ]}
+          onChange={onLostContact => change({ onLostContact })}
+        />
+        <TextField
+          isNumber
+          label={t('jobs.submit.retries')}
+          hint={t('jobs.submit.retriesHint')}
+          error={errors['max_retries']}
+          value={draft.retries}
+          onChange={retries => change({ retries })}
+        />
+        <TextField
+          isNumber
+          label={t('jobs.submit.timeout')}
+          hint={t('jobs.submit.timeoutHint')}
+          error={errors['timeout_s']}
+          value={draft.timeoutHours}
+          onChange={timeoutHours => change({ timeoutHours })}
+        />
+      </div>
+      <Tick
+        label={t('jobs.submit.approval')}
+        error={errors['requires_approval']}
+        isOn={draft.needsApproval}
+        onChange={needsApproval => change({ needsApproval })}
+      />
+      <Tick
+        label={t('jobs.submit.noWait')}
+        error={errors['no_wait']}
+        isOn={draft.isNowOrNever}
+        onChange={isNowOrNever => change({ isNowOrNever })}
+      />
+    </fieldset>
+  );
+}

@@ -1,0 +1,207 @@
+import { Tabs } from 'radix-ui';
+import { Fragment, type ReactNode, useState, useRef } from 'react';
+import type { WorkerId } from '../../../../protocol/ids.ts';
+import { useFleet, usePanel } from '../../../app/context.ts';
+import { perPlace } from '../../../i18n/formats.ts';
+import { useT } from '../../../i18n/index.ts';
+import { Button, Copy } from '../../../ui/button.tsx';
+import { useNow } from '../../../ui/time.tsx';
+import { showFailure, showToast } from '../../../ui/toast.tsx';
+import {
+  environmentCommands,
+  type Joining,
+  podScript,
+  serviceCommand,
+  shellCommand,
+  simpletunerCommand,
+  windowsCommands,
+  masked,
+} from './join-commands.ts';
+import { askForOffer, type JoinOffer, standingOf } from './join-offer.ts';
+import { joinPhase } from './join-wait.tsx';
+
+interface SecretProps {
+  readonly text: string;
+  readonly token: string;
+  /** Label of the copy button. */
+  readonly label: string;
+}
+
+/** Hides the token on screen; the copied text contains it. */
+function Secret({ text, token, label }: SecretProps) {
+  const t = useT();
+  const [isShown, setShown] = useState(false);
+  const box = useRef<HTMLPreElement>(null);
+  const select = (): void => {
+    setShown(true);
+    // Wait until the token is rendered.
+    requestAnimationFrame(() => {
+      if (box.current !== null) getSelection()?.selectAllChildren(box.current);
+    });
+    showToast(t('workers.copy.byHand'));
+  };
+  return (
+    <div className="worker-secret">
+      <pre ref={box} className="mono">
+        {isShown ? text : masked(text, token)}
+      </pre>
+      <div className="worker-secret-acts">
+        {text.includes(token) && (
+          <Button kind="quiet" onClick={() => setShown(!isShown)}>
+            {isShown ? t('action.hide') : t('action.reveal')}
+          </Button>
+        )}
+        <Copy text={text} label={label} onFailed={select} />
+      </div>
+    </div>
+  );
+}
+
+interface IssuedCommandsProps {
+  readonly id: WorkerId;
+  /** Contains the permanent token. */
+  readonly joining: Joining;
+  /** The first join token; null when it could not be made. */
+  readonly first: JoinOffer | null;
+  readonly isNew: boolean;
+}
+
+/** Trainyard's agents join with a one-time token; SimpleTuner's worker gets the permanent one. */
+export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProps) {
+  const t = useT();
+  const [offer, setOffer] = useState(first);
+  const once = offer === null ? null : { ...joining, token: offer.token };
+  const standing = <OfferLine id={id} offer={offer} isNew={isNew} onNew={setOffer} />;
+  return (
+    <Tabs.Root defaultValue="shell" className="worker-tabs">
+      <Tabs.List className="worker-tabs-list" aria-label={t('workers.issued.tabs')}>
+        <Tabs.Trigger value="shell">{t('workers.issued.shell')}</Tabs.Trigger>
+        <Tabs.Trigger value="environment">{t('workers.issued.environment')}</Tabs.Trigger>
+        <Tabs.Trigger value="service">{t('workers.issued.service')}</Tabs.Trigger>
+        <Tabs.Trigger value="pod">{t('workers.issued.pod')}</Tabs.Trigger>
+        <Tabs.Trigger value="simpletuner">{t('workers.issued.simpletuner')}</Tabs.Trigger>
+      </Tabs.List>
+      <OnceTab value="shell" joining={once} standing={standing}>
+        {each => (
+          <Secret text={shellCommand(each)} token={each.token} label={t('workers.issued.copyCommand')} />
+        )}
+      </OnceTab>
+      <OnceTab value="environment" joining={once} standing={standing}>
+        {each => (
+          <Secret
+            text={environmentCommands(each)}
+            token={each.token}
+            label={t('workers.issued.copyCommand')}
+          />
+        )}
+      </OnceTab>
+      <OnceTab value="service" joining={once} standing={standing}>
+        {each => <ServiceWays joining={each} />}
+      </OnceTab>
+      <OnceTab value="pod" joining={once} standing={standing}>
+        {each => (
+          <>
+            <p>{t('workers.issued.podRun')}</p>
+            <Secret text={podScript(each)} token={each.token} label={t('workers.issued.copyScript')} />
+          </>
+        )}
+      </OnceTab>
+      <Tabs.Content value="simpletuner" className="worker-form">
+        <p>{t('workers.issued.simpletunerRun')}</p>
+        {joining.pin !== null && (
+          <p className="notice" role="note">
+            {t('workers.issued.simpletunerUnchecked')}
+          </p>
+        )}
+        <Secret
+          text={simpletunerCommand(joining)}
+          token={joining.token}
+          label={t('workers.issued.copyCommand')}
+        />
+      </Tabs.Content>
+    </Tabs.Root>
+  );
+}
+
+interface OnceTabProps {
+  readonly value: string;
+  /** Contains the join token; null while there is none. */
+  readonly joining: Joining | null;
+  readonly standing: ReactNode;
+  readonly children: (joining: Joining) => ReactNode;
+}
+
+const OnceTab = ({ value, joining, standing, children }: OnceTabProps) => (
+  <Tabs.Content value={value} className="worker-form">
+    {standing}
+    {joining !== null && children(joining)}
+  </Tabs.Content>
+);
+
+/** One command per kind of machine and owner. */
+function ServiceWays({ joining }: { readonly joining: Joining }) {
+  const t = useT();
+  const ways = [
+    ['all', serviceCommand(joining, true)],
+    ['own', serviceCommand(joining, false)],
+    ['windows', windowsCommands(joining)],
+  ] as const;
+  return (
+    <>
+      {joining.type === 'ephemeral' && (
+        <p className="worker-notice" role="note">
+          {t('workers.issued.serviceStays')}
+        </p>
+      )}
+      {ways.map(
+        ([way, command]) =>
+          command !== null && (
+            <Fragment key={way}>
+              <p>{t(`workers.issued.service.${way}`)}</p>
+              <Secret text={command} token={joining.token} label={t('workers.issued.copyCommand')} />
+            </Fragment>
+          ),
+      )}
+    </>
+  );
+}
+
+const timeOfDay = perPlace({ timeStyle: 'short' });
+
+interface OfferLineProps {
+  readonly id: WorkerId;
+  readonly offer: JoinOffer | null;
+  readonly isNew: boolean;
+  readonly onNew: (offer: JoinOffer) => void;
+}
+
+/** Shows how long the command works, and can replace an expired one. Renders nothing once the worker has joined. */
+function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
+  const t = useT();
+  const { client } = usePanel();
+  const worker = useFleet(state => state.fleet.workers.get(id));
+  const now = useNow(1_000);
+  const [isAsking, setAsking] = useState(false);
+  if (isNew && joinPhase(worker) !== 'listening') return null;
+  const renew = async (): Promise<void> => {
+    setAsking(true);
+    const made = await askForOffer(client, id);
+    setAsking(false);
+    if (made.ok) onNew(made.value);
+    else showFailure(t, made.failure);
+  };
+  const standing = standingOf(offer, now);
+  const time = offer === null ? '' : timeOfDay(t).format(offer.until);
+  return (
+    <p className="worker-offer" data-standing={standing}>
+      <span role="status">
+        {standing === 'missing' ? t('workers.join.missing') : t(`workers.join.${standing}`, { time })}
+      </span>
+      {standing !== 'open' && (
+        <Button disabled={isAsking} onClick={() => void renew()}>
+          {t('workers.join.again')}
+        </Button>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,91 @@
+import { useState } from 'react';
+import type { WorkerId } from '../../../../protocol/ids.ts';
+import { pinFor } from '../../../../protocol/settings-api.ts';
+import { useSettings } from '../../../app/settings.tsx';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { IssuedCommands } from './issued-commands.tsx';
+import type { Joining } from './join-commands.ts';
+import type { JoinOffer } from './join-offer.ts';
+import { type JoinUrl, joinUrls, usePrograms } from './join-urls.ts';
+import { JoinWait } from './join-wait.tsx';
+
+interface IssuedDialogProps {
+  readonly id: WorkerId;
+  /** Contains the permanent token. The pin depends on the selected address. */
+  readonly joining: Omit<Joining, 'pin'>;
+  readonly offer: JoinOffer | null;
+  readonly isNew: boolean;
+  readonly onClose: () => void;
+}
+
+/** A click outside does not close the dialog, because the token would be lost. */
+export function IssuedDialog({ id, joining, offer, isNew, onClose }: IssuedDialogProps) {
+  const t = useT();
+  const { settings } = useSettings();
+  const programs = usePrograms();
+  const [picked, setPicked] = useState<string | null>(null);
+  const { name } = joining;
+  const urls = joinUrls(settings, joining.url);
+  const chosen = urls.find(({ url }) => url === picked) ?? urls[0];
+  const pin = settings && pinFor(settings.network, chosen.url);
+  const shown = {
+    ...joining,
+    url: chosen.url,
+    pin,
+    script: programs?.sha256.install ?? null,
+    bundle: programs?.programs.find(each => each.name === 'trainyard-worker.mjs')?.sha256 ?? null,
+  };
+  return (
+    <Dialog
+      title={t(isNew ? 'workers.issued.title' : 'workers.rotated.title', { name })}
+      onClose={onClose}
+      staysOpen
+    >
+      <p className="worker-notice" role="note">
+        {t('workers.issued.once')}
+      </p>
+      {isNew && <p>{t('workers.issued.run')}</p>}
+      {urls.length > 1 && <UrlChoice urls={urls} chosen={chosen} onChoose={setPicked} />}
+      <IssuedCommands id={id} joining={shown} first={offer} isNew={isNew} />
+      {chosen.note !== null && (
+        <p className="muted" role="note">
+          {t(`workers.issued.${chosen.note}`, { host: new URL(chosen.url).host })}
+        </p>
+      )}
+      {isNew && <JoinWait id={id} joining={shown} />}
+      <footer className="dialog-foot">
+        <Button kind="primary" onClick={onClose}>
+          {t('workers.done')}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}
+
+interface UrlChoiceProps {
+  readonly urls: readonly JoinUrl[];
+  readonly chosen: JoinUrl;
+  readonly onChoose: (url: string) => void;
+}
+
+function UrlChoice({ urls, chosen, onChoose }: UrlChoiceProps) {
+  const t = useT();
+  const textOf = ({ url, kind, interface: name }: JoinUrl): string => {
+    if (kind === 'public') return t('workers.url.public', { url });
+    return name === null ? t('workers.url.page', { url }) : t('workers.url.interface', { url, name });
+  };
+  return (
+    <label>
+      {t('workers.url')}
+      <select value={chosen.url} onChange={event => onChoose(event.target.value)}>
+        {urls.map(each => (
+          <option key={each.url} value={each.url}>
+            {textOf(each)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

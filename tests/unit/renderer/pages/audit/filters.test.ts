@@ -1,0 +1,44 @@
+/** The filters of the audit page in its URL and in its requests. */
+import { expect, test } from 'vitest';
+import {
+  isEmpty,
+  paramsOf,
+  queryOf,
+  wishOf,
+  withGroups,
+} from '../../../../../renderer/pages/audit/filters.tsx';
+
+const wish = (text: string) => wishOf(new URLSearchParams(text));
+
+test('round-trips the known filters through the URL and drops the rest', () => {
+  for (const text of ['', 'type=job.*&actor=ada', 'target=j_1&since=2026-01-31T12%3A00'])
+    expect(paramsOf(wish(text)).toString()).toBe(text);
+  expect(paramsOf(wish('type=&colour=red')).toString()).toBe('');
+});
+
+test('sends only the filters that are set, with times as instants', () => {
+  expect(queryOf(wish(''))).toEqual({});
+  expect(queryOf(wish('type=%20job.failed&actor=ada&target=j_1'))).toEqual({
+    event_type: 'job.failed',
+    actor_id: 'ada',
+    target_id: 'j_1',
+  });
+  const { since } = queryOf(wish('since=2026-01-31T12:00'));
+  expect(Date.parse(since ?? '')).toBe(new Date(2026, 0, 31, 12).getTime());
+  expect(queryOf(wish('since=2026-01-&until=soon'))).toEqual({});
+});
+
+test('detects a view without filters', () => {
+  expect(isEmpty(wish(''))).toBe(true);
+  expect(isEmpty(wish('until=2026'))).toBe(false);
+});
+
+test('lists each event type and its group once', () => {
+  expect(withGroups(['worker.back', 'job.failed', 'worker.created', 'job.failed'])).toEqual([
+    'job.*',
+    'job.failed',
+    'worker.*',
+    'worker.back',
+    'worker.created',
+  ]);
+});

@@ -1,0 +1,31 @@
+/** Why each worker cannot take a job, in the language of the panel. */
+import { expect, test } from 'vitest';
+import type { WorkerReason } from '../../../../../../protocol/explain.ts';
+import { loadLanguage } from '../../../../../../renderer/i18n/index.ts';
+import { checkText } from '../../../../../../renderer/pages/jobs/details/explanation.tsx';
+
+const en = await loadLanguage('en', 'utc');
+const ja = await loadLanguage('ja', 'utc');
+const reason = (
+  code: WorkerReason['code'],
+  wanted: string | null = null,
+  there: string | null = null,
+): WorkerReason => ({ code, wanted, there, detail: 'in the words of the server' });
+
+test.each<[WorkerReason, string]>([
+  [reason('offline', null, 'silent'), 'offline: no heartbeat'],
+  [reason('offline', null, 'goodbye'), 'offline: shut down'],
+  [reason('draining'), 'draining: accepts no new jobs'],
+  [reason('draining', null, 'a new fan'), 'draining: a new fan'],
+  [reason('busy', null, 'j_1'), 'busy with job j_1'],
+  [reason('target', 'this machine', 'another machine'), 'the job must run on the server’s own machine'],
+  [reason('target', 'another machine'), 'the job must not run on the server’s machine'],
+  [reason('gpu_count', '4', '2'), 'needs 4 GPUs, has 2'],
+  [reason('label', 'site=hall-*', 'none'), 'needs label site=hall-*, has none'],
+])('translates the reason %j', (told, text) => {
+  expect(checkText(told, en)).toBe(text);
+});
+
+test('translates a reason into the chosen language', () => {
+  expect(checkText(reason('quarantined', null, 'disk'), ja)).toBe('隔離中：disk');
+});

@@ -1,0 +1,111 @@
+/** Which jobs the list shows, and in which order, when the server has more than the panel keeps in memory. */
+import { describe, expect, it } from 'vitest';
+import { WorkerId } from '../../../../../../protocol/ids.ts';
+import type { JobView } from '../../../../../../protocol/job.ts';
+import { JobSort, parseSearch } from '../../../../../../protocol/job-search.ts';
+import { matcherOf } from '../../../../../../renderer/pages/jobs/list/filter.ts';
+import {
+  comparison,
+  orderIn,
+  shownOrder,
+  withOrder,
+} from '../../../../../../renderer/pages/jobs/list/job-order.ts';
+import { jobView } from '../../../../../support/job-view.ts';
+import {
+  type FoundJobs,
+  jobsToList,
+  nothingFound,
+  withPage,
+} from '../../../../../../renderer/pages/jobs/list/job-rows.ts';
+
+const usualOrder = { sort: 'submitted', isDescending: true } as const;
+const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
+const job = (id: string, n: number, part: Partial<JobView> = {}): JobView =>
+  jobView({ id, job_id: id, queued_at: day(n), ...part });
+
+describe('the listed jobs', () => {
+  const listed = (live: readonly JobView[], found: FoundJobs, text = ''): readonly string[] =>
+    jobsToList({
+      live: new Map(live.map(one => [one.id, one])),
+      found,
+      matches: matcherOf(parseSearch(text)),
+      compare: comparison(usualOrder),
+    })
+      .toSorted(comparison(usualOrder))
+      .map(({ id, status }) => `${id} ${status}`);
+
+  it('shows the jobs of the stream until the first page arrives', () => {
+    expect(listed([job('a', 1), job('b', 2)], nothingFound)).toEqual(['b pending', 'a pending']);
+  });
+
+  it("prefers the stream's version of a job to that of a page", () => {
+    const found = withPage(nothingFound, [job('b', 2, { status: 'running' }), job('a', 1)], null);
+    expect(listed([job('b', 2, { status: 'failed' })], found)).toEqual(['b failed', 'a pending']);
+    expect(listed([job('b', 2, { status: 'failed' })], found, 'state:running')).toEqual([]);
+  });
+
+  it('hides stream jobs beyond the last page until all pages are loaded', () => {
+    const live = [job('old', 1), job('new', 9)];
+    const first = withPage(nothingFound, [job('c', 5), job('b', 4)], 'next');
+    expect(listed(live, first)).toEqual(['new pending', 'c pending', 'b pending']);
+    const all = withPage(first, [job('b', 4), job('a', 2)], null);
+    expect(all.jobs.map(({ id }) => id)).toEqual(['c', 'b', 'a']);
+    expect(listed(live, all)).toEqual(['new pending', 'c pending', 'b pending', 'a pending', 'old pending']);
+  });
+});
+
+describe('the job order', () => {
+  const on = (name: string): Partial<JobView> => ({ worker_id: WorkerId.parse('w'), worker_name: name });
+  const jobs = [
+    job('a', 1, { config_name: 'beta', progress: { percent: 20 } }),
+    job('b', 2, {
+      config_name: 'Alpha',
+      status: 'running',
+      ...on('Rig'),
+      progress: { percent: 40, eta_s: 9, loss: 2 },
+    }),
+    job('c', 3, {
+      config_name: 'alpha',
+      status: 'completed',
+      ...on('ant'),
+      progress: { percent: 90, loss: 1 },
+    }),
+    job('d', 4, { config_name: 'zeta', status: 'failed', priority: 40 }),
+  ];
+
+  it.each<[JobSort, string, string]>([
+    ['submitted', 'abcd', 'dcba'],
+    ['name', 'cbad', 'dacb'],
+    ['state', 'abcd', 'dcba'],
+    ['priority', 'cbad', 'dcba'],
+    ['worker', 'cbda', 'bcda'],
+    ['progress', 'bcda', 'cbda'],
+    ['eta', 'bdca', 'bdca'],
+    ['loss', 'cbda', 'bcda'],
+  ])('sorts unknown values last when sorting by %s', (sort, ascending, descending) => {
+    const sorted = (isDescending: boolean): string =>
+      jobs
+        .toSorted(comparison({ sort, isDescending }))
+        .map(({ id }) => id)
+        .join('');
+    expect([sorted(false), sorted(true)]).toEqual([ascending, descending]);
+  });
+
+  it('round-trips through the URL, where the default is omitted', () => {
+    const address = (text: string) => orderIn(new URLSearchParams(text));
+    expect(address('sort=name&order=asc')).toEqual({ sort: 'name', isDescending: false });
+    expect(address('sort=nonsense&order=asc')).toEqual(usualOrder);
+    expect(withOrder(new URLSearchParams('q=a'), { sort: 'eta', isDescending: true }).toString()).toBe(
+      'q=a&sort=eta',
+    );
+    expect(withOrder(new URLSearchParams('sort=eta&order=asc'), usualOrder).toString()).toBe('');
+    for (const sort of JobSort.options)
+      for (const isDescending of [true, false])
+        expect(orderIn(withOrder(new URLSearchParams(), { sort, isDescending }))).toEqual({
+          sort,
+          isDescending,
+        });
+    expect(shownOrder(usualOrder)).toBeNull();
+    expect(shownOrder({ sort: 'name', isDescending: true })).toEqual({ column: 'name', isDescending: true });
+  });
+});

@@ -1,0 +1,227 @@
+/** How the form handles configs: differences, hidden values, and the initial values of a duplicate. */
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ConfigView } from '../../../../../../protocol/configs-api.ts';
+import type { JobView } from '../../../../../../protocol/job.ts';
+import { loadLanguage, type Translator } from '../../../../../../renderer/i18n/index.ts';
+import {
+  checkDraft,
+  draftOf,
+  emptyDraft,
+  type Origins,
+  relationOf,
+} from '../../../../../../renderer/pages/jobs/submit/draft.ts';
+import { priorityChoices } from '../../../../../../renderer/pages/jobs/figures.ts';
+import { jobView } from '../../../../../support/job-view.ts';
+import { aboutConfig } from '../../../../../../renderer/pages/jobs/submit/config-picker.tsx';
+import {
+  differences,
+  isSame,
+  conceal,
+  hidden,
+  isSecret,
+} from '../../../../../../renderer/pages/jobs/submit/config-parts.tsx';
+
+let t: Translator;
+beforeAll(async () => {
+  t = await loadLanguage('en', 'utc');
+});
+
+const job = (part: Partial<JobView> = {}): JobView =>
+  jobView({ status: 'failed', gpu_count: 1, attempt: 1, ...part });
+
+describe('differences', () => {
+  it('lists each changed setting, whatever the order of the keys', () => {
+    const before = { lr: 1, steps: 10, gone: null, deep: { a: [1, { b: 2 }], same: true } };
+    const after = { deep: { same: true, a: [1, { b: 3 }] }, steps: '10', lr: 1, come: [] };
+    expect(differences(before, after)).toEqual([
+      { path: 'come', before: null, after: '[]' },
+      { path: 'deep.a[1].b', before: '2', after: '3' },
+      { path: 'gone', before: 'null', after: null },
+      { path: 'steps', before: '10', after: '"10"' },
+    ]);
+  });
+
+  it('lists an array whole when its length changes', () => {
+    expect(differences({ a: [1, 2] }, { a: [1, 2, 3] })).toEqual([
+      { path: 'a', before: '[1,2]', after: '[1,2,3]' },
+    ]);
+    expect(differences({ a: [1] }, { a: { 0: 1 } })).toEqual([
+      { path: 'a', before: '[1]', after: '{"0":1}' },
+    ]);
+  });
+
+  it('handles keys that every object inherits, such as constructor', () => {
+    expect(differences({}, JSON.parse('{"constructor": 1, "__proto__": 2}'))).toEqual([
+      { path: '__proto__', before: null, after: '2' },
+      { path: 'constructor', before: null, after: '1' },
+    ]);
+  });
+
+  it('finds nothing exactly when both configs are equal', () => {
+    const shuffled = fc.json().chain(text => {
+      const value: unknown = JSON.parse(text);
+      return fc.boolean().map(isReversed => [value, isReversed ? reversed(value) : value] as const);
+    });
+    fc.assert(fc.property(shuffled, ([a, b]) => isSame(a, b)));
+    fc.assert(
+      fc.property(fc.json(), fc.json(), (a, b) => {
+        const [x, y] = [JSON.parse(a) as unknown, JSON.parse(b) as unknown];
+        expect(isSame(x, y)).toBe(canonical(x) === canonical(y));
+      }),
+    );
+  });
+});
+
+/** Reverses the key order of every object. */
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, part]: readonly [string, unknown]) => [name, reversed(part)] as const)
+      .toReversed(),
+  );
+}
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_name, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? { fields: Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)) }
+      : part,
+  );
+
+describe('isSecret', () => {
+  it.each([
+    'hub_token',
+    '--hub_token',
+    'token',
+    'tracker_api_key',
+    'apiKey',
+    'awsSecretKey',
+    'aws_secret_access_key',
+  ])('treats the key %s as secret', name => expect(isSecret(name)).toBe(true));
+  it.each(['tokenizer_max_length', 'max_tokenizer', 'keyframes', 'secretary', 'lr', 'api', 'key'])(
+    'does not treat the key %s as secret',
+    name => expect(isSecret(name)).toBe(false),
+  );
+
+  it('masks the values of secret keys at any depth and nothing else', () => {
+    const config = {
+      lr: 1,
+      hub_token: 'hf_x',
+      empty_token: '',
+      token: { a: 'x' },
+      data: [{ api_key: 'y', path: '/x' }],
+    };
+    expect(conceal(config)).toEqual({
+      count: 2,
+      value: {
+        lr: 1,
+        hub_token: hidden,
+        empty_token: '',
+        token: { a: 'x' },
+        data: [{ api_key: hidden, path: '/x' }],
+      },
+    });
+    expect(conceal([1, null])).toEqual({ count: 0, value: [1, null] });
+  });
+});
+
+describe('a duplicate', () => {
+  const own = { config: { lr: 1 }, dataloader: null };
+  const inFolder = { ...own, etag: '"1"' };
+  const draft = (origins: Partial<Origins>, part?: Partial<JobView>) =>
+    draftOf(job(part), { own: null, inFolder: null, ...origins });
+
+  it("uses the config name while it still means the job's config", () => {
+    const found = draft({ own, inFolder });
+    expect(found).toMatchObject({ source: 'name', configName: 'digits', takesAnyGpu: false, base: null });
+    expect(checkDraft(found, t)).toMatchObject({ body: { config_name: 'digits' } });
+  });
+
+  it('takes any GPUs again when the job did', () => {
+    const pinned = { ...inFolder, config: { lr: 1, '--accelerate_visible_devices': [2] } };
+    expect(draft({ own, inFolder: pinned })).toMatchObject({ source: 'name', takesAnyGpu: true });
+  });
+
+  it("inlines the job's config when the name now means another one", () => {
+    const dataloader = [{ id: 'images' }];
+    const found = draft({ own: { ...own, dataloader }, inFolder: { ...inFolder, config: { lr: 2 } } });
+    expect(found).toMatchObject({
+      source: 'inline',
+      configName: 'digits',
+      base: { name: 'digits', etag: '"1"', config: { lr: 2 } },
+    });
+    expect(checkDraft(found, t)).toMatchObject({
+      ok: true,
+      body: { config: { lr: 1 }, config_name: 'digits', dataloader },
+    });
+  });
+
+  it("inlines the job's config when only the dataloader differs", () => {
+    expect(draft({ own, inFolder: { ...inFolder, dataloader: [] } })).toMatchObject({ source: 'inline' });
+  });
+
+  it("inlines the job's config when the name no longer exists", () => {
+    expect(draft({ own })).toMatchObject({ source: 'inline', configName: 'digits', base: null });
+    expect(draft({ own }, { config_name: 'inline' })).toMatchObject({ source: 'inline', configName: '' });
+  });
+
+  it("asks for a config when the job's config is unreadable", () => {
+    expect(draft({})).toMatchObject({ source: 'name', configName: 'digits', config: '' });
+    expect(draft({}, { config_name: 'inline' })).toMatchObject({ source: 'inline', configName: '' });
+  });
+
+  it('compares the config and dataloader and ignores pinned GPUs', () => {
+    expect(relationOf(own, inFolder)).toBe('same');
+    expect(relationOf(own, { config: { lr: 1, accelerate_visible_devices: [0] }, dataloader: null })).toBe(
+      'any GPUs',
+    );
+    expect(relationOf(own, { ...own, dataloader: {} })).toBe('other');
+  });
+
+  it('keeps a priority between two names', () => {
+    expect(checkDraft(draft({ own, inFolder }, { priority: 15 }), t)).toMatchObject({
+      body: { priority: 15 },
+    });
+    expect(priorityChoices(15)).toEqual([40, 30, 20, 15, 10, 0]);
+    expect(priorityChoices(10)).toEqual([40, 30, 20, 10, 0]);
+  });
+
+  it('sends no dataloader when there is none', () => {
+    const found = checkDraft({ ...emptyDraft, source: 'inline', config: '{}' }, t);
+    expect(found.ok && Object.hasOwn(found.body, 'dataloader')).toBe(false);
+  });
+});
+
+describe('a config in the list', () => {
+  const view: ConfigView = {
+    name: 'flux',
+    file: 'flux.json',
+    changed_at: '2026-01-01T00:00:00.000Z',
+    size: 2,
+    etag: '"1"',
+    problem: null,
+    model_family: 'flux',
+    model_type: 'lora',
+    gpu_count: 2,
+    devices: null,
+    dataloader: null,
+    trainer: 'simpletuner',
+    format: 'json',
+    files: [],
+    data: [],
+  };
+  const now = '3 hr. ago';
+
+  it('shows what it trains, what it needs and when it changed', () => {
+    expect(aboutConfig(view, now, t)).toBe('flux · lora · 2 GPUs · changed 3 hr. ago');
+    expect(aboutConfig({ ...view, model_type: null, devices: [1, 3] }, now, t)).toBe(
+      'flux · GPUs 1, 3 · changed 3 hr. ago',
+    );
+    expect(aboutConfig({ ...view, model_family: null, model_type: null, gpu_count: 0 }, now, t)).toBe(
+      'GPU count not set · changed 3 hr. ago',
+    );
+  });
+});

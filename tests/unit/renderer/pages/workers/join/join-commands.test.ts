@@ -1,0 +1,273 @@
+/** A real shell runs the commands, with a fake program in place of ours. */
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { joinLine } from '../../../../../../protocol/join-line.ts';
+import {
+  environmentCommands,
+  isLoopback,
+  type Joining,
+  masked,
+  podScript,
+  reachCommand,
+  serviceCommand,
+  shellCommand,
+  simpletunerCommand,
+  windowsCommands,
+} from '../../../../../../renderer/pages/workers/join/join-commands.ts';
+
+import { openFolder } from '../../../../../support/fleet-bench.ts';
+import { eventually } from '../../../../../support/notices.ts';
+
+const joining: Joining = {
+  url: 'https://yard.example:8443',
+  pin: null,
+  token: 'wt_secret-1',
+  name: 'rig-3',
+  type: 'persistent',
+};
+const awkward = `it's $HOME "x" \`id\` %h 机`;
+
+const Seen = z.object({ args: z.array(z.string()), env: z.record(z.string(), z.string()) });
+
+const ownService = (each: Joining): string => serviceCommand(each, false);
+const wholeService = (each: Joining): string => serviceCommand(each, true);
+
+/** Returns the arguments and environment a shell would pass to our program. */
+function run(command: string): z.output<typeof Seen> {
+  const script = `trainyard() { node -e 'console.log(JSON.stringify({args: process.argv.slice(1), env: process.env}))' -- "$@"; }\n${command}`;
+  return Seen.parse(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' })));
+}
+
+test('passes everything the worker needs in the shell command, with no token in the arguments', () => {
+  const { args, env } = run(shellCommand(joining));
+  expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', 'rig-3', '--persistent']);
+  expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
+});
+
+test('passes a pin as one argument in every command', () => {
+  const pin = 'sha256:Ab+/0123456789abcdefghijklmnopqrstuvwxyzABC=';
+  const pinned: Joining = { ...joining, pin };
+  const args = ['--pin', pin];
+  expect(run(shellCommand(pinned)).args).toEqual(expect.arrayContaining(args));
+  expect(run(environmentCommands(pinned)).args).toEqual(['worker', ...args]);
+  expect(podScript(pinned)).toContain(`trainyard worker --pin ${pin} &\n`);
+  expect(run(ownService(pinned)).args).toEqual(expect.arrayContaining(args));
+  expect(windowsCommands({ ...pinned, bundle: 'b'.repeat(64) })).toContain(`install-service --pin ${pin} }`);
+  for (const text of [shellCommand, environmentCommands, podScript, ownService])
+    expect(text(joining)).not.toContain('--pin');
+});
+
+test('passes the pin to curl in its own format, without the usual certificate check', () => {
+  expect(reachCommand({ url: joining.url, pin: 'sha256:Ab+/=' })).toBe(
+    `curl -sS -k --pinnedpubkey 'sha256//Ab+/=' ${joining.url}/health/live`,
+  );
+  expect(reachCommand(joining)).toBe(`curl -sS ${joining.url}/health/live`);
+});
+
+test("builds the same command for SimpleTuner's own worker under its name", () => {
+  const command = simpletunerCommand({ ...joining, name: awkward });
+  const { args, env } = run(command.replace('simpletuner worker', 'trainyard worker'));
+  expect(command).toMatch(/^SIMPLETUNER_WORKER_TOKEN=wt_secret-1 .*\n {2}simpletuner worker /);
+  expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', awkward, '--persistent']);
+  expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
+});
+
+test("disables the certificate check for SimpleTuner's own worker, which supports no pins", () => {
+  const pinned = simpletunerCommand({ ...joining, pin: 'sha256:Ab+/=' });
+  expect(pinned).toContain(`--orchestrator-url ${joining.url} --ssl-no-verify \\\n`);
+  expect(pinned).not.toContain('--pin');
+  expect(simpletunerCommand(joining)).not.toContain('--ssl');
+});
+
+test('omits --persistent for an ephemeral worker', () => {
+  const ephemeral: Joining = { ...joining, type: 'ephemeral' };
+  expect(run(shellCommand(ephemeral)).args).not.toContain('--persistent');
+  expect(simpletunerCommand(ephemeral)).not.toContain('--persistent');
+  expect(run(environmentCommands(ephemeral)).env['SIMPLETUNER_WORKER_PERSISTENT']).toBeUndefined();
+});
+
+describe('commands when the server offers the worker for download', () => {
+  const script = 'e'.repeat(64);
+  const here: Joining = { ...joining, pin: 'sha256:Ab+/=', script };
+
+  test('downloads the install script with the same pin and checks its checksum in every command', () => {
+    for (const text of [shellCommand, environmentCommands, podScript, ownService, wholeService]) {
+      expect(text(here)).toContain(
+        `curl -fsSk --pinnedpubkey 'sha256//Ab+/=' ${joining.url}/agent/install.sh`,
+      );
+      expect(text(here)).toContain(` in ${script}*) `);
+    }
+  });
+
+  test('builds the shell command as a single line', () => {
+    expect(shellCommand(here)).toBe(joinLine({ ...here, persistent: true }, script));
+    for (const text of [shellCommand, ownService, wholeService]) expect(text(here)).not.toContain('\n');
+  });
+
+  /** A real shell runs each command; curl returns a test script that records its arguments and standard input. */
+  test.each([
+    ['the shell command', shellCommand, ['--token-stdin'], ['--persistent']],
+    ['the environment commands', environmentCommands, [], null],
+    ['the user service', ownService, ['--token-stdin', 'install-service'], []],
+    [
+      'the system service',
+      wholeService,
+      ['root', '--token-stdin', '--dir', '/usr/local/bin', 'install-service'],
+      [],
+    ],
+  ] as const)('passes URL and token to the install script in %s', (_tab, text, first, last) => {
+    const told = openFolder();
+    const lines = [
+      `cat > '${told}/stdin'`,
+      `printf '%s\\n' $SUDO "$@" > '${told}/args'`,
+      `env > '${told}/env'`,
+    ].join('\n');
+    const command = text({
+      ...here,
+      name: awkward,
+      script: createHash('sha256').update(`${lines}\n`).digest('hex'),
+    });
+    writeFileSync(join(told, 'curl'), `#!/bin/sh\ncat <<'EOF'\n${lines}\nEOF\n`, { mode: 0o755 });
+    writeFileSync(join(told, 'sudo'), '#!/bin/sh\nSUDO=root exec "$@"\n', { mode: 0o755 });
+    execFileSync('sh', ['-c', command], { env: { PATH: `${told}:${process.env['PATH']}` }, input: '' });
+    const args = readFileSync(join(told, 'args'), 'utf8').trimEnd().split('\n');
+    const where = ['--orchestrator-url', joining.url, '--pin', 'sha256:Ab+/='];
+    const who = last === null ? [] : ['--name', awkward, ...last];
+    expect(args).toEqual([...first, ...where, ...who]);
+    expect(readFileSync(join(told, 'stdin'), 'utf8')).toBe(last === null ? '' : `${joining.token}\n`);
+    const hasToken = readFileSync(join(told, 'env'), 'utf8').includes(joining.token);
+    expect(hasToken).toBe(last === null);
+  });
+
+  test('starts the downloaded worker in a pod', () => {
+    expect(podScript(here)).toContain('  "$HOME/.local/bin/trainyard-worker" --pin sha256:Ab+/= &\n');
+    expect(podScript(here)).toContain('--install-only --orchestrator-url');
+  });
+});
+
+test('quotes an awkward worker name', () => {
+  const odd: Joining = { ...joining, name: awkward };
+  expect(run(shellCommand(odd)).args).toContain(awkward);
+  expect(run(environmentCommands(odd)).env['SIMPLETUNER_WORKER_NAME']).toBe(awkward);
+});
+
+test('passes the same values in the environment', () => {
+  const { args, env } = run(environmentCommands(joining));
+  expect(args).toEqual(['worker']);
+  expect(env).toMatchObject({
+    SIMPLETUNER_ORCHESTRATOR_URL: joining.url,
+    SIMPLETUNER_WORKER_TOKEN: joining.token,
+    SIMPLETUNER_WORKER_NAME: 'rig-3',
+    SIMPLETUNER_WORKER_PERSISTENT: 'true',
+  });
+});
+
+describe('the pod script', () => {
+  /** Runs the script with a fake `trainyard` that records its calls and then runs `program`. */
+  function start(program: string) {
+    const folder = openFolder();
+    const notes = join(folder, 'notes');
+    writeFileSync(
+      join(folder, 'trainyard'),
+      `#!/bin/sh\necho "$@ $SIMPLETUNER_WORKER_NAME" >> '${notes}'\n${program}\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    writeFileSync(join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 });
+    const script = join(folder, 'start.sh');
+    writeFileSync(script, podScript({ ...joining, name: awkward }));
+    const child = spawn('sh', [script], {
+      env: { PATH: `${folder}:${process.env['PATH']}` },
+      stdio: 'ignore',
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = new Promise<number | null>(resolve => child.once('exit', resolve));
+    const calls = (): readonly string[] =>
+      existsSync(notes) ? readFileSync(notes, 'utf8').trimEnd().split('\n') : [];
+    return { child, ended, calls, folder };
+  }
+
+  test.each([0, 2, 3, 73])('exits with code %i when the worker does', async code => {
+    const pod = start(`exit ${code}`);
+    expect(await pod.ended).toBe(code);
+    expect(pod.calls()).toEqual([`worker ${awkward}`]);
+  });
+
+  test('restarts a worker that crashed', async () => {
+    const pod = start('test -e "$(dirname "$0")/once" && exit 0; touch "$(dirname "$0")/once"; exit 1');
+    expect(await pod.ended).toBe(0);
+    expect(pod.calls()).toHaveLength(2);
+  });
+
+  test('forwards a stop signal and waits for the job to end', async () => {
+    const pod = start(
+      'trap \'echo stopped; exit 0\' TERM; : > "$(dirname "$0")/up"; while :; do /bin/sleep 0.02; done',
+    );
+    await eventually('the worker', () => existsSync(join(pod.folder, 'up')));
+    pod.child.kill('SIGTERM');
+    expect(await pod.ended).toBe(0);
+    expect(pod.calls()).toHaveLength(1);
+  });
+
+  test('puts the token in no argument of the pod script', () => {
+    const lines = podScript(joining)
+      .split('\n')
+      .filter(line => line.includes(joining.token));
+    expect(lines).toEqual([`export SIMPLETUNER_WORKER_TOKEN=${joining.token}`]);
+  });
+});
+
+describe('service commands for an installed worker', () => {
+  test('puts the token in no argument of the user service command', () => {
+    const { args, env } = run(ownService({ ...joining, name: awkward }));
+    const where = ['--orchestrator-url', joining.url];
+    expect(args).toEqual(['worker', 'install-service', ...where, '--name', awkward]);
+    expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
+  });
+
+  test('tells sudo to pass on the token variable', () => {
+    expect(wholeService(joining)).toContain(
+      'sudo --preserve-env=SIMPLETUNER_WORKER_TOKEN trainyard worker install-service ',
+    );
+    expect(wholeService(joining)).toMatch(/^SIMPLETUNER_WORKER_TOKEN=wt_secret-1 /);
+  });
+});
+
+test('runs the exact file in PowerShell, with the token in a variable and the name quoted', () => {
+  const bundle = 'b'.repeat(64);
+  const lines = windowsCommands({ ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME ‘x’", bundle });
+  expect(lines?.split('\n')).toEqual([
+    "$env:SIMPLETUNER_WORKER_TOKEN = 'wt_secret-1'",
+    "$env:SIMPLETUNER_ORCHESTRATOR_URL = 'https://yard.example:8443'",
+    "$env:SIMPLETUNER_WORKER_NAME = 'it''s $HOME ‘‘x’’'",
+    String.raw`$worker = "$env:LOCALAPPDATA\trainyard-worker.mjs"`,
+    "curl.exe -gfsS -k --pinnedpubkey 'sha256//Ab+/=' -o $worker 'https://yard.example:8443/agent/trainyard-worker.mjs'",
+    `if ((Get-FileHash $worker).Hash -eq '${bundle}') { node $worker install-service --pin sha256:Ab+/= }`,
+    "else { Write-Error 'This is not the worker that this was made for: nothing was done' }",
+    'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
+  ]);
+  expect(windowsCommands(joining)).toBeNull();
+});
+
+test('masks every occurrence of a token without revealing its length', () => {
+  expect(masked('a TOKEN b TOKEN', 'TOKEN')).toBe(`a ${'•'.repeat(16)} b ${'•'.repeat(16)}`);
+  expect(masked(shellCommand(joining), joining.token)).not.toContain('secret');
+});
+
+test.each([
+  ['localhost', true],
+  ['yard.localhost', true],
+  ['127.0.0.1', true],
+  ['127.9.9.9', true],
+  ['[::1]', true],
+  ['192.168.1.20', false],
+  ['127.example.org', false],
+  ['yard.lan', false],
+])('tells whether %s is reachable only from this machine: %s', (host, isLocal) => {
+  expect(isLoopback(host)).toBe(isLocal);
+});

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import type { Client } from '../../../../../../protocol/client.ts';
+import { WorkerId } from '../../../../../../protocol/ids.ts';
+import { askForOffer, standingOf } from '../../../../../../renderer/pages/workers/join/join-offer.ts';
+import { unreachable } from '../../../../agent/builders.ts';
+
+const id = WorkerId.parse('w_1');
+
+test("expires an offer one hour after the request on this machine's clock", async () => {
+  let now = 1_000;
+  const asked: unknown[] = [];
+  const client = {
+    async call(_row: unknown, input: unknown) {
+      asked.push(input);
+      now += 5_000;
+      return { ok: true, value: { join_token: 'tj_1', expires_at: '2040-01-01T00:00:00Z' } };
+    },
+  } as unknown as Client;
+  expect(await askForOffer(client, id, () => now)).toEqual({
+    ok: true,
+    value: { token: 'tj_1', until: 3_601_000 },
+  });
+  expect(asked).toEqual([{ params: { id }, body: { expires_in_s: 3_600 } }]);
+});
+
+test('returns the failure when no offer was made', async () => {
+  const failure = { ok: false, failure: unreachable() } as const;
+  const client = { call: async () => failure } as unknown as Client;
+  expect(await askForOffer(client, id)).toEqual(failure);
+});
+
+test.each([
+  [null, 0, 'missing'],
+  [{ token: 'tj_1', until: 100 }, 99, 'open'],
+  [{ token: 'tj_1', until: 100 }, 100, 'over'],
+] as const)('judges the offer %j at %d as %s', (offer, now, standing) => {
+  expect(standingOf(offer, now)).toBe(standing);
+});
