@@ -23,7 +23,7 @@ import type { Configs, LogFiles } from './ports/index.ts';
 import { fleetFigures } from './views/fleet-figures.ts';
 import { createGpuAllocations } from './views/gpu-allocation.ts';
 import { createQueueFigures } from './views/queue-figures.ts';
-import { createWorkerList } from './views/worker-list.ts';
+import { createWorkerList } from './views/worker-views.ts';
 
 /** Calls of workers, and calls of people about workers. */
 export function workersOf(core: Core, progress: ProgressBook) {

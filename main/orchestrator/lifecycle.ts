@@ -13,7 +13,7 @@ import { grantGrace, type HealthLoop } from './loops/health.ts';
 import type { Pace } from './memory/feed.ts';
 import type { SteadyClock } from './memory/clocks.ts';
 import { createHealthFacts } from './views/fleet-figures.ts';
-import { createEventViewer } from './views/views.ts';
+import { createEventViewer } from './views/event-views.ts';
 import { knowsNewCommands } from './v1-agent.ts';
 import { isEphemeral, type LiveJob, type Worker } from './model.ts';
 import { backoffMs } from './rules/failures.ts';

@@ -1,11 +1,11 @@
-import type { WaitReason, WorkerReason } from '../../../protocol/explain.ts';
+import type { WorkerReason } from '../../../protocol/explain.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
+import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { Requirements } from '../../../protocol/job.ts';
-import type { GpuTrouble, GpuTroubleKind } from '../../../protocol/worker.ts';
-import { trainerNamed } from '../../../trainers/index.ts';
-import type { JobBlocker } from './queue-rules.ts';
-import { compileMatcher, type Mismatch } from './matching.ts';
 import type { Offering } from '../model.ts';
+import { compileMatcher, type Mismatch } from './matching.ts';
+import type { JobBlocker } from './queue-rules.ts';
+import { describeIneligibility, shortly, wordFor, words } from './wait-texts.ts';
 import type { IneligibilityReason } from './worker-rules.ts';
 
 export interface Candidate {
@@ -108,94 +108,6 @@ const avoided: WorkerReason = {
   detail: 'It had this job last: it gets it again only when no other worker takes it',
 };
 
-/** Describes a blocker of the job itself. `isoAt` formats a monotonic time. */
-export function describeBlocker(
-  blocker: JobBlocker,
-  isoAt: (at: number) => string,
-): Pick<WaitReason, 'code' | 'detail'> {
-  const { code } = blocker;
-  switch (code) {
-    case 'approval':
-      return { code, detail: 'Waits for approval by somebody who may manage the queue' };
-    case 'backoff':
-      return { code, detail: `Waits until ${isoAt(blocker.until)} before the next attempt` };
-    case 'paused': {
-      const note = blocker.note === null ? '' : `: ${blocker.note}`;
-      return { code, detail: `The queue is paused by ${blocker.by}${note}` };
-    }
-    case 'limit': {
-      const { of, name, running, limit } = blocker;
-      switch (of) {
-        case 'queue':
-          return { code, detail: `${running} of ${limit} jobs run: the limit of the queue` };
-        case 'user':
-          return { code, detail: `${running} of ${limit} jobs of ${name} run: the limit of each user` };
-        case 'team':
-          return { code, detail: `${running} of ${limit} jobs of team ${name} run: the limit of this team` };
-      }
-    }
-  }
-}
-
-function wordFor(ineligibilityReason: IneligibilityReason): string {
-  switch (ineligibilityReason.code) {
-    case 'never_registered':
-      return ineligibilityReason.awaited ? 'still connecting' : 'never registered';
-    case 'no_stream':
-      return 'still connecting';
-    case 'offline':
-    case 'draining':
-    case 'busy':
-    case 'settling':
-    case 'leaving':
-    case 'quarantined':
-      return ineligibilityReason.code;
-    case 'gpu_trouble':
-      return 'with GPU trouble';
-    case 'local_limit':
-      return 'closed by the limit of local jobs';
-  }
-}
-
-type Told = Pick<WorkerReason, 'there' | 'detail'>;
-
-function describeIneligibility(ineligibilityReason: IneligibilityReason): Told {
-  switch (ineligibilityReason.code) {
-    case 'never_registered':
-      return { there: null, detail: 'It has not registered yet: what it has is not known' };
-    case 'offline':
-      return ineligibilityReason.why === 'silent'
-        ? { there: 'silent', detail: 'It is out of contact' }
-        : { there: 'goodbye', detail: 'Its agent has said goodbye' };
-    case 'draining':
-      return {
-        there: ineligibilityReason.reason,
-        detail: 'It is drained: it gets no other job until it is undrained',
-      };
-    case 'busy':
-      return { there: ineligibilityReason.jobId, detail: `It has job ${ineligibilityReason.jobId}` };
-    case 'settling':
-      return { there: null, detail: 'Its last job has just ended: its agent would miss what comes at once' };
-    case 'no_stream':
-      return { there: null, detail: 'It has no stream open on which the job could be sent' };
-    case 'leaving':
-      return { there: null, detail: 'It has had its job, and leaves' };
-    case 'quarantined':
-      return {
-        there: ineligibilityReason.reason,
-        detail: `It is in quarantine: ${ineligibilityReason.reason}`,
-      };
-    case 'gpu_trouble': {
-      const details = ineligibilityReason.troubles
-        .map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`)
-        .join('; ');
-      return { there: shortly(ineligibilityReason.troubles), detail: `It has GPU trouble: ${details}` };
-    }
-    case 'local_limit':
-      return { there: '0', detail: 'The limit of jobs on this machine is 0 (local_job_max_concurrent)' };
-  }
-}
-
 interface InTheWay {
   readonly name: string;
   readonly ineligibilityReason: IneligibilityReason;
@@ -215,99 +127,6 @@ function hindering(all: readonly InTheWay[]): readonly string[] {
   });
 }
 
-const troubleWords: Readonly<Record<GpuTroubleKind, string>> = {
-  missing: 'is missing',
-  errors: 'has uncorrectable errors',
-  held: 'is held by another process',
-};
-
-/** A short text for a summary line, such as "GPU 1 has uncorrectable errors". */
-const shortly = (troubles: readonly GpuTrouble[]): string =>
-  troubles.map(({ gpu, kind }) => `GPU ${gpu} ${troubleWords[kind]}`).join(', ');
-
-interface Words {
-  /** For several workers, in the summary line. */
-  readonly heading: (wanted: string, offered: string) => string;
-  /** For one worker. */
-  readonly detail: (wanted: string, offered: string) => string;
-  /** Whether to list what the workers have instead. */
-  readonly isListed: boolean;
-  /** Known before the worker registers, because the admin sets it. */
-  readonly isSaidByAdmin: boolean;
-}
-
-const words: Readonly<Record<Mismatch['code'], Words>> = {
-  target: {
-    heading: wanted => (wanted === 'this machine' ? 'not on this machine' : 'on this machine'),
-    detail: wanted =>
-      wanted === 'this machine'
-        ? "The job is to run on the orchestrator's own machine, and this is another one"
-        : "The job is to run on another machine than the orchestrator's own, and this is that one",
-    isListed: false,
-    isSaidByAdmin: true,
-  },
-  gpu_count: {
-    heading: wanted => (wanted === '1' ? 'without a GPU' : `with fewer than ${wanted} GPUs`),
-    detail: (wanted, offered) => `GPUs: the job needs ${wanted}, it has ${offered}`,
-    isListed: true,
-    isSaidByAdmin: false,
-  },
-  gpu_limit: {
-    heading: wanted => `where a job may not use ${wanted} GPUs`,
-    detail: (wanted, offered) =>
-      `GPUs: the job uses ${wanted}, and the limit on this machine is ${offered} (local_gpu_max_concurrent)`,
-    isListed: false,
-    isSaidByAdmin: false,
-  },
-  vram: {
-    heading: wanted => `with less than ${wanted} a GPU`,
-    detail: (wanted, offered) => `Memory of each GPU: the job needs ${wanted}, it has ${offered}`,
-    isListed: true,
-    isSaidByAdmin: false,
-  },
-  accelerator: {
-    heading: wanted => `without ${wanted}`,
-    detail: (wanted, offered) => `Kind of GPU: the job needs ${wanted}, it has ${offered}`,
-    isListed: true,
-    isSaidByAdmin: false,
-  },
-  guard: {
-    heading: () => 'that train on without contact',
-    detail: () => 'The job is to be stopped when contact is lost, and its agent cannot do that',
-    isListed: false,
-    isSaidByAdmin: false,
-  },
-  trainer: {
-    heading: wanted => `without ${titleOf(wanted)}`,
-    detail: (wanted, offered) =>
-      `Trainer: the config is for ${titleOf(wanted)}, and this rig has ${offered === 'none' ? 'no trainer' : offered}`,
-    isListed: false,
-    isSaidByAdmin: false,
-  },
-  data: {
-    heading: () => 'that cannot fetch data',
-    detail: () => 'Data: the job has datasets to fetch, and this worker cannot fetch them. Update the worker',
-    isListed: false,
-    isSaidByAdmin: false,
-  },
-  config_key: {
-    heading: wanted => `that do not allow ${wanted}`,
-    detail: wanted =>
-      `Config: the job uses ${wanted}, which the owner of this worker has not allowed (--allow-config-scripts)`,
-    isListed: false,
-    isSaidByAdmin: false,
-  },
-  label: {
-    heading: wanted => `label ${wanted}`,
-    detail: (wanted, offered) => `Label: the job needs ${wanted}, it has ${offered}`,
-    isListed: true,
-    isSaidByAdmin: true,
-  },
-};
-
-/** The name of a trainer as its authors write it. */
-const titleOf = (name: string): string => trainerNamed(name)?.title ?? name;
-
 function missing(mismatches: readonly Mismatch[]): readonly string[] {
   const groups = Map.groupBy(mismatches, ({ code, wanted, offered }) => words[code].heading(wanted, offered));
   return [...groups].map(([what, members]) => {
@@ -316,4 +135,41 @@ function missing(mismatches: readonly Mismatch[]): readonly string[] {
     const have = available.length === 0 ? '' : ` (have ${available.join(', ')})`;
     return `${members.length} ${what}${have}`;
   });
+}
+
+/** Converts a blocker to its form for programs. `isoAt` formats a monotonic time. */
+export function waitOf(blocker: JobBlocker, isoAt: (at: number) => string): JobWait {
+  const { code } = blocker;
+  return { code, params: paramsOf(blocker, isoAt), workers: [] };
+}
+
+function paramsOf(blocker: JobBlocker, isoAt: (at: number) => string): JobWait['params'] {
+  switch (blocker.code) {
+    case 'approval':
+      return {};
+    case 'backoff':
+      return { until: isoAt(blocker.until) };
+    case 'paused':
+      return { by: blocker.by, ...(blocker.note === null ? {} : { note: blocker.note }) };
+    case 'limit': {
+      const { of, name, running, limit } = blocker;
+      return { running, max: limit, ...(name === null ? {} : { [of]: name }) };
+    }
+  }
+}
+
+/** A wait without parameters. */
+export const plainWait = (code: string): JobWait => ({ code, params: {}, workers: [] });
+
+/** Why no worker takes a job. Each worker that meets the requirements counts once, by its first reason. */
+export function waitForWorkers(judged: readonly Judged[]): JobWait {
+  if (judged.length === 0) return plainWait('no_workers');
+  const codes = judged.flatMap(({ mismatches, candidate }) =>
+    mismatches.length === 0 ? candidate.ineligibilityReasons.slice(0, 1).map(({ code }) => code) : [],
+  );
+  // A worker that never registered may fit, but it does not count if registered workers exist and none of them fits.
+  const isUnmet = judged.some(({ candidate }) => candidate.isKnown) && isUnsatisfiable(judged);
+  if (codes.length === 0 || isUnmet) return plainWait('unmet');
+  const workers = [...Map.groupBy(codes, code => code)].map(([code, all]) => ({ code, count: all.length }));
+  return { code: 'busy', params: {}, workers };
 }

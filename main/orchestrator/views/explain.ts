@@ -13,7 +13,6 @@ import {
   blockersOfUser,
 } from '../rules/queue-rules.ts';
 import { inLine } from '../memory/job-queue.ts';
-import { plainWait, waitForWorkers, waitOf } from '../rules/job-wait.ts';
 import { shapeOf } from '../rules/matching.ts';
 import type { Job, PendingJob, Worker } from '../model.ts';
 import type { Read } from '../ports/index.ts';
@@ -24,10 +23,13 @@ import {
   judge,
   type Judged,
   offlineTakers,
+  plainWait,
   reasonsOf,
-  describeBlocker,
+  waitForWorkers,
+  waitOf,
   whyNobody,
 } from '../rules/waiting.ts';
+import { describeBlocker } from '../rules/wait-texts.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 
 /** Maximum number of jobs ahead to examine. */

@@ -4,9 +4,8 @@ import { parseSearch } from '../../../protocol/job-search.ts';
 import { accept, refuse } from '../../../protocol/problem.ts';
 import type { Core } from '../core.ts';
 import { createExplainer } from './explain.ts';
-import { maxPositions } from './queue-positions.ts';
 import type { WaitingKind } from '../ports/index.ts';
-import { createJobViewer } from './views.ts';
+import { createJobViewer, maxPositions } from './job-views.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;

@@ -14,7 +14,7 @@ import type { JobFilter, JobPlace, Tx } from '../../ports/index.ts';
 import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
 import { outstandingView } from '../files/outstanding.ts';
 import { applyEvent } from '../transitions.ts';
-import { attemptView, createJobViewer, holdOf } from '../../views/views.ts';
+import { attemptView, createJobViewer, holdOf } from '../../views/job-views.ts';
 
 export interface JobPage {
   readonly entries: readonly JobView[];

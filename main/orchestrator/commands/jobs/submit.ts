@@ -14,7 +14,7 @@ import { type Draft, prepare, withData } from '../../rules/drafts.ts';
 import { freshRank } from '../../rules/queue-rules.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
 import { adminPrincipal } from '../access/tokens.ts';
-import { createJobViewer, gpusOf } from '../../views/views.ts';
+import { createJobViewer, gpusOf } from '../../views/job-views.ts';
 
 export interface Accepted {
   /** Can be final only for an earlier job with the same idempotency key. */

@@ -5,7 +5,7 @@ import { type RequestKind, requestsKey } from '../../../../protocol/requests.ts'
 import { type Core, recordJobEvent } from '../../core.ts';
 import { type Actor, type HeldJob, isLive, type Job, type MonoMs } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
-import { createJobViewer } from '../../views/views.ts';
+import { createJobViewer } from '../../views/job-views.ts';
 import { takesTrainerActions } from '../../v1-agent.ts';
 
 export interface Asked {

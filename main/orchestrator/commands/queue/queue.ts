@@ -3,7 +3,7 @@ import { type Core, recordQueueEvent, recordJobEvent } from '../../core.ts';
 import { command, dispatchNow, enqueueCommand } from '../command.ts';
 import { type Actor, nameOf, type QueueSettings, type PendingJob, system } from '../../model.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
-import { limitsOf, queueView } from '../../views/views.ts';
+import { limitsOf, queueView } from '../../views/event-views.ts';
 import type { JobEventType } from '../../../../protocol/events.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';

@@ -8,7 +8,7 @@ import { command } from '../command.ts';
 import { type Actor, system, type Worker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 import { release } from '../transitions.ts';
-import { workerView } from '../../views/views.ts';
+import { workerView } from '../../views/worker-views.ts';
 
 export interface IssuedToken {
   readonly workerId: WorkerId;

@@ -100,8 +100,8 @@ test.each([
 
 describe('blockersOfTeam', () => {
   const limited = { ...open, maxRunningPerTeam: 2, teamLimits: { nlp: 5, free: null } };
-  const limit = (name: string, running: number, most: number) => [
-    { code: 'limit', of: 'team', name, running, limit },
+  const limit = (name: string, running: number, max: number) => [
+    { code: 'limit', of: 'team', name, running, limit: max },
   ];
 
   test.each([

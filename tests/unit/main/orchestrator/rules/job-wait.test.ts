@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkerId } from '../../../../../protocol/ids.ts';
 import type { JobBlocker } from '../../../../../main/orchestrator/rules/queue-rules.ts';
-import { plainWait, waitForWorkers, waitOf } from '../../../../../main/orchestrator/rules/job-wait.ts';
-import type { Judged } from '../../../../../main/orchestrator/rules/waiting.ts';
+import {
+  type Judged,
+  plainWait,
+  waitForWorkers,
+  waitOf,
+} from '../../../../../main/orchestrator/rules/waiting.ts';
 
 const isoAt = (at: number): string => `moment ${at}`;
 

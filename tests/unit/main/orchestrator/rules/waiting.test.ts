@@ -7,9 +7,9 @@ import {
   judge,
   offlineTakers,
   reasonsOf,
-  describeBlocker,
   whyNobody,
 } from '../../../../../main/orchestrator/rules/waiting.ts';
+import { describeBlocker } from '../../../../../main/orchestrator/rules/wait-texts.ts';
 import { jobId, makeNeeds, makeOffering, workerId } from '../builders.ts';
 
 // See docs/internals/semantics.md, section 6.

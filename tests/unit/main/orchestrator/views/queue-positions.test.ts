@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPositions } from '../../../../../main/orchestrator/views/queue-positions.ts';
+import { createPositions } from '../../../../../main/orchestrator/views/job-views.ts';
 import { makeJob } from '../../../../contract/store/builders.ts';
 
 // Creates a queue of this many jobs that counts the lookups of single positions and of the whole queue.

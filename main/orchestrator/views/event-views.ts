@@ -1,0 +1,94 @@
+import type { JobEventType, UiEvent } from '../../../protocol/events.ts';
+import type { Concurrency, QueueView } from '../../../protocol/queue.ts';
+import type { Core } from '../core.ts';
+import type { StoredEvent } from '../events.ts';
+import { settingsOf } from '../memory/eligibility.ts';
+import type { QueueSettings } from '../model.ts';
+import type { Read } from '../ports/index.ts';
+import { createJobViewer } from './job-views.ts';
+import { workerView } from './worker-views.ts';
+
+/** Limits and rules in the form of the API. */
+export const limitsOf = (settings: QueueSettings): Concurrency => ({
+  max_concurrent: settings.maxRunning,
+  user_max_concurrent: settings.maxRunningPerUser,
+  team_max_concurrent: settings.maxRunningPerTeam,
+  team_limits: { ...settings.teamLimits },
+  enable_fair_share: settings.fairShare,
+  approval_required_for: [...settings.approvalFor],
+  local_gpu_max_concurrent: settings.maxLocalGpus,
+  local_job_max_concurrent: settings.maxLocalJobs,
+});
+
+export function queueView(core: Core, read: Read): QueueView {
+  const settings = settingsOf(read);
+  const { pause } = settings;
+  const { pending, blocked, live } = read.jobCounts();
+  return {
+    paused: pause && { note: pause.note, by: pause.by, since: core.clock.iso(pause.since) },
+    ...limitsOf(settings),
+    total_pending: pending,
+    total_blocked: blocked,
+    total_running: live,
+  };
+}
+
+/** Events that do not change the worker's view. They omit it, because `job.progress` is frequent. */
+const leavesWorker: ReadonlySet<JobEventType> = new Set([
+  'job.progress',
+  'job.late_result',
+  'job.outstanding',
+  'job.priority_changed',
+  'job.moved_to_top',
+  'job.boosted',
+  'job.asked',
+  'job.deleted',
+]);
+
+function eventView(core: Core, event: StoredEvent): UiEvent {
+  const { seq } = event;
+  const at = core.clock.iso(event.at);
+  const read = core.store;
+  if (event.kind === 'worker') {
+    const worker = read.worker(event.workerId);
+    return {
+      seq,
+      at,
+      kind: 'worker',
+      type: event.type,
+      worker_id: event.workerId,
+      worker: worker && workerView(core, read, worker),
+    };
+  }
+  if (event.kind === 'queue')
+    return { seq, at, kind: 'queue', type: event.type, queue: queueView(core, read) };
+  const job = read.job(event.jobId);
+  const worker = event.workerId === null || leavesWorker.has(event.type) ? null : read.worker(event.workerId);
+  return {
+    seq,
+    at,
+    kind: 'job',
+    type: event.type,
+    job_id: event.jobId,
+    worker_id: event.workerId,
+    attempt: event.attempt,
+    cause: event.cause,
+    job: job && createJobViewer(core, read)(job),
+    ...(event.user !== undefined && { user: event.user }),
+    ...(worker === null ? {} : { worker: workerView(core, read, worker) }),
+  };
+}
+
+/**
+ * Returns a function that makes the view of an event. It is computed once for all current readers, because it does not
+ * depend on the reader. An event that is read from the log again is another object, so its view shows the current
+ * state.
+ */
+export function createEventViewer(core: Core): (event: StoredEvent) => UiEvent {
+  const views = new WeakMap<StoredEvent, UiEvent>();
+  return event => {
+    const view = views.get(event) ?? eventView(core, event);
+    views.set(event, view);
+    return view;
+  };
+}

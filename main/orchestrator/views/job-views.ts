@@ -1,0 +1,145 @@
+import type { JobId } from '../../../protocol/ids.ts';
+import { type AttemptView, type JobView, priorityName, type ShownStatus } from '../../../protocol/job.ts';
+import type { Progress } from '../../../protocol/reports.ts';
+import { type Core, lastContact } from '../core.ts';
+import { patienceOf } from '../memory/eligibility.ts';
+import { type Attempt, gpusFor, isLive, type Job, type PendingJob, type Worker } from '../model.ts';
+import type { Read } from '../ports/index.ts';
+import { createExplainer } from './explain.ts';
+import { isoOrNull } from './worker-views.ts';
+
+/** The job's status, but `blocked` for a pending job that waits for approval. */
+const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
+  job.status === 'pending' && job.approval === 'wanted' ? 'blocked' : job.status;
+
+/** Returns a function that makes views of jobs. The views share costly results: why a job shape waits, and the queue positions. */
+export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
+  const explainer = createExplainer(core, read);
+  const positionOf = createPositions(read);
+  return job => ({
+    id: job.id,
+    job_id: job.id,
+    status: shownStatus(job),
+    config_name: job.spec.configName,
+    target: job.spec.requirements.target,
+    worker_labels: job.spec.requirements.labels,
+    gpu_count: job.spec.requirements.gpuCount,
+    gpu_vram_gb: job.spec.requirements.vramGb,
+    accelerator: job.spec.requirements.accelerator,
+    allocated_gpus: gpusOf(job),
+    user: job.user,
+    team: job.team,
+    priority: job.rank.priority,
+    priority_name: priorityName(job.rank.priority),
+    boosts: job.rank.boosts,
+    is_top: job.rank.top > 0,
+    approval: job.approval,
+    retry_of: job.retryOf,
+    position: job.status === 'pending' && job.approval !== 'wanted' ? positionOf(job) : null,
+    worker_id: job.attempt?.workerId ?? null,
+    ...workerNameOf(read, job.attempt?.workerId ?? null),
+    attempt: job.attempt?.n ?? 0,
+    max_attempts: job.spec.maxRetries + 1,
+    queued_at: core.clock.iso(job.queuedAt),
+    started_at: isoOrNull(core, job.attempt?.startedAt ?? null),
+    completed_at: 'endedAt' in job ? core.clock.iso(job.endedAt) : null,
+    progress: job.progress && completeProgress(job.progress, isLive(job)),
+    error_message: 'error' in job ? job.error : (job.attempt?.end?.error ?? null),
+    cause: 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null),
+    ...(job.status === 'pending' ? explainer.why(job) : notWaiting),
+    timeout_s: job.spec.timeoutMs === null ? null : job.spec.timeoutMs / 1000,
+    retry_on: [...job.spec.retryOn],
+    on_lost_contact: job.spec.onLostContact,
+    requests: [...job.spec.requests],
+    hold: holdOf(core, read, job),
+  });
+}
+
+const notWaiting = { reason: null, wait: null };
+
+/** Also works for a deleted worker: the history of its jobs keeps its name. */
+function workerNameOf(read: Read, id: Worker['id'] | null) {
+  if (id === null) return { worker_name: null, worker_deleted: false };
+  const worker = read.worker(id);
+  return worker === null
+    ? { worker_name: read.deletedWorkerName(id), worker_deleted: true }
+    : { worker_name: worker.name, worker_deleted: false };
+}
+
+/** Adds percent and ETA, computed from the other figures, unless the trainer reported them. */
+function completeProgress(progress: Progress, running: boolean): Progress {
+  const { step, total_steps: total, steps_per_second: speed } = progress;
+  if (step === undefined || total === undefined || total === 0) return progress;
+  const percent = Math.min(100, Math.round((step / total) * 1000) / 10);
+  const eta = running && speed ? Math.max(0, Math.round((total - step) / speed)) : undefined;
+  return { percent, ...(eta === undefined ? {} : { eta_s: eta }), ...progress };
+}
+
+export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptView {
+  return {
+    attempt: attempt.n,
+    attempt_id: attempt.id,
+    worker_id: attempt.workerId,
+    ...workerNameOf(read, attempt.workerId),
+    offered_at: core.clock.iso(attempt.offeredAt),
+    started_at: isoOrNull(core, attempt.startedAt),
+    ended_at: isoOrNull(core, attempt.end?.at ?? null),
+    outcome: attempt.end?.outcome ?? null,
+    cause: attempt.end?.cause ?? null,
+    error_message: attempt.end?.error ?? null,
+    exit_code: attempt.end?.exitCode ?? null,
+    signal: attempt.end?.signal ?? null,
+    resumed: attempt.resumed && {
+      checkpoint: attempt.resumed.checkpoint,
+      step: attempt.resumed.step,
+      steps_lost: attempt.resumed.stepsLost,
+    },
+    late_result: attempt.late && {
+      at: core.clock.iso(attempt.late.at),
+      status: attempt.late.status,
+      exit_code: attempt.late.exitCode,
+    },
+  };
+}
+
+/** The GPU numbers of a live job; null for any other. */
+export const gpusOf = (job: Job): number[] | null => (isLive(job) ? gpusFor(job.spec) : null);
+
+/** What a recovering or cancelling job waits for from its worker; null for any other job. */
+export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
+  if (!isLive(job) || (job.status !== 'recovering' && job.status !== 'cancelling')) return null;
+  const worker = read.worker(job.attempt.workerId);
+  const connections = worker && core.connections.of(worker.id);
+  if (worker === null || connections === null) return null;
+  const silent = worker.gone !== null;
+  const takeoverInMs = connections.contactAt + patienceOf(core, worker).takeoverMs - core.clock.mono();
+  const until = silent ? core.clock.iso(core.clock.wall() + takeoverInMs) : null;
+  if (job.status !== 'cancelling') {
+    const since = lastContact(core, worker) ?? core.clock.wall();
+    return { kind: 'silent', since: core.clock.iso(since), until, releasable: true };
+  }
+  const releasableAt = core.deadlines.unconfirmed.get(job.id) ?? Number.POSITIVE_INFINITY;
+  return {
+    kind: 'unconfirmed',
+    since: core.clock.iso(job.stop.since),
+    until,
+    releasable: silent || releasableAt <= core.clock.mono(),
+  };
+}
+
+/** Number of jobs to look up one by one. Each lookup counts all jobs ahead, so for more jobs the whole queue is read once. */
+const few = 8;
+/** Maximum number of jobs to read at once. Jobs further back are looked up one by one. */
+export const maxPositions = 100_000;
+
+/** Returns a function that finds a job's position in the queue, 1 for the next job, as of one moment. */
+export function createPositions(read: Pick<Read, 'position' | 'line'>): (job: PendingJob) => number {
+  let asked = 0;
+  let positions: ReadonlyMap<JobId, number> | null = null;
+  return job => {
+    asked += 1;
+    if (asked <= few) return read.position(job);
+    positions ??= new Map(read.line(maxPositions).map((id, index) => [id, index + 1]));
+    return positions.get(job.id) ?? read.position(job);
+  };
+}
