@@ -70,53 +70,98 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookOptions):
     },
     compare: marks => compare(trail, marks),
     async verify(range) {
-      const anchor = trail.anchor();
-      const isAnchorValid = anchor === null || markSeal('anchor', anchor) === anchor.seal;
       const head = keeper.head();
+      const anchor = trail.anchor();
       const shown = {
         anchor: anchor && shownMark(anchor),
         head: head === null || head === 'unreadable' || head.seq === 0 ? null : shownMark(head),
       };
-      let checked = 0;
-      const invalid = (seq: number, code: AuditFault): Verdict => ({
-        valid: false,
-        checked,
-        first_bad: { seq, problem: problems[code], code },
-        ...shown,
-      });
-      if (!isAnchorValid) return invalid(anchor.seq, 'anchor_changed');
-      let reportedLoss: { readonly seq: number; readonly code: AuditFault } | null = null;
-      const to = range.to ?? Number.POSITIVE_INFINITY;
-      const start = startOf(trail, anchor, range.from ?? 1);
-      let before = start.before;
-      let nextSeq = start.nextSeq;
-      // Row numbers start at 1; the server never wrote a row with a lower number.
-      let from = range.from === null && anchor === null ? Number.MIN_SAFE_INTEGER : nextSeq - 1;
-      for (;;) {
-        const page: readonly AuditRow[] = trail.after(from, pageSize);
-        for (const row of page) {
-          if (row.seq > to && nextSeq > to) break;
-          if (row.seq < nextSeq) return invalid(row.seq, 'row_inserted');
-          if (row.seq > nextSeq) return invalid(nextSeq, 'row_missing');
-          if (seal(before, row) !== row.hash) return invalid(row.seq, 'row_changed');
-          reportedLoss ??= lossReportedBy(row);
-          checked += 1;
-          nextSeq += 1;
-          before = row.hash;
-          from = row.seq;
-        }
-        if (page.length < pageSize || nextSeq > to) break;
-        await nextTurn();
-      }
-      const last = Math.max(trail.lastSeq(), headSeq(head));
-      if (nextSeq <= Math.min(to, last)) return invalid(nextSeq, 'newest_missing');
-      if (range.to === null && keeper.isWithheld) return invalid(Math.max(1, nextSeq - 1), 'head_lost');
-      if (range.to === null && !keeper.matchesTrail())
-        return invalid(headSeq(head) || nextSeq, head === 'unreadable' ? 'head_unreadable' : 'head_mismatch');
-      if (reportedLoss !== null) return invalid(reportedLoss.seq, reportedLoss.code);
-      return { valid: true, checked, first_bad: null, ...shown };
+      const isAnchorValid = anchor === null || markSeal('anchor', anchor) === anchor.seal;
+      const chain: ChainCheck = isAnchorValid
+        ? await checkChain(trail, seal, anchor, range)
+        : {
+            checked: 0,
+            nextSeq: anchor.seq,
+            reportedLoss: null,
+            fault: faultAt(anchor.seq, 'anchor_changed'),
+          };
+      const { checked, reportedLoss } = chain;
+      const fault = chain.fault ?? faultAtEnd(trail, keeper, head, range, chain.nextSeq) ?? reportedLoss;
+      if (fault === null) return { valid: true, checked, first_bad: null, ...shown };
+      const { seq, code } = fault;
+      return { valid: false, checked, first_bad: { seq, problem: problems[code], code }, ...shown };
     },
   };
+}
+
+/** The first row that does not verify, and why. */
+interface Fault {
+  readonly seq: number;
+  readonly code: AuditFault;
+}
+
+const faultAt = (seq: number, code: AuditFault): Fault => ({ seq, code });
+
+/** The result of following the hash chain from the first row of the range. */
+interface ChainCheck {
+  readonly checked: number;
+  /** The number that the next row must have. */
+  readonly nextSeq: number;
+  /** The first loss that a row reports. */
+  readonly reportedLoss: Fault | null;
+  /** Where the chain breaks; null if it does not. */
+  readonly fault: Fault | null;
+}
+
+async function checkChain(
+  trail: AuditTrail,
+  seal: AuditSeal,
+  anchor: AuditMark | null,
+  range: AuditRange,
+): Promise<ChainCheck> {
+  const to = range.to ?? Number.POSITIVE_INFINITY;
+  let { nextSeq, before } = startOf(trail, anchor, range.from ?? 1);
+  let checked = 0;
+  let reportedLoss: Fault | null = null;
+  // Row numbers start at 1; the server never wrote a row with a lower number.
+  let after = range.from === null && anchor === null ? Number.MIN_SAFE_INTEGER : nextSeq - 1;
+  for (;;) {
+    const page = trail.after(after, pageSize);
+    for (const row of page) {
+      if (row.seq > to && nextSeq > to) break;
+      const fault = faultOf(row, nextSeq, seal(before, row));
+      if (fault !== null) return { checked, nextSeq, reportedLoss, fault };
+      reportedLoss ??= lossReportedBy(row);
+      checked += 1;
+      nextSeq += 1;
+      before = row.hash;
+      after = row.seq;
+    }
+    if (page.length < pageSize || nextSeq > to) return { checked, nextSeq, reportedLoss, fault: null };
+    await nextTurn();
+  }
+}
+
+function faultOf(row: AuditRow, expectedSeq: number, expectedHash: string): Fault | null {
+  if (row.seq < expectedSeq) return faultAt(row.seq, 'row_inserted');
+  if (row.seq > expectedSeq) return faultAt(expectedSeq, 'row_missing');
+  return expectedHash === row.hash ? null : faultAt(row.seq, 'row_changed');
+}
+
+/** Compares the end of the verified rows with what is known about the newest row. */
+function faultAtEnd(
+  trail: AuditTrail,
+  keeper: BookOptions['keeper'],
+  head: Head,
+  { to }: AuditRange,
+  nextSeq: number,
+): Fault | null {
+  const last = Math.max(trail.lastSeq(), headSeq(head));
+  if (nextSeq <= Math.min(to ?? Number.POSITIVE_INFINITY, last)) return faultAt(nextSeq, 'newest_missing');
+  if (to !== null) return null;
+  if (keeper.isWithheld) return faultAt(Math.max(1, nextSeq - 1), 'head_lost');
+  if (keeper.matchesTrail()) return null;
+  return faultAt(headSeq(head) || nextSeq, head === 'unreadable' ? 'head_unreadable' : 'head_mismatch');
 }
 
 /** Returns the number of the first row to verify and the hash of the row before it. */
@@ -158,7 +203,7 @@ const problems: Readonly<Record<AuditFault, string>> = {
 };
 
 /** Returns the loss that this row reports. The orchestrator appends such rows at startup, when rows are already missing. */
-function lossReportedBy(row: AuditRow): { readonly seq: number; readonly code: AuditFault } | null {
+function lossReportedBy(row: AuditRow): Fault | null {
   if (row.type === 'audit.head_lost') return { seq: row.seq, code: 'head_lost' };
   if (row.type === 'audit.rolled_back') return { seq: row.seq, code: 'head_rolled_back' };
   const isLossy = row.type === 'audit.restored' && (detailsOf(row.details)['lost'] ?? null) !== null;
@@ -188,7 +233,7 @@ const latest = Date.parse('9999-12-31T23:59:59.999Z');
 
 const isoOf = (at: number): string => new Date(Math.min(Math.max(at, earliest), latest)).toISOString();
 
-/** Parses tolerantly, so that one manipulated row does not block reading the others. */
+/** Accepts any text, so that one manipulated row does not block reading the others. */
 function detailsOf(text: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(text);
