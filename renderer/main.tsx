@@ -1,7 +1,7 @@
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
-import { createPanelClient } from './api/client.ts';
-import { createPreferences } from './state/preferences.ts';
+import { createPanelClient } from './api/session.ts';
+import { createPreferences } from './state/stores.ts';
 import './ui/theme.css';
 
 const root = document.getElementById('root');

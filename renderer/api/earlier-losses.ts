@@ -2,8 +2,8 @@ import type { ReplyOf } from '../../protocol/call.ts';
 import type { Client } from '../../protocol/client.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { metricsApi } from '../../protocol/metrics-api.ts';
-import { type LossPoint, withEarlier } from '../state/losses.ts';
-import type { FleetStore } from '../state/store.ts';
+import { type LossPoint, withEarlier } from '../state/sparklines.ts';
+import type { FleetStore } from '../state/stores.ts';
 
 interface EarlierDeps {
   readonly client: Client;
@@ -18,7 +18,7 @@ export interface EarlierLosses {
 }
 
 /** Rows that are only scrolled past make no request. */
-const glanceMs = 250;
+const minVisibleMs = 250;
 /** A browser allows six connections. */
 const maxReads = 4;
 /** A sparkline cannot show more points. */
@@ -38,17 +38,17 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
     if (answer.ok)
       store.setState(({ losses }) => ({ losses: withEarlier(losses, id, attempt, lossesIn(answer.value)) }));
   };
-  const go = (): void => {
-    for (const [key, act] of waiting) {
+  const startReads = (): void => {
+    for (const [key, run] of waiting) {
       if (reading >= maxReads) return;
       waiting.delete(key);
       known.add(key);
-      const [eldest] = known;
-      if (known.size > maxKnown && eldest !== undefined) known.delete(eldest);
+      const [oldest] = known;
+      if (known.size > maxKnown && oldest !== undefined) known.delete(oldest);
       reading += 1;
-      void act().finally(() => {
+      void run().finally(() => {
         reading -= 1;
-        go();
+        startReads();
       });
     }
   };
@@ -56,13 +56,13 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
     look(id, attempt) {
       const key = `${id}/${attempt}`;
       if (known.has(key)) return () => undefined;
-      const callOff = after(glanceMs, () => {
+      const cancel = after(minVisibleMs, () => {
         if (known.has(key)) return;
         waiting.set(key, () => read(id, attempt));
-        go();
+        startReads();
       });
       return () => {
-        callOff();
+        cancel();
         waiting.delete(key);
       };
     },

@@ -2,9 +2,9 @@ import { urlOf } from '../../protocol/client.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { LogEvent, logsApi } from '../../protocol/logs-api.ts';
 import { openMovingStream } from './stream/browser.ts';
-import type { Tell } from './stream/news.ts';
+import type { StreamListener } from './stream/own.ts';
 
-type LogNews = LogEvent | { readonly type: 'open' } | { readonly type: 'lost' };
+type LogMessage = LogEvent | { readonly type: 'open' } | { readonly type: 'lost' };
 
 interface FollowLogDeps {
   readonly baseUrl: string;
@@ -12,9 +12,9 @@ interface FollowLogDeps {
   readonly attempt: number | undefined;
   /** Returns the line after the last known one, each time that the stream opens. */
   readonly line: () => number;
-  readonly tell: (news: LogNews) => void;
+  readonly tell: (news: LogMessage) => void;
   /** Opens the stream; by default the browser's own. */
-  readonly open?: (address: () => string, tell: Tell) => () => void;
+  readonly open?: (address: () => string, tell: StreamListener) => () => void;
 }
 
 /**

@@ -3,11 +3,10 @@ import { type CallFailure, type Client, urlOf } from '../../protocol/client.ts';
 import { UiEvent } from '../../protocol/events.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { createCatchUp } from '../state/catch-up.ts';
-import type { FleetStore } from '../state/store.ts';
-import { isForbidden, isSignedOut } from './client.ts';
-import { type May, type Person, personOf } from './person.ts';
+import type { FleetStore } from '../state/stores.ts';
+import { isForbidden, isSignedOut, type May, type Person, personOf } from './session.ts';
 import { readFleet } from './read-fleet.ts';
-import type { OpenStream, StreamNews } from './stream/news.ts';
+import type { OpenStream, StreamMessage } from './stream/own.ts';
 
 export interface FollowDeps {
   readonly client: Client;
@@ -74,12 +73,12 @@ export function followFleet(parts: FollowDeps): () => void {
   };
   const retryUnlessSignedOut = (failure: CallFailure): void => {
     if (isSignedOut(failure)) return onPerson(null);
-    if (isForbidden(failure)) void askWhoWeAre();
+    if (isForbidden(failure)) void recheckPerson();
     goStale();
     retrying = setTimeout(() => void read(), retryMs);
     return undefined;
   };
-  const askWhoWeAre = async (): Promise<void> => {
+  const recheckPerson = async (): Promise<void> => {
     const answer = await client.call(sessionApi.get, { signal: controller.signal });
     if (!controller.signal.aborted && answer.ok) onPerson(personOf(answer.value));
   };
@@ -90,19 +89,19 @@ export function followFleet(parts: FollowDeps): () => void {
     catchUp.take(event.data);
     flushing ??= setTimeout(flush, Math.max(0, nextFlushAt - performance.now()));
   };
-  const hear = (news: StreamNews): void => {
+  const onMessage = (message: StreamMessage): void => {
     if (controller.signal.aborted) return undefined;
-    if (news.kind === 'frame') return take(news.data);
-    if (news.kind === 'open') {
+    if (message.kind === 'frame') return take(message.data);
+    if (message.kind === 'open') {
       // Another tab may have changed the signed-in user in the meantime.
-      if (store.getState().stream.kind === 'stale') void askWhoWeAre();
+      if (store.getState().stream.kind === 'stale') void recheckPerson();
       return void read();
     }
     goStale();
-    return news.kind === 'refused' ? void askWhoWeAre() : undefined;
+    return message.kind === 'refused' ? void recheckPerson() : undefined;
   };
 
-  const close = openStream(urlOf(baseUrl, eventsApi.stream.path, {}, { pings: true }).href, hear);
+  const close = openStream(urlOf(baseUrl, eventsApi.stream.path, {}, { pings: true }).href, onMessage);
   return () => {
     controller.abort();
     close();

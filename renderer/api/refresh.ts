@@ -1,11 +1,11 @@
 import type { Client } from '../../protocol/client.ts';
 import { WorkerId } from '../../protocol/ids.ts';
 import { type Fleet, listed, refreshed, type WorkersRead } from '../state/fleet.ts';
-import { clockLead, sampled } from '../state/loads.ts';
-import type { FleetState, FleetStore, StreamState } from '../state/store.ts';
-import { readWorkers } from './lists.ts';
+import { clockLead, sampled } from '../state/sparklines.ts';
+import type { FleetState, FleetStore, StreamState } from '../state/stores.ts';
+import { readWorkers } from './read-fleet.ts';
 
-const everyMs = 10_000;
+const roundMs = 10_000;
 /** Delay after an event, so that related changes are read together. */
 const soonMs = 300;
 /** Pause between two rounds, and for unpaged lists proportional to their length. Either way, 5,000 workers are read every ten seconds. */
@@ -23,8 +23,8 @@ export interface ReadOptions {
 }
 
 /** How a polled list is merged into the store. */
-interface Way {
-  readonly isBegun: (state: FleetState) => boolean;
+interface ListMode {
+  readonly isReady: (state: FleetState) => boolean;
   /** True to read page by page. False to read the whole list, which alone reveals deleted workers. */
   readonly isPaged: boolean;
   readonly merge: (fleet: Fleet, read: WorkersRead) => Fleet;
@@ -40,7 +40,7 @@ interface Way {
  */
 export const refreshWorkers = (parts: ReadOptions): (() => void) =>
   keepReading(parts, {
-    isBegun: ({ fleet }) => fleet.seq >= 0,
+    isReady: ({ fleet }) => fleet.seq >= 0,
     isPaged: true,
     merge: refreshed,
     isNews: (now, before) => now.fleet.recent !== before.fleet.recent,
@@ -50,7 +50,7 @@ export const refreshWorkers = (parts: ReadOptions): (() => void) =>
 /** For users who may see the workers but not the stream, so that the list is the only source. The returned function stops it. */
 export const pollWorkers = (parts: ReadOptions): (() => void) =>
   keepReading(parts, {
-    isBegun: () => true,
+    isReady: () => true,
     isPaged: false,
     merge: listed,
     isNews: (now, before) => now.acted !== before.acted,
@@ -60,9 +60,9 @@ export const pollWorkers = (parts: ReadOptions): (() => void) =>
     },
   });
 
-function keepReading({ client, store, page }: ReadOptions, way: Way): () => void {
+function keepReading({ client, store, page }: ReadOptions, mode: ListMode): () => void {
   const controller = new AbortController();
-  const round = createRound({ client, store, signal: controller.signal }, way);
+  const round = createRound({ client, store, signal: controller.signal }, mode);
   let timer: ReturnType<typeof setTimeout> | null = null;
   let dueAt = Number.POSITIVE_INFINITY;
 
@@ -74,27 +74,27 @@ function keepReading({ client, store, page }: ReadOptions, way: Way): () => void
     timer = setTimeout(() => void read(), Math.max(0, next - Date.now()));
   };
   const read = async (): Promise<void> => {
-    const isWatched = page.visibilityState === 'visible' && way.isBegun(store.getState());
+    const isWatched = page.visibilityState === 'visible' && mode.isReady(store.getState());
     // Restart from the first page once the page is visible again, so that all data is current.
-    if (!isWatched) round.giveUp();
-    const next = isWatched ? await round.goOn() : Date.now() + everyMs;
+    if (!isWatched) round.reset();
+    const next = isWatched ? await round.readNext() : Date.now() + roundMs;
     dueAt = Number.POSITIVE_INFINITY;
     plan(next);
   };
-  const soon = (): void => {
-    round.note();
+  const readSoon = (): void => {
+    round.noteNews();
     // A running round continues at its own pace.
-    if (!round.isBegun()) plan(Date.now() + soonMs);
+    if (!round.isRunning()) plan(Date.now() + soonMs);
   };
   const stopListening = store.subscribe((state, before) => {
-    if (way.isNews(state, before)) soon();
+    if (mode.isNews(state, before)) readSoon();
   });
-  page.addEventListener('visibilitychange', soon);
-  soon();
+  page.addEventListener('visibilitychange', readSoon);
+  readSoon();
   return () => {
     controller.abort();
     stopListening();
-    page.removeEventListener('visibilitychange', soon);
+    page.removeEventListener('visibilitychange', readSoon);
     if (timer !== null) clearTimeout(timer);
   };
 }
@@ -104,19 +104,19 @@ interface RoundDeps extends Omit<ReadOptions, 'page'> {
 }
 
 /** Reads all workers once, in one or several parts. */
-function createRound({ client, store, signal }: RoundDeps, way: Way) {
+function createRound({ client, store, signal }: RoundDeps, mode: ListMode) {
   /** Cursor of the next page; null at the start of a round. */
   let after: WorkerId | null = null;
-  let beganAt = 0;
+  let startedAt = 0;
   let restUntil = 0;
   /** An event occurred during the round, after earlier pages were read. */
-  let isNewsWaiting = false;
+  let hasNews = false;
 
   /** Returns the time of the next read. */
   const take = (workers: WorkersRead['workers'], seq: number, next: string | null): number => {
     const now = Date.now();
     store.setState(({ fleet, loads, clockLeadMs }) => {
-      const merged = way.merge(fleet, { workers, seq });
+      const merged = mode.merge(fleet, { workers, seq });
       return {
         fleet: merged,
         loads: sampled(loads, workers, merged.workers, now),
@@ -125,32 +125,32 @@ function createRound({ client, store, signal }: RoundDeps, way: Way) {
     });
     after = next === null ? null : WorkerId.parse(next);
     if (after !== null) return now + pageRestMs(workers.length);
-    restUntil = now + (way.isPaged ? restMs(0) : restMs(workers.length));
-    return isNewsWaiting ? now + soonMs : beganAt + everyMs;
+    restUntil = now + (mode.isPaged ? restMs(0) : restMs(workers.length));
+    return hasNews ? now + soonMs : startedAt + roundMs;
   };
   return {
-    isBegun: (): boolean => after !== null,
+    isRunning: (): boolean => after !== null,
     restUntil: (): number => restUntil,
-    note(): void {
-      isNewsWaiting = true;
+    noteNews(): void {
+      hasNews = true;
     },
-    giveUp(): void {
+    reset(): void {
       after = null;
     },
     /** Reads the next part; returns the time of the next read. */
-    async goOn(): Promise<number> {
+    async readNext(): Promise<number> {
       if (after === null) {
-        beganAt = Date.now();
-        isNewsWaiting = false;
+        startedAt = Date.now();
+        hasNews = false;
       }
       const from = after === null ? {} : { cursor: after };
-      const list = await readWorkers(client, way.isPaged ? { limit: pageSize, ...from } : {}, signal);
+      const list = await readWorkers(client, mode.isPaged ? { limit: pageSize, ...from } : {}, signal);
       if (signal.aborted) return Number.POSITIVE_INFINITY;
-      const { stream: streamAfter } = way;
+      const { stream: streamAfter } = mode;
       if (streamAfter !== null) store.setState(({ stream }) => ({ stream: streamAfter(list.ok, stream) }));
       if (list.ok) return take(list.rows, list.seq, list.next);
       after = null;
-      return Date.now() + everyMs;
+      return Date.now() + roundMs;
     },
   };
 }

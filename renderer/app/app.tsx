@@ -2,20 +2,17 @@ import { useCallback, useEffect, useMemo, useState } from 'react';
 import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
 import type { Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
-import { isSignedOut, watchingClient } from '../api/client.ts';
+import { isSignedOut, watchingClient, isSamePerson, mayOf, type Person, personOf } from '../api/session.ts';
 import { createEarlierLosses } from '../api/earlier-losses.ts';
 import { followFleet } from '../api/follow.ts';
-import { isSamePerson, mayOf, type Person, personOf } from '../api/person.ts';
 import { pollWorkers } from '../api/refresh.ts';
 import { openStream } from '../api/stream/index.ts';
 import { loadLanguage, type Translator, TranslatorProvider } from '../i18n/index.ts';
-import { type PreferencesStore, usePreferences } from '../state/preferences.ts';
-import { createFleetStore } from '../state/store.ts';
+import { type PreferencesStore, usePreferences, createFleetStore } from '../state/stores.ts';
 import { Toaster } from '../ui/toast.tsx';
 import { type Panel, PanelProvider } from './context.ts';
 import { Shell } from './shell.tsx';
-import { desktop } from './desktop.ts';
-import { Refused } from './refused.tsx';
+import { desktop, Refused } from './desktop.tsx';
 import { SignIn, type SignInProps } from './sign-in.tsx';
 
 interface AppProps {
@@ -32,14 +29,14 @@ export function App({ client, baseUrl, preferences }: AppProps) {
   useTheme(preferences);
   const [access, setAccess] = useState<Access>('unknown');
   useEffect(() => {
-    const looking = new AbortController();
-    void client.call(sessionApi.get, { signal: looking.signal }).then(answer => {
-      if (looking.signal.aborted) return;
+    const controller = new AbortController();
+    void client.call(sessionApi.get, { signal: controller.signal }).then(answer => {
+      if (controller.signal.aborted) return;
       setAccess((answer.ok ? personOf(answer.value) : null) ?? 'signed out');
     });
-    return () => looking.abort();
+    return () => controller.abort();
   }, [client]);
-  const see = useCallback(
+  const updatePerson = useCallback(
     (now: Person | null) =>
       setAccess(was => {
         if (now === null) return 'signed out';
@@ -52,9 +49,9 @@ export function App({ client, baseUrl, preferences }: AppProps) {
   return (
     <TranslatorProvider value={translator}>
       {access === 'signed out' ? (
-        <Out client={client} onSignedIn={see} />
+        <SignedOut client={client} onSignedIn={updatePerson} />
       ) : (
-        <SignedIn {...{ client, baseUrl, preferences }} person={access} onPerson={see} />
+        <SignedIn {...{ client, baseUrl, preferences }} person={access} onPerson={updatePerson} />
       )}
       <Toaster />
     </TranslatorProvider>
@@ -62,8 +59,8 @@ export function App({ client, baseUrl, preferences }: AppProps) {
 }
 
 /** The desktop app signs in by itself, so it shows an error page instead of a form. */
-const Out = (props: SignInProps) =>
-  desktop === null ? <SignIn {...props} /> : <Refused desktop={desktop} />;
+const SignedOut = (props: SignInProps) =>
+  desktop === null ? <SignIn {...props} /> : <Refused app={desktop} />;
 
 interface SignedInProps extends AppProps {
   readonly person: Person;
@@ -75,13 +72,13 @@ interface SignedInProps extends AppProps {
 function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInProps) {
   const panel = useMemo((): Panel => {
     const fleet = createFleetStore();
-    const lookAgain = async (): Promise<void> => {
+    const recheckPerson = async (): Promise<void> => {
       const answer = await client.call(sessionApi.get);
       if (answer.ok) onPerson(personOf(answer.value));
     };
     const watching = watchingClient(client, {
       // A refused call may be the first sign that the session ended or was replaced in another tab.
-      onRefused: failure => (isSignedOut(failure) ? onPerson(null) : void lookAgain()),
+      onRefused: failure => (isSignedOut(failure) ? onPerson(null) : void recheckPerson()),
       onDone: () => fleet.setState(({ acted }) => ({ acted: acted + 1 })),
     });
     const signOut = (): void => void client.call(sessionApi.signOut).then(() => onPerson(null));

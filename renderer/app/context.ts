@@ -1,9 +1,16 @@
-import { createContext, useContext } from 'react';
-import type { Client } from '../../protocol/client.ts';
+import { createContext, useContext, useCallback, useEffect, useState } from 'react';
+import type { Client, CallFailure, CallInput, ValueOf } from '../../protocol/client.ts';
 import type { EarlierLosses } from '../api/earlier-losses.ts';
-import type { May, Person } from '../api/person.ts';
-import { type FleetState, type FleetStore, useFleet as useFleetOf } from '../state/store.ts';
-import type { PreferencesStore } from '../state/preferences.ts';
+import type { May, Person } from '../api/session.ts';
+import {
+  type FleetState,
+  type FleetStore,
+  useFleet as useFleetOf,
+  type PreferencesStore,
+} from '../state/stores.ts';
+import type { Call } from '../../protocol/call.ts';
+import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
+import { refreshWorkers } from '../api/refresh.ts';
 
 /** What every page uses. */
 export interface Panel {
@@ -31,3 +38,50 @@ export const useFleet = <T>(select: (state: FleetState) => T): T => useFleetOf(u
 
 /** The panel hides actions that the user may not do, and does not request data that the user may not read. */
 export const useMay = (): May => usePanel().may;
+
+interface CallState<T> {
+  readonly value: T | null;
+  readonly failure: CallFailure | null;
+}
+
+interface Loaded<T> extends CallState<T> {
+  readonly reload: () => void;
+}
+
+/**
+ * Makes a call when the page opens, on `reload`, and whenever `input` or `version` changes. Keep the same `input` object between renders. The
+ * previous answer stays until the new one arrives. Without permission, it makes no call and reports no failure.
+ */
+export function useLoaded<C extends Call>(
+  endpoint: C,
+  input?: CallInput<C>,
+  version = '',
+): Loaded<ValueOf<C>> {
+  const { client, may } = usePanel();
+  const isAllowed = may(endpoint);
+  const [answer, setAnswer] = useState<CallState<ValueOf<C>>>({ value: null, failure: null });
+  const [reloads, setReloads] = useState(0);
+  const reload = useCallback(() => setReloads(count => count + 1), []);
+  useEffect(() => {
+    if (!isAllowed) return undefined;
+    const controller = new AbortController();
+    void client.call(endpoint, Object.assign({}, input, { signal: controller.signal })).then(result => {
+      if (controller.signal.aborted) return;
+      if (result.ok) setAnswer({ value: result.value, failure: null });
+      else setAnswer(({ value }) => ({ value, failure: result.failure }));
+    });
+    return () => controller.abort();
+  }, [client, endpoint, input, version, isAllowed, reloads]);
+  return { ...answer, reload };
+}
+
+/** Keeps loads, contacts and worker status up to date while a page shows them. */
+export function useFreshWorkers(): void {
+  const { client, fleet: store, may } = usePanel();
+  // Without the stream, every page polls the workers anyway.
+  const isWanted = may(workersApi.list) && may(eventsApi.stream);
+  useEffect(
+    () => (isWanted ? refreshWorkers({ client, store, page: document }) : undefined),
+    [client, store, isWanted],
+  );
+}

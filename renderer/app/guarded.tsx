@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from 'react';
 import { type Authority, type Call, type Permission, permissions } from '../../protocol/call.ts';
 import type { JobView } from '../../protocol/job.ts';
-import { type May, shownPermissions } from '../api/person.ts';
+import { type May, shownPermissions } from '../api/session.ts';
 import { type MessageKey, useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import { PanelProvider, useMay, usePanel } from './context.ts';
@@ -57,13 +57,13 @@ export function Allowed({ call, children }: AllowedProps) {
   return useMay()(call) && children;
 }
 
-type AskedPermission = Extract<Authority, Permission>;
+type CallPermission = Extract<Authority, Permission>;
 
-const isPermission = (authority: Authority): authority is AskedPermission =>
+const isPermission = (authority: Authority): authority is CallPermission =>
   permissions.some(each => each === authority);
 
-/** Returns the smallest permission that allows the call; null when no permission does. Another user's job needs the full permission. */
-function minFor({ authority, own }: Call): Permission | null {
+/** Returns the least permission that allows the call; null when no permission does. Another user's job needs the full permission. */
+function requiredPermission({ authority, own }: Call): Permission | null {
   const limited = permissions.find(each => each === `${authority}.own`);
   if (limited !== undefined && (own === 'shared' || own === 'filtered')) return limited;
   return isPermission(authority) ? authority : null;
@@ -78,7 +78,7 @@ interface HiddenProps {
 /** A line that names the hidden content, on pages that remain useful without it. */
 export function Hidden({ call, page }: HiddenProps) {
   const t = useT();
-  const permission = minFor(call);
+  const permission = requiredPermission(call);
   if (permission === null) return null;
   return <p className="muted">{t('may.hidden', { page: t(page), what: t(`tokens.may.${permission}`) })}</p>;
 }
@@ -93,7 +93,7 @@ interface MissingProps {
 export function Missing({ call, children }: MissingProps) {
   const t = useT();
   const { person, signOut } = usePanel();
-  const permission = minFor(call);
+  const permission = requiredPermission(call);
   if (permission === null) return null;
   return (
     <section className="card missing">

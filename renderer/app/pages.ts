@@ -2,9 +2,9 @@ import { auditApi, workersApi } from '../../protocol/admin-api.ts';
 import type { Call } from '../../protocol/call.ts';
 import { datasetsApi } from '../../protocol/datasets-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
-import type { May } from '../api/person.ts';
+import type { May } from '../api/session.ts';
 
-/** Also the name of the page's icon and title. */
+/** Also names the icon and the title of the page. */
 export type PageName = 'overview' | 'workers' | 'jobs' | 'queue' | 'data' | 'audit' | 'settings' | 'help';
 
 interface PageEntry {

@@ -1,20 +1,18 @@
 import { Suspense, lazy, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { useT } from '../i18n/index.ts';
-import { Boundary } from '../ui/boundary.tsx';
+import { Boundary, Unavailable } from './unavailable.tsx';
 import { focusPage } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
-import { useMay } from './context.ts';
+import { useMay, usePanel, useFleet } from './context.ts';
 import { Guarded } from './guarded.tsx';
 import mark from './icon.svg';
 import { type PageName, pages, pagesFor } from './pages.ts';
 import { loadPart, PartUnavailable } from './part.ts';
-import { Unavailable } from './unavailable.tsx';
-import { Palette } from './palette.tsx';
-import { useDesktopPages } from './desktop.ts';
-import { useShortcuts } from './shortcuts.ts';
-import { StreamBadge } from './stream-badge.tsx';
-import { Who } from './who.tsx';
+import { Palette, useShortcuts } from './keyboard.tsx';
+import { useDesktopPages } from './desktop.tsx';
+import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
+import { perPlace } from '../i18n/formats.ts';
 
 const parts = {
   overview: lazy(() =>
@@ -126,3 +124,40 @@ function useFocusOnPage(path: string): void {
 
 const isAt = (path: string, page: string): boolean =>
   page === '/' ? path === '/' : path === page || path.startsWith(`${page}/`);
+
+/** Shows who is signed in. The settings page lists the permissions and has the sign-out button. */
+function Who() {
+  const t = useT();
+  const { user } = usePanel().person;
+  const text = t('may.as', { user });
+  return (
+    <Link href="/settings" className="who" aria-label={text} title={text}>
+      <Icon name="person" />
+      <span translate="no">{user}</span>
+    </Link>
+  );
+}
+
+const sinceFormat = perPlace({ timeStyle: 'medium' });
+
+/** Shows whether the page is up to date; nothing for users who may see neither jobs nor workers. */
+function StreamBadge() {
+  const t = useT();
+  const may = useMay();
+  const stream = useFleet(state => state.stream);
+  const time = stream.kind === 'stale' ? sinceFormat(t).format(stream.since) : '';
+  const texts = {
+    connecting: t('stream.connecting'),
+    loading: t('stream.loading'),
+    live: t('stream.live'),
+    stale: t('stream.stale', { time }),
+    polled: t('stream.polled'),
+  };
+  if (!may(eventsApi.stream) && !may(workersApi.list)) return null;
+  return (
+    <div className="stream-badge" data-stream={stream.kind} role="status">
+      <Icon name={stream.kind === 'live' || stream.kind === 'polled' ? 'live' : 'stale'} />
+      <span>{texts[stream.kind]}</span>
+    </div>
+  );
+}

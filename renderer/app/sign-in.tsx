@@ -1,7 +1,7 @@
 import { type SubmitEvent, useCallback, useEffect, useState } from 'react';
 import type { CallFailure, Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
-import { type Person, personOf } from '../api/person.ts';
+import { type Person, personOf } from '../api/session.ts';
 import { type MessageKey, useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import mark from './icon.svg';
@@ -25,13 +25,13 @@ export function SignIn({ client, onSignedIn }: SignInProps) {
   );
   useEffect(() => {
     // `takeCode` removes the code from the URL, so each code is used once.
-    const take = (): void => {
+    const redeemCode = (): void => {
       const code = takeCode();
       if (code !== null) void signIn({ code });
     };
-    take();
-    addEventListener('hashchange', take);
-    return () => removeEventListener('hashchange', take);
+    redeemCode();
+    addEventListener('hashchange', redeemCode);
+    return () => removeEventListener('hashchange', redeemCode);
   }, [signIn]);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();

@@ -1,11 +1,39 @@
-import { useEffect, useState } from 'react';
+import { Component, type ReactNode, useEffect, useState } from 'react';
 import { systemApi } from '../../protocol/admin-api.ts';
 import { useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import { usePanel } from './context.ts';
 import { mayReload } from './part.ts';
 
-const askEveryMs = 2_000;
+interface BoundaryProps {
+  readonly children: ReactNode;
+  /** Returns what to show for an error; false shows its name and message. */
+  readonly onFailure?: (failure: Error) => ReactNode;
+}
+
+/** Contains an error to one page and shows it there. */
+export class Boundary extends Component<BoundaryProps, { readonly failure: Error | null }> {
+  override state = { failure: null as Error | null };
+
+  static getDerivedStateFromError(failure: Error) {
+    return { failure };
+  }
+
+  override render() {
+    const { failure } = this.state;
+    if (failure === null) return this.props.children;
+    const shown = this.props.onFailure?.(failure) ?? false;
+    if (shown !== false) return shown;
+    return (
+      <div className="page" role="alert">
+        <h1>{failure.name}</h1>
+        <pre>{failure.message}</pre>
+      </div>
+    );
+  }
+}
+
+const pollMs = 2_000;
 
 /** Replaces a page that failed to load. It reloads as soon as the server answers. */
 export function Unavailable() {
@@ -14,18 +42,18 @@ export function Unavailable() {
   const [isBack, setBack] = useState(false);
   useEffect(() => {
     if (isBack) return undefined;
-    const asking = new AbortController();
-    const ask = async (): Promise<void> => {
-      const answer = await client.call(systemApi.live, { signal: asking.signal, timeoutMs: askEveryMs });
-      if (asking.signal.aborted || !answer.ok) return;
+    const controller = new AbortController();
+    const probe = async (): Promise<void> => {
+      const answer = await client.call(systemApi.live, { signal: controller.signal, timeoutMs: pollMs });
+      if (controller.signal.aborted || !answer.ok) return;
       if (mayReload(sessionStorage, Date.now())) location.reload();
       else setBack(true);
     };
-    void ask();
-    const timer = setInterval(() => void ask(), askEveryMs);
+    void probe();
+    const timer = setInterval(() => void probe(), pollMs);
     return () => {
       clearInterval(timer);
-      asking.abort();
+      controller.abort();
     };
   }, [client, isBack]);
   return (

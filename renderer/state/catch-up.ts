@@ -1,8 +1,8 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { advance, type Fleet, fromSnapshot, joined, type JobsRead, type Snapshot } from './fleet.ts';
-import { withEvents } from './losses.ts';
-import type { FleetState, FleetStore } from './store.ts';
+import { withEvents } from './sparklines.ts';
+import type { FleetState, FleetStore } from './stores.ts';
 
 /** Merges data that is read in parts with events that arrive in the meantime. */
 export interface CatchUp {
@@ -24,7 +24,7 @@ export interface CatchUp {
  */
 export function createCatchUp(store: FleetStore): CatchUp {
   /** True once there is data that events can be applied to. */
-  let isBegun = false;
+  let hasSnapshot = false;
   /** The new fleet, built while the old one is displayed. */
   let draft: Fleet | null = null;
   /** The last events per job, kept while pages are read that may be older. */
@@ -40,7 +40,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
 
   return {
     begin() {
-      isBegun = false;
+      hasSnapshot = false;
       draft = null;
       lastSeqs = new Map();
       // Later reads include these events.
@@ -49,7 +49,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
     first(snapshot) {
       const { fleet } = store.getState();
       const first = fromSnapshot(snapshot, fleet.recent);
-      isBegun = true;
+      hasSnapshot = true;
       if (fleet.seq >= 0) draft = first;
       else store.setState({ fleet: first, stream: { kind: 'loading' } });
     },
@@ -61,7 +61,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
     },
     take: event => void waiting.push(event),
     flush() {
-      if (!isBegun || waiting.length === 0) return true;
+      if (!hasSnapshot || waiting.length === 0) return true;
       const events = waiting;
       waiting = [];
       const { fleet, missed } = advance(current(), events);

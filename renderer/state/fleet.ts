@@ -54,9 +54,9 @@ export interface JobsRead {
 
 /** Adds a page that was read while events arrived. `lastSeqs` has the number of the last event per job that the fleet already includes. */
 export function joined(fleet: Fleet, page: JobsRead, lastSeqs: ReadonlyMap<JobId, number>): Fleet {
-  const isNews = ({ id }: JobView): boolean => (lastSeqs.get(id) ?? -1) <= page.seq;
-  const news = page.jobs.filter(isNews).map(job => [job.id, job] as const);
-  return { ...fleet, jobs: fleet.jobs.with(new Map(news)) };
+  const isNewer = ({ id }: JobView): boolean => (lastSeqs.get(id) ?? -1) <= page.seq;
+  const newer = page.jobs.filter(isNewer).map(job => [job.id, job] as const);
+  return { ...fleet, jobs: fleet.jobs.with(new Map(newer)) };
 }
 
 /** The fleet after a batch of events; `missed` is true when earlier events are missing. */
@@ -112,19 +112,19 @@ export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
   const since = fleet.recent.filter(event => event.seq > read.seq);
   // There are more events than `recent` holds, so any worker may have changed.
   const isFlooded = since.length === maxRecent;
-  const touched = new Set(since.map(toldOf));
+  const touched = new Set(since.map(reportedWorker));
   const changed = new Map<WorkerId, WorkerView>();
   for (const view of read.workers) {
     const known = fleet.workers.get(view.id);
     if (known === undefined) continue;
-    const next = isFlooded || touched.has(view.id) ? { ...known, ...lastSaid(view) } : view;
+    const next = isFlooded || touched.has(view.id) ? { ...known, ...heartbeatFields(view) } : view;
     if (!isSame(next, known)) changed.set(view.id, next);
   }
   return changed.size === 0 ? fleet : { ...fleet, workers: fleet.workers.with(changed) };
 }
 
 /** The worker whose current state the event carries. */
-function toldOf(event: UiEvent): WorkerId | null {
+function reportedWorker(event: UiEvent): WorkerId | null {
   if (event.kind === 'worker') return event.worker_id;
   return event.kind === 'job' ? (event.worker?.id ?? null) : null;
 }
@@ -151,7 +151,7 @@ function isSame(a: unknown, b: unknown): boolean {
   );
 }
 
-const lastSaid = (view: WorkerView) => ({
+const heartbeatFields = (view: WorkerView) => ({
   last_heartbeat: view.last_heartbeat,
   last_contact_age_s: view.last_contact_age_s,
   gpu_utilization: view.gpu_utilization,

@@ -10,9 +10,8 @@ import {
   useState,
 } from 'react';
 import { Icon } from './icon.tsx';
-import { type Filling, createFilling } from './table-filling.ts';
+import { type Filling, createFilling, createWindow } from './table-rendering.ts';
 import { type Order, useSteadyOrder } from './table-order.ts';
-import { createWindow } from './table-window.ts';
 
 export interface Column<R> {
   readonly id: string;

@@ -1,7 +1,7 @@
 import { Toaster as Sonner, toast } from 'sonner';
 import 'sonner/dist/styles.css';
 import type { CallFailure } from '../../protocol/client.ts';
-import { detailOf } from '../api/client.ts';
+import { detailOf } from '../api/session.ts';
 import { type Translator, useT } from '../i18n/index.ts';
 
 export function Toaster() {

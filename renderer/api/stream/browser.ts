@@ -1,5 +1,4 @@
-import type { OpenStream, Tell } from './news.ts';
-import { createOwnStream } from './own.ts';
+import { type OpenStream, type StreamListener, createOwnStream } from './own.ts';
 
 function after(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms);
@@ -10,5 +9,5 @@ function after(ms: number, run: () => void): () => void {
 export const openOwnStream: OpenStream = createOwnStream({ connect: url => new EventSource(url), after });
 
 /** The same, with a URL that is computed before each connection. */
-export const openMovingStream = (address: () => string, tell: Tell): (() => void) =>
-  createOwnStream({ connect: () => new EventSource(address()), after })('', tell);
+export const openMovingStream = (address: () => string, notify: StreamListener): (() => void) =>
+  createOwnStream({ connect: () => new EventSource(address()), after })('', notify);

@@ -1,5 +1,18 @@
 import { StreamPing } from '../../../protocol/events.ts';
-import type { OpenStream, Tell } from './news.ts';
+
+/** Messages of an event stream. Between `open` and the next `lost` or `refused`, no event is missing. */
+export type StreamMessage =
+  | { readonly kind: 'open' }
+  /** The connection broke and is being reopened. */
+  | { readonly kind: 'lost' }
+  /** The server's response was no stream, perhaps because the session ended. The connection is retried. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'frame'; readonly data: string };
+
+export type StreamListener = (message: StreamMessage) => void;
+
+/** Opens the stream at this URL and reports its messages until the returned function is called. */
+export type OpenStream = (url: string, notify: StreamListener) => () => void;
 
 /** The part of `EventSource` that is used. */
 export interface Source {
@@ -30,7 +43,7 @@ const graceMs = 5_000;
  */
 export const createOwnStream =
   ({ connect, after }: OwnStreamDeps): OpenStream =>
-  (url, tell) => {
+  (url, notify) => {
     let source: Source;
     let cancel = (): void => undefined;
     const wait = (ms: number, run: () => void): void => {
@@ -43,7 +56,7 @@ export const createOwnStream =
       let silenceMs = openWithinMs;
       const giveUp = (): void => {
         opened.close();
-        tell({ kind: 'lost' });
+        notify({ kind: 'lost' });
         wait(retryMs, open);
       };
       const watch = (): void => wait(silenceMs, giveUp);
@@ -52,10 +65,10 @@ export const createOwnStream =
         // Servers of an earlier version send no pings that a page can see.
         silenceMs = Number.POSITIVE_INFINITY;
         cancel();
-        tell({ kind: 'open' });
+        notify({ kind: 'open' });
       });
       opened.addEventListener('message', ({ data }) => {
-        silenceMs = hear(data, tell) ?? silenceMs;
+        silenceMs = handleFrame(data, notify) ?? silenceMs;
         if (Number.isFinite(silenceMs)) watch();
       });
       opened.addEventListener('error', () => {
@@ -63,10 +76,10 @@ export const createOwnStream =
           // The browser reconnects by itself.
           silenceMs = openWithinMs;
           watch();
-          return tell({ kind: 'lost' });
+          return notify({ kind: 'lost' });
         }
         wait(retryMs, open);
-        return tell({ kind: 'refused' });
+        return notify({ kind: 'refused' });
       });
     };
     open();
@@ -77,11 +90,11 @@ export const createOwnStream =
   };
 
 /** Returns the new silence limit if the frame is a ping; otherwise forwards the frame and returns null. */
-function hear(data: string, tell: Tell): number | null {
+function handleFrame(data: string, notify: StreamListener): number | null {
   if (data.startsWith('{"kind":"ping"')) {
     const ping = StreamPing.safeParse(JSON.parse(data));
     if (ping.success) return maxMissed * ping.data.every_ms + graceMs;
   }
-  tell({ kind: 'frame', data });
+  notify({ kind: 'frame', data });
   return null;
 }

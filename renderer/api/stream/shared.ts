@@ -1,22 +1,99 @@
-import type { HubWord, TabWord } from './hub.ts';
-import type { OpenStream } from './news.ts';
+import type { OpenStream, StreamMessage } from './own.ts';
+
+/** Messages from a tab to the hub. The first `here` registers the tab; later ones are its heartbeats. */
+export type TabMessage = { readonly kind: 'here'; readonly url: string } | { readonly kind: 'leave' };
+
+/** Messages from the hub to a tab: `heard` acknowledges each `here`; the others come from the stream. */
+export type HubMessage = { readonly kind: 'heard' } | StreamMessage;
+
+/** The part of `MessagePort` that the hub uses. */
+export interface TabPort {
+  postMessage(message: HubMessage): void;
+}
+
+interface Tab {
+  lastSeenAt: number;
+}
+
+/**
+ * A tab that is silent for this long counts as gone: it crashed, or the browser suspended it. A suspended tab sends a heartbeat when it
+ * wakes and is registered again. Timers of hidden tabs run only once a minute.
+ */
+const silenceMs = 180_000;
+
+export interface HubDeps {
+  readonly openStream: OpenStream;
+  /** In milliseconds. */
+  readonly now: () => number;
+}
+
+export interface Hub {
+  receive(port: TabPort, message: TabMessage): void;
+  /** The browser reports that the tab is gone. */
+  drop(port: TabPort): void;
+  /** Drops tabs that have been silent for too long. */
+  sweep(): void;
+}
+
+/**
+ * Shares one stream among all tabs of a browser, open while there is a tab. A new tab first gets the stream's state. It then reads the
+ * current data, which is at least as new as all earlier events, so it misses nothing.
+ */
+export function createHub({ openStream, now }: HubDeps): Hub {
+  const tabs = new Map<TabPort, Tab>();
+  let closeStream: (() => void) | null = null;
+  /** The stream's last state message. */
+  let state: StreamMessage | null = null;
+
+  const notify = (message: StreamMessage): void => {
+    if (message.kind !== 'frame') state = message;
+    for (const port of tabs.keys()) port.postMessage(message);
+  };
+  const close = (): void => {
+    closeStream?.();
+    closeStream = null;
+    state = null;
+  };
+  const addTab = (port: TabPort, url: string): void => {
+    tabs.set(port, { lastSeenAt: now() });
+    if (closeStream === null) closeStream = openStream(url, notify);
+    else if (state !== null) port.postMessage(state);
+  };
+  const drop = (port: TabPort): void => {
+    if (tabs.delete(port) && tabs.size === 0) close();
+  };
+
+  return {
+    receive(port, message) {
+      if (message.kind === 'leave') return drop(port);
+      const tab = tabs.get(port);
+      if (tab === undefined) addTab(port, message.url);
+      else tab.lastSeenAt = now();
+      return port.postMessage({ kind: 'heard' });
+    },
+    drop,
+    sweep() {
+      for (const [port, { lastSeenAt }] of tabs) if (now() - lastSeenAt > silenceMs) drop(port);
+    },
+  };
+}
 
 /** A tab's connection to the hub. */
-export interface HubLine {
-  post(word: TabWord): void;
+export interface HubConnection {
+  post(message: TabMessage): void;
   close(): void;
 }
 
 export interface SharedDeps {
   /** Connects to the hub. `onBroken`: there is no hub, and there will be none. Throws where the browser does not allow one. */
-  readonly connect: (onWord: (word: HubWord) => void, onBroken: () => void) => HubLine;
+  readonly connect: (onMessage: (message: HubMessage) => void, onBroken: () => void) => HubConnection;
   /** Fallback when the hub does not answer. */
   readonly openOwn: OpenStream;
   /** The target of `pagehide` and `pageshow` events. */
   readonly page: EventTarget;
 }
 
-const beatMs = 10_000;
+const heartbeatMs = 10_000;
 /** The hub acknowledges each heartbeat at once; after this many missing replies it is dead. */
 const maxUnanswered = 2;
 /**
@@ -31,8 +108,8 @@ const firstAnswerMs = 5_000;
  */
 export const sharedStream =
   ({ connect, openOwn, page }: SharedDeps): OpenStream =>
-  (url, tell) => {
-    let line: HubLine | null = null;
+  (url, notify) => {
+    let hub: HubConnection | null = null;
     let closeOwn: (() => void) | null = null;
     let pingTimer: ReturnType<typeof setInterval> | undefined;
     let firstAnswer: ReturnType<typeof setTimeout> | undefined;
@@ -41,52 +118,52 @@ export const sharedStream =
     const leave = (): void => {
       clearInterval(pingTimer);
       clearTimeout(firstAnswer);
-      line?.post({ kind: 'leave' });
-      line?.close();
-      line = null;
+      hub?.post({ kind: 'leave' });
+      hub?.close();
+      hub = null;
     };
-    const goAlone = (): void => {
-      closeOwn ??= openOwn(url, tell);
+    const openAlone = (): void => {
+      closeOwn ??= openOwn(url, notify);
     };
     const giveUp = (): void => {
-      if (line === null) return;
+      if (hub === null) return;
       leave();
-      tell({ kind: 'lost' });
-      goAlone();
+      notify({ kind: 'lost' });
+      openAlone();
     };
-    const sayHere = (): void => {
+    const sendHeartbeat = (): void => {
       if (unanswered === maxUnanswered) return giveUp();
       unanswered += 1;
-      return line?.post({ kind: 'here', url });
+      return hub?.post({ kind: 'here', url });
     };
-    const hear = (word: HubWord): void => {
+    const receive = (message: HubMessage): void => {
       unanswered = 0;
       clearTimeout(firstAnswer);
-      if (word.kind !== 'heard' && line !== null) tell(word);
+      if (message.kind !== 'heard' && hub !== null) notify(message);
     };
     const join = (): void => {
-      if (line !== null || closeOwn !== null) return;
+      if (hub !== null || closeOwn !== null) return;
       unanswered = 0;
       try {
-        line = connect(hear, giveUp);
+        hub = connect(receive, giveUp);
       } catch {
-        return goAlone();
+        return openAlone();
       }
-      pingTimer = setInterval(sayHere, beatMs);
+      pingTimer = setInterval(sendHeartbeat, heartbeatMs);
       firstAnswer = setTimeout(giveUp, firstAnswerMs);
-      return sayHere();
+      return sendHeartbeat();
     };
-    const putAside = (): void => {
-      if (line === null) return;
+    const suspend = (): void => {
+      if (hub === null) return;
       leave();
-      tell({ kind: 'lost' });
+      notify({ kind: 'lost' });
     };
 
-    page.addEventListener('pagehide', putAside);
+    page.addEventListener('pagehide', suspend);
     page.addEventListener('pageshow', join);
     join();
     return () => {
-      page.removeEventListener('pagehide', putAside);
+      page.removeEventListener('pagehide', suspend);
       page.removeEventListener('pageshow', join);
       leave();
       closeOwn?.();

@@ -1,5 +1,5 @@
 /** Runs in the shared worker of a browser's tabs. */
-import { createHub, type TabWord } from './hub.ts';
+import { createHub, type TabMessage } from './shared.ts';
 import { openOwnStream } from './browser.ts';
 
 const sweepMs = 60_000;
@@ -8,7 +8,7 @@ const hub = createHub({ openStream: openOwnStream, now: Date.now });
 globalThis.addEventListener('connect', event => {
   if (!(event instanceof MessageEvent)) return;
   for (const port of event.ports) {
-    port.addEventListener('message', ({ data }: MessageEvent<TabWord>) => hub.hear(port, data));
+    port.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => hub.receive(port, data));
     // Browsers that support this event report closed tabs at once, crashed ones included.
     port.addEventListener('close', () => hub.drop(port));
     port.start();

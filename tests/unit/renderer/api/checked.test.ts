@@ -1,7 +1,7 @@
 /** Validates the rows of a list a few at a time and yields to other code in between. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { checkedRows } from '../../../../renderer/api/checked.ts';
+import { checkedRows } from '../../../../renderer/api/read-fleet.ts';
 
 test('returns the parsed rows in their order', async () => {
   const rows = Array.from({ length: 1_000 }, (_, n) => ({ n, more: true }));

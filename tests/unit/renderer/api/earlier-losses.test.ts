@@ -3,9 +3,9 @@ import { beforeEach, expect, test } from 'vitest';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import { createEarlierLosses, type EarlierLosses } from '../../../../renderer/api/earlier-losses.ts';
-import { pointsOf } from '../../../../renderer/state/losses.ts';
+import { pointsOf } from '../../../../renderer/state/sparklines.ts';
 import type { Curves } from '../../../../renderer/pages/jobs/curves/lines.ts';
-import { createFleetStore, type FleetStore } from '../../../../renderer/state/store.ts';
+import { createFleetStore, type FleetStore } from '../../../../renderer/state/stores.ts';
 import { bucket, curvesOf } from '../curves-builders.ts';
 
 type Answer =

@@ -5,9 +5,9 @@ import type { UiEvent } from '../../../../protocol/events.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import { type Permission, permissions } from '../../../../protocol/call.ts';
 import { followFleet } from '../../../../renderer/api/follow.ts';
-import { mayOf, type Person } from '../../../../renderer/api/person.ts';
-import type { StreamNews, Tell } from '../../../../renderer/api/stream/news.ts';
-import { createFleetStore } from '../../../../renderer/state/store.ts';
+import { mayOf, type Person } from '../../../../renderer/api/session.ts';
+import type { StreamMessage, StreamListener } from '../../../../renderer/api/stream/own.ts';
+import { createFleetStore } from '../../../../renderer/state/stores.ts';
 import { jobView } from '../../../support/job-view.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -15,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 
 const id = JobId.parse('j_1');
 const at = '2026-01-02T03:04:05.678Z';
-const runs = (seq: number, status = 'running'): StreamNews => {
+const runs = (seq: number, status = 'running'): StreamMessage => {
   const event: UiEvent = {
     seq,
     at,
@@ -76,7 +76,7 @@ function bench(held: readonly Permission[] = permissions) {
   } as unknown as Client;
   const store = createFleetStore();
   const opened: string[] = [];
-  let tell: Tell = () => {};
+  let tell: StreamListener = () => {};
   let isClosed = false;
   const onPerson = vi.fn<(now: Person | null) => void>();
   const close = followFleet({
@@ -91,7 +91,7 @@ function bench(held: readonly Permission[] = permissions) {
       return () => void (isClosed = true);
     },
   });
-  const hear = async (news: StreamNews): Promise<void> => {
+  const hear = async (news: StreamMessage): Promise<void> => {
     tell(news);
     await vi.advanceTimersByTimeAsync(60);
   };

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from '../../../../protocol/client.ts';
 import { pollWorkers } from '../../../../renderer/api/refresh.ts';
-import { createFleetStore } from '../../../../renderer/state/store.ts';
+import { createFleetStore } from '../../../../renderer/state/stores.ts';
 import { workerId, workerView } from '../worker-builders.ts';
 
 beforeEach(() => void vi.useFakeTimers());

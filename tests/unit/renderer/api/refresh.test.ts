@@ -5,7 +5,7 @@ import { WorkerId } from '../../../../protocol/ids.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { refreshWorkers } from '../../../../renderer/api/refresh.ts';
 import { keyed } from '../../../../renderer/state/keyed.ts';
-import { createFleetStore } from '../../../../renderer/state/store.ts';
+import { createFleetStore } from '../../../../renderer/state/stores.ts';
 import { workerView } from '../worker-builders.ts';
 
 interface Asked {

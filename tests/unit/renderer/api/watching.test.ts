@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { workersApi } from '../../../../protocol/admin-api.ts';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
-import { watchingClient } from '../../../../renderer/api/client.ts';
+import { watchingClient } from '../../../../renderer/api/session.ts';
 
 const problem = (status: number, code: string): CallFailure => ({
   kind: 'problem',

@@ -4,7 +4,7 @@ import type { UiEvent } from '../../../../protocol/events.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { type CatchUp, createCatchUp } from '../../../../renderer/state/catch-up.ts';
-import { createFleetStore, type FleetStore } from '../../../../renderer/state/store.ts';
+import { createFleetStore, type FleetStore } from '../../../../renderer/state/stores.ts';
 import { jobView } from '../../../support/job-view.ts';
 
 const queue = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clockLead, keptMs, type Loads, sampled } from '../../../../renderer/state/loads.ts';
+import { clockLead, keptMs, type Loads, sampled } from '../../../../renderer/state/sparklines.ts';
 import { workerView } from '../worker-builders.ts';
 
 const { id } = workerView();

@@ -8,7 +8,7 @@ import {
   pointsOf,
   scaled,
   withEarlier,
-} from '../../../../renderer/state/losses.ts';
+} from '../../../../renderer/state/sparklines.ts';
 import { jobView } from '../../../support/job-view.ts';
 
 const id = JobId.parse('j_1');

@@ -1,7 +1,7 @@
 /** The preferences of a browser, and how it stores them. */
 import { beforeEach, expect, test } from 'vitest';
 import { perPlace } from '../../../../renderer/i18n/formats.ts';
-import { createPreferences } from '../../../../renderer/state/preferences.ts';
+import { createPreferences } from '../../../../renderer/state/stores.ts';
 
 let kept: Map<string, string>;
 beforeEach(() => {

@@ -1,7 +1,7 @@
 /** Rows in an order that is recomputed only after a change. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createArrangement } from '../../../../renderer/ui/arrangement.ts';
+import { createArrangement } from '../../../../renderer/ui/table-order.ts';
 
 interface Row {
   readonly id: string;

@@ -1,6 +1,6 @@
 /** The cells of a few rows are filled per frame. */
 import { beforeEach, expect, test } from 'vitest';
-import { createFilling } from '../../../../renderer/ui/table-filling.ts';
+import { createFilling } from '../../../../renderer/ui/table-rendering.ts';
 
 let frames: (() => void)[] = [];
 beforeEach(() => {

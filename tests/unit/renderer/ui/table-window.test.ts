@@ -1,6 +1,6 @@
 /** Which rows of a table are in the page. */
 import { expect, test } from 'vitest';
-import { createWindow } from '../../../../renderer/ui/table-window.ts';
+import { createWindow } from '../../../../renderer/ui/table-rendering.ts';
 
 const ends = (rows: readonly number[]) => [rows[0], rows.at(-1), rows.length];
 const at = (startIndex: number, count = 1_000) => ({ startIndex, endIndex: startIndex + 9, count });

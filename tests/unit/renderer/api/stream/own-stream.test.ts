@@ -1,7 +1,6 @@
 /** A tab's own stream: what it reports, and when it considers the connection dead. */
 import { beforeEach, expect, test } from 'vitest';
-import { createOwnStream, type Source } from '../../../../../renderer/api/stream/own.ts';
-import type { StreamNews } from '../../../../../renderer/api/stream/news.ts';
+import { createOwnStream, type Source, type StreamMessage } from '../../../../../renderer/api/stream/own.ts';
 
 class FakeSource implements Source {
   readyState = 0;
@@ -22,7 +21,7 @@ class FakeSource implements Source {
 }
 
 let sources: FakeSource[];
-let told: StreamNews['kind'][];
+let told: StreamMessage['kind'][];
 let now: number;
 let timer: { readonly at: number; readonly run: () => void } | null;
 let stop: () => void;

@@ -1,8 +1,12 @@
 /** A tab's side of the shared stream: when it joins, leaves, and falls back to its own. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { HubWord, TabWord } from '../../../../../renderer/api/stream/hub.ts';
-import type { StreamNews, Tell } from '../../../../../renderer/api/stream/news.ts';
-import { type HubLine, sharedStream } from '../../../../../renderer/api/stream/shared.ts';
+import {
+  type HubMessage,
+  type TabMessage,
+  type HubConnection,
+  sharedStream,
+} from '../../../../../renderer/api/stream/shared.ts';
+import type { StreamMessage, StreamListener } from '../../../../../renderer/api/stream/own.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -10,8 +14,8 @@ afterEach(() => void vi.useRealTimers());
 const url = 'http://fleet/api/events';
 
 interface Line {
-  readonly said: TabWord[];
-  readonly hear: (word: HubWord) => void;
+  readonly said: TabMessage[];
+  readonly hear: (word: HubMessage) => void;
   readonly breakDown: () => void;
   isClosed: boolean;
 }
@@ -19,10 +23,10 @@ interface Line {
 function bench({ mute = false, refused = false } = {}) {
   let isMute = mute;
   const lines: Line[] = [];
-  const own: { readonly tell: Tell; isClosed: boolean }[] = [];
-  const told: StreamNews[] = [];
+  const own: { readonly tell: StreamListener; isClosed: boolean }[] = [];
+  const told: StreamMessage[] = [];
   const page = new EventTarget();
-  const connect = (onWord: (word: HubWord) => void, onBroken: () => void): HubLine => {
+  const connect = (onWord: (word: HubMessage) => void, onBroken: () => void): HubConnection => {
     if (refused) throw new Error('a browser may refuse');
     const line: Line = { said: [], hear: onWord, breakDown: onBroken, isClosed: false };
     lines.push(line);
@@ -34,7 +38,7 @@ function bench({ mute = false, refused = false } = {}) {
       close: () => void (line.isClosed = true),
     };
   };
-  const openOwn = (_: string, tell: Tell) => {
+  const openOwn = (_: string, tell: StreamListener) => {
     const stream = { tell, isClosed: false };
     own.push(stream);
     return () => void (stream.isClosed = true);

@@ -1,18 +1,18 @@
 /** One stream for all tabs: what each tab receives, and how long the stream stays open. */
 import { beforeEach, expect, test } from 'vitest';
-import { createHub, type HubWord, type TabPort } from '../../../../../renderer/api/stream/hub.ts';
-import type { Tell } from '../../../../../renderer/api/stream/news.ts';
+import { createHub, type HubMessage, type TabPort } from '../../../../../renderer/api/stream/shared.ts';
+import type { StreamListener } from '../../../../../renderer/api/stream/own.ts';
 
 interface FakeTab extends TabPort {
-  readonly words: HubWord[];
+  readonly words: HubMessage[];
 }
 
 const tab = (): FakeTab => {
-  const words: HubWord[] = [];
+  const words: HubMessage[] = [];
   return { words, postMessage: word => void words.push(word) };
 };
 
-let opened: { readonly url: string; readonly tell: Tell; isClosed: boolean }[];
+let opened: { readonly url: string; readonly tell: StreamListener; isClosed: boolean }[];
 let now: number;
 beforeEach(() => {
   opened = [];
@@ -36,7 +36,7 @@ const frame = (data: string) => ({ kind: 'frame', data }) as const;
 test('shares one stream between tabs and sends every event to each', () => {
   const hub = newHub();
   const tabs = [tab(), tab(), tab()];
-  for (const each of tabs) hub.hear(each, here);
+  for (const each of tabs) hub.receive(each, here);
   expect(opened.map(({ url }) => url)).toEqual([here.url]);
   opened[0]?.tell({ kind: 'open' });
   opened[0]?.tell(frame('1'));
@@ -46,10 +46,10 @@ test('shares one stream between tabs and sends every event to each', () => {
 test('tells a later tab that the stream is open and sends it the following events', () => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
-  hub.hear(first, here);
+  hub.receive(first, here);
   opened[0]?.tell({ kind: 'open' });
   opened[0]?.tell(frame('before'));
-  hub.hear(second, here);
+  hub.receive(second, here);
   opened[0]?.tell(frame('after'));
   expect(second.words).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('after')]);
 });
@@ -57,10 +57,10 @@ test('tells a later tab that the stream is open and sends it the following event
 test.each(['lost', 'refused'] as const)('tells a tab that joins a %s stream about that state', kind => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
-  hub.hear(first, here);
+  hub.receive(first, here);
   opened[0]?.tell({ kind: 'open' });
   opened[0]?.tell({ kind });
-  hub.hear(second, here);
+  hub.receive(second, here);
   expect(first.words.at(-1)).toEqual({ kind });
   expect(second.words).toEqual([{ kind }, { kind: 'heard' }]);
 });
@@ -68,17 +68,17 @@ test.each(['lost', 'refused'] as const)('tells a tab that joins a %s stream abou
 test('reports no state before the stream is open', () => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
-  hub.hear(first, here);
-  hub.hear(second, here);
+  hub.receive(first, here);
+  hub.receive(second, here);
   expect(second.words).toEqual([{ kind: 'heard' }]);
 });
 
 test('sends nothing to a tab that left and closes the stream after the last one', () => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
-  hub.hear(first, here);
-  hub.hear(second, here);
-  hub.hear(first, leave);
+  hub.receive(first, here);
+  hub.receive(second, here);
+  hub.receive(first, leave);
   opened[0]?.tell(frame('1'));
   expect(first.words).toEqual([{ kind: 'heard' }]);
   expect(second.words.at(-1)).toEqual(frame('1'));
@@ -90,11 +90,11 @@ test('sends nothing to a tab that left and closes the stream after the last one'
 test('opens a new stream for a tab that joins after the last one left', () => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
-  hub.hear(first, here);
+  hub.receive(first, here);
   opened[0]?.tell({ kind: 'open' });
-  hub.hear(first, leave);
-  hub.hear(first, leave);
-  hub.hear(second, here);
+  hub.receive(first, leave);
+  hub.receive(first, leave);
+  hub.receive(second, here);
   expect(opened).toHaveLength(2);
   expect(second.words).toEqual([{ kind: 'heard' }]);
 });
@@ -102,9 +102,9 @@ test('opens a new stream for a tab that joins after the last one left', () => {
 test('answers each heartbeat and does nothing else', () => {
   const hub = newHub();
   const only = tab();
-  hub.hear(only, here);
+  hub.receive(only, here);
   opened[0]?.tell({ kind: 'open' });
-  hub.hear(only, here);
+  hub.receive(only, here);
   expect(only.words).toEqual([{ kind: 'heard' }, { kind: 'open' }, { kind: 'heard' }]);
   expect(opened).toHaveLength(1);
 });
@@ -112,15 +112,15 @@ test('answers each heartbeat and does nothing else', () => {
 test('drops a tab after three silent minutes and admits it as new when it wakes', () => {
   const hub = newHub();
   const [asleep, awake] = [tab(), tab()];
-  hub.hear(asleep, here);
-  hub.hear(awake, here);
+  hub.receive(asleep, here);
+  hub.receive(awake, here);
   opened[0]?.tell({ kind: 'open' });
   now = 100_000;
-  hub.hear(awake, here);
+  hub.receive(awake, here);
   now = 180_001;
   hub.sweep();
   opened[0]?.tell(frame('missed'));
-  hub.hear(asleep, here);
+  hub.receive(asleep, here);
   opened[0]?.tell(frame('seen'));
   expect(asleep.words.slice(-3)).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('seen')]);
   expect(asleep.words).not.toContainEqual(frame('missed'));

@@ -1,5 +1,8 @@
-import type { Call } from '../../protocol/call.ts';
-import { type CallFailure, type Client, createClient, urlOf } from '../../protocol/client.ts';
+/** The panel's client, the person who is signed in, and what that person may do. */
+import { type Call, type Permission, reachOf } from '../../protocol/call.ts';
+import { type CallFailure, type Client, createClient, urlOf, type ValueOf } from '../../protocol/client.ts';
+import type { JobView } from '../../protocol/job.ts';
+import type { sessionApi } from '../../protocol/session-api.ts';
 
 /** Calls the orchestrator that served this page. The session cookie authenticates it; scripts cannot read the cookie. */
 export const createPanelClient = (baseUrl: string): Client =>
@@ -40,3 +43,38 @@ export function sendLeaving(baseUrl: string, row: Call, params: object): void {
   const init = { method: row.method, keepalive: true, headers, body: '{}', redirect: 'error' } as const;
   void fetch(urlOf(baseUrl, row.path, params), init).catch(() => undefined);
 }
+
+/** The person who is signed in. */
+export interface Person {
+  /** The name of the token. */
+  readonly user: string;
+  readonly permissions: readonly Permission[];
+  /** End of the session, RFC 3339. */
+  readonly until: string | null;
+}
+
+/** Null when nobody is signed in. */
+export const personOf = ({ user, permissions, expires_at: until }: ValueOf<typeof sessionApi.get>) =>
+  user === null ? null : { user, permissions, until };
+
+/** Returns true when the user name and the permissions are equal. */
+export const isSamePerson = (one: Person, other: Person): boolean =>
+  one.user === other.user && one.permissions.toSorted().join() === other.permissions.toSorted().join();
+
+/**
+ * Returns true when the person may make a call, as its row in the protocol defines. With `job`: for that job. Without: for at least some
+ * job.
+ */
+export type May = (row: Pick<Call, 'authority' | 'own'>, job?: Pick<JobView, 'user'>) => boolean;
+
+/** No signed-in person may make the workers' own calls. */
+export const mayOf =
+  ({ user, permissions }: Pick<Person, 'user' | 'permissions'>): May =>
+  (row, job) => {
+    const reach = reachOf(permissions, row);
+    return reach === 'all' || (reach === 'own' && (job === undefined || job.user === user));
+  };
+
+/** For display: a full permission includes its `.own`. */
+export const shownPermissions = (held: readonly Permission[]): readonly Permission[] =>
+  held.filter(name => !held.some(other => name === `${other}.own`));

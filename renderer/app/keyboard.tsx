@@ -1,7 +1,11 @@
+/** Keyboard navigation: shortcuts, and the palette that opens any page, worker or job. */
+import { useEffect, type ReactNode, useState } from 'react';
+import { tinykeys } from 'tinykeys';
+import { useLocation } from 'wouter';
+import { useMay, useFleet, usePanel } from './context.ts';
+import { pagesFor } from './pages.ts';
 import { Command } from 'cmdk';
 import { Dialog } from 'radix-ui';
-import { type ReactNode, useEffect, useState } from 'react';
-import { useLocation } from 'wouter';
 import { workersApi } from '../../protocol/admin-api.ts';
 import type { JobView } from '../../protocol/job.ts';
 import { SearchText } from '../../protocol/job-search.ts';
@@ -9,10 +13,55 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import { useT } from '../i18n/index.ts';
 import { useReturnedFocus } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
-import { useFleet, useMay, usePanel } from './context.ts';
-import { pagesFor } from './pages.ts';
 
-/** Per kind. A longer search text finds the rest. */
+/** Matches elements that use keys themselves, as text or as commands. */
+const capturesKeys =
+  'input:not([type="checkbox"]), textarea, select, [contenteditable], [role="dialog"], [role="alertdialog"], [role="menu"]';
+const overlays = '[role="dialog"], [role="alertdialog"], [role="menu"]';
+const isIn = ({ target }: KeyboardEvent, selector: string): boolean =>
+  target instanceof Element && target.closest(selector) !== null;
+
+const focusFirst = (selector: string): void =>
+  document.querySelector<HTMLElement>(`#content ${selector}`)?.focus();
+
+/** Shortcuts that work on every page; the help page lists them. */
+export function useShortcuts(onPalette: () => void): void {
+  const [, go] = useLocation();
+  const may = useMay();
+  useEffect(() => {
+    const unlessCaptured = (act: () => void) => (event: KeyboardEvent) => {
+      if (isIn(event, capturesKeys)) return;
+      event.preventDefault();
+      act();
+    };
+    const palette = (event: KeyboardEvent): void => {
+      event.preventDefault();
+      // Leaving the page would discard the dialog's input.
+      if (!isIn(event, overlays)) onPalette();
+    };
+    // When a row has the focus, its table has already handled the key.
+    const row = (event: KeyboardEvent): void => {
+      if (!event.defaultPrevented && !isIn(event, capturesKeys)) focusFirst('[data-row]');
+    };
+    return tinykeys(
+      globalThis.window,
+      {
+        '$mod+k': palette,
+        // Many keyboards need Shift for these two keys.
+        '[Shift]+?': unlessCaptured(() => go('/help')),
+        '[Shift]+/': unlessCaptured(() => focusFirst('input[type="search"]')),
+        ...Object.fromEntries(
+          pagesFor(may).map(({ key, path }) => [`g ${key}`, unlessCaptured(() => go(path))]),
+        ),
+        // Must follow the `g` sequences: `g j` opens a page.
+        j: row,
+      },
+      { ignore: event => event.repeat || event.isComposing },
+    );
+  }, [go, may, onPalette]);
+}
+
+/** Maximum number of results per kind. A longer search text finds the rest. */
 const maxFound = 8;
 
 /** Opens any page, worker or job by a part of its name. */
@@ -22,14 +71,14 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const may = useMay();
   const [text, setText] = useState('');
   const fleet = useFleet(state => state.fleet);
-  const wanted = text.trim().toLowerCase();
-  const isWanted = (...names: readonly string[]): boolean =>
-    wanted !== '' && names.some(name => name.toLowerCase().includes(wanted));
+  const query = text.trim().toLowerCase();
+  const isMatch = (...names: readonly string[]): boolean =>
+    query !== '' && names.some(name => name.toLowerCase().includes(query));
   const workers = may(workersApi.get)
-    ? [...fleet.workers.values()].filter(({ id, name }) => isWanted(id, name)).slice(0, maxFound)
+    ? [...fleet.workers.values()].filter(({ id, name }) => isMatch(id, name)).slice(0, maxFound)
     : [];
-  const found = useFoundJobs(wanted, may(queueApi.list) && !fleet.hasAllEnded);
-  const known = [...fleet.jobs.values()].filter(({ id, config_name: config }) => isWanted(id, config));
+  const found = useFoundJobs(query, may(queueApi.list) && !fleet.hasAllEnded);
+  const known = [...fleet.jobs.values()].filter(({ id, config_name: config }) => isMatch(id, config));
   const jobs = may(queueApi.get)
     ? [...known, ...found.filter(({ id }) => !fleet.jobs.has(id))].slice(0, maxFound)
     : [];
@@ -43,7 +92,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       <Command.List label={t('palette.label')}>
         <Command.Empty>{t('palette.nothing')}</Command.Empty>
         {pagesFor(may)
-          .filter(({ name }) => wanted === '' || t(`nav.${name}`).toLowerCase().includes(wanted))
+          .filter(({ name }) => query === '' || t(`nav.${name}`).toLowerCase().includes(query))
           .map(({ path, name }) => (
             <Command.Item key={path} value={path} onSelect={open(path)}>
               <Icon name={name} /> {t(`nav.${name}`)}
@@ -72,21 +121,21 @@ const noJobs: readonly JobView[] = [];
 function useFoundJobs(text: string, isAllowed: boolean): readonly JobView[] {
   const { client } = usePanel();
   const [found, setFound] = useState({ text: '', jobs: noJobs });
-  const isAsked = isAllowed && text !== '' && SearchText.safeParse(text).success;
+  const isSearchable = isAllowed && text !== '' && SearchText.safeParse(text).success;
   useEffect(() => {
-    if (!isAsked) return undefined;
-    const asking = new AbortController();
-    const { signal } = asking;
+    if (!isSearchable) return undefined;
+    const controller = new AbortController();
+    const { signal } = controller;
     const timer = setTimeout(async () => {
       const answer = await client.call(queueApi.list, { query: { q: text, limit: maxFound }, signal });
       if (answer.ok && !signal.aborted) setFound({ text, jobs: answer.value.entries });
     }, typingMs);
     return () => {
       clearTimeout(timer);
-      asking.abort();
+      controller.abort();
     };
-  }, [client, text, isAsked]);
-  return isAsked && found.text === text ? found.jobs : noJobs;
+  }, [client, text, isSearchable]);
+  return isSearchable && found.text === text ? found.jobs : noJobs;
 }
 
 function PaletteLayer({ onClose, children }: { readonly onClose: () => void; readonly children: ReactNode }) {

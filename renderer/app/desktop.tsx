@@ -1,24 +1,41 @@
-import { type SubmitEvent, useEffect, useState } from 'react';
-import type { DesktopAnswer, DesktopApi, DesktopView } from '../../protocol/desktop-api.ts';
+import { useEffect, type SubmitEvent, useState } from 'react';
+import { useLocation } from 'wouter';
+import type { DesktopApi, DesktopAnswer, DesktopView } from '../../protocol/desktop-api.ts';
 import { useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import { showTrouble } from '../ui/toast.tsx';
 import mark from './icon.svg';
 
+declare global {
+  interface Window {
+    /** Set only by the desktop app. */
+    readonly desktop?: DesktopApi;
+  }
+}
+
+/** The API of the desktop app around this page; null in a browser. */
+export const desktop: DesktopApi | null = globalThis.window.desktop ?? null;
+
+/** Opens the page that a link, a notification or the app's menu requests. */
+export function useDesktopPages(): void {
+  const [, go] = useLocation();
+  useEffect(() => desktop?.onGo(path => go(path)), [go]);
+}
+
 /** The desktop app has no sign-in form. It shows this when the fleet's orchestrator is unreachable or rejects the app's token. */
-export function Refused({ desktop }: { readonly desktop: DesktopApi }) {
+export function Refused({ app }: { readonly app: DesktopApi }) {
   const t = useT();
   const [view, setView] = useState<DesktopView | null>(null);
   const [token, setToken] = useState('');
-  const hear = (answer: DesktopAnswer): void =>
+  const showAnswer = (answer: DesktopAnswer): void =>
     answer.ok ? setView(answer.view) : showTrouble(t, answer.detail);
-  useEffect(() => void desktop.view().then(answer => answer.ok && setView(answer.view)), [desktop]);
+  useEffect(() => void app.view().then(answer => answer.ok && setView(answer.view)), [app]);
   if (view === null) return null;
   const { shown, trouble, fleets } = view;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     // On success, the app reloads the page.
-    if (shown !== null) void desktop.changeFleet({ id: shown, token }).then(hear);
+    if (shown !== null) void app.changeFleet({ id: shown, token }).then(showAnswer);
   };
   return (
     <main className="sign-in">
@@ -50,7 +67,7 @@ export function Refused({ desktop }: { readonly desktop: DesktopApi }) {
         )}
         <Button onClick={() => location.reload()}>{t('desktop.refused.again')}</Button>
         {shown !== null && (
-          <Button onClick={() => void desktop.show(null).then(hear)}>{t('desktop.refused.here')}</Button>
+          <Button onClick={() => void app.show(null).then(showAnswer)}>{t('desktop.refused.here')}</Button>
         )}
       </form>
     </main>

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useState } from 'react';
 import type { CallInput, CallResult } from '../../protocol/client.ts';
 import { settingsApi, type SettingsView } from '../../protocol/settings-api.ts';
 import { usePanel } from './context.ts';
+import { useT } from '../i18n/index.ts';
 
 export type SettingsChange = NonNullable<CallInput<typeof settingsApi.change>['body']>;
 
@@ -16,7 +17,7 @@ export interface SettingsState {
 }
 
 /** No event reports when a worker's last job ends, so poll at this interval. */
-const lookEveryMs = 3_000;
+const pollMs = 3_000;
 
 /** The orchestrator's settings when the component mounted or last changed them. */
 export function useSettings(): SettingsState {
@@ -35,17 +36,17 @@ export function useSettings(): SettingsState {
   );
   useEffect(() => {
     if (!mayRead) return undefined;
-    const looking = new AbortController();
-    void load(looking.signal);
-    return () => looking.abort();
+    const controller = new AbortController();
+    void load(controller.signal);
+    return () => controller.abort();
   }, [load, mayRead]);
   const isLeaving = settings?.local_worker.state === 'leaving';
   useEffect(() => {
     if (!isLeaving) return undefined;
-    const looking = new AbortController();
-    const timer = setInterval(() => void load(looking.signal), lookEveryMs);
+    const controller = new AbortController();
+    const timer = setInterval(() => void load(controller.signal), pollMs);
     return () => {
-      looking.abort();
+      controller.abort();
       clearInterval(timer);
     };
   }, [isLeaving, load]);
@@ -58,4 +59,32 @@ export function useSettings(): SettingsState {
     [client],
   );
   return { settings, isRead, change };
+}
+
+interface ShareTermsProps {
+  readonly withTls: boolean;
+  /** A command-line flag sets TLS. */
+  readonly isTlsFixed: boolean;
+  readonly onChange: (withTls: boolean) => void;
+}
+
+/** Asks whether to use TLS before the orchestrator is shared with other machines. */
+export function ShareTerms({ withTls, isTlsFixed, onChange }: ShareTermsProps) {
+  const t = useT();
+  return (
+    <>
+      <p>{t('settings.share.what')}</p>
+      {!isTlsFixed && (
+        <label className="inline-label">
+          <input type="checkbox" checked={withTls} onChange={() => onChange(!withTls)} />
+          {t('settings.share.tls')}
+        </label>
+      )}
+      {!withTls && (
+        <p className="notice" role="note">
+          {t('settings.share.warning')}
+        </p>
+      )}
+    </>
+  );
 }

@@ -1,3 +1,28 @@
+/** Which rows of a table are rendered, and when their cells are. */
+/** Rows rendered beyond the visible ones, in scroll direction. One row behind stays for the arrow keys. */
+const rowsAhead = 4;
+const rowsBehind = 1;
+
+/** The first and the last visible row, and the number of all rows. */
+interface Range {
+  readonly startIndex: number;
+  readonly endIndex: number;
+  readonly count: number;
+}
+
+/** Selects the rows to render. Rows behind are dropped at once, because fast scrolling makes every extra row wasted work. */
+export function createWindow(): (range: Range) => number[] {
+  let start = 0;
+  let isDownwards = true;
+  return ({ startIndex, endIndex, count }) => {
+    if (startIndex !== start) isDownwards = startIndex > start;
+    start = startIndex;
+    const from = Math.max(0, startIndex - (isDownwards ? rowsBehind : rowsAhead));
+    const to = Math.min(count - 1, endIndex + (isDownwards ? rowsAhead : rowsBehind));
+    return Array.from({ length: to - from + 1 }, (_, at) => from + at);
+  };
+}
+
 /** Schedules when rows that scroll into view get their cells. */
 export interface Filling {
   /** Runs `fill` in one of the next frames; the returned function cancels it. */

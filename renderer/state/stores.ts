@@ -1,0 +1,89 @@
+import { useStore } from 'zustand';
+import { createStore } from 'zustand/vanilla';
+import { emptyFleet, type Fleet } from './fleet.ts';
+import type { Loads, Losses } from './sparklines.ts';
+import type { Zone } from '../i18n/formats.ts';
+import { isLanguage, type Language, preferredLanguage, pseudo } from '../i18n/index.ts';
+
+/**
+ * `loading`: the data is correct but incomplete. `live`: the data is complete and current. `stale`: the stream broke at that time and is
+ * being reopened. `polled`: the user may not read the stream, so the data is polled.
+ */
+export type StreamState =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'live' }
+  | { readonly kind: 'stale'; readonly since: number }
+  | { readonly kind: 'polled' };
+
+export interface FleetState {
+  readonly fleet: Fleet;
+  readonly stream: StreamState;
+  /** Samples of the last minutes in which the page was visible. */
+  readonly loads: Loads;
+  /** Losses of running jobs whose rows were visible. */
+  readonly losses: Losses;
+  /** How far the server's clock is ahead of this machine's, in milliseconds. */
+  readonly clockLeadMs: number;
+  /** Number of changes made from this page. */
+  readonly acted: number;
+}
+
+export const createFleetStore = () =>
+  createStore<FleetState>(() => ({
+    fleet: emptyFleet,
+    stream: { kind: 'connecting' },
+    loads: new Map(),
+    losses: new Map(),
+    clockLeadMs: 0,
+    acted: 0,
+  }));
+
+export type FleetStore = ReturnType<typeof createFleetStore>;
+
+/** Re-renders only when the selected value changes. */
+export const useFleet = <T>(store: FleetStore, select: (state: FleetState) => T): T =>
+  useStore(store, select);
+
+/** Preferences of this browser, unknown to the server. */
+export interface Preferences {
+  readonly theme: 'system' | 'light' | 'dark';
+  readonly language: Language | typeof pseudo;
+  readonly zone: Zone;
+}
+
+const preferencesKey = 'trainyard.preferences';
+
+/** Creates the preferences store, saved in `storage`. `wanted`: the languages that the browser asks for. */
+export function createPreferences(storage: Storage, wanted: readonly string[]) {
+  const store = createStore<Preferences>(() => readPreferences(storage, wanted));
+  store.subscribe(now => storage.setItem(preferencesKey, JSON.stringify(now)));
+  return store;
+}
+
+export type PreferencesStore = ReturnType<typeof createPreferences>;
+
+export const usePreferences = (store: PreferencesStore): Preferences => useStore(store);
+
+function readPreferences(storage: Storage, wanted: readonly string[]): Preferences {
+  const stored = parseObject(storage.getItem(preferencesKey));
+  const theme = stored['theme'];
+  const language = stored['language'];
+  return {
+    theme: theme === 'light' || theme === 'dark' ? theme : 'system',
+    language:
+      typeof language === 'string' && (isLanguage(language) || language === pseudo)
+        ? language
+        : preferredLanguage(wanted),
+    zone: stored['zone'] === 'utc' ? 'utc' : 'local',
+  };
+}
+
+function parseObject(text: string | null): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text ?? '{}');
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
