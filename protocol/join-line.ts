@@ -19,6 +19,8 @@ export interface ScriptRun {
   /** Passed on standard input. */
   readonly token?: string;
   readonly asRoot?: boolean;
+  /** Whether the script takes the place of the shell, so that signals to the shell's process reach the worker. */
+  readonly inPlace?: boolean;
 }
 
 /**
@@ -27,16 +29,16 @@ export interface ScriptRun {
  */
 export function scriptLine(
   at: Pick<Joining, 'url' | 'pin'>,
-  { sha256, words, token, asRoot }: ScriptRun,
+  { sha256, words, token, asRoot, inPlace }: ScriptRun,
 ): string {
   const hash = 'printf \'%s\\n\' "$s" | { sha256sum 2>/dev/null || shasum -a 256; }';
   const given = token === undefined ? '' : `printf '%s\\n' ${shellWord(token)} | `;
-  const start = `${given}${asRoot === true ? 'sudo ' : ''}sh -c "$s" trainyard ${words}`;
+  const start = `${given}${inPlace === true ? 'exec ' : ''}${asRoot === true ? 'sudo ' : ''}sh -c "$s" trainyard ${words}`;
   const refuse = "echo 'This is not the script that this command was made for: nothing was done' >&2; false";
-  return (
-    `(s=$(curl -fsS${curlTrust(at)} ${shellWord(`${at.url}/agent/install.sh`)}) && ` +
-    `case $(${hash}) in ${sha256}*) ${start};; *) ${refuse};; esac)`
-  );
+  const line =
+    `s=$(curl -fsS${curlTrust(at)} ${shellWord(`${at.url}/agent/install.sh`)}) && ` +
+    `case $(${hash}) in ${sha256}*) ${start};; *) ${refuse};; esac`;
+  return inPlace === true ? line : `(${line})`;
 }
 
 /** Returns the line that turns a bare machine into a worker. `sha256` is the hash of the script. */
@@ -61,5 +63,5 @@ const curlTrust = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   (pin === null ? '' : `k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`);
 
 /** Quotes any text as one word for a POSIX shell. */
-const shellWord = (text: string): string =>
+export const shellWord = (text: string): string =>
   /^[\w.:/@+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,0 +1,52 @@
+import type { EngineCheck, SlurmSettings } from '../../../protocol/pool.ts';
+import type { LaunchOrder } from '../../orchestrator/ports/engines.ts';
+import { describeFailure } from '../run-program.ts';
+import type { SlurmCommand } from './reach.ts';
+import { machineArgs, sbatchLines } from './submission.ts';
+
+const separator = '\u001F';
+const sinfoArgv = ['sinfo', '--noheader', `--format=${['%R', '%a', '%l', '%D', '%G'].join(separator)}`];
+
+/** Asks for the version, the partitions, and whether Slurm could give the machine. Submits nothing. */
+export async function checkSlurm(
+  slurm: SlurmCommand,
+  settings: SlurmSettings,
+  largest: Pick<LaunchOrder, 'gpus' | 'wallTimeS'>,
+  timeoutMs: number,
+): Promise<EngineCheck> {
+  const test = ['sbatch', '--test-only', ...machineArgs(settings, { nodes: 1, ...largest })];
+  const [version, partitions, start] = await Promise.all([
+    slurm(['sbatch', '--version'], { timeoutMs }),
+    slurm(sinfoArgv, { timeoutMs }),
+    slurm(test, { timeoutMs, stdin: '#!/bin/sh\ntrue\n' }),
+  ]);
+  const answer = {
+    version: version.code === 0 ? (/\d[\w.-]*/.exec(version.stdout)?.[0] ?? null) : null,
+    queues: partitions.code === 0 ? readPartitions(partitions.stdout) : [],
+  };
+  if (version.code !== 0) return { ...answer, ok: false, detail: describeFailure('sbatch', version) };
+  if (partitions.code !== 0) return { ...answer, ok: false, detail: describeFailure('sinfo', partitions) };
+  const said = sbatchLines(start.stderr).join(': ').slice(0, 1_500);
+  if (start.code === 0) return { ...answer, ok: true, detail: said || 'Slurm accepts jobs.' };
+  const reason = said === '' ? describeFailure('sbatch', start) : said;
+  return { ...answer, ok: false, detail: `Slurm does not give the pool's largest machine: ${reason}` };
+}
+
+/** sinfo prints a line for each kind of node in a partition. */
+function readPartitions(output: string): EngineCheck['queues'] {
+  const found = new Map<
+    string,
+    { readonly state: string; readonly time: string; readonly nodes: string[] }
+  >();
+  for (const line of output.split('\n')) {
+    const [name = '', state = '', time = '', nodes = '', gres = ''] = line.split(separator);
+    if (name === '') continue;
+    const partition = found.get(name) ?? { state, time, nodes: [] };
+    partition.nodes.push(`${nodes} nodes${gres === '' || gres === '(null)' ? '' : ` with ${gres}`}`);
+    found.set(name, partition);
+  }
+  return [...found].slice(0, 200).map(([name, { state, time, nodes }]) => ({
+    name,
+    limits: `${state}, time limit ${time}, ${nodes.join(', ')}`,
+  }));
+}

@@ -1,0 +1,146 @@
+import { LaunchId } from '../../../protocol/ids.ts';
+import type { WaitingReason } from '../../../protocol/pool.ts';
+import type { Sighting } from '../../orchestrator/ports/engines.ts';
+import { reasonKind } from './reasons.ts';
+
+/** One job of Slurm that has the name of a launch. */
+export interface QueuedJob {
+  readonly launchId: LaunchId;
+  readonly sighting: Sighting;
+}
+
+export const jobName = (fleet: string, launchId: LaunchId): string => `trainyard-${fleet}-${launchId}`;
+
+/** Cannot occur in a name that a person types, unlike any printable separator. */
+const separator = '\u001F';
+
+/** Name first: it says whether the rest of the line is ours. */
+const format = ['%j', '%i', '%T', '%r', '%S', '%e', '%N'].join(separator);
+
+/** `--all` includes hidden partitions, and `--states=all` what ended in the last minutes. */
+export const squeueArgv: readonly string[] = [
+  'squeue',
+  '--me',
+  '--all',
+  '--states=all',
+  '--noheader',
+  `--format=${format}`,
+];
+
+/** Returns the jobs of a fleet. Throws when a line of the fleet cannot be read, because a part of a list would end launches. */
+export function parseQueue(fleet: string, output: string): readonly QueuedJob[] {
+  const prefix = `trainyard-${fleet}-`;
+  if (output !== '' && !output.endsWith('\n')) throw new Error('squeue printed only a part of its list');
+  return output
+    .split('\n')
+    .filter(line => line.startsWith(prefix))
+    .flatMap(line => {
+      const [name = '', id = '', state, reason, start, end, nodes, ...more] = line.split(separator);
+      const launchId = LaunchId.safeParse(name.slice(prefix.length));
+      // The name of a fleet can begin with the name of another one: `a` and `a-b`. A launch id has no hyphen.
+      if (!launchId.success && name.slice(prefix.length).includes('-')) return [];
+      if (!launchId.success || nodes === undefined || more.length > 0 || !/^\d+$/.test(id))
+        throw new Error(`squeue printed a line that cannot be read: ${line.replaceAll(separator, ' | ')}`);
+      const job = { id, state: state ?? '', reason: reason ?? '', start, end, nodes };
+      return isRefused(job) ? [] : [{ launchId: launchId.data, sighting: toSighting(job) }];
+    });
+}
+
+/** Slurm lets two jobs have one name. The entry of a launch is the job that lives, and the newest of several. */
+export function mergeByLaunch(jobs: readonly QueuedJob[]): ReadonlyMap<LaunchId, Sighting> {
+  const found = new Map<LaunchId, Sighting>();
+  for (const { launchId, sighting } of jobs.toSorted((a, b) => rank(a.sighting) - rank(b.sighting)))
+    found.set(launchId, sighting);
+  return found;
+}
+
+const ranks = { ended: 0, waiting: 1, running: 2 } as const;
+const rank = ({ state, engineId }: Sighting): number => ranks[state] * 2 ** 40 + Number(engineId);
+
+const exits: Readonly<Record<string, Exclude<Sighting['exit'], null>>> = {
+  COMPLETED: 'completed',
+  CANCELLED: 'cancelled',
+  FAILED: 'failed',
+  OUT_OF_MEMORY: 'failed',
+  TIMEOUT: 'timeout',
+  DEADLINE: 'timeout',
+  NODE_FAIL: 'node_failed',
+  BOOT_FAIL: 'node_failed',
+  PREEMPTED: 'preempted',
+};
+
+/** States that take up nodes, or still do. COMPLETING covers the time in which a cancelled worker saves. */
+const running = new Set('RUNNING COMPLETING SUSPENDED STOPPED SIGNALING RESIZING STAGE_OUT'.split(' '));
+/** CONFIGURING: Slurm has chosen the nodes and starts them. */
+const waiting = new Set(
+  'PENDING CONFIGURING EXPEDITING REQUEUED REQUEUE_FED REQUEUE_HOLD RESV_DEL_HOLD SPECIAL_EXIT'.split(' '),
+);
+
+interface Line {
+  readonly id: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly start: string | undefined;
+  readonly end: string | undefined;
+  readonly nodes: string;
+}
+
+/** Slurm keeps a record of an order that it has refused. */
+const isRefused = ({ state, nodes }: Line): boolean => state === 'FAILED' && nodes === '';
+
+/** A state of a later version of Slurm counts as running when the job has nodes. */
+function stateOf({ state, nodes }: Line): Sighting['state'] {
+  if (state in exits || state === 'REVOKED') return 'ended';
+  if (waiting.has(state)) return 'waiting';
+  return running.has(state) || nodes !== '' ? 'running' : 'waiting';
+}
+
+function toSighting(line: Line): Sighting {
+  const state = stateOf(line);
+  const start = toWallMs(line.start);
+  const end = toWallMs(line.end);
+  const hasStarted = line.nodes !== '' && state !== 'waiting';
+  return {
+    engineId: line.id,
+    state,
+    reason: state === 'waiting' ? waitingReason(line) : null,
+    expectedStart: state === 'waiting' ? start : null,
+    startedAt: hasStarted ? start : null,
+    endsAt: state === 'waiting' ? null : end,
+    nodes: state === 'waiting' ? [] : expandNodes(line.nodes),
+    exit: exits[line.state] ?? null,
+  };
+}
+
+function waitingReason({ state, reason }: Line): WaitingReason | null {
+  if (state === 'CONFIGURING') return { kind: 'resources', text: state };
+  return reason === '' || reason === 'None' ? null : { kind: reasonKind(reason), text: reason.slice(0, 300) };
+}
+
+/** Slurm prints `N/A` for a time that it does not know. */
+function toWallMs(seconds: string | undefined): number | null {
+  return seconds !== undefined && /^[1-9]\d{0,11}$/.test(seconds) ? Number(seconds) * 1_000 : null;
+}
+
+/** `rig[1-2,07],login` as `rig1 rig2 rig07 login`. A job has at most 256 nodes. */
+function expandNodes(list: string): readonly string[] {
+  const parts = list.match(/(?:[^,[\]]|\[[^\]]*\])+/g) ?? [];
+  return parts.flatMap(expandPart).slice(0, 256);
+}
+
+function expandPart(part: string): readonly string[] {
+  const [, head = '', ranges = '', tail = ''] = /^([^[]*)\[([^\]]*)\](.*)$/.exec(part) ?? [];
+  if (ranges === '') return [part];
+  return ranges
+    .split(',')
+    .flatMap(expandRange)
+    .flatMap(number => expandPart(`${head}${number}${tail}`));
+}
+
+/** Keeps leading zeros: `08-10` is `08 09 10`. */
+function expandRange(range: string): readonly string[] {
+  const [from = '', to = from] = range.split('-');
+  const count = Math.min(Number(to) - Number(from) + 1, 256);
+  if (!(count > 0)) return [range];
+  return Array.from({ length: count }, (_, index) => String(Number(from) + index).padStart(from.length, '0'));
+}

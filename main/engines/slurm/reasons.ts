@@ -1,0 +1,48 @@
+import type { WaitingReason } from '../../../protocol/pool.ts';
+
+/** Reasons as in Slurm's src/common/job_state_reason.c. */
+const kinds: Readonly<Record<string, WaitingReason['kind']>> = {
+  Resources: 'resources',
+  Priority: 'resources',
+  ReqNodeNotAvail: 'resources',
+  NodeDown: 'resources',
+  PartitionDown: 'resources',
+  PartitionInactive: 'resources',
+  PartitionConfig: 'resources',
+  Licenses: 'resources',
+  Cleaning: 'resources',
+  Prolog: 'resources',
+  SchedDefer: 'resources',
+  NvidiaImexChannels: 'resources',
+  BurstBufferResources: 'resources',
+  BurstBufferStageIn: 'resources',
+  MaxPoweredUpNodes: 'resources',
+  MpiPortsBusy: 'resources',
+  FrontEndDown: 'resources',
+  PartitionNodeLimit: 'quota',
+  PartitionTimeLimit: 'quota',
+  AccountingPolicy: 'quota',
+  MaxMemPerLimit: 'quota',
+  JobArrayTaskLimit: 'quota',
+  JobHeldAdmin: 'held',
+  JobHeldUser: 'held',
+  JobHoldMaxRequeue: 'held',
+  BeginTime: 'held',
+  Reservation: 'held',
+  ReservationDeleted: 'held',
+  Dependency: 'dependency',
+  DependencyNeverSatisfied: 'dependency',
+};
+
+/** Returns the kind of a reason such as `Resources` or `ReqNodeNotAvail, UnavailableNodes:rig1`. */
+export function reasonKind(reason: string): WaitingReason['kind'] {
+  const word = /^\w*/.exec(reason)?.[0] ?? '';
+  const kind = kinds[word];
+  if (kind !== undefined) return kind;
+  // Limits of accounts, of which there are more than a hundred. A QOS that is not allowed is no limit.
+  if (/^(?:QOS(?!NotAllowed)|Assoc|Max\w+Per(?:Account|User)$)/.test(word)) return 'quota';
+  // Slurm says this in a sentence.
+  if (reason.startsWith('Nodes required for job are DOWN')) return 'resources';
+  if (reason.endsWith('requeued held')) return 'held';
+  return 'other';
+}

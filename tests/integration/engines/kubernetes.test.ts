@@ -1,0 +1,361 @@
+/**
+ * The engine with the real kubectl, against an API server of our own. The conditions that it plays come from the sources that
+ * tests/support/kubernetes-recordings.ts names. Refusals: kubernetes/kubernetes, as quoted in eggpi/citationhunt issue 186 (quota),
+ * in the tests of Prefect's Kubernetes worker (RBAC), and from apimachinery's errors.NewInvalid and errors.NewNotFound.
+ */
+
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createKubernetesEngine } from '../../../main/engines/kubernetes/index.ts';
+import { type ProgramOptions, createRunProgram } from '../../../main/engines/run-program.ts';
+import { LaunchId } from '../../../protocol/ids.ts';
+import { EngineSettings, type KubernetesSettings } from '../../../protocol/pool.ts';
+import { joinToken, orderOf, testEngineContract } from '../../support/engine-contract.ts';
+import { type KubernetesApi, kubeconfigFor, startKubernetesApi } from '../../support/kubernetes-api.ts';
+import {
+  disruptions,
+  jobs,
+  pods,
+  quotaMessage,
+  unschedulableMessage,
+  workloads,
+} from '../../support/kubernetes-recordings.ts';
+import { writeFileSync } from 'node:fs';
+
+const folder = mkdtempSync(join(tmpdir(), 'kubernetes-'));
+let api: KubernetesApi;
+beforeAll(async () => {
+  api = await startKubernetesApi(folder);
+});
+afterAll(() => api.stop());
+
+const calls: [readonly string[], ProgramOptions][] = [];
+const start = (): string => 'echo "$HOME $(id)"';
+
+const settingsOf = (more: object): KubernetesSettings =>
+  EngineSettings.parse({
+    kind: 'kubernetes',
+    image: 'registry.example/trainer:1',
+    ...more,
+  }) as KubernetesSettings;
+
+const engineOf = (fleet: string, more: object = {}, kubeconfig = api.kubeconfig) =>
+  createKubernetesEngine({
+    fleet,
+    settings: settingsOf(more),
+    start,
+    run: (argv, options) => {
+      calls.push([argv, options]);
+      return createRunProgram({ PATH: process.env['PATH'], HOME: folder, KUBECONFIG: kubeconfig })(
+        argv,
+        options,
+      );
+    },
+  });
+
+/** Nothing listens on port 1. */
+function engineOfNothing(fleet: string) {
+  const kubeconfig = join(folder, 'nothing');
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigFor(1)));
+  return engineOf(fleet, {}, kubeconfig);
+}
+
+type Scene = Parameters<KubernetesApi['play']>[1];
+
+let count = 0;
+/** A fleet with one launch, and the one line that its engine says about it. */
+async function launchOne(more: object = {}) {
+  const fleet = `f${(count += 1)}`;
+  const engine = engineOf(fleet, more);
+  const order = orderOf(LaunchId.parse(`a${count}`), { gpus: 2 });
+  const answer = await engine.launch(order);
+  const name = `trainyard-${fleet}-${order.launchId}`;
+  return { engine, order, answer, name, sighting: async () => (await engine.list()).get(order.launchId) };
+}
+
+describe('contract', () => {
+  testEngineContract(() => ({
+    engine: fleet => engineOf(fleet),
+    shape: { nodes: 1, gpus: 2 },
+    unreachable: engineOfNothing,
+  }));
+});
+
+test('passes the join token on stdin only, and stores it in a Secret that belongs to the Job', async () => {
+  const { name } = await launchOne();
+  const job = api.find('jobs', name);
+  expect(api.find('secrets', name)).toMatchObject({
+    stringData: { TRAINYARD_JOIN: joinToken },
+    metadata: { ownerReferences: [{ kind: 'Job', name, uid: job?.metadata.uid }] },
+  });
+  expect(JSON.stringify(job)).not.toContain(joinToken);
+  expect(JSON.stringify(calls.map(([argv, { env }]) => [argv, env]))).not.toContain(joinToken);
+});
+
+test('deletes the Secret with the Job', async () => {
+  const { engine, order, name } = await launchOne();
+  await engine.end([order.launchId], 'now');
+  await expect.poll(() => api.find('secrets', name)).toBeUndefined();
+});
+
+test('replaces the token of an earlier try', async () => {
+  const { engine, order, name } = await launchOne();
+  const answer = await engine.launch({ ...order, joinToken: 'tj_second' });
+  expect(answer).toEqual({ kind: 'accepted', engineId: name });
+  expect(api.find('secrets', name)).toMatchObject({ stringData: { TRAINYARD_JOIN: 'tj_second' } });
+});
+
+test('orders what the settings name', async () => {
+  const { name } = await launchOne({
+    queue: 'gpu-queue',
+    service_account: 'trainer',
+    cpus: 8,
+    memory_gb: 64,
+    node_selector: { zone: 'b' },
+  });
+  expect(api.find('jobs', name)).toMatchObject({
+    metadata: { labels: { 'kueue.x-k8s.io/queue-name': 'gpu-queue' } },
+    spec: {
+      suspend: true,
+      backoffLimit: 0,
+      ttlSecondsAfterFinished: 600,
+      template: {
+        spec: {
+          restartPolicy: 'Never',
+          activeDeadlineSeconds: 480,
+          terminationGracePeriodSeconds: 120,
+          serviceAccountName: 'trainer',
+          nodeSelector: { zone: 'b' },
+          containers: [
+            {
+              command: ['/bin/sh', '-c', expect.any(String), 'trainyard', 'echo "$$HOME $$(id)"'],
+              resources: {
+                limits: { 'nvidia.com/gpu': '2' },
+                requests: { cpu: '8', memory: '64G', 'nvidia.com/gpu': '2' },
+              },
+            },
+          ],
+        },
+      },
+    },
+  });
+});
+
+describe('sightings', () => {
+  test('names node, start and end of a running launch', async () => {
+    const { sighting, name } = await launchOne();
+    expect(await sighting()).toMatchObject({
+      state: 'running',
+      engineId: name,
+      nodes: ['gpu-node-1'],
+      exit: null,
+    });
+    const { startedAt, endsAt } = (await sighting()) ?? {};
+    expect(Math.abs((endsAt ?? 0) - (startedAt ?? 0) - 600_000)).toBeLessThan(2_000);
+  });
+
+  test.each([
+    ['unschedulable', pods.unschedulable, { kind: 'resources', text: unschedulableMessage }],
+    [
+      'without its image',
+      pods.imagePull,
+      { kind: 'other', text: 'ImagePullBackOff: Back-off pulling image "docker.io/cdrage/helloworldasdf"' },
+    ],
+    [
+      'without its Secret',
+      pods.secretMissing,
+      { kind: 'other', text: 'CreateContainerConfigError: secret "my-secret" not found' },
+    ],
+    ['being created', pods.creating, null],
+  ])('gives the reason of a pod that is %s', async (_title, pod, reason) => {
+    const { sighting, name } = await launchOne();
+    api.play(name, { pod });
+    expect(await sighting()).toMatchObject({ state: 'waiting', reason, startedAt: null, exit: null });
+  });
+
+  test.each([
+    ['quota', workloads.quota, { kind: 'quota', text: quotaMessage }],
+    ['a queue', workloads.inadmissible, { kind: 'other', text: "LocalQueue user-queue doesn't exist" }],
+    ['an admission check', workloads.admissionPending, { kind: 'other', text: 'dws-prov: Pending' }],
+  ])('gives the reason of a Job that waits in Kueue for %s', async (_title, workload, reason) => {
+    const { sighting, name } = await launchOne({ queue: 'gpu-queue' });
+    api.play(name, { job: { status: jobs.suspended }, workload });
+    expect(await sighting()).toMatchObject({ state: 'waiting', reason, exit: null });
+  });
+
+  test('gives no reason of a Job that Kueue has not seen yet', async () => {
+    const { sighting } = await launchOne({ queue: 'gpu-queue' });
+    expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
+  });
+
+  test('reports a Job that Kueue evicted as preempted, once its pod has left', async () => {
+    const { sighting, name } = await launchOne({ queue: 'gpu-queue' });
+    const running = {
+      phase: 'Running',
+      containerStatuses: [{ state: { running: { startedAt: '2026-04-26T18:37:06Z' } } }],
+    };
+    api.play(name, { workload: workloads.evicted, pod: running });
+    expect(await sighting()).toMatchObject({ state: 'running' });
+    api.play(name, { job: { status: jobs.suspended }, workload: workloads.evicted });
+    expect(await sighting()).toMatchObject({ state: 'ended', exit: 'preempted' });
+  });
+
+  test.each<[string, Scene]>([
+    ['completed', { job: { status: jobs.complete } }],
+    ['timeout', { job: { status: jobs.deadline } }],
+    ['timeout', { job: { status: jobs.backoffLimit }, pod: pods.podDeadline }],
+    ['preempted', { job: { status: jobs.preemptedJob } }],
+    ['failed', { job: { status: jobs.backoffLimit }, pod: pods.failed }],
+    ['node_failed', { pod: pods.disrupted('DeletionByPodGC', 'PodGC: node no longer exists') }],
+    ...disruptions.map(
+      ([reason, message]) => ['preempted', { pod: pods.disrupted(reason, message) }] as const,
+    ),
+  ])('reports an exit: %s %#', async (exit, scene) => {
+    const { sighting, name } = await launchOne();
+    api.play(name, scene);
+    expect(await sighting()).toMatchObject({ state: 'ended', exit });
+  });
+
+  test('reports a failed Job as running while its pod still saves', async () => {
+    const { sighting, name } = await launchOne();
+    const saving = {
+      phase: 'Running',
+      containerStatuses: [{ state: { running: { startedAt: '2026-04-26T18:37:06Z' } } }],
+    };
+    api.play(name, { job: { status: jobs.preemptedJob }, pod: saving });
+    expect(await sighting()).toMatchObject({ state: 'running', exit: null });
+  });
+});
+
+// The refusal is the next answer for any Job, so no other test may order one meanwhile.
+describe('refusals', () => {
+  test.each([
+    [
+      'temporary',
+      'QuotaExceeded',
+      403,
+      'Forbidden',
+      'jobs.batch "x" is forbidden: exceeded quota: compute-quota, requested: count/jobs.batch=1, used: count/jobs.batch=10, limited: count/jobs.batch=10',
+    ],
+    [
+      'permanent',
+      'Forbidden',
+      403,
+      'Forbidden',
+      'jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create resource "jobs" in API group "batch" in the namespace "default"',
+    ],
+    [
+      'permanent',
+      'Invalid',
+      422,
+      'Invalid',
+      'Job.batch "x" is invalid: spec.template.spec.containers[0].image: Required value',
+    ],
+    ['permanent', 'NotFound', 404, 'NotFound', 'namespaces "nope" not found'],
+    ['temporary', 'Unauthorized', 401, 'Unauthorized', 'Unauthorized'],
+  ])('classifies as %s: %s', async (scope, code, status, reason, message) => {
+    api.refuse('jobs', { code: status, reason, message });
+    const { answer } = await launchOne();
+    expect(answer).toMatchObject({ kind: 'rejected', scope, code });
+    expect(answer).toHaveProperty(
+      'message',
+      expect.stringContaining(reason === 'Unauthorized' ? 'logged in' : message.slice(-20)),
+    );
+  });
+
+  test('is unsure when the connection breaks, and has one Job after a repetition', async () => {
+    api.refuse('jobs', null);
+    const { engine, order, answer, name, sighting } = await launchOne();
+    expect(answer.kind).toBe('unknown');
+    expect(await sighting()).toMatchObject({ state: 'waiting' });
+    expect(await engine.launch(order)).toEqual({ kind: 'accepted', engineId: name });
+    expect((await engine.list()).size).toBe(1);
+  });
+
+  test('leaves no Job behind when the Secret is refused', async () => {
+    api.refuse('secrets', {
+      code: 403,
+      reason: 'Forbidden',
+      message: 'secrets is forbidden: User "u" cannot create resource "secrets"',
+    });
+    const { answer, name } = await launchOne();
+    expect(answer).toMatchObject({ kind: 'rejected', scope: 'permanent', code: 'Forbidden' });
+    await expect.poll(() => api.find('jobs', name)).toBeUndefined();
+  });
+
+  test('rejects several machines for one launch, and a missing kubectl', async () => {
+    const order = orderOf(LaunchId.parse('m1'), { nodes: 2 });
+    expect(await engineOf('fm').launch(order)).toMatchObject({ kind: 'rejected', scope: 'permanent' });
+    const without = createKubernetesEngine({
+      fleet: 'fm',
+      settings: settingsOf({}),
+      start,
+      run: createRunProgram({}),
+      kubectl: '/nowhere/kubectl',
+    });
+    expect(await without.launch(orderOf(LaunchId.parse('m2')))).toMatchObject({
+      kind: 'rejected',
+      scope: 'temporary',
+      code: 'kubectl',
+    });
+    expect(await without.check()).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('not found'),
+    });
+  });
+});
+
+describe('check', () => {
+  test('lists quotas of the namespace, and the version', async () => {
+    api.put('resourcequotas', {
+      metadata: { name: 'compute-quota' },
+      status: { hard: { 'requests.nvidia.com/gpu': '8' }, used: { 'requests.nvidia.com/gpu': '3' } },
+    });
+    expect(await engineOf('c1').check()).toEqual({
+      ok: true,
+      version: 'v1.32.4',
+      detail: 'Jobs can be created in namespace default',
+      queues: [{ name: 'compute-quota', limits: 'requests.nvidia.com/gpu 3 of 8' }],
+    });
+  });
+
+  test('names the rights that the account lacks', async () => {
+    api.denied.add('create jobs').add('delete pods');
+    const check = await engineOf('c2').check();
+    api.denied.clear();
+    expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('create jobs, delete pods') });
+  });
+
+  test('finds the local queue, and says when it is missing or inactive', async () => {
+    const active = { type: 'Active', status: 'True', message: 'Can submit new workloads to localQueue' };
+    const stopped = {
+      type: 'Active',
+      status: 'False',
+      message: "Can't submit new workloads to clusterQueue",
+    };
+    for (const [name, condition] of [
+      ['gpu-queue', active],
+      ['old-queue', stopped],
+    ] as const)
+      api.put('localqueues', {
+        metadata: { name },
+        spec: { clusterQueue: 'cluster-queue' },
+        status: { pendingWorkloads: 2, admittedWorkloads: 1, conditions: [condition] },
+      });
+    const limits = 'cluster queue cluster-queue: 2 pending, 1 admitted';
+    expect(await engineOf('c3', { queue: 'gpu-queue' }).check()).toMatchObject({
+      ok: true,
+      queues: [
+        { name: 'gpu-queue', limits },
+        { name: 'old-queue', limits },
+      ],
+    });
+    const [missing, inactive] = [{ queue: 'none' }, { queue: 'old-queue' }].map(more =>
+      engineOf('c4', more).check(),
+    );
+    expect(await missing).toMatchObject({ ok: false, detail: 'Namespace default has no local queue none' });
+    expect(await inactive).toMatchObject({ ok: false, detail: `Queue old-queue: ${stopped.message}` });
+  });
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { LaunchId } from '../../../protocol/ids.ts';
+import { orderOf } from '../../support/engine-contract.ts';
+import { type SlurmLab, slurmEngine, startSlurmLab, untilSaid } from '../../support/slurm-lab.ts';
+
+let lab: SlurmLab;
+beforeAll(async () => {
+  lab = await startSlurmLab('SlurmdTimeout=6\nMessageTimeout=5\nEnforcePartLimits=ALL\n');
+}, 60_000);
+afterAll(() => lab.stop(), 60_000);
+
+const engine = () => slurmEngine(lab, { fleet: 'outage' });
+const order = (id: string) => orderOf(LaunchId.parse(id), { workerName: id });
+const seen = async (id: string) => (await engine().list()).get(LaunchId.parse(id));
+
+it('reports a launch whose node has died', async () => {
+  const frail = slurmEngine(lab, { fleet: 'outage', settings: { partition: 'frail' } });
+  expect(await frail.launch(order('dead'))).toMatchObject({ kind: 'accepted' });
+  await untilSaid(lab, 'dead', 'started');
+  lab.signal('slurmd-rig4', 'SIGKILL');
+  const sighting = await vi.waitFor(
+    async () => {
+      const found = await seen('dead');
+      if (found?.state !== 'ended') throw new Error(`not yet: ${JSON.stringify(found)}`);
+      return found;
+    },
+    { timeout: 60_000, interval: 500 },
+  );
+  expect(sighting).toMatchObject({ exit: 'node_failed', nodes: ['rig4'] });
+}, 80_000);
+
+it('does not know the outcome when the controller hangs during the order, and finds the launch later', async () => {
+  lab.signal('slurmctld', 'SIGSTOP');
+  const answer = await engine().launch(order('hung'));
+  lab.signal('slurmctld', 'SIGCONT');
+  expect(answer).toMatchObject({ kind: 'unknown', message: expect.stringMatching(/timed out/i) });
+  await untilSaid(lab, 'hung', 'started');
+  expect(await seen('hung')).toMatchObject({ state: 'running' });
+  expect(
+    (await lab.slurm('squeue', '--noheader', '--name=trainyard-outage-hung')).trim().split('\n'),
+  ).toHaveLength(1);
+}, 60_000);
+
+it('decides nothing while the controller is gone, and lists its launches after a restart', async () => {
+  await engine().launch(order('kept'));
+  await untilSaid(lab, 'kept', 'started');
+  const before = await seen('kept');
+  lab.signal('slurmctld', 'SIGKILL');
+  const [answer, check] = await Promise.all([
+    engine().launch(order('refused')),
+    engine().check(),
+    expect(engine().list()).rejects.toThrow(/Unable to contact slurm controller/),
+    expect(engine().end([LaunchId.parse('kept')], 'now')).rejects.toThrow(
+      /Unable to contact slurm controller/,
+    ),
+  ]);
+  expect(answer).toMatchObject({
+    kind: 'rejected',
+    scope: 'temporary',
+    code: 'SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR',
+  });
+  expect(check).toMatchObject({
+    ok: false,
+    detail: expect.stringMatching(/Unable to contact slurm controller/),
+  });
+  lab.start('slurmctld');
+  expect(await vi.waitFor(() => seen('kept'), { timeout: 20_000 })).toEqual(before);
+  expect(await seen('refused')).toBeUndefined();
+}, 80_000);
+
+it('is refused for good when the cluster enforces the limits of its partitions', async () => {
+  const short = slurmEngine(lab, { fleet: 'outage', settings: { partition: 'short' } });
+  expect(await short.launch(order('long'))).toMatchObject({
+    kind: 'rejected',
+    scope: 'permanent',
+    code: 'ESLURM_INVALID_TIME_LIMIT',
+  });
+});

@@ -1,0 +1,122 @@
+#!/bin/bash
+# slurm-lab.sh up|down FOLDER [PORT]   runs a whole Slurm on this machine, in a folder, without systemd and without root.
+# slurm-lab.sh start FOLDER DAEMON     starts a daemon again: slurmctld, or slurmd-rig1 to slurmd-rig4
+#
+# Needs the Debian packages slurm-wlm and munge. Lines of FOLDER/more.conf are added to the configuration. The nodes: rig1 and rig2 for
+# most tests, rig3 for preemption, rig4 to be killed. GPUs are empty files: slurmd only wants them to exist.
+set -euo pipefail
+what=$1 dir=$(realpath -m "$2") host=$(hostname -s)
+nodes='rig1 rig2 rig3 rig4'
+# Never the cluster of this machine.
+export SLURM_CONF=$dir/slurm.conf
+
+start() {
+  case $1 in
+    slurmctld) slurmctld -f "$SLURM_CONF" ;;
+    *) slurmd -f "$SLURM_CONF" -N "${1#slurmd-}" ;;
+  esac
+}
+
+case $what in
+start) start "$3"; exit 0 ;;
+down)
+  # Daemons remove their pid files before they end, so the pids are read first. Other labs may run here: nothing is ended by name.
+  pids=
+  for f in $(for n in $nodes; do echo "slurmd-$n"; done) slurmctld munged; do
+    [ ! -s "$dir/$f.pid" ] || pids+=" $(cat "$dir/$f.pid")"
+  done
+  # A slurmstepd outlives its slurmd. One slurmd here has the jobs of all nodes' steps in its own list only, so Slurm ends them.
+  timeout 5 scancel --me --state=PENDING 2>/dev/null || true
+  timeout 5 scancel --me --full --signal=KILL 2>/dev/null || true
+  for _ in $(seq 60); do [ -n "$(timeout 5 squeue -h 2>/dev/null)" ] || break; sleep 0.1; done
+  [ -z "$pids" ] || kill $pids 2>/dev/null || true
+  for _ in $(seq 100); do
+    alive=
+    for p in $pids; do
+      s=$(ps -o stat= -p "$p" || true)
+      # A zombie has ended: not every init process collects its children at once.
+      [ -z "$s" ] || [ "${s#Z}" != "$s" ] || alive=1
+    done
+    [ -n "$alive" ] || exit 0
+    sleep 0.1
+  done
+  kill -9 $pids 2>/dev/null || true
+  exit 0
+  ;;
+up) ;;
+*) echo "usage: $0 up|down|start FOLDER [PORT|DAEMON]" >&2; exit 2 ;;
+esac
+
+port=$3
+mkdir -p "$dir"/{state,spool,log,dev,secret}
+chmod 755 "$dir"
+chmod 700 "$dir/secret"
+for i in 0 1 2 3 4 5 6 7; do : >"$dir/dev/gpu$i"; done
+head -c 1024 /dev/urandom >"$dir/secret/munge.key"
+chmod 600 "$dir/secret/munge.key"
+
+cat >"$dir/slurm.conf" <<C
+ClusterName=lab
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$port
+AuthType=auth/munge
+AuthInfo=socket=$dir/munge.sock
+SlurmUser=$(id -un)
+SlurmdUser=$(id -un)
+StateSaveLocation=$dir/state
+SlurmdSpoolDir=$dir/spool/%n
+SlurmctldPidFile=$dir/slurmctld.pid
+SlurmdPidFile=$dir/slurmd-%n.pid
+SlurmctldLogFile=$dir/log/slurmctld.log
+SlurmdLogFile=$dir/log/slurmd-%n.log
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+ReturnToService=2
+SlurmctldTimeout=30
+SlurmdTimeout=20
+MessageTimeout=10
+KillWait=5
+MinJobAge=300
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,sched_min_interval=100000
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+GresTypes=gpu
+JobCompType=jobcomp/filetxt
+JobCompLoc=$dir/log/jobcomp.txt
+NodeName=rig[1-4] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 4))] CPUs=64 RealMemory=64000 Gres=gpu:a100:2 Feature=a100-80gb State=UNKNOWN
+PartitionName=gpu   Nodes=rig[1-2] Default=YES DefaultTime=10 MaxTime=INFINITE
+PartitionName=short Nodes=rig[1-2] DefaultTime=1 MaxTime=1
+PartitionName=down  Nodes=rig[1-2] State=DOWN
+PartitionName=high  Nodes=rig3 PriorityTier=10
+PartitionName=spot  Nodes=rig3 PriorityTier=1 PreemptMode=REQUEUE GraceTime=15
+PartitionName=frail Nodes=rig4
+C
+cat "$dir/more.conf" >>"$dir/slurm.conf"
+cat >"$dir/gres.conf" <<C
+NodeName=rig1 Name=gpu Type=a100 File=$dir/dev/gpu[0-1]
+NodeName=rig2 Name=gpu Type=a100 File=$dir/dev/gpu[2-3]
+NodeName=rig3 Name=gpu Type=a100 File=$dir/dev/gpu[4-5]
+NodeName=rig4 Name=gpu Type=a100 File=$dir/dev/gpu[6-7]
+C
+echo 'CgroupAutomount=no' >"$dir/cgroup.conf"
+
+munged --force --key-file="$dir/secret/munge.key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
+  --log-file="$dir/log/munged.log" --seed-file="$dir/secret/seed"
+start slurmctld
+for n in $nodes; do
+  mkdir -p "$dir/spool/$n"
+  start "slurmd-$n"
+done
+for _ in $(seq 150); do
+  [ "$(sinfo -h -N -o %T 2>/dev/null | sort -u)" != idle ] || exit 0
+  sleep 0.1
+done
+echo 'The nodes are not idle after 15 s:' >&2
+sinfo -N -l >&2
+tail -n 5 "$dir"/log/*.log >&2
+exit 1

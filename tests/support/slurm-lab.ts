@@ -1,0 +1,167 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { vi } from 'vitest';
+import { type RunProgram, createRunProgram } from '../../main/engines/run-program.ts';
+import { type SlurmEngineOptions, createSlurmEngine } from '../../main/engines/slurm/index.ts';
+import { EngineSettings, type SlurmSettings } from '../../protocol/pool.ts';
+import { root } from './processes.ts';
+
+export type Daemon = 'slurmctld' | 'slurmd-rig1' | 'slurmd-rig2' | 'slurmd-rig3' | 'slurmd-rig4';
+
+/** A Slurm cluster of this machine's own, in a temporary folder. tests/support/slurm-lab.sh describes its nodes and partitions. */
+export interface SlurmLab {
+  readonly folder: string;
+  /** Runs programs on the cluster. It logs the arguments of Slurm's commands. */
+  readonly run: RunProgram;
+  /** Runs a command and returns its output. Throws when it fails. */
+  slurm(...argv: readonly string[]): Promise<string>;
+  /** The arguments of all commands so far. */
+  calls(): string;
+  /** Shell commands that start a stand-in worker. `said` returns the lines that it has written so far. */
+  readonly worker: { start(name: string): string; said(name: string): readonly string[] };
+  signal(daemon: Daemon, signal: NodeJS.Signals): void;
+  start(daemon: Daemon): void;
+  /** Ends all jobs and daemons. */
+  stop(): void;
+}
+
+const script = join(root, 'tests/support/slurm-lab.sh');
+const commands = ['sbatch', 'squeue', 'scancel', 'sinfo'] as const;
+const ports = 5;
+
+/** Starts a cluster. Several can run beside each other. Takes about 2 s. */
+export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
+  for (const [program, name] of [
+    ['slurmctld', 'slurm-wlm'],
+    ['munged', 'munge'],
+  ] as const)
+    if (whereIs(program) === null)
+      throw new Error(`${program} is missing. Install it: apt-get install --no-install-recommends ${name}`);
+  const folder = mkdtempSync(join(tmpdir(), 'slurm-'));
+  writeFileSync(join(folder, 'more.conf'), moreConfiguration);
+  const bin = wrapCommands(folder);
+  try {
+    control('up', folder, String(await freePort()));
+  } catch (error) {
+    control('down', folder);
+    throw error;
+  }
+
+  const run = createRunProgram({
+    PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+    HOME: folder,
+    SLURM_CONF: join(folder, 'slurm.conf'),
+    ORCHESTRATOR_SECRET: 'not for the job',
+    // A user's own choice must not hide jobs.
+    SQUEUE_PARTITION: 'no-such-partition',
+  });
+  const read = (file: string): string => {
+    try {
+      return readFileSync(join(folder, file), 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  return {
+    folder,
+    run,
+    async slurm(...argv) {
+      const result = await run(argv, { timeoutMs: 20_000, env: { SQUEUE_PARTITION: undefined } });
+      if (result.code !== 0) throw new Error(`${argv.join(' ')}: ${result.stderr}`);
+      return result.stdout;
+    },
+    calls: () => read('calls'),
+    worker: {
+      start: name => `exec '${join(root, 'tests/support/slurm-worker.sh')}' '${join(folder, name)}.worker'`,
+      said: name => read(`${name}.worker`).split('\n').slice(0, -1),
+    },
+    signal: (daemon, signal) => process.kill(Number(read(`${daemon}.pid`)), signal),
+    start: daemon => control('start', folder, daemon),
+    stop: () => control('down', folder),
+  };
+}
+
+function control(...args: readonly string[]): void {
+  execFileSync(script, args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: 60_000 });
+}
+
+/** Puts commands before Slurm's own on PATH that log their arguments. */
+function wrapCommands(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  for (const name of commands) {
+    const file = join(bin, name);
+    const log = `printf '%s ' ${name} "$@" >>'${folder}/calls'; echo >>'${folder}/calls'`;
+    writeFileSync(file, `#!/bin/sh\n${log}\nexec '${whereIs(name) ?? name}' "$@"\n`);
+    chmodSync(file, 0o755);
+  }
+  return bin;
+}
+
+function whereIs(program: string): string | null {
+  try {
+    return execFileSync('sh', ['-c', `PATH="$PATH:/usr/sbin" command -v ${program}`], {
+      encoding: 'utf8',
+    }).trim();
+  } catch {
+    return null;
+  }
+}
+
+/** The first of a row of free ports. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const row = Array.from({ length: ports }, (_, index) => isFree(port + index));
+    if ((await Promise.all(row)).every(Boolean)) return port;
+  }
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise(resolve => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => {
+      const { port: bound } = server.address() as AddressInfo;
+      server.close(() => resolve(bound === port));
+    });
+  });
+
+export const slurmSettings = (more: Partial<SlurmSettings> = {}): SlurmSettings => {
+  const settings = EngineSettings.parse({ kind: 'slurm', ...more });
+  if (settings.kind !== 'slurm') throw new Error('these are not settings of Slurm');
+  return settings;
+};
+
+/** Makes an engine of the cluster whose launches start stand-in workers. */
+export const slurmEngine = (
+  lab: SlurmLab,
+  {
+    fleet,
+    settings,
+    ...more
+  }: { readonly fleet: string; readonly settings?: Partial<SlurmSettings> } & Partial<
+    Omit<SlurmEngineOptions, 'settings'>
+  >,
+) =>
+  createSlurmEngine({
+    fleet,
+    settings: slurmSettings(settings),
+    largest: { gpus: 2, wallTimeS: 600 },
+    start: order => lab.worker.start(order.workerName),
+    run: lab.run,
+    ...more,
+  });
+
+/** Waits until a stand-in worker has written a line. */
+export const untilSaid = (slurmLab: SlurmLab, name: string, line: string, timeout = 20_000): Promise<void> =>
+  vi.waitFor(
+    () => {
+      const lines = slurmLab.worker.said(name);
+      if (!lines.includes(line)) throw new Error(`${name} has not said "${line}": ${lines.join(', ')}`);
+    },
+    { timeout, interval: 50 },
+  );
