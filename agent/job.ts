@@ -1,4 +1,5 @@
 import type { JobData } from '../protocol/dataset.ts';
+import type { AttemptId, JobId } from '../protocol/ids.ts';
 import type { WorkerCommand } from '../protocol/worker-api.ts';
 import type { Command } from './process/process-group.ts';
 
@@ -24,4 +25,10 @@ export interface PreparedJob extends Command {
   readonly places: readonly DataPlace[];
   /** File for everything that the trainer prints. */
   readonly logFile: string;
+}
+
+/** The attempt that the agent holds, from the offer to the acknowledged report. The agent holds one at most. */
+export interface Held {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
 }

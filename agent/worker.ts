@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun, findAcknowledged, type Found } from './attempt/adopt.ts';
-import { type Agent, createAgent } from './session/agent.ts';
+import { createAgent } from './session/agent.ts';
 import {
   createApiClient,
   createJoinCall,
@@ -12,13 +12,13 @@ import {
 } from './connection/api-client.ts';
 import { type Ask, createAsk } from './attempt/trainer-actions.ts';
 import { type AttemptLogs, createAttemptLogs } from './logs/attempt-logs.ts';
-import { createAttemptOutputs } from './artifacts/attempt-outputs.ts';
+import { type AttemptOutputs, createAttemptOutputs } from './artifacts/attempt-outputs.ts';
 import { fetchCheckpoint } from './artifacts/checkpoint-fetch.ts';
 import { openRigData } from './datasets/rig-data.ts';
 import { systemClock, machineUptime } from './clock.ts';
 import { createFollowStream } from './connection/command-stream.ts';
 import { type AgentConfig, tokenMissing } from './config/index.ts';
-import { catchEarlySignals, type EarlySignals, type WorkerSignal } from './session/early-signals.ts';
+import { catchEarlySignals, type EarlySignals, handleSignals, type WorkerSignal } from './session/signals.ts';
 import { missingFromStart } from './gpu/conditions.ts';
 import {
   choiceOf,
@@ -32,27 +32,23 @@ import {
 import type { GpuWatch } from './gpu/watch.ts';
 import type { LaunchDeps } from './guard/guard-launch.ts';
 import type { Send } from './connection/http-fetch.ts';
-import { introductionOf } from './session/introduction.ts';
-import { createJoin } from './session/join.ts';
-import { createJoining } from './session/joining.ts';
-import { fail, type Loaded } from './files/loaded.ts';
+import { introductionOf } from './session/register.ts';
+import { createJoin, createJoining } from './session/joining.ts';
 import { createMetricsFiles } from './metrics/metrics-files/index.ts';
 import { openNetwork } from './connection/network.ts';
 import { ownProcesses } from './process/own-processes.ts';
-import { openOwnTokens } from './session/own-tokens.ts';
-import { openProcessTable } from './gpu/process-table.ts';
+import { openProcessTable } from './gpu/holders.ts';
 import { startRun } from './attempt/run.ts';
 import { findSample } from './simulated/sample.ts';
-import { reasonOf } from './files/failure-text.ts';
-import { openStateFolder, type StateFolder } from './state/state-folder.ts';
-import { lockState } from './state/state-lock.ts';
+import { fail, type Loaded, reasonOf } from './files/failure-text.ts';
+import { lockState, openStateFolder, type StateFolder } from './state/state-folder.ts';
 import { openStorage, type StorageDeps } from './artifacts/storage.ts';
 import { openTelemetry } from './session/telemetry.ts';
-import { type GivenToken, openToken, type TokenHolder } from './session/token-holder.ts';
+import { type GivenToken, openOwnTokens, openToken, type TokenHolder } from './session/worker-token.ts';
 import { prepareJob, type Rig, trainerProbe } from './attempt/trainer.ts';
 import type { JobOffer, PreparedJob } from './job.ts';
 import { describeTrainer, type ProbedTrainer, probeTrainers, readKnownKeys } from './trainers/index.ts';
-import { createTrainerKeys, type ReportTrainerKeys } from './session/trainer-keys.ts';
+import { createTrainerKeys, type ReportTrainerKeys } from './trainers/known-keys.ts';
 import { createConnectionWarnings } from './connection/connection-warnings.ts';
 
 export interface Host {
@@ -169,14 +165,7 @@ async function serve(serving: Serving): Promise<number> {
   const acknowledgedRuns = findAcknowledged(state.runsDir, launching);
   const renew = createRenewCall({ url, token: token.current, fetch });
   const storing: StorageDeps = { url, send: fetch, clock: systemClock, renew };
-  const brought = {
-    folder: state.outputsDir,
-    imagesFolder: state.imagesDir,
-    which: config.bring,
-    random: Math.random,
-    wall: Date.now,
-  };
-  const outputs = createAttemptOutputs({ ...storing, ...brought, log, signal: network.signal });
+  const outputs = openOutputs(serving, storing, network.signal);
   outputs.resume(found === null || found.kind === 'reported' ? null : found.origin.attemptId);
   const data = await openRigData(config, { ...storing, over: network.signal });
   const agent = createAgent({
@@ -217,7 +206,8 @@ async function serve(serving: Serving): Promise<number> {
     random: Math.random,
     log,
   });
-  listen({ ...serving, agent, token, network });
+  const handOver = handleSignals(serving.signals, { agent, token, network, log });
+  if (config.leavesWithParent) host.onInputEnd(handOver);
   clearAfterStart();
   const code = await agent.run();
   // Nothing needs the pending calls, and they would keep the process running.
@@ -243,6 +233,22 @@ function openLogs(
   logs.resume();
   return logs;
 }
+
+const openOutputs = (
+  { config, host, state }: Serving,
+  storing: StorageDeps,
+  signal: AbortSignal,
+): AttemptOutputs =>
+  createAttemptOutputs({
+    ...storing,
+    folder: state.outputsDir,
+    imagesFolder: state.imagesDir,
+    which: config.upload,
+    random: Math.random,
+    wall: Date.now,
+    log: host.log,
+    signal,
+  });
 
 function openTrainerKeys(
   { config, host, trainers, fetch }: Serving,
@@ -296,42 +302,6 @@ function joiningToken({ config, given, log, fetch, over }: JoiningDeps): TokenHo
     onTrouble: createConnectionWarnings(systemClock, url, log).warn,
   });
   return createJoining({ given, own: openOwnTokens(stateDir), join, log, over });
-}
-
-interface Listening extends Pick<Serving, 'config' | 'host' | 'signals'> {
-  readonly agent: Agent;
-  readonly token: TokenHolder;
-  readonly network: AbortController;
-}
-
-/**
- * The first SIGTERM or SIGINT makes the agent finish its job and leave; the second one stops the job. At SIGUSR2, or when the
- * parent ends, the agent leaves at once and the guard keeps the training alive. At SIGHUP, it reads the token file again.
- */
-function listen({ config, host, signals, agent, token, network }: Listening): void {
-  const { onInputEnd, log } = host;
-  let asked = false;
-  const stop = (): void => {
-    log(asked ? 'Stopping now' : 'Leaving when the job is done; a second signal stops it now');
-    if (asked) agent.leaveNow();
-    else agent.leave();
-    asked = true;
-  };
-  const reload = (): void => {
-    if (!token.reload()) return;
-    log(`Took the new token from ${token.file}`);
-    // A join token is exchanged now, not at the next registration.
-    void token.ready(network.signal).then(ready => {
-      if (ready.kind === 'rejected' || ready.kind === 'refused') log(ready.message);
-    });
-  };
-  const handOver = (): void => {
-    if (!agent.handOver()) return agent.leave();
-    log('Leaving now: the training goes on, and the next start of this worker takes it up again');
-    network.abort();
-  };
-  signals.attach({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload, SIGUSR2: handOver });
-  if (config.leavesWithParent) onInputEnd(handOver);
 }
 
 function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {

@@ -20,7 +20,7 @@ export const workerOptions: readonly WorkerOption[] = [
   },
   {
     flags: '--worker-token-file <file>',
-    description: 'file with the token; only you may be able to read it',
+    description: 'file with the token; it must be readable only by you',
   },
   { flags: '--name <name>', description: 'name of this worker (default: the host name)' },
   { flags: '--persistent', description: 'keep running between jobs (default: exit after one job)' },
@@ -43,7 +43,8 @@ export const workerOptions: readonly WorkerOption[] = [
   },
   {
     flags: '--python <path>',
-    description: 'Python or virtual environment for trainers (default: beside the trainer, or on PATH)',
+    description:
+      'Python or virtual environment for trainers (default: the one beside the trainer, or on PATH)',
   },
   {
     flags: '--upload <what>',
@@ -57,7 +58,7 @@ export const workerOptions: readonly WorkerOption[] = [
   },
   {
     flags: '--leave-with-parent',
-    description: 'exit when stdin ends and leave the training running, as with SIGUSR2',
+    description: 'exit when stdin closes; the training continues, as with SIGUSR2',
   },
   {
     flags: '--no-selftest',
@@ -66,7 +67,7 @@ export const workerOptions: readonly WorkerOption[] = [
   {
     flags: '--allow-config-scripts <keys>',
     description:
-      'config keys to allow although they run programs or reach outside the job folder, such as post_checkpoint_script,output_dir; repeatable',
+      'config keys to allow, such as post_checkpoint_script,output_dir; they run programs or reach outside the job folder; repeatable',
     isRepeatable: true,
   },
   {

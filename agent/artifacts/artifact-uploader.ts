@@ -1,12 +1,9 @@
-import { createBackoff, pause } from '../retry/backoff.ts';
-import { sizeInWords } from './checkpoint-fetch.ts';
 import { createOutputBook, type OutputBook, type OutputBookDeps } from './output-book.ts';
-import { type BringEnd, createSender, type Sender } from './output-sender.ts';
+import { type OutputEnd, createSender, type Sender } from './output-sender.ts';
 import type { Output } from './outputs.ts';
-import { describeFailure } from '../files/failure-text.ts';
-import { decide } from '../retry/decisions.ts';
-import { retry } from '../retry/retry.ts';
-import { loopWaits, policyOf } from '../retry/waits.ts';
+import { describeFailure, sizeInWords } from '../files/failure-text.ts';
+import { decide, loopWaits, policyOf } from '../retry/decisions.ts';
+import { createBackoff, pause, retry } from '../retry/retry.ts';
 import type { UploadDeps } from './upload.ts';
 
 /** Uploads what a trainer writes to the orchestrator. */
@@ -55,10 +52,10 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
   let isLast = false;
   let whyLeft: string | null = null;
 
-  const bring = async (output: Output, by: Sender): Promise<BringEnd> => {
-    const end = await by.bring(output);
+  const upload = async (output: Output, by: Sender): Promise<OutputEnd> => {
+    const end = await by.upload(output);
     book.note(output, end);
-    if (end.kind === 'brought') backoff.reset();
+    if (end.kind === 'uploaded') backoff.reset();
     if (end.kind === 'no_room') whyLeft = end.why;
     logEnd(output, end, log, logOnce);
     return end;
@@ -101,7 +98,7 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
     }
     let waitMs = 0;
     for (const output of due) {
-      const { kind } = await bring(output, sender);
+      const { kind } = await upload(output, sender);
       if (kind === 'closed') return null;
       if (kind === 'over') return waitForServer();
       if (kind === 'changed') waitMs = minPauseMs;
@@ -162,17 +159,17 @@ function createLogOnce(log: (message: string) => void): (message: string) => voi
 
 function logEnd(
   output: Output,
-  end: BringEnd,
+  end: OutputEnd,
   log: (message: string) => void,
   logOnce: (message: string) => void,
 ): void {
-  if ('why' in end) logOnce(`${output.name} is not brought to the orchestrator: ${end.why}`);
-  else if (end.kind === 'brought' && output.kind === 'checkpoint') logUploaded(output, log);
+  if ('why' in end) logOnce(`${output.name} is not uploaded: ${end.why}`);
+  else if (end.kind === 'uploaded' && output.kind === 'checkpoint') logUploaded(output, log);
 }
 
 function logUploaded({ name, files }: Output, log: (message: string) => void): void {
   const bytes = files.reduce((sum, [, found]) => sum + found.bytes, 0);
-  log(`Brought ${name} to the orchestrator (${sizeInWords(bytes)})`);
+  log(`Uploaded ${name} (${sizeInWords(bytes)})`);
 }
 
 /** Returns the SHA-256 of each stored file by key. Returns `closed` also when the orchestrator rejects the request. */
@@ -185,6 +182,6 @@ async function listStored(
   if (end.kind === 'done') return new Map(end.value);
   if (end.kind === 'aborted') return 'over';
   if (end.decision !== 'stop') return end.decision;
-  log(`What this training makes is not brought to the orchestrator: ${describeFailure(end.failure)}`);
+  log(`The outputs of this training are not uploaded: ${describeFailure(end.failure)}`);
   return 'closed';
 }

@@ -1,6 +1,6 @@
 import type { AttemptId } from '../../protocol/ids.ts';
 import { type AttemptNote, type AttemptNotesFolders, openAttemptNotes } from './attempt-notes.ts';
-import { pause } from '../retry/backoff.ts';
+import { pause } from '../retry/retry.ts';
 import {
   type ArtifactUploader,
   type ArtifactUploaderDeps,

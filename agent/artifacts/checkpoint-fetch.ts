@@ -3,9 +3,9 @@ import { basename, dirname, join } from 'node:path';
 import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../../protocol/artifact.ts';
 import { downloadFile, type DownloadDeps } from './download.ts';
 import { type Content, holdsFile } from '../files/file-digest.ts';
-import { isFullDisk, reasonOf, describeFailure } from '../files/failure-text.ts';
+import { isFullDisk, reasonOf, describeFailure, sizeInWords } from '../files/failure-text.ts';
 import { retry } from '../retry/retry.ts';
-import { policyOf } from '../retry/waits.ts';
+import { policyOf } from '../retry/decisions.ts';
 import type { Answered } from './upload-token.ts';
 import type { JobOffer } from '../job.ts';
 
@@ -41,11 +41,11 @@ export async function fetchCheckpoint(
     const wanted = await askFor(checkpoint, deps);
     if (deps.signal.aborted) return { kind: 'aborted' };
     if ('flaw' in wanted) return fail(wanted.flaw);
-    const bytes = await bringAll(checkpoint, wanted, outputDir, deps);
+    const bytes = await fetchAll(checkpoint, wanted, outputDir, deps);
     if (deps.signal.aborted) return { kind: 'aborted' };
     if (typeof bytes === 'object') return fail(bytes.flaw);
     for (const companion of await findCompanions(checkpoint, deps))
-      await bringAll(companion.key, [companion], outputDir, deps);
+      await fetchAll(companion.key, [companion], outputDir, deps);
     if (deps.signal.aborted) return { kind: 'aborted' };
     const at = step === null ? '' : ` (step ${step})`;
     const how = bytes === 0 ? 'which is here already' : `${sizeInWords(bytes)} fetched`;
@@ -144,7 +144,7 @@ async function insist<T>(
 }
 
 /** Resolves with the number of bytes that were downloaded. */
-async function bringAll(
+async function fetchAll(
   checkpoint: string,
   wanted: readonly Wanted[],
   outputDir: string,
@@ -199,11 +199,4 @@ async function openFolder(root: string, path: string): Promise<string> {
     });
   }
   return folder;
-}
-
-/** Formats a size in decimal units, as disk sizes are given. */
-export function sizeInWords(bytes: number): string {
-  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
-  const power = bytes < 1_000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
-  return `${power === 0 ? bytes : (bytes / 1_000 ** power).toFixed(1)} ${units[power] ?? ''}`;
 }

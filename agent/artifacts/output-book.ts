@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { EventImages } from './event-images/index.ts';
-import type { BringEnd } from './output-sender.ts';
+import type { OutputEnd } from './output-sender.ts';
 import { walkOutputs } from './output-walk.ts';
 import {
   type Dealt,
@@ -33,7 +33,7 @@ export interface OutputBook {
   pathOf(key: string): string;
   /** Returns the outputs from the last scan that can be uploaded now, the most important first. */
   due(isOver: boolean, which: 'all' | 'checkpoints'): readonly Output[];
-  note(output: Output, end: BringEnd): void;
+  note(output: Output, end: OutputEnd): void;
   /** Takes the keys that the server already stores. Only the first call has an effect. */
   know(stored: Iterable<string>): void;
   /** Returns the outputs from the last scan for which the server had no room. */
@@ -63,7 +63,7 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
 
   const deal = ({ name, mark }: Output, as: Dealt['as']): void =>
     void dealt.set(name, { mark, at: clock.mono(), as });
-  const pass = (passed: readonly Output[]): void => passed.forEach(output => deal(output, 'brought'));
+  const pass = (passed: readonly Output[]): void => passed.forEach(output => deal(output, 'uploaded'));
 
   return {
     async scan(which) {
@@ -82,7 +82,7 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
     pathOf: key => join(images !== null && imageKeys.has(key) ? images.root : root, key),
     due: (isOver, which) => planUploads({ outputs, since, dealt, now: clock.mono(), isOver, which }),
     note(output, { kind }) {
-      if (kind === 'brought' || kind === 'there') return deal(output, 'brought');
+      if (kind === 'uploaded' || kind === 'there') return deal(output, 'uploaded');
       if (kind === 'no_room' || kind === 'refused') deal(output, kind === 'no_room' ? 'left' : 'refused');
     },
     know(stored) {

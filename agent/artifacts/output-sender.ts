@@ -11,10 +11,10 @@ export interface SenderDeps extends UploadDeps {
 }
 
 /** `there`: the server already had all files. */
-export type BringEnd = UploadEnd | { readonly kind: 'there' };
+export type OutputEnd = UploadEnd | { readonly kind: 'there' };
 
 export interface Sender {
-  bring(output: Output): Promise<BringEnd>;
+  upload(output: Output): Promise<OutputEnd>;
 }
 
 /** Parallel uploads per checkpoint. More would need memory without using the connection better. */
@@ -23,7 +23,7 @@ const atOnce = 4;
 /** Returns the results in file order. Starts no more files after a failed upload, so results can be missing. */
 async function someAtOnce<T>(
   files: readonly T[],
-  bring: (file: T) => Promise<UploadEnd | Content>,
+  upload: (file: T) => Promise<UploadEnd | Content>,
 ): Promise<readonly (UploadEnd | Content | undefined)[]> {
   const ends: (UploadEnd | Content)[] = [];
   let next = 0;
@@ -34,7 +34,7 @@ async function someAtOnce<T>(
       next += 1;
       const file = files[index];
       if (file === undefined) return;
-      const end = await bring(file);
+      const end = await upload(file);
       ends[index] = end;
       if ('kind' in end) isStopped = true;
     }
@@ -63,7 +63,7 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
     return answer.ok ? (answer.value?.sha256 ?? null) : null;
   };
 
-  const bringFile = async (key: string, found: Found): Promise<UploadEnd | Content> => {
+  const uploadOne = async (key: string, found: Found): Promise<UploadEnd | Content> => {
     try {
       const digest = digestFor(key, found);
       // Read the whole file before the upload only if the server may already have it.
@@ -77,7 +77,7 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
       if (current === null || current !== (await content()).sha256) {
         const end = await uploadFile({ ...found, key, path: pathOf(key), sha256: digest }, deps);
         if (end.kind === 'changed') digests.delete(key);
-        if (end.kind !== 'brought') return end;
+        if (end.kind !== 'uploaded') return end;
         sent += 1;
       }
       const whole = await content();
@@ -90,28 +90,28 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
   };
 
   /** Uploads the manifest from memory, because only the trainer may write to the folder. */
-  const bringManifest = async (name: string, files: CheckpointManifest['files']): Promise<BringEnd> => {
+  const uploadManifest = async (name: string, files: CheckpointManifest['files']): Promise<OutputEnd> => {
     const key = `${name}/${manifestName}`;
     const bytes = Buffer.from(JSON.stringify({ files } satisfies CheckpointManifest));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     if (stored.get(key) === sha256) return { kind: 'there' };
     const end = await uploadBytes(key, bytes, deps);
-    if (end.kind === 'brought') stored.set(key, sha256);
+    if (end.kind === 'uploaded') stored.set(key, sha256);
     return end;
   };
 
   return {
-    async bring({ name, files, isFolder }) {
+    async upload({ name, files, isFolder }) {
       const before = sent;
-      const ends = await someAtOnce(files, ([key, found]) => bringFile(key, found));
+      const ends = await someAtOnce(files, ([key, found]) => uploadOne(key, found));
       const listed: CheckpointManifest['files'] = [];
       for (const [index, [key]] of files.entries()) {
         const end = ends[index] ?? { kind: 'aborted' };
         if ('kind' in end) return end;
         listed.push({ path: key.slice(name.length + 1), bytes: end.bytes, sha256: end.sha256 });
       }
-      const last = isFolder ? await bringManifest(name, listed) : { kind: 'there' as const };
-      return last.kind === 'there' && sent > before ? { kind: 'brought' } : last;
+      const last = isFolder ? await uploadManifest(name, listed) : { kind: 'there' as const };
+      return last.kind === 'there' && sent > before ? { kind: 'uploaded' } : last;
     },
   };
 }

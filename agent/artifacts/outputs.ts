@@ -36,7 +36,7 @@ export interface Dealt {
   readonly mark: string;
   readonly at: number;
   /** `left`: there was no room for it. `refused`: the server does not accept it. */
-  readonly as: 'brought' | 'left' | 'refused';
+  readonly as: 'uploaded' | 'left' | 'refused';
 }
 
 /** Groups the files of one scan into outputs. */

@@ -4,13 +4,11 @@ import type { Clock } from '../clock.ts';
 import type { RunningDigest } from '../files/file-digest.ts';
 import type { StreamBody } from '../connection/http-fetch.ts';
 import type { Found } from './outputs.ts';
-import { reasonOf } from '../files/failure-text.ts';
-import { type Decisions, decide, type Failure } from '../retry/decisions.ts';
+import { describeUploadFailure, reasonOf } from '../files/failure-text.ts';
+import { decide, type Decisions, type Failure, waits } from '../retry/decisions.ts';
 import { retry, type RetryAnswer } from '../retry/retry.ts';
-import { waits } from '../retry/waits.ts';
 import type { Storage } from './storage.ts';
 import type { Answered } from './upload-token.ts';
-import { describeUploadFailure } from './upload-words.ts';
 
 /** The content to upload. */
 interface Whole {
@@ -39,7 +37,7 @@ interface Reading {
  * server or a proxy does not take this file now, but may later. `refused`: the server never takes it. `aborted`: the signal fired.
  */
 export type UploadEnd =
-  | { readonly kind: 'brought' | 'changed' | 'over' | 'closed' | 'aborted' }
+  | { readonly kind: 'uploaded' | 'changed' | 'over' | 'closed' | 'aborted' }
   | { readonly kind: 'no_room' | 'refused'; readonly why: string };
 
 export interface UploadDeps {
@@ -126,7 +124,7 @@ function createSteps(
     if (first === null) {
       const position = await askWhere(whole, deps);
       if (!position.ok) return position;
-      if (position.value === 'brought') return ended({ kind: 'brought' });
+      if (position.value === 'uploaded') return ended({ kind: 'uploaded' });
       first = position.value;
     }
     while (!signal.aborted) {
@@ -144,7 +142,7 @@ function createSteps(
         first = part === null ? 0 : null;
         return { ...answer, hasProgressed };
       }
-      if (last === bytes) return ended({ kind: 'brought' });
+      if (last === bytes) return ended({ kind: 'uploaded' });
       first = last;
       hasProgressed = true;
       onProgress();
@@ -172,14 +170,14 @@ function createDecider() {
 async function askWhere(
   { key, bytes, sha256 }: Whole,
   { storage, signal }: UploadDeps,
-): Promise<Answered<number | 'brought'>> {
+): Promise<Answered<number | 'uploaded'>> {
   const answer = await storage.progress(key, signal);
   if (!answer.ok) return answer;
   if (answer.value === null) return { ok: true, value: 0 };
   const { offset, total, sha256: whole } = answer.value;
   if (whole !== null) {
     const own = typeof sha256 === 'string' ? sha256 : await sha256.whole(signal);
-    return { ok: true, value: whole === own ? 'brought' : 0 };
+    return { ok: true, value: whole === own ? 'uploaded' : 0 };
   }
   return { ok: true, value: total === bytes && offset < total ? offset : 0 };
 }

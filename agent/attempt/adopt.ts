@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AttemptId } from '../../protocol/ids.ts';
-import { pause } from '../retry/backoff.ts';
+import { pause } from '../retry/retry.ts';
 import {
   hasLog,
   type Order,

@@ -1,13 +1,31 @@
 import type { AttemptId } from '../../protocol/ids.ts';
 import type { StatusReportBody } from '../../protocol/worker-api.ts';
 import type { Found } from './adopt.ts';
-import type { Attempts } from './attempts.ts';
-import { neverStarted } from './end-report.ts';
 import { reasonOf } from '../files/failure-text.ts';
 import { attendFound, type AttemptDeps, catchUpCurve, type HeldAttempt, startOffer } from './held-attempt.ts';
-import type { Report } from './reporter.ts';
+import { neverStarted, type Report } from './reports.ts';
 import type { FinalReport } from '../state/state-folder.ts';
 import type { JobOffer } from '../job.ts';
+
+/** A bounded set of attempts that keeps the most recently added ones. */
+export interface Attempts {
+  add(attemptId: AttemptId): void;
+  has(attemptId: AttemptId): boolean;
+}
+
+const maxAttempts = 100;
+
+export function rememberAttempts(): Attempts {
+  const known = new Set<AttemptId>();
+  return {
+    add(attemptId) {
+      known.delete(attemptId);
+      known.add(attemptId);
+      for (const oldest of known) if (known.size > maxAttempts) known.delete(oldest);
+    },
+    has: attemptId => known.has(attemptId),
+  };
+}
 
 export interface LifeDeps extends AttemptDeps {
   /** Retries until there is a final answer. */

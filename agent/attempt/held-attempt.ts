@@ -1,5 +1,4 @@
-import type { AttemptId, JobId } from '../../protocol/ids.ts';
-import type { Progress } from '../../protocol/progress.ts';
+import type { Progress } from '../../protocol/reports.ts';
 import type { StatusReportBody } from '../../protocol/worker-api.ts';
 import type { FoundRun } from './adopt.ts';
 import type { AttemptLogs } from '../logs/attempt-logs.ts';
@@ -7,20 +6,14 @@ import type { AttemptOutputs } from '../artifacts/attempt-outputs.ts';
 import type { FetchData } from '../datasets/rig-data.ts';
 import type { Fetched } from '../artifacts/checkpoint-fetch.ts';
 import type { Curve, CurveOrigin } from '../metrics/curves.ts';
-import { endReport, neverStarted } from './end-report.ts';
+import { endReport, neverStarted } from './reports.ts';
 import type { Contact, Order } from '../guard/guard-files.ts';
-import { shownLine } from './progress-stage.ts';
+import { shownLine } from './sent-progress.ts';
 import type { Run, RunOrigin } from './run.ts';
 import type { RunListeners } from './run-follow.ts';
 import { reasonOf, startFailure } from '../files/failure-text.ts';
 import type { Prepared } from './trainer.ts';
-import type { JobOffer, PreparedJob } from '../job.ts';
-
-/** The attempt that the agent holds, from the offer to the acknowledged report. The agent holds one at most. */
-export interface Held {
-  readonly jobId: JobId;
-  readonly attemptId: AttemptId;
-}
+import type { Held, JobOffer, PreparedJob } from '../job.ts';
 
 export interface AttemptDeps {
   readonly prepare: (offer: JobOffer) => Prepared;

@@ -4,7 +4,7 @@ import type { AttemptId } from '../../protocol/ids.ts';
 import { RequestKind, requestsKey, requestsOf, type RequestWay } from '../../protocol/requests.ts';
 import { readTask, readTrainer, type RunFolder } from '../guard/guard-files.ts';
 import type { RunCommand } from '../process/run-command.ts';
-import type { Held } from './held-attempt.ts';
+import type { Held } from '../job.ts';
 import { isRunning, type ProcessRef, type Processes } from '../process/processes.ts';
 import { reasonOf } from '../files/failure-text.ts';
 import { requestsFile } from './job-files.ts';

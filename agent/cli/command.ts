@@ -1,15 +1,17 @@
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { cleanLine } from '../../protocol/line.ts';
-import { pause } from '../retry/backoff.ts';
-import { systemClock } from '../clock.ts';
+import { cleanLine } from '../../protocol/text.ts';
+import { pause } from '../retry/retry.ts';
+import { machineUptime, systemClock } from '../clock.ts';
 import { loadAgentConfig } from '../config/index.ts';
 import { doctorCommand } from './doctor-command.ts';
-import { runGuardCommand } from './guard-command.ts';
-import { runSelftest } from './selftest.ts';
 import { serviceCommands } from './service-command.ts';
 import { updateCommand } from './update-command.ts';
 import { type Host, runWorker } from '../worker.ts';
 import { givenFlags, withWorkerOptions } from './worker-flags.ts';
+import { runGuard } from '../guard/guard.ts';
+import { ownProcesses } from '../process/own-processes.ts';
+import { reasonOf } from '../files/failure-text.ts';
 
 export interface WorkerInvocation extends Omit<Host, 'log' | 'onInputEnd'> {
   readonly out: (text: string) => void;
@@ -17,7 +19,7 @@ export interface WorkerInvocation extends Omit<Host, 'log' | 'onInputEnd'> {
   readonly exit: (code: number) => void;
 }
 
-const usageError = 2;
+const exitCodes = { failed: 1, usage: 2 } as const;
 
 /** The command `trainyard worker`, which is also the whole program that is bundled for rigs. */
 export function workerCommand(invocation: WorkerInvocation): Command {
@@ -33,7 +35,7 @@ export function workerCommand(invocation: WorkerInvocation): Command {
       const config = loadAgentConfig(flags, invocation.env);
       if (!config.ok) {
         err(`${config.message}\n`);
-        return exit(usageError);
+        return exit(exitCodes.usage);
       }
       if (flags['worker-token'] !== undefined) {
         err(
@@ -55,7 +57,7 @@ export function workerCommand(invocation: WorkerInvocation): Command {
     });
   worker
     .command('guard', { hidden: true })
-    .description('Hold a training that the worker has started; for its own use')
+    .description('Guard a training process; the worker starts this itself')
     .argument('<folder>')
     .action(async (folder: string) => exit(await runGuardCommand(folder, invocation)));
   return worker;
@@ -75,4 +77,70 @@ function onInputEnd(act: () => void): void {
   stdin.once('error', act);
   stdin.resume();
   stdin.unref();
+}
+
+interface SelftestPorts {
+  readonly print: (line: string) => void;
+  readonly wait: (ms: number) => Promise<unknown>;
+  /** Returns a number from 0 to 1, for noise in the loss curve. */
+  readonly random: () => number;
+}
+
+const stepsPerSecond = 10;
+const defaultSeconds = 10;
+
+/**
+ * Runs a trainer that trains nothing. It prints progress like a real one for ten seconds (or `seconds` of the config), to test the
+ * path of a job through a fleet. Returns an exit code.
+ */
+export async function runSelftest(configPath: string | null, ports: SelftestPorts): Promise<number> {
+  const seconds = configPath === null ? defaultSeconds : secondsOf(configPath);
+  const total = Math.max(1, Math.round(seconds * stepsPerSecond));
+  for (let step = 1; step <= total; step += 1) {
+    await ports.wait(1000 / stepsPerSecond);
+    const loss = Math.exp((-3 * step) / total) * (1 + 0.1 * (ports.random() - 0.5));
+    ports.print(
+      JSON.stringify({
+        type: 'progress',
+        step,
+        total_steps: total,
+        loss: Number(loss.toFixed(4)),
+        steps_per_second: stepsPerSecond,
+      }),
+    );
+  }
+  ports.print('self-test done: the fleet can run jobs on this worker');
+  return 0;
+}
+
+function secondsOf(configPath: string): number {
+  const config: unknown = JSON.parse(readFileSync(configPath, 'utf8'));
+  const seconds =
+    typeof config === 'object' && config !== null && 'seconds' in config ? config.seconds : undefined;
+  return typeof seconds === 'number' && seconds > 0 && seconds <= 3600 ? seconds : defaultSeconds;
+}
+
+interface GuardInvocation extends Pick<Host, 'env' | 'onSignal'> {
+  readonly err: (text: string) => void;
+}
+
+/** Runs the guard of the run in this folder, as a program. The agent that started it reads its error output. */
+export async function runGuardCommand(
+  folder: string,
+  { env, onSignal, err }: GuardInvocation,
+): Promise<number> {
+  try {
+    return await runGuard({
+      run: { path: folder },
+      env,
+      onSignal,
+      pid: process.pid,
+      processes: ownProcesses(env),
+      clock: systemClock,
+      uptime: machineUptime,
+    });
+  } catch (cause) {
+    err(`${reasonOf(cause)}\n`);
+    return exitCodes.failed;
+  }
 }

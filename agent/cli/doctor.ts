@@ -3,14 +3,13 @@ import { dirname } from 'node:path';
 import { type Fetch, createClient } from '../../protocol/client.ts';
 import { systemApi } from '../../protocol/admin-api.ts';
 import { type AgentConfig, readToken, tokenMissing } from '../config/index.ts';
-import { sizeInWords } from '../artifacts/checkpoint-fetch.ts';
 import { cacheLimit, contentsOf } from '../datasets/rig-data.ts';
 import type { KnownTrouble } from '../gpu/conditions.ts';
 import type { GpuReport } from '../gpu/probe.ts';
-import { openOwnTokens } from '../session/own-tokens.ts';
-import { reasonOf } from '../files/failure-text.ts';
+import { openOwnTokens } from '../session/worker-token.ts';
+import { reasonOf, sizeInWords } from '../files/failure-text.ts';
 import { describeTrainer, type ProbedTrainer } from '../trainers/index.ts';
-import { explainFailure } from '../connection/troubles.ts';
+import { explainFailure } from '../connection/connection-warnings.ts';
 
 /** The result of a check. When it failed, `detail` also says what to do. */
 export interface Finding {
@@ -63,7 +62,7 @@ async function checkOrchestrator({ config, fetch, version }: DoctorDeps): Promis
   if (theirs === version) return ok(what, `${url} answers, version ${theirs}, as this worker`);
   return failed(
     what,
-    `${url} is version ${theirs}, and this worker ${version}: "update" brings the one that belongs together`,
+    `${url} is version ${theirs}, and this worker ${version}: run "update" to get the matching version`,
   );
 }
 

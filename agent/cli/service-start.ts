@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { type AgentConfig, readToken } from '../config/index.ts';
-import { openOwnTokens } from '../session/own-tokens.ts';
+import { openOwnTokens } from '../session/worker-token.ts';
 import { isRunning, type Processes, refOf } from '../process/processes.ts';
 import { trainerProbe } from '../attempt/trainer.ts';
 import { probeTrainers } from '../trainers/index.ts';

@@ -3,9 +3,8 @@ import { Command } from 'commander';
 import { type AgentConfig, loadAgentConfig } from '../config/index.ts';
 import { createRunCommand } from '../gpu/probe.ts';
 import { openNetwork } from '../connection/network.ts';
-import { ownProgram } from './own-program.ts';
 import { reasonOf } from '../files/failure-text.ts';
-import { updateProgram } from './update.ts';
+import { ownProgram, updateProgram } from './update.ts';
 import { givenFlags } from './worker-flags.ts';
 
 export interface UpdateInvocation {

@@ -1,12 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Answer, Fetch } from '../../protocol/client.ts';
-import type { OwnProgram } from './own-program.ts';
 import { reasonOf } from '../files/failure-text.ts';
-import { explainFailure } from '../connection/troubles.ts';
+import { explainFailure } from '../connection/connection-warnings.ts';
 
 export interface UpdateDeps {
   readonly url: string;
@@ -138,4 +137,27 @@ async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
+}
+
+/** The program file of this worker, if an orchestrator distributes it (docs/workers.md). */
+interface OwnProgram {
+  /** File name in the orchestrator's downloads. */
+  readonly name: 'trainyard-worker-linux-x64' | 'trainyard-worker.mjs';
+  readonly path: string;
+  /** Command that runs such a file: Node for the script, nothing for the executable. */
+  readonly runner: readonly string[];
+}
+
+/** Returns null in a source checkout, whose program is more than one file. `realpath` resolves links, and throws for a missing file. */
+export function ownProgram(
+  ownCommand: readonly string[],
+  realpath: (path: string) => string,
+): OwnProgram | null {
+  const [file = '', ...rest] = ownCommand;
+  const script = rest.at(-1);
+  if (script === undefined) return { name: 'trainyard-worker-linux-x64', path: realpath(file), runner: [] };
+  const path = realpath(script);
+  return basename(path) === 'trainyard-worker.mjs'
+    ? { name: 'trainyard-worker.mjs', path, runner: [file] }
+    : null;
 }

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { reasonOf } from '../files/failure-text.ts';
-import { fail, type Loaded } from '../files/loaded.ts';
+import { fail, type Loaded, reasonOf } from '../files/failure-text.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

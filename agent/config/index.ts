@@ -14,8 +14,7 @@ import {
   type UploadChoice,
 } from './values.ts';
 import { parseTrust, type Trust } from '../connection/trust.ts';
-import { reasonOf } from '../files/failure-text.ts';
-import { fail, type Loaded } from '../files/loaded.ts';
+import { fail, type Loaded, reasonOf } from '../files/failure-text.ts';
 import { parseTrainers, type TrainerChoice } from '../trainers/index.ts';
 
 /** The worker's settings, built once from flags, environment and config file. */
@@ -38,7 +37,7 @@ export interface AgentConfig {
   /** Restricted config keys that jobs may use on this worker, although they can affect more than the job. */
   readonly allowedConfigKeys: readonly string[];
   /** Which outputs of trainers to upload. */
-  readonly bring: UploadChoice;
+  readonly upload: UploadChoice;
   /** How many bytes of the disk fetched data may use; null for half of the free space. */
   readonly dataCache: number | null;
   readonly trust: Trust;
@@ -115,8 +114,8 @@ export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
     'trainer',
   );
   if (!trainers.ok) return trainers;
-  const bring = located(parseUpload(text('upload')), 'upload');
-  if (!bring.ok) return bring;
+  const upload = located(parseUpload(text('upload')), 'upload');
+  if (!upload.ok) return upload;
   const dataCache = located(parseSize(text('data-cache')), 'data-cache');
   if (!dataCache.ok) return dataCache;
   const allowed = parseAllowedKeys(setting('allow-config-scripts'));
@@ -139,7 +138,7 @@ export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
       trainers: trainers.value,
       selftest: setting('selftest') !== false,
       allowedConfigKeys: allowed.value,
-      bring: bring.value,
+      upload: upload.value,
       dataCache: dataCache.value,
       trust: trust.value,
     }),

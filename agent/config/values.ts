@@ -1,5 +1,5 @@
 import { restrictedKeys } from '../../protocol/config-policy.ts';
-import { fail, type Loaded } from '../files/loaded.ts';
+import { fail, type Loaded } from '../files/failure-text.ts';
 
 const uploadChoices = ['all', 'checkpoints', 'none'] as const;
 /** Which outputs of trainers to upload. */

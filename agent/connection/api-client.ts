@@ -9,6 +9,8 @@ import {
   type StatusReportBody,
   workerApi,
 } from '../../protocol/worker-api.ts';
+import { pause } from '../retry/retry.ts';
+import type { Clock } from '../clock.ts';
 
 export interface ApiClientDeps {
   readonly url: string;
@@ -27,7 +29,7 @@ export interface ApiClient {
     attemptId: AttemptId,
     report: StatusReportBody,
   ): Promise<CallResult<typeof workerApi.reportStatus>>;
-  bring(
+  uploadPoints(
     jobId: JobId,
     attemptId: AttemptId,
     points: readonly MetricPoint[],
@@ -51,7 +53,7 @@ export function createApiClient({ url, token, fetch, signal }: ApiClientDeps): A
         body: { ...report, attempt_id: attemptId },
         signal,
       }),
-    bring: (jobId, attemptId, points) =>
+    uploadPoints: (jobId, attemptId, points) =>
       client.call(metricsApi.bring, {
         params: { id: jobId },
         body: { attempt_id: attemptId, points: [...points] },
@@ -115,4 +117,62 @@ export function createTrainerKeysCall({ url, token, fetch, signal }: ApiClientDe
   const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipPatienceMs });
   return (trainer, keys) =>
     client.call(workerApi.reportTrainerKeys, { body: { trainer, keys: [...keys] }, signal });
+}
+
+/**
+ * Wraps the API. Calls `note` after each answered call that counts as contact, with the time at which it was sent. The
+ * orchestrator may have received the call at any time since then, so the response time would be too late.
+ */
+export function noteContacts(
+  api: ApiClient,
+  uptime: () => number,
+  note: (sentAt: number) => void,
+): ApiClient {
+  const noted = async <R extends { readonly ok: boolean }>(send: () => Promise<R>): Promise<R> => {
+    const sentAt = uptime();
+    const result = await send();
+    if (result.ok) note(sentAt);
+    return result;
+  };
+  return {
+    ...api,
+    register: body => noted(() => api.register(body)),
+    beat: body => noted(() => api.beat(body)),
+    report: (jobId, attemptId, report) => {
+      const send = (): ReturnType<ApiClient['report']> => api.report(jobId, attemptId, report);
+      // Only the claim counts as contact, not the other reports. Progress reports are sent once, and promise nothing.
+      return report.status === 'starting' ? noted(send) : send();
+    },
+  };
+}
+
+interface CallsInFlight {
+  /** The same calls, tracked. */
+  readonly api: ApiClient;
+  /** Resolves when no call waits for its response, or after `withinMs`. */
+  drained(withinMs: number): Promise<void>;
+}
+
+/** Tracks pending calls. One that arrives after `disconnect` would count as the worker's return. */
+export function trackInFlight(api: ApiClient, clock: Clock): CallsInFlight {
+  const underWay = new Set<Promise<unknown>>();
+  const noted = <R>(call: Promise<R>): Promise<R> => {
+    underWay.add(call);
+    void call.finally(() => underWay.delete(call)).catch(() => {});
+    return call;
+  };
+  return {
+    api: {
+      register: body => noted(api.register(body)),
+      beat: body => noted(api.beat(body)),
+      report: (jobId, attemptId, body) => noted(api.report(jobId, attemptId, body)),
+      uploadPoints: (jobId, attemptId, points) => noted(api.uploadPoints(jobId, attemptId, points)),
+      disconnect: api.disconnect,
+    },
+    async drained(withinMs) {
+      const done = new AbortController();
+      void Promise.allSettled(underWay).then(() => done.abort());
+      await pause(clock, withinMs, done.signal);
+    },
+  };
 }

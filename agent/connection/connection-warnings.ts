@@ -1,6 +1,5 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { Clock } from '../clock.ts';
-import { explainFailure } from './troubles.ts';
 
 export interface ConnectionWarnings {
   warn(failure: CallFailure): void;
@@ -46,8 +45,8 @@ export function createConnectionWarnings(
       if (clock.mono() - beatenAt < timeoutMs) return warn(failure);
       const seconds = Math.round(timeoutMs / 1000);
       once(
-        `Heartbeat timeout (${seconds}s): the orchestrator counts this worker as offline by now. Check the network; on an ` +
-          'unreliable one, raise SIMPLETUNER_HEARTBEAT_TIMEOUT on the orchestrator',
+        `Heartbeat timeout (${seconds}s): the orchestrator now considers this worker offline. Check the network. If it is ` +
+          'unreliable, raise SIMPLETUNER_HEARTBEAT_TIMEOUT on the orchestrator',
       );
     },
     streamRefused(status) {
@@ -55,14 +54,14 @@ export function createConnectionWarnings(
       if (status === 401 || status === streamStatus || isQuiet()) return;
       streamStatus = status;
       log(
-        `${url} answered ${status} when this worker asked for its commands: no job can reach it. Check the orchestrator, ` +
-          'and any proxy in between. Trying again',
+        `${url} answered ${status} to the request for the command stream, so this worker receives no jobs. Check the ` +
+          'orchestrator and any proxy. Trying again',
       );
     },
     expectAbsence(reason, timeoutMs) {
       quietUntil = clock.mono() + timeoutMs;
       log(
-        `The orchestrator stops on purpose (${reason}): a training goes on, and this worker connects again when it is back`,
+        `The orchestrator is stopping (${reason}). A running training continues, and this worker reconnects when the orchestrator is back`,
       );
     },
     beaten() {
@@ -75,4 +74,137 @@ export function createConnectionWarnings(
       quietUntil = 0;
     },
   };
+}
+
+const certificateCodes = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_PIN_MISMATCH',
+]);
+
+/**
+ * Returns what a failed call means and what to do about it, in the words that people search for (the guide's section on
+ * troubleshooting).
+ */
+export function explainFailure(failure: CallFailure, url: string): string {
+  switch (failure.kind) {
+    case 'problem':
+      return failure.problem.code === 'duplicate_registration'
+        ? duplicate(failure.problem.detail)
+        : ofProblem(failure.status, failure.problem.detail, url);
+    case 'unexpected':
+      return failure.status === 401
+        ? ofProblem(401, failure.detail, url)
+        : noOrchestrator(failure.detail, url);
+    case 'unreachable':
+      return unreachable(failure.cause, url);
+  }
+}
+
+const noOrchestrator = (detail: string, url: string): string =>
+  `${url} does not answer like an orchestrator. Check the address, the port and any proxy: ${detail}`;
+
+const duplicate = (detail: string): string =>
+  `Another machine uses this worker's token (${detail}). Each machine needs a worker of its own. Create another worker on ` +
+  'the orchestrator, and start this machine with its token. Trying again from time to time, in case the other machine stops';
+
+function ofProblem(status: number, detail: string, url: string): string {
+  if (status !== 401) return `${url} refused the call: ${detail}`;
+  return (
+    'Invalid token: the orchestrator does not know it. The token may have been rotated, or its worker deleted. Create a ' +
+    'new token, and copy all of it, without white space'
+  );
+}
+
+function unreachable(cause: unknown, url: string): string {
+  const { code, message } = innermost(cause);
+  if (code === 'ECONNREFUSED') {
+    return (
+      `Connection refused: nothing listens on ${url}. Check the address and port. If the orchestrator is on another machine, ` +
+      'check that it is shared on the network (in its Settings, or with --host 0.0.0.0), and that no firewall blocks it'
+    );
+  }
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return `Host not found: the name in ${url} cannot be resolved. Check the spelling, or use the IP address`;
+  }
+  if (certificateCodes.has(code) || /certificate/i.test(message)) {
+    return `SSL certificate verify failed (${code || shown(message)}): ${ofCertificate(code, message, url)}`;
+  }
+  if (code.startsWith('ERR_SSL') || /ssl|tls/i.test(code)) {
+    return `TLS failed for ${url} (${code}). The orchestrator may not use https there. Try http:// instead`;
+  }
+  if (code === 'TimeoutError' || code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
+    return `No answer from ${url} in time. Check the address, the network and any firewall that drops packets`;
+  }
+  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE') {
+    const scheme = url.startsWith('https:') ? 'http' : 'https';
+    return (
+      `Connection lost: ${url} closed it without an answer. Check the port and any proxy. The orchestrator ` +
+      `may use ${scheme}:// there`
+    );
+  }
+  if (code === 'ERR_REDIRECTED') {
+    return (
+      `${url} redirects to ${shown(message)}. The token was not sent there. If that is the orchestrator, use its address in ` +
+      '--orchestrator-url. If it is not, check which server answers instead of the orchestrator'
+    );
+  }
+  return `${url} could not be reached: ${message.trim() || code}. Check the address, the port and the network`;
+}
+
+const clock = "Check this machine's clock first";
+
+/** Explains what is wrong with a certificate and what to do. Shows the presented key, but never suggests it as the new pin. */
+function ofCertificate(code: string, message: string, url: string): string {
+  switch (code) {
+    case 'ERR_PIN_MISMATCH':
+      return (
+        `the server at ${url} is not the one that --pin trusts (${shown(message)}). Nothing was sent to it. Compare its key ` +
+        'with the value that the panel shows. If the orchestrator has a new key, update --pin. While the key changes, use ' +
+        'both values, separated by a comma. If the key did not change, another server intercepts the connection'
+      );
+    case 'CERT_HAS_EXPIRED':
+      return `the certificate of ${url} has expired. ${clock}. If it is right, renew the certificate on the orchestrator`;
+    case 'CERT_NOT_YET_VALID':
+      return `the certificate of ${url} is not valid yet. ${clock}, then the orchestrator's`;
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return (
+        `the certificate of ${url} is for other names (${shown(message)}). Use one of them in --orchestrator-url, or use ` +
+        '--pin with the value that the panel shows. With a pin, names do not matter'
+      );
+    default:
+      return (
+        `this machine trusts no authority that vouches for the certificate of ${url}. Use --pin with the value that the panel ` +
+        "shows. Or name the certificate's authority with --ca-file, or add it to the system's trust store. Use " +
+        '--ssl-no-verify only for tests'
+      );
+  }
+}
+
+/** Text that the other side can influence, as one line of at most 300 printable ASCII characters. */
+const shown = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300);
+
+/** Returns the innermost cause, because fetch wraps the real error several times. */
+function innermost(cause: unknown): { readonly code: string; readonly message: string } {
+  let inner: unknown = cause;
+  for (let depth = 0; depth < 8 && inner instanceof Error && inner.cause !== undefined; depth += 1)
+    inner = inner.cause;
+  if (!(inner instanceof Error)) return { code: '', message: String(inner) };
+  // Several addresses have failed; any of the errors will do.
+  if (inner instanceof AggregateError && inner.errors.length > 0) return innermost(inner.errors[0]);
+  const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : inner.name;
+  return { code, message: namesOf(inner) ?? inner.message };
+}
+
+/** Returns the names of a certificate that does not fit the host; null for other errors. Node's message leaves some names out. */
+function namesOf(error: Error): string | null {
+  if (!('cert' in error) || typeof error.cert !== 'object' || error.cert === null) return null;
+  const { cert } = error;
+  return 'subjectaltname' in cert && typeof cert.subjectaltname === 'string' ? cert.subjectaltname : null;
 }

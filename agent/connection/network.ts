@@ -38,7 +38,7 @@ export function openNetwork(trust: Trust): Send {
 /** Returns the redirect target for messages, without its query: that may contain secrets. */
 function placeOf(location: string, base: URL): string {
   const target = URL.canParse(location, base.href) ? new URL(location, base) : null;
-  if (target === null || !/^https?:$/.test(target.protocol)) return 'another place';
+  if (target === null || !/^https?:$/.test(target.protocol)) return 'another address';
   return `${target.origin}${target.pathname}`.slice(0, 200);
 }
 

@@ -8,7 +8,7 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { fetchBy, type Send } from './http-fetch.ts';
-import { type Pin, pinOf } from './pins.ts';
+import { type Pin, pinOf } from './trust.ts';
 
 /** How to verify the server: known keys, the usual authorities and `extra` ones (in PEM), or not at all. */
 export type Voucher =

@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { manifestText, parseManifest, type DatasetFile } from '../../protocol/dataset.ts';
-import { sizeInWords } from '../artifacts/checkpoint-fetch.ts';
+import { sizeInWords } from '../files/failure-text.ts';
 import type { ContentFiles } from '../../datasets/content-files.ts';
 
 /** A version of a dataset that this rig has completely. */

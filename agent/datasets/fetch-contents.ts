@@ -1,7 +1,7 @@
 import type { Content, ContentFiles } from '../../datasets/content-files.ts';
 import type { Clock } from '../clock.ts';
 import { noWait, retry, type RetryAnswer } from '../retry/retry.ts';
-import { waits } from '../retry/waits.ts';
+import { waits } from '../retry/decisions.ts';
 
 /** Where the contents of datasets come from: the orchestrator. */
 export interface ContentSource {

@@ -1,11 +1,95 @@
-/** GPU metrics of a running job, as values for its curves: `gpu.0.utilization`, `gpu.0.memory_mb`, ... */
+/** Queries GPU metrics from the vendors' tools: for heartbeats, and for the curves of a running job. */
 
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
-import { runFirst, type CommandResult, type RunCommand } from '../process/run-command.ts';
+import { type CommandResult, type RunCommand, runFirst } from '../process/run-command.ts';
 import { asObject, parseObject, textAt, type JsonObject } from './json.ts';
-import { figure, queryNvidia, splitRows } from './nvidia.ts';
-import type { GpuReport } from './report.ts';
+import { figure, isLost, queryNvidia, readProblem, splitRows } from './nvidia.ts';
+import { commandProblem, type GpuProblem, type GpuReport } from './report.ts';
 import { cardsOf, rocmCommands } from './rocm.ts';
+import type { Card, Cards } from './conditions.ts';
+
+/** A value is undefined when the GPU does not report it. */
+interface GpuUtilisation {
+  readonly index: number;
+  /** 0 to 100. */
+  readonly utilizationPercent?: number;
+  /** GiB, to two places. */
+  readonly vramUsedGb?: number;
+  readonly temperatureC?: number;
+  readonly powerW?: number;
+}
+
+interface UtilisationReport {
+  readonly gpus: readonly GpuUtilisation[];
+  /** Reported here as well, so that the panel shows a GPU that is lost during a job. */
+  readonly problem?: GpuProblem;
+  /** Whether the GPUs are present and healthy; absent when nothing was queried. */
+  readonly cards?: Cards;
+}
+
+const utilisationFields = [
+  'index',
+  'utilization.gpu',
+  'memory.used',
+  'temperature.gpu',
+  'power.draw',
+  'uuid',
+  'ecc.errors.uncorrected.volatile.total',
+];
+
+function utilisationOf(row: readonly string[]): GpuUtilisation {
+  const [index, utilizationPercent, usedMib, temperatureC, powerW] = row.map(figure);
+  return {
+    index: Number(index),
+    utilizationPercent,
+    vramUsedGb: usedMib === undefined ? undefined : Math.round((usedMib / 1024) * 100) / 100,
+    temperatureC,
+    powerW,
+  };
+}
+
+function cardOf(row: readonly string[]): Card {
+  const uuid = row[5];
+  return {
+    index: Number(row[0]),
+    uuid: uuid?.startsWith('GPU-') === true ? uuid : undefined,
+    // On a healthy GPU, mostly in laptops, a measured value may be an error. Its UUID, which is fixed, is not.
+    isLost: isLost(row) || uuid === '[Unknown Error]' || uuid === 'ERR!',
+    uncorrected: figure(row[6]),
+  };
+}
+
+function cardsFrom(rows: readonly string[][], talk: string, problem: GpuProblem | undefined): Cards {
+  if (rows.length > 0) return { kind: 'listed', cards: rows.map(cardOf) };
+  if (problem !== undefined) return { kind: 'broken', message: problem.message };
+  if (talk.includes('is not a valid field')) return { kind: 'unknown' };
+  return {
+    kind: 'silent',
+    message: `nvidia-smi lists no GPU (${talk.slice(0, 80) || 'no output'}): look at dmesg`,
+  };
+}
+
+/**
+ * Queries how busy the GPUs of `report` are, for heartbeats. Other accelerators than NVIDIA's report no values. Resolves within 10 s. After `probe_timeout`, a caller should query less often: each
+ * query of a driver that hangs leaves a process that cannot be killed.
+ */
+export async function probeUtilisation(deps: {
+  readonly run: RunCommand;
+  readonly report: GpuReport;
+}): Promise<UtilisationReport> {
+  if (deps.report.accelerator !== 'cuda') return { gpus: [] };
+  const result = await queryNvidia(deps.run, utilisationFields);
+  if (result.kind !== 'exited') {
+    const problem = commandProblem('nvidia-smi', result);
+    const message = problem?.message ?? 'nvidia-smi is not here any more: install the driver again';
+    return { gpus: [], problem, cards: { kind: 'silent', message } };
+  }
+  const { rows, talk } = splitRows(`${result.stdout}\n${result.stderr}`);
+  const selected = new Set(deps.report.gpus.map(gpu => gpu.index));
+  const gpus = rows.map(utilisationOf).filter(gpu => selected.has(gpu.index));
+  const problem = readProblem(rows, talk);
+  return { gpus, problem, cards: cardsFrom(rows, talk, problem) };
+}
 
 type Values = MetricPoint['values'];
 
@@ -24,7 +108,7 @@ interface GpuFigures {
  * are shown.
  */
 const maxGpus = 8;
-const nvidiaFields = ['index', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'];
+const figureFields = ['index', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'];
 const rocmArgs = ['--showuse', '--showmeminfo', 'vram', '--showtemp', '--showpower', '--json'];
 const bytesOfMib = 1024 * 1024;
 
@@ -57,13 +141,13 @@ function figureAt(card: JsonObject, name: RegExp): number | undefined {
   return found.length === 0 ? undefined : Math.max(...found);
 }
 
-const ask = {
-  cuda: (run: RunCommand) => queryNvidia(run, nvidiaFields),
+const queries = {
+  cuda: (run: RunCommand) => queryNvidia(run, figureFields),
   rocm: (run: RunCommand) => runFirst(run, rocmCommands, rocmArgs),
 };
 
 /**
- * Queries the vendor's tool once. Rejects when it does not answer, so that the caller can wait longer before the next
+ * Returns values for the curves of a job: `gpu.0.utilization`, `gpu.0.memory_mb`, ... Queries the vendor's tool once. Rejects when it does not answer, so that the caller can wait longer before the next
  * query. Runs nothing for accelerators without such a tool.
  */
 export async function probeFigures(deps: {
@@ -72,9 +156,8 @@ export async function probeFigures(deps: {
 }): Promise<Values> {
   const { accelerator, gpus } = deps.report;
   if (accelerator !== 'cuda' && accelerator !== 'rocm') return {};
-  const result: CommandResult = await ask[accelerator](deps.run);
-  if (result.kind !== 'exited')
-    throw new Error(`the figures of the GPUs could not be asked for: ${result.kind}`);
+  const result: CommandResult = await queries[accelerator](deps.run);
+  if (result.kind !== 'exited') throw new Error(`the GPU metrics could not be queried: ${result.kind}`);
   const chosen = new Set(gpus.slice(0, maxGpus).map(({ index }) => index));
   const found = accelerator === 'cuda' ? nvidiaFigures(result.stdout) : rocmFigures(result.stdout);
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * Finds this machine's GPUs. The public interface of the gpu-*.ts files:
+ * Finds this machine's GPUs. This is the public interface of agent/gpu:
  *
  *     const run = createRunCommand({ environment });
  *     const report = await probeGpus({ run, platform, arch, environment });
@@ -7,20 +7,19 @@
  *     spawn(program, { env: { ...environment, ...trainerGpuEnvironment(selection.report) } });
  */
 
-import type { RunCommand } from '../process/run-command.ts';
-import { probeApple } from './apple.ts';
+import { type RunCommand, runFirst } from '../process/run-command.ts';
 import { probeNvidia } from './nvidia.ts';
-import { makeReport, type GpuReport } from './report.ts';
+import { commandProblem, type GpuReport, makeReport } from './report.ts';
 import { probeRocm } from './rocm.ts';
 import { narrowByEnvironment, type Environment } from './selection.ts';
+import { asObject, type JsonObject, parseObject, textAt } from './json.ts';
 
 export { createRunCommand } from '../process/run-command.ts';
 export type { RunCommand } from '../process/run-command.ts';
 export type { GpuReport } from './report.ts';
 export { choiceOf, selectGpus, trainerGpuEnvironment } from './selection.ts';
 export type { Environment } from './selection.ts';
-export { probeFigures } from './figures.ts';
-export { probeUtilisation } from './utilisation.ts';
+export { probeFigures, probeUtilisation } from './figures.ts';
 
 export interface ProbeDeps {
   readonly run: RunCommand;
@@ -46,4 +45,44 @@ async function probeMachine(deps: ProbeDeps): Promise<GpuReport> {
  */
 export async function probeGpus(deps: ProbeDeps): Promise<GpuReport> {
   return narrowByEnvironment(await probeMachine(deps), deps.environment);
+}
+
+const appleArgs = ['SPDisplaysDataType', 'SPHardwareDataType', '-json'];
+
+/** Returns the first entry of a section, as in `{"SPHardwareDataType": [{...}]}`. */
+function entryOf(profile: JsonObject | undefined, section: string): JsonObject | undefined {
+  const entries = profile?.[section];
+  return Array.isArray(entries) ? asObject(entries[0]) : undefined;
+}
+
+/** Parses `"64 GB"`, as Apple writes it. GB means GiB, and TB means 1024 GiB. */
+function memoryGbOf(text: string | undefined): number | undefined {
+  const match = /^(\d{1,6}) (GB|TB)$/.exec(text ?? '');
+  return match === null ? undefined : Number(match[1]) * (match[2] === 'TB' ? 1024 : 1);
+}
+
+/**
+ * Probes Apple silicon with system_profiler: one GPU, which shares the machine's memory. Reports the GPU even if
+ * system_profiler fails. A failure loses only its details, and is reported as a problem.
+ */
+async function probeApple(run: RunCommand): Promise<GpuReport> {
+  const result = await runFirst(run, ['system_profiler', '/usr/sbin/system_profiler'], appleArgs);
+  const profile = result.kind === 'exited' ? parseObject(result.stdout) : undefined;
+  const hardware = entryOf(profile, 'SPHardwareDataType');
+  const vramGb = memoryGbOf(textAt(hardware, 'physical_memory'));
+  const name =
+    textAt(hardware, 'chip_type') ??
+    textAt(entryOf(profile, 'SPDisplaysDataType'), 'sppci_model') ??
+    'Apple Silicon';
+  return makeReport(
+    'mps',
+    [{ index: 0, name, vramGb }],
+    vramGb !== undefined
+      ? undefined
+      : (commandProblem('system_profiler', result) ?? {
+          code: 'memory_unknown',
+          message:
+            'system_profiler does not say how much memory this Mac has, so no job that asks for an amount will come here.',
+        }),
+  );
 }

@@ -1,5 +1,5 @@
 import type { JobId } from '../../protocol/ids.ts';
-import { pause } from '../retry/backoff.ts';
+import { pause } from '../retry/retry.ts';
 import type { Clock } from '../clock.ts';
 import { type Cards, conditionsOf, type KnownTrouble } from './conditions.ts';
 import { holdingOf, ownerOf, type OwnRun, type ProcessTable } from './holders.ts';

@@ -15,14 +15,13 @@ import {
   writePlaces,
   writeTrainer,
 } from './guard-files.ts';
-import { createGuardLog } from './guard-log.ts';
-import { createGuardOutput } from './guard-output.ts';
+import { createGuardLog, createGuardOutput } from './guard-log.ts';
 import { createLogDisk } from './log-disk.ts';
 import { type ProcessGroup, startGroup } from '../process/process-group.ts';
 import type { Processes } from '../process/processes.ts';
 import { startFailure } from '../files/failure-text.ts';
 import { retry, type RetryAnswer } from '../retry/retry.ts';
-import { waits } from '../retry/waits.ts';
+import { waits } from '../retry/decisions.ts';
 
 export interface GuardDeps {
   readonly run: RunFolder;

@@ -1,11 +1,9 @@
 import type { CallFailure, CallResult } from '../../protocol/client.ts';
 import { maxChunk, type LogChunkBody, type workerLogsApi } from '../../protocol/logs-api.ts';
-import { createBackoff, pause } from '../retry/backoff.ts';
 import type { Clock } from '../clock.ts';
 import { createLogFeed, type LogFeedDeps } from './log-feed.ts';
-import { decide } from '../retry/decisions.ts';
-import { retry, type RetryAnswer } from '../retry/retry.ts';
-import { loopWaits, waits } from '../retry/waits.ts';
+import { decide, loopWaits, waits } from '../retry/decisions.ts';
+import { createBackoff, pause, retry, type RetryAnswer } from '../retry/retry.ts';
 
 /** The rate limit that all logs of a rig share. */
 export interface LogPace {

@@ -1,5 +1,4 @@
-import { longCut, maxSecret, openCut } from './log-cut.ts';
-import { createLogFold, type LogFoldDeps } from './log-fold.ts';
+import { createLogFold, type LogFoldDeps, longCut, maxSecret, openCut } from './log-fold.ts';
 import { createLogPieces, linesIn, type TakenText } from './log-pieces.ts';
 
 /**

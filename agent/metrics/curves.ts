@@ -1,11 +1,10 @@
 import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
-import type { Progress } from '../../protocol/progress.ts';
+import type { Progress } from '../../protocol/reports.ts';
 import type { ApiClient } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../retry/backoff.ts';
+import { createBackoff, pause } from '../retry/retry.ts';
 import type { Clock } from '../clock.ts';
-import { decide } from '../retry/decisions.ts';
-import { loopWaits } from '../retry/waits.ts';
+import { decide, loopWaits } from '../retry/decisions.ts';
 import { createMetricsReader, type ReadMetricsFiles } from './metrics-reader.ts';
 import type { MetricsFiles } from './metrics-files/index.ts';
 import { createPointBook, type Figures, maxBatchPoints, type PointBook } from './point-book.ts';
@@ -14,7 +13,7 @@ export interface CurveDeps {
   readonly clock: Clock;
   /** ms; see `machineUptime`. */
   readonly uptime: () => number;
-  readonly api: Pick<ApiClient, 'bring'>;
+  readonly api: Pick<ApiClient, 'uploadPoints'>;
   readonly random: () => number;
   /** Current GPU metrics. It may be slow, and may never resolve. */
   readonly gpuFigures: () => Promise<MetricPoint['values']>;
@@ -151,7 +150,7 @@ async function sendAll(
   while (!book.isEmpty() && !ended.aborted) {
     const isQuestion = !book.isNumbered();
     const batch = isQuestion ? [] : book.batch();
-    const result = await api.bring(jobId, attemptId, batch);
+    const result = await api.uploadPoints(jobId, attemptId, batch);
     if (!result.ok) {
       const decision = decide('metrics', result.failure);
       if (decision === 'retry') return 'later';

@@ -1,8 +1,7 @@
 import { createDictSteps } from './dict-steps.ts';
 import { type EpochBar, type NestedBar, stepsOfEpochs, stepsWithin } from './progress-bar.ts';
 import type { Progress } from './progress-figures.ts';
-import type { LineContent } from './progress-line.ts';
-import { parseRichFigures } from './rich-line.ts';
+import { type LineContent, parseRichFigures } from './progress-line.ts';
 
 /** Works out the progress of the whole run from each line and the lines before it. */
 export interface Placing {

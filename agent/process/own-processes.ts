@@ -1,8 +1,6 @@
 import { createRunCommand, type RunCommand } from './run-command.ts';
 import type { Processes } from './processes.ts';
-import { linuxProcesses } from './processes-linux.ts';
-import { unixProcesses } from './processes-unix.ts';
-import { windowsProcesses } from './processes-windows.ts';
+import { linuxProcesses, unixProcesses } from './processes-unix.ts';
 
 export interface ProcessesDeps {
   readonly platform: string;
@@ -22,3 +20,36 @@ export const ownProcesses = (env: Readonly<Record<string, string | undefined>>):
     // `ps` prints start times in the local time zone. With UTC, every agent process reads the same text.
     run: createRunCommand({ environment: { ...env, TZ: 'UTC' } }),
   });
+
+/** Windows has no process groups and no signals. `taskkill /T` asks a process tree to end, and with `/F` it ends the tree. */
+function windowsProcesses(run: RunCommand): Processes {
+  const startOf = async (pid: number): Promise<string | null> => {
+    const question = `(Get-Process -Id ${pid}).StartTime.ToFileTimeUtc()`;
+    const result = await run('powershell', ['-NoProfile', '-NonInteractive', '-Command', question]);
+    if (result.kind !== 'exited')
+      throw new Error(`PowerShell could not be asked for process ${pid}: ${result.kind}`);
+    const start = result.stdout.trim();
+    return /^\d+$/.test(start) ? start : null;
+  };
+  return {
+    // A detached process would open its own console window, and Windows has no group to lead.
+    asLeader: { detached: false, windowsHide: true },
+    asSurvivor: { detached: true, windowsHide: true },
+    async identify(pid) {
+      const start = await startOf(pid);
+      return start === null ? null : { pid, start };
+    },
+    async signalGroup(leaderPid, signal) {
+      const force = signal === 'SIGKILL' ? ['/F'] : [];
+      await run('taskkill', ['/PID', String(leaderPid), '/T', ...force]);
+    },
+    signal: async () => 'unable',
+    // Count the group as alive when the answer is unknown. Callers ask again, and their wait is limited.
+    groupLives: leaderPid =>
+      startOf(leaderPid).then(
+        start => start !== null,
+        () => true,
+      ),
+    ownsGroup: async leader => (await startOf(leader.pid).catch(() => null)) === leader.start,
+  };
+}

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { pause } from '../retry/backoff.ts';
+import { pause } from '../retry/retry.ts';
 import type { Clock } from '../clock.ts';
 import type { ProcessRef, Processes } from './processes.ts';
 

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import type { RequestSignal } from '../../protocol/requests.ts';
 import type { RunCommand } from './run-command.ts';
 import type { Processes } from './processes.ts';
@@ -53,3 +55,96 @@ export function unixProcesses(run: RunCommand): Processes {
     ownsGroup: async leader => (await startOf(leader.pid).catch(() => null)) === leader.start,
   };
 }
+
+/** Fields 3 to 6 and 22 of `/proc/PID/stat` (proc(5)). */
+interface Stat {
+  readonly state: string;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Start time, in clock ticks since boot. */
+  readonly start: string;
+}
+
+export function linuxProcesses(proc = '/proc'): Processes {
+  const boot = readOr(`${proc}/sys/kernel/random/boot_id`, '').trim();
+  const statOf = (pid: number): Stat | null => parseStat(readOr(`${proc}/${pid}/stat`, ''));
+  // Ticks start again at each boot, so the boot id is a part of the start time.
+  const startOf = ({ start }: Stat): string => `${boot}/${start}`;
+
+  const members = (group: number): readonly Stat[] =>
+    pidsIn(proc)
+      .map(statOf)
+      .filter(stat => stat !== null)
+      .filter(stat => stat.group === group && isAlive(stat));
+
+  return {
+    ...unixSpawning,
+    async identify(pid) {
+      const stat = statOf(pid);
+      return stat === null || !isAlive(stat) ? null : { pid, start: startOf(stat) };
+    },
+    async signalGroup(leaderPid, signal) {
+      signalGroup(leaderPid, signal);
+    },
+    async signal({ pid, start }, signal) {
+      const stat = statOf(pid);
+      if (stat === null || !isAlive(stat) || startOf(stat) !== start) return 'gone';
+      if (!isHeard(readOr(`${proc}/${pid}/status`, ''), signal)) return 'unheard';
+      return signalProcess(pid, signal) ? 'sent' : 'gone';
+    },
+    // In a container without an init, no process reaps orphans. A group then stays listed long after its last member has ended.
+    async groupLives(leaderPid) {
+      if (!signalGroup(leaderPid, 0)) return false;
+      try {
+        return members(leaderPid).length > 0;
+      } catch {
+        // Count the group as alive when the answer is unknown. Callers ask again, and their wait is limited.
+        return true;
+      }
+    },
+    async ownsGroup(leader) {
+      const stat = statOf(leader.pid);
+      if (stat !== null && isAlive(stat)) return startOf(stat) === leader.start;
+      // The system does not reuse the leader's number while a member of the group is left. After a reboot, it may.
+      const left = members(leader.pid);
+      return leader.start.startsWith(`${boot}/`) && left.some(({ session }) => session === leader.pid);
+    },
+  };
+}
+
+const isAlive = ({ state }: Stat): boolean => !/[ZXx]/.test(state);
+
+/** Whether a process catches a signal, or blocks it to fetch it later. Reads the masks in `/proc/PID/status` (proc(5)). */
+function isHeard(status: string, signal: RequestSignal): boolean {
+  const bit = 1n << BigInt(constants.signals[signal] - 1);
+  return [/^SigCgt:\s*([0-9a-f]+)$/m, /^SigBlk:\s*([0-9a-f]+)$/m].some(mask => {
+    const [, digits = '0'] = mask.exec(status) ?? [];
+    return (BigInt(`0x${digits}`) & bit) !== 0n;
+  });
+}
+
+/** Returns null when there is no process. The name stands in parentheses, and can itself contain parentheses and spaces. */
+export function parseStat(text: string): Stat | null {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state = '', parent, group, session] = fields;
+  const start = fields[19];
+  if (start === undefined) return null;
+  return { state, parent: Number(parent), group: Number(group), session: Number(session), start };
+}
+
+/** Throws when the system lacks descriptors or memory, since that does not mean that the process has ended. */
+function readOr(file: string, otherwise: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && /^(EMFILE|ENFILE|ENOMEM)$/.test(String(cause.code)))
+      throw cause;
+    return otherwise;
+  }
+}
+
+const pidsIn = (proc: string): readonly number[] =>
+  readdirSync(proc)
+    .filter(name => /^\d+$/.test(name))
+    .map(Number);

@@ -2,27 +2,23 @@ import type { RegistrationBody, StatusReportBody } from '../../protocol/worker-a
 import type { Found, FoundRun } from '../attempt/adopt.ts';
 import type { Ask } from '../attempt/trainer-actions.ts';
 import { initialState } from './agent-state.ts';
-import type { ApiClient } from '../connection/api-client.ts';
+import { type ApiClient, noteContacts, trackInFlight } from '../connection/api-client.ts';
 import type { AttemptLogs } from '../logs/attempt-logs.ts';
 import type { AttemptOutputs } from '../artifacts/attempt-outputs.ts';
-import { pause } from '../retry/backoff.ts';
-import { beatUntil, type BeatDeps, reportChanges } from './beat.ts';
+import { pause } from '../retry/retry.ts';
+import { beatUntil, type BeatDeps, reportChanges } from './heartbeat.ts';
 import type { Clock } from '../clock.ts';
 import type { FollowStream } from '../connection/command-stream.ts';
-import { noteContacts } from './contact.ts';
 import { createCurves, type CurveDeps } from '../metrics/curves.ts';
 import { catchUpCurve } from '../attempt/held-attempt.ts';
 import { createJobSlot, type JobSlot, type SlotDeps } from './job-slot.ts';
-import { createProgressReporter } from './progress-reporter.ts';
-import { createReporter } from '../attempt/reporter.ts';
+import { createProgressReporter, createReporter } from '../attempt/reports.ts';
 import { runSessions } from './session.ts';
-import type { Registrations } from '../state/registrations.ts';
-import type { StateFolder } from '../state/state-folder.ts';
+import type { Registrations, StateFolder } from '../state/state-folder.ts';
 import type { Telemetry } from './telemetry.ts';
-import type { TokenHolder } from './token-holder.ts';
-import type { ReportTrainerKeys } from './trainer-keys.ts';
+import type { TokenHolder } from './worker-token.ts';
+import type { ReportTrainerKeys } from '../trainers/known-keys.ts';
 import { createConnectionWarnings } from '../connection/connection-warnings.ts';
-import { trackInFlight } from '../connection/in-flight.ts';
 
 export interface AgentDeps {
   readonly clock: Clock;
@@ -171,7 +167,7 @@ export function createAgent(deps: AgentDeps): Agent {
       const left = slot.held();
       if (ending !== 'left' && left !== null)
         log(
-          `Job ${left.jobId} goes on without this worker. Put that right and start it again, and it takes the job up`,
+          `Job ${left.jobId} continues without this worker. Correct the problem and start the worker again, to continue with the job`,
         );
       // A trainer that still runs continues under its guard.
       slot.release();

@@ -1,8 +1,16 @@
-import { type Backoff, createBackoff, pause } from '../retry/backoff.ts';
+import type { HeartbeatReply } from '../../protocol/worker-api.ts';
+import type { AgentState } from './agent-state.ts';
+import type { ApiClient } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
-import { loopWaits } from '../retry/waits.ts';
+import type { Held } from '../job.ts';
+import type { JobSlot } from './job-slot.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { TokenHolder } from './worker-token.ts';
+import type { ConnectionWarnings } from '../connection/connection-warnings.ts';
+import { type Backoff, createBackoff, pause } from '../retry/retry.ts';
+import { loopWaits } from '../retry/decisions.ts';
 
-export interface HeartbeatDeps {
+interface HeartbeatDeps {
   readonly clock: Clock;
   /** Sends one heartbeat. Resolves with false if it was not acknowledged. */
   readonly beat: () => Promise<boolean>;
@@ -31,4 +39,104 @@ export async function runHeartbeat({
     const regularMs = intervalMs() * (0.9 + 0.2 * random());
     waitMs = acknowledged ? regularMs : Math.min(regularMs, backoff.nextMs());
   }
+}
+
+export interface BeatDeps {
+  readonly clock: Clock;
+  readonly api: Pick<ApiClient, 'beat'>;
+  readonly random: () => number;
+  readonly telemetry: () => Telemetry;
+  readonly datasets?: () => readonly string[];
+  readonly state: AgentState;
+  readonly slot: JobSlot;
+  readonly troubles: ConnectionWarnings;
+  readonly token: Pick<TokenHolder, 'reload' | 'file'>;
+  /** Fires when the worker stops registering, and only uploads what is left. */
+  readonly over: AbortSignal;
+  readonly log: (message: string) => void;
+}
+
+/** Sends heartbeats until the signal fires, and carries out the orders in the replies. */
+export const beatUntil = (signal: AbortSignal, deps: BeatDeps): Promise<void> =>
+  runHeartbeat({
+    clock: deps.clock,
+    beat: () => sendBeat(deps),
+    intervalMs: () => deps.state.heartbeatMs,
+    random: deps.random,
+    signal,
+  });
+
+/**
+ * Sends a heartbeat if GPU troubles or datasets have changed. Call it before the report that frees this worker. The
+ * next dispatch then avoids a bad GPU and finds its data here.
+ */
+export async function reportChanges(deps: BeatDeps): Promise<void> {
+  const { gpu_troubles: now } = deps.telemetry();
+  const hasTrouble = now !== undefined && troublesText(now) !== (deps.state.sentTroubles ?? '[]');
+  if (hasTrouble || newDatasets(deps) !== null) await sendBeat(deps);
+}
+
+/** The maximum number of datasets in a registration or a heartbeat. */
+const maxDatasets = 100;
+
+export const namedDatasets = (datasets: readonly string[]): string[] => datasets.slice(0, maxDatasets);
+
+/** The datasets to send; null when the orchestrator already knows them. */
+function newDatasets({ datasets, state }: BeatDeps): string[] | null {
+  if (datasets === undefined) return null;
+  const named = namedDatasets(datasets());
+  return JSON.stringify(named) === state.sentDatasets ? null : named;
+}
+
+const troublesText = (troubles: Telemetry['gpu_troubles']): string | null =>
+  troubles === undefined ? null : JSON.stringify(troubles);
+
+async function sendBeat(deps: BeatDeps): Promise<boolean> {
+  const { api, telemetry, state, slot, troubles } = deps;
+  if (state.workerId === null) return false;
+  const figures = telemetry();
+  const held = slot.held();
+  const progress = slot.progress();
+  const datasets = newDatasets(deps);
+  const result = await api.beat({
+    ...figures,
+    worker_id: state.workerId,
+    status: held === null ? 'idle' : 'busy',
+    current_job_id: held?.jobId ?? null,
+    attempt_id: held?.attemptId ?? null,
+    ...(progress && { job_progress: progress }),
+    ...(datasets && { datasets }),
+  });
+  if (!result.ok) {
+    troubles.missedBeat(result.failure, state.timeoutMs);
+    if (result.failure.kind !== 'unreachable' && result.failure.status === 401) takeNewToken(deps);
+    return false;
+  }
+  troubles.beaten();
+  state.sentTroubles = troublesText(figures.gpu_troubles);
+  if (datasets !== null) state.sentDatasets = JSON.stringify(datasets);
+  state.heartbeatMs = result.value.heartbeat_interval_s * 1000;
+  obey(slot, result.value, held);
+  return true;
+}
+
+/**
+ * Reads the token file again after the last registration. Until then, each registration does so. Uploads need a valid
+ * token, too.
+ */
+function takeNewToken({ token, over, log }: BeatDeps): void {
+  if (over.aborted && token.reload()) log(`Took the new token from ${token.file}`);
+}
+
+/**
+ * Carries out the orders in a reply. `sentFor`: what the worker held when it sent the request. By now the same job may
+ * have returned as a newer attempt, which must not be abandoned.
+ */
+export function obey(
+  slot: JobSlot,
+  reply: Pick<HeartbeatReply, 'cancel' | 'abandon_job'>,
+  sentFor: Held | null,
+): void {
+  if (reply.cancel !== null) slot.cancel({ jobId: reply.cancel.job_id, attemptId: reply.cancel.attempt_id });
+  if (reply.abandon_job !== null && slot.held() === sentFor) slot.abandon(reply.abandon_job);
 }

@@ -1,18 +1,10 @@
 import type { AttemptId, JobId } from '../../protocol/ids.ts';
-import type { Progress } from '../../protocol/progress.ts';
+import type { Progress } from '../../protocol/reports.ts';
 import type { Found } from '../attempt/adopt.ts';
-import { createLife, type LifeDeps } from '../attempt/attempt-life.ts';
-import { rememberAttempts } from '../attempt/attempts.ts';
-import { createCancels } from './cancels.ts';
-import {
-  giveOrder,
-  type Held,
-  type HeldAttempt,
-  holdAttempt,
-  noteContact,
-  originOf,
-} from '../attempt/held-attempt.ts';
-import type { JobOffer } from '../job.ts';
+import { type Attempts, createLife, type LifeDeps, rememberAttempts } from '../attempt/attempt-life.ts';
+import { giveOrder, type HeldAttempt, holdAttempt, noteContact, originOf } from '../attempt/held-attempt.ts';
+import type { Held, JobOffer } from '../job.ts';
+import type { Report } from '../attempt/reports.ts';
 
 export interface SlotDeps extends LifeDeps {
   /**
@@ -110,5 +102,37 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
     held: () => current,
     alive: attemptId => current?.attemptId === attemptId && !current.ended,
     progress: () => current?.progress ?? null,
+  };
+}
+
+/**
+ * Handles cancels of attempts that are not held here. The offer was lost, is still on its way, or the process is gone.
+ */
+interface Cancels {
+  /**
+   * Reports the attempt as cancelled, so that the orchestrator does not wait for it, unless its end is already
+   * reported.
+   */
+  confirm(attempt: Held): void;
+  /** Whether the attempt was cancelled. It must not start if its offer arrives late. */
+  has(attemptId: AttemptId): boolean;
+}
+
+const never = new AbortController().signal;
+
+function createCancels(report: Report, reported: Attempts): Cancels {
+  const cancelled = rememberAttempts();
+  const onTheirWay = new Set<AttemptId>();
+  return {
+    confirm({ jobId, attemptId }) {
+      cancelled.add(attemptId);
+      if (reported.has(attemptId) || onTheirWay.has(attemptId)) return;
+      onTheirWay.add(attemptId);
+      void report(jobId, attemptId, { status: 'cancelled' }, never).then(answer => {
+        onTheirWay.delete(attemptId);
+        if (answer === 'taken') reported.add(attemptId);
+      });
+    },
+    has: attemptId => cancelled.has(attemptId),
   };
 }

@@ -1,9 +1,58 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
-import type { Join, Joined } from './join.ts';
-import type { OwnToken, OwnTokenBook } from './own-tokens.ts';
-import { reasonOf } from '../files/failure-text.ts';
-import type { GivenToken, Ready, TokenHolder } from './token-holder.ts';
+import { describeFailure, reasonOf } from '../files/failure-text.ts';
+import type { GivenToken, OwnToken, OwnTokenBook, Ready, TokenHolder } from './worker-token.ts';
+import type { CallFailure } from '../../protocol/client.ts';
+import type { WorkerId } from '../../protocol/ids.ts';
+import type { JoinCall } from '../connection/api-client.ts';
+import type { Clock } from '../clock.ts';
+import { explainFailure } from '../connection/connection-warnings.ts';
+import { retry } from '../retry/retry.ts';
+import { policyOf } from '../retry/decisions.ts';
+
+interface JoinDeps {
+  readonly clock: Clock;
+  readonly call: JoinCall;
+  readonly url: string;
+  readonly random: () => number;
+  readonly onTrouble: (failure: CallFailure) => void;
+}
+
+type Joined =
+  | { readonly kind: 'joined'; readonly workerId: WorkerId; readonly name: string }
+  /** The join token is invalid. */
+  | { readonly kind: 'rejected'; readonly message: string }
+  /** The call was refused, and a retry would not help. */
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'aborted' };
+
+/** Joins with the SHA-256 of the future worker token. Retries until there is a final answer. */
+export type Join = (joinToken: string, tokenHash: string, signal: AbortSignal) => Promise<Joined>;
+
+export function createJoin({ clock, call, url, random, onTrouble }: JoinDeps): Join {
+  return async (joinToken, tokenHash, signal) => {
+    const end = await retry(() => call(joinToken, { token_sha256: tokenHash }), {
+      ...policyOf('join'),
+      clock,
+      random,
+      signal,
+      onFailure(failure, decision) {
+        if (decision === 'retry' && !signal.aborted) onTrouble(failure);
+      },
+    });
+    if (end.kind === 'done') return { kind: 'joined', workerId: end.value.worker_id, name: end.value.name };
+    if (end.kind === 'aborted' || signal.aborted) return { kind: 'aborted' };
+    const { failure, decision } = end;
+    return decision === 'rejected'
+      ? { kind: 'rejected', message: `Invalid token: ${describeFailure(failure)}` }
+      : { kind: 'refused', message: refusalOf(failure, url) };
+  };
+}
+
+const refusalOf = (failure: CallFailure, url: string): string =>
+  failure.kind === 'problem' && failure.problem.code === 'route_not_found'
+    ? `${url} runs a version without join tokens. Update it, or use a worker token`
+    : explainFailure(failure, url);
 
 export interface JoiningDeps {
   readonly given: GivenToken;
@@ -61,7 +110,7 @@ export function createJoining({ given, own, join, log, over }: JoiningDeps): Tok
     } catch {
       // The token is on disk as pending, and the next start joins with it again.
     }
-    log(`Joined as ${name} (${workerId}), with a token that is kept on this machine alone`);
+    log(`Joined as ${name} (${workerId}), with a token that exists only on this machine`);
   };
   const begin = (joinToken: string) => ({
     joinToken,

@@ -1,14 +1,15 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { RegisterReply, RegistrationBody } from '../../protocol/worker-api.ts';
 import type { ApiClient } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../retry/backoff.ts';
 import type { Clock } from '../clock.ts';
-import type { Registrations } from '../state/registrations.ts';
-import { decide } from '../retry/decisions.ts';
-import { retry, type RetryAnswer } from '../retry/retry.ts';
-import { loopWaits, policyOf } from '../retry/waits.ts';
-import type { TokenHolder } from './token-holder.ts';
-import { explainFailure } from '../connection/troubles.ts';
+import type { Registrations } from '../state/state-folder.ts';
+import { decide, loopWaits, policyOf } from '../retry/decisions.ts';
+import { createBackoff, pause, retry, type RetryAnswer } from '../retry/retry.ts';
+import type { TokenHolder } from './worker-token.ts';
+import { explainFailure } from '../connection/connection-warnings.ts';
+import type { AgentConfig } from '../config/index.ts';
+import { nameOfChoice, type ProbedTrainer } from '../trainers/index.ts';
+import type { GpuReport } from '../gpu/report.ts';
 
 export interface RegisterDeps {
   readonly clock: Clock;
@@ -32,8 +33,8 @@ export type Registered =
   | { readonly kind: 'aborted' };
 
 const ownTokenDead =
-  'Invalid token: the one with which this worker has joined works no longer. It was rotated, somebody else has joined as this ' +
-  'worker since, or the worker was deleted: make a new join command on the orchestrator, and start this worker with that';
+  'Invalid token: the token with which this worker joined is no longer valid. It was rotated, another machine joined as this ' +
+  'worker, or the worker was deleted. On the orchestrator, make a new join command, and start this worker with it';
 
 /**
  * Registers the worker, and retries until the orchestrator accepts it or refuses it permanently. When a token is rejected, the
@@ -97,4 +98,49 @@ export function createRegister(deps: RegisterDeps) {
     if (end.decision === 'stop') return { kind: 'refused', message };
     return { kind: 'rejected', message: token.isOwn() ? ownTokenDead : message };
   };
+}
+
+/** Builds the body of a registration: who the worker is, and what its machine has. */
+export function introductionOf(
+  config: Pick<AgentConfig, 'name' | 'persistent' | 'labels' | 'allowedConfigKeys' | 'upload'>,
+  version: string,
+  report: GpuReport,
+  trainers: readonly ProbedTrainer[],
+): RegistrationBody {
+  const gpus = report.gpus.map(({ index, name, vramGb }) => ({ index, name, vram_gb: vramGb ?? 0 }));
+  return {
+    name: config.name,
+    persistent: config.persistent,
+    labels: config.labels,
+    agent_version: version,
+    allowed_config_keys: [...config.allowedConfigKeys],
+    trainers: trainers.filter(({ problem }) => problem === null).flatMap(offersOf),
+    outputs: { upload: config.upload, command_has_output_dir: commandHasOutputDir(trainers) },
+    gpu_count: report.count,
+    gpu_name: report.name ?? null,
+    gpu_vram_gb: report.vramGb ?? null,
+    accelerator_type: report.accelerator,
+    gpu_info: {
+      name: report.name ?? null,
+      vram_gb: report.vramGb ?? null,
+      count: report.count,
+      driver: report.driver ?? null,
+      accelerator: report.accelerator,
+      gpus,
+    },
+  };
+}
+
+const offersOf = ({
+  choice,
+  version,
+}: ProbedTrainer): readonly { readonly name: string; readonly version: string | null }[] => [
+  { name: nameOfChoice(choice), version },
+  ...(choice.kind === 'command' && choice.takesAll ? [{ name: 'any', version: null }] : []),
+];
+
+/** Whether the owner's trainer command uses the output folder; null when there is no such command. */
+function commandHasOutputDir(trainers: readonly ProbedTrainer[]): boolean | null {
+  const command = trainers.map(({ choice }) => choice).find(choice => choice.kind === 'command');
+  return command === undefined ? null : command.argv.some(word => word.includes('{output_dir}'));
 }

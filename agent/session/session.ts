@@ -9,17 +9,17 @@ import {
 import type { Ask } from '../attempt/trainer-actions.ts';
 import type { AgentState } from './agent-state.ts';
 import type { ApiClient } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../retry/backoff.ts';
-import { namedDatasets, obey } from './beat.ts';
+import { createBackoff, pause } from '../retry/retry.ts';
+import { namedDatasets, obey } from './heartbeat.ts';
 import type { Clock } from '../clock.ts';
 import type { FollowStream } from '../connection/command-stream.ts';
 import type { JobSlot } from './job-slot.ts';
-import { loopWaits } from '../retry/waits.ts';
+import { loopWaits } from '../retry/decisions.ts';
 import { createRegister } from './register.ts';
-import type { Registrations } from '../state/registrations.ts';
+import type { Registrations } from '../state/state-folder.ts';
 import type { Telemetry } from './telemetry.ts';
-import type { TokenHolder } from './token-holder.ts';
-import type { ReportTrainerKeys } from './trainer-keys.ts';
+import type { TokenHolder } from './worker-token.ts';
+import type { ReportTrainerKeys } from '../trainers/known-keys.ts';
 import type { ConnectionWarnings } from '../connection/connection-warnings.ts';
 
 export interface SessionDeps {

@@ -3,25 +3,28 @@ import type { Fetch } from '../../protocol/client.ts';
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
 import { version } from '../../protocol/version.ts';
 import { createAgent } from '../session/agent.ts';
-import { createApiClient, createShipCall, type ShipCall } from '../connection/api-client.ts';
-import { breakable } from '../connection/breakable-network.ts';
+import { type ApiClient, createApiClient, createShipCall, type ShipCall } from '../connection/api-client.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { createFollowStream, type FollowStream } from '../connection/command-stream.ts';
 import { type Accelerator, type Gpu, makeReport } from '../gpu/report.ts';
-import { introductionOf } from '../session/introduction.ts';
+import { introductionOf } from '../session/register.ts';
 import { openNetwork, usualTrust } from '../connection/network.ts';
-import { holdRegistrations } from '../state/registrations.ts';
+import { holdRegistrations } from '../state/state-folder.ts';
 import type { RunOrigin } from '../attempt/run.ts';
 import type { RunListeners } from '../attempt/run-follow.ts';
-import { createSimulatedLogs, type SimulatedLogs } from './simulated-logs.ts';
-import { type SimulatedTrainer, simulateRun } from './simulated-run.ts';
+import {
+  createSimulatedLogs,
+  type SimulatedLogs,
+  type SimulatedTrainer,
+  simulateRun,
+} from './simulated-job.ts';
 import type { Telemetry } from '../session/telemetry.ts';
-import { holdWorkerToken } from '../session/token-holder.ts';
+import { holdWorkerToken } from '../session/worker-token.ts';
 import type { JobOffer, PreparedJob } from '../job.ts';
 
 export { type Clock, systemClock } from '../clock.ts';
 export type { Accelerator } from '../gpu/report.ts';
-export type { SimulatedTrainer, SimulatedTraining } from './simulated-run.ts';
+export type { SimulatedTrainer, SimulatedTraining } from './simulated-job.ts';
 export type { Telemetry } from '../session/telemetry.ts';
 
 export interface SimulatedWorkerDeps {
@@ -79,7 +82,7 @@ export function createSimulatedWorker(deps: SimulatedWorkerDeps): SimulatedWorke
     persistent,
     introduction: {
       ...introductionOf(
-        { name, persistent, labels: {}, allowedConfigKeys: [], bring: 'all' },
+        { name, persistent, labels: {}, allowedConfigKeys: [], upload: 'all' },
         version,
         report,
         [],
@@ -174,3 +177,48 @@ const noteConnection =
     if (isOpen) note(false);
     return end;
   };
+
+/** A connection to the orchestrator that can be cut, to simulate a network failure. */
+interface BreakableNetwork {
+  readonly api: ApiClient;
+  readonly followStream: FollowStream;
+  /** Sends another call over the same connection. */
+  through<R>(send: () => Promise<R>): Promise<R | Unreachable>;
+  /** Closes the stream. Until `mend`, every call fails as `unreachable`. */
+  cut(): void;
+  mend(): void;
+}
+
+interface Unreachable {
+  readonly ok: false;
+  readonly failure: { readonly kind: 'unreachable'; readonly cause: unknown };
+}
+
+export function breakable(api: ApiClient, followStream: FollowStream): BreakableNetwork {
+  let whole = new AbortController();
+  const unreachable = (): Unreachable => ({
+    ok: false,
+    failure: { kind: 'unreachable', cause: new Error('the network is down') },
+  });
+  const ifWhole = async <R>(send: () => Promise<R>): Promise<R | Unreachable> =>
+    whole.signal.aborted ? unreachable() : send();
+  return {
+    api: {
+      register: body => ifWhole(() => api.register(body)),
+      beat: body => ifWhole(() => api.beat(body)),
+      report: (jobId, attemptId, body) => ifWhole(() => api.report(jobId, attemptId, body)),
+      uploadPoints: (jobId, attemptId, points) => ifWhole(() => api.uploadPoints(jobId, attemptId, points)),
+      disconnect: workerId => ifWhole(() => api.disconnect(workerId)),
+    },
+    async followStream(deps) {
+      const signal = AbortSignal.any([deps.signal, whole.signal]);
+      const end = await followStream({ ...deps, signal });
+      return deps.signal.aborted || end !== 'aborted' ? end : 'lost';
+    },
+    through: ifWhole,
+    cut: () => whole.abort(),
+    mend() {
+      if (whole.signal.aborted) whole = new AbortController();
+    },
+  };
+}

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AttemptId, JobId } from '../../protocol/ids.ts';
 import { StatusReport, type StatusReportBody } from '../../protocol/worker-api.ts';
 import { readReportFields, type RunFolder, writeReport } from '../guard/guard-files.ts';
-import { openRegistrations, type Registrations } from './registrations.ts';
-import { writeWhole } from '../files/whole-file.ts';
+import { readFields, showWhole, writeWhole } from '../files/whole-file.ts';
+import { pause } from '../retry/retry.ts';
+import type { Clock } from '../clock.ts';
+import { isRunning, type Processes, type ProcessRef, refOf } from '../process/processes.ts';
 
 /** How an attempt ended. Stays on disk until the orchestrator has acknowledged it. */
 export interface FinalReport {
@@ -21,7 +23,7 @@ export interface FinalReport {
  *     lock           the process that uses the folder
  *     instance       a random id of this worker on this machine
  *     registered     empty; exists once an orchestrator has accepted this worker
- *     token          the tokens from joining (own-tokens.ts)
+ *     token          the tokens from joining (worker-token.ts)
  *     runs/ATTEMPT/  the files of a run (guard-files.ts)
  *     outputs/       the attempts with pending uploads (attempt-outputs.ts)
  *     images/        images from the event files of those attempts (event-images/)
@@ -81,4 +83,73 @@ export function readReport(run: RunFolder): FinalReport | null {
   const body = StatusReport.safeParse(fields?.['body']);
   if (!jobId.success || !attemptId.success || !body.success) return null;
   return { jobId: jobId.data, attemptId: attemptId.data, body: body.data };
+}
+
+/** Whether an orchestrator has ever accepted this worker. */
+export interface Registrations {
+  hasAny(): boolean;
+  record(): void;
+}
+
+/** Survives restarts of the agent: `file` exists once an orchestrator has accepted this worker. */
+export function openRegistrations(file: string): Registrations {
+  let known = existsSync(file);
+  return {
+    hasAny: () => known,
+    record() {
+      if (known) return;
+      known = true;
+      try {
+        writeWhole(file, '');
+      } catch {
+        // The disk is full or read-only. A later process records its own registration.
+      }
+    },
+  };
+}
+
+/** For workers that write nothing to disk. */
+export function holdRegistrations(): Registrations {
+  let known = false;
+  return { hasAny: () => known, record: () => void (known = true) };
+}
+
+type Locked =
+  | { readonly kind: 'mine'; readonly release: () => void }
+  | { readonly kind: 'held'; readonly by: ProcessRef };
+
+interface LockDeps {
+  /** Created if missing. */
+  readonly dir: string;
+  readonly pid: number;
+  readonly processes: Processes;
+  readonly clock: Clock;
+}
+
+/** Two agents that start at once overwrite each other's lock. After this time, only the last one still finds its own. */
+const confirmAfterMs = 150;
+
+/**
+ * Locks a state folder for one agent, because two would adopt the same trainer. Takes over a lock whose owner has ended. Throws
+ * when the folder cannot be written.
+ */
+export async function lockState({ dir, pid, processes, clock }: LockDeps): Promise<Locked> {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const file = join(dir, 'lock');
+  // Without a known start time, the lock does not keep other agents out. A lock that stays forever would be worse.
+  const self = (await processes.identify(pid)) ?? { pid, start: 'unknown' };
+  const holder = (): ProcessRef | null => refOf(readFields(file));
+  const isMine = (ref: ProcessRef | null): boolean => ref?.pid === self.pid && ref.start === self.start;
+  const earlier = holder();
+  if (earlier !== null && (await isRunning(processes, earlier))) return { kind: 'held', by: earlier };
+  showWhole(file, JSON.stringify(self));
+  await pause(clock, confirmAfterMs, new AbortController().signal);
+  const winner = holder();
+  if (winner !== null && !isMine(winner)) return { kind: 'held', by: winner };
+  return {
+    kind: 'mine',
+    release() {
+      if (isMine(holder())) rmSync(file, { force: true });
+    },
+  };
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { trainerNames, type TrainerName } from '../../trainers/index.ts';
 import { splitCommand } from './argv.ts';
-import { fail, type Loaded } from '../files/loaded.ts';
+import { fail, type Loaded } from '../files/failure-text.ts';
 
 /** A trainer that the rig's owner offers, and where it is. */
 export type TrainerChoice =

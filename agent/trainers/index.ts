@@ -1,9 +1,6 @@
 import type { TrainerName } from '../../trainers/index.ts';
-import { aiToolkitLaunch } from './ai-toolkit.ts';
-import { diffusersLaunch } from './diffusers.ts';
-import { kohyaLaunch } from './kohya.ts';
+import { aiToolkitLaunch, diffusersLaunch, kohyaLaunch, onetrainerLaunch } from './checkouts.ts';
 import type { Launch, LaunchInput } from './launch.ts';
-import { onetrainerLaunch } from './onetrainer.ts';
 import { simpletunerLaunch } from './simpletuner.ts';
 
 export { nameOfChoice, parseTrainers, pythonOf, type TrainerChoice } from './choice.ts';

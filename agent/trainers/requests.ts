@@ -5,7 +5,7 @@ import type { TrainerName } from '../../trainers/index.ts';
 import type { RunCommand } from '../process/run-command.ts';
 import { readFields, showWhole } from '../files/whole-file.ts';
 import { pythonOf, type TrainerChoice } from './choice.ts';
-import { onetrainerPipe } from './onetrainer.ts';
+import { onetrainerPipe } from './checkouts.ts';
 import { simpletunerRequests } from './simpletuner.ts';
 
 export interface TrainerRequest {

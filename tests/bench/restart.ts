@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { createBackoff } from '../../agent/retry/backoff.ts';
+import { createBackoff } from '../../agent/retry/retry.ts';
 import type { RegisterReply } from '../../protocol/worker-api.ts';
 import { type Line, percentile } from './figures.ts';
 import { type Lane, openLane } from './lane.ts';

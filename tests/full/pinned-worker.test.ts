@@ -67,7 +67,7 @@ describe('a worker with a pin', () => {
     const front = await startListener(identity, { answer: httpAnswer(307, '', { location }) });
     const program = startWorker({ url: front.url, token: 'wt_canary', args: ['--pin', identity.pin] });
     const [message] = await program.said(/redirects to .*/);
-    expect(message).toContain(`redirects to ${location}, where the token must not go`);
+    expect(message).toContain(`redirects to ${location}. The token was not sent there`);
     expect(there.connections()).toBe(0);
   });
 

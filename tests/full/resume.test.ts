@@ -109,7 +109,7 @@ test('resumes from a checkpoint folder on an ephemeral worker, which exits after
   const first = await startRig('rig-1', trainer);
   const job = await server.submit({ config: {} });
   expect(await untilBrought(job)).toBe('checkpoint-10');
-  await first.program.said(/Brought checkpoint-10 to the orchestrator \(3\.0 MB\)/);
+  await first.program.said(/Uploaded checkpoint-10 \(3\.0 MB\)/);
   await first.die();
   const second = await startRig('rig-2', trainer, []);
   await second.program.said(/Goes on from checkpoint-10 \(step 10\), 3\.0 MB fetched/);

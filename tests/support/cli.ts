@@ -1,6 +1,6 @@
 import type { Screen } from '../../main/cli/invocation.ts';
 import { type ProgramDeps, runCli, runProgram } from '../../main/cli/program.ts';
-import { demoFleetCommand } from '../../dev/demo-fleet/command.ts';
+import { demoFleetCommand } from '../../dev/demo-fleet/fleet.ts';
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,7 @@
  */
 
 import { PbfWriter } from 'pbf';
-import { maskedCrc32c } from '../../agent/metrics/metrics-files/crc32c.ts';
+import { maskedCrc32c } from '../../agent/metrics/metrics-files/record-file.ts';
 
 /** A file name in the format of TensorBoard's writers. */
 export const eventsName = 'events.out.tfevents.1795405017.rig.1.0';

@@ -6,7 +6,7 @@ import { createMetricsReader } from '../../agent/metrics/metrics-reader.ts';
 import { createMetricsFiles } from '../../agent/metrics/metrics-files/index.ts';
 import { createPointBook, type PointBook } from '../../agent/metrics/point-book.ts';
 import { createProgressReader, type Progress } from '../../agent/metrics/progress.ts';
-import { wireProgress } from '../../agent/metrics/progress-wire.ts';
+import { wireProgress } from '../../agent/attempt/sent-progress.ts';
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 

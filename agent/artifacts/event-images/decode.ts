@@ -1,5 +1,10 @@
 import type { PbfReader } from 'pbf';
-import { decodeSummary, imageFields, tensorFields, valueFields } from '../../metrics/metrics-files/event.ts';
+import {
+  decodeSummary,
+  imageFields,
+  tensorFields,
+  valueFields,
+} from '../../metrics/metrics-files/event-file.ts';
 
 /** An image as its trainer encoded it; `bytes` is a view of the record. */
 export interface LoggedImage {

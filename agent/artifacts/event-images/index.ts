@@ -8,7 +8,7 @@
 
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { findMetricsFiles, type MetricsFile } from '../../metrics/metrics-files/find-files.ts';
+import { findMetricsFiles, type MetricsFile } from '../../metrics/metrics-files/files.ts';
 import { createRecordFile, type RecordFile } from '../../metrics/metrics-files/record-file.ts';
 import { walkOutputs } from '../output-walk.ts';
 import { readFields, writeWhole } from '../../files/whole-file.ts';

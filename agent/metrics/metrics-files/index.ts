@@ -6,7 +6,7 @@
 import { basename, relative, sep } from 'node:path';
 import { createCsvFile, type CsvFile } from './csv-file.ts';
 import { createEventFile, type EventFile, type Piece } from './event-file.ts';
-import { findMetricsFiles, type MetricsFile } from './find-files.ts';
+import { findMetricsFiles, type MetricsFile } from './files.ts';
 import type { FilePoint } from './names.ts';
 import { createStateFiles } from './state-files.ts';
 

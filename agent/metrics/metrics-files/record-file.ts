@@ -1,6 +1,60 @@
-import type { MetricsFile } from './find-files.ts';
-import { readPart } from './read-part.ts';
-import { readRecord } from './records.ts';
+import { type MetricsFile, readPart } from './files.ts';
+
+/** CRC-32C (Castagnoli, RFC 3720 appendix B.4), reflected. Node's zlib has CRC-32 only. */
+const polynomial = 0x82f63b78;
+
+const table = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1;
+  return crc;
+});
+
+/** Uses an index and 32-bit integers: a record of 32 MiB takes 0.1 s, and 0.7 s with an iterator. */
+function crc32c(bytes: Uint8Array): number {
+  let crc = -1;
+  for (let at = 0; at < bytes.length; at += 1)
+    crc = (table[(crc ^ (bytes[at] ?? 0)) & 0xff] ?? 0) ^ (crc >>> 8);
+  return ~crc >>> 0;
+}
+
+/** TFRecord files store a rotated checksum, because a CRC over bytes that contain CRCs is weak. */
+export function maskedCrc32c(bytes: Uint8Array): number {
+  const crc = crc32c(bytes);
+  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
+}
+
+/**
+ * One record of a TFRecord file, which is how event files are framed (little-endian):
+ *
+ *     uint64 length | uint32 masked crc32c of the length | data | uint32 masked crc32c of the data
+ */
+type RecordOutcome =
+  | { readonly kind: 'record'; readonly data: Uint8Array; readonly bytes: number }
+  /** The record is `bytes` long, frame included, and larger than the limit: the caller moves past it. */
+  | { readonly kind: 'too_large'; readonly bytes: number }
+  /** The record is complete once `bytes` are there. */
+  | { readonly kind: 'needs_more'; readonly bytes: number }
+  | { readonly kind: 'corrupt'; readonly why: string };
+
+const headerBytes = 12;
+const frameBytes = headerBytes + 4;
+
+/** Reads the record at the beginning of `bytes`. Allocates nothing, whatever length the record claims. */
+export function readRecord(bytes: Uint8Array, maxDataBytes: number): RecordOutcome {
+  if (bytes.length < headerBytes) return { kind: 'needs_more', bytes: headerBytes };
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(8, true) !== maskedCrc32c(bytes.subarray(0, 8)))
+    return { kind: 'corrupt', why: 'the checksum of a length does not match' };
+  const length = Number(view.getBigUint64(0, true));
+  if (!Number.isSafeInteger(length)) return { kind: 'corrupt', why: 'a record claims an impossible length' };
+  const whole = length + frameBytes;
+  if (length > maxDataBytes) return { kind: 'too_large', bytes: whole };
+  if (bytes.length < whole) return { kind: 'needs_more', bytes: whole };
+  const data = bytes.subarray(headerBytes, headerBytes + length);
+  if (view.getUint32(headerBytes + length, true) !== maskedCrc32c(data))
+    return { kind: 'corrupt', why: 'the checksum of a record does not match' };
+  return { kind: 'record', data, bytes: whole };
+}
 
 interface RecordFileOptions {
   /** Everything before this offset belongs to an earlier attempt. */

@@ -1,8 +1,7 @@
 import { type Fields, fieldsOf } from '../../files/whole-file.ts';
 import { parsePythonJson } from '../progress-line.ts';
-import type { MetricsFile } from './find-files.ts';
+import { type MetricsFile, readPart } from './files.ts';
 import { createNewerFilter, type FilePoint, findLossName, gatherPoints, toMetricName } from './names.ts';
-import { readPart } from './read-part.ts';
 
 const maxBytes = 16 * 1024 * 1024;
 

@@ -1,9 +1,13 @@
 import type { Found } from '../../../agent/attempt/adopt.ts';
 import type { ExitRecord, Order } from '../../../agent/guard/guard-files.ts';
-import { holdRegistrations, type Registrations } from '../../../agent/state/registrations.ts';
 import type { Run, RunOrigin } from '../../../agent/attempt/run.ts';
 import type { RunListeners } from '../../../agent/attempt/run-follow.ts';
-import type { FinalReport, StateFolder } from '../../../agent/state/state-folder.ts';
+import {
+  type FinalReport,
+  holdRegistrations,
+  type Registrations,
+  type StateFolder,
+} from '../../../agent/state/state-folder.ts';
 import type { AttemptId } from '../../../protocol/ids.ts';
 import type { JobOffer } from '../../../agent/job.ts';
 import type { Machine } from './machine.ts';

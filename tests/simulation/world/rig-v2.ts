@@ -1,5 +1,5 @@
 import { createAgent } from '../../../agent/session/agent.ts';
-import { holdWorkerToken, type TokenHolder } from '../../../agent/session/token-holder.ts';
+import { holdWorkerToken, type TokenHolder } from '../../../agent/session/worker-token.ts';
 import type { JobOffer, PreparedJob } from '../../../agent/job.ts';
 import { createGuard, type Guard } from './guard.ts';
 import type { SimProcess } from './process.ts';
@@ -119,7 +119,7 @@ function trainingOf({ guard, process, natureOf }: LaunchDeps) {
 
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, unknown, ...infer R] ? R : never;
 
-/** Implements agent/session/token-holder.ts; the rig's owner replaces the token file. */
+/** Implements agent/session/worker-token.ts; the rig's owner replaces the token file. */
 function holdToken(newest: () => string, hasFile: boolean): TokenHolder {
   let token = newest();
   return holdWorkerToken({

@@ -46,7 +46,7 @@ export function createWireApi({ link, process, token, address }: ClientDeps): Ap
         ...report,
         attempt_id: attemptId,
       }),
-    bring: (jobId, attemptId, points) =>
+    uploadPoints: (jobId, attemptId, points) =>
       send(metricsApi.bring, metricsApi.bring.path.replace(':id', jobId), { attempt_id: attemptId, points }),
     disconnect: workerId =>
       send(workerApi.disconnect, workerApi.disconnect.path, { worker_id: workerId }, goodbyeMs),

@@ -11,7 +11,7 @@ import {
   readReport,
   type StateFolder,
 } from '../../../agent/state/state-folder.ts';
-import { holdWorkerToken, openToken, type TokenHolder } from '../../../agent/session/token-holder.ts';
+import { holdWorkerToken, openToken, type TokenHolder } from '../../../agent/session/worker-token.ts';
 import { offerOf, scriptJob, tempFolder } from './builders.ts';
 import { type HeldRun, holdRun } from './held-runs.ts';
 import { type Call, type ScriptedOrchestrator, startOrchestrator } from './scripted-orchestrator.ts';

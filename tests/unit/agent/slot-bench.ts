@@ -1,5 +1,5 @@
 import { createJobSlot, type JobSlot, type SlotDeps } from '../../../agent/session/job-slot.ts';
-import type { Answer } from '../../../agent/attempt/reporter.ts';
+import type { Answer } from '../../../agent/attempt/reports.ts';
 import type { RunOrigin } from '../../../agent/attempt/run.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import type { Prepared } from '../../../agent/attempt/trainer.ts';

@@ -32,7 +32,7 @@ interface Bench extends ArtifactUploader {
   sentKeys(): readonly string[];
 }
 
-function bring(
+function openBench(
   shelf = createShelf(),
   parts: Partial<ArtifactUploaderDeps> & { readonly files?: Record<string, string> } = {},
 ): Bench {
@@ -86,11 +86,11 @@ const textOf = ({ files }: Shelf, key: string): string | undefined => files.get(
 
 describe('outputs of a trainer', () => {
   it('uploads outputs while the trainer runs, checkpoints first, and changed files again', async () => {
-    const bench = bring();
+    const bench = openBench();
     for (const name of ['notes.txt', 'a.png', 'checkpoint-1.bin']) bench.write(name, name);
     await bench.sent('notes.txt');
     expect(bench.sentKeys()).toEqual(['checkpoint-1.bin', 'a.png', 'notes.txt']);
-    expect(bench.said).toEqual(['Brought checkpoint-1.bin to the orchestrator (16 bytes)']);
+    expect(bench.said).toEqual(['Uploaded checkpoint-1.bin (16 bytes)']);
     bench.write('a.png', 'another one');
     await bench.sent('a.png', 2);
     bench.write('last.png', 'x');
@@ -101,7 +101,7 @@ describe('outputs of a trainer', () => {
   });
 
   it('skips files that the trainer has uploaded itself meanwhile', async () => {
-    const bench = bring();
+    const bench = openBench();
     bench.write('a.png', 'a');
     await bench.sent('a.png');
     bench.shelf.files.set('b.png', Buffer.from('b'));
@@ -116,7 +116,7 @@ describe('outputs of a trainer', () => {
 
   it('uploads a checkpoint folder before its manifest, and writes nothing into the folder', async () => {
     const files = { 'checkpoint-2/b': 'bb', 'checkpoint-2/a/c': 'c' };
-    const bench = bring(createShelf(), { files });
+    const bench = openBench(createShelf(), { files });
     bench.finish('completed');
     expect(await bench.done).toBe(true);
     // The files of a checkpoint upload concurrently and finish in any order.
@@ -140,7 +140,7 @@ describe('outputs of a trainer', () => {
       'b.png': 'changed',
     };
     const shelf = createShelf({ 'checkpoint-2.bin': 'new', 'a.png': 'here', 'b.png': 'before' });
-    const bench = bring(shelf, { files });
+    const bench = openBench(shelf, { files });
     bench.finish('completed');
     await bench.done;
     expect(bench.sentKeys()).toEqual(['b.png']);
@@ -153,7 +153,7 @@ describe('outputs of a trainer', () => {
   it('reports only a few of the older checkpoints that it skips, if the server lacks them', async () => {
     const files = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map(n => [`checkpoint-${n}.bin`, `${n}`]));
     const shelf = createShelf({ 'checkpoint-8.bin': '8', 'checkpoint-7.bin': '7' });
-    const bench = bring(shelf, { files });
+    const bench = openBench(shelf, { files });
     bench.finish('completed');
     await bench.done;
     expect(bench.sentKeys()).toEqual([]);
@@ -162,7 +162,7 @@ describe('outputs of a trainer', () => {
   });
 
   it('ignores a checkpoint from before the attempt, unless the trainer writes it again', async () => {
-    const bench = bring(createShelf(), {
+    const bench = openBench(createShelf(), {
       startedAt: Date.now() + 10_000,
       files: { 'checkpoint-3.bin': 'half', 'a.png': 'a' },
     });
@@ -176,7 +176,7 @@ describe('outputs of a trainer', () => {
   });
 
   it('skips a file that the trainer uploaded itself at its end', async () => {
-    const bench = bring();
+    const bench = openBench();
     bench.write('a.png', 'a');
     await bench.sent('a.png');
     bench.write('result.json', '{}');
@@ -187,21 +187,21 @@ describe('outputs of a trainer', () => {
   });
 
   it('uploads only checkpoints with --upload checkpoints, and makes no call without outputs', async () => {
-    const bench = bring(createShelf(), {
+    const bench = openBench(createShelf(), {
       which: 'checkpoints',
       files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' },
     });
     bench.finish('completed');
     await bench.done;
     expect(bench.sentKeys()).toEqual(['checkpoint-1.bin']);
-    const idle = bring();
+    const idle = openBench();
     idle.finish('completed');
     expect(await idle.done).toBe(true);
     expect(idle.shelf.calls).toEqual(['OUTSTANDING 0']);
   });
 
   it('ignores outputs that are removed before their upload', async () => {
-    const bench = bring(createShelf(), {
+    const bench = openBench(createShelf(), {
       files: { 'checkpoint-1/a': 'a', 'checkpoint-1/b': 'b', 'c.png': 'c' },
     });
     const remove = (call: string): void => {
@@ -221,7 +221,7 @@ describe('outputs of a trainer', () => {
 
 describe('uploads to a failing server', () => {
   it('retries while the server does not answer', async () => {
-    const bench = bring(createShelf(), { files: { a: 'a' } });
+    const bench = openBench(createShelf(), { files: { a: 'a' } });
     const release = bench.shelf.failAll('', refusalOf(503));
     await bench.asked('LIST', 3);
     release();
@@ -233,10 +233,10 @@ describe('uploads to a failing server', () => {
   it('reports a file that the server has no room for once, uploads smaller ones, and retries', async () => {
     const shelf = createShelf();
     const release = shelf.failAll('PUT large', refusalOf(413));
-    const bench = bring(shelf, { files: { 'large.png': 'large', 'small.png': 'small' } });
+    const bench = openBench(shelf, { files: { 'large.png': 'large', 'small.png': 'small' } });
     await bench.sent('small.png');
     await bench.sent('large.png', 2);
-    expect(bench.said).toEqual(['large.png is not brought to the orchestrator: refused with 413']);
+    expect(bench.said).toEqual(['large.png is not uploaded: refused with 413']);
     release();
     await bench.sent('large.png', 3);
     bench.finish('completed');
@@ -247,7 +247,7 @@ describe('uploads to a failing server', () => {
   it('reports outstanding files after a completed job when the server has no room, and uploads them later', async () => {
     const shelf = createShelf();
     const release = shelf.failAll('PUT a.png', refusalOf(507));
-    const bench = bring(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
+    const bench = openBench(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
     bench.finish('completed');
     await bench.asked('OUTSTANDING 1', 1);
     expect(shelf.outstanding).toEqual({ files: 1, bytes: 4, reason: 'refused with 507' });
@@ -266,7 +266,7 @@ describe('uploads to a failing server', () => {
     async status => {
       const shelf = createShelf();
       const release = shelf.failAll('PUT a.png', proxyAnswerOf(status));
-      const bench = bring(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
+      const bench = openBench(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
       bench.finish('completed');
       await bench.asked('OUTSTANDING 1', 1);
       expect(shelf.outstanding).toEqual({
@@ -287,7 +287,7 @@ describe('uploads to a failing server', () => {
   it('retries a file that a proxy refused while the trainer runs', async () => {
     const shelf = createShelf();
     const release = shelf.failAll('PUT a.png', proxyAnswerOf(413));
-    const bench = bring(shelf, { files: { 'a.png': 'a' } });
+    const bench = openBench(shelf, { files: { 'a.png': 'a' } });
     await bench.sent('a.png', 2);
     release();
     await bench.sent('a.png', 3);
@@ -301,7 +301,7 @@ describe('uploads to a failing server', () => {
     async call => {
       const shelf = createShelf();
       const release = shelf.failAll(call, refusalOf(401, 'upload_token_over'));
-      const bench = bring(shelf, { files: { a: 'a' } });
+      const bench = openBench(shelf, { files: { a: 'a' } });
       bench.finish('completed');
       const first = { LIST: 'LIST', PUT: 'PUT a 0', OUTSTANDING: 'OUTSTANDING 0' }[call] ?? '';
       await bench.asked(first, 4);
@@ -318,7 +318,7 @@ describe('uploads to a failing server', () => {
   ])('stops when the server closes the uploads (%s: %j)', async (call, fate) => {
     const shelf = createShelf();
     shelf.failAll(call, fate);
-    const bench = bring(shelf, { files: { a: 'a' } });
+    const bench = openBench(shelf, { files: { a: 'a' } });
     bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(shelf.files.size).toBe(0);
@@ -328,7 +328,7 @@ describe('uploads to a failing server', () => {
   it('stops waiting when the server closes the uploads while files are outstanding', async () => {
     const shelf = createShelf();
     shelf.failAll('PUT', refusalOf(413));
-    const bench = bring(shelf, { files: { a: 'a' } });
+    const bench = openBench(shelf, { files: { a: 'a' } });
     bench.finish('completed');
     await bench.asked('OUTSTANDING 1', 1);
     shelf.failFirst('PUT', refusalOf(401, 'uploads_closed'));
@@ -338,7 +338,7 @@ describe('uploads to a failing server', () => {
   it('uploads the files to an older server that does not accept outstanding files', async () => {
     const shelf = createShelf();
     shelf.failAll('OUTSTANDING', refusalOf(404, 'route_not_found'));
-    const bench = bring(shelf, { files: { a: 'a' } });
+    const bench = openBench(shelf, { files: { a: 'a' } });
     bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(textOf(shelf, 'a')).toBe('a');
@@ -347,7 +347,7 @@ describe('uploads to a failing server', () => {
   it('makes one try for the checkpoints of a preempted attempt', async () => {
     const shelf = createShelf();
     shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
-    const bench = bring(shelf, { files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' } });
+    const bench = openBench(shelf, { files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' } });
     bench.finish('preempted');
     expect(await bench.done).toBe(true);
     expect(bench.sentKeys()).toEqual(['checkpoint-1.bin']);
@@ -357,7 +357,7 @@ describe('uploads to a failing server', () => {
   it('uploads the rest when the server re-adopts the attempt', async () => {
     const shelf = createShelf();
     const release = shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
-    const bench = bring(shelf, { files: { 'a.png': 'a' } });
+    const bench = openBench(shelf, { files: { 'a.png': 'a' } });
     await bench.sent('a.png');
     release();
     await bench.sent('a.png', 2);
@@ -385,7 +385,7 @@ describe('images of event files', () => {
 
   it('uploads images of event files with the other outputs before it reports none outstanding', async () => {
     const images = imagesIn(20);
-    const bench = bring(createShelf(), { images, files: { 'a.png': 'a' } });
+    const bench = openBench(createShelf(), { images, files: { 'a.png': 'a' } });
     bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect([...bench.shelf.files.keys()].toSorted()).toEqual(['a.png', 'images/1.png', 'images/2.png']);
@@ -393,7 +393,7 @@ describe('images of event files', () => {
   });
 
   it('prefers a file of the trainer over an image with the same key', async () => {
-    const bench = bring(createShelf(), { images: imagesIn(2), files: { 'images/1.png': 'own' } });
+    const bench = openBench(createShelf(), { images: imagesIn(2), files: { 'images/1.png': 'own' } });
     bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(textOf(bench.shelf, 'images/1.png')).toBe('own');
@@ -402,7 +402,11 @@ describe('images of event files', () => {
 
   it('reads no images from event files when only checkpoints are uploaded', async () => {
     const images = imagesIn(1);
-    const some = bring(createShelf(), { images, which: 'checkpoints', files: { 'checkpoint-1.bin': 'x' } });
+    const some = openBench(createShelf(), {
+      images,
+      which: 'checkpoints',
+      files: { 'checkpoint-1.bin': 'x' },
+    });
     some.finish('completed');
     expect(await some.done).toBe(true);
     expect(images.calls.count).toBe(0);
@@ -412,10 +416,10 @@ describe('images of event files', () => {
 
 it('reports uploads as unfinished when the agent leaves, and as finished when they are stopped', async () => {
   const ended = new AbortController();
-  const left = bring(createShelf(), { signal: ended.signal, files: { a: 'a' } });
+  const left = openBench(createShelf(), { signal: ended.signal, files: { a: 'a' } });
   ended.abort();
   expect(await left.done).toBe(false);
-  const stopped = bring(createShelf(), { files: { a: 'a' } });
+  const stopped = openBench(createShelf(), { files: { a: 'a' } });
   stopped.stop();
   expect(await stopped.done).toBe(true);
 });

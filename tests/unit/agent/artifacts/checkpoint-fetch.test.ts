@@ -9,7 +9,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Fetched, fetchCheckpoint, sizeInWords } from '../../../../agent/artifacts/checkpoint-fetch.ts';
+import { type Fetched, fetchCheckpoint } from '../../../../agent/artifacts/checkpoint-fetch.ts';
+import { sizeInWords } from '../../../../agent/files/failure-text.ts';
 import { tempFolder } from '../builders.ts';
 import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '../storage-bench.ts';
 

@@ -119,10 +119,10 @@ describe('planned uploads', () => {
 
   const at = 1_000_000;
   it.each<[string, Story, boolean]>([
-    ['an output that was uploaded unchanged', { dealt: { 'a.png': { at, as: 'brought' } } }, false],
+    ['an output that was uploaded unchanged', { dealt: { 'a.png': { at, as: 'uploaded' } } }, false],
     [
       'an output that has changed since its upload',
-      { dealt: { 'a.png': { at, as: 'brought', mark: 'before' } } },
+      { dealt: { 'a.png': { at, as: 'uploaded', mark: 'before' } } },
       true,
     ],
     ['an output that the server refused', { dealt: { 'a.png': { at, as: 'refused' } }, isOver: true }, false],
@@ -144,7 +144,7 @@ describe('planned uploads', () => {
   it('plans a growing file only now and then, and after the run', () => {
     const story = {
       files: { 'log.txt': found() },
-      dealt: { 'log.txt': { at, as: 'brought', mark: 'shorter' } },
+      dealt: { 'log.txt': { at, as: 'uploaded', mark: 'shorter' } },
     } as const;
     expect(planned(story)).toEqual([]);
     expect(planned({ ...story, laterMs: 300_000 })).toEqual(['log.txt']);

@@ -33,7 +33,7 @@ function sourceOf(text: string) {
 describe('uploadFile', () => {
   it.each(['', 'x', '0123456789'])('uploads a file with the content %j', async text => {
     const shelf = createShelf();
-    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'uploaded' });
     expect(shelf.files.get('key')?.toString()).toBe(text);
     expect(shelf.calls).toEqual(['PUT key 0']);
   });
@@ -41,7 +41,7 @@ describe('uploadFile', () => {
   it('repeats an upload until it succeeds', async () => {
     const shelf = createShelf();
     shelf.fail('PUT', 'cut', unreachable(), refusalOf(503), refusalOf(429), refusalOf(409));
-    expect(await uploadFile(sourceOf('0123'), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(await uploadFile(sourceOf('0123'), partsOf(shelf))).toEqual({ kind: 'uploaded' });
     expect(shelf.calls).toHaveLength(6);
   });
 
@@ -58,7 +58,7 @@ describe('uploadFile', () => {
     const source = sourceOf('abcdefghijklmnop');
     const sha256 = createRunningDigest(source.path);
     expect(await uploadFile({ ...source, sha256 }, { ...partsOf(shelf), storage })).toEqual({
-      kind: 'brought',
+      kind: 'uploaded',
     });
     expect(digests).toEqual([null, null, null, source.sha256]);
     expect(await sha256.whole(new AbortController().signal)).toBe(source.sha256);
@@ -69,7 +69,7 @@ describe('uploadFile', () => {
     shelf.fail('PUT key 4', 'cut', 'cut');
     const source = sourceOf('abcdefghijklmnop');
     const sha256 = createRunningDigest(source.path);
-    expect(await uploadFile({ ...source, sha256 }, partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(await uploadFile({ ...source, sha256 }, partsOf(shelf))).toEqual({ kind: 'uploaded' });
     expect(shelf.files.get('key')?.toString()).toBe('abcdefghijklmnop');
   });
 
@@ -77,7 +77,7 @@ describe('uploadFile', () => {
     const shelf = createShelf();
     shelf.fail('PUT key 4', 'cut', 'cut');
     const text = 'abcdefghijklmnop';
-    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'uploaded' });
     expect(shelf.files.get('key')?.toString()).toBe(text);
     expect(shelf.calls).toEqual([
       'HEAD key',
@@ -93,7 +93,7 @@ describe('uploadFile', () => {
   it('recognizes a large file that is stored already, and restarts one begun with other content', async () => {
     const text = 'abcdefghijklmnop';
     const there = createShelf({ key: text });
-    expect(await uploadFile(sourceOf(text), partsOf(there))).toEqual({ kind: 'brought' });
+    expect(await uploadFile(sourceOf(text), partsOf(there))).toEqual({ kind: 'uploaded' });
     expect(there.calls).toEqual(['HEAD key']);
     const other = createShelf({ key: 'something else' });
     await uploadFile(sourceOf(text), partsOf(other));
@@ -105,7 +105,7 @@ describe('uploadFile', () => {
     // The stored first part belongs to another file of the same length, which only the final checksum reveals.
     begun.onCall = () => {};
     expect(await uploadFile(sourceOf(text), partsOf(begun))).toEqual({ kind: 'changed' });
-    expect(await uploadFile(sourceOf(text), partsOf(begun))).toEqual({ kind: 'brought' });
+    expect(await uploadFile(sourceOf(text), partsOf(begun))).toEqual({ kind: 'uploaded' });
     expect(begun.files.get('key')?.toString()).toBe(text);
   });
 
@@ -155,14 +155,14 @@ describe('uploadFile', () => {
     const busy = [502, 503, 504, 429, 502].map(proxyAnswerOf);
     shelf.fail(call, ...busy);
     const text = 'much larger than that';
-    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'uploaded' });
     expect(shelf.files.get('key')?.toString()).toBe(text);
   });
 
   it('counts failures of a proxy separately for each part', async () => {
     const shelf = createShelf();
     for (const at of [0, 4, 8]) shelf.fail(`PUT key ${at}`, ...[502, 502, 502].map(proxyAnswerOf));
-    expect(await uploadFile(sourceOf('abcdefghijkl'), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(await uploadFile(sourceOf('abcdefghijkl'), partsOf(shelf))).toEqual({ kind: 'uploaded' });
   });
 
   it('postpones a file when a proxy never answers the HEAD call', async () => {
@@ -201,6 +201,6 @@ it('uploads bytes from memory in the same way', async () => {
   const shelf = createShelf();
   shelf.fail('PUT key 4', 'cut');
   const bytes = Buffer.from('abcdefghijklmnop');
-  expect(await uploadBytes('key', bytes, partsOf(shelf))).toEqual({ kind: 'brought' });
+  expect(await uploadBytes('key', bytes, partsOf(shelf))).toEqual({ kind: 'uploaded' });
   expect(shelf.files.get('key')).toEqual(bytes);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endReport } from '../../../../agent/attempt/end-report.ts';
+import { endReport } from '../../../../agent/attempt/reports.ts';
 import type { ExitRecord, Order } from '../../../../agent/guard/guard-files.ts';
 import { StatusReport } from '../../../../protocol/worker-api.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createProgressReader } from '../../../../agent/metrics/progress.ts';
-import { createWordsReader, shownLine } from '../../../../agent/attempt/progress-stage.ts';
+import { createWordsReader, shownLine } from '../../../../agent/attempt/sent-progress.ts';
 
 function read(output: string) {
   const reader = createProgressReader();

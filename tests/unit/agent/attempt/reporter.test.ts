@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../../agent/clock.ts';
-import { createReporter } from '../../../../agent/attempt/reporter.ts';
+import { createReporter } from '../../../../agent/attempt/reports.ts';
 import type { ApiClient } from '../../../../agent/connection/api-client.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import { attemptId, jobId, problemOf, scripted, unreachable } from '../builders.ts';

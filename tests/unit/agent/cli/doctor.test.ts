@@ -65,11 +65,11 @@ test('passes every check on a healthy rig', async () => {
 });
 
 test.each<readonly [what: string, more: Partial<DoctorDeps>, said: RegExp]>([
-  ['Orchestrator', { fetch: silent }, /^Connection refused: .*Check address and port/],
+  ['Orchestrator', { fetch: silent }, /^Connection refused: .*Check the address and port/],
   [
     'Orchestrator',
     { fetch: answering('2.0.0') },
-    /is version 2\.0\.0, and this worker 1\.0\.0: "update" brings/,
+    /is version 2\.0\.0, and this worker 1\.0\.0: run "update"/,
   ],
   ['Orchestrator', { fetch: async () => new Response('<html>') }, /does not answer like an orchestrator/],
   ['Disk', { free: () => 1e9 }, /^Only 0\.9 GB are free .*make room/],

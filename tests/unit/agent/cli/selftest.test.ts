@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runSelftest } from '../../../../agent/cli/selftest.ts';
+import { runSelftest } from '../../../../agent/cli/command.ts';
 import { createProgressReader } from '../../../../agent/metrics/progress.ts';
 import { tempFolder, writeFile } from '../builders.ts';
 

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ownProgram } from '../../../../agent/cli/own-program.ts';
-import { updateProgram, type UpdateDeps } from '../../../../agent/cli/update.ts';
+import { ownProgram, type UpdateDeps, updateProgram } from '../../../../agent/cli/update.ts';
 import type { Fetch } from '../../../../protocol/client.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 

@@ -95,7 +95,7 @@ describe('options without a variable', () => {
     workDir: config.workDir,
     trainers: config.trainers,
     selftest: config.selftest,
-    bring: config.bring,
+    upload: config.upload,
     trust: config.trust,
   });
   const file = {
@@ -105,7 +105,7 @@ describe('options without a variable', () => {
     'work-dir': '/file',
     trainer: 'train-file',
     selftest: false,
-    bring: 'none',
+    upload: 'none',
     'ca-file': '/file.pem',
     'ssl-no-verify': true,
   };
@@ -116,7 +116,7 @@ describe('options without a variable', () => {
     workDir: '/file',
     trainers: [{ kind: 'command', argv: ['train-file'], takesAll: true }],
     selftest: false,
-    bring: 'none' as const,
+    upload: 'none' as const,
     trust: { pins: [], caFile: '/file.pem', verify: false },
   };
 
@@ -129,7 +129,7 @@ describe('options without a variable', () => {
       workDir: join(config.stateDir, 'jobs'),
       trainers: [{ kind: 'package', name: 'simpletuner', python: null }],
       selftest: true,
-      bring: 'all',
+      upload: 'all',
       trust: { pins: [], caFile: null, verify: true },
     });
   });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readToken } from '../../../../agent/config/index.ts';
-import { openToken } from '../../../../agent/session/token-holder.ts';
+import { openToken } from '../../../../agent/session/worker-token.ts';
 import { loaded, refusal, tempFolder, writeFile } from '../builders.ts';
 
 const url = { 'orchestrator-url': 'http://rig:8001' };

@@ -145,11 +145,11 @@ describe('--upload', () => {
     ['checkpoints', 'checkpoints'],
     ['none', 'none'],
   ])('reads --upload %j as %j', (given, expected) => {
-    expect(loaded(withFlag('upload', given)).bring).toBe(expected);
+    expect(loaded(withFlag('upload', given)).upload).toBe(expected);
   });
 
   it('reads --upload from the environment', () => {
-    expect(loaded(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'checkpoints' }).bring).toBe('checkpoints');
+    expect(loaded(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'checkpoints' }).upload).toBe('checkpoints');
   });
 
   it('names the environment variable of an invalid --upload', () => {
@@ -172,10 +172,10 @@ describe('--upload', () => {
   });
 
   it('accepts --bring, the older name of --upload, as a flag and in the file', () => {
-    expect(loaded(withFlag('bring', 'none')).bring).toBe('none');
+    expect(loaded(withFlag('bring', 'none')).upload).toBe('none');
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ bring: 'checkpoints' }));
-    expect(loaded({ ...minimalFlags, config }).bring).toBe('checkpoints');
-    expect(loaded({ ...minimalFlags, config, upload: 'none' }).bring).toBe('none');
+    expect(loaded({ ...minimalFlags, config }).upload).toBe('checkpoints');
+    expect(loaded({ ...minimalFlags, config, upload: 'none' }).upload).toBe('none');
   });
 });
 

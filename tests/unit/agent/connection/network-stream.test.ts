@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
-import { parsePins } from '../../../../agent/connection/pins.ts';
+import { parsePins } from '../../../../agent/connection/trust.ts';
 import { makeIdentity } from '../../../support/tls/identity.ts';
 import { startListener } from '../../../support/tls/listener.ts';
 import { startSseServer } from '../sse-server.ts';

@@ -1,8 +1,8 @@
 import http from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openNetwork, type Trust, usualTrust } from '../../../../agent/connection/network.ts';
-import { parsePins } from '../../../../agent/connection/pins.ts';
-import { explainFailure } from '../../../../agent/connection/troubles.ts';
+import { parsePins } from '../../../../agent/connection/trust.ts';
+import { explainFailure } from '../../../../agent/connection/connection-warnings.ts';
 import { createClient } from '../../../../protocol/client.ts';
 import { workerApi } from '../../../../protocol/worker-api.ts';
 import { type Identity, makeIdentity } from '../../../support/tls/identity.ts';
@@ -71,7 +71,7 @@ describe('connections with a pin', () => {
     const listener = await startListener(theirs);
     const trouble = await call(listener.url, pinning(ours));
     expect(trouble).toMatch(
-      /^SSL certificate verify failed \(ERR_PIN_MISMATCH\): what answers at https:.* is not/,
+      /^SSL certificate verify failed \(ERR_PIN_MISMATCH\): the server at https:.* is not/,
     );
     expect(trouble).toContain(`it presented ${theirs.pin}`);
     expect(trouble).toContain('Compare with the value that the panel shows');
@@ -148,7 +148,7 @@ describe('connections without a pin', () => {
     const listener = await startListener(await makeIdentity());
     const trouble = await call(listener.url, usualTrust);
     expect(trouble).toMatch(
-      /^SSL certificate verify failed \(DEPTH_ZERO_SELF_SIGNED_CERT\).*--pin with the value that the panel shows.*--ca-file.*trust store.*--ssl-no-verify is for a test$/,
+      /^SSL certificate verify failed \(DEPTH_ZERO_SELF_SIGNED_CERT\).*--pin with the value that the panel shows.*--ca-file.*trust store.*--ssl-no-verify only for tests$/,
     );
     await expectNothingSent(listener);
   });
@@ -207,8 +207,8 @@ describe('redirects', () => {
       const location = `${there.url}/api/workers/disconnect?secret=1`;
       const listener = await startListener(identity, { answer: httpAnswer(status, '', { location }) });
       expect(await call(listener.url, pinning(identity))).toBe(
-        `${listener.url} redirects to ${there.url}/api/workers/disconnect, where the token must not go. If that is the orchestrator, ` +
-          'give its address with --orchestrator-url; if it is not, see what answers in its place',
+        `${listener.url} redirects to ${there.url}/api/workers/disconnect. The token was not sent there. If that is the orchestrator, ` +
+          'use its address in --orchestrator-url. If it is not, check which server answers instead of the orchestrator',
       );
       expect(there.connections()).toBe(0);
     },
@@ -217,17 +217,19 @@ describe('redirects', () => {
   it('follows no redirect over plain HTTP, not even to the same server', async () => {
     const there = await startHttp(httpAnswer(200, '{"success":true}'));
     const server = await startHttp(httpAnswer(307, '', { location: `${there.url}/x` }));
-    expect(await call(server.url, usualTrust)).toContain(`redirects to ${there.url}/x, where the token`);
+    expect(await call(server.url, usualTrust)).toContain(
+      `redirects to ${there.url}/x. The token was not sent`,
+    );
     expect(there.calls()).toBe(0);
     const circle = await startHttp(httpAnswer(307, '', { location: '/elsewhere' }));
-    expect(await call(circle.url, usualTrust)).toContain(`redirects to ${circle.url}/elsewhere, where`);
+    expect(await call(circle.url, usualTrust)).toContain(`redirects to ${circle.url}/elsewhere. The`);
     expect(circle.calls()).toBe(1);
   });
 
   it.each([
-    ['http://user:secret@host.test/x', 'redirects to http://host.test/x,'],
-    ['javascript:alert(1)', 'redirects to another place,'],
-    ['http://', 'redirects to another place,'],
+    ['http://user:secret@host.test/x', 'redirects to http://host.test/x.'],
+    ['javascript:alert(1)', 'redirects to another address.'],
+    ['http://', 'redirects to another address.'],
     ['http://host.test/%1b[31m\u001b[31m', 'redirects to http://host.test/%1b[31m'],
   ])('reports a redirect to %j without harmful characters', async (location, expected) => {
     const server = await startHttp(httpAnswer(302, '', { location }));

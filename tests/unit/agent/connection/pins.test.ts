@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parsePins, pinOf } from '../../../../agent/connection/pins.ts';
+import { parsePins, pinOf } from '../../../../agent/connection/trust.ts';
 
 const hash = Buffer.from('fbef7f3fbe00112233445566778899aabbccddeeff0123456789abcdef012345', 'hex');
 const pin = `sha256:${hash.toString('base64')}`;

@@ -3,7 +3,7 @@ import https from 'node:https';
 import net from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
-import { explainFailure } from '../../../../agent/connection/troubles.ts';
+import { explainFailure } from '../../../../agent/connection/connection-warnings.ts';
 import { createClient } from '../../../../protocol/client.ts';
 import { workerApi } from '../../../../protocol/worker-api.ts';
 import { nobodyThere } from '../builders.ts';
@@ -44,7 +44,11 @@ describe('troubles over plain HTTP', () => {
   });
 
   it.each<[string, () => net.Server, RegExp]>([
-    ['hangs up', () => net.createServer(socket => socket.destroy()), /^Connection lost: .*https:\/\/ there/],
+    [
+      'hangs up',
+      () => net.createServer(socket => socket.destroy()),
+      /^Connection lost: .*may use https:\/\/ there/,
+    ],
     [
       'is not a web server',
       () => net.createServer(socket => socket.end('SSH-2.0-x\r\n')),
@@ -66,7 +70,7 @@ describe('troubles over plain HTTP', () => {
 
   it('suggests https when the server speaks TLS', async () => {
     const url = await listen(https.createServer({}, greet));
-    expect(await troubleWith(url)).toMatch(/^Connection lost: .*speaks https:\/\/ there/);
+    expect(await troubleWith(url)).toMatch(/^Connection lost: .*may use https:\/\/ there/);
   });
 });
 

@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { explainFailure } from '../../../../agent/connection/troubles.ts';
+import { explainFailure } from '../../../../agent/connection/connection-warnings.ts';
 import { problemOf, unreachable } from '../builders.ts';
 
 const url = 'http://rig:8001';
 const remedies: Readonly<Record<string, RegExp>> = {
   refused:
-    /^Connection refused: nothing listens on http:\/\/rig:8001\. Check address and port, .*--host 0\.0\.0\.0.*firewall/,
-  token: /^Invalid token: .*rotated.*ask for a new one.*white space/,
+    /^Connection refused: nothing listens on http:\/\/rig:8001\. Check the address and port\..*--host 0\.0\.0\.0.*firewall/,
+  token: /^Invalid token: .*rotated.*Create a new token.*white space/,
   certificate:
-    /^SSL certificate verify failed .*http:\/\/rig:8001\. Give --pin .*--ca-file.*trust store.*--ssl-no-verify is for a test/,
+    /^SSL certificate verify failed .*http:\/\/rig:8001\. Use --pin .*--ca-file.*trust store.*--ssl-no-verify only for tests/,
   pin: /^SSL certificate verify failed \(ERR_PIN_MISMATCH\).*http:\/\/rig:8001 is not .*Nothing was sent.*Compare/,
   expired:
     /^SSL certificate verify failed \(CERT_HAS_EXPIRED\).*http:\/\/rig:8001 has expired\. Check this machine's clock/,
   early: /^SSL certificate verify failed \(CERT_NOT_YET_VALID\).*not valid yet\. Check this machine's clock/,
   name: /^SSL certificate verify failed \(ERR_TLS_CERT_ALTNAME_INVALID\).*for other names.*--orchestrator-url.*--pin/,
-  redirect: /^http:\/\/rig:8001 redirects to .*where the token must not go.*--orchestrator-url/,
+  redirect: /^http:\/\/rig:8001 redirects to .*The token was not sent there.*--orchestrator-url/,
   host: /^Host not found: the name in http:\/\/rig:8001.*Check the spelling, or use the IP address/,
-  timeout: /^No answer from http:\/\/rig:8001 in time: check the address.*firewall/,
+  timeout: /^No answer from http:\/\/rig:8001 in time\. Check the address.*firewall/,
   tls: /^TLS failed for http:\/\/rig:8001 .*Try http:\/\/ instead/,
   lost: /^Connection lost: http:\/\/rig:8001 closed it without an answer\. Check the port and any proxy.*https:\/\//,
-  other: /^http:\/\/rig:8001 could not be reached: .*Check address and port, and the network/,
+  other: /^http:\/\/rig:8001 could not be reached: .*Check the address, the port and the network/,
 };
 
 describe('unreachable servers', () => {
@@ -94,7 +94,7 @@ describe('responses of a server', () => {
     [
       'an HTML page',
       { kind: 'unexpected', status: 200, detail: '<html>' },
-      /^http:\/\/rig:8001 does not answer like an orchestrator\. Check address and port.*: <html>$/,
+      /^http:\/\/rig:8001 does not answer like an orchestrator\. Check the address, the port and any proxy: <html>$/,
     ],
   ])('explains the response %s', (_what, failure, message) => {
     expect(explainFailure(failure, url)).toMatch(message);

@@ -2,10 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ProcessFacts } from '../../../../agent/gpu/holders.ts';
+import { openProcessTable, type ProcessFacts } from '../../../../agent/gpu/holders.ts';
 import { makeReport } from '../../../../agent/gpu/report.ts';
 import { createGpuWatch } from '../../../../agent/gpu/watch.ts';
-import { openProcessTable } from '../../../../agent/gpu/process-table.ts';
 import { openTelemetry } from '../../../../agent/session/telemetry.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import { exited, TIMED_OUT } from '../../../support/gpu-machine.ts';

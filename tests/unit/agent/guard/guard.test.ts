@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runGuardCommand } from '../../../../agent/cli/guard-command.ts';
+import { runGuardCommand } from '../../../../agent/cli/command.ts';
 import {
   reserveRoom,
   inNeed,

@@ -11,7 +11,7 @@ import type { MetricPoint } from '../../../../protocol/metrics-api.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId, problemOf, unreachable } from '../builders.ts';
 
-type Answer = Awaited<ReturnType<ApiClient['bring']>>;
+type Answer = Awaited<ReturnType<ApiClient['uploadPoints']>>;
 
 const taken = (points: readonly MetricPoint[], base = 0): Answer => ({
   ok: true,
@@ -36,7 +36,7 @@ function createBench(
     gpuFigures,
     ...(files && { files: { open: () => files, wall: clock.wall } }),
     api: {
-      bring: async (_job, _attempt, points) => {
+      uploadPoints: async (_job, _attempt, points) => {
         calls.push({ at: clock.mono() - began, points });
         return bench.answer(points);
       },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createPointBook } from '../../../../agent/metrics/point-book.ts';
-import { wireProgress } from '../../../../agent/metrics/progress-wire.ts';
+import { wireProgress } from '../../../../agent/attempt/sent-progress.ts';
 import { readAll } from '../../../support/trainer-output.ts';
 
 const outputOf = (trainer: string): string =>

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { CommandResult, RunCommand } from '../../../../agent/process/run-command.ts';
 import { createProcesses, ownProcesses } from '../../../../agent/process/own-processes.ts';
 import { isRunning, refOf } from '../../../../agent/process/processes.ts';
-import { linuxProcesses } from '../../../../agent/process/processes-linux.ts';
+import { linuxProcesses } from '../../../../agent/process/processes-unix.ts';
 import { tempFolder } from '../builders.ts';
 
 const exited = (stdout: string, code = 0): CommandResult => ({ kind: 'exited', code, stdout, stderr: '' });

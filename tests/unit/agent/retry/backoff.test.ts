@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBackoff, pause } from '../../../../agent/retry/backoff.ts';
+import { createBackoff, pause } from '../../../../agent/retry/retry.ts';
 import { systemClock } from '../../../../agent/clock.ts';
 
 const waits = (backoff: ReturnType<typeof createBackoff>, times: number): readonly number[] =>

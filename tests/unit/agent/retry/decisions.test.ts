@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   decide,
-  type decisionTable,
   type Decisions,
+  type decisionTable,
   type Failure,
+  policyOf,
+  waits,
 } from '../../../../agent/retry/decisions.ts';
-import { policyOf, waits } from '../../../../agent/retry/waits.ts';
 import { problemOf, unreachable } from '../builders.ts';
 
 const calls = ['register', 'join', 'report', 'metrics', 'log', 'upload', 'list', 'download'] as const;

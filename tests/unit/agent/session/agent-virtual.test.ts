@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, it, type MockInstance, vi } from 'vitest
 import { createAgent } from '../../../../agent/session/agent.ts';
 import type { ApiClient } from '../../../../agent/connection/api-client.ts';
 import type { StreamDeps } from '../../../../agent/connection/command-stream.ts';
-import { holdRegistrations } from '../../../../agent/state/registrations.ts';
-import { openStateFolder } from '../../../../agent/state/state-folder.ts';
+import { holdRegistrations, openStateFolder } from '../../../../agent/state/state-folder.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { tokenOf } from '../agent-bench.ts';
@@ -57,7 +56,7 @@ function startVirtualAgent() {
         heartbeat_interval_s: 30,
       }),
     report: async (_job, attempt, { status }) => call(`${status} ${attempt}`, { success: true }),
-    bring: async (_job, attempt, points) =>
+    uploadPoints: async (_job, attempt, points) =>
       call(`bring ${points.length} of ${attempt}`, {
         success: true,
         next: (points.at(-1)?.n ?? -1) + 1,

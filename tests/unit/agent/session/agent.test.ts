@@ -206,7 +206,7 @@ describe('refused tokens', () => {
     orchestrator.endStream();
     await passUntil(says('Invalid token'));
     expect(await exit).toBe(3);
-    expect(said.at(-1)).toMatch(/^Job j1 goes on without this worker/);
+    expect(said.at(-1)).toMatch(/^Job j1 continues without this worker/);
     expect(run.stops).toEqual([]);
     expect(run.isLeft()).toBe(true);
     expect(kept()).toBeNull();

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ApiClient } from '../../../../agent/connection/api-client.ts';
-import { noteContacts } from '../../../../agent/session/contact.ts';
+import { type ApiClient, noteContacts } from '../../../../agent/connection/api-client.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
 import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
 import { attemptId, jobId, unreachable } from '../builders.ts';
@@ -23,7 +22,7 @@ function createBench(isAnswered: boolean) {
     register: answer,
     beat: answer,
     report: answer,
-    bring: answer,
+    uploadPoints: answer,
     disconnect: answer,
   };
   return Object.assign(bench, {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { introductionOf } from '../../../../agent/session/introduction.ts';
+import { introductionOf } from '../../../../agent/session/register.ts';
 import { parseTrainers } from '../../../../agent/trainers/index.ts';
 
 const settings = { name: 'rig-1', persistent: true, labels: {}, allowedConfigKeys: [] } as const;
 const report = { count: 0, gpus: [], accelerator: null } as unknown as Parameters<typeof introductionOf>[2];
 
-function outputsOf(trainers: readonly string[], bring: 'all' | 'checkpoints' | 'none' = 'all') {
+function outputsOf(trainers: readonly string[], upload: 'all' | 'checkpoints' | 'none' = 'all') {
   const choices = parseTrainers(trainers, null);
   if (!choices.ok) throw new Error('the trainers cannot be parsed');
   const probed = choices.value.map(choice => ({ choice, version: null, problem: null }));
-  return introductionOf({ ...settings, bring }, '1.0', report, probed).outputs;
+  return introductionOf({ ...settings, upload }, '1.0', report, probed).outputs;
 }
 
 describe('outputsOf', () => {

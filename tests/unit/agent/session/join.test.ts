@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { JoinCall } from '../../../../agent/connection/api-client.ts';
 import { systemClock } from '../../../../agent/clock.ts';
-import { createJoin } from '../../../../agent/session/join.ts';
+import { createJoin } from '../../../../agent/session/joining.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
 import { problemOf, scripted, unreachable } from '../builders.ts';

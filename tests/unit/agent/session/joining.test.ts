@@ -6,10 +6,8 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Join } from '../../../../agent/session/join.ts';
-import { createJoining } from '../../../../agent/session/joining.ts';
-import { openOwnTokens } from '../../../../agent/session/own-tokens.ts';
-import type { GivenToken, TokenHolder } from '../../../../agent/session/token-holder.ts';
+import { createJoining, type Join } from '../../../../agent/session/joining.ts';
+import { type GivenToken, openOwnTokens, type TokenHolder } from '../../../../agent/session/worker-token.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
 import { tempFolder } from '../builders.ts';
 
@@ -104,7 +102,7 @@ describe('join token', () => {
     expect(machine.holder.current()).toMatch(/^wt_[\w-]{43}$/);
     expect(works(server, machine)).toBe(true);
     expect(machine.holder.isOwn()).toBe(true);
-    expect(machine.said).toEqual(['Joined as rig (w_1), with a token that is kept on this machine alone']);
+    expect(machine.said).toEqual(['Joined as rig (w_1), with a token that exists only on this machine']);
     expect(await machine.holder.ready(never)).toEqual(ready);
     expect(server.calls).toHaveLength(1);
   });

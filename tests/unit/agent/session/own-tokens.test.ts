@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openOwnTokens, type OwnToken } from '../../../../agent/session/own-tokens.ts';
+import { openOwnTokens, type OwnToken } from '../../../../agent/session/worker-token.ts';
 import { tempFolder, writeFile } from '../builders.ts';
 
 const own = (digit: string): OwnToken => ({ joinHash: digit.repeat(64), token: `wt_${digit.repeat(43)}` });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../../agent/connection/api-client.ts';
 import { systemClock } from '../../../../agent/clock.ts';
-import type { Held } from '../../../../agent/attempt/held-attempt.ts';
-import { createProgressReporter } from '../../../../agent/session/progress-reporter.ts';
+import type { Held } from '../../../../agent/job.ts';
+import { createProgressReporter } from '../../../../agent/attempt/reports.ts';
 import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
 import { attemptId, jobId, problemOf, unreachable } from '../builders.ts';
 

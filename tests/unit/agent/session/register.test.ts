@@ -6,14 +6,14 @@ import {
   holdRegistrations,
   openRegistrations,
   type Registrations,
-} from '../../../../agent/state/registrations.ts';
+} from '../../../../agent/state/state-folder.ts';
 import { createRegister } from '../../../../agent/session/register.ts';
 import {
   holdWorkerToken,
   openToken,
   type Ready,
   type TokenHolder,
-} from '../../../../agent/session/token-holder.ts';
+} from '../../../../agent/session/worker-token.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
 import type { RegistrationBody } from '../../../../protocol/worker-api.ts';

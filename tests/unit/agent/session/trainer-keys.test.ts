@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createTrainerKeys } from '../../../../agent/session/trainer-keys.ts';
+import { createTrainerKeys } from '../../../../agent/trainers/known-keys.ts';
 import { trainerProbe } from '../../../../agent/attempt/trainer.ts';
 import { type ProbedTrainer, readKnownKeys, type TrainerChoice } from '../../../../agent/trainers/index.ts';
 import { tempFolder, writeFile } from '../builders.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ShipCall } from '../../../../agent/connection/api-client.ts';
-import { createSimulatedLogs } from '../../../../agent/simulated/simulated-logs.ts';
+import { createSimulatedLogs } from '../../../../agent/simulated/simulated-job.ts';
 import { createLogBook, settledText } from '../../../support/log-book.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId, unreachable } from '../builders.ts';

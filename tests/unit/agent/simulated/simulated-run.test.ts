@@ -1,9 +1,9 @@
 /** The simulated trainer and network behave as the agent expects of the real ones. */
 import { describe, expect, it } from 'vitest';
 import type { ApiClient } from '../../../../agent/connection/api-client.ts';
-import { breakable } from '../../../../agent/connection/breakable-network.ts';
+import { breakable } from '../../../../agent/simulated/simulated-worker.ts';
 import type { StreamDeps } from '../../../../agent/connection/command-stream.ts';
-import { simulateRun, type SimulatedTraining } from '../../../../agent/simulated/simulated-run.ts';
+import { type SimulatedTraining, simulateRun } from '../../../../agent/simulated/simulated-job.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId } from '../builders.ts';
@@ -77,14 +77,14 @@ function makeNetwork() {
     register: () => answer('register'),
     beat: () => answer('beat'),
     report: () => answer('report'),
-    bring: () => answer('bring'),
+    uploadPoints: () => answer('uploadPoints'),
     disconnect: () => answer('disconnect'),
   };
-  const network = breakable(api, parts => {
-    streams.push(parts);
-    if (parts.signal.aborted) return Promise.resolve('aborted');
+  const network = breakable(api, deps => {
+    streams.push(deps);
+    if (deps.signal.aborted) return Promise.resolve('aborted');
     return new Promise(resolve => {
-      parts.signal.addEventListener('abort', () => resolve('aborted'), { once: true });
+      deps.signal.addEventListener('abort', () => resolve('aborted'), { once: true });
     });
   });
   const over = new AbortController();

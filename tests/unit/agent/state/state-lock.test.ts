@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../agent/clock.ts';
 import type { Processes } from '../../../../agent/process/processes.ts';
-import { lockState } from '../../../../agent/state/state-lock.ts';
+import { lockState } from '../../../../agent/state/state-folder.ts';
 import { tempFolder, writeFile } from '../builders.ts';
 import { processes as real } from '../guard-bench.ts';
 

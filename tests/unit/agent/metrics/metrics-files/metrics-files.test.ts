@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { PbfWriter } from 'pbf';
 import { describe, expect, it } from 'vitest';
-import { maskedCrc32c } from '../../../../../agent/metrics/metrics-files/crc32c.ts';
 import { createMetricsFiles, type FileFigures } from '../../../../../agent/metrics/metrics-files/index.ts';
-import { readRecord } from '../../../../../agent/metrics/metrics-files/records.ts';
+import { maskedCrc32c, readRecord } from '../../../../../agent/metrics/metrics-files/record-file.ts';
 import { eventsName, eventWith, frame, scalar } from '../../../../support/event-files.ts';
 
 function createBench() {

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { decodeScalars } from '../../../../../agent/metrics/metrics-files/event.ts';
-import { readRecord } from '../../../../../agent/metrics/metrics-files/records.ts';
+import { decodeScalars } from '../../../../../agent/metrics/metrics-files/event-file.ts';
+import { readRecord } from '../../../../../agent/metrics/metrics-files/record-file.ts';
 import type { MetricPoint } from '../../../../../protocol/metrics-api.ts';
 import { chunksOf, createReplay, curveOf, outputOf, replay } from '../../../../support/recordings.ts';
 

@@ -1,7 +1,8 @@
-import { cleanLine } from '../../protocol/line.ts';
-import type { OutputItem } from '../metrics/progress.ts';
+import { cleanLine } from '../../protocol/text.ts';
+import type { OutputItem, Progress } from '../metrics/progress.ts';
 import { stripAnsi } from '../metrics/progress-line.ts';
 import { latin1, showFrom } from '../logs/redact.ts';
+import { Progress as WireProgress } from '../../protocol/reports.ts';
 
 /** Text from a trainer's output: the stage of the run, and the newest line of its log. */
 export interface Words {
@@ -51,4 +52,23 @@ export function shownLine(line: string, known: readonly string[]): string {
   const plain = stripAnsi(line.slice(0, searchedChars));
   const shown = showFrom(latin1(plain), 0, known.map(latin1)).replaceAll(blob, '[redacted]');
   return cleanLine(shown).trim().slice(0, lineChars).toWellFormed();
+}
+
+/** Converts a trainer's progress to the form in which it is sent. Returns an empty object when a field violates the contract. */
+export function wireProgress(progress: Progress): WireProgress {
+  const fields = {
+    step: progress.step,
+    total_steps: progress.totalSteps,
+    epoch: progress.epoch,
+    loss: progress.loss,
+    learning_rate: progress.learningRate,
+    steps_per_second: progress.stepsPerSecond,
+    percent: progress.percent,
+    eta_s: progress.etaS,
+    stage: progress.stage,
+    metrics: Object.keys(progress.metrics).length > 0 ? progress.metrics : undefined,
+  };
+  const stated = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const parsed = WireProgress.safeParse(stated);
+  return parsed.success ? parsed.data : {};
 }

@@ -1,7 +1,61 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Loaded } from '../files/loaded.ts';
+import { readToken, type TokenSource } from '../config/index.ts';
+import type { Loaded } from '../files/failure-text.ts';
 import { type Fields, fieldsOf, writeWhole } from '../files/whole-file.ts';
+
+/** The token that the worker was given, as last read: a worker token or a join token. */
+export interface GivenToken {
+  current(): string;
+  /** Reads the token again. Returns true when it has changed. */
+  reload(): boolean;
+  /** File in which a new token can appear; null for a token that was given as text. */
+  readonly file: string | null;
+}
+
+/** The token that the worker uses for its calls. */
+export interface TokenHolder extends GivenToken {
+  /** The worker token; empty until `ready` has succeeded for the first time. */
+  current(): string;
+  /** Exchanges a given join token for a worker token, unless that has been done. */
+  ready(signal: AbortSignal): Promise<Ready>;
+  /** Whether the worker token was made on this machine and exists nowhere else. */
+  isOwn(): boolean;
+}
+
+export type Ready =
+  | { readonly kind: 'ready' }
+  /** The join token is invalid. */
+  | { readonly kind: 'rejected'; readonly message: string }
+  /** The orchestrator permanently refuses to let this worker join. */
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'aborted' };
+
+export function openToken(source: TokenSource): Loaded<GivenToken> {
+  const first = readToken(source);
+  if (!first.ok) return first;
+  let token = first.value;
+  return {
+    ok: true,
+    value: {
+      current: () => token,
+      reload() {
+        const again = readToken(source);
+        if (!again.ok || again.value === token) return false;
+        token = again.value;
+        return true;
+      },
+      file: source.kind === 'file' ? source.path : null,
+    },
+  };
+}
+
+/** For a token that is already a worker token. */
+export const holdWorkerToken = (given: GivenToken): TokenHolder => ({
+  ...given,
+  ready: async () => ({ kind: 'ready' }),
+  isOwn: () => false,
+});
 
 /** A worker token that this machine made in exchange for a join token. `joinHash` is the SHA-256 of the join token. */
 export interface OwnToken {
@@ -10,7 +64,7 @@ export interface OwnToken {
 }
 
 /** `joined`: the orchestrator has accepted this token. `pending`: the orchestrator has not confirmed it yet. */
-export interface OwnTokens {
+interface OwnTokens {
   readonly joined: OwnToken | null;
   readonly pending: OwnToken | null;
 }
@@ -30,7 +84,7 @@ export function openOwnTokens(stateDir: string): OwnTokenBook {
   const fail = (why: string) => ({
     ok: false as const,
     message:
-      `The token with which this worker has joined could not be read: ${why}. Put that right; or, if it is lost, remove ` +
+      `The token with which this worker has joined could not be read: ${why}. Correct that. If the token is lost, remove ` +
       `${file}, and make a new join command on the orchestrator`,
   });
   return {
