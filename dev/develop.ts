@@ -2,18 +2,15 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '../protocol/client.ts';
 import { sessionApi } from '../protocol/session-api.ts';
-import { clearFolder } from './data-folder.ts';
 import type { DevOptions } from './options.ts';
 import { startPanel } from './panel.ts';
-import { endText, type Program, startProgram } from './program.ts';
-import { startServer } from './server.ts';
-import { watchSources } from './sources.ts';
-import type { createVoices } from './voices.ts';
+import { type createPrefixedOutputs, endText, type Program, startProgram } from './program.ts';
+import { clearFolder, startServer, watchSources } from './server.ts';
 
 export interface StartContext {
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly voiceOf: ReturnType<typeof createVoices>;
+  readonly outputOf: ReturnType<typeof createPrefixedOutputs>;
   /** Fires when the user stops the program. */
   readonly over: AbortSignal;
 }
@@ -28,15 +25,15 @@ interface Reason {
  * Runs a server, the panel with hot reload and a demo fleet until a signal fires or one of them ends. Returns the exit code. It stops them
  * in reverse order, so that the demo's workers can sign off.
  */
-export async function develop(options: DevOptions, surroundings: StartContext): Promise<number> {
-  const { voiceOf, over } = surroundings;
-  const log = voiceOf('dev');
+export async function develop(options: DevOptions, context: StartContext): Promise<number> {
+  const { outputOf, over } = context;
+  const log = outputOf('dev');
   const stops: (() => Promise<void> | void)[] = [];
   const reason = Promise.withResolvers<Reason>();
   over.addEventListener('abort', () => reason.resolve({ text: 'Stopping all programs', code: 0 }), {
     once: true,
   });
-  const starting = startAll(options, surroundings, stops, text => reason.resolve({ text, code: 1 })).catch(
+  const starting = startAll(options, context, stops, text => reason.resolve({ text, code: 1 })).catch(
     (cause: unknown) =>
       reason.resolve({ text: cause instanceof Error ? cause.message : String(cause), code: 1 }),
   );
@@ -55,7 +52,7 @@ async function stopAll(stops: (() => Promise<void> | void)[]): Promise<void> {
 
 async function startAll(
   { dataDir, port, isFresh, fleet: fleetArgs }: DevOptions,
-  { root, env: given, voiceOf, over }: StartContext,
+  { root, env: given, outputOf, over }: StartContext,
   stops: (() => Promise<void> | void)[],
   end: (why: string) => void,
 ): Promise<void> {
@@ -63,15 +60,15 @@ async function startAll(
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   // The developer's own orchestrator settings must not apply to this server.
   const env = { ...given, XDG_CONFIG_HOME: dataDir };
-  const server = startServer({ root, env, dataDir, log: voiceOf('server') });
+  const server = startServer({ root, env, dataDir, log: outputOf('server') });
   stops.push(server.stop);
   void server.ended.then(how => end(`The server ended (${endText(how)}), so all other programs stop`));
   const url = await server.url;
   if (over.aborted) return;
-  const panel = await startPanel({ root, port, server: new URL(url), log: voiceOf('panel') });
+  const panel = await startPanel({ root, port, server: new URL(url), log: outputOf('panel') });
   stops.push(panel.stop, watchSources(root, ['main', 'protocol'], server.restart));
   const tokenFile = join(dataDir, 'admin-token');
-  const { program, ready } = startFleet({ root, env, log: voiceOf('fleet') }, [
+  const { program, ready } = startFleet({ root, env, log: outputOf('fleet') }, [
     '--url',
     url,
     '--token-file',
@@ -83,7 +80,7 @@ async function startAll(
     if (!program.isStopped()) end(`The demo fleet ended (${endText(how)}), so all other programs stop`);
   });
   if (!(await ready) || over.aborted) return;
-  const log = voiceOf('dev');
+  const log = outputOf('dev');
   log(`The server listens on ${url} and stores its data in ${dataDir}`);
   log(`Open ${panel.url}${await signInPath(url, tokenFile)} (works once, within 10 minutes)`);
 }

@@ -1,10 +1,44 @@
 import { readFile } from 'node:fs/promises';
-import { createServer as createHttpServer, type Server } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  request as ask,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { join, relative, sep } from 'node:path';
+import { pipeline } from 'node:stream';
 import react from '@vitejs/plugin-react';
 import { createServer, type Logger, type Plugin } from 'vite';
-import { forward, isForServer } from './forward.ts';
-import type { Voice } from './voices.ts';
+import type { Print } from './program.ts';
+
+/** Returns true for paths that the server answers instead of the panel. */
+const isForServer = (path: string): boolean => /^\/(?:api|health|docs|openapi\.json)(?:[/?]|$)/.test(path);
+
+/**
+ * Forwards a request unchanged, with the browser's Host and Origin. The server's origin check therefore works as in production. The
+ * response is streamed back, event streams included.
+ */
+function forward(target: URL, request: IncomingMessage, response: ServerResponse): void {
+  const { method, url, headers } = request;
+  const { hostname, port } = target;
+  const asked = ask(
+    { hostname, port, method, path: url, headers: { ...headers, connection: 'close' }, agent: false },
+    answer => {
+      const { connection: _hop, 'keep-alive': _other, ...others } = answer.headers;
+      response.writeHead(answer.statusCode ?? 502, others);
+      response.flushHeaders();
+      pipeline(answer, response, () => undefined);
+    },
+  );
+  asked.on('error', () => {
+    // The server is restarting, or ended in the middle of a response.
+    if (response.headersSent) response.destroy();
+    else response.writeHead(502, { 'content-type': 'text/plain' }).end('The server does not answer\n');
+  });
+  response.on('close', () => asked.destroy());
+  request.pipe(asked);
+}
 
 export interface DevPanel {
   /** Without a trailing slash. */
@@ -16,7 +50,7 @@ export interface PanelDeps {
   readonly root: string;
   readonly port: number | null;
   readonly server: URL;
-  readonly log: Voice;
+  readonly log: Print;
 }
 
 const usualPort = 5173;
@@ -82,7 +116,7 @@ const isWatched = (root: string, path: string): boolean => {
   return folder === '' || folder === 'renderer' || folder === 'protocol';
 };
 
-function loggerOf(log: Voice): Logger {
+function loggerOf(log: Print): Logger {
   const warned = new Set<string>();
   return {
     hasWarned: false,

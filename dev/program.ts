@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { stripVTControlCharacters, styleText } from 'node:util';
 
 export interface End {
   readonly code: number | null;
@@ -68,3 +69,23 @@ export function startProgram({ entry, args, root, env, onOut, onErr }: ProgramDe
 
 export const endText = ({ code, signal }: End): string =>
   signal === null ? `exit code ${code}` : `signal ${signal}`;
+
+/** Prints a text of one or several lines. */
+export type Print = (text: string) => void;
+
+const colours = { dev: 'bold', server: 'green', panel: 'cyan', fleet: 'yellow' } as const;
+type ProgramName = keyof typeof colours;
+
+const width = Math.max(...Object.keys(colours).map(name => name.length));
+
+/** Combines the output of several programs; each line starts with its program's name. Colours are for terminals only. */
+export const createPrefixedOutputs =
+  (write: (text: string) => void, isColourful: boolean) =>
+  (program: ProgramName): Print => {
+    const name = `${program.padEnd(width)} |`;
+    const mark = isColourful ? styleText(colours[program], name, { validateStream: false }) : name;
+    return text => {
+      const lines = (isColourful ? text : stripVTControlCharacters(text)).split(/\r?\n/);
+      for (const line of lines) if (line.trim() !== '') write(`${mark} ${line}\n`);
+    };
+  };

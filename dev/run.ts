@@ -3,14 +3,14 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { develop } from './develop.ts';
 import { readOptions, usage } from './options.ts';
-import { createVoices } from './voices.ts';
+import { createPrefixedOutputs } from './program.ts';
 
 const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
 const read = readOptions(process.argv.slice(2), root);
 
 if (read.kind === 'options') {
   const isColourful = process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '';
-  const voiceOf = createVoices(text => void process.stdout.write(text), isColourful);
+  const outputOf = createPrefixedOutputs(text => void process.stdout.write(text), isColourful);
   const controller = new AbortController();
   const stop = (): void => {
     // The child processes exit with this program.
@@ -21,7 +21,7 @@ if (read.kind === 'options') {
   process.exitCode = await develop(read.options, {
     root,
     env: process.env,
-    voiceOf,
+    outputOf,
     over: controller.signal,
   });
 } else if (read.kind === 'help') {

@@ -1,5 +1,33 @@
-import { type End, endText, type Program, type ProgramDeps, startProgram } from './program.ts';
-import type { Voice } from './voices.ts';
+import { existsSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
+import { join } from 'node:path';
+import { type End, endText, type Program, type ProgramDeps, startProgram, type Print } from './program.ts';
+
+/** Editors write in several steps. */
+const settleMs = 150;
+const isSource = (name: string): boolean =>
+  /\.(?:ts|json|html|css|js)$/.test(name) && !/(?:^|\/)\./.test(name);
+
+/** Reports changes below these folders, with the name of the first changed file. Call the returned function to stop. */
+export function watchSources(
+  root: string,
+  folders: readonly string[],
+  onChange: (file: string) => void,
+): () => void {
+  let timer: NodeJS.Timeout | null = null;
+  const watchers = folders.map(folder =>
+    watch(join(root, folder), { recursive: true }, (_what, name) => {
+      if (name === null || !isSource(name) || timer !== null) return;
+      timer = setTimeout(() => {
+        timer = null;
+        onChange(`${folder}/${name}`);
+      }, settleMs);
+    }),
+  );
+  return () => {
+    for (const watcher of watchers) watcher.close();
+    if (timer !== null) clearTimeout(timer);
+  };
+}
 
 export interface DevServer {
   /** The server's URL, the same after each restart. Rejects when the server ends before it listens. */
@@ -13,7 +41,7 @@ export interface DevServer {
 
 export interface ServerDeps extends Pick<ProgramDeps, 'root' | 'env'> {
   readonly dataDir: string;
-  readonly log: Voice;
+  readonly log: Print;
 }
 
 interface Run {
@@ -22,16 +50,16 @@ interface Run {
   readonly url: Promise<string | null>;
 }
 
-export function startServer(parts: ServerDeps): DevServer {
-  const { log } = parts;
+export function startServer(deps: ServerDeps): DevServer {
+  const { log } = deps;
   const ended = Promise.withResolvers<End>();
-  const first = run(parts, '0');
+  const first = run(deps, '0');
   let current = first;
   let isChanging = false;
   let isDue = false;
   let isOver = false;
 
-  const watch = async ({ program, url }: Run): Promise<void> => {
+  const follow = async ({ program, url }: Run): Promise<void> => {
     const isReady = (await url) !== null;
     const end = await program.exited;
     if (program.isStopped()) return;
@@ -44,15 +72,15 @@ export function startServer(parts: ServerDeps): DevServer {
       isDue = false;
       await current.program.stop();
       if (isOver) break;
-      current = run(parts, port);
-      void watch(current);
+      current = run(deps, port);
+      void follow(current);
       if ((await current.url) !== null) log('The server is ready again');
     }
     isChanging = false;
   };
   const url = first.url.then(found => {
     if (found === null) throw new Error('The server has not started');
-    void watch(first);
+    void follow(first);
     return found;
   });
   return {
@@ -89,4 +117,18 @@ function run({ log, dataDir, ...common }: ServerDeps, port: string): Run {
   });
   void program.exited.then(() => listens.resolve(null));
   return { program, url: listens.promise };
+}
+
+/** Deletes a server's data folder. Throws when a server still uses it, or when it is not a data folder. */
+export async function clearFolder(dataDir: string): Promise<void> {
+  if (!existsSync(dataDir) || readdirSync(dataDir).length === 0) return;
+  if (!existsSync(join(dataDir, 'trainyard.db')))
+    throw new Error(`${dataDir} holds no database of a server: nothing is deleted there`);
+  const urlFile = join(dataDir, 'url');
+  if (existsSync(urlFile)) {
+    // A crashed server leaves the file behind, but does not answer.
+    const answer = await fetch(`${readFileSync(urlFile, 'utf8').trim()}/health/live`).catch(() => null);
+    if (answer !== null) throw new Error(`A server works on ${dataDir}: end that one first`);
+  }
+  rmSync(dataDir, { recursive: true });
 }

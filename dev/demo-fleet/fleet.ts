@@ -1,14 +1,16 @@
+import type { Command } from 'commander';
 import { systemClock } from '../../agent/simulated/simulated-worker.ts';
 import { CommandEnd, exitCodes, fail } from '../../main/cli/failure.ts';
 import type { Remote } from '../../main/cli/remote.ts';
-import { createDisplay, type FleetDisplay } from './display.ts';
+import { createDisplay, type FleetDisplay, newTally } from './display.ts';
 import { planFleet, type WorkerPlan } from './hardware.ts';
-import type { FleetOptions } from './options.ts';
+import { addFleetOptions, type FleetOptions, readOptions } from './options.ts';
 import { createRandom, type Random } from './random.ts';
 import { clearLeftovers, type Enlisted, enlist, removeAll } from './roster.ts';
 import { type Submitting, submitSamples } from './sample-jobs.ts';
-import { newTally } from './tally.ts';
 import { type DemoWorker, startDemoWorker } from './worker.ts';
+import type { Invocation } from '../../main/cli/invocation.ts';
+import { remoteCommand } from '../../main/cli/remote-command.ts';
 
 interface FleetContext {
   readonly remote: Remote;
@@ -157,4 +159,24 @@ function tick(act: () => void, everyMs: number) {
   act();
   const timer = setInterval(act, everyMs);
   return { stop: () => clearInterval(timer) };
+}
+
+/** `npm run demo-fleet`: many simulated workers in one process. */
+export const demoFleetCommand = (invocation: Invocation): Command =>
+  remoteCommand(invocation, {
+    name: 'demo-fleet',
+    description: 'Run simulated workers until Ctrl-C. They need no GPU and train nothing',
+    shape: addFleetOptions,
+    act: remote => runFleet(remote, readOptions(remote.flags), untilSignal(invocation)),
+  });
+
+/** The second signal exits immediately; the next demo removes the remaining workers. */
+function untilSignal({ onSignal }: Invocation): AbortSignal {
+  const controller = new AbortController();
+  const stop = (): void => {
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    controller.abort();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) onSignal(signal, stop);
+  return controller.signal;
 }

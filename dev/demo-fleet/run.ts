@@ -1,6 +1,6 @@
 /** `npm run demo-fleet`: simulated workers for an orchestrator that runs. See CONTRIBUTING.md. */
 import { runProgram } from '../../main/cli/program.ts';
 import { processDeps } from '../../main/cli/terminal.ts';
-import { demoFleetCommand } from './command.ts';
+import { demoFleetCommand } from './fleet.ts';
 
 process.exitCode = await runProgram(process.argv.slice(2), processDeps(), demoFleetCommand);

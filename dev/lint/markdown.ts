@@ -1,5 +1,5 @@
 import { dirname, posix } from 'node:path';
-import { at, type Finding, type SourceFile } from './source.ts';
+import { at, type Finding, type SourceFile } from './sources.ts';
 
 const maxColumns = 100;
 const tableRow = /^\s*\|/;

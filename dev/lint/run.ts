@@ -2,10 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findRelativeOpeners } from './comments.ts';
 import { findBrokenLinks, findLongLines } from './markdown.ts';
-import { findStrays } from './rooms.ts';
-import { findOldWords } from './words.ts';
+import { findOldWords, findRelativeOpeners, findStrays } from './sources.ts';
 
 const root = join(import.meta.dirname, '../..');
 const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {

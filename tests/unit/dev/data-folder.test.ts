@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { clearFolder } from '../../../dev/data-folder.ts';
+import { clearFolder } from '../../../dev/server.ts';
 
 /** Creates a folder with these files. */
 function folderWith(files: Readonly<Record<string, string>>): string {

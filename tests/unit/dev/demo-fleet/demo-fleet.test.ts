@@ -1,15 +1,13 @@
 /** The plan of a demo: plausible fleets, trainings and jobs, and the same for the same seed. */
 import { describe, expect, test } from 'vitest';
-import { disconnectAtRandom } from '../../../../dev/demo-fleet/absences.ts';
-import { createDisplay, statusLine } from '../../../../dev/demo-fleet/display.ts';
+import { disconnectAtRandom } from '../../../../dev/demo-fleet/worker.ts';
+import { createDisplay, newTally, statusLine } from '../../../../dev/demo-fleet/display.ts';
 import { isOfDemo, planFleet, type WorkerPlan } from '../../../../dev/demo-fleet/hardware.ts';
 import { createRandom } from '../../../../dev/demo-fleet/random.ts';
 import { sampleJob } from '../../../../dev/demo-fleet/sample-jobs.ts';
-import { planTraining, progressAt, telemetryOf } from '../../../../dev/demo-fleet/training-plan.ts';
-import { train } from '../../../../dev/demo-fleet/training.ts';
-import { newTally } from '../../../../dev/demo-fleet/tally.ts';
+import { planTraining, progressAt, telemetryOf, train } from '../../../../dev/demo-fleet/training-plan.ts';
 import { SubmitRequest } from '../../../../protocol/queue-api.ts';
-import { AnyProgress, type Progress } from '../../../../protocol/progress.ts';
+import { AnyProgress, type Progress } from '../../../../protocol/reports.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
 const nobody: ReadonlySet<string> = new Set();

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { findRelativeOpeners } from '../../../../dev/lint/comments.ts';
 import { findBrokenLinks, findLongLines } from '../../../../dev/lint/markdown.ts';
-import { findStrays } from '../../../../dev/lint/rooms.ts';
-import type { SourceFile } from '../../../../dev/lint/source.ts';
-import { findOldWords } from '../../../../dev/lint/words.ts';
+import {
+  findOldWords,
+  findRelativeOpeners,
+  findStrays,
+  type SourceFile,
+} from '../../../../dev/lint/sources.ts';
 
 const file = (name: string, text = ''): SourceFile => ({ name, text });
 

@@ -1,0 +1,118 @@
+import { dirname } from 'node:path';
+
+/** A file of the repository; `name` is its path from the root, with slashes. */
+export interface SourceFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** One finding, as `file:line: message`. */
+export type Finding = string;
+
+export const at = (file: string, line: number, message: string): Finding => `${file}:${line}: ${message}`;
+
+const lineOf = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
+
+/** Folders that consist of rooms, and the only files that lie beside these rooms. */
+const faces: Readonly<Record<string, readonly string[]>> = {
+  agent: ['clock', 'job', 'main', 'worker'],
+  'main/orchestrator': [
+    'core',
+    'events',
+    'index',
+    'interface',
+    'lifecycle',
+    'model',
+    'orchestrator',
+    'v1-agent',
+  ],
+  'main/store': ['data-store', 'sqlite-store'],
+  'main/http': ['server'],
+};
+
+/** Tools of the tests, which have unit tests of their own. */
+const testTools = ['tests/bench', 'tests/chaos', 'tests/support'];
+
+const unitTests = 'tests/unit/';
+
+/** Finds files that lie beside the rooms of a folder, and unit tests whose folder mirrors no folder of sources. */
+export function findStrays(files: readonly SourceFile[]): readonly Finding[] {
+  const folders = new Set(files.flatMap(({ name }) => parentsOf(name)));
+  return files.flatMap(({ name }) => {
+    const folder = dirname(name);
+    const face = faces[folder];
+    if (face !== undefined && name.endsWith('.ts') && !face.includes(baseOf(name)))
+      return [at(name, 1, `lies beside the rooms of ${folder}/: move it into one of them`)];
+    if (!/\.test\.tsx?$/.test(name) || !name.startsWith(unitTests)) return [];
+    const mirrored = folder.slice(unitTests.length);
+    const isMirror = folders.has(mirrored) || testTools.includes(`tests/${mirrored}`);
+    return isMirror ? [] : [at(name, 1, `tests no folder: there is no ${mirrored}/ to mirror`)];
+  });
+}
+
+function parentsOf(name: string): readonly string[] {
+  const parts = name.split('/').slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+const baseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1).replace(/\.ts$/, '');
+
+const comment = /\/\*\*?\s*([\s\S]*?)\*\/|(?<=^\s*)\/\/ ([^\n]*(?:\n\s*\/\/ [^\n]*)*)/gm;
+
+/** Openings of a relative clause. A comment that starts with one hides who does what. */
+const relative =
+  /^(?:Of (?:each|every|all|the|that|those)|Who|Whom|Whoever|Whatever|That which|For how (?:long|many)|(?:By|In|With|For|From) which|What (?:is|are|was|were|has|have|had|can|cannot|comes|came|goes))\b/;
+
+/** Finds comments that open with a relative clause. */
+export function findRelativeOpeners({ name, text }: SourceFile): readonly Finding[] {
+  return [...text.matchAll(comment)].flatMap(({ 1: block, 2: line, index }) => {
+    const words = (block ?? line ?? '').replaceAll(/\n\s*(?:\*|\/\/) ?/g, ' ').trim();
+    return relative.test(words)
+      ? [at(name, lineOf(text, index), `a comment opens with a relative clause: "${words.slice(0, 40)}"`)]
+      : [];
+  });
+}
+
+/** Names that were replaced by standard terms, and the terms (GLOSSARY.md). */
+const replaced: readonly (readonly [name: RegExp, instead: string])[] = [
+  [/^[hH]indrance/, 'JobBlocker'],
+  [/^[oO]bstacle/, 'IneligibilityReason'],
+  [/^([pP]resenceBook|createPresence)/, 'ConnectionRegistry'],
+  [/^sayGoodbye$/, 'markOffline or notifyShutdown'],
+  [/^letSettle$/, 'startCooldown'],
+  [/^(Rival|turnAway)$/, 'DuplicateInstance, rejectDuplicate'],
+  [/^([bB]ringer|createBringer)/, 'ArtifactUploader'],
+  [
+    /^(createMention|noteUnderWay|TroubleTeller)$/,
+    'createProgressReporter, trackInFlight, connection warnings',
+  ],
+  [/^(Stretch|pour|pourWhenAsked)$/, 'StreamBody, pipeBody, or a range'],
+  [/^(Door|openDoor|[A-Z]\w*Desk|create\w*Desk)$/, 'HttpListener, or a handler'],
+  [/^(LogShelf|createLogShelf|regrets)$/, 'OpenLogCache, rollbackHooks'],
+  [/[sS]ieve/, 'filter'],
+  [/^(Surroundings|Ground|Works|Exchange|SetParts|\w+Parts)$/, 'Deps, Options, Context or Scope'],
+  [/^(Farewell|createFarewell|Backstage)/, 'QuitFlow, setup'],
+  [/^(createLine|JobInLine)$/, 'createJobQueue, PendingCandidate'],
+  [/^(tellWorker|tellJob|tellQueue)$/, 'recordWorkerEvent, recordJobEvent, recordQueueEvent'],
+  [/^(most|least)[A-Z]/, 'max or min'],
+];
+
+/** The repository's own names of these kinds that are meant. */
+const meant: ReadonlySet<string> = new Set(['mostFresh', 'CurveParts', 'LogParts', 'DataParts', 'TlsParts']);
+
+/** Comments, strings, templates and regular expressions, which may use any word. */
+const notCode =
+  /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|(?<=[(,=:[!&|?{};]\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*/g;
+
+const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ');
+
+/** Finds identifiers of the old vocabulary. */
+export function findOldWords({ name, text }: SourceFile): readonly Finding[] {
+  const code = text.replaceAll(notCode, blank);
+  return [...code.matchAll(/(?<![\w$])[A-Za-z_$][\w$]*/g)].flatMap(({ 0: word, index }) => {
+    const found = meant.has(word) ? undefined : replaced.find(([old]) => old.test(word));
+    return found === undefined
+      ? []
+      : [at(name, lineOf(text, index), `${word}: use the standard term (${found[1]})`)];
+  });
+}
