@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { UiEvent } from './events.ts';
 import { WorkerId } from './ids.ts';
-import { Line, Labels } from './text.ts';
-import { WorkerStatus, WorkerType, WorkerView } from './worker.ts';
+import { Labels, Line } from './text.ts';
 import { Issued, IssuedJoinToken } from './tokens-api.ts';
+import { WorkerStatus, WorkerType, WorkerView } from './worker.ts';
 
 const byWorker = z.object({ id: WorkerId });
 

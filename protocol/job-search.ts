@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Approval, ShownStatus } from './job.ts';
 import { WorkerId } from './ids.ts';
+import { type Approval, ShownStatus } from './job.ts';
 
 /** The states that people filter by, in the order in which a job passes through them. */
 export const jobStates = [

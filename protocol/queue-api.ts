@@ -4,6 +4,7 @@ import { call } from './call.ts';
 import { DataWish } from './dataset.ts';
 import { Explanation } from './explain.ts';
 import { JobId } from './ids.ts';
+import { JobsQuery } from './job-search.ts';
 import {
   ConfigFiles,
   Dataloader,
@@ -12,17 +13,16 @@ import {
   JobStatus,
   JobView,
   OnLostContact,
-  PriorityWord,
   priorities,
+  PriorityWord,
   ShownStatus,
   Target,
   TrainerConfig,
 } from './job.ts';
-import { Line, LabelPatterns } from './text.ts';
-import { Concurrency, ConcurrencyChange, QueueView, JobCount, QueueStats } from './queue.ts';
+import { Concurrency, ConcurrencyChange, JobCount, QueueStats, QueueView } from './queue.ts';
 import { RequestKind } from './requests.ts';
 import { Submitted, TriedOut } from './submitted.ts';
-import { JobsQuery } from './job-search.ts';
+import { LabelPatterns, Line } from './text.ts';
 
 const byJob = z.object({ id: JobId });
 

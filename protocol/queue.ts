@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Line, Name } from './text.ts';
 import { JobId, WorkerId } from './ids.ts';
 import { ShownStatus } from './job.ts';
+import { Line, Name } from './text.ts';
 
 const Limit = z.number().int().min(0).max(100_000).nullable();
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { Sha256 } from './dataset.ts';
 import { CleanLine, cleanLine } from './text.ts';
-import { UploadChoice } from './worker.ts';
+import { GpuTrouble, UploadChoice } from './worker.ts';
 
 export const ConfigKeys = z
   .array(z.string().max(64).pipe(CleanLine))
@@ -53,6 +53,35 @@ export const Outputs = z
 
 /** Null when invalid: the agent then counts as one that cannot fetch data. */
 export const Datasets = z.array(Sha256).max(100).nullish().catch(null);
+
+const maxTroubles = 32;
+const ReportedTrouble = GpuTrouble.extend({
+  detail: CleanLine.describe('One sentence with the symptom and the remedy.'),
+});
+
+/** Invalid entries are dropped, because a heartbeat must not fail because of them. */
+export const GpuTroubles = z
+  .unknown()
+  .transform(value =>
+    Array.isArray(value)
+      ? value.slice(0, maxTroubles).flatMap(entry => ReportedTrouble.safeParse(entry).data ?? [])
+      : undefined,
+  )
+  .optional();
+
+/** Why a rig takes no job for now, as its agent reports it. */
+export const Closed = z
+  .object({
+    reason: z
+      .enum(['hours', 'in_use', 'notice'])
+      .describe(
+        'Outside of the hours of the rig, somebody uses the machine, or the machine will be taken away soon.',
+      ),
+    detail: z.string().max(200).pipe(CleanLine).describe('The reason as a sentence.'),
+    opens_at: z.iso.datetime().nullable().describe('When it takes jobs again; null when unknown.'),
+  })
+  .describe('Why the rig takes no job for now; null when it takes jobs, absent from agents without hours.');
+export type Closed = Readonly<z.output<typeof Closed>>;
 
 const Count = z.number().min(0).max(1e12);
 

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { ArtifactPath } from './artifact.ts';
 import { call } from './call.ts';
+import { JobData } from './dataset.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { OnLostContact, TrainerConfig } from './job.ts';
-import { JobData } from './dataset.ts';
+import { AnyProgress, Closed, ConfigKeys, Datasets, GpuTroubles, Outputs, Trainers } from './reports.ts';
 import { CleanLine, Labels } from './text.ts';
-import { AnyProgress, ConfigKeys, Datasets, Outputs, Trainers } from './reports.ts';
 import {
-  CapabilityFields,
   type Capabilities,
   capabilitiesFrom,
-  GpuTrouble,
+  CapabilityFields,
+  type GpuTrouble,
   type OutputFacts,
   WorkerType,
 } from './worker.ts';
@@ -49,35 +49,6 @@ export interface Registration {
 }
 
 const Short = z.string().max(200).pipe(CleanLine).nullish();
-
-const maxTroubles = 32;
-const SaidTrouble = GpuTrouble.extend({
-  detail: CleanLine.describe('One sentence with the symptom and the remedy.'),
-});
-
-/** Invalid entries are dropped, because a heartbeat must not fail because of them. */
-const GpuTroubles = z
-  .unknown()
-  .transform(value =>
-    Array.isArray(value)
-      ? value.slice(0, maxTroubles).flatMap(entry => SaidTrouble.safeParse(entry).data ?? [])
-      : undefined,
-  )
-  .optional();
-
-/** Why a rig takes no job for now, as its agent reports it. */
-const Closed = z
-  .object({
-    reason: z
-      .enum(['hours', 'in_use', 'notice'])
-      .describe(
-        'Outside of the hours of the rig, somebody uses the machine, or the machine will be taken away soon.',
-      ),
-    detail: z.string().max(200).pipe(CleanLine).describe('The reason as a sentence.'),
-    opens_at: z.iso.datetime().nullable().describe('When it takes jobs again; null when unknown.'),
-  })
-  .describe('Why the rig takes no job for now; null when it takes jobs, absent from agents without hours.');
-export type Closed = Readonly<z.output<typeof Closed>>;
 
 const RegisterRequest = z
   .object({

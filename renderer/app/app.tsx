@@ -2,17 +2,17 @@ import { useCallback, useEffect, useMemo, useState } from 'react';
 import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
 import type { Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
-import { isSignedOut, watchingClient, isSamePerson, mayOf, type Person, personOf } from '../api/session.ts';
 import { createEarlierLosses } from '../api/earlier-losses.ts';
 import { followFleet } from '../api/follow.ts';
 import { pollWorkers } from '../api/refresh.ts';
+import { isSamePerson, isSignedOut, mayOf, type Person, personOf, watchingClient } from '../api/session.ts';
 import { openStream } from '../api/stream/index.ts';
 import { loadLanguage, type Translator, TranslatorProvider } from '../i18n/index.ts';
-import { type PreferencesStore, usePreferences, createFleetStore } from '../state/stores.ts';
+import { createFleetStore, type PreferencesStore, usePreferences } from '../state/stores.ts';
 import { Toaster } from '../ui/toast.tsx';
 import { type Panel, PanelProvider } from './context.ts';
-import { Shell } from './shell.tsx';
 import { desktop, Refused } from './desktop.tsx';
+import { Shell } from './shell.tsx';
 import { SignIn, type SignInProps } from './sign-in.tsx';
 
 interface AppProps {

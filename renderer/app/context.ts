@@ -1,16 +1,14 @@
-import { createContext, useContext, useCallback, useEffect, useState } from 'react';
-import type { Client, CallFailure, CallInput, ValueOf } from '../../protocol/client.ts';
+import { createContext, useCallback, useContext, useEffect, useState } from 'react';
+import type { Call } from '../../protocol/call.ts';
+import type { CallFailure, CallInput, Client, ValueOf } from '../../protocol/client.ts';
 import type { EarlierLosses } from '../api/earlier-losses.ts';
 import type { May, Person } from '../api/session.ts';
 import {
   type FleetState,
   type FleetStore,
-  useFleet as useFleetOf,
   type PreferencesStore,
+  useFleet as useFleetOf,
 } from '../state/stores.ts';
-import type { Call } from '../../protocol/call.ts';
-import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
-import { refreshWorkers } from '../api/refresh.ts';
 
 /** What every page uses. */
 export interface Panel {
@@ -73,15 +71,4 @@ export function useLoaded<C extends Call>(
     return () => controller.abort();
   }, [client, endpoint, input, version, isAllowed, reloads]);
   return { ...answer, reload };
-}
-
-/** Keeps loads, contacts and worker status up to date while a page shows them. */
-export function useFreshWorkers(): void {
-  const { client, fleet: store, may } = usePanel();
-  // Without the stream, every page polls the workers anyway.
-  const isWanted = may(workersApi.list) && may(eventsApi.stream);
-  useEffect(
-    () => (isWanted ? refreshWorkers({ client, store, page: document }) : undefined),
-    [client, store, isWanted],
-  );
 }

@@ -1,6 +1,6 @@
-import { useEffect, type SubmitEvent, useState } from 'react';
+import { type SubmitEvent, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { DesktopApi, DesktopAnswer, DesktopView } from '../../protocol/desktop-api.ts';
+import type { DesktopAnswer, DesktopApi, DesktopView } from '../../protocol/desktop-api.ts';
 import { useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import { showTrouble } from '../ui/toast.tsx';

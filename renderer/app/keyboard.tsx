@@ -1,18 +1,18 @@
 /** Keyboard navigation: shortcuts, and the palette that opens any page, worker or job. */
-import { useEffect, type ReactNode, useState } from 'react';
-import { tinykeys } from 'tinykeys';
-import { useLocation } from 'wouter';
-import { useMay, useFleet, usePanel } from './context.ts';
-import { pagesFor } from './pages.ts';
 import { Command } from 'cmdk';
 import { Dialog } from 'radix-ui';
+import { type ReactNode, useEffect, useState } from 'react';
+import { tinykeys } from 'tinykeys';
+import { useLocation } from 'wouter';
 import { workersApi } from '../../protocol/admin-api.ts';
-import type { JobView } from '../../protocol/job.ts';
 import { SearchText } from '../../protocol/job-search.ts';
+import type { JobView } from '../../protocol/job.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { useT } from '../i18n/index.ts';
 import { useReturnedFocus } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
+import { useFleet, useMay, usePanel } from './context.ts';
+import { pagesFor } from './pages.ts';
 
 /** Matches elements that use keys themselves, as text or as commands. */
 const capturesKeys =

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useState } from 'react';
 import type { CallInput, CallResult } from '../../protocol/client.ts';
 import { settingsApi, type SettingsView } from '../../protocol/settings-api.ts';
-import { usePanel } from './context.ts';
 import { useT } from '../i18n/index.ts';
+import { usePanel } from './context.ts';
 
 export type SettingsChange = NonNullable<CallInput<typeof settingsApi.change>['body']>;
 

@@ -1,18 +1,18 @@
-import { Suspense, lazy, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
-import { useT } from '../i18n/index.ts';
-import { Boundary, Unavailable } from './unavailable.tsx';
-import { focusPage } from '../ui/focus.ts';
-import { Icon } from '../ui/icon.tsx';
-import { useMay, usePanel, useFleet } from './context.ts';
-import { Guarded } from './guarded.tsx';
-import mark from './icon.svg';
-import { type PageName, pages, pagesFor } from './pages.ts';
-import { loadPart, PartUnavailable } from './part.ts';
-import { Palette, useShortcuts } from './keyboard.tsx';
-import { useDesktopPages } from './desktop.tsx';
 import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
 import { perPlace } from '../i18n/formats.ts';
+import { useT } from '../i18n/index.ts';
+import { focusPage } from '../ui/focus.ts';
+import { Icon } from '../ui/icon.tsx';
+import { useFleet, useMay, usePanel } from './context.ts';
+import { useDesktopPages } from './desktop.tsx';
+import { Guarded } from './guarded.tsx';
+import mark from './icon.svg';
+import { Palette, useShortcuts } from './keyboard.tsx';
+import { type PageName, pages, pagesFor } from './pages.ts';
+import { loadPart, PartUnavailable } from './part.ts';
+import { Boundary, Unavailable } from './unavailable.tsx';
 
 const parts = {
   overview: lazy(() =>

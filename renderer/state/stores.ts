@@ -1,9 +1,9 @@
 import { useStore } from 'zustand';
 import { createStore } from 'zustand/vanilla';
-import { emptyFleet, type Fleet } from './fleet.ts';
-import type { Loads, Losses } from './sparklines.ts';
 import type { Zone } from '../i18n/formats.ts';
 import { isLanguage, type Language, preferredLanguage, pseudo } from '../i18n/index.ts';
+import { emptyFleet, type Fleet } from './fleet.ts';
+import type { Loads, Losses } from './sparklines.ts';
 
 /**
  * `loading`: the data is correct but incomplete. `live`: the data is complete and current. `stale`: the stream broke at that time and is

@@ -1,4 +1,4 @@
-import { type ComponentProps, useEffect, useState, useRef } from 'react';
+import { type ComponentProps, useEffect, useRef, useState } from 'react';
 import { useT } from '../i18n/index.ts';
 import { showToast } from './toast.tsx';
 

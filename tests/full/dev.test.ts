@@ -67,7 +67,7 @@ test('serves the page with hot reload, proxies its calls, and stops every proces
   const html = await page.text();
   expect(html).toContain('/@vite/client');
   expect(html).toContain('src="/renderer/main.tsx"');
-  const script = await fetch(`${dev.url}/renderer/api/client.ts`);
+  const script = await fetch(`${dev.url}/renderer/api/session.ts`);
   expect(await script.text()).toContain('createPanelClient');
 
   // The server sees the same origin as the browser.

@@ -1,4 +1,4 @@
-import { type OpenStream, type StreamListener, createOwnStream } from './own.ts';
+import { createOwnStream, type OpenStream, type StreamListener } from './own.ts';
 
 function after(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms);

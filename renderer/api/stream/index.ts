@@ -1,6 +1,6 @@
-import { type HubMessage, type TabMessage, type HubConnection, sharedStream } from './shared.ts';
-import type { OpenStream } from './own.ts';
 import { openOwnStream } from './browser.ts';
+import type { OpenStream } from './own.ts';
+import { type HubConnection, type HubMessage, sharedStream, type TabMessage } from './shared.ts';
 
 export type { OpenStream } from './own.ts';
 
