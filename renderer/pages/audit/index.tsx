@@ -13,81 +13,6 @@ import './audit.css';
 import { Filters, isEmpty, paramsOf, queryOf, wishOf, type AuditWish } from './filters.tsx';
 import { showFailure } from '../../ui/toast.tsx';
 
-type Verdict = ValueOf<typeof auditApi.verify>;
-
-/** Verifies the audit trail on request only, because that reads all of it. */
-function ChainBadge() {
-  const t = useT();
-  const { client } = usePanel();
-  const [verdict, setVerdict] = useState<Verdict | 'looking' | null>(null);
-  const verify = async (): Promise<void> => {
-    setVerdict('looking');
-    const answer = await client.call(auditApi.verify);
-    setVerdict(answer.ok ? answer.value : null);
-    if (!answer.ok) showFailure(t, answer.failure);
-  };
-  return (
-    <div className="page-head" role="status">
-      {verdict === 'looking' && <span className="muted">{t('audit.verifying')}</span>}
-      {verdict !== null && verdict !== 'looking' && (
-        <span className={verdict.valid ? 'state' : 'trouble'} data-state="completed">
-          {verdict.first_bad === null
-            ? t('audit.whole', { count: verdict.checked })
-            : t('audit.broken', { seq: verdict.first_bad.seq, problem: verdict.first_bad.problem })}
-        </span>
-      )}
-      {verdict !== null && verdict !== 'looking' && verdict.anchor !== null && (
-        <span className="muted">{t('audit.trimmed', { seq: verdict.anchor.seq })}</span>
-      )}
-      <Button disabled={verdict === 'looking'} onClick={() => void verify()}>
-        {t('audit.verify')}
-      </Button>
-    </div>
-  );
-}
-
-type AuditRow = ValueOf<typeof auditApi.list>['entries'][number];
-
-const pageSize = 200;
-/** A pause of this length means that the user has stopped typing. */
-const settledMs = 250;
-
-/** Loads the newest matching rows, and more on request. */
-function useRows(wish: AuditWish) {
-  const { client } = usePanel();
-  const [found, setFound] = useState<{ readonly rows: readonly AuditRow[]; readonly total: number }>({
-    rows: [],
-    total: 0,
-  });
-  const [failure, setFailure] = useState<CallFailure | null>(null);
-  const load = useCallback(
-    async (offset: number, signal?: AbortSignal) => {
-      const query = { ...queryOf(wish), limit: pageSize, offset };
-      const answer = await client.call(auditApi.list, { query, ...(signal && { signal }) });
-      if (signal?.aborted === true) return;
-      setFailure(answer.ok ? null : answer.failure);
-      if (!answer.ok) return;
-      const { entries, total } = answer.value;
-      setFound(was => ({ rows: offset === 0 ? entries : [...was.rows, ...entries], total }));
-    },
-    [client, wish],
-  );
-  useEffect(() => {
-    const loading = new AbortController();
-    const timer = setTimeout(() => void load(0, loading.signal), settledMs);
-    return () => {
-      clearTimeout(timer);
-      loading.abort();
-    };
-  }, [load]);
-  return {
-    ...found,
-    failure,
-    more: () => void load(found.rows.length),
-    retry: () => void load(0),
-  };
-}
-
 /** The audit trail. Its filters are in the URL, so that links keep them. */
 export function AuditPage() {
   const t = useT();
@@ -165,3 +90,78 @@ const columnsIn = (t: Translator): readonly Column<AuditRow>[] => [
     cell: row => <code>{JSON.stringify(row.details)}</code>,
   },
 ];
+
+type AuditRow = ValueOf<typeof auditApi.list>['entries'][number];
+
+const pageSize = 200;
+/** A pause of this length means that the user has stopped typing. */
+const settledMs = 250;
+
+/** Loads the newest matching rows, and more on request. */
+function useRows(wish: AuditWish) {
+  const { client } = usePanel();
+  const [found, setFound] = useState<{ readonly rows: readonly AuditRow[]; readonly total: number }>({
+    rows: [],
+    total: 0,
+  });
+  const [failure, setFailure] = useState<CallFailure | null>(null);
+  const load = useCallback(
+    async (offset: number, signal?: AbortSignal) => {
+      const query = { ...queryOf(wish), limit: pageSize, offset };
+      const answer = await client.call(auditApi.list, { query, ...(signal && { signal }) });
+      if (signal?.aborted === true) return;
+      setFailure(answer.ok ? null : answer.failure);
+      if (!answer.ok) return;
+      const { entries, total } = answer.value;
+      setFound(was => ({ rows: offset === 0 ? entries : [...was.rows, ...entries], total }));
+    },
+    [client, wish],
+  );
+  useEffect(() => {
+    const loading = new AbortController();
+    const timer = setTimeout(() => void load(0, loading.signal), settledMs);
+    return () => {
+      clearTimeout(timer);
+      loading.abort();
+    };
+  }, [load]);
+  return {
+    ...found,
+    failure,
+    more: () => void load(found.rows.length),
+    retry: () => void load(0),
+  };
+}
+
+type Verdict = ValueOf<typeof auditApi.verify>;
+
+/** Verifies the audit trail on request only, because that reads all of it. */
+function ChainBadge() {
+  const t = useT();
+  const { client } = usePanel();
+  const [verdict, setVerdict] = useState<Verdict | 'looking' | null>(null);
+  const verify = async (): Promise<void> => {
+    setVerdict('looking');
+    const answer = await client.call(auditApi.verify);
+    setVerdict(answer.ok ? answer.value : null);
+    if (!answer.ok) showFailure(t, answer.failure);
+  };
+  return (
+    <div className="page-head" role="status">
+      {verdict === 'looking' && <span className="muted">{t('audit.verifying')}</span>}
+      {verdict !== null && verdict !== 'looking' && (
+        <span className={verdict.valid ? 'state' : 'trouble'} data-state="completed">
+          {verdict.first_bad === null
+            ? t('audit.whole', { count: verdict.checked })
+            : t('audit.broken', { seq: verdict.first_bad.seq, problem: verdict.first_bad.problem })}
+        </span>
+      )}
+      {verdict !== null && verdict !== 'looking' && verdict.anchor !== null && (
+        <span className="muted">{t('audit.trimmed', { seq: verdict.anchor.seq })}</span>
+      )}
+      <Button disabled={verdict === 'looking'} onClick={() => void verify()}>
+        {t('audit.verify')}
+      </Button>
+    </div>
+  );
+}

@@ -15,43 +15,10 @@ import { useDeletion } from './use-deletion.tsx';
 import type { ValueOf } from '../../../protocol/client.ts';
 import { sizeText } from '../jobs/figures.ts';
 
-/** Shows how much is stored, and how much of it could be deleted. */
-function Figures({ answer }: { readonly answer: ValueOf<typeof datasetsApi.list> }) {
-  const t = useT();
-  const { datasets, stored_bytes: stored, limit_bytes: limit } = answer;
-  const unused = unusedOf(datasets, stored);
-  const size = sizeText(stored, t.language);
-  return (
-    <dl className="data-figures">
-      <div>
-        <dt>{t('data.figure.stored')}</dt>
-        <dd>
-          {limit === null ? size : t('data.figure.storedOf', { size, limit: sizeText(limit, t.language) })}
-        </dd>
-      </div>
-      <div>
-        <dt>{t('data.figure.unused')}</dt>
-        <dd title={t('data.figure.unused.what')}>
-          {t('data.figure.unusedIs', { count: unused.count, size: sizeText(unused.bytes, t.language) })}
-        </dd>
-      </div>
-    </dl>
-  );
-}
-
-/** Explains how to upload data, for users who may do so. */
-function NoData() {
-  const t = useT();
-  return (
-    <Empty why={t('data.none')}>
-      <Allowed call={datasetsApi.publish}>
-        <p>{t('data.none.submit')}</p>
-        <Command text="trainyard jobs submit FILE" />
-        <p>{t('data.none.push')}</p>
-        <Command text="trainyard data push FOLDER" />
-      </Allowed>
-    </Empty>
-  );
+export function DataPage() {
+  const { id } = useParams<{ readonly id?: string }>();
+  const read = useDatasets();
+  return id === undefined ? <DatasetList read={read} /> : <DatasetPage id={id} read={read} />;
 }
 
 const keyOf = ({ key }: Dataset): string => key;
@@ -126,8 +93,41 @@ function useSearchText(): readonly [string, (text: string) => void] {
   return [params.get('q') ?? '', set];
 }
 
-export function DataPage() {
-  const { id } = useParams<{ readonly id?: string }>();
-  const read = useDatasets();
-  return id === undefined ? <DatasetList read={read} /> : <DatasetPage id={id} read={read} />;
+/** Shows how much is stored, and how much of it could be deleted. */
+function Figures({ answer }: { readonly answer: ValueOf<typeof datasetsApi.list> }) {
+  const t = useT();
+  const { datasets, stored_bytes: stored, limit_bytes: limit } = answer;
+  const unused = unusedOf(datasets, stored);
+  const size = sizeText(stored, t.language);
+  return (
+    <dl className="data-figures">
+      <div>
+        <dt>{t('data.figure.stored')}</dt>
+        <dd>
+          {limit === null ? size : t('data.figure.storedOf', { size, limit: sizeText(limit, t.language) })}
+        </dd>
+      </div>
+      <div>
+        <dt>{t('data.figure.unused')}</dt>
+        <dd title={t('data.figure.unused.what')}>
+          {t('data.figure.unusedIs', { count: unused.count, size: sizeText(unused.bytes, t.language) })}
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+/** Explains how to upload data, for users who may do so. */
+function NoData() {
+  const t = useT();
+  return (
+    <Empty why={t('data.none')}>
+      <Allowed call={datasetsApi.publish}>
+        <p>{t('data.none.submit')}</p>
+        <Command text="trainyard jobs submit FILE" />
+        <p>{t('data.none.push')}</p>
+        <Command text="trainyard data push FOLDER" />
+      </Allowed>
+    </Empty>
+  );
 }

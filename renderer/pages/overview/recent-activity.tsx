@@ -8,6 +8,53 @@ import { Time } from '../../ui/time.tsx';
 import type { ValueOf } from '../../../protocol/client.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
 
+const maxShown = 15;
+/** Request more rows than shown, because some do not concern the fleet. */
+const newest = { query: { limit: 3 * maxShown } };
+const noRows: readonly TrailRow[] = [];
+
+/**
+ * Recent activity, newest first: audit rows from before the page opened, and stream events since. Users who may read only one of the two
+ * see that one.
+ */
+export function Recent() {
+  const t = useT();
+  const may = useMay();
+  const events = useFleet(({ fleet }) => fleet.recent);
+  const { value } = useLoaded(auditApi.list, newest);
+  const rows = value?.entries ?? noRows;
+  const shown = useMemo(() => happenings(rows, events, maxShown), [rows, events]);
+  return (
+    <section className="card" aria-labelledby="overview-recent">
+      <h2 id="overview-recent">{t('overview.recent')}</h2>
+      {shown.length === 0 ? (
+        <p className="muted">{t(may(auditApi.list) ? 'overview.nothingYet' : 'overview.nothingSince')}</p>
+      ) : (
+        <ul className="plain-list">
+          {shown.map(happening => (
+            <li key={`${happening.at} ${happening.type} ${happening.target?.id ?? ''}`} className="recent">
+              <Time at={happening.at} />
+              <code>{happening.type}</code>
+              {happening.target !== null && <Target {...happening.target} />}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+/** Event names are the same in the audit trail, in scripts and here. The object is shown by its own name. */
+function Target({ kind, id, name }: NonNullable<Happening['target']>) {
+  const known = useFleet(({ fleet }) =>
+    kind === 'worker'
+      ? fleet.workers.get(WorkerId.parse(id))?.name
+      : fleet.jobs.get(JobId.parse(id))?.config_name,
+  );
+  const ThingLink = kind === 'worker' ? WorkerLink : JobLink;
+  return <ThingLink id={id}>{known ?? name ?? id}</ThingLink>;
+}
+
 type Row = ValueOf<typeof auditApi.list>['entries'][number];
 /** The parts of an audit row that are used. */
 export type TrailRow = Pick<Row, 'at' | 'event_type' | 'target_type' | 'target_id'>;
@@ -69,50 +116,3 @@ const isSame = (one: Happening, other: Happening): boolean =>
   one.type === other.type &&
   one.target?.id === other.target?.id &&
   Math.abs(Date.parse(one.at) - Date.parse(other.at)) < togetherMs;
-
-const maxShown = 15;
-/** Request more rows than shown, because some do not concern the fleet. */
-const newest = { query: { limit: 3 * maxShown } };
-const noRows: readonly TrailRow[] = [];
-
-/**
- * Recent activity, newest first: audit rows from before the page opened, and stream events since. Users who may read only one of the two
- * see that one.
- */
-export function Recent() {
-  const t = useT();
-  const may = useMay();
-  const events = useFleet(({ fleet }) => fleet.recent);
-  const { value } = useLoaded(auditApi.list, newest);
-  const rows = value?.entries ?? noRows;
-  const shown = useMemo(() => happenings(rows, events, maxShown), [rows, events]);
-  return (
-    <section className="card" aria-labelledby="overview-recent">
-      <h2 id="overview-recent">{t('overview.recent')}</h2>
-      {shown.length === 0 ? (
-        <p className="muted">{t(may(auditApi.list) ? 'overview.nothingYet' : 'overview.nothingSince')}</p>
-      ) : (
-        <ul className="plain-list">
-          {shown.map(happening => (
-            <li key={`${happening.at} ${happening.type} ${happening.target?.id ?? ''}`} className="recent">
-              <Time at={happening.at} />
-              <code>{happening.type}</code>
-              {happening.target !== null && <Target {...happening.target} />}
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
-  );
-}
-
-/** Event names are the same in the audit trail, in scripts and here. The object is shown by its own name. */
-function Target({ kind, id, name }: NonNullable<Happening['target']>) {
-  const known = useFleet(({ fleet }) =>
-    kind === 'worker'
-      ? fleet.workers.get(WorkerId.parse(id))?.name
-      : fleet.jobs.get(JobId.parse(id))?.config_name,
-  );
-  const ThingLink = kind === 'worker' ? WorkerLink : JobLink;
-  return <ThingLink id={id}>{known ?? name ?? id}</ThingLink>;
-}

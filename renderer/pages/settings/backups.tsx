@@ -8,42 +8,6 @@ import { usePanel, useLoaded } from '../../app/context.ts';
 import { showToast, showFailure } from '../../ui/toast.tsx';
 import { type BackupView, backupApi } from '../../../protocol/backup-api.ts';
 
-/** The server copies and checks a large database; for a restore it does so twice. */
-const patienceMs = 290_000;
-
-type BackupWork = { readonly kind: 'making' } | { readonly kind: 'restoring'; readonly name: string };
-
-/** `backups` is null while loading. */
-function useBackups() {
-  const t = useT();
-  const { client } = usePanel();
-  const { value, reload } = useLoaded(backupApi.list);
-  const [work, setWork] = useState<BackupWork | null>(null);
-
-  const make = async (): Promise<void> => {
-    setWork({ kind: 'making' });
-    const answer = await client.call(backupApi.make, { timeoutMs: patienceMs });
-    setWork(null);
-    if (!answer.ok) return showFailure(t, answer.failure);
-    showToast(t('backups.made'));
-    return reload();
-  };
-  const restore = async (name: string): Promise<void> => {
-    setWork({ kind: 'restoring', name });
-    const answer = await client.call(backupApi.restore, {
-      params: { name },
-      body: { confirm: name },
-      timeoutMs: patienceMs,
-    });
-    setWork(null);
-    if (answer.ok) showToast(t('backups.restored', { saved: answer.value.saved.name }));
-    else showFailure(t, answer.failure);
-    reload();
-  };
-  const backups: readonly BackupView[] | null = value?.backups ?? null;
-  return { backups, work, make, restore };
-}
-
 /** Returns the time of the newest hourly backup; null when there is none. The list starts with the newest backup. */
 export const lastHourly = (backups: readonly BackupView[]): string | null =>
   backups.find(({ kind }) => kind === 'hourly')?.at ?? null;
@@ -166,4 +130,40 @@ function Restore({ backup: { name, at }, onConfirm, onClose }: RestoreProps) {
       </ul>
     </TypedConfirm>
   );
+}
+
+/** The server copies and checks a large database; for a restore it does so twice. */
+const patienceMs = 290_000;
+
+type BackupWork = { readonly kind: 'making' } | { readonly kind: 'restoring'; readonly name: string };
+
+/** `backups` is null while loading. */
+function useBackups() {
+  const t = useT();
+  const { client } = usePanel();
+  const { value, reload } = useLoaded(backupApi.list);
+  const [work, setWork] = useState<BackupWork | null>(null);
+
+  const make = async (): Promise<void> => {
+    setWork({ kind: 'making' });
+    const answer = await client.call(backupApi.make, { timeoutMs: patienceMs });
+    setWork(null);
+    if (!answer.ok) return showFailure(t, answer.failure);
+    showToast(t('backups.made'));
+    return reload();
+  };
+  const restore = async (name: string): Promise<void> => {
+    setWork({ kind: 'restoring', name });
+    const answer = await client.call(backupApi.restore, {
+      params: { name },
+      body: { confirm: name },
+      timeoutMs: patienceMs,
+    });
+    setWork(null);
+    if (answer.ok) showToast(t('backups.restored', { saved: answer.value.saved.name }));
+    else showFailure(t, answer.failure);
+    reload();
+  };
+  const backups: readonly BackupView[] | null = value?.backups ?? null;
+  return { backups, work, make, restore };
 }

@@ -13,7 +13,7 @@ import { GpuTrouble } from './gpu-trouble.tsx';
 import { Network } from './network.tsx';
 import { Retention } from './retention.tsx';
 import { ThisMachine } from './this-machine.tsx';
-import { Sessions, You } from './sessions.tsx';
+import { Sessions, You } from './account.tsx';
 import './settings.css';
 import { Tokens } from './tokens.tsx';
 import { PathLine } from './settings-form.tsx';

@@ -4,30 +4,6 @@ import { useT } from '../../i18n/index.ts';
 import { Button, Copy } from '../../ui/button.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
 
-interface PathLineProps {
-  readonly text: string;
-  readonly note?: string | null;
-}
-
-/** A path or URL with a copy button. */
-export function PathLine({ text, note = null }: PathLineProps) {
-  const t = useT();
-  const shown = useRef<HTMLElement>(null);
-  const select = (): void => {
-    if (shown.current !== null) getSelection()?.selectAllChildren(shown.current);
-    showToast(t('workers.copy.byHand'));
-  };
-  return (
-    <span className="settings-line">
-      <code ref={shown} className="mono">
-        {text}
-      </code>
-      {note !== null && <span className="muted">{note}</span>}
-      <Copy text={text} label={t('settings.copy', { text })} onFailed={select} />
-    </span>
-  );
-}
-
 interface SettingsFormProps {
   /** The change that saving makes. */
   readonly wanted: SettingsChange;
@@ -61,5 +37,29 @@ export function SettingsForm({ wanted, isSame, change, children }: SettingsFormP
         </Button>
       </div>
     </form>
+  );
+}
+
+interface PathLineProps {
+  readonly text: string;
+  readonly note?: string | null;
+}
+
+/** A path or URL with a copy button. */
+export function PathLine({ text, note = null }: PathLineProps) {
+  const t = useT();
+  const shown = useRef<HTMLElement>(null);
+  const select = (): void => {
+    if (shown.current !== null) getSelection()?.selectAllChildren(shown.current);
+    showToast(t('workers.copy.byHand'));
+  };
+  return (
+    <span className="settings-line">
+      <code ref={shown} className="mono">
+        {text}
+      </code>
+      {note !== null && <span className="muted">{note}</span>}
+      <Copy text={text} label={t('settings.copy', { text })} onFailed={select} />
+    </span>
   );
 }

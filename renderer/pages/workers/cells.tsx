@@ -4,31 +4,15 @@ import { useFleet } from '../../app/context.ts';
 import { JobLink } from '../../app/links.tsx';
 import { useT } from '../../i18n/index.ts';
 import { keptMs, type LoadSample } from '../../state/sparklines.ts';
-import { LabelChips, Progress, Sparkline, State } from '../../ui/indicators.tsx';
+import { Progress, Sparkline, State } from '../../ui/indicators.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { absolute, relative, Time, useNow } from '../../ui/time.tsx';
 import { contactLevel, shownState, vramTotal } from './facts.ts';
-import { textOfLabels } from './labels-text.ts';
-import { useSelection } from './selection.ts';
 import { figure, gpusText, lostText, reasonText, troubleTexts } from './texts.ts';
 import { agentStanding, useVersionAround } from './server-version.ts';
 
 interface CellProps {
   readonly worker: WorkerView;
-}
-
-export function SelectCell({ worker }: CellProps) {
-  const t = useT();
-  const { chosen, toggle } = useSelection();
-  return (
-    <input
-      type="checkbox"
-      className="worker-select"
-      aria-label={t('workers.select', { name: worker.name })}
-      checked={chosen.has(worker.id)}
-      onChange={() => toggle(worker.id)}
-    />
-  );
 }
 
 export function StateCell({ worker }: CellProps) {
@@ -181,21 +165,6 @@ export function JobCell({ worker }: CellProps) {
       <span className="worker-small muted">
         <Progress label={t('workers.job.of', { name })} percent={done} text={steps} />
       </span>
-    </span>
-  );
-}
-
-/** Number of labels in a row; the others are only counted. */
-const shownLabels = 2;
-
-export function LabelsCell({ worker }: CellProps) {
-  const t = useT();
-  const all = Object.entries(worker.labels);
-  const left = all.length - shownLabels;
-  return (
-    <span className="worker-labels" title={textOfLabels(worker.labels)}>
-      <LabelChips labels={Object.fromEntries(all.slice(0, shownLabels))} />
-      {left > 0 && <span className="muted worker-small">{t('workers.labels.more', { count: left })}</span>}
     </span>
   );
 }

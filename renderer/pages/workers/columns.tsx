@@ -2,16 +2,9 @@ import { useMemo } from 'react';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useT } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
-import {
-  ContactCell,
-  GpusCell,
-  JobCell,
-  LabelsCell,
-  LoadCell,
-  NameCell,
-  SelectCell,
-  StateCell,
-} from './cells.tsx';
+import { ContactCell, GpusCell, JobCell, LoadCell, NameCell, StateCell } from './cells.tsx';
+import { LabelsCell } from './labels.tsx';
+import { SelectCell } from './selection.tsx';
 import { shownState, shownStates } from './facts.ts';
 import { WorkerMenu } from './worker-menu.tsx';
 

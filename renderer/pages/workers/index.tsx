@@ -1,5 +1,6 @@
 import { useParams, useLocation, useSearch, useSearchParams } from 'wouter';
-import { useFreshWorkers, useFleet } from '../../app/context.ts';
+import { useFleet } from '../../app/context.ts';
+import { useFreshWorkers } from '../../app/fresh-workers.ts';
 import { ActDialogs } from './dialogs/action-dialogs.tsx';
 import { WorkerDetail } from './details/detail.tsx';
 import './workers.css';
@@ -15,48 +16,16 @@ import { useStart } from './actions.ts';
 import { useColumns } from './columns.tsx';
 import { EmptyFleet, NoneFits } from './join/empty-list.tsx';
 import { FilterBar, parseQuery } from './filter.tsx';
-import { SelectionProvider } from './selection.ts';
+import { SelectionProvider } from './selection.tsx';
 import { rowName } from './texts.ts';
 import { ServerVersionProvider, useServerVersion } from './server-version.ts';
 
-interface BulkBarProps {
-  readonly chosen: readonly WorkerView[];
-  /** All workers that match the filter. */
-  readonly shown: readonly WorkerView[];
-  readonly onChoose: (workers: readonly WorkerView[]) => void;
+export function WorkersPage() {
+  const { id } = useParams<{ readonly id?: string }>();
+  useFreshWorkers();
+  return <ActDialogs>{id === undefined ? <WorkerList /> : <WorkerDetail id={id} />}</ActDialogs>;
 }
 
-function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
-  const t = useT();
-  const start = useStart();
-  return (
-    <div
-      className="worker-bulk-bar"
-      role="group"
-      aria-label={t('workers.selected', { count: chosen.length })}
-    >
-      <strong>{t('workers.selected', { count: chosen.length })}</strong>
-      <Button kind="quiet" onClick={() => onChoose(shown)}>
-        {t('workers.selectAll', { count: shown.length })}
-      </Button>
-      <Button kind="quiet" onClick={() => onChoose([])}>
-        {t('workers.selectNone')}
-      </Button>
-      <Allowed call={workersApi.drain}>
-        <Button onClick={() => start({ kind: 'drain', workers: chosen })}>{t('workers.act.drain')}</Button>
-      </Allowed>
-    </div>
-  );
-}
-
-/** The filter is in the URL, so that a link shows the same workers. */
-function useFilter(): readonly [string, (text: string) => void] {
-  const [params, setParams] = useSearchParams();
-  const set = (text: string): void =>
-    // Replace the history entry instead of adding one per letter.
-    setParams(text === '' ? {} : { q: text }, { replace: true });
-  return [params.get('q') ?? '', set];
-}
 const idOf = ({ id }: WorkerView): string => id;
 
 function WorkerList() {
@@ -118,6 +87,15 @@ function WorkerList() {
   );
 }
 
+/** The filter is in the URL, so that a link shows the same workers. */
+function useFilter(): readonly [string, (text: string) => void] {
+  const [params, setParams] = useSearchParams();
+  const set = (text: string): void =>
+    // Replace the history entry instead of adding one per letter.
+    setParams(text === '' ? {} : { q: text }, { replace: true });
+  return [params.get('q') ?? '', set];
+}
+
 /** The selected workers, without those that are gone. */
 function useChosen(byId: ReadonlyMap<WorkerId, WorkerView>) {
   const [ids, setIds] = useState<ReadonlySet<WorkerId>>(new Set());
@@ -134,8 +112,32 @@ function useChosen(byId: ReadonlyMap<WorkerId, WorkerView>) {
   return { selection, chosen, choose };
 }
 
-export function WorkersPage() {
-  const { id } = useParams<{ readonly id?: string }>();
-  useFreshWorkers();
-  return <ActDialogs>{id === undefined ? <WorkerList /> : <WorkerDetail id={id} />}</ActDialogs>;
+interface BulkBarProps {
+  readonly chosen: readonly WorkerView[];
+  /** All workers that match the filter. */
+  readonly shown: readonly WorkerView[];
+  readonly onChoose: (workers: readonly WorkerView[]) => void;
+}
+
+function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
+  const t = useT();
+  const start = useStart();
+  return (
+    <div
+      className="worker-bulk-bar"
+      role="group"
+      aria-label={t('workers.selected', { count: chosen.length })}
+    >
+      <strong>{t('workers.selected', { count: chosen.length })}</strong>
+      <Button kind="quiet" onClick={() => onChoose(shown)}>
+        {t('workers.selectAll', { count: shown.length })}
+      </Button>
+      <Button kind="quiet" onClick={() => onChoose([])}>
+        {t('workers.selectNone')}
+      </Button>
+      <Allowed call={workersApi.drain}>
+        <Button onClick={() => start({ kind: 'drain', workers: chosen })}>{t('workers.act.drain')}</Button>
+      </Allowed>
+    </div>
+  );
 }

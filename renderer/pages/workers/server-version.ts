@@ -1,5 +1,6 @@
 import { createContext, useContext, useEffect, useState } from 'react';
 import { systemApi } from '../../../protocol/admin-api.ts';
+import { type AgentManifest, agentApi } from '../../../protocol/agent-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { usePanel } from '../../app/context.ts';
 import { compareVersions } from '../../../protocol/version.ts';
@@ -32,4 +33,18 @@ export function agentStanding(
   if (protocol === 1 || agent === null || server === null || local) return null;
   const order = compareVersions(agent, server);
   return order === 'same' ? null : order;
+}
+
+/** The worker programs that rigs can download; null until loaded, or when none were built. */
+export function usePrograms(): AgentManifest | null {
+  const { client } = usePanel();
+  const [programs, setPrograms] = useState<AgentManifest | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    void client.call(agentApi.manifest, { signal: controller.signal }).then(answer => {
+      if (answer.ok && !controller.signal.aborted) setPrograms(answer.value);
+    });
+    return () => controller.abort();
+  }, [client]);
+  return programs;
 }

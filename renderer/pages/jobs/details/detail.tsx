@@ -21,28 +21,6 @@ import { JobOverview } from './overview.tsx';
 import { useJob } from './job-reads.ts';
 import { Button } from '../../../ui/button.tsx';
 
-/** The job's JSON from the server. */
-function JobRaw({ job }: { readonly job: JobDetail }) {
-  const t = useT();
-  const [isCopied, setCopied] = useState(false);
-  const text = JSON.stringify(job, null, 2);
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-  };
-  return (
-    <div className="card">
-      {/* A page over plain HTTP from another machine has no clipboard. */}
-      {'clipboard' in navigator && (
-        <div>
-          <Button onClick={() => void copy()}>{t(isCopied ? 'action.copied' : 'action.copy')}</Button>
-        </div>
-      )}
-      <pre className="raw">{text}</pre>
-    </div>
-  );
-}
-
 const JobLogs = lazy(() => loadPart(async () => ({ default: (await import('../logs/index.tsx')).JobLogs })));
 /** Loaded on demand, because it includes the chart library. */
 const JobCurves = lazy(() =>
@@ -161,4 +139,26 @@ function contentOf(tab: Tab, job: JobDetail): ReactNode {
     case 'raw':
       return <JobRaw job={job} />;
   }
+}
+
+/** The job's JSON from the server. */
+function JobRaw({ job }: { readonly job: JobDetail }) {
+  const t = useT();
+  const [isCopied, setCopied] = useState(false);
+  const text = JSON.stringify(job, null, 2);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+  };
+  return (
+    <div className="card">
+      {/* A page over plain HTTP from another machine has no clipboard. */}
+      {'clipboard' in navigator && (
+        <div>
+          <Button onClick={() => void copy()}>{t(isCopied ? 'action.copied' : 'action.copy')}</Button>
+        </div>
+      )}
+      <pre className="raw">{text}</pre>
+    </div>
+  );
 }

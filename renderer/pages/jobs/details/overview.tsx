@@ -19,46 +19,6 @@ import { duration, figure, progressText, runTime, speed, sizeText } from '../fig
 import { Loss } from '../loss.tsx';
 import { aboutConfig, Warnings } from '../warnings.tsx';
 
-/** The datasets that the worker downloads for the job; renders nothing without any. */
-function JobData({ job: { data } }: { readonly job: JobDetail }) {
-  const t = useT();
-  if (data.length === 0) return null;
-  return (
-    <section className="card" aria-labelledby="job-data">
-      <h2 id="job-data">{t('jobs.detail.data')}</h2>
-      <ul className="plain-list job-data">
-        {data.map(each => (
-          <li key={each.path}>
-            <Source data={each} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-function Source({ data: { path, version, files, bytes, dataset } }: { readonly data: JobDataView }) {
-  const t = useT();
-  return (
-    <>
-      <span className="job-data-facts">
-        {dataset === null ? (
-          <span className="muted">{t('jobs.data.gone')}</span>
-        ) : (
-          <DatasetLink id={String(dataset.id)}>
-            <span translate="no">{dataset.name}</span>
-          </DatasetLink>
-        )}
-        <code className="mono" title={version}>
-          {version.slice(0, 12)}
-        </code>
-        <span>{t('data.filesAndSize', { count: files, size: sizeText(bytes, t.language) })}</span>
-      </span>
-      <span className="mono muted">{path}</span>
-    </>
-  );
-}
-
 interface JobProps {
   readonly job: JobDetail;
 }
@@ -183,3 +143,43 @@ const attemptText = ({ attempt, max_attempts: most }: JobView, t: Translator): s
 
 const gpusText = ({ gpu_count: count, gpu_vram_gb: vram }: JobView, t: Translator): string =>
   vram === 0 ? t('jobs.fact.gpusOf', { count }) : t('jobs.fact.gpusWith', { count, vram });
+
+/** The datasets that the worker downloads for the job; renders nothing without any. */
+function JobData({ job: { data } }: { readonly job: JobDetail }) {
+  const t = useT();
+  if (data.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="job-data">
+      <h2 id="job-data">{t('jobs.detail.data')}</h2>
+      <ul className="plain-list job-data">
+        {data.map(each => (
+          <li key={each.path}>
+            <Source data={each} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Source({ data: { path, version, files, bytes, dataset } }: { readonly data: JobDataView }) {
+  const t = useT();
+  return (
+    <>
+      <span className="job-data-facts">
+        {dataset === null ? (
+          <span className="muted">{t('jobs.data.gone')}</span>
+        ) : (
+          <DatasetLink id={String(dataset.id)}>
+            <span translate="no">{dataset.name}</span>
+          </DatasetLink>
+        )}
+        <code className="mono" title={version}>
+          {version.slice(0, 12)}
+        </code>
+        <span>{t('data.filesAndSize', { count: files, size: sizeText(bytes, t.language) })}</span>
+      </span>
+      <span className="mono muted">{path}</span>
+    </>
+  );
+}

@@ -19,46 +19,6 @@ import { Allowed } from '../../../app/guarded.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { showToast, showFailure } from '../../../ui/toast.tsx';
 
-/** Files of a completed job that its worker has not uploaded yet. */
-function OutstandingFiles({ job }: { readonly job: JobDetail }) {
-  const t = useT();
-  const { client } = usePanel();
-  const [isAsked, setAsked] = useState(false);
-  const { outstanding, id, worker_name: worker, worker_id: workerId } = job;
-  if (outstanding === null) return null;
-  const { files, bytes, reason } = outstanding;
-  const name = worker ?? workerId ?? '';
-  const giveUp = async (): Promise<void> => {
-    const answer = await client.call(artifactsApi.giveUp, { params: { id } });
-    if (answer.ok) showToast(t('files.outstanding.givenUp'));
-    else showFailure(t, answer.failure);
-  };
-  return (
-    <section className="card files-outstanding">
-      <p role="status">
-        {files === null || bytes === null
-          ? t('files.outstanding.uploading', { worker: name })
-          : t('files.outstanding.left', { count: files, size: sizeText(bytes, t.language), worker: name })}
-      </p>
-      {reason !== null && <p className="muted">{t('files.outstanding.reason', { reason })}</p>}
-      <Allowed call={artifactsApi.giveUp}>
-        <div>
-          <Button onClick={() => setAsked(true)}>{t('files.outstanding.giveUp')}</Button>
-        </div>
-      </Allowed>
-      {isAsked && (
-        <Confirm
-          title={t('files.outstanding.ask')}
-          consequence={t('files.outstanding.consequence', { worker: name })}
-          act={t('files.outstanding.giveUp')}
-          onConfirm={() => void giveUp()}
-          onClose={() => setAsked(false)}
-        />
-      )}
-    </section>
-  );
-}
-
 interface JobProps {
   readonly job: JobDetail;
 }
@@ -128,5 +88,45 @@ function Listed({ job, read: { files, checkpoints, count, bytes, hasMore }, onRe
       )}
       {dialog}
     </>
+  );
+}
+
+/** Files of a completed job that its worker has not uploaded yet. */
+function OutstandingFiles({ job }: { readonly job: JobDetail }) {
+  const t = useT();
+  const { client } = usePanel();
+  const [isAsked, setAsked] = useState(false);
+  const { outstanding, id, worker_name: worker, worker_id: workerId } = job;
+  if (outstanding === null) return null;
+  const { files, bytes, reason } = outstanding;
+  const name = worker ?? workerId ?? '';
+  const giveUp = async (): Promise<void> => {
+    const answer = await client.call(artifactsApi.giveUp, { params: { id } });
+    if (answer.ok) showToast(t('files.outstanding.givenUp'));
+    else showFailure(t, answer.failure);
+  };
+  return (
+    <section className="card files-outstanding">
+      <p role="status">
+        {files === null || bytes === null
+          ? t('files.outstanding.uploading', { worker: name })
+          : t('files.outstanding.left', { count: files, size: sizeText(bytes, t.language), worker: name })}
+      </p>
+      {reason !== null && <p className="muted">{t('files.outstanding.reason', { reason })}</p>}
+      <Allowed call={artifactsApi.giveUp}>
+        <div>
+          <Button onClick={() => setAsked(true)}>{t('files.outstanding.giveUp')}</Button>
+        </div>
+      </Allowed>
+      {isAsked && (
+        <Confirm
+          title={t('files.outstanding.ask')}
+          consequence={t('files.outstanding.consequence', { worker: name })}
+          act={t('files.outstanding.giveUp')}
+          onConfirm={() => void giveUp()}
+          onClose={() => setAsked(false)}
+        />
+      )}
+    </section>
   );
 }

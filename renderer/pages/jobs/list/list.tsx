@@ -18,18 +18,6 @@ import { chosenStates, shownState, type StateCounts, withState } from './filter.
 import { orderIn, shownOrder, withOrder } from './job-order.ts';
 import { useJobRows } from './job-rows.ts';
 
-/** A link to the submit form, for users who may submit. */
-export function NewJob({ kind }: { readonly kind: 'plain' | 'primary' }) {
-  const t = useT();
-  return (
-    <Allowed call={queueApi.submit}>
-      <Link href="/jobs/new" className={`button button-${kind}`}>
-        {t('jobs.new')}
-      </Link>
-    </Allowed>
-  );
-}
-
 const idOf = (job: JobView): string => job.id;
 
 export function JobList() {
@@ -162,5 +150,17 @@ function NoJobs({ isFiltered, onClear }: { readonly isFiltered: boolean; readonl
     <Empty why={t('jobs.none')}>
       <NewJob kind="plain" />
     </Empty>
+  );
+}
+
+/** A link to the submit form, for users who may submit. */
+export function NewJob({ kind }: { readonly kind: 'plain' | 'primary' }) {
+  const t = useT();
+  return (
+    <Allowed call={queueApi.submit}>
+      <Link href="/jobs/new" className={`button button-${kind}`}>
+        {t('jobs.new')}
+      </Link>
+    </Allowed>
   );
 }

@@ -11,48 +11,6 @@ import { LogViewer } from './log-viewer.tsx';
 import { outcomeText } from '../details/attempts.tsx';
 import { useFleet } from '../../../app/context.ts';
 
-/** Explains why this attempt, or the newest one, has no log. */
-function useWhyEmpty({ attempts, status }: JobDetail, wanted: number | undefined): string {
-  const t = useT();
-  const attempt = attempts.find(each => each.attempt === wanted) ?? attempts.at(-1);
-  const worker = useFleet(({ fleet }) => attempt && fleet.workers.get(attempt.worker_id));
-  if (attempt === undefined) return t(isFinal(status) ? 'logs.empty.neverStarted' : 'logs.empty.notStarted');
-  if (worker?.protocol === 1) return t('logs.empty.foreign', { worker: worker.name });
-  if (attempt.outcome === null) return t('logs.empty.silent');
-  return t('logs.empty.gone');
-}
-
-interface AttemptChoiceProps {
-  readonly job: JobDetail;
-  readonly chosen: number | undefined;
-  readonly onChoose: (attempt: number) => void;
-}
-
-/** Selects an attempt and shows its outcome; renders nothing without attempts. */
-function AttemptChoice({ job: { attempts }, chosen, onChoose }: AttemptChoiceProps) {
-  const t = useT();
-  if (attempts.length === 0) return null;
-  const newest = attempts.toSorted((a, b) => b.attempt - a.attempt);
-  return (
-    <label className="log-attempt">
-      {t('logs.attempt')}
-      <select value={chosen ?? newest[0]?.attempt} onChange={({ target }) => onChoose(Number(target.value))}>
-        {newest.map(({ attempt, outcome, cause }) => (
-          <option key={attempt} value={attempt}>
-            {cause === null
-              ? t('logs.attempt.option', { attempt, outcome: outcomeText(outcome, t) })
-              : t('logs.attempt.because', {
-                  attempt,
-                  outcome: outcomeText(outcome, t),
-                  cause: t(`jobs.cause.${cause}`),
-                })}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
 /** The logs of a job's attempts: `?tab=logs`, and `&attempt=2` for one that is not the newest. */
 export function JobLogs({ job }: { readonly job: JobDetail }) {
   const [params, setParams] = useSearchParams();
@@ -103,5 +61,47 @@ function Opened({ job, book, wanted, onShow }: OpenedProps) {
         <Button onClick={book.retry}>{t('logs.again')}</Button>
       </Empty>
     </>
+  );
+}
+
+/** Explains why this attempt, or the newest one, has no log. */
+function useWhyEmpty({ attempts, status }: JobDetail, wanted: number | undefined): string {
+  const t = useT();
+  const attempt = attempts.find(each => each.attempt === wanted) ?? attempts.at(-1);
+  const worker = useFleet(({ fleet }) => attempt && fleet.workers.get(attempt.worker_id));
+  if (attempt === undefined) return t(isFinal(status) ? 'logs.empty.neverStarted' : 'logs.empty.notStarted');
+  if (worker?.protocol === 1) return t('logs.empty.foreign', { worker: worker.name });
+  if (attempt.outcome === null) return t('logs.empty.silent');
+  return t('logs.empty.gone');
+}
+
+interface AttemptChoiceProps {
+  readonly job: JobDetail;
+  readonly chosen: number | undefined;
+  readonly onChoose: (attempt: number) => void;
+}
+
+/** Selects an attempt and shows its outcome; renders nothing without attempts. */
+function AttemptChoice({ job: { attempts }, chosen, onChoose }: AttemptChoiceProps) {
+  const t = useT();
+  if (attempts.length === 0) return null;
+  const newest = attempts.toSorted((a, b) => b.attempt - a.attempt);
+  return (
+    <label className="log-attempt">
+      {t('logs.attempt')}
+      <select value={chosen ?? newest[0]?.attempt} onChange={({ target }) => onChoose(Number(target.value))}>
+        {newest.map(({ attempt, outcome, cause }) => (
+          <option key={attempt} value={attempt}>
+            {cause === null
+              ? t('logs.attempt.option', { attempt, outcome: outcomeText(outcome, t) })
+              : t('logs.attempt.because', {
+                  attempt,
+                  outcome: outcomeText(outcome, t),
+                  cause: t(`jobs.cause.${cause}`),
+                })}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

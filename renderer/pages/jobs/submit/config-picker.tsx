@@ -12,68 +12,6 @@ import { usePanel } from '../../../app/context.ts';
 import { showFailure } from '../../../ui/toast.tsx';
 import { ConfigText } from './config-parts.tsx';
 
-/** Such as "flux · lora · 2 GPUs · changed 3 hr. ago". */
-export function aboutConfig(entry: ConfigView, ago: string, t: Translator): string {
-  const { model_family: family, model_type: type, gpu_count: gpus, devices } = entry;
-  const parts = [
-    family,
-    type,
-    devices === null
-      ? t('jobs.configs.gpus', { count: gpus ?? 0 })
-      : t('jobs.configs.devices', { list: devices.join(', ') }),
-    t('jobs.configs.changed', { time: ago }),
-  ];
-  return parts.filter(part => part !== null).join(' · ');
-}
-
-interface ChosenProps {
-  readonly entry: ConfigView;
-  readonly change: (part: Partial<Draft>) => void;
-}
-
-/** Shows the selected config, and can copy it into the form for a one-time edit. */
-function ChosenConfig({ entry, change }: ChosenProps) {
-  const t = useT();
-  const now = useNow(60_000);
-  const ago = relative(Date.parse(entry.changed_at), now, t.language);
-  const { client } = usePanel();
-  const [training, setTraining] = useState<Training | null>(null);
-  const read = async (): Promise<Training | null> => {
-    if (training !== null) return training;
-    const answer = await readTraining(client, entry);
-    if (answer.ok) setTraining(answer.value);
-    else showFailure(t, answer.failure);
-    return answer.ok ? answer.value : null;
-  };
-  const edit = async (): Promise<void> => {
-    const found = await read();
-    if (found === null) return;
-    const { name, etag } = entry;
-    change({ ...written(found), base: { name, etag, config: found.config } });
-  };
-  return (
-    <div className="chosen">
-      <p>
-        <strong>{entry.name}</strong> <span className="muted">{aboutConfig(entry, ago, t)}</span>
-      </p>
-      {entry.problem !== null && <p className="trouble">{entry.problem}</p>}
-      <details onToggle={({ currentTarget }) => void (currentTarget.open && read())}>
-        <summary>{t('jobs.configs.show')}</summary>
-        {training !== null && <ConfigText value={training.config} label={t('jobs.submit.config')} />}
-        {training !== null && training.dataloader !== null && (
-          <>
-            <p className="muted">{t('jobs.config.dataloader')}</p>
-            <ConfigText value={training.dataloader} label={t('jobs.config.dataloader')} />
-          </>
-        )}
-      </details>
-      <div>
-        <Button onClick={() => void edit()}>{t('jobs.configs.edit')}</Button>
-      </div>
-    </div>
-  );
-}
-
 interface PickerProps {
   readonly draft: Draft;
   readonly error: string | undefined;
@@ -181,4 +119,66 @@ function ConfigOption({ id, entry, isActive, isChosen, onChoose }: OptionProps) 
       )}
     </div>
   );
+}
+
+interface ChosenProps {
+  readonly entry: ConfigView;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
+/** Shows the selected config, and can copy it into the form for a one-time edit. */
+function ChosenConfig({ entry, change }: ChosenProps) {
+  const t = useT();
+  const now = useNow(60_000);
+  const ago = relative(Date.parse(entry.changed_at), now, t.language);
+  const { client } = usePanel();
+  const [training, setTraining] = useState<Training | null>(null);
+  const read = async (): Promise<Training | null> => {
+    if (training !== null) return training;
+    const answer = await readTraining(client, entry);
+    if (answer.ok) setTraining(answer.value);
+    else showFailure(t, answer.failure);
+    return answer.ok ? answer.value : null;
+  };
+  const edit = async (): Promise<void> => {
+    const found = await read();
+    if (found === null) return;
+    const { name, etag } = entry;
+    change({ ...written(found), base: { name, etag, config: found.config } });
+  };
+  return (
+    <div className="chosen">
+      <p>
+        <strong>{entry.name}</strong> <span className="muted">{aboutConfig(entry, ago, t)}</span>
+      </p>
+      {entry.problem !== null && <p className="trouble">{entry.problem}</p>}
+      <details onToggle={({ currentTarget }) => void (currentTarget.open && read())}>
+        <summary>{t('jobs.configs.show')}</summary>
+        {training !== null && <ConfigText value={training.config} label={t('jobs.submit.config')} />}
+        {training !== null && training.dataloader !== null && (
+          <>
+            <p className="muted">{t('jobs.config.dataloader')}</p>
+            <ConfigText value={training.dataloader} label={t('jobs.config.dataloader')} />
+          </>
+        )}
+      </details>
+      <div>
+        <Button onClick={() => void edit()}>{t('jobs.configs.edit')}</Button>
+      </div>
+    </div>
+  );
+}
+
+/** Such as "flux · lora · 2 GPUs · changed 3 hr. ago". */
+export function aboutConfig(entry: ConfigView, ago: string, t: Translator): string {
+  const { model_family: family, model_type: type, gpu_count: gpus, devices } = entry;
+  const parts = [
+    family,
+    type,
+    devices === null
+      ? t('jobs.configs.gpus', { count: gpus ?? 0 })
+      : t('jobs.configs.devices', { list: devices.join(', ') }),
+    t('jobs.configs.changed', { time: ago }),
+  ];
+  return parts.filter(part => part !== null).join(' · ');
 }

@@ -4,9 +4,9 @@ import { Allowed } from '../../../app/guarded.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { ConfigDiff, ConfigText } from './config-parts.tsx';
-import { configTrouble, type Draft, relationOf } from './draft.ts';
+import { configTrouble, parseConfig } from './json.ts';
+import { type Draft, relationOf } from './draft.ts';
 import { Field, TextField } from '../field.tsx';
-import { parseConfig } from './json.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import type { TrainerConfig } from '../../../../protocol/job.ts';
 import { detailOf } from '../../../api/session.ts';
@@ -14,6 +14,75 @@ import { usePanel } from '../../../app/context.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { showToast } from '../../../ui/toast.tsx';
 import { findEntry, findTraining } from './configs.ts';
+
+interface InlineProps {
+  readonly draft: Draft;
+  readonly error: string | undefined;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
+/** An editor for an inline config, validated while typing. Empty text is not an error yet. */
+export function InlineConfig({ draft, error, change }: InlineProps) {
+  const t = useT();
+  const [isSaving, setSaving] = useState(false);
+  const parsed = parseConfig(draft.config);
+  const isEmpty = draft.config.trim() === '';
+  const trouble = isEmpty || parsed.ok ? error : configTrouble(parsed, t);
+  return (
+    <>
+      <Field
+        label={t('jobs.submit.config')}
+        hint={parsed.ok && trouble === undefined ? t('jobs.submit.isJson') : undefined}
+        error={trouble}
+      >
+        {tied => (
+          <textarea
+            {...tied}
+            className="mono"
+            rows={12}
+            spellCheck={false}
+            value={draft.config}
+            onChange={({ target }) => change({ config: target.value })}
+          />
+        )}
+      </Field>
+      <DataloaderNote draft={draft} change={change} />
+      {parsed.ok && draft.base !== null && (
+        <ConfigDiff
+          before={draft.base.config}
+          after={parsed.config}
+          label={t('jobs.configs.diff', { name: draft.base.name })}
+          names={[draft.base.name, t('jobs.diff.run')]}
+        />
+      )}
+      <Allowed call={configsApi.put}>
+        <div>
+          <Button disabled={!parsed.ok} onClick={() => setSaving(true)}>
+            {t('jobs.save.open')}
+          </Button>
+        </div>
+      </Allowed>
+      {isSaving && parsed.ok && (
+        <SaveDialog draft={draft} config={parsed.config} change={change} onClose={() => setSaving(false)} />
+      )}
+    </>
+  );
+}
+
+/** The config's dataloader is submitted with it unless the user removes it. */
+function DataloaderNote({ draft: { dataloader }, change }: Omit<InlineProps, 'error'>) {
+  const t = useT();
+  if (dataloader === null || dataloader === undefined) return null;
+  return (
+    <details className="chosen">
+      <summary>{t('jobs.configs.dataloaderGoes')}</summary>
+      <ConfigText value={dataloader} label={t('jobs.config.dataloader')} />
+      <div>
+        <Button onClick={() => change({ dataloader: null })}>{t('jobs.configs.dataloaderLeave')}</Button>
+      </div>
+    </details>
+  );
+}
 
 interface SaveProps {
   readonly draft: Draft;
@@ -94,72 +163,3 @@ function SaveDialog({ draft, config, change, onClose }: SaveProps) {
 
 const codeOf = (failure: CallFailure): string | null =>
   failure.kind === 'problem' ? failure.problem.code : null;
-
-interface InlineProps {
-  readonly draft: Draft;
-  readonly error: string | undefined;
-  readonly change: (part: Partial<Draft>) => void;
-}
-
-/** An editor for an inline config, validated while typing. Empty text is not an error yet. */
-export function InlineConfig({ draft, error, change }: InlineProps) {
-  const t = useT();
-  const [isSaving, setSaving] = useState(false);
-  const parsed = parseConfig(draft.config);
-  const isEmpty = draft.config.trim() === '';
-  const trouble = isEmpty || parsed.ok ? error : configTrouble(parsed, t);
-  return (
-    <>
-      <Field
-        label={t('jobs.submit.config')}
-        hint={parsed.ok && trouble === undefined ? t('jobs.submit.isJson') : undefined}
-        error={trouble}
-      >
-        {tied => (
-          <textarea
-            {...tied}
-            className="mono"
-            rows={12}
-            spellCheck={false}
-            value={draft.config}
-            onChange={({ target }) => change({ config: target.value })}
-          />
-        )}
-      </Field>
-      <DataloaderNote draft={draft} change={change} />
-      {parsed.ok && draft.base !== null && (
-        <ConfigDiff
-          before={draft.base.config}
-          after={parsed.config}
-          label={t('jobs.configs.diff', { name: draft.base.name })}
-          names={[draft.base.name, t('jobs.diff.run')]}
-        />
-      )}
-      <Allowed call={configsApi.put}>
-        <div>
-          <Button disabled={!parsed.ok} onClick={() => setSaving(true)}>
-            {t('jobs.save.open')}
-          </Button>
-        </div>
-      </Allowed>
-      {isSaving && parsed.ok && (
-        <SaveDialog draft={draft} config={parsed.config} change={change} onClose={() => setSaving(false)} />
-      )}
-    </>
-  );
-}
-
-/** The config's dataloader is submitted with it unless the user removes it. */
-function DataloaderNote({ draft: { dataloader }, change }: Omit<InlineProps, 'error'>) {
-  const t = useT();
-  if (dataloader === null || dataloader === undefined) return null;
-  return (
-    <details className="chosen">
-      <summary>{t('jobs.configs.dataloaderGoes')}</summary>
-      <ConfigText value={dataloader} label={t('jobs.config.dataloader')} />
-      <div>
-        <Button onClick={() => change({ dataloader: null })}>{t('jobs.configs.dataloaderLeave')}</Button>
-      </div>
-    </details>
-  );
-}

@@ -1,3 +1,5 @@
+import type { Translator } from '../../../i18n/index.ts';
+
 /**
  * Returns the offset at which a text stops being JSON; null for valid JSON. JavaScript engines report it in different ways or not at all.
  *
@@ -51,3 +53,9 @@ export function parseConfig(text: string): ParsedConfig {
     return { ok: false, why: 'syntax', line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
   }
 }
+
+/** Says where the text is invalid. */
+export const configTrouble = (parsed: Exclude<ParsedConfig, { readonly ok: true }>, t: Translator): string =>
+  parsed.why === 'no object'
+    ? t('jobs.submit.notObject')
+    : t('jobs.submit.notJson', { line: parsed.line, column: parsed.column });

@@ -15,17 +15,6 @@ import { eventText } from '../texts.ts';
 import { datasetsApi } from '../../../../protocol/datasets-api.ts';
 import { sizeText } from '../../jobs/figures.ts';
 
-/** Shows why data could not be loaded; renders nothing without a failure. */
-export function Trouble({ failure }: { readonly failure: CallFailure | null }) {
-  const t = useT();
-  if (failure === null) return null;
-  return (
-    <p role="alert" className="trouble">
-      {detailOf(failure) ?? t('error.unreachable')}
-    </p>
-  );
-}
-
 const maxJobs = 10;
 
 /** The current job with its progress bar, then the most recent ones. */
@@ -124,5 +113,16 @@ export function DataCard({ worker }: { readonly worker: WorkerView }) {
         ))}
       </dl>
     </section>
+  );
+}
+
+/** Shows why data could not be loaded; renders nothing without a failure. */
+export function Trouble({ failure }: { readonly failure: CallFailure | null }) {
+  const t = useT();
+  if (failure === null) return null;
+  return (
+    <p role="alert" className="trouble">
+      {detailOf(failure) ?? t('error.unreachable')}
+    </p>
   );
 }

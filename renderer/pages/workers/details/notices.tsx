@@ -8,43 +8,8 @@ import { usePanel } from '../../../app/context.ts';
 import { useSettings } from '../../../app/settings.tsx';
 import { Copy } from '../../../ui/button.tsx';
 import { updateCommand } from '../join/join-commands.ts';
-import { joinUrls, usePrograms } from '../join/join-urls.ts';
-import { agentStanding, useServerVersion } from '../server-version.ts';
-
-/** Shown when the worker's version differs from the server's, with the command to update it. */
-export function VersionNotice({ worker }: { readonly worker: WorkerView }) {
-  const t = useT();
-  const server = useServerVersion();
-  const standing = agentStanding(worker, server);
-  if (standing === null) return null;
-  return (
-    <div className="worker-notice" role="note">
-      <span>
-        {t(`workers.version.${standing}`, { agent: worker.agent_version ?? '', server: server ?? '' })}
-      </span>
-      <UpdateCommand />
-    </div>
-  );
-}
-
-function UpdateCommand() {
-  const t = useT();
-  const { baseUrl } = usePanel();
-  const { settings } = useSettings();
-  const programs = usePrograms();
-  if (programs === null) return null;
-  const [{ url }] = joinUrls(settings, baseUrl);
-  const command = updateCommand(
-    { url, pin: settings && pinFor(settings.network, url) },
-    programs.sha256.sums,
-  );
-  return (
-    <span className="worker-notice-more">
-      {t('workers.version.run')} <code className="mono">{command}</code>{' '}
-      <Copy text={command} label={t('workers.issued.copyCommand')} onFailed={() => {}} />
-    </span>
-  );
-}
+import { joinUrls } from '../join/join-urls.ts';
+import { usePrograms, agentStanding, useServerVersion } from '../server-version.ts';
 
 /** What the user should know about this worker first. */
 export function Notices({ worker }: { readonly worker: WorkerView }) {
@@ -107,3 +72,38 @@ const Since = ({ at }: { readonly at: string }) => (
     <Time at={at} />
   </span>
 );
+
+/** Shown when the worker's version differs from the server's, with the command to update it. */
+export function VersionNotice({ worker }: { readonly worker: WorkerView }) {
+  const t = useT();
+  const server = useServerVersion();
+  const standing = agentStanding(worker, server);
+  if (standing === null) return null;
+  return (
+    <div className="worker-notice" role="note">
+      <span>
+        {t(`workers.version.${standing}`, { agent: worker.agent_version ?? '', server: server ?? '' })}
+      </span>
+      <UpdateCommand />
+    </div>
+  );
+}
+
+function UpdateCommand() {
+  const t = useT();
+  const { baseUrl } = usePanel();
+  const { settings } = useSettings();
+  const programs = usePrograms();
+  if (programs === null) return null;
+  const [{ url }] = joinUrls(settings, baseUrl);
+  const command = updateCommand(
+    { url, pin: settings && pinFor(settings.network, url) },
+    programs.sha256.sums,
+  );
+  return (
+    <span className="worker-notice-more">
+      {t('workers.version.run')} <code className="mono">{command}</code>{' '}
+      <Copy text={command} label={t('workers.issued.copyCommand')} onFailed={() => {}} />
+    </span>
+  );
+}

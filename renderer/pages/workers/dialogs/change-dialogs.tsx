@@ -5,11 +5,59 @@ import { detailOf } from '../../../api/session.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Dialog, Confirm, DialogForm, TypedConfirm } from '../../../ui/dialog.tsx';
-import { readLabels, textOfLabels } from '../labels-text.ts';
+import { readLabels, textOfLabels } from '../labels.tsx';
 import { showToast, showFailure } from '../../../ui/toast.tsx';
 import { useStart } from '../actions.ts';
 import { losesJobOnRotation } from '../facts.ts';
 import { askForOffer } from '../join/join-offer.ts';
+
+interface EditDialogProps {
+  readonly worker: WorkerView;
+  readonly onClose: () => void;
+}
+
+export function EditDialog({ worker, onClose }: EditDialogProps) {
+  const t = useT();
+  const { client } = usePanel();
+  const [name, setName] = useState(worker.name);
+  const [labels, setLabels] = useState(() => textOfLabels(worker.admin_labels));
+  const save = async (): Promise<string | null> => {
+    const read = readLabels(labels);
+    if (!read.ok) return t('workers.edit.badLabel', { line: read.line });
+    // Send only edited fields, because another user may have changed the others.
+    const body = {
+      ...(name.trim() === worker.name ? {} : { name: name.trim() }),
+      ...(textOfLabels(read.labels) === textOfLabels(worker.admin_labels) ? {} : { labels: read.labels }),
+    };
+    if (Object.keys(body).length > 0) {
+      const answer = await client.call(workersApi.update, { params: { id: worker.id }, body });
+      if (!answer.ok) return detailOf(answer.failure) ?? t('error.unreachable');
+    }
+    onClose();
+    return null;
+  };
+  return (
+    <Dialog title={t('workers.edit.title', { name: worker.name })} onClose={onClose}>
+      <DialogForm act={t('workers.edit.save')} send={save} onClose={onClose}>
+        <label>
+          {t('workers.edit.name')}
+          <input required maxLength={100} value={name} onChange={event => setName(event.target.value)} />
+        </label>
+        <label>
+          {t('workers.edit.labels')}
+          <textarea
+            className="mono"
+            rows={5}
+            spellCheck={false}
+            value={labels}
+            onChange={event => setLabels(event.target.value)}
+          />
+        </label>
+        <p className="muted">{t('workers.edit.own')}</p>
+      </DialogForm>
+    </Dialog>
+  );
+}
 
 interface RotateDialogProps {
   readonly worker: WorkerView;
@@ -94,53 +142,5 @@ export function RemoveDialog({ worker: { id, name }, onClose }: RemoveDialogProp
       onConfirm={() => void remove()}
       onClose={onClose}
     />
-  );
-}
-
-interface EditDialogProps {
-  readonly worker: WorkerView;
-  readonly onClose: () => void;
-}
-
-export function EditDialog({ worker, onClose }: EditDialogProps) {
-  const t = useT();
-  const { client } = usePanel();
-  const [name, setName] = useState(worker.name);
-  const [labels, setLabels] = useState(() => textOfLabels(worker.admin_labels));
-  const save = async (): Promise<string | null> => {
-    const read = readLabels(labels);
-    if (!read.ok) return t('workers.edit.badLabel', { line: read.line });
-    // Send only edited fields, because another user may have changed the others.
-    const body = {
-      ...(name.trim() === worker.name ? {} : { name: name.trim() }),
-      ...(textOfLabels(read.labels) === textOfLabels(worker.admin_labels) ? {} : { labels: read.labels }),
-    };
-    if (Object.keys(body).length > 0) {
-      const answer = await client.call(workersApi.update, { params: { id: worker.id }, body });
-      if (!answer.ok) return detailOf(answer.failure) ?? t('error.unreachable');
-    }
-    onClose();
-    return null;
-  };
-  return (
-    <Dialog title={t('workers.edit.title', { name: worker.name })} onClose={onClose}>
-      <DialogForm act={t('workers.edit.save')} send={save} onClose={onClose}>
-        <label>
-          {t('workers.edit.name')}
-          <input required maxLength={100} value={name} onChange={event => setName(event.target.value)} />
-        </label>
-        <label>
-          {t('workers.edit.labels')}
-          <textarea
-            className="mono"
-            rows={5}
-            spellCheck={false}
-            value={labels}
-            onChange={event => setLabels(event.target.value)}
-          />
-        </label>
-        <p className="muted">{t('workers.edit.own')}</p>
-      </DialogForm>
-    </Dialog>
   );
 }

@@ -12,19 +12,6 @@ import { Progress } from '../../../ui/indicators.tsx';
 import { showFailure } from '../../../ui/toast.tsx';
 import { type Outcomes, useStart } from '../actions.ts';
 
-/** Runs an action for each item, at most `atOnce` at a time. A browser has six connections, and the stream uses one. */
-export async function inTurns<T>(
-  things: readonly T[],
-  atOnce: number,
-  act: (thing: T) => Promise<void>,
-): Promise<void> {
-  const left = [...things];
-  const work = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) await act(next);
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
-}
-
 interface DrainDialogProps {
   readonly workers: readonly WorkerView[];
   readonly onClose: () => void;
@@ -136,4 +123,17 @@ function Outcome({ outcome }: { readonly outcome: 'done' | CallFailure | undefin
   if (outcome === 'done') return <span>{t('workers.result.done')}</span>;
   const detail = detailOf(outcome) ?? t('error.unreachable');
   return <span className="trouble">{t('workers.result.failed', { detail })}</span>;
+}
+
+/** Runs an action for each item, at most `atOnce` at a time. A browser has six connections, and the stream uses one. */
+export async function inTurns<T>(
+  things: readonly T[],
+  atOnce: number,
+  act: (thing: T) => Promise<void>,
+): Promise<void> {
+  const left = [...things];
+  const work = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) await act(next);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
 }

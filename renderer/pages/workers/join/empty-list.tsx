@@ -16,6 +16,45 @@ import { showFailure } from '../../../ui/toast.tsx';
 import { ActDialogs } from '../dialogs/action-dialogs.tsx';
 import '../workers.css';
 
+/** For a fleet without workers. Its dialogs stay open when the first worker joins, because they show its token. */
+export function FirstRun({ isEmpty }: { readonly isEmpty: boolean }) {
+  return (
+    <ActDialogs>
+      {isEmpty && (
+        <section className="card">
+          <EmptyFleet />
+        </section>
+      )}
+    </ActDialogs>
+  );
+}
+
+export function EmptyFleet() {
+  const t = useT();
+  const start = useStart();
+  return (
+    <Empty why={t('workers.empty')}>
+      <div className="worker-first-acts">
+        <Allowed call={workersApi.create}>
+          <Button kind="primary" onClick={() => start({ kind: 'join' })}>
+            {t('workers.join')}
+          </Button>
+        </Allowed>
+        <SampleOffer />
+      </div>
+    </Empty>
+  );
+}
+
+export function NoneFits({ onClear }: { readonly onClear: () => void }) {
+  const t = useT();
+  return (
+    <Empty why={t('workers.empty.filter')}>
+      <Button onClick={onClear}>{t('workers.filter.clear')}</Button>
+    </Empty>
+  );
+}
+
 /** Offers a real training on the server's own machine to users without other workers. Hidden when the machine cannot run it. */
 function SampleOffer() {
   const t = useT();
@@ -72,43 +111,4 @@ function useSample(change: ChangeSettings) {
     navigate(`/jobs/${answer.value.job_id}`);
   };
   return { run, isRunning };
-}
-
-export function EmptyFleet() {
-  const t = useT();
-  const start = useStart();
-  return (
-    <Empty why={t('workers.empty')}>
-      <div className="worker-first-acts">
-        <Allowed call={workersApi.create}>
-          <Button kind="primary" onClick={() => start({ kind: 'join' })}>
-            {t('workers.join')}
-          </Button>
-        </Allowed>
-        <SampleOffer />
-      </div>
-    </Empty>
-  );
-}
-
-export function NoneFits({ onClear }: { readonly onClear: () => void }) {
-  const t = useT();
-  return (
-    <Empty why={t('workers.empty.filter')}>
-      <Button onClick={onClear}>{t('workers.filter.clear')}</Button>
-    </Empty>
-  );
-}
-
-/** For a fleet without workers. Its dialogs stay open when the first worker joins, because they show its token. */
-export function FirstRun({ isEmpty }: { readonly isEmpty: boolean }) {
-  return (
-    <ActDialogs>
-      {isEmpty && (
-        <section className="card">
-          <EmptyFleet />
-        </section>
-      )}
-    </ActDialogs>
-  );
 }

@@ -20,43 +20,6 @@ import {
 import { askForOffer, type JoinOffer, standingOf } from './join-offer.ts';
 import { joinPhase } from './join-wait.tsx';
 
-interface SecretProps {
-  readonly text: string;
-  readonly token: string;
-  /** Label of the copy button. */
-  readonly label: string;
-}
-
-/** Hides the token on screen; the copied text contains it. */
-function Secret({ text, token, label }: SecretProps) {
-  const t = useT();
-  const [isShown, setShown] = useState(false);
-  const box = useRef<HTMLPreElement>(null);
-  const select = (): void => {
-    setShown(true);
-    // Wait until the token is rendered.
-    requestAnimationFrame(() => {
-      if (box.current !== null) getSelection()?.selectAllChildren(box.current);
-    });
-    showToast(t('workers.copy.byHand'));
-  };
-  return (
-    <div className="worker-secret">
-      <pre ref={box} className="mono">
-        {isShown ? text : masked(text, token)}
-      </pre>
-      <div className="worker-secret-acts">
-        {text.includes(token) && (
-          <Button kind="quiet" onClick={() => setShown(!isShown)}>
-            {isShown ? t('action.hide') : t('action.reveal')}
-          </Button>
-        )}
-        <Copy text={text} label={label} onFailed={select} />
-      </div>
-    </div>
-  );
-}
-
 interface IssuedCommandsProps {
   readonly id: WorkerId;
   /** Contains the permanent token. */
@@ -203,5 +166,42 @@ function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
         </Button>
       )}
     </p>
+  );
+}
+
+interface SecretProps {
+  readonly text: string;
+  readonly token: string;
+  /** Label of the copy button. */
+  readonly label: string;
+}
+
+/** Hides the token on screen; the copied text contains it. */
+function Secret({ text, token, label }: SecretProps) {
+  const t = useT();
+  const [isShown, setShown] = useState(false);
+  const box = useRef<HTMLPreElement>(null);
+  const select = (): void => {
+    setShown(true);
+    // Wait until the token is rendered.
+    requestAnimationFrame(() => {
+      if (box.current !== null) getSelection()?.selectAllChildren(box.current);
+    });
+    showToast(t('workers.copy.byHand'));
+  };
+  return (
+    <div className="worker-secret">
+      <pre ref={box} className="mono">
+        {isShown ? text : masked(text, token)}
+      </pre>
+      <div className="worker-secret-acts">
+        {text.includes(token) && (
+          <Button kind="quiet" onClick={() => setShown(!isShown)}>
+            {isShown ? t('action.hide') : t('action.reveal')}
+          </Button>
+        )}
+        <Copy text={text} label={label} onFailed={select} />
+      </div>
+    </div>
   );
 }

@@ -8,7 +8,8 @@ import { Dialog } from '../../../ui/dialog.tsx';
 import { IssuedCommands } from './issued-commands.tsx';
 import type { Joining } from './join-commands.ts';
 import type { JoinOffer } from './join-offer.ts';
-import { type JoinUrl, joinUrls, usePrograms } from './join-urls.ts';
+import { type JoinUrl, joinUrls } from './join-urls.ts';
+import { usePrograms } from '../server-version.ts';
 import { JoinWait } from './join-wait.tsx';
 
 interface IssuedDialogProps {

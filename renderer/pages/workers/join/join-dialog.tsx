@@ -10,8 +10,35 @@ import { Dialog, DialogForm } from '../../../ui/dialog.tsx';
 import { useStart } from '../actions.ts';
 import { isLoopback } from './join-commands.ts';
 import { askForOffer } from './join-offer.ts';
-import { readLabels } from '../labels-text.ts';
+import { readLabels } from '../labels.tsx';
 import { Button } from '../../../ui/button.tsx';
+
+interface JoinDialogProps {
+  readonly onClose: () => void;
+}
+
+/** First asks to share the server if no other machine can reach it, then for the worker's properties. Then it shows the command. */
+export function JoinDialog({ onClose }: JoinDialogProps) {
+  const t = useT();
+  const { baseUrl, may } = usePanel();
+  const { settings, isRead, change } = useSettings();
+  const [isSkipped, setSkipped] = useState(false);
+  const isOnlyHere =
+    settings !== null &&
+    may(settingsApi.change) &&
+    !settings.network.shared &&
+    settings.network.fixed_by === null &&
+    settings.public_url === null &&
+    isLoopback(new URL(baseUrl).hostname);
+  return (
+    <Dialog title={t('workers.new.title')} onClose={onClose}>
+      {isRead && isOnlyHere && !isSkipped && (
+        <ShareStep network={settings.network} change={change} onSkip={() => setSkipped(true)} />
+      )}
+      {isRead && (!isOnlyHere || isSkipped) && <JoinForm onClose={onClose} />}
+    </Dialog>
+  );
+}
 
 interface ShareStepProps {
   readonly network: SettingsView['network'];
@@ -53,33 +80,6 @@ function ShareStep({ network, change, onSkip }: ShareStepProps) {
 }
 
 const types = ['persistent', 'ephemeral'] as const satisfies readonly WorkerType[];
-
-interface JoinDialogProps {
-  readonly onClose: () => void;
-}
-
-/** First asks to share the server if no other machine can reach it, then for the worker's properties. Then it shows the command. */
-export function JoinDialog({ onClose }: JoinDialogProps) {
-  const t = useT();
-  const { baseUrl, may } = usePanel();
-  const { settings, isRead, change } = useSettings();
-  const [isSkipped, setSkipped] = useState(false);
-  const isOnlyHere =
-    settings !== null &&
-    may(settingsApi.change) &&
-    !settings.network.shared &&
-    settings.network.fixed_by === null &&
-    settings.public_url === null &&
-    isLoopback(new URL(baseUrl).hostname);
-  return (
-    <Dialog title={t('workers.new.title')} onClose={onClose}>
-      {isRead && isOnlyHere && !isSkipped && (
-        <ShareStep network={settings.network} change={change} onSkip={() => setSkipped(true)} />
-      )}
-      {isRead && (!isOnlyHere || isSkipped) && <JoinForm onClose={onClose} />}
-    </Dialog>
-  );
-}
 
 function JoinForm({ onClose }: JoinDialogProps) {
   const t = useT();

@@ -1,22 +1,5 @@
 import type { SettingsView } from '../../../../protocol/settings-api.ts';
 import { isLoopback } from './join-commands.ts';
-import { useEffect, useState } from 'react';
-import { type AgentManifest, agentApi } from '../../../../protocol/agent-api.ts';
-import { usePanel } from '../../../app/context.ts';
-
-/** The worker programs that rigs can download; null until loaded, or when none were built. */
-export function usePrograms(): AgentManifest | null {
-  const { client } = usePanel();
-  const [programs, setPrograms] = useState<AgentManifest | null>(null);
-  useEffect(() => {
-    const controller = new AbortController();
-    void client.call(agentApi.manifest, { signal: controller.signal }).then(answer => {
-      if (answer.ok && !controller.signal.aborted) setPrograms(answer.value);
-    });
-    return () => controller.abort();
-  }, [client]);
-  return programs;
-}
 
 /** A URL at which a worker may reach the orchestrator. */
 export interface JoinUrl {

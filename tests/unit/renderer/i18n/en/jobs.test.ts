@@ -4,12 +4,8 @@ import { JobId, WorkerId } from '../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../protocol/job.ts';
 import { parseSearch } from '../../../../../protocol/job-search.ts';
 import { loadLanguage, type Translator } from '../../../../../renderer/i18n/index.ts';
-import {
-  checkDraft,
-  draftOf,
-  emptyDraft,
-  fieldErrorsOf,
-} from '../../../../../renderer/pages/jobs/submit/draft.ts';
+import { checkDraft, fieldErrorsOf } from '../../../../../renderer/pages/jobs/submit/draft-check.ts';
+import { draftOf, emptyDraft } from '../../../../../renderer/pages/jobs/submit/draft.ts';
 import * as figures from '../../../../../renderer/pages/jobs/figures.ts';
 import {
   chosenStates,

@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigView } from '../../../../../../protocol/configs-api.ts';
 import type { JobView } from '../../../../../../protocol/job.ts';
 import { loadLanguage, type Translator } from '../../../../../../renderer/i18n/index.ts';
+import { checkDraft } from '../../../../../../renderer/pages/jobs/submit/draft-check.ts';
 import {
-  checkDraft,
   draftOf,
   emptyDraft,
   type Origins,

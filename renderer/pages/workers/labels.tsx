@@ -1,4 +1,7 @@
 import { Labels } from '../../../protocol/text.ts';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { useT } from '../../i18n/index.ts';
+import { LabelChips } from '../../ui/indicators.tsx';
 
 /** One label per line. */
 export const textOfLabels = (labels: Labels): string =>
@@ -23,4 +26,19 @@ export function readLabels(text: string): LabelsRead {
   }
   const all = Labels.safeParse(Object.fromEntries(labels));
   return all.success ? { ok: true, labels: all.data } : { ok: false, line: labels.at(-1)?.join('=') ?? '' };
+}
+
+/** Number of labels in a row; the others are only counted. */
+const shownLabels = 2;
+
+export function LabelsCell({ worker }: { readonly worker: WorkerView }) {
+  const t = useT();
+  const all = Object.entries(worker.labels);
+  const left = all.length - shownLabels;
+  return (
+    <span className="worker-labels" title={textOfLabels(worker.labels)}>
+      <LabelChips labels={Object.fromEntries(all.slice(0, shownLabels))} />
+      {left > 0 && <span className="muted worker-small">{t('workers.labels.more', { count: left })}</span>}
+    </span>
+  );
 }

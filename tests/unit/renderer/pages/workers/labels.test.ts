@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readLabels, textOfLabels } from '../../../../../renderer/pages/workers/labels-text.ts';
+import { readLabels, textOfLabels } from '../../../../../renderer/pages/workers/labels.tsx';
 
 test('parses labels by line or comma and trims spaces', () => {
   expect(readLabels(' team = nlp \n\nrack=4, note=a b=c\n')).toEqual({
