@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { Audit } from './audit/index.ts';
 import type { ServerConfig } from './config.ts';
-import { createAdminToken } from './host/admin-token.ts';
+import { createAdminToken } from './host/tokens.ts';
 import { announceOrWarn, databaseFileIn, makeFolder, openDataFolder } from './host/data-folder.ts';
 import { keepTime, systemBoot } from './host/kept-time.ts';
 import { createOwnNames, namesGiven } from './host/own-names.ts';
 import { ownAddresses } from './host/addresses.ts';
-import { reachFromAfar, createNetworkAccess } from './host/network-view.ts';
-import { createWorkerPrograms, findWorkerPrograms, findPanel } from './host/worker-programs.ts';
-import { openSettingsFile, publicUrlInForce } from './host/settings-file.ts';
+import { reachFromAfar, createNetworkAccess } from './host/network-access.ts';
+import { createWorkerPrograms, findWorkerPrograms, findPanel } from './host/built-files.ts';
+import { openSettingsFile, publicUrlInForce } from './host/settings-sources.ts';
 import { hashOf } from './http/auth/auth.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import type { DataStore } from './store/data-store.ts';
@@ -46,12 +46,12 @@ export interface Composed {
  * Composition root: creates every part of the server. Throws with a reason when the server cannot start, and `FolderInUse` when
  * another orchestrator uses the data folder.
  */
-export async function compose(config: ServerConfig, parts: ComposeDeps): Promise<Composed> {
+export async function compose(config: ServerConfig, deps: ComposeDeps): Promise<Composed> {
   makeFolder(config.dataDir);
-  const lock = lockFolder(config.dataDir, parts.clock.iso(parts.clock.wall()));
+  const lock = lockFolder(config.dataDir, deps.clock.iso(deps.clock.wall()));
   const time = keepTime({
-    ...parts,
-    boot: parts.boot ?? systemBoot,
+    ...deps,
+    boot: deps.boot ?? systemBoot,
     file: join(config.dataDir, 'clock'),
     database: databaseFileIn(config.dataDir),
     isTrusted: config.trustClock,
@@ -61,7 +61,7 @@ export async function compose(config: ServerConfig, parts: ComposeDeps): Promise
     lock.release();
   };
   try {
-    const composed = await composeWith(config, { ...parts, time });
+    const composed = await composeWith(config, { ...deps, time });
     return {
       ...composed,
       async close() {
@@ -80,8 +80,8 @@ function endAdminSessions({ orchestrator }: DatabaseScope, http: HttpServer): vo
   http.recheck();
 }
 
-async function composeWith(config: ServerConfig, parts: TimedDeps): Promise<Composed> {
-  const { clock, log, addresses = ownAddresses } = parts;
+async function composeWith(config: ServerConfig, deps: TimedDeps): Promise<Composed> {
+  const { clock, log, addresses = ownAddresses } = deps;
   const folder = openDataFolder(config.dataDir);
   makeFolder(config.configsDir);
   const file = openSettingsFile(folder.settingsFile);
@@ -104,7 +104,7 @@ async function composeWith(config: ServerConfig, parts: TimedDeps): Promise<Comp
   });
   const context: AppContext = {
     config,
-    parts,
+    deps,
     folder,
     adminHash: adminToken.hash,
     file,
@@ -112,7 +112,7 @@ async function composeWith(config: ServerConfig, parts: TimedDeps): Promise<Comp
     certificates,
     panelDir: findPanel(),
     programs: createWorkerPrograms(() =>
-      parts.workerPrograms === undefined ? findWorkerPrograms() : parts.workerPrograms,
+      deps.workerPrograms === undefined ? findWorkerPrograms() : deps.workerPrograms,
     ),
     isOurHost: createOwnNames({ mono: clock.mono, addresses, others: otherNames }),
     restore: (name, by, asker) => restoration.restore(name, by, asker),

@@ -2,8 +2,15 @@ import { join } from 'node:path';
 import { app } from 'electron';
 import { loadServerConfig, type ServerConfig } from './config.ts';
 import { startApp, type AppOptions, type DesktopApp } from './desktop/app.ts';
-import { type Arguments, readArguments, linkAmong, pageOfLink, scheme, localAgent } from './desktop/arguments.ts';
-import { createLoginItem } from './desktop/login.ts';
+import {
+  type Arguments,
+  readArguments,
+  linkAmong,
+  pageOfLink,
+  scheme,
+  localAgent,
+} from './desktop/arguments.ts';
+import { createLoginItem } from './desktop/platform.ts';
 import { openDesktopSettings } from './desktop/settings.ts';
 import { makeFolder } from './host/data-folder.ts';
 import { createLog } from './host/log.ts';

@@ -1,10 +1,10 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type Composed, compose, FolderInUse } from './compose.ts';
 import type { ComposeDeps } from './compose/deps.ts';
 import type { ServerConfig } from './config.ts';
 import { createLog, inTurns } from './host/log.ts';
 import { systemClock, systemIds } from './host/system.ts';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
 /** Clients that were connected before the restart have reconnected by then. */
 const settleAfterMs = 2_000;

@@ -3,9 +3,9 @@ import { type Audit, createSeal, openAudit } from '../audit/index.ts';
 import type { ServerConfig } from '../config.ts';
 
 import { type DataFolder, makeFolder } from '../host/data-folder.ts';
-import { createWitness, openHeadFile } from '../host/witnesses.ts';
-import { auditDaysInForce, localWorkerInForce } from '../host/settings-file.ts';
-import { createUploadTokens } from '../host/admin-token.ts';
+import { createWitness, openHeadFile } from '../host/audit-marks.ts';
+import { auditDaysInForce, localWorkerInForce } from '../host/settings-sources.ts';
+import { createUploadTokens } from '../host/tokens.ts';
 import type { HttpDeps, HttpServer } from '../http/server.ts';
 import { createOrchestrator, type Orchestrator } from '../orchestrator/index.ts';
 import { createArtifactFiles } from '../store/artifacts/artifact-files.ts';
@@ -19,7 +19,7 @@ import { createProver } from '../server-proof.ts';
 import { version } from '../../protocol/version.ts';
 import type { TimedDeps, AppContext } from './deps.ts';
 import { createRuntimeSettings } from './runtime-settings.ts';
-import { createConfigFiles } from '../store/configs/config-tree.ts';
+import { createConfigFiles } from '../store/configs/config-files.ts';
 
 /** Everything that uses one database, from opening it to closing it. */
 export interface DatabaseScope {
@@ -38,13 +38,13 @@ export interface DatabaseScope {
 /** Opens the trainer logs, which are files beside the database. */
 function openLogs(
   { dataDir, logs, storage }: ServerConfig,
-  parts: TimedDeps,
+  deps: TimedDeps,
   store: DataStore['store'],
 ): DatabaseScope['logs'] {
   const { perAttempt, retentionDays } = logs;
   const folder = join(dataDir, 'logs');
-  const files = createLogFiles({ ...parts, folder, perAttempt, reserve: storage.reserve });
-  return { files, sweep: startLogSweep({ ...parts, store, files, days: retentionDays }) };
+  const files = createLogFiles({ ...deps, folder, perAttempt, reserve: storage.reserve });
+  return { files, sweep: startLogSweep({ ...deps, store, files, days: retentionDays }) };
 }
 
 /** Opens the files of datasets, which jobs share. */
@@ -59,12 +59,12 @@ async function openStore(
   folder: DataFolder,
   retentionDays: number | null,
   targets: readonly string[],
-  parts: TimedDeps,
+  deps: TimedDeps,
 ) {
   const seal = createSeal(folder.auditKey);
-  const opened = openDataStore(folder.databaseFile, { ...parts, seal });
+  const opened = openDataStore(folder.databaseFile, { ...deps, seal });
   const audit = await openAudit({
-    ...parts,
+    ...deps,
     store: opened.store,
     seal,
     key: folder.auditKey,
@@ -78,22 +78,22 @@ async function openStore(
 
 /** Opens everything that uses the database. */
 export async function openScope(context: AppContext): Promise<DatabaseScope> {
-  const { config, parts, folder, adminHash, file, panelDir, programs, isOurHost, restore } = context;
+  const { config, deps, folder, adminHash, file, panelDir, programs, isOurHost, restore } = context;
   const { audit, ...data } = await openStore(
     folder,
     auditDaysInForce(config, file.settings),
     config.auditWitnesses,
-    parts,
+    deps,
   );
   const configs = createConfigFiles(config.configsDir);
   const worker = localWorkerInForce(config, file.settings);
   const runsLocally = worker !== null;
   const uploadTokens = createUploadTokens(folder.auditKey);
   const files = createArtifactFiles(join(config.dataDir, 'artifacts'));
-  const logs = openLogs(config, parts, data.store);
+  const logs = openLogs(config, deps, data.store);
   const contents = openContents(config);
   const orchestrator = createOrchestrator({
-    ...parts,
+    ...deps,
     ...config,
     store: data.store,
     configs,
@@ -108,9 +108,9 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
     logFiles: logs.files,
   });
   const releaseUploads = orchestrator.files.releaseClosedUploads;
-  const sweep = startArtifactSweep({ ...parts, store: data.store, files, releaseUploads });
+  const sweep = startArtifactSweep({ ...deps, store: data.store, files, releaseUploads });
   const collect = orchestrator.files.collectDatasets;
-  const contentSweep = startContentSweep({ ...parts, ...contents, store: data.store, collect });
+  const contentSweep = startContentSweep({ ...deps, ...contents, store: data.store, collect });
   const { localWorker, settings } = createRuntimeSettings({ ...context, orchestrator, audit });
   return {
     orchestrator,
@@ -131,23 +131,23 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
         files,
         reserveBytes: config.storage.reserve,
         uploaderOf: uploadTokens.read,
-        pace: parts.uploadPace,
+        pace: deps.uploadPace,
       },
       contents,
       logFiles: logs.files,
       adminHash,
       prove: createProver(folder.auditKey),
-      log: parts.log,
-      logRequests: parts.logRequests ?? false,
+      log: deps.log,
+      logRequests: deps.logRequests ?? false,
       version,
       panelDir,
       programs,
-      mono: parts.clock.mono,
+      mono: deps.clock.mono,
       isOurHost,
       trustedProxies: config.trustedProxies,
-      failureLimit: parts.failureLimit,
-      socketLimits: parts.socketLimits,
-      downloadLimits: parts.downloadLimits,
+      failureLimit: deps.failureLimit,
+      socketLimits: deps.socketLimits,
+      downloadLimits: deps.downloadLimits,
     },
   };
 }

@@ -1,15 +1,15 @@
+import type { Clock, Ids, TrustedTime } from '../orchestrator/ports/index.ts';
 import type { ServerConfig } from '../config.ts';
 import type { DataFolder } from '../host/data-folder.ts';
 import type { BootReading } from '../host/kept-time.ts';
 import type { MachineAddress } from '../host/addresses.ts';
 import type { AgentProgram } from '../host/local-worker.ts';
 import type { Network } from '../host/network.ts';
-import type { SettingsFile } from '../host/settings-file.ts';
+import type { SettingsFile } from '../host/settings-sources.ts';
 import type { Certificates } from '../host/tls/index.ts';
 import type { SocketLimits } from '../http/listener/http-listener.ts';
 import type { BackupHandler } from '../http/routes/backup-routes.ts';
 import type { HttpDeps } from '../http/server.ts';
-import type { Clock, Ids, TrustedTime } from '../orchestrator/ports/index.ts';
 import type { RequestLog } from '../http/listener/answer.ts';
 import type { FailureLimit } from '../http/auth/failures.ts';
 
@@ -48,7 +48,7 @@ export type TimedDeps = ComposeDeps & { readonly time: TrustedTime };
 /** Dependencies that outlive the database; a restore does not touch them. */
 export interface AppContext {
   readonly config: ServerConfig;
-  readonly parts: TimedDeps;
+  readonly deps: TimedDeps;
   readonly folder: DataFolder;
   /** Returns the SHA-256 of the currently valid admin token. */
   readonly adminHash: () => Buffer;

@@ -20,7 +20,7 @@ export function createRestore({
   setScope,
   http,
 }: RestoreDeps): Restoration<KeptBackup, IncomingMessage> {
-  const { clock, log, onFatal } = context.parts;
+  const { clock, log, onFatal } = context.deps;
   let trail: ReturnType<Audit['describe']> | null = null;
   return createRestoration<KeptBackup, Replacement, IncomingMessage>(
     {

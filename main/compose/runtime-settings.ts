@@ -1,5 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { version } from '../../protocol/version.ts';
+import type { Orchestrator } from '../orchestrator/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { ServerConfig } from '../config.ts';
 import { ownAddresses } from '../host/addresses.ts';
@@ -8,15 +10,13 @@ import { workerNameOf } from '../host/local-worker-plan.ts';
 import { createLocalWorkerSwitch } from '../host/local-worker-switch.ts';
 import type { Network } from '../host/network.ts';
 import { createSettings } from '../host/settings.ts';
-import type { SettingsFile } from '../host/settings-file.ts';
+import type { SettingsFile } from '../host/settings-sources.ts';
 import type { Certificates } from '../host/tls/index.ts';
-import type { Orchestrator } from '../orchestrator/index.ts';
-import { version } from '../../protocol/version.ts';
 import type { TimedDeps } from './deps.ts';
 
 interface SettingsDeps {
   readonly config: ServerConfig;
-  readonly parts: TimedDeps;
+  readonly deps: TimedDeps;
   readonly file: SettingsFile;
   readonly network: Network;
   readonly certificates: Certificates;
@@ -27,7 +27,7 @@ interface SettingsDeps {
 /** Settings that users change at runtime. */
 export function createRuntimeSettings({
   config,
-  parts,
+  deps,
   file,
   network,
   certificates,
@@ -36,8 +36,8 @@ export function createRuntimeSettings({
 }: SettingsDeps) {
   const localWorker = createLocalWorkerSwitch(settings =>
     startLocalWorker({
-      ...parts,
-      program: parts.agent,
+      ...deps,
+      program: deps.agent,
       settings,
       allowConfigScripts: config.localAllowConfigScripts,
       folder: join(config.dataDir, 'local-worker'),
@@ -49,7 +49,7 @@ export function createRuntimeSettings({
     file,
     given: config,
     network,
-    addresses: parts.addresses ?? ownAddresses,
+    addresses: deps.addresses ?? ownAddresses,
     identity: () => certificates.shown,
     openCertificate: certificates.open,
     refreshCertificate: certificates.refresh,
@@ -60,7 +60,7 @@ export function createRuntimeSettings({
       version,
       configs_dir: config.configsDir,
       data_dir: config.dataDir,
-      hasSample: parts.agent.hasSample,
+      hasSample: deps.agent.hasSample,
     },
   });
   return { localWorker, settings };

@@ -4,11 +4,11 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import type { ScopedLog } from '../host/log.ts';
 import { createIpcHandlers, answerPanel } from './ipc-handlers.ts';
 import { createFleets, type Fleets } from './fleets.ts';
-import { type LoginItem, systemVault, createPower, type Power, createNotifications } from './login.ts';
+import { type LoginItem, systemVault, createPower, type Power, createNotifications } from './platform.ts';
 import { setMenu, createTray } from './menu.ts';
 import { noticeOf } from './notices.ts';
 import type { OwnDeps } from './own.ts';
-import { createOwnHolder, Declined, type OwnHolder, createQuitFlow } from './own-start.ts';
+import { createOwnHolder, Declined, type OwnHolder, createQuitFlow } from './own-holder.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 import { createStage, type ActiveFleet } from './stage.ts';
 import type { TrayAct } from './tray-model.ts';
@@ -46,20 +46,20 @@ interface Setup extends AppOptions {
 }
 
 /** Starts the app once Electron is ready. Returns null when it cannot start; the user has seen the reason. */
-export async function startApp(parts: AppOptions): Promise<DesktopApp | null> {
-  const { settings } = parts;
+export async function startApp(deps: AppOptions): Promise<DesktopApp | null> {
+  const { settings } = deps;
   const words = wordsFor(app.getPreferredSystemLanguages());
   const fleets = createFleets(settings, systemVault);
-  const holder = createOwnHolder(parts.own, words);
+  const holder = createOwnHolder(deps.own, words);
   const stage = createStage({ settings, fleets, openOwn: holder.open });
   guardSession(session.defaultSession, stage.shown);
-  const setup = { ...parts, words, fleets, holder, stage };
+  const setup = { ...deps, words, fleets, holder, stage };
   try {
     const trouble = await raise(setup);
     notifyRestored(holder, words);
     return open(setup, trouble);
   } catch (cause) {
-    parts.log.error('desktop.not_started', { cause });
+    deps.log.error('desktop.not_started', { cause });
     if (!(cause instanceof Declined))
       dialog.showErrorBox(words.notStarted, cause instanceof Error ? cause.message : String(cause));
     return null;

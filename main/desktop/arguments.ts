@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { JobId, WorkerId } from '../../protocol/ids.ts';
 import { join } from 'node:path';
 import { existsSync } from 'node:fs';
+import { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { ComposeDeps } from '../compose/deps.ts';
 import type { Env } from '../config.ts';
 

@@ -1,3 +1,4 @@
+import { ipcMain, type IpcMainEvent, type IpcMainInvokeEvent, type WebContents } from 'electron';
 import {
   type DesktopAnswer,
   type DesktopChange,
@@ -5,13 +6,12 @@ import {
   type DesktopView,
   Battery,
 } from '../../protocol/desktop-api.ts';
-import type { Fleets } from './fleets.ts';
-import type { LoginItem } from './login.ts';
-import type { OwnHolder } from './own-start.ts';
-import type { DesktopSettingsFile } from './settings.ts';
-import { ipcMain, type IpcMainEvent, type IpcMainInvokeEvent, type WebContents } from 'electron';
 import { plainIssues } from '../../protocol/plain-issue.ts';
-import { isAt } from './rules.ts';
+import type { Fleets } from './fleets.ts';
+import type { LoginItem } from './platform.ts';
+import type { OwnHolder } from './own-holder.ts';
+import type { DesktopSettingsFile } from './settings.ts';
+import { isAt } from './window-rules.ts';
 
 interface IpcDeps {
   /** Contents of the panel's window. */
@@ -63,9 +63,9 @@ export interface DeskDeps {
 const refused = (detail: string): DesktopAnswer => ({ ok: false, detail });
 
 /** Handles the requests that the panel sends to the app. */
-export function createIpcHandlers(parts: DeskDeps): (request: DesktopRequest) => Promise<DesktopAnswer> {
-  const { settings, fleets, key, show, refresh } = parts;
-  const view = async (): Promise<DesktopAnswer> => ({ ok: true, view: await viewOf(parts) });
+export function createIpcHandlers(deps: DeskDeps): (request: DesktopRequest) => Promise<DesktopAnswer> {
+  const { settings, fleets, key, show, refresh } = deps;
+  const view = async (): Promise<DesktopAnswer> => ({ ok: true, view: await viewOf(deps) });
   const done = (result: ReturnType<Fleets['remove']>): DesktopAnswer | Promise<DesktopAnswer> => {
     if (!result.ok) return refused(result.detail);
     refresh();
@@ -76,7 +76,7 @@ export function createIpcHandlers(parts: DeskDeps): (request: DesktopRequest) =>
       case 'view':
         return view();
       case 'change': {
-        const why = await change(parts, request.input);
+        const why = await change(deps, request.input);
         return why === null ? view() : refused(why);
       }
       case 'add_fleet':
@@ -114,8 +114,8 @@ async function viewOf({ settings, fleets, key, trouble, login, canSeal }: DeskDe
 }
 
 /** Applies the change and resolves with null; otherwise resolves with the reason why it failed. */
-async function change(parts: DeskDeps, wanted: DesktopChange): Promise<string | null> {
-  const { settings, login, holder, key, refresh } = parts;
+async function change(deps: DeskDeps, wanted: DesktopChange): Promise<string | null> {
+  const { settings, login, holder, key, refresh } = deps;
   const { notices, open_at_login: atLogin, runs_own: runsOwn } = wanted;
   if (runsOwn === false && key() === null) return 'It is in the window: show another fleet first';
   try {

@@ -57,9 +57,9 @@ const pages = ['overview', 'workers', 'jobs', 'queue', 'data', 'audit'] as const
 const pathOf = (page: (typeof pages)[number]): string => (page === 'overview' ? '/' : `/${page}`);
 
 /** Sets the application menu with its shortcuts. */
-export function setMenu(parts: MenuDeps): void {
+export function setMenu(deps: MenuDeps): void {
   Menu.setApplicationMenu(
-    Menu.buildFromTemplate([...menuOf(parts, process.platform === 'darwin', app.isPackaged)]),
+    Menu.buildFromTemplate([...menuOf(deps, process.platform === 'darwin', app.isPackaged)]),
   );
 }
 

@@ -1,12 +1,12 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemApi } from '../../protocol/admin-api.ts';
+import { createClient } from '../../protocol/client.ts';
 import type { ServerConfig } from '../config.ts';
 import type { Composed } from '../compose.ts';
 import type { ComposeDeps } from '../compose/deps.ts';
 import type { ScopedLog } from '../host/log.ts';
 import { systemClock, systemIds } from '../host/system.ts';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { systemApi } from '../../protocol/admin-api.ts';
-import { createClient } from '../../protocol/client.ts';
 import { readSecret } from '../host/data-folder.ts';
 import { challenge } from '../server-proof.ts';
 
@@ -57,8 +57,8 @@ export interface OwnDeps {
  * Uses the orchestrator that already runs on the data folder, such as a `trainyard server` service. Otherwise starts one in this
  * process. Its modules, including SQLite, are loaded only then. Rejects with a reason.
  */
-export async function openOwn(parts: OwnDeps): Promise<Own> {
-  const { config, log, agent, onFatal } = parts;
+export async function openOwn(deps: OwnDeps): Promise<Own> {
+  const { config, log, agent, onFatal } = deps;
   const running = await findRunning(config.dataDir);
   if (running !== null)
     return { ...running, isGuest: true, restored: null, awoken() {}, close: async () => {} };

@@ -3,7 +3,7 @@ import type { Fleets } from './fleets.ts';
 import type { Own } from './own.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 import type { FleetLine } from './watch.ts';
-import { findPanel } from '../host/worker-programs.ts';
+import { findPanel } from '../host/built-files.ts';
 import type { Shown } from './window.ts';
 
 export interface StageDeps {

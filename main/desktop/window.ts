@@ -7,7 +7,7 @@ import {
   mayLoad,
   placeWindow,
   smallest,
-} from './rules.ts';
+} from './window-rules.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 
 /** Origin of the page in the window, and the bearer for calls to it. */
@@ -73,8 +73,8 @@ export interface PanelWindow {
   letGo(): void;
 }
 
-export function createWindow(parts: WindowDeps): PanelWindow {
-  const { settings, shown, preload, icons, isHidden } = parts;
+export function createWindow(deps: WindowDeps): PanelWindow {
+  const { settings, shown, preload, icons, isHidden } = deps;
   const kept = settings.now.window;
   const displays = [screen.getPrimaryDisplay(), ...screen.getAllDisplays()].map(({ workArea }) => workArea);
   const window = new BrowserWindow({
@@ -95,14 +95,14 @@ export function createWindow(parts: WindowDeps): PanelWindow {
     // A newer navigation aborts this one, which is not worth reporting.
     if (now !== null) await window.loadURL(now.origin + page).catch(() => undefined);
   };
-  reloadWhenLost(window, load, parts.log);
+  reloadWhenLost(window, load, deps.log);
   remember(window, settings);
   window.on('page-title-updated', event => event.preventDefault());
   window.on('close', event => {
     if (isLeaving) return;
     event.preventDefault();
     window.hide();
-    parts.onClosed();
+    deps.onClosed();
   });
   return {
     contents,

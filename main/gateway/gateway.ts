@@ -1,10 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import express, { type RequestHandler } from 'express';
+import type { Fetch } from '../../protocol/client.ts';
 import { servePanel } from '../http/routes/panel.ts';
 import { type FarFleet, forward } from './forward.ts';
 import { openNetwork, parseTrust } from '../../agent/connection/network.ts';
-import type { Fetch } from '../../protocol/client.ts';
 
 interface FleetAddress {
   /** Without a trailing slash. */
@@ -59,11 +59,11 @@ const loopback = '127.0.0.1';
  * Serves the app's own panel and forwards calls and streams to a remote orchestrator. Pages are never loaded from there. It
  * listens on the loopback address only.
  */
-export async function createGateway(parts: GatewayDeps): Promise<Gateway> {
+export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
   const bearer = randomBytes(32).toString('base64url');
   let host = '';
-  const server = createServer(listenerFor(parts, bearer, () => host));
-  const port = await listen(server, parts.port).catch(() => listen(server, 0));
+  const server = createServer(listenerFor(deps, bearer, () => host));
+  const port = await listen(server, deps.port).catch(() => listen(server, 0));
   host = `${loopback}:${port}`;
   return {
     origin: `http://${host}`,

@@ -54,10 +54,10 @@ const maxLine = 2_000;
  * would not match a database restored from a backup. A new token also locks out an agent of a killed orchestrator that has not
  * exited yet.
  */
-export function startLocalWorker(parts: LocalWorkerDeps): LocalWorker {
+export function startLocalWorker(deps: LocalWorkerDeps): LocalWorker {
   const controller = new AbortController();
   const retired = new AbortController();
-  const kept = keepRunning(parts, {
+  const kept = keepRunning(deps, {
     over: controller.signal,
     retired: retired.signal,
     ended: AbortSignal.any([controller.signal, retired.signal]),
@@ -85,9 +85,9 @@ interface Orders {
 
 type Issued = Awaited<ReturnType<LocalWorkerDeps['issue']>>;
 
-async function keepRunning(parts: LocalWorkerDeps, orders: Orders): Promise<void> {
+async function keepRunning(deps: LocalWorkerDeps, orders: Orders): Promise<void> {
   const { ended } = orders;
-  const { clock, log, issue } = parts;
+  const { clock, log, issue } = deps;
   let issued: Issued | null = null;
   let failures = 0;
   while (!ended.aborted) {
@@ -96,7 +96,7 @@ async function keepRunning(parts: LocalWorkerDeps, orders: Orders): Promise<void
       issued ??= await issue();
       // A stop was requested while waiting for the token.
       if (ended.aborted) return;
-      ending = await runAgent(parts, issued, orders);
+      ending = await runAgent(deps, issued, orders);
     } catch (cause) {
       log.error('local_worker.not_started', { cause });
     }
@@ -110,10 +110,10 @@ async function keepRunning(parts: LocalWorkerDeps, orders: Orders): Promise<void
 }
 
 /** Runs one agent process. Resolves when it ends; rejects when it cannot start. */
-async function runAgent(parts: LocalWorkerDeps, issued: Issued, orders: Orders): Promise<Ending> {
-  const { clock, log, program } = parts;
+async function runAgent(deps: LocalWorkerDeps, issued: Issued, orders: Orders): Promise<Ending> {
+  const { clock, log, program } = deps;
   const [file = '', ...args] = program.command;
-  const settingsFile = writeSettings(parts, issued.name);
+  const settingsFile = writeSettings(deps, issued.name);
   const begunAt = clock.mono();
   const child = spawn(file, [...args, '--config', settingsFile], {
     env: agentEnvironment(program.env, issued.token),

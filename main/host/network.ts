@@ -51,12 +51,12 @@ const lookEveryMs = 10_000;
  * window, the local worker and the command line use it, so a change never disconnects them. Other machines get one socket per
  * address, because a wildcard socket cannot share the port with the first (docs/adr/0011).
  */
-export function createNetwork(parts: NetworkDeps): Network {
-  const { clock, fixedHost, addresses } = parts;
+export function createNetwork(deps: NetworkDeps): Network {
+  const { clock, fixedHost, addresses } = deps;
   const inTurn = createTurns();
-  const sockets = createSockets(parts);
-  const base = baseOf(parts);
-  let reach: NetworkAccess = { host: fixedHost ?? parts.reach.host, isSecure: parts.reach.isSecure };
+  const sockets = createSockets(deps);
+  const base = baseOf(deps);
+  let reach: NetworkAccess = { host: fixedHost ?? deps.reach.host, isSecure: deps.reach.isSecure };
   let isStopped = false;
   let cancelTimer = (): void => {};
 
@@ -71,7 +71,7 @@ export function createNetwork(parts: NetworkDeps): Network {
   };
   const follow = (): Promise<void> => sockets.openSome(isStopped ? [] : wanted(reach.host), reach.isSecure);
   const warnIfExposed = (): void => {
-    if (!isLoopback(reach.host) && !reach.isSecure) parts.onExposed(reach.host);
+    if (!isLoopback(reach.host) && !reach.isSecure) deps.onExposed(reach.host);
   };
   const move = async (next: NetworkAccess): Promise<Move> => {
     const opened = await sockets.openAll(wanted(next.host), next.isSecure);

@@ -12,7 +12,7 @@ import {
   networkView,
   type NetworkViewDeps,
   tlsFixedBy,
-} from './network-view.ts';
+} from './network-access.ts';
 import {
   type SettingsFile,
   auditDaysInForce,
@@ -22,7 +22,7 @@ import {
   type Refused,
   toKeep,
   workerSettingsOf,
-} from './settings-file.ts';
+} from './settings-sources.ts';
 
 export interface SettingsDeps extends NetworkViewDeps {
   readonly file: SettingsFile;
@@ -51,13 +51,13 @@ interface Asker {
  * Settings that users change at runtime. A change applies completely or not at all: steps that can fail (sockets, file, audit
  * trail) run first.
  */
-export function createSettings(parts: SettingsDeps) {
-  const { file, given, localWorker, orchestrator, about } = parts;
+export function createSettings(deps: SettingsDeps) {
+  const { file, given, localWorker, orchestrator, about } = deps;
   let last: Promise<unknown> = Promise.resolve();
 
   const view = (isHere: boolean): SettingsView => ({
     version: about.version,
-    network: networkView(parts),
+    network: networkView(deps),
     public_url: publicUrlInForce(given, file.settings),
     public_url_fixed_by: given.fixedBy['public-url'] ?? null,
     configs_dir: about.configs_dir,
@@ -85,13 +85,13 @@ export function createSettings(parts: SettingsDeps) {
     const was = inForce(given, file.settings);
     const next = changed(was, wanted);
     const refusal =
-      fixedRefusal(given, was, next) ?? homeRefusal(parts, was, next) ?? commandRefusal(was, next, by);
+      fixedRefusal(given, was, next) ?? homeRefusal(deps, was, next) ?? commandRefusal(was, next, by);
     if (refusal !== null) return refusal;
     const facts = factsOf(was, next);
     if (facts.length === 0) return accept(view(by.isHere));
-    const move = await moveTo(parts, was, next);
+    const move = await moveTo(deps, was, next);
     if (!move.ok) return move;
-    const kept = await keep(parts, toKeep(given, file.settings, next), facts, by.actor).catch(
+    const kept = await keep(deps, toKeep(given, file.settings, next), facts, by.actor).catch(
       async (cause: unknown) => {
         await move.value?.undo();
         throw cause;
@@ -102,10 +102,10 @@ export function createSettings(parts: SettingsDeps) {
       return kept;
     }
     move.value?.settle();
-    if (next.audit_retention_days !== was.audit_retention_days) parts.keepAuditFor(next.audit_retention_days);
+    if (next.audit_retention_days !== was.audit_retention_days) deps.keepAuditFor(next.audit_retention_days);
     if (facts.some(({ type }) => type === 'settings.gpu_troubles_changed'))
       orchestrator.lifecycle.holdBackFor(next.gpu_troubles);
-    if (next.tls) await parts.refreshCertificate();
+    if (next.tls) await deps.refreshCertificate();
     if (facts.some(({ type }) => type === 'settings.local_worker_changed')) {
       const { local_worker: worker } = next;
       await localWorker.turn(worker.enabled ? workerSettingsOf(worker) : null);
@@ -116,7 +116,7 @@ export function createSettings(parts: SettingsDeps) {
 
   return {
     view,
-    joinAddress: (called: string): JoinAddress => joinAddress(parts, inForce(given, file.settings), called),
+    joinAddress: (called: string): JoinAddress => joinAddress(deps, inForce(given, file.settings), called),
     /** Runs changes one at a time. */
     change(wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> {
       const turn = last.then(() => change(wanted, by));

@@ -10,7 +10,7 @@ import { type AuditReader, mountAuditRoutes, mountJobEvents } from './routes/aud
 import { sendProblem, unexpected, createBareApp, type RequestLog } from './listener/answer.ts';
 import { createAuth } from './auth/auth.ts';
 import { type BackupHandler, mountBackupRoutes } from './routes/backup-routes.ts';
-import type { TrustedProxies } from './auth/client-address.ts';
+import type { TrustedProxies } from './auth/sender.ts';
 import { mountConfigRoutes } from './routes/config-routes.ts';
 import type { DownloadLimits } from './routes/downloads.ts';
 import { guardEdge, type IsOurs } from './listener/edge.ts';
@@ -19,7 +19,7 @@ import { type SocketLimits, socketLimits, type TlsIdentity } from './listener/ht
 import { createContentHandler } from './uploads/content-handler.ts';
 import { mountDatasetRoutes } from './routes/dataset-routes.ts';
 import { mountHealthRoutes } from './routes/health-routes.ts';
-import { createListeners, type Listener, createFront } from './listener/listeners.ts';
+import { createListeners, type Listener } from './listener/listeners.ts';
 import { mountLogRoutes } from './routes/log-routes.ts';
 import { mountQueueRoutes } from './routes/queue-routes.ts';
 import { servePanel } from './routes/panel.ts';
@@ -91,8 +91,8 @@ export interface HttpServer {
   hold(asker: IncomingMessage): Promise<void>;
   /** Ends the streams of clients that have lost the right to read them. */
   recheck(): void;
-  /** Resumes with these parts. */
-  serve(parts: HttpDeps): void;
+  /** Resumes with these dependencies. */
+  serve(deps: HttpDeps): void;
   /** Starts listening on another address. Rejects as `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
   /** Sets the certificate for new TLS connections of all listeners. */
@@ -101,27 +101,27 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-export function createHttpServer(parts: HttpDeps): HttpServer {
+export function createHttpServer(deps: HttpDeps): HttpServer {
   const streams = createStreamRegistry();
   const calls = createCalls();
-  let orchestrator = parts.orchestrator;
+  let orchestrator = deps.orchestrator;
   const lasting = {
     streams,
     calls,
-    failureLimit: parts.failureLimit ?? createFailureLimit(parts.mono),
-    metrics: createMetrics({ version: parts.version, figures: () => orchestrator.queue.figures() }),
+    failureLimit: deps.failureLimit ?? createFailureLimit(deps.mono),
+    metrics: createMetrics({ version: deps.version, figures: () => orchestrator.queue.figures() }),
   };
-  let app = createApp(parts, lasting);
-  const front = createFront(app.handler, createHeld(parts), lasting);
-  const listeners = createListeners(front.handler, lasting, parts.socketLimits ?? socketLimits);
+  let app = createApp(deps, lasting);
+  const limits = deps.socketLimits ?? socketLimits;
+  const listeners = createListeners(app.handler, { ...lasting, limits, held: createHeld(deps) });
   return {
     signInPath: () => app.signInPath(),
-    hold: front.hold,
+    hold: listeners.hold,
     recheck: streams.recheck,
     serve(next) {
       orchestrator = next.orchestrator;
       app = createApp(next, lasting);
-      front.serve(app.handler);
+      listeners.serve(app.handler);
     },
     listen: listeners.listen,
     present: listeners.present,
@@ -130,14 +130,14 @@ export function createHttpServer(parts: HttpDeps): HttpServer {
 }
 
 /** Answers 503 while a restore replaces the database. */
-function createHeld(parts: HttpDeps): RequestListener {
+function createHeld(deps: HttpDeps): RequestListener {
   const detail = 'A backup takes the place of the database: that is done in a moment. Try again then';
-  return createBareApp(parts.log, parts.logRequests).use((_request, response) =>
+  return createBareApp(deps.log, deps.logRequests).use((_request, response) =>
     sendProblem(response, refuse('restoring', detail).refusal),
   );
 }
 
-/** Parts that survive a restore. */
+/** Dependencies that survive a restore. */
 interface Lasting {
   readonly streams: StreamRegistry;
   readonly calls: Calls;
@@ -150,19 +150,19 @@ interface App {
   signInPath(): string;
 }
 
-function createApp(parts: HttpDeps, { streams, calls, failureLimit, metrics }: Lasting): App {
-  const { orchestrator, audit, settings, configs, adminHash, log, version, panelDir, mono } = parts;
-  const app = createBareApp(parts.log, parts.logRequests);
+function createApp(deps: HttpDeps, { streams, calls, failureLimit, metrics }: Lasting): App {
+  const { orchestrator, audit, settings, configs, adminHash, log, version, panelDir, mono } = deps;
+  const app = createBareApp(deps.log, deps.logRequests);
   // As in Express, an empty list trusts no address.
-  app.set('trust proxy', parts.trustedProxies);
-  app.use(guardEdge(parts.isOurHost, log));
+  app.set('trust proxy', deps.trustedProxies);
+  app.use(guardEdge(deps.isOurHost, log));
   const { workers, access } = orchestrator;
   const auth = createAuth({
     admin: adminPrincipal,
     adminHash,
     workerByTokenHash: workers.byTokenHash,
     knowsJoinToken: workers.knowsJoinToken,
-    uploaderOf: parts.artifacts.uploaderOf,
+    uploaderOf: deps.artifacts.uploaderOf,
     mayUpload: orchestrator.files.mayUpload,
     principalByTokenHash: access.principalByTokenHash,
     principalBySessionHash(hash) {
@@ -178,21 +178,21 @@ function createApp(parts: HttpDeps, { streams, calls, failureLimit, metrics }: L
     onAnswered: metrics.noteCall,
   });
   const codes = createOneTimeCodes(mono, () => adminHash().toString('hex'));
-  const { idleMs } = parts.socketLimits ?? socketLimits;
-  const { uploaderOf } = parts.artifacts;
+  const { idleMs } = deps.socketLimits ?? socketLimits;
+  const { uploaderOf } = deps.artifacts;
   mountWorkerRoutes(router, { orchestrator, streams, uploaderOf, idleMs });
-  mountAgentRoutes(router, parts);
+  mountAgentRoutes(router, deps);
   mountWorkerAdminRoutes(router, {
     orchestrator,
     joinAddress: settings.joinAddress,
-    scriptHash: () => scriptHash(parts),
+    scriptHash: () => scriptHash(deps),
   });
   mountCurveRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
-  mountStorage(router, parts, calls);
+  mountStorage(router, deps, calls);
   mountLogRoutes(router, {
     orchestrator,
-    files: parts.logFiles,
+    files: deps.logFiles,
     streams,
     authenticate: auth.authenticate,
     mono,
@@ -208,16 +208,16 @@ function createApp(parts: HttpDeps, { streams, calls, failureLimit, metrics }: L
     recheck: streams.recheck,
   });
   mountSettingsRoutes(router, settings);
-  mountBackupRoutes(router, { backups: parts.backups, orchestrator, log });
+  mountBackupRoutes(router, { backups: deps.backups, orchestrator, log });
   mountTokenRoutes(router, orchestrator, streams.recheck);
-  mountHealthRoutes(router, { ...parts.artifacts, orchestrator, backups: parts.backups, version });
+  mountHealthRoutes(router, { ...deps.artifacts, orchestrator, backups: deps.backups, version });
   mountSystemRoutes(router, {
     orchestrator,
     streams,
     version,
     authenticate: auth.authenticate,
     metrics,
-    prove: parts.prove,
+    prove: deps.prove,
   });
   if (panelDir !== null) servePanel(app, panelDir);
   router.seal();

@@ -36,14 +36,14 @@ export interface DataStore {
  * Opens the store of a data folder that this process has locked. Checks the database first, unless an orderly stop left it
  * unchanged. Backs it up every hour to `backups/` beside it. Throws with a reason when it cannot be used.
  */
-export function openDataStore(file: string, parts: Omit<StoreDeps, 'beforeMigration'>): DataStore {
-  const { clock, log, time } = parts;
+export function openDataStore(file: string, deps: Omit<StoreDeps, 'beforeMigration'>): DataStore {
+  const { clock, log, time } = deps;
   const folder = openBackupFolder(file, clock, time?.earliest);
   const stopMark = createStopMark(file);
   dropReplacement(file);
-  const restored = restoreIfDamaged({ ...parts, file, isAsLeft: stopMark.take(), folder });
+  const restored = restoreIfDamaged({ ...deps, file, isAsLeft: stopMark.take(), folder });
   const store = openSqliteStore(file, {
-    ...parts,
+    ...deps,
     beforeMigration: (db, schema) => folder.addNow(`before-schema-${schema}`, db),
   });
   const loop = startBackups({ store, folder, clock, log });
@@ -62,7 +62,7 @@ export function openDataStore(file: string, parts: Omit<StoreDeps, 'beforeMigrat
     restored,
     prepare: name => {
       const lastEvent = store.eventRange().last;
-      return prepareReplacement({ file, folder, store: parts, log, lastEvent }, name);
+      return prepareReplacement({ file, folder, store: deps, log, lastEvent }, name);
     },
     backups: {
       path: folder.path,

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { AuditSeal, Clock, Log, Store, TrustedTime, Tx } from '../orchestrator/ports/index.ts';
 import { createArtifactRows } from './rows/artifact-rows.ts';
-import { createAuditAppend, createAuditTrail, createEventRows, passOverEvents } from './rows/audit-rows.ts';
+import { createAuditAppend, createAuditTrail, createEventRows, passOverEvents } from './rows/history-rows.ts';
 import { createDiskState, type DiskState, movedAway, openFailure } from './db/disk-state.ts';
 import { createDatasetRows } from './rows/dataset-rows.ts';
 import { createWriter } from './db/group-commit.ts';
@@ -14,7 +14,7 @@ import { createQueueRows } from './rows/queue-rows.ts';
 import { cacheRows } from './rows/row-cache.ts';
 import { companions } from './db/file-check.ts';
 import { migrate, schemaOf } from './db/migrations.ts';
-import { createTokenRows, createSessionRows } from './rows/token-rows.ts';
+import { createTokenRows, createSessionRows } from './rows/access-rows.ts';
 import { createWorkerRows, createJoinTokenRows } from './rows/worker-rows.ts';
 import { createWriteAheadLog } from './db/write-ahead-log.ts';
 
@@ -55,9 +55,9 @@ const full = 2;
 const waitForLockMs = 1_000;
 
 /** Opens, creates or migrates the database (`:memory:` for none on disk). Throws with a reason on failure. */
-export function openSqliteStore(file: string, parts: StoreDeps): SqliteStore {
-  const { log, clock, seal, onFatal } = parts;
-  const { db, isNew } = openDatabase(file, parts);
+export function openSqliteStore(file: string, deps: StoreDeps): SqliteStore {
+  const { log, clock, seal, onFatal } = deps;
+  const { db, isNew } = openDatabase(file, deps);
   const stored = {
     ...createWorkerRows(db),
     ...createJobRows(db),
@@ -78,7 +78,7 @@ export function openSqliteStore(file: string, parts: StoreDeps): SqliteStore {
   const rows = { ...stored, ...cacheRows(stored, afterRollback) };
   const tx: Tx = {
     ...rows,
-    ...createAuditAppend(db, seal, afterRollback, parts.time),
+    ...createAuditAppend(db, seal, afterRollback, deps.time),
     afterCommit,
     afterRollback,
   };

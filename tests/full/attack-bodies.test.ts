@@ -71,7 +71,7 @@ test("refuses hostile request bodies without growing the server's memory", async
       400,
       () => post('{"__proto__":{"config":{},"config_name":"x"},"constructor":{"prototype":{"x":1}}}'),
     ],
-    ['a million keys', 400, () => post(`{${Array.from({ length: 80_000 }, (_, n) => `"k${n}":{}`).join()}}`)],
+    ['80,000 keys', 400, () => post(`{${Array.from({ length: 80_000 }, (_, n) => `"k${n}":{}`).join()}}`)],
     ['one text of a megabyte', 400, () => post(`"${'\\u0041'.repeat(170_000)}"`)],
   ];
   const round = async (): Promise<void> => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 import {
   type Identity,
   identityOf,
@@ -6,7 +7,6 @@ import {
   type CertificateDeps,
   expiresSoonMs,
 } from './identity.ts';
-import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 
 const dayMs = 86_400_000;
 
@@ -45,25 +45,25 @@ interface Texts {
  * certbot. An invalid replacement is logged once, and the previous certificate stays. A warning appears at startup and once a day
  * when the certificate expires soon.
  */
-export function createGivenCertificate(parts: GivenCertificateOptions): Certificates {
-  const { clock, log, onChange, note } = parts;
+export function createGivenCertificate(deps: GivenCertificateOptions): Certificates {
+  const { clock, log, onChange, note } = deps;
   let shown: Identity | null = null;
   /** Files read last, whether valid or not. */
   let tried: Texts | null = null;
   let logged = '';
-  const warnOfExpiry = createExpiryWarning(parts.certificateFile, clock, log);
+  const warnOfExpiry = createExpiryWarning(deps.certificateFile, clock, log);
   let cancelTimer = (): void => {};
   let isStopped = false;
 
   const read = (): Texts => ({
-    certificate: readGiven('--ssl-cert', parts.certificateFile),
-    key: readGiven('--ssl-key', parts.keyFile),
+    certificate: readGiven('--ssl-cert', deps.certificateFile),
+    key: readGiven('--ssl-key', deps.keyFile),
   });
   const check = ({ key, certificate }: Texts): Identity => {
-    const identity = named(parts, () => identityOf('files', key, certificate));
+    const identity = named(deps, () => identityOf('files', key, certificate));
     if (identity.expiresAt > clock.wall()) return identity;
     throw new Error(
-      `${parts.certificateFile} (--ssl-cert) has expired at ${clock.iso(identity.expiresAt)}: renew it, or give --ssl alone ` +
+      `${deps.certificateFile} (--ssl-cert) has expired at ${clock.iso(identity.expiresAt)}: renew it, or give --ssl alone ` +
         'for a certificate that the orchestrator makes itself',
     );
   };

@@ -20,8 +20,8 @@ export interface TlsDeps {
 }
 
 /** Provides the TLS certificate, from external files or made by the orchestrator. */
-export function createCertificates(parts: TlsDeps): Certificates {
-  const { files, folder, names, clock, log, orchestrator, present } = parts;
+export function createCertificates(deps: TlsDeps): Certificates {
+  const { files, folder, names, clock, log, orchestrator, present } = deps;
   const common = {
     clock,
     log,

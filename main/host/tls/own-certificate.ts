@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { makeFolder, readSecret } from '../data-folder.ts';
 import { draftOf, writeWhole } from '../whole-file.ts';
 import {
@@ -11,7 +12,6 @@ import {
   expiresSoonMs,
   type Why,
 } from './identity.ts';
-import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 
 const dayMs = 86_400_000;
 /** Maximum lifetime that browsers accept. */
@@ -97,8 +97,8 @@ export interface OwnCertificateDeps extends CertificateDeps {
  * certificate is made before the old one expires, or when the machine has a name that it lacks. Surplus names stay: otherwise
  * unplugging and replugging a cable would make two certificates.
  */
-export function createOwnCertificate(parts: OwnCertificateDeps): Certificates {
-  const { folder, clock, log, names, onChange, note } = parts;
+export function createOwnCertificate(deps: OwnCertificateDeps): Certificates {
+  const { folder, clock, log, names, onChange, note } = deps;
   const keyFile = join(folder, 'key.pem');
   const certificateFile = join(folder, 'cert.pem');
   let shown: Identity | null = null;

@@ -1,14 +1,12 @@
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { TLSSocket } from 'node:tls';
-import { type Call, type Reach, reachOf } from '../../../protocol/call.ts';
-import { type WorkerId, JobId } from '../../../protocol/ids.ts';
-import { joinTokenPrefix } from '../../../protocol/worker-api.ts';
-import { accept, type Outcome, refuse, type Refusal } from '../../../protocol/problem.ts';
-import { uploadTokenHeaders } from '../../../protocol/storage-api.ts';
-import { type Principal, unknownJoinToken, type Uploader } from '../../orchestrator/index.ts';
-import { sentAs, isOwnPage } from './client-address.ts';
 import { z } from 'zod';
+import { type Call, type Reach, reachOf } from '../../../protocol/call.ts';
+import { JobId, type WorkerId } from '../../../protocol/ids.ts';
+import { joinTokenPrefix } from '../../../protocol/worker-api.ts';
+import { accept, type Outcome, type Refusal, refuse } from '../../../protocol/problem.ts';
+import { type Principal, unknownJoinToken, type Uploader } from '../../orchestrator/index.ts';
+import { bearerOf, isOwnPage, isWellFormed, sessionOf, uploadTokenOf } from './sender.ts';
 
 /**
  * Who sent a request: an unauthenticated client, a worker, a machine that joins, a trainer, or the owner of a bearer token with its
@@ -22,13 +20,6 @@ export type Caller =
   | { readonly kind: 'uploader'; readonly uploader: Uploader }
   /** `reach`: whether the call may see every job, or only the jobs of its own token. */
   | { readonly kind: 'bearer'; readonly principal: Principal; readonly reach: Exclude<Reach, 'none'> };
-
-/**
- * The name of the session cookie. Over HTTPS it has the `__Host-` prefix, which browsers accept only over HTTPS. The two names differ, so
- * that a plain-HTTP page at the same address cannot replace the HTTPS cookie.
- */
-export const sessionCookie = (request: IncomingMessage): string =>
-  schemeOf(request) === 'https' ? '__Host-trainyard_session' : 'trainyard_session';
 
 export interface AuthDeps {
   /** Finds a principal by the hash of its token; null when the token is unknown or expired. */
@@ -57,23 +48,20 @@ export type Authenticate = (
   row: Pick<Call, 'authority' | 'own'>,
 ) => Outcome<Caller>;
 
-/** In characters. The server rejects longer tokens before it hashes them, because it never issues any. */
-const maxToken = 512;
-
 /**
  * Workers send `X-Worker-Token`; people and scripts send `Authorization: Bearer`. The server compares SHA-256 hashes of tokens. Hashes have
  * equal length and their comparison leaks nothing; the worker's row is found by its hash.
  */
-export function createAuth(parts: AuthDeps): Auth {
-  const { workerByTokenHash, principalByTokenHash, principalBySessionHash, adminHash } = parts;
+export function createAuth(deps: AuthDeps): Auth {
+  const { workerByTokenHash, principalByTokenHash, principalBySessionHash, adminHash } = deps;
   const principalOf = (token: string): Principal | null => {
-    if (!wellFormed(token)) return null;
+    if (!isWellFormed(token)) return null;
     const hash = hashOf(token);
-    return timingSafeEqual(hash, adminHash()) ? parts.admin : principalByTokenHash(hash.toString('hex'));
+    return timingSafeEqual(hash, adminHash()) ? deps.admin : principalByTokenHash(hash.toString('hex'));
   };
 
-  const { asWorker, asJoiner } = createMachineAuth(parts);
-  const asUploader = createUploadAuth(parts);
+  const { asWorker, asJoiner } = createMachineAuth(deps);
+  const asUploader = createUploadAuth(deps);
   const asBearer = (request: IncomingMessage): Outcome<Principal> => {
     const token = bearerOf(request);
     if (token === null && request.headers['x-worker-token'] === undefined) {
@@ -90,7 +78,7 @@ export function createAuth(parts: AuthDeps): Auth {
     }
     const principal = principalOf(token);
     if (principal !== null) return accept(principal);
-    if (wellFormed(token) && workerByTokenHash(hashOf(token).toString('hex')) !== null) {
+    if (isWellFormed(token) && workerByTokenHash(hashOf(token).toString('hex')) !== null) {
       return refuse('wrong_token_kind', 'This call is for people: a worker token does not open it');
     }
     return refuse(
@@ -172,7 +160,7 @@ function machineToken(
       : refuse('wrong_token_kind', `${callIsFor}: send a ${kind} token in the header X-Worker-Token`);
   }
   const token = String(shown);
-  const isOne = typeof shown === 'string' && wellFormed(token);
+  const isOne = typeof shown === 'string' && isWellFormed(token);
   return accept({ token, hash: isOne ? hashOf(token).toString('hex') : null });
 }
 
@@ -188,18 +176,12 @@ function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthDeps, 'uploaderOf'
             'This call is for trainers: send the upload token of their attempt in the header X-Upload-Token',
           );
     }
-    const uploader = wellFormed(token) ? uploaderOf(token) : null;
+    const uploader = isWellFormed(token) ? uploaderOf(token) : null;
     if (uploader === null)
       return refuse('token_invalid', 'Invalid token: it is not the upload token of an attempt');
     const may = mayUpload(uploader);
     return may.ok ? accept({ kind: 'uploader', uploader }) : may;
   };
-}
-
-/** Returns the upload token. Both headers may carry it if they agree; a token that appears twice with different values is invalid. */
-export function uploadTokenOf({ headers }: IncomingMessage): string | null {
-  const sent = uploadTokenHeaders.map(name => headers[name]).filter(value => value !== undefined);
-  return sent.length === 0 ? null : [...new Set(sent.map(String))].join(', ');
 }
 
 /** Returns the attempt that the upload token belongs to. Throws when the route did not require an upload token. */
@@ -227,39 +209,6 @@ function permitted(principal: Principal, row: Pick<Call, 'authority' | 'own'>): 
 
 /** Hashes in one call. A hash object would survive until the next garbage collection, for every request. */
 export const hashOf = (token: string): Buffer => digestOf('sha256', token, 'buffer');
-
-const wellFormed = (token: string): boolean => token.length <= maxToken && /^[\x21-\x7e]+$/.test(token);
-
-/** Returns the session token from the cookie; null when there is none. */
-export function sessionOf(request: IncomingMessage): string | null {
-  const cookies = (request.headers.cookie ?? '').split(';').map(part => part.trim());
-  const name = sessionCookie(request);
-  const token = cookies.find(part => part.startsWith(`${name}=`))?.slice(name.length + 1);
-  return token !== undefined && wellFormed(token) ? token : null;
-}
-
-/** Returns the credential that the request carries, of any kind; null when it carries none. */
-export function secretOf(request: IncomingMessage): string | null {
-  const machine = request.headers['x-worker-token'] ?? uploadTokenOf(request) ?? undefined;
-  return bearerOf(request) ?? (machine === undefined ? sessionOf(request) : String(machine));
-}
-
-/**
- * The scheme that the client uses, possibly with a proxy. A client may forge this header, but harms only itself: it gets a URL or a cookie
- * that it cannot use.
- */
-export const schemeOf = (request: IncomingMessage): 'http' | 'https' =>
-  request.socket instanceof TLSSocket || request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
-
-/**
- * Returns the bearer token, or null when the request has none. Two `Authorization` headers count as none, because a proxy may have checked
- * the other one.
- */
-export function bearerOf(request: IncomingMessage): string | null {
-  if (request.headers.authorization === undefined) return null;
-  const [, token] = /^bearer +(.*)$/i.exec(sentAs(request, 'authorization').join(', ')) ?? [];
-  return token ?? null;
-}
 
 /** Returns the owner of a job, as the name of a token; null when the job does not exist. */
 export type OwnerOf = (id: JobId) => string | null;

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
+import onHeaders from 'on-headers';
 import { type Problem, type ProblemCode, problems, type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Log } from '../../orchestrator/ports/index.ts';
-import { randomUUID } from 'node:crypto';
-import onHeaders from 'on-headers';
 
 /** A log that can attach lines to a request. */
 export interface RequestLog extends Log {

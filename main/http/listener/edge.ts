@@ -3,8 +3,7 @@ import type { RequestHandler } from 'express';
 import { type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Log } from '../../orchestrator/ports/index.ts';
 import { sendProblem } from './answer.ts';
-import { bearerOf, uploadTokenOf } from '../auth/auth.ts';
-import { sentAs, isForeign, type Provenance, provenanceOf } from '../auth/client-address.ts';
+import { bearerOf, isForeign, type Provenance, provenanceOf, sentAs, uploadTokenOf } from '../auth/sender.ts';
 
 /** What a request reveals before authentication. */
 export interface EdgeCall extends Omit<Provenance, 'host'> {

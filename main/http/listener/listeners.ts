@@ -3,63 +3,38 @@ import { type HttpListener, openHttpListener, type SocketLimits, type TlsIdentit
 import type { StreamRegistry } from './stream-registry.ts';
 import type { Calls } from './connections.ts';
 
-/** Wraps the request handler so that it can be replaced while the sockets stay open. */
-interface Front {
-  readonly handler: RequestListener;
-  hold(asker: IncomingMessage): Promise<void>;
-  serve(handler: RequestListener): void;
-}
-
-/** Requests that take longer are cut off, because they would query a closed database. */
-const finishWithinMs = 1_000;
-
-export function createFront(
-  first: RequestListener,
-  held: RequestListener,
-  { streams, calls: { inProgress } }: { readonly streams: StreamRegistry; readonly calls: Calls },
-): Front {
-  let current = first;
-  return {
-    handler: (request, response) => current(request, response),
-    async hold(asker) {
-      current = held;
-      const others = (): readonly ServerResponse[] => [...inProgress].filter(({ req }) => req !== asker);
-      const cut = (): void => {
-        for (const response of others()) response.destroy();
-      };
-      streams.endThose(() => true);
-      const timer = setTimeout(cut, finishWithinMs);
-      // New requests already go to `held` and get a response at once, so they need no waiting.
-      await Promise.all(others().map(closed));
-      clearTimeout(timer);
-    },
-    serve(handler) {
-      current = handler;
-    },
-  };
-}
-
-const closed = (response: ServerResponse): Promise<void> =>
-  new Promise(resolve => {
-    if (response.closed) resolve();
-    else response.once('close', resolve);
-  });
-
 export type Listener = Omit<HttpListener, 'present'>;
 
+/** All sockets of the server, and the request handler behind them. */
 export interface Listeners {
   /** Rejects as `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
   /** Sets the certificate for new TLS connections of all listeners. */
   present(identity: TlsIdentity): void;
+  /** Sends new requests to `held`, ends event streams, and waits a moment for requests in progress other than `asker`. */
+  hold(asker: IncomingMessage): Promise<void>;
+  /** Replaces the handler; the sockets stay open. */
+  serve(handler: RequestListener): void;
   closeAll(): Promise<void>;
 }
 
+/** Requests that take longer are cut off, because they would query a closed database. */
+const finishWithinMs = 1_000;
+
+interface ListenersDeps {
+  readonly streams: StreamRegistry;
+  readonly calls: Calls;
+  readonly limits: SocketLimits;
+  /** Answers every request while `hold` is in force. */
+  readonly held: RequestListener;
+}
+
 export function createListeners(
-  handler: RequestListener,
-  { streams, calls }: { readonly streams: StreamRegistry; readonly calls: Calls },
-  limits: SocketLimits,
+  first: RequestListener,
+  { streams, calls, limits, held }: ListenersDeps,
 ): Listeners {
+  let current = first;
+  const handler: RequestListener = (request, response) => current(request, response);
   const open = new Set<HttpListener>();
   let identity: TlsIdentity | null = null;
   let isClosed = false;
@@ -89,6 +64,22 @@ export function createListeners(
       identity = next;
       for (const listener of open) listener.present(next);
     },
+    async hold(asker) {
+      current = held;
+      const others = (): readonly ServerResponse[] =>
+        [...calls.inProgress].filter(({ req }) => req !== asker);
+      const cut = (): void => {
+        for (const response of others()) response.destroy();
+      };
+      streams.endThose(() => true);
+      const timer = setTimeout(cut, finishWithinMs);
+      // New requests already go to `held` and get a response at once, so they need no waiting.
+      await Promise.all(others().map(closed));
+      clearTimeout(timer);
+    },
+    serve(next) {
+      current = next;
+    },
     async closeAll() {
       isClosed = true;
       const listeners = [...open];
@@ -97,3 +88,9 @@ export function createListeners(
     },
   };
 }
+
+const closed = (response: ServerResponse): Promise<void> =>
+  new Promise(resolve => {
+    if (response.closed) resolve();
+    else response.once('close', resolve);
+  });

@@ -2,12 +2,12 @@ import type { Request } from 'express';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { joinLine, workerWords } from '../../../protocol/join-line.ts';
 import { accept } from '../../../protocol/problem.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
 import type { IssuedToken, Orchestrator } from '../../orchestrator/index.ts';
 import type { Actor } from '../../orchestrator/ports/index.ts';
-import { type Caller, principalBehind, schemeOf } from '../auth/auth.ts';
-import { addressOf } from '../auth/client-address.ts';
+import { type Caller, principalBehind } from '../auth/auth.ts';
+import { addressOf, schemeOf } from '../auth/sender.ts';
 import type { Router } from './route.ts';
-import { tokensApi } from '../../../protocol/tokens-api.ts';
 
 export const actorOf = (caller: Caller, request: Request): Actor =>
   personAt(principalBehind(caller).user, request);

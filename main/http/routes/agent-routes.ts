@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Request, Response } from 'express';
 import { type AgentManifest, agentApi, type ProgramName } from '../../../protocol/agent-api.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import { addressOf } from '../auth/client-address.ts';
+import { addressOf } from '../auth/sender.ts';
 import { createDownloads, type DownloadLimits, downloadLimits } from './downloads.ts';
 import { installScript } from './install-script.ts';
 import type { Router, WriteHandler } from './route.ts';
@@ -31,8 +31,8 @@ export interface AgentDeps {
 const retryDownloadS = '10';
 
 /** Serves the worker program of this version without authentication: a rig has no token before it joins. */
-export function mountAgentRoutes(router: Router, parts: AgentDeps): void {
-  const offer = (): Promise<Outcome<Offer>> => findOffer(parts);
+export function mountAgentRoutes(router: Router, deps: AgentDeps): void {
+  const offer = (): Promise<Outcome<Offer>> => findOffer(deps);
   const text =
     (which: 'install' | 'sums'): WriteHandler<typeof agentApi.install> =>
     async ({ request }, response) => {
@@ -41,7 +41,7 @@ export function mountAgentRoutes(router: Router, parts: AgentDeps): void {
       sendText(request, response, offered.value[which]);
       return accept(undefined);
     };
-  const send = createSend(parts);
+  const send = createSend(deps);
   router.answer(agentApi.manifest, async () => {
     const offered = await offer();
     return offered.ok ? accept(offered.value.manifest) : offered;
@@ -55,8 +55,8 @@ export function mountAgentRoutes(router: Router, parts: AgentDeps): void {
 }
 
 /** Returns the SHA-256 of the install script, or null when no worker program was built. */
-export async function scriptHash(parts: AgentDeps): Promise<string | null> {
-  const offered = await findOffer(parts);
+export async function scriptHash(deps: AgentDeps): Promise<string | null> {
+  const offered = await findOffer(deps);
   return offered.ok ? offered.value.manifest.sha256.install : null;
 }
 

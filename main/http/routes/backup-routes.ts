@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { backupApi, type BackupView } from '../../../protocol/backup-api.ts';
 import type { Actor, Log } from '../../orchestrator/ports/index.ts';
 import { nameOf, type Orchestrator } from '../../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
 import type { Router } from './route.ts';
 import { requestIdOf } from '../listener/answer.ts';
-import { backupApi, type BackupView } from '../../../protocol/backup-api.ts';
 
 interface Made {
   readonly name: string;

@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import type { BodyOf } from '../../../protocol/call.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { datasetsApi } from '../../../protocol/datasets-api.ts';
@@ -8,11 +9,10 @@ import { actorOf } from './admin-routes.ts';
 import type { ContentHandler } from '../uploads/content-handler.ts';
 import type { Router } from './route.ts';
 import type { TransferHeap } from '../listener/transfer-heap.ts';
-import { proceed } from '../listener/unread.ts';
+import { proceed } from '../listener/request-body.ts';
 import { planUpload } from '../uploads/upload-plan.ts';
 import type { Calls } from '../listener/connections.ts';
 import { onlyUserOf } from '../auth/auth.ts';
-import { createReadStream } from 'node:fs';
 
 /** Reads a manifest from a file in pieces, so that it does not block the event loop. Rejects when the disk cannot be read. */
 async function readManifest(path: string): Promise<Manifest> {

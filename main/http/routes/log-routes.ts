@@ -41,8 +41,8 @@ const maxSearches = 4;
 type Found = LogPlace & { readonly facts: LogFacts };
 
 /** Trainer logs: workers upload them, people and scripts read them. */
-export function mountLogRoutes(router: Router, parts: LogDeps): void {
-  const { orchestrator, files, streams, authenticate } = parts;
+export function mountLogRoutes(router: Router, deps: LogDeps): void {
+  const { orchestrator, files, streams, authenticate } = deps;
   router.answer(workerLogsApi.ship, async ({ caller, params, body }) => {
     if (caller.kind !== 'worker')
       return refuse('token_missing', 'Send the worker token in the header X-Worker-Token');
@@ -50,11 +50,11 @@ export function mountLogRoutes(router: Router, parts: LogDeps): void {
     return outcome.ok ? accept({ success: true as const, next: outcome.value }) : outcome;
   });
   router.answer(logsApi.read, async ({ params, query: { attempt, line, limit } }) => {
-    const found = await findLog(parts, params.id, attempt);
+    const found = await findLog(deps, params.id, attempt);
     if (!found.ok) return found;
     const { facts } = found.value;
     const lines = await pageOf(files, found.value, line ?? null, limit);
-    return accept({ ...stateOf(parts, found.value), lines, open_line: facts.openLine });
+    return accept({ ...stateOf(deps, found.value), lines, open_line: facts.openLine });
   });
   router.write(
     logsApi.follow,
@@ -71,7 +71,7 @@ export function mountLogRoutes(router: Router, parts: LogDeps): void {
           'invalid_request',
           'Last-Event-ID: send back the id of an event of this stream, or none',
         );
-      const found = await findLog(parts, params.id, attempt);
+      const found = await findLog(deps, params.id, attempt);
       if (!found.ok) return found;
       const isAllowed = (): boolean => authenticate(request, logsApi.follow).ok;
       const { pingMs } = orchestrator.lifecycle.times;
@@ -79,13 +79,13 @@ export function mountLogRoutes(router: Router, parts: LogDeps): void {
       const stream = streams.open(response, { pingMs, holder, isAllowed, ...(pings && { ping }) });
       if (pings) stream.send(ping);
       const from = resumed ?? line ?? found.value.facts.totalLines;
-      void followLog({ ...parts, place: found.value, from, stream, response, lineOf });
+      void followLog({ ...deps, place: found.value, from, stream, response, lineOf });
       return accept(undefined);
     },
   );
-  const downloads = createDownloads(parts.downloadLimits ?? usualDownloads);
+  const downloads = createDownloads(deps.downloadLimits ?? usualDownloads);
   router.write(logsApi.text, async ({ params, query: { attempt }, caller }, response) => {
-    const found = await findLog(parts, params.id, attempt);
+    const found = await findLog(deps, params.id, attempt);
     if (!found.ok) return found;
     if (response.destroyed) return accept(undefined);
     if (!downloads.admit(principalBehind(caller).user, response)) {
@@ -95,17 +95,17 @@ export function mountLogRoutes(router: Router, parts: LogDeps): void {
         'Too many downloads of logs are in progress, in total or with your token: try again in 10 seconds',
       );
     }
-    void writeText(response, parts, found.value);
+    void writeText(response, deps, found.value);
     return accept(undefined);
   });
-  mountSearch(router, parts);
+  mountSearch(router, deps);
 }
 
-function mountSearch(router: Router, parts: LogDeps): void {
-  const { files, mono } = parts;
+function mountSearch(router: Router, deps: LogDeps): void {
+  const { files, mono } = deps;
   let underWay = 0;
   router.write(logsApi.search, async ({ params, query: { attempt, q, line, limit } }, response) => {
-    const found = await findLog(parts, params.id, attempt);
+    const found = await findLog(deps, params.id, attempt);
     if (!found.ok) return found;
     if (underWay >= maxSearches)
       return refuse('too_many_searches', 'Too many logs are searched at once: try again in a moment');
@@ -122,7 +122,7 @@ function mountSearch(router: Router, parts: LogDeps): void {
           `The log could not be searched to its end within ${maxSearchMs / 1000} seconds: try again later, or download it`,
         );
       const matches = result.matches.map(each => lineOf(each));
-      response.json({ ...stateOf(parts, found.value), matches, total_matches: result.total });
+      response.json({ ...stateOf(deps, found.value), matches, total_matches: result.total });
       return accept(undefined);
     } finally {
       underWay -= 1;

@@ -1,39 +1,14 @@
-import { isUtf8 } from 'node:buffer';
-import express, { type Express, type Request, type Response } from 'express';
+import type { Express, Request, Response } from 'express';
 import { z } from 'zod';
 import type { BodyOf, Call, ParamsOf, QueryOf, ReplyOf } from '../../../protocol/call.ts';
+import { nearestName } from '../../../protocol/nearest-name.ts';
 import { plainIssues } from '../../../protocol/plain-issue.ts';
 import { type Outcome, refuse } from '../../../protocol/problem.ts';
 import { sendJson, sendProblem } from '../listener/answer.ts';
-import { type Authenticate, bearerOf, type Caller, type OwnerOf, refuseForeignJob } from '../auth/auth.ts';
-import { hasBody } from '../listener/connections.ts';
-import { discardBody, proceed } from '../listener/unread.ts';
+import { type Authenticate, type Caller, type OwnerOf, refuseForeignJob } from '../auth/auth.ts';
+import { discardBody, isJson, proceed, readBody } from '../listener/request-body.ts';
 import type { Page } from '../docs/index.ts';
 import type { OnRefused } from '../auth/failures.ts';
-import { nearestName } from '../../../protocol/nearest-name.ts';
-
-/** A query key that the call does not accept, with the most similar known key in `message`. */
-interface UnknownKey {
-  readonly field: string;
-  readonly message: string;
-}
-
-/** Returns the query keys that the schema of the call does not have. A misspelt filter would otherwise select everything. */
-function unknownKeys({ query }: Call, sent: object): readonly UnknownKey[] {
-  if (!(query instanceof z.ZodObject)) return [];
-  const known = Object.keys(query.shape);
-  return Object.keys(sent)
-    .filter(key => !known.includes(key))
-    .map(key => ({ field: key.slice(0, 100), message: messageFor(key, known) }));
-}
-
-function messageFor(key: string, known: readonly string[]): string {
-  if (known.length === 0) return 'this call takes no query';
-  const nearest = nearestName(key, known);
-  return nearest === null
-    ? `unknown key; this call takes ${known.join(', ')}`
-    : `unknown key; did you mean \`${nearest}\`?`;
-}
 
 export interface Input<C extends Call> {
   readonly params: ParamsOf<C>;
@@ -75,11 +50,11 @@ export interface RouterDeps {
  * Mounts calls of the protocol. For each request the router checks the caller, the input and the job's owner. It then runs the handler and
  * sends the response.
  */
-export function createRouter(app: Express, parts: RouterDeps): Router {
-  const { onRefused, onAnswered } = parts;
+export function createRouter(app: Express, deps: RouterDeps): Router {
+  const { onRefused, onAnswered } = deps;
   const methods = new Map<string, string[]>();
   const rows: Call[] = [];
-  const admit = createAdmission(parts);
+  const admit = createAdmission(deps);
   const mount = (row: Call, handle: (input: Input<Call>, response: Response) => Promise<void>): void => {
     rows.push(row);
     methods.set(row.path, [...(methods.get(row.path) ?? []), row.method]);
@@ -180,59 +155,6 @@ function createAdmission({ authenticate, ownerOf, onRefused }: RouterDeps) {
 
 const verbs = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
-const maxBody = 1_048_576;
-const readJson = express.json({
-  type: () => true,
-  limit: maxBody,
-  // A compressed body could expand to any size.
-  inflate: false,
-  strict: false,
-  verify: (_request, _response, bytes) => {
-    if (!isUtf8(bytes)) throw new Error('not UTF-8');
-    // The parser accepts any depth, but serializing the value again would overflow the stack.
-    if (depthOf(bytes) > deepest) throw Object.assign(new Error('too deep'), { type: 'entity.too.deep' });
-  },
-});
-
-const deepest = 200;
-/** `[` and `{` differ only in this bit, and so do `]` and `}`. */
-const curly = 0x20;
-const marks = { quote: 0x22, escape: 0x5c, open: 0x7b, close: 0x7d };
-
-/** Returns the maximum nesting depth of JSON brackets. */
-function depthOf(bytes: Uint8Array): number {
-  let depth = 0;
-  let maxDepthSeen = 0;
-  let inString = false;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte === marks.quote) inString = !inString;
-    else if (inString) at += byte === marks.escape ? 1 : 0;
-    else if ((byte | curly) === marks.open) maxDepthSeen = Math.max(maxDepthSeen, (depth += 1));
-    else if ((byte | curly) === marks.close) depth -= 1;
-  }
-  return maxDepthSeen;
-}
-
-const readBody = (request: Request, response: Response): Promise<void> =>
-  new Promise((resolve, reject) => {
-    readJson(request, response, (cause?: unknown) => {
-      if (cause === undefined) resolve();
-      else reject(cause instanceof Error ? cause : new Error('the body could not be read', { cause }));
-    });
-  });
-
-/**
- * A page of another site can make a browser send forms and plain text without a CORS preflight, but not JSON or a bearer header. Bodies
- * must therefore be JSON. curl's form type is accepted only with such a header, for the commands in the guide.
- */
-function isJson(request: Request): boolean {
-  const { headers } = request;
-  const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  const isForm = type === 'application/x-www-form-urlencoded';
-  return !hasBody(request) || type === 'application/json' || (isForm && bearerOf(request) !== null);
-}
-
 const notJson = refuse('media_type', 'Send the body as JSON, with Content-Type: application/json').refusal;
 
 type Parsed =
@@ -271,3 +193,26 @@ const fieldErrors = (result: z.ZodSafeParseResult<unknown>): FieldError[] =>
     field: path.map(String).join('.').slice(0, 200) || 'body',
     message: message.slice(0, 300),
   }));
+
+/** A query key that the call does not accept, with the most similar known key in `message`. */
+interface UnknownKey {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Returns the query keys that the schema of the call does not have. A misspelt filter would otherwise select everything. */
+function unknownKeys({ query }: Call, sent: object): readonly UnknownKey[] {
+  if (!(query instanceof z.ZodObject)) return [];
+  const known = Object.keys(query.shape);
+  return Object.keys(sent)
+    .filter(key => !known.includes(key))
+    .map(key => ({ field: key.slice(0, 100), message: messageFor(key, known) }));
+}
+
+function messageFor(key: string, known: readonly string[]): string {
+  if (known.length === 0) return 'this call takes no query';
+  const nearest = nearestName(key, known);
+  return nearest === null
+    ? `unknown key; this call takes ${known.join(', ')}`
+    : `unknown key; did you mean \`${nearest}\`?`;
+}

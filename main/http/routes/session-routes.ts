@@ -1,96 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import type { Request } from 'express';
 import type { BodyOf, ReplyOf } from '../../../protocol/call.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { sessionApi } from '../../../protocol/session-api.ts';
+import type { TokenId } from '../../../protocol/ids.ts';
 import type { Orchestrator, Principal } from '../../orchestrator/index.ts';
 import { actorOf, personAt } from './admin-routes.ts';
-import { bearerOf, hashOf, principalBehind, schemeOf, sessionCookie, sessionOf } from '../auth/auth.ts';
+import { hashOf, principalBehind } from '../auth/auth.ts';
 import type { Router } from './route.ts';
-import { isOwnPage } from '../auth/client-address.ts';
-import { randomBytes } from 'node:crypto';
-import type { TokenId } from '../../../protocol/ids.ts';
-
-/** The first match wins: Edge and Opera also claim to be Chrome, and Chrome claims to be Safari. */
-const browsers = [
-  ['Edge', /\bEdg(?:e|A|iOS)?\/(\d+)/],
-  ['Opera', /\bOPR\/(\d+)/],
-  ['Firefox', /\b(?:Firefox|FxiOS)\/(\d+)/],
-  ['Electron', /\bElectron\/(\d+)/],
-  ['Chrome', /\b(?:Chrome|CriOS|Chromium)\/(\d+)/],
-  ['Safari', /\bVersion\/(\d+)[.\d]* (?:Mobile\/\w+ )?Safari\//],
-] as const;
-
-/** The first match wins: iPhones also name Mac OS X, and Android also names Linux. */
-const systems = [
-  ['iOS', /\b(?:iPhone|iPad)\b/],
-  ['Android', /\bAndroid\b/],
-  ['Windows', /\bWindows\b/],
-  ['macOS', /\bMac OS X\b/],
-  ['Linux', /\bLinux\b/],
-] as const;
-
-/** In characters. The header may have any length. */
-const maxRead = 400;
-
-/** Returns a readable browser name such as `Firefox 140 on Linux`; null when the `User-Agent` names no program. */
-function describeDevice(userAgent: string | undefined): string | null {
-  const text = (userAgent ?? '').slice(0, maxRead);
-  for (const [name, pattern] of browsers) {
-    const version = pattern.exec(text)?.[1];
-    if (version === undefined) continue;
-    const system = systems.find(([, sign]) => sign.test(text))?.[0];
-    return system === undefined ? `${name} ${version}` : `${name} ${version} on ${system}`;
-  }
-  const [, program, version] = /^([A-Za-z][\w.-]{0,39})\/(\d{1,6})/.exec(text) ?? [];
-  return program === undefined || program === 'Mozilla' ? null : `${program} ${version}`;
-}
-
-/** The token that requested a code; null for the admin token. */
-interface CodeHolder {
-  readonly tokenId: TokenId | null;
-}
-
-interface OneTimeCodes {
-  make(holder: CodeHolder): string;
-  /** Returns the code's holder and invalidates the code; null when it is unknown, used or expired. */
-  redeem(code: string): CodeHolder | null;
-}
-
-export const codeLastsMs = 600_000;
-/** Above this number, the oldest code is dropped. */
-const maxCodes = 100;
-
-interface KnownCode {
-  readonly holder: CodeHolder;
-  readonly until: number;
-  readonly adminHash: string;
-}
-
-/**
- * Codes live in memory only, so a restart invalidates them. Replacing the admin token, which `adminHash` reveals, invalidates its codes.
- */
-export function createOneTimeCodes(now: () => number, adminHash: () => string): OneTimeCodes {
-  const codes = new Map<string, KnownCode>();
-  const isValid = ({ holder, until, adminHash: madeUnder }: KnownCode): boolean =>
-    now() < until && (holder.tokenId !== null || madeUnder === adminHash());
-  return {
-    make(holder) {
-      const code = randomBytes(24).toString('base64url');
-      codes.set(code, { holder, until: now() + codeLastsMs, adminHash: adminHash() });
-      const [oldest] = codes.keys();
-      if (codes.size > maxCodes && oldest !== undefined) codes.delete(oldest);
-      return code;
-    },
-    redeem(code) {
-      const known = codes.get(code);
-      codes.delete(code);
-      return known !== undefined && isValid(known) ? known.holder : null;
-    },
-  };
-}
-
-type SessionReply = ReplyOf<typeof sessionApi.get>;
-type SignIn = BodyOf<typeof sessionApi.signIn>;
+import { bearerOf, isOwnPage, schemeOf, sessionCookie, sessionOf } from '../auth/sender.ts';
 
 export interface SessionDeps {
   readonly orchestrator: Orchestrator;
@@ -114,8 +32,8 @@ export const signInPath = (code: string): string => `/#sign-in=${code}`;
 
 const outdated = refuse('code_invalid', 'This link was used, or is too old: ask the server for a new one');
 
-export function mountSessionRoutes(router: Router, parts: SessionDeps): void {
-  const { orchestrator, codes, principalOf, recheck } = parts;
+export function mountSessionRoutes(router: Router, deps: SessionDeps): void {
+  const { orchestrator, codes, principalOf, recheck } = deps;
   const current = (request: Request) => {
     const token = sessionOf(request);
     const session = token === null ? null : orchestrator.access.sessionByHash(hashOf(token).toString('hex'));
@@ -203,3 +121,85 @@ function setCookie(request: Request, value: string, expires: Date): void {
     expires,
   });
 }
+
+/** The first match wins: Edge and Opera also claim to be Chrome, and Chrome claims to be Safari. */
+const browsers = [
+  ['Edge', /\bEdg(?:e|A|iOS)?\/(\d+)/],
+  ['Opera', /\bOPR\/(\d+)/],
+  ['Firefox', /\b(?:Firefox|FxiOS)\/(\d+)/],
+  ['Electron', /\bElectron\/(\d+)/],
+  ['Chrome', /\b(?:Chrome|CriOS|Chromium)\/(\d+)/],
+  ['Safari', /\bVersion\/(\d+)[.\d]* (?:Mobile\/\w+ )?Safari\//],
+] as const;
+
+/** The first match wins: iPhones also name Mac OS X, and Android also names Linux. */
+const systems = [
+  ['iOS', /\b(?:iPhone|iPad)\b/],
+  ['Android', /\bAndroid\b/],
+  ['Windows', /\bWindows\b/],
+  ['macOS', /\bMac OS X\b/],
+  ['Linux', /\bLinux\b/],
+] as const;
+
+/** In characters. The header may have any length. */
+const maxRead = 400;
+
+/** Returns a readable browser name such as `Firefox 140 on Linux`; null when the `User-Agent` names no program. */
+function describeDevice(userAgent: string | undefined): string | null {
+  const text = (userAgent ?? '').slice(0, maxRead);
+  for (const [name, pattern] of browsers) {
+    const version = pattern.exec(text)?.[1];
+    if (version === undefined) continue;
+    const system = systems.find(([, sign]) => sign.test(text))?.[0];
+    return system === undefined ? `${name} ${version}` : `${name} ${version} on ${system}`;
+  }
+  const [, program, version] = /^([A-Za-z][\w.-]{0,39})\/(\d{1,6})/.exec(text) ?? [];
+  return program === undefined || program === 'Mozilla' ? null : `${program} ${version}`;
+}
+
+/** The token that requested a code; null for the admin token. */
+interface CodeHolder {
+  readonly tokenId: TokenId | null;
+}
+
+interface OneTimeCodes {
+  make(holder: CodeHolder): string;
+  /** Returns the code's holder and invalidates the code; null when it is unknown, used or expired. */
+  redeem(code: string): CodeHolder | null;
+}
+
+export const codeLastsMs = 600_000;
+/** Above this number, the oldest code is dropped. */
+const maxCodes = 100;
+
+interface KnownCode {
+  readonly holder: CodeHolder;
+  readonly until: number;
+  readonly adminHash: string;
+}
+
+/**
+ * Codes live in memory only, so a restart invalidates them. Replacing the admin token, which `adminHash` reveals, invalidates its codes.
+ */
+export function createOneTimeCodes(now: () => number, adminHash: () => string): OneTimeCodes {
+  const codes = new Map<string, KnownCode>();
+  const isValid = ({ holder, until, adminHash: madeUnder }: KnownCode): boolean =>
+    now() < until && (holder.tokenId !== null || madeUnder === adminHash());
+  return {
+    make(holder) {
+      const code = randomBytes(24).toString('base64url');
+      codes.set(code, { holder, until: now() + codeLastsMs, adminHash: adminHash() });
+      const [oldest] = codes.keys();
+      if (codes.size > maxCodes && oldest !== undefined) codes.delete(oldest);
+      return code;
+    },
+    redeem(code) {
+      const known = codes.get(code);
+      codes.delete(code);
+      return known !== undefined && isValid(known) ? known.holder : null;
+    },
+  };
+}
+
+type SessionReply = ReplyOf<typeof sessionApi.get>;
+type SignIn = BodyOf<typeof sessionApi.signIn>;

@@ -11,7 +11,7 @@ import { sendProblem } from '../listener/answer.ts';
 import { uploaderBehind } from '../auth/auth.ts';
 import type { Router } from './route.ts';
 import type { TransferHeap } from '../listener/transfer-heap.ts';
-import { proceed } from '../listener/unread.ts';
+import { proceed } from '../listener/request-body.ts';
 import type { UploadHandler } from '../uploads/upload-handler.ts';
 import { planUpload } from '../uploads/upload-plan.ts';
 import type { Calls } from '../listener/connections.ts';
@@ -29,9 +29,9 @@ export interface StorageDeps {
 const pageOfTrainers = 1_000;
 
 /** Calls of trainers, authenticated with the upload token of their attempt: uploads, downloads and lists. */
-export function mountStorageRoutes(router: Router, parts: StorageDeps): void {
-  mountPut(router, parts);
-  const { orchestrator, handler, files, contents, heap } = parts;
+export function mountStorageRoutes(router: Router, deps: StorageDeps): void {
+  mountPut(router, deps);
+  const { orchestrator, handler, files, contents, heap } = deps;
   router.write(storageApi.get, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
     const sending = { response, heap };

@@ -4,7 +4,10 @@ import { eventsApi, systemApi } from '../../../protocol/admin-api.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
 import { accept, refuse, type Outcome } from '../../../protocol/problem.ts';
 import { protocolVersion } from '../../../protocol/worker-api.ts';
+import type { ReplyOf } from '../../../protocol/call.ts';
+import { settingsApi, type SettingsChange } from '../../../protocol/settings-api.ts';
 import type { Orchestrator } from '../../orchestrator/index.ts';
+import type { Actor } from '../../orchestrator/ports/index.ts';
 import { type Authenticate, principalBehind, onlyUserOf } from '../auth/auth.ts';
 import { createDocs } from '../docs/index.ts';
 import { notReady } from './health-routes.ts';
@@ -14,11 +17,8 @@ import { createOwnEvents } from '../auth/own-view.ts';
 import type { Router } from './route.ts';
 import { encodeFrame } from '../listener/sse.ts';
 import type { StreamRegistry } from '../listener/stream-registry.ts';
-import type { ReplyOf } from '../../../protocol/call.ts';
-import { settingsApi, type SettingsChange } from '../../../protocol/settings-api.ts';
-import type { Actor } from '../../orchestrator/ports/index.ts';
 import { actorOf, type JoinAddress } from './admin-routes.ts';
-import { isFromHere } from '../auth/client-address.ts';
+import { isFromHere } from '../auth/sender.ts';
 
 type View = ReplyOf<typeof settingsApi.get>;
 
@@ -54,8 +54,8 @@ export interface SystemDeps {
   readonly prove: Prove;
 }
 
-export function mountSystemRoutes(router: Router, parts: SystemDeps): void {
-  const { orchestrator, streams, version, authenticate, metrics, prove } = parts;
+export function mountSystemRoutes(router: Router, deps: SystemDeps): void {
+  const { orchestrator, streams, version, authenticate, metrics, prove } = deps;
   // The description is built lazily, so it includes calls that are mounted later.
   const describe = () => describeCalls(router.calls(), version);
   const document = createDocument(describe);

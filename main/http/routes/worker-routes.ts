@@ -3,7 +3,7 @@ import { workerApi } from '../../../protocol/worker-api.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
 import type { Caller } from '../auth/auth.ts';
-import { addressOf } from '../auth/client-address.ts';
+import { addressOf } from '../auth/sender.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from '../listener/stream-registry.ts';
 

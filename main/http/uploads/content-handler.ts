@@ -61,8 +61,8 @@ const noRoom = refuse(
 );
 
 /** Receives the files of datasets. A content counts as stored once all of it is on the disk with the announced SHA-256. */
-export function createContentHandler(parts: ContentDeps): ContentHandler {
-  const { files, locks } = parts;
+export function createContentHandler(deps: ContentDeps): ContentHandler {
+  const { files, locks } = deps;
   const underWay = new Set<UnderWay>();
   const unfinished = createUnfinishedUploads(files);
 
@@ -92,11 +92,11 @@ export function createContentHandler(parts: ContentDeps): ContentHandler {
       const others = [...underWay];
       underWay.add(entry);
       try {
-        const admitted = await admit(parts, delivery, others, unfinished);
-        return admitted.ok ? await take(parts, delivery, entry) : admitted;
+        const admitted = await admit(deps, delivery, others, unfinished);
+        return admitted.ok ? await take(deps, delivery, entry) : admitted;
       } catch (cause) {
         if (!isFull(cause)) throw cause;
-        parts.log.warn('content.disk_full', { sha256, cause });
+        deps.log.warn('content.disk_full', { sha256, cause });
         return noRoom;
       } finally {
         underWay.delete(entry);
@@ -106,12 +106,12 @@ export function createContentHandler(parts: ContentDeps): ContentHandler {
       }
     },
     async progressOf(sha256) {
-      const [stored] = parts.orchestrator.files.storedContents([sha256]);
+      const [stored] = deps.orchestrator.files.storedContents([sha256]);
       const isComplete = stored !== undefined && (await files.has(stored));
       return { bytes: isComplete ? stored.bytes : await files.arrived(sha256), isComplete };
     },
     async missing(sha256s) {
-      const stored = parts.orchestrator.files.storedContents(sha256s);
+      const stored = deps.orchestrator.files.storedContents(sha256s);
       const isOnDisk = await Promise.all(stored.map(content => files.has(content)));
       const found = new Set(stored.filter((_, index) => isOnDisk[index]).map(({ sha256 }) => sha256));
       return sha256s.filter(sha256 => !found.has(sha256));
@@ -146,7 +146,7 @@ async function admit(
 }
 
 async function take(
-  { orchestrator, files, ...parts }: ContentDeps,
+  { orchestrator, files, ...deps }: ContentDeps,
   { sha256, plan, request, onAccepted }: ContentDelivery,
   entry: UnderWay,
 ): Promise<Outcome<number | null>> {
@@ -158,7 +158,7 @@ async function take(
   const hash = createHash('sha256');
   try {
     onAccepted();
-    const terms = { pace: parts.pace ?? pace, file: hash };
+    const terms = { pace: deps.pace ?? pace, file: hash };
     const arrived = await receiveBody(request, plan, counting(part, entry), terms);
     if (arrived.kind === 'broken') return accept(null);
     const wrong = findMismatch(plan.ofBody, arrived.digests);

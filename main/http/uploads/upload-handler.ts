@@ -26,8 +26,8 @@ interface UnderWay {
  * Receives uploads of trainers. The row of a file is written before its first byte, so a crash cannot leave an untracked file. The file
  * becomes an artifact only in the transaction that finishes it, however many requests send the same.
  */
-export function createUploadHandler(parts: UploadDeps): UploadHandler {
-  const { orchestrator, files } = parts;
+export function createUploadHandler(deps: UploadDeps): UploadHandler {
+  const { orchestrator, files } = deps;
   const underWay = new Set<UnderWay>();
   /** Keyed by attempt and key. Two requests that resume the same upload would overwrite each other. */
   const resumed = new Map<string, UnderWay>();
@@ -36,12 +36,12 @@ export function createUploadHandler(parts: UploadDeps): UploadHandler {
     underWay.size >= maxAtOnce.inAll ||
     [...underWay].filter(each => each.attemptId === attemptId).length >= maxAtOnce.ofAttempt;
 
-  const room = createUploadRoom(parts);
+  const room = createUploadRoom(deps);
   const hashes = createRunningHashes();
   const run = async (delivery: Delivery): Promise<Outcome<Delivered>> => {
     const claim = await room.open(delivery.plan.length);
     if (claim === null) return noRoom;
-    const scope = { ...parts, room, claim, hashes };
+    const scope = { ...deps, room, claim, hashes };
     try {
       return await (delivery.plan.part === null
         ? takeWhole(scope, delivery)
@@ -80,7 +80,7 @@ export function createUploadHandler(parts: UploadDeps): UploadHandler {
         const may = orchestrator.files.mayUpload(uploader);
         if (!may.ok) return may;
         if (!isFull(cause)) throw cause;
-        parts.log.warn('artifact.disk_full', { job_id: uploader.jobId, cause });
+        deps.log.warn('artifact.disk_full', { job_id: uploader.jobId, cause });
         return noRoom;
       } finally {
         underWay.delete(entry);

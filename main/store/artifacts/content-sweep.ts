@@ -31,8 +31,8 @@ export interface ContentSweepDeps {
 /**
  * Removes contents that no dataset lists. Files that the database does not know are first registered, and removed a day later.
  */
-export function startContentSweep(parts: ContentSweepDeps): ContentSweep {
-  const { store, files, locks, collect, clock, time, log } = parts;
+export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
+  const { store, files, locks, collect, clock, time, log } = deps;
   let isOver = false;
   let cancel = (): void => {};
 

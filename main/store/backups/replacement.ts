@@ -12,7 +12,7 @@ import { openSqliteStore, type StoreDeps } from '../sqlite-store.ts';
 import { syncFile, syncNames } from '../db/sync.ts';
 import { copyTrail } from './trail-transfer.ts';
 import { openFailure } from '../db/disk-state.ts';
-import { passOverEvents } from '../rows/audit-rows.ts';
+import { passOverEvents } from '../rows/history-rows.ts';
 
 type AuditPosition = Pick<AuditRow, 'seq' | 'hash'>;
 
@@ -46,11 +46,8 @@ export function dropReplacement(file: string): void {
 }
 
 /** Prepares a backup. Refuses a missing or unusable one without any change. */
-export async function prepareReplacement(
-  parts: ReplacementDeps,
-  name: string,
-): Promise<Outcome<Replacement>> {
-  const { file, folder, log } = parts;
+export async function prepareReplacement(deps: ReplacementDeps, name: string): Promise<Outcome<Replacement>> {
+  const { file, folder, log } = deps;
   const found = folder.list().find(each => each.name === name);
   if (found === undefined)
     return refuse('backup_not_found', `There is no backup ${name}: look at the list of them`);
@@ -80,16 +77,16 @@ export async function prepareReplacement(
     return refuse('backup_unusable', `The backup ${name} cannot be used: ${why}`);
   };
   try {
-    const fault = await examine(ready, parts.lastEvent);
+    const fault = await examine(ready, deps.lastEvent);
     if (fault !== null) return unusable(`${fault}. Nothing was changed`);
-    await withStore(parts, readAll);
+    await withStore(deps, readAll);
     const backup = { ...found, bytes: sizeOf(join(folder.path, name)) ?? 0 };
     return accept({
       backup,
       drop,
       async sign(describe) {
         const fact = describe(await copyTrail(file, ready));
-        await withStore(parts, store => store.write(tx => tx.appendAudit(fact)));
+        await withStore(deps, store => store.write(tx => tx.appendAudit(fact)));
       },
       takePlace: () => swap(file),
     });
@@ -147,10 +144,10 @@ function readAll(store: Store): void {
 
 /** Failures here concern only the copy and are reported to the client, so they must not stop the process. */
 async function withStore<T>(
-  { file, store: parts }: ReplacementDeps,
+  { file, store: deps }: ReplacementDeps,
   act: (store: Store) => T | Promise<T>,
 ): Promise<T> {
-  const store = openSqliteStore(readyFile(file), { ...parts, log: silent, onFatal: () => undefined });
+  const store = openSqliteStore(readyFile(file), { ...deps, log: silent, onFatal: () => undefined });
   try {
     return await act(store);
   } finally {

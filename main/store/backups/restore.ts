@@ -35,8 +35,8 @@ export interface RestoreDeps {
  * Checks the database before it is opened. A damaged one is set aside, never deleted, and the newest intact backup replaces it.
  * Returns null when nothing was wrong. Throws without any change when there is no such backup.
  */
-export function restoreIfDamaged(parts: RestoreDeps): Restored | null {
-  const { file, isAsLeft, folder, clock, log, seal } = parts;
+export function restoreIfDamaged(deps: RestoreDeps): Restored | null {
+  const { file, isAsLeft, folder, clock, log, seal } = deps;
   const damage = findDamage(file, isAsLeft) ?? findLoss(file, folder);
   if (damage === null) return null;
   const backup = newestWhole(folder, log);

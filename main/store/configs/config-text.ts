@@ -1,8 +1,8 @@
+import { basename } from 'node:path/posix';
 import type { TrainerConfig } from '../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import { largest } from './config-reading.ts';
-import { basename } from 'node:path/posix';
 import { trainerFor } from '../../../trainers/index.ts';
+import { largest } from './config-reading.ts';
 import { checkNewFile, foldName } from './config-names.ts';
 
 /** A file stored beside a config. */

@@ -1,25 +1,8 @@
 import type { Dirent } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { formatOf, type Bundle } from '../../../trainers/index.ts';
-import {
-  type Candidate,
-  filesOf,
-  isConfigName,
-  isPlainFile,
-  maxDepth,
-  nameOfFile,
-  checkName,
-  foldName,
-  missing,
-} from './config-names.ts';
-import { accept, type Outcome } from '../../../protocol/problem.ts';
-import type { ConfigFolder, FoundConfig } from '../../orchestrator/ports/index.ts';
-import { createConfigChanges } from './config-changes.ts';
-import { type ReadConfig, readConfig, readConfigFile } from './config-reading.ts';
-
-/** Returns the real path, with links resolved; null when it does not exist. */
-export const resolved = (path: string): Promise<string | null> => realpath(path).catch(() => null);
+import { formatOf } from '../../../trainers/index.ts';
+import { type Candidate, filesOf, isConfigName, isPlainFile, maxDepth, nameOfFile } from './config-names.ts';
 
 /** Limits for a folder that was configured by mistake, such as a home folder. */
 const maxFiles = 10_000;
@@ -90,47 +73,5 @@ function named(files: readonly string[]): readonly Candidate[] {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Number of files to read concurrently. */
-const batch = 16;
-
-/**
- * Manages the configs folder with all its subfolders: JSON, YAML and TOML. A config's name is its path without the extension, or
- * its folder's name when the file is named `config`. Links that lead out of the folder are not followed.
- */
-export function createConfigFiles(folder: string): ConfigFolder {
-  const find = async (name: string): Promise<Outcome<FoundConfig>> => {
-    const checked = checkName(name);
-    if (!checked.ok) return checked;
-    const root = await resolved(folder);
-    const found = root && (await readConfig(openTree(root), name));
-    return found ? accept(found) : missing(name);
-  };
-  return {
-    folder,
-    find,
-    async load(name): Promise<Outcome<Bundle>> {
-      const found = await find(name);
-      return found.ok ? found.value.bundle : found;
-    },
-    async list({ text, after, limit }) {
-      const root = await resolved(folder);
-      if (root === null) return { entries: [], next: null };
-      const tree = openTree(root);
-      const wanted = foldName(text);
-      const candidates = (await candidatesIn(tree)).filter(
-        ({ name }) => (after === null || name > after) && foldName(name).includes(wanted),
-      );
-      const found: ReadConfig[] = [];
-      // Some candidates are not configs: dataloaders, or links that lead out of the folder.
-      for (let at = 0; at < candidates.length && found.length <= limit; at += batch) {
-        const read = await Promise.all(
-          candidates.slice(at, at + batch).map(candidate => readConfigFile(tree, candidate)),
-        );
-        found.push(...read.filter(config => config !== null).filter(config => !config.isCompanion));
-      }
-      const entries = found.slice(0, limit);
-      return { entries, next: found.length > limit ? (entries.at(-1)?.name ?? null) : null };
-    },
-    ...createConfigChanges(folder),
-  };
-}
+/** Returns the real path, with links resolved; null when it does not exist. */
+export const resolved = (path: string): Promise<string | null> => realpath(path).catch(() => null);

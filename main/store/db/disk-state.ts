@@ -1,5 +1,5 @@
-import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 import Database from 'better-sqlite3';
+import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 
 /**
  * `refusing`: nothing was stored, and the cause may pass (full disk, I/O error, write protection). `fatal`: the state on disk is

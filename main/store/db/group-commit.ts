@@ -53,12 +53,12 @@ export class StorageError extends Error {
  * They are answered once it is on disk. A burst costs one fdatasync, and no client sees a change that could still be lost. Each
  * command has its own savepoint, so one that throws rolls back only itself.
  */
-export function createWriter(parts: WriterDeps): Writer {
-  const { db, wal, disk, log } = parts;
+export function createWriter(deps: WriterDeps): Writer {
+  const { db, wal, disk, log } = deps;
   const scopes = { now: runHere };
   const effects = createEffects(log, scopes);
   const rollbackHooks = createEffects(log, scopes);
-  const commit = createCommit(parts, { effects, rollbackHooks, scopes });
+  const commit = createCommit(deps, { effects, rollbackHooks, scopes });
   let queue: Queued[] = [];
   let closed = false;
 

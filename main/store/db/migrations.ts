@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { uploadMigrations, datasetMigrations } from './upload-migrations.ts';
+import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
 
 /** One step per migration, never changed once released. Append new steps at the end (CONTRIBUTING.md). */
 const migrations: readonly string[] = [

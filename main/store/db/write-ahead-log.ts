@@ -1,5 +1,5 @@
-import type { Database } from 'better-sqlite3';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { Database } from 'better-sqlite3';
 
 /** Sizes and offsets from https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
 const headerBytes = 32;

@@ -64,8 +64,8 @@ export interface OpenLogFiles extends LogFiles {
  * Stores logs in `<folder>/<job>/<attempt>/`, accessible only to their owner (docs/adr/0019). Reads and writes run on the libuv
  * thread pool.
  */
-export function createLogFiles(parts: LogFilesDeps): OpenLogFiles {
-  const { folder, clock, log, perAttempt } = parts;
+export function createLogFiles(deps: LogFilesDeps): OpenLogFiles {
+  const { folder, clock, log, perAttempt } = deps;
   const bounds: LogBounds = {
     ofLog: perAttempt,
     ofSegment: Math.min(maxOfSegment, Math.ceil(perAttempt / 4)),
@@ -78,7 +78,7 @@ export function createLogFiles(parts: LogFilesDeps): OpenLogFiles {
     const { place, isLast } = opened.head;
     // An agent sends an empty piece to learn where to start.
     if (isLast || piece.after !== place || isNothing(piece)) return accept(place);
-    if (!(await hasRoom(parts, Buffer.byteLength(piece.text)))) return noRoom;
+    if (!(await hasRoom(deps, Buffer.byteLength(piece.text)))) return noRoom;
     try {
       await opened.append(piece, clock.wall());
       if (piece.isLast) await opened.sync();

@@ -28,12 +28,12 @@ interface Held {
 }
 
 /** Keeps logs open and serializes the operations of each job. */
-export function createOpenLogCache(parts: ShelfDeps) {
-  const { folder, clock } = parts;
+export function createOpenLogCache(deps: ShelfDeps) {
+  const { folder, clock } = deps;
   const held = new Map<string, Held>();
   const jobLocks = createTurns();
   const listeners = createListeners();
-  const { open: take, drop, sync } = createHolding(parts, held);
+  const { open: take, drop, sync } = createHolding(deps, held);
   let isClosed = false;
   let cancelTimer: (() => void) | null = null;
 

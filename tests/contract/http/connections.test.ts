@@ -9,8 +9,12 @@ import { createCalls } from '../../../main/http/listener/connections.ts';
 
 async function listen(handler: RequestListener, some: Partial<SocketLimits>) {
   const calls = createCalls();
-  const parts = { streams: createStreamRegistry(), calls };
-  const listeners = createListeners(handler, parts, { ...socketLimits, checkMs: 20, ...some });
+  const listeners = createListeners(handler, {
+    streams: createStreamRegistry(),
+    calls,
+    limits: { ...socketLimits, checkMs: 20, ...some },
+    held: handler,
+  });
   onTestFinished(() => listeners.closeAll());
   const { port } = await listeners.listen('127.0.0.1', 0, false);
   return { calls, port };

@@ -98,7 +98,7 @@ describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
         headers: readonly Header[],
       ]
     >([
-      ['half of it', 400, 'malformed_json', '{"name": "x', []],
+      ['text other than JSON', 400, 'malformed_json', 'name=x', []],
       ['truncated JSON', 400, 'malformed_json', '{"name": "x', []],
       ['brackets 1,000 deep', 400, 'malformed_json', deep, []],
       ['a body above 1 MiB', 413, 'body_too_large', `{"x":"${'x'.repeat(1_048_576)}"}`, []],

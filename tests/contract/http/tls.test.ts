@@ -1,5 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -191,11 +192,13 @@ test('shows a new certificate to new connections without closing old ones', asyn
   );
   const [first, second] = identities;
   if (first === undefined || second === undefined) throw new Error('two were made');
-  const listeners = createListeners(
-    (_request, response) => response.end('ok'),
-    { streams: createStreamRegistry(), calls: createCalls() },
-    socketLimits,
-  );
+  const handler: RequestListener = (_request, response) => response.end('ok');
+  const listeners = createListeners(handler, {
+    streams: createStreamRegistry(),
+    calls: createCalls(),
+    limits: socketLimits,
+    held: handler,
+  });
   onTestFinished(() => listeners.closeAll());
   listeners.present(first);
   const { port } = await listeners.listen(networkAddress, 0, true);

@@ -16,7 +16,7 @@ import {
   pagePreferences,
   reloadDelayMs,
   placeWindow,
-} from '../../../../main/desktop/rules.ts';
+} from '../../../../main/desktop/window-rules.ts';
 import { emptySummary, staysAwake, quitQuestion } from '../../../../main/desktop/summary.ts';
 import { wordsFor } from '../../../../main/desktop/words/index.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Network } from '../../../../main/host/network.ts';
-import { openSettingsFile } from '../../../../main/host/settings-file.ts';
+import { openSettingsFile } from '../../../../main/host/settings-sources.ts';
 import { createSettings } from '../../../../main/host/settings.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 

@@ -1,6 +1,6 @@
 // A repeated header that may occur only once is not trusted.
 import { expect, test } from 'vitest';
-import { maxHeaderCount, sentAs } from '../../../../../main/http/auth/client-address.ts';
+import { maxHeaderCount, sentAs } from '../../../../../main/http/auth/sender.ts';
 
 test('returns all values of a header in their order, in any spelling of its name', () => {
   const rawHeaders = ['Host', 'a', 'X-Host', 'b', 'hOST', 'c', 'Accept', 'host'];

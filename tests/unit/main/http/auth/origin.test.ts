@@ -1,6 +1,6 @@
 // See docs/internals/faults.md, S2.
 import { expect, test } from 'vitest';
-import { isForeign, isOwnPage, provenanceOf } from '../../../../../main/http/auth/client-address.ts';
+import { isForeign, isOwnPage, provenanceOf } from '../../../../../main/http/auth/sender.ts';
 
 interface Said {
   readonly host?: string;

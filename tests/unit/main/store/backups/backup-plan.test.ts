@@ -112,7 +112,7 @@ describe('planRetention', () => {
     expect(kept([...all, ...hourly(2)])).toEqual([...Array.from({ length: 10 }, (_, n) => n + 3), 1, 2]);
   });
 
-  test('keeps the newest backup, and drops nothing more in a second run', () => {
+  test('keeps at most 31 hourly backups, 3 before a schema change, and always the newest one', () => {
     const backups = fc
       .array(fc.tuple(fc.integer({ min: 0, max: 60 * 24 }), fc.boolean()), { maxLength: 120 })
       .map(list =>
@@ -142,7 +142,7 @@ describe('planRetention and hasRestoredTooOften after repeated restores', () => 
       make(from + 2 * n + 1, at + n),
     ]).flat();
 
-  test('keeps every backup from the last day before 20 restores, and those the restores made', () => {
+  test('keeps the hourly backups of the last day although 20 restores have added theirs', () => {
     const all = [...hourly(24), ...restores(20, 25, noon + 1_000)];
     expect(kept(all, noon + 60_000)).toEqual(all.map(({ number }) => number));
   });

@@ -6,7 +6,7 @@ import type { ConfigChange, ExpectedConfig } from '../../../../../main/orchestra
 import { pathsBelow, textsBelow } from '../../../../support/files-below.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
-import { createConfigFiles } from '../../../../../main/store/configs/config-tree.ts';
+import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
-import { createConfigFiles } from '../../../../../main/store/configs/config-tree.ts';
+import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
 
 // Strings are written as they are, everything else as JSON.
 type Files = Readonly<Record<string, unknown>>;

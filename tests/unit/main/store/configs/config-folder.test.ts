@@ -18,7 +18,7 @@ import { describe, expect, test } from 'vitest';
 import type { ConfigChange, ExpectedConfig } from '../../../../../main/orchestrator/ports/index.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
-import { createConfigFiles } from '../../../../../main/store/configs/config-tree.ts';
+import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
 
 type Files = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,116 @@
+import { dialog, app } from 'electron';
+import { isPortTaken, openOwn, type Own, type OwnDeps } from './own.ts';
+import type { Words } from './words/index.ts';
+import type { ScopedLog } from '../host/log.ts';
+import type { ActiveFleet } from './stage.ts';
+import { type Summary, quitQuestion } from './summary.ts';
+import type { PanelWindow } from './window.ts';
+
+/** The user declined. */
+export class Declined extends Error {
+  override readonly name = 'Declined';
+}
+
+export interface OwnHolder {
+  /** Null until it has been started. */
+  readonly now: () => Own | null;
+  /** Starts the orchestrator on the first call. Rejects with a reason. */
+  open(): Promise<Own>;
+  close(): Promise<void>;
+}
+
+/** Owns the orchestrator of this computer; there is at most one. */
+export function createOwnHolder(deps: OwnDeps, words: Words): OwnHolder {
+  let now: Own | null = null;
+  let opening: Promise<Own> | null = null;
+  const open = async (): Promise<Own> => {
+    try {
+      now = await startOwn(deps, words);
+      return now;
+    } catch (cause) {
+      opening = null;
+      throw cause;
+    }
+  };
+  return {
+    now: () => now,
+    open() {
+      opening ??= open();
+      return opening;
+    },
+    async close() {
+      const closed = now;
+      [now, opening] = [null, null];
+      await closed?.close();
+    },
+  };
+}
+
+/** Asks the user what to do when another program uses the port. */
+async function startOwn(deps: OwnDeps, words: Words): Promise<Own> {
+  try {
+    return await openOwn(deps);
+  } catch (cause) {
+    if (!isPortTaken(cause)) throw cause;
+    const { response } = await dialog.showMessageBox({
+      type: 'warning',
+      message: words.portTaken(deps.config.port),
+      detail: words.portTakenWhat,
+      buttons: [words.otherPort, words.quitShort],
+      defaultId: 1,
+      cancelId: 1,
+    });
+    if (response !== 0) throw new Declined(words.portTaken(deps.config.port), { cause });
+    return openOwn({ ...deps, config: { ...deps.config, port: 0 } });
+  }
+}
+
+interface QuitFlowDeps {
+  readonly words: Words;
+  readonly holder: OwnHolder;
+  readonly stage: ActiveFleet;
+  readonly log: Pick<ScopedLog, 'error'>;
+  readonly window: PanelWindow;
+  /** Summary of this computer's own fleet; null when it is unknown. */
+  readonly ownSummary: () => Summary | null;
+  /** Stops the tray, notifications and watchers. */
+  readonly stopAll: () => void;
+}
+
+/** Quits in order: first everything visible, then the orchestrator. A second call joins the first. */
+export function createQuitFlow({ words, holder, stage, log, window, ownSummary, stopAll }: QuitFlowDeps) {
+  let leaving: Promise<void> | null = null;
+  const end = async (): Promise<void> => {
+    stopAll();
+    window.letGo();
+    stage.close();
+    await holder.close().catch((cause: unknown) => log.error('desktop.not_closed', { cause }));
+    app.exit(0);
+  };
+  const leave = (): Promise<void> => {
+    leaving ??= end();
+    return leaving;
+  };
+  return {
+    leave,
+    async quit(): Promise<void> {
+      const own = holder.now();
+      const question = quitQuestion(
+        own === null ? null : { isGuest: own.isGuest, summary: ownSummary() },
+        words,
+      );
+      if (leaving === null && question !== null) {
+        const buttons = [words.quitShort, words.cancel];
+        const asked = await dialog.showMessageBox({
+          type: 'question',
+          buttons,
+          defaultId: 1,
+          cancelId: 1,
+          ...question,
+        });
+        if (asked.response !== 0) return;
+      }
+      await leave();
+    },
+  };
+}

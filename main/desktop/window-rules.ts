@@ -1,0 +1,103 @@
+/** Rules for what the page in the window may do and where it may navigate. This file has no side effects. */
+
+/** In device-independent pixels. */
+interface Rectangle {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export const smallest = { width: 480, height: 360 };
+const usual = { width: 1_280, height: 840 };
+/** This much of the title bar must stay visible, or the user cannot grab the window. */
+const handleWidth = 120;
+const handleHeight = 24;
+
+/**
+ * Returns the bounds for a window that was last at `kept`. If that display was removed or resized, centers the window on the
+ * primary display. `displays` are work areas, the primary one first.
+ */
+export function placeWindow(kept: Rectangle | null, displays: readonly Rectangle[]): Rectangle {
+  const [primary = { x: 0, y: 0, ...usual }] = displays;
+  if (kept === null) return inMiddle(usual, primary);
+  const display = displays.find(each => isReachable(kept, each));
+  return display === undefined ? inMiddle(kept, primary) : within(kept, display);
+}
+
+/** Checks the upper edge, where the title bar is. */
+function isReachable(window: Rectangle, display: Rectangle): boolean {
+  const left = Math.max(window.x, display.x);
+  const right = Math.min(window.x + window.width, display.x + display.width);
+  const isBelowTop = window.y >= display.y && window.y + handleHeight <= display.y + display.height;
+  return isBelowTop && right - left >= handleWidth;
+}
+
+type Size = Pick<Rectangle, 'width' | 'height'>;
+
+function sizeIn(size: Size, display: Rectangle): Size {
+  const clamp = (wanted: number, least: number, most: number): number =>
+    Math.min(Math.max(Math.round(wanted), least), Math.max(most, least));
+  return {
+    width: clamp(size.width, smallest.width, display.width),
+    height: clamp(size.height, smallest.height, display.height),
+  };
+}
+
+const within = (window: Rectangle, display: Rectangle): Rectangle => ({
+  x: Math.round(window.x),
+  y: Math.round(window.y),
+  ...sizeIn(window, display),
+});
+
+function inMiddle(wanted: Size, display: Rectangle): Rectangle {
+  const size = sizeIn(wanted, display);
+  return {
+    ...size,
+    x: Math.round(display.x + (display.width - size.width) / 2),
+    y: Math.round(display.y + (display.height - size.height) / 2),
+  };
+}
+
+/** Returns the origin of a URL; null for an invalid one. */
+const originOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).origin : null);
+
+export const isAt = (url: string, origin: string): boolean => originOf(url) === origin;
+
+/**
+ * The page may load only from the app's own server. `data:` and `blob:` content is created in the page and never touches the
+ * network.
+ */
+export const mayLoad = (url: string, origin: string): boolean =>
+  isAt(url, origin) || /^(?:data|blob|devtools):/.test(url);
+
+/**
+ * Whether the system's browser opens a link of the page. This includes the API docs, which are not part of the panel.
+ */
+export function mayOpenOutside(url: string, origin: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, username, password, pathname } = new URL(url);
+  if (username !== '' || password !== '') return false;
+  return protocol === 'https:' || (isAt(url, origin) && /^\/docs(?:\/|$)/.test(pathname));
+}
+
+/** Isolates the page from the system. Every option is explicit, so that new Electron defaults change nothing. */
+export const pagePreferences = {
+  contextIsolation: true,
+  sandbox: true,
+  nodeIntegration: false,
+  nodeIntegrationInWorker: false,
+  nodeIntegrationInSubFrames: false,
+  webSecurity: true,
+  allowRunningInsecureContent: false,
+  experimentalFeatures: false,
+  webviewTag: false,
+  navigateOnDragDrop: false,
+  safeDialogs: true,
+} as const;
+
+/** Backoff before reloading a crashed page: none the first time, then growing with each crash of the last minute. */
+export function reloadDelayMs(lossesAt: readonly number[], now: number): number {
+  const lately = lossesAt.filter(at => now - at < 60_000).length;
+  return lately <= 1 ? 0 : Math.min(30_000, 500 * 2 ** (lately - 2));
+}

@@ -1,0 +1,143 @@
+import { join } from 'node:path';
+import { reachableFor } from '../../protocol/reachable.ts';
+import { pinFor, type Settings, type SettingsView } from '../../protocol/settings-api.ts';
+import type { Orchestrator } from '../orchestrator/index.ts';
+import type { Clock, Log } from '../orchestrator/ports/index.ts';
+import { byReach, isLoopback, type MachineAddress, reachOf, urlOf } from './addresses.ts';
+import { type Network, createNetwork, type NetworkDeps } from './network.ts';
+import type { Identity } from './tls/identity.ts';
+import { certificateNames } from './own-names.ts';
+import { createCertificates, type TlsDeps } from './tls/index.ts';
+import { type Given, inForce } from './settings-sources.ts';
+
+/** Warns in the log and in the audit trail that other machines connect without encryption. */
+const warnExposed =
+  (orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> }, log: Log) =>
+  (host: string): void => {
+    log.warn('server.exposed', {
+      host,
+      note: 'tokens travel unencrypted: turn on TLS (--ssl), or put a proxy with TLS in front',
+    });
+    orchestrator.access
+      .noteSettings([{ type: 'settings.exposed', details: { host } }], { type: 'system' })
+      .catch((cause: unknown) => log.error('server.exposed_not_noted', { host, cause }));
+  };
+
+interface ReachDeps {
+  readonly given: Given & {
+    readonly port: number;
+    readonly dataDir: string;
+    readonly certificateFiles: TlsDeps['files'];
+  };
+  readonly settings: Parameters<typeof inForce>[1];
+  readonly addresses: () => readonly MachineAddress[];
+  /** Names of the machine that it cannot detect itself. */
+  readonly otherNames: () => readonly string[];
+  readonly listen: NetworkDeps['listen'];
+  readonly present: TlsDeps['present'];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> };
+}
+
+/** Creates the network and the certificates that it presents. */
+export function createNetworkAccess(deps: ReachDeps) {
+  const { given, settings, addresses, otherNames, listen, present, clock, log, orchestrator } = deps;
+  const network = createNetwork({
+    listen,
+    addresses,
+    clock,
+    log,
+    port: given.port,
+    fixedHost: given.fixedBy.host === undefined ? null : given.host,
+    reach: { host: settings.host, isSecure: inForce(given, settings).tls },
+    onExposed: warnExposed(orchestrator, log),
+  });
+  const certificates = createCertificates({
+    files: given.certificateFiles,
+    folder: join(given.dataDir, 'tls'),
+    names: () => certificateNames(addresses(), [...otherNames(), network.host]),
+    clock,
+    log,
+    orchestrator,
+    present,
+  });
+  return { network, certificates };
+}
+
+type View = SettingsView['network'];
+
+export interface NetworkViewDeps {
+  readonly network: Network;
+  readonly given: Given;
+  readonly addresses: () => readonly MachineAddress[];
+  /** Certificate that TLS clients see; null before TLS was first enabled. */
+  readonly identity: () => Identity | null;
+}
+
+const notice =
+  'Tokens and configs travel unencrypted: share only with a network that you trust, or turn on TLS';
+
+export function networkView({ network, given, addresses, identity }: NetworkViewDeps): View {
+  const { host, port, isSecure } = network;
+  const listening = network.listening();
+  const shared = !isLoopback(host);
+  const shown = isSecure ? identity() : null;
+  return {
+    host,
+    port,
+    shared,
+    fixed_by: given.fixedBy.host ?? null,
+    tls: shown === null ? null : tlsView(shown),
+    tls_fixed_by: tlsFixedBy(network, given),
+    listening: [...listening],
+    addresses: addresses()
+      .toSorted(byReach)
+      .map(each => {
+        const plain = urlOf(each.address, port, false);
+        const secure = urlOf(each.address, port, true);
+        const isHere = listening.includes(plain) || reachOf(each) === 'loopback';
+        const url = isSecure && (listening.includes(secure) || !isHere) ? secure : plain;
+        return {
+          url,
+          interface: each.interface,
+          family: each.family,
+          listening: listening.includes(url),
+          note: reachOf(each),
+        };
+      }),
+    notice: shared && !isSecure ? notice : null,
+  };
+}
+
+const tlsView = ({ source, pin, fingerprint, expiresAt, names }: Identity): NonNullable<View['tls']> => ({
+  source,
+  pin,
+  fingerprint,
+  expires_at: new Date(expiresAt).toISOString(),
+  names: [...names],
+});
+
+/** When a flag puts the only socket on one external address, TLS there would exclude this machine. */
+export const tlsFixedBy = ({ isSecure, hasHome }: Network, { fixedBy }: Given): string | null =>
+  fixedBy.ssl ?? (isSecure || hasHome ? null : (fixedBy.host ?? null));
+
+/** URL for a new worker, and the pin of the key that it will see there. */
+export interface JoinAddress {
+  readonly url: string;
+  /** Null without TLS, behind a TLS proxy, or for a certificate that the worker's system already trusts. */
+  readonly pin: string | null;
+}
+
+/** `called` is the URL under which the client requested a new worker. */
+export function joinAddress(deps: NetworkViewDeps, set: Settings, called: string): JoinAddress {
+  const view = networkView(deps);
+  const url = set.public_url ?? reachableFor(view, called);
+  return { url, pin: pinFor(view, url) };
+}
+
+/** URLs that other machines can use, and the pin of the certificate; null unless the server made it. */
+export const reachFromAfar = (network: Network, identity: Identity | null) => ({
+  reachableAt: network.listening().filter(each => !isLoopback(new URL(each).hostname)),
+  pin: network.isSecure && identity?.source === 'own' ? identity.pin : null,
+});

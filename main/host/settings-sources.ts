@@ -1,0 +1,195 @@
+import { existsSync } from 'node:fs';
+import { holdingBackAtFirst, Settings } from '../../protocol/settings-api.ts';
+import { plainIssues } from '../../protocol/plain-issue.ts';
+import { refuse } from '../../protocol/problem.ts';
+import { readSecret } from './data-folder.ts';
+import { type Draft, draftOf } from './whole-file.ts';
+import type { LocalWorkerSettings } from './local-worker-plan.ts';
+
+/** Values from flags, environment and config file, and which settings they fix. */
+export interface Given {
+  readonly host: string;
+  /** Whether other machines connect by TLS. */
+  readonly isSecure: boolean;
+  /** Null when not set. */
+  readonly publicUrl: string | null;
+  readonly localWorker: LocalWorkerSettings & { readonly enabled: boolean };
+  /** Null keeps all rows. */
+  readonly auditRetentionDays: number | null;
+  readonly fixedBy: Readonly<Partial<Record<Fixable, string>>>;
+}
+
+type Fixable =
+  | 'host'
+  | 'ssl'
+  | 'public-url'
+  | 'local-worker'
+  | 'local-worker-gpus'
+  | 'local-worker-trainer'
+  | 'local-worker-work-dir'
+  | 'audit-retention-days';
+
+/** A setting that a flag, a variable or the config file may fix. */
+interface Row {
+  readonly flag: Fixable;
+  readonly what: string;
+  of(settings: Settings): unknown;
+  /** Returns `to` with the value of this setting from `from`. */
+  copy(to: Settings, from: Settings): Settings;
+}
+
+const workerRow = (flag: Fixable, key: keyof Settings['local_worker'], what: string): Row => ({
+  flag,
+  what,
+  of: settings => settings.local_worker[key],
+  copy: (to, from) => ({ ...to, local_worker: { ...to.local_worker, [key]: from.local_worker[key] } }),
+});
+
+const rows: readonly Row[] = [
+  {
+    flag: 'host',
+    what: 'Where the orchestrator listens',
+    of: ({ host }) => host,
+    copy: (to, { host }) => ({ ...to, host }),
+  },
+  {
+    flag: 'ssl',
+    what: 'Whether the orchestrator speaks TLS with other machines',
+    of: ({ tls }) => tls,
+    copy: (to, { tls }) => ({ ...to, tls }),
+  },
+  {
+    flag: 'public-url',
+    what: 'The public address',
+    of: ({ public_url: url }) => url,
+    copy: (to, { public_url: url }) => ({ ...to, public_url: url }),
+  },
+  workerRow('local-worker', 'enabled', 'Whether this machine runs jobs'),
+  workerRow('local-worker-gpus', 'gpus', 'Which GPUs the worker of this machine uses'),
+  workerRow('local-worker-trainer', 'trainer', 'The trainer of the worker of this machine'),
+  workerRow('local-worker-work-dir', 'work_dir', 'The folder of the worker of this machine'),
+  {
+    flag: 'audit-retention-days',
+    what: 'How long the audit trail is kept',
+    of: ({ audit_retention_days: days }) => days,
+    copy: (to, { audit_retention_days: days }) => ({ ...to, audit_retention_days: days }),
+  },
+];
+
+const fixedRows = ({ fixedBy }: Given): readonly Row[] =>
+  rows.filter(({ flag }) => fixedBy[flag] !== undefined);
+
+const taking = (some: readonly Row[], to: Settings, from: Settings): Settings =>
+  some.reduce((settings, row) => row.copy(settings, from), to);
+
+/** Effective settings: each fixed value overrides the stored one. */
+export const inForce = (given: Given, set: Settings): Settings =>
+  taking(fixedRows(given), set, asSettings(given));
+
+/** Settings to store: fixed ones keep their stored value, which applies again once they are no longer fixed. */
+export const toKeep = (given: Given, set: Settings, next: Settings): Settings =>
+  taking(fixedRows(given), next, set);
+
+const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays }: Given): Settings => ({
+  host,
+  tls: isSecure,
+  public_url: publicUrl,
+  local_worker: {
+    enabled: localWorker.enabled,
+    gpus: localWorker.gpus,
+    trainer: localWorker.trainer,
+    work_dir: localWorker.workDir,
+  },
+  audit_retention_days: auditRetentionDays,
+  gpu_troubles: holdingBackAtFirst,
+});
+
+export type Refused = ReturnType<typeof refuse>;
+
+export function fixedRefusal(given: Given, was: Settings, next: Settings): Refused | null {
+  const found = fixedRows(given).find(row => row.of(was) !== row.of(next));
+  return found === undefined ? null : refusalOf(found.what, given.fixedBy[found.flag] ?? '');
+}
+
+const refusalOf = (what: string, by: string): Refused =>
+  refuse('setting_fixed', `${what} is fixed by ${by}: start the orchestrator without it to set it here`);
+
+/** Settings for the worker of this machine; null when it is disabled. */
+export function localWorkerInForce(given: Given, set: Settings): LocalWorkerSettings | null {
+  const { local_worker: worker } = inForce(given, set);
+  return worker.enabled ? workerSettingsOf(worker) : null;
+}
+
+/** Base URL in join commands and sign-in links; null when not set. */
+export const publicUrlInForce = (given: Given, set: Settings): string | null =>
+  inForce(given, set).public_url;
+
+/** Null keeps all rows. */
+export const auditDaysInForce = (given: Given, set: Settings): number | null =>
+  inForce(given, set).audit_retention_days;
+
+export const workerSettingsOf = ({
+  gpus,
+  trainer,
+  work_dir: workDir,
+}: Settings['local_worker']): LocalWorkerSettings => ({ gpus, trainer, workDir });
+
+/** Settings changed at runtime, persisted across restarts. */
+export interface SettingsFile {
+  readonly settings: Settings;
+  /**
+   * Writes the settings to disk; they take effect with `keep`. Throws with a reason when the disk rejects the write.
+   */
+  draft(settings: Settings): Draft;
+}
+
+/** Defaults before the first change. */
+const atFirst: Settings = {
+  host: '127.0.0.1',
+  tls: false,
+  public_url: null,
+  local_worker: { enabled: false, gpus: null, trainer: null, work_dir: null },
+  audit_retention_days: null,
+  gpu_troubles: holdingBackAtFirst,
+};
+
+/** This process must hold the folder lock. Throws with a reason when the file is damaged. */
+export function openSettingsFile(file: string): SettingsFile {
+  let settings = existsSync(file) ? read(file) : atFirst;
+  return {
+    get settings() {
+      return settings;
+    },
+    draft(next) {
+      const draft = draftOf(file, `${JSON.stringify(next, null, 2)}\n`);
+      return {
+        drop: draft.drop,
+        keep() {
+          draft.keep();
+          settings = next;
+        },
+      };
+    },
+  };
+}
+
+/** The file may contain a command, so nobody but the owner may have write access. */
+function read(file: string): Settings {
+  const text = readSecret(file);
+  const parsed = Settings.safeParse(parseJson(text), plainIssues);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
+  throw new Error(
+    `${file} is not what was written (${where}${issue?.message ?? 'it cannot be read'}): put that right, or delete the ` +
+      'file, and what was set in the panel is to be set again',
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+import { isUtf8 } from 'node:buffer';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type Request, type Response } from 'express';
+import { bearerOf } from '../auth/sender.ts';
+import { hasBody } from './connections.ts';
+
+/** Sends `100 Continue` to a client that waits for it before it sends the body (RFC 9110, section 10.1.1). */
+export function proceed(request: IncomingMessage, response: ServerResponse): void {
+  if (isAsking(request) && !response.headersSent) response.writeContinue();
+}
+
+const isAsking = ({ headers }: IncomingMessage): boolean => /^100-continue$/i.test(headers.expect ?? '');
+
+const maxBytes = 16 * 1_048_576;
+const withinMs = 1_000;
+
+/**
+ * Call before refusing a request whose body is still arriving. A client that is cut off while it sends may never read the response. The
+ * server therefore reads and discards up to a limit, then closes the connection. A client that sent `Expect: 100-continue` has sent no body
+ * yet.
+ */
+export async function discardBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.complete || request.destroyed || !hasBody(request)) return;
+  response.shouldKeepAlive = false;
+  if (isAsking(request)) return;
+  const controller = new AbortController();
+  const { signal } = controller;
+  let bytes = 0;
+  const count = (chunk: Uint8Array): void => {
+    bytes += chunk.length;
+    if (bytes > maxBytes) controller.abort();
+  };
+  const timer = setTimeout(() => controller.abort(), withinMs);
+  request.on('data', count).resume();
+  await Promise.race([once(request, 'end', { signal }), once(request, 'close', { signal })]).catch(
+    () => undefined,
+  );
+  clearTimeout(timer);
+  request.removeListener('data', count);
+  controller.abort();
+}
+
+/**
+ * A page of another site can make a browser send forms and plain text without a CORS preflight, but not JSON or a bearer header. Bodies
+ * must therefore be JSON. curl's form type is accepted only with such a header, for the commands in the guide.
+ */
+export function isJson(request: Request): boolean {
+  const { headers } = request;
+  const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  const isForm = type === 'application/x-www-form-urlencoded';
+  return !hasBody(request) || type === 'application/json' || (isForm && bearerOf(request) !== null);
+}
+
+/** Reads the body as JSON into `request.body`. Rejects when it is not. */
+export const readBody = (request: Request, response: Response): Promise<void> =>
+  new Promise((resolve, reject) => {
+    readJson(request, response, (cause?: unknown) => {
+      if (cause === undefined) resolve();
+      else reject(cause instanceof Error ? cause : new Error('the body could not be read', { cause }));
+    });
+  });
+
+const maxBody = 1_048_576;
+const readJson = express.json({
+  type: () => true,
+  limit: maxBody,
+  // A compressed body could expand to any size.
+  inflate: false,
+  strict: false,
+  verify: (_request, _response, bytes) => {
+    if (!isUtf8(bytes)) throw new Error('not UTF-8');
+    // The parser accepts any depth, but serializing the value again would overflow the stack.
+    if (depthOf(bytes) > deepest) throw Object.assign(new Error('too deep'), { type: 'entity.too.deep' });
+  },
+});
+
+const deepest = 200;
+/** `[` and `{` differ only in this bit, and so do `]` and `}`. */
+const curly = 0x20;
+const marks = { quote: 0x22, escape: 0x5c, open: 0x7b, close: 0x7d };
+
+/** Returns the maximum nesting depth of JSON brackets. */
+function depthOf(bytes: Uint8Array): number {
+  let depth = 0;
+  let maxDepthSeen = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === marks.quote) inString = !inString;
+    else if (inString) at += byte === marks.escape ? 1 : 0;
+    else if ((byte | curly) === marks.open) maxDepthSeen = Math.max(maxDepthSeen, (depth += 1));
+    else if ((byte | curly) === marks.close) depth -= 1;
+  }
+  return maxDepthSeen;
+}

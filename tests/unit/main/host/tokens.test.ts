@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { AttemptId, JobId } from '../../../../protocol/ids.ts';
+import { createUploadTokens } from '../../../../main/host/tokens.ts';
+
+const tokens = createUploadTokens(Buffer.alloc(32, 1));
+const [job, attempt] = [JobId.parse('j_1'), AttemptId.parse('a_1')];
+
+test('returns the same upload token for an attempt after a restart, and reads it', () => {
+  const token = tokens.of(job, attempt, 0);
+  expect(createUploadTokens(Buffer.alloc(32, 1)).of(job, attempt, 0)).toBe(token);
+  expect(tokens.read(token)).toEqual({ jobId: job, attemptId: attempt, generation: 0 });
+});
+
+test('returns different upload tokens for each attempt, job, generation and data folder', () => {
+  const made = [
+    tokens.of(job, attempt, 0),
+    tokens.of(job, AttemptId.parse('a_2'), 0),
+    tokens.of(JobId.parse('j_2'), attempt, 0),
+    tokens.of(job, attempt, 1),
+    tokens.of(job, attempt, 2),
+    createUploadTokens(Buffer.alloc(32, 2)).of(job, attempt, 0),
+  ];
+  expect(new Set(made.map(token => token.split('.')[2])).size).toBe(made.length);
+  expect(tokens.read(made.at(-1) ?? '')).toBeNull();
+});
+
+test.each([
+  ['', ''],
+  ['j_1', 'j_2'],
+  ['a_1', 'a_2'],
+  ['tu_', 'tk_'],
+  ['.a_1.', '.a_1'],
+])('rejects an upload token with %j changed to %j', (from, to) => {
+  const token = tokens.of(job, attempt, 0);
+  expect(tokens.read(from === '' ? '' : token.replace(from, to))).toBeNull();
+});
+
+test('rejects an upload token with any character changed, added or removed', () => {
+  const token = tokens.of(job, attempt, 0);
+  for (let at = 0; at < token.length; at += 1) {
+    const [before, after] = [token.slice(0, at), token.slice(at + 1)];
+    for (const other of [before + after, `${before}_${token[at]}${after}`])
+      expect(tokens.read(other)).toBeNull();
+  }
+});
+
+test('reads the generation of an upload token, and rejects a changed one', () => {
+  const token = tokens.of(job, attempt, 12);
+  expect(tokens.read(token)).toEqual({ jobId: job, attemptId: attempt, generation: 12 });
+  for (const suffix of ['', '.0', '.1', '.012', '.13', '.12.', '.-12', '.1e1'])
+    expect(tokens.read(token.replace(/\.12$/, suffix))).toBeNull();
+});

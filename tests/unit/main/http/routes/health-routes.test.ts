@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { HealthComponent } from '../../../../../protocol/health-api.ts';
+import { type Checks, judgeHealth, worstOf } from '../../../../../main/http/routes/health-routes.ts';
+
+const sound: Checks = {
+  acceptsWrites: true,
+  clockJumpMs: null,
+  loop: { sinceMs: 1_000, maxMs: 30_000 },
+  workers: { total: 2, connected: 1, streams: 1 },
+  commitMs: 1.2345,
+  freeBytes: 5 * 2 ** 30,
+  reserveBytes: 2 ** 30,
+  backup: { ageMs: 60_000, hasFailed: false },
+  uptimeMs: 10_000,
+};
+
+const componentOf = (changes: Partial<Checks>, name: HealthComponent['name']): HealthComponent => {
+  const found = judgeHealth({ ...sound, ...changes }).find(component => component.name === name);
+  if (found === undefined) throw new Error(`no component ${name}`);
+  return found;
+};
+
+const hour = 3_600_000;
+
+describe('a health report', () => {
+  it('reports the server as healthy when every check passes', () => {
+    const components = judgeHealth(sound);
+    expect(components.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'database healthy',
+      'disk healthy',
+      'clock healthy',
+      'health_loop healthy',
+      'workers healthy',
+      'backup healthy',
+    ]);
+    expect(worstOf(components)).toBe('healthy');
+    expect(componentOf({}, 'database').latency_ms).toBe(1.23);
+    expect(componentOf({}, 'disk').message).toBe('5.0 GiB free in the data folder');
+  });
+
+  it.each<[HealthComponent['name'], Partial<Checks>, HealthComponent['status'], RegExp]>([
+    ['database', { acceptsWrites: false, commitMs: null }, 'unhealthy', /accepts no changes/],
+    ['database', { commitMs: null }, 'unhealthy', /accepts no changes/],
+    ['database', { commitMs: 1_000 }, 'degraded', /takes 1\.0 s/],
+    ['database', { commitMs: 999 }, 'healthy', /accepts changes/],
+    ['disk', { freeBytes: null }, 'unhealthy', /cannot be read/],
+    ['disk', { freeBytes: 2 ** 30 }, 'degraded', /refuses uploads/],
+    ['disk', { freeBytes: 2 ** 30 + 1 }, 'healthy', /free/],
+    ['clock', { clockJumpMs: 90_000 }, 'degraded', /90 s ahead of/],
+    ['clock', { clockJumpMs: -90_000 }, 'degraded', /90 s behind/],
+    ['health_loop', { loop: { sinceMs: 40_000, maxMs: 30_000 } }, 'healthy', /40 s ago/],
+    ['health_loop', { loop: { sinceMs: 40_001, maxMs: 30_000 } }, 'unhealthy', /Restart the server/],
+    ['workers', { workers: { total: 0, connected: 0, streams: 0 } }, 'healthy', /No workers yet/],
+    ['workers', { workers: { total: 3, connected: 0, streams: 0 } }, 'degraded', /0 of 3/],
+    ['backup', { backup: { ageMs: 2 * hour, hasFailed: false } }, 'healthy', /120 min old/],
+    ['backup', { backup: { ageMs: 2 * hour + 1, hasFailed: false } }, 'degraded', /overdue/],
+    ['backup', { backup: { ageMs: 60_000, hasFailed: true } }, 'degraded', /last backup failed/],
+    ['backup', { backup: { ageMs: null, hasFailed: false } }, 'healthy', /after an hour/],
+    [
+      'backup',
+      { backup: { ageMs: null, hasFailed: false }, uptimeMs: 2 * hour },
+      'degraded',
+      /there is none/,
+    ],
+  ])('reports %s with %o as %s', (name, changes, status, message) => {
+    expect(componentOf(changes, name)).toMatchObject({ status, message: expect.stringMatching(message) });
+  });
+
+  it('reports the worst status of its components', () => {
+    expect(worstOf(judgeHealth({ ...sound, clockJumpMs: 90_000 }))).toBe('degraded');
+    expect(worstOf(judgeHealth({ ...sound, clockJumpMs: 90_000, freeBytes: null }))).toBe('unhealthy');
+  });
+});

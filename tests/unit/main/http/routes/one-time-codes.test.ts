@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { TokenId } from '../../../../../protocol/ids.ts';
+import { codeLastsMs, createOneTimeCodes } from '../../../../../main/http/routes/session-routes.ts';
+
+const ada = { tokenId: TokenId.parse('t_ada') };
+const bob = { tokenId: TokenId.parse('t_bob') };
+
+function openCodes() {
+  let now = 0;
+  let adminHash = 'first';
+  const codes = createOneTimeCodes(
+    () => now,
+    () => adminHash,
+  );
+  return {
+    codes,
+    replaceAdminToken: (): void => {
+      adminHash = 'second';
+    },
+    wait: (ms: number): void => {
+      now += ms;
+    },
+  };
+}
+
+test('redeems a code once, for the token that it was made for', () => {
+  const { codes } = openCodes();
+  const [mine, yours] = [codes.make(ada), codes.make(bob)];
+  expect(codes.redeem(yours)).toEqual(bob);
+  expect(codes.redeem(yours)).toBeNull();
+  expect(codes.redeem(mine)).toEqual(ada);
+  expect(codes.redeem('')).toBeNull();
+});
+
+test('redeems a code until it is ten minutes old', () => {
+  const { codes, wait } = openCodes();
+  const [first, second] = [codes.make(ada), codes.make(ada)];
+  wait(codeLastsMs - 1);
+  expect(codes.redeem(first)).toEqual(ada);
+  wait(1);
+  expect(codes.redeem(second)).toBeNull();
+});
+
+test('drops the oldest code when there are too many', () => {
+  const { codes } = openCodes();
+  const made = Array.from({ length: 101 }, () => codes.make(ada));
+  expect(codes.redeem(made[0] ?? '')).toBeNull();
+  expect(codes.redeem(made[1] ?? '')).toEqual(ada);
+});
+
+test('drops codes of the admin token when it is replaced, and keeps those of API tokens', () => {
+  const { codes, replaceAdminToken } = openCodes();
+  const [admins, hers] = [codes.make({ tokenId: null }), codes.make(ada)];
+  replaceAdminToken();
+  expect([codes.redeem(admins), codes.redeem(hers)]).toEqual([null, ada]);
+  expect(codes.redeem(codes.make({ tokenId: null }))).toEqual({ tokenId: null });
+});
