@@ -103,14 +103,14 @@ export function createPointBook({
     batch() {
       gather();
       const points = waiting.items().slice(0, maxBatchPoints);
-      waiting.hold(points.length);
+      waiting.freeze(points.length);
       for (const point of points) filed.sent(point);
       return points.map((point, at) => ({ ...point, n: (first ?? 0) + at }));
     },
     taken(next) {
       const count = Math.max(0, Math.min(waiting.items().length, next - (first ?? 0)));
       waiting.drop(count);
-      waiting.hold(0);
+      waiting.freeze(0);
       first = Math.max(next, first ?? 0);
       return count > 0;
     },

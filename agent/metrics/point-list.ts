@@ -9,8 +9,8 @@ export interface PointList {
   /** Removes the first `count` points. */
   drop(count: number): void;
   /** Keeps the first `count` points unchanged, because they are being sent. */
-  hold(count: number): void;
-  /** Replaces each point that is not held; null removes it. */
+  freeze(count: number): void;
+  /** Replaces each point that is not frozen; null removes it. */
   change(to: (point: BarePoint) => BarePoint | null): void;
   items(): readonly BarePoint[];
 }
@@ -24,18 +24,18 @@ function join(a: BarePoint, b: BarePoint): BarePoint {
 
 export function createPointList(most: number): PointList {
   let items: BarePoint[] = [];
-  let held = 0;
+  let frozen = 0;
   /** Number of added points that become one point in the list. */
   let stride = 1;
   /** Number of added points in the last one so far. */
   let inLast = 0;
 
   const thinOut = (): void => {
-    const free = items.slice(held);
+    const free = items.slice(frozen);
     const pairs = Array.from({ length: Math.ceil(free.length / 2) }, (_, at) =>
       free.slice(at * 2, at * 2 + 2).reduce(join),
     );
-    items = [...items.slice(0, held), ...pairs];
+    items = [...items.slice(0, frozen), ...pairs];
     inLast = free.length % 2 === 0 ? stride + 1 : 1;
     stride *= 2;
   };
@@ -43,7 +43,7 @@ export function createPointList(most: number): PointList {
   return {
     add(point) {
       const last = items.at(-1);
-      if (last !== undefined && items.length > held && inLast < stride) {
+      if (last !== undefined && items.length > frozen && inLast < stride) {
         items[items.length - 1] = join(last, point);
         inLast += 1;
         return;
@@ -54,14 +54,14 @@ export function createPointList(most: number): PointList {
     },
     drop(count) {
       items = items.slice(count);
-      held = Math.max(0, held - count);
+      frozen = Math.max(0, frozen - count);
       if (items.length === 0) stride = 1;
     },
-    hold(count) {
-      held = Math.min(count, items.length);
+    freeze(count) {
+      frozen = Math.min(count, items.length);
     },
     change(to) {
-      items = [...items.slice(0, held), ...items.slice(held).flatMap(point => to(point) ?? [])];
+      items = [...items.slice(0, frozen), ...items.slice(frozen).flatMap(point => to(point) ?? [])];
     },
     items: () => items,
   };

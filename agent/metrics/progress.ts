@@ -9,7 +9,7 @@
 import { Buffer } from 'node:buffer';
 import type { Progress } from './progress-figures.ts';
 import { readLine, stripAnsi } from './progress-line.ts';
-import { createPlacing, type Placing } from './progress-place.ts';
+import { createRunProgress, type RunProgress } from './run-progress.ts';
 
 export type { Progress } from './progress-figures.ts';
 
@@ -49,15 +49,15 @@ function itemsOf(
   text: string,
   isCut: boolean,
   ending: 'newline' | 'redraw' | 'end',
-  placed: Placing,
+  run: RunProgress,
 ): readonly OutputItem[] {
   const kept = cutToBytes(text, MAX_LINE_BYTES);
   const truncated = isCut || kept.length < text.length;
   const line: OutputItem = { kind: 'line', text: kept, truncated, redraw: ending === 'redraw' };
   const content = truncated ? undefined : readLine(text);
   if (content === undefined) return [line];
-  if (content.kind === 'text') return [...toItems(placed.text(text, ending === 'redraw')), line];
-  const items = toItems(placed.progress(content, text));
+  if (content.kind === 'text') return [...toItems(run.text(text, ending === 'redraw')), line];
+  const items = toItems(run.progress(content, text));
   const stays =
     content.kind === 'log' || content.kind === 'counts' || (content.kind === 'bar' && ending === 'newline');
   return stays ? [...items, line] : items;
@@ -73,11 +73,11 @@ export function createProgressReader(): ProgressReader {
   let isCut = false;
   /** The last character was \r. The next one decides whether it is a line break or a redraw. */
   let afterReturn = false;
-  const placed = createPlacing();
+  const run = createRunProgress();
 
   function finish(ending: 'newline' | 'redraw' | 'end'): readonly OutputItem[] {
     // tqdm starts each redraw with \r, so an empty redraw is not a line.
-    const items = current === '' && ending !== 'newline' ? [] : itemsOf(current, isCut, ending, placed);
+    const items = current === '' && ending !== 'newline' ? [] : itemsOf(current, isCut, ending, run);
     current = '';
     isCut = false;
     afterReturn = false;
@@ -110,11 +110,7 @@ export function createProgressReader(): ProgressReader {
   return {
     push: chunk =>
       read(typeof chunk === 'string' ? decoder.decode() + chunk : decoder.decode(chunk, { stream: true })),
-    end: () => [
-      ...read(decoder.decode()),
-      ...finish(afterReturn ? 'redraw' : 'end'),
-      ...toItems(placed.end()),
-    ],
+    end: () => [...read(decoder.decode()), ...finish(afterReturn ? 'redraw' : 'end'), ...toItems(run.end())],
   };
 }
 

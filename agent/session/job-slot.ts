@@ -46,7 +46,7 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
   const cancels = createCancels(deps.report, reported);
   const life = createLife(deps, reported);
 
-  const hold = (held: HeldAttempt, task: () => Promise<boolean>): void => {
+  const occupy = (held: HeldAttempt, task: () => Promise<boolean>): void => {
     current = held;
     const free = (worked: boolean): void => {
       current = null;
@@ -62,7 +62,7 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
 
   const take = (offer: JobOffer): void => {
     const held = holdAttempt(originOf(offer));
-    hold(held, () => life.begin(offer, held));
+    occupy(held, () => life.begin(offer, held));
   };
 
   return {
@@ -74,7 +74,7 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
     },
     resume(found) {
       const held = holdAttempt(found.kind === 'reported' ? found.report : found.origin);
-      hold(held, () => life.resume(found, held));
+      occupy(held, () => life.resume(found, held));
     },
     cancel(attempt) {
       if (current?.attemptId === attempt.attemptId) return giveOrder(current, 'cancel', deps);

@@ -74,7 +74,7 @@ describe('connections with a pin', () => {
       /^SSL certificate verify failed \(ERR_PIN_MISMATCH\): the server at https:.* is not/,
     );
     expect(trouble).toContain(`it presented ${theirs.pin}`);
-    expect(trouble).toContain('Compare with the value that the panel shows');
+    expect(trouble).toContain('Compare its key with the value that the panel shows');
     await expectNothingSent(listener);
   });
 
@@ -163,7 +163,7 @@ describe('connections without a pin', () => {
     [
       'for other names',
       { names: ['other.test'] },
-      /\(ERR_TLS_CERT_ALTNAME_INVALID\).*for other names \(DNS:other\.test\)\. Use one of those in --orchestrator-url, or give --pin/,
+      /\(ERR_TLS_CERT_ALTNAME_INVALID\).*for other names \(DNS:other\.test\)\. Use one of them in --orchestrator-url, or use --pin/,
     ],
     [
       'that has expired',

@@ -81,7 +81,7 @@ describe('unreachable servers', () => {
   });
 
   it('suggests http when an https server hangs up', () => {
-    expect(explainFailure(unreachable('ECONNRESET'), 'https://rig')).toContain('speaks http:// there');
+    expect(explainFailure(unreachable('ECONNRESET'), 'https://rig')).toContain('may use http:// there');
   });
 });
 

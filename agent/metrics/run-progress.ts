@@ -4,7 +4,7 @@ import type { Progress } from './progress-figures.ts';
 import { type LineContent, parseRichFigures } from './progress-line.ts';
 
 /** Works out the progress of the whole run from each line and the lines before it. */
-export interface Placing {
+export interface RunProgress {
   progress(content: Exclude<LineContent, { readonly kind: 'text' }>, line: string): readonly Progress[];
   /** Takes a line without progress. `isDrawnOver`: the next line overwrites it. */
   text(line: string, isDrawnOver: boolean): readonly Progress[];
@@ -15,7 +15,7 @@ export interface Placing {
 /** Lightning prints this after its last epoch. */
 const maxEpochs = /`max_epochs=(\d{1,9})` reached/;
 
-export function createPlacing(): Placing {
+export function createRunProgress(): RunProgress {
   const dicts = createDictSteps();
   const bars = createBars();
   /** The rich bar on the line before. The next line may have the rest of its columns. */
@@ -29,7 +29,7 @@ export function createPlacing(): Placing {
 
   const noteMaxEpochs = (line: string): void => {
     const [, epochs] = line.includes('max_epochs=') ? (maxEpochs.exec(line) ?? []) : [];
-    if (epochs !== undefined) bars.know(Number(epochs));
+    if (epochs !== undefined) bars.setMaxEpoch(Number(epochs));
   };
 
   return {
@@ -40,15 +40,15 @@ export function createPlacing(): Placing {
       switch (content.kind) {
         case 'json':
         case 'counts':
-          return [bars.place(content)];
+          return [bars.toRunProgress(content)];
         case 'bar': {
-          const progress = bars.place(content);
+          const progress = bars.toRunProgress(content);
           if (content.isRich) rich = progress;
           return ofBar(progress);
         }
         case 'log': {
           const { bar, epoch, progress } = content;
-          const dict = bars.place(content);
+          const dict = bars.toRunProgress(content);
           // The dict contains its step, and its bar does not.
           if (progress.step !== undefined && bar?.step === undefined) return [dict];
           return [...(bar === undefined ? [] : ofBar(bar)), ...dicts.dict(dict, epoch)];
@@ -78,7 +78,7 @@ function createBars() {
   let isFromZero = false;
   let maxEpoch: number | null = null;
 
-  const placeEpoch = (progress: Progress, bar: EpochBar): Progress => {
+  const toEpochProgress = (progress: Progress, bar: EpochBar): Progress => {
     isFromZero ||= bar.epoch === 0 || bar.isLightning;
     if (!isFromZero) return progress;
     const steps = stepsOfEpochs(bar, maxEpoch);
@@ -89,16 +89,16 @@ function createBars() {
   };
 
   return {
-    know(max: number): void {
+    setMaxEpoch(max: number): void {
       maxEpoch = max;
     },
-    place(content: Exclude<LineContent, { readonly kind: 'text' }>): Progress {
+    toRunProgress(content: Exclude<LineContent, { readonly kind: 'text' }>): Progress {
       const { progress } = content;
       if (content.kind === 'counts') return isCounted ? withoutCounts(progress) : progress;
       isCounted ||= progress.totalSteps !== undefined;
       if (content.kind !== 'bar') return progress;
       const { nested, ofEpoch } = content;
-      if (ofEpoch !== undefined) return placeEpoch(progress, ofEpoch);
+      if (ofEpoch !== undefined) return toEpochProgress(progress, ofEpoch);
       if (nested === undefined) return progress;
       switch (nested.what) {
         case 'epochs':
