@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { cleanLine } from '../../../protocol/text.ts';
+import type { EngineCheck, KubernetesSettings } from '../../../protocol/pool.ts';
+import { type Kubectl, errorOf } from './kubectl.ts';
+import { accessReviews } from './manifests.ts';
+
+const Versions = z.object({ serverVersion: z.object({ gitVersion: z.string() }) });
+const Quantities = z.record(z.string(), z.string()).default({});
+const LocalQueues = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ name: z.string() }),
+      spec: z.object({ clusterQueue: z.string().default('') }),
+      status: z
+        .object({
+          pendingWorkloads: z.number().default(0),
+          admittedWorkloads: z.number().default(0),
+          conditions: z
+            .array(z.object({ type: z.string(), status: z.string(), message: z.string().default('') }))
+            .default([]),
+        })
+        .prefault({}),
+    }),
+  ),
+});
+const ResourceQuotas = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ name: z.string() }),
+      status: z.object({ hard: Quantities, used: Quantities }).prefault({}),
+    }),
+  ),
+});
+
+const failed = (version: string | null, detail: string): EngineCheck => ({
+  ok: false,
+  version,
+  detail: detail.slice(0, 2_000),
+  queues: [],
+});
+
+/** Never throws: an answer that cannot be read is a failed check. */
+export const checkCluster = (kubectl: Kubectl, settings: KubernetesSettings): Promise<EngineCheck> =>
+  check(kubectl, settings).catch((error: unknown) =>
+    failed(null, `kubectl printed something unexpected: ${cleanLine(String(error))}`),
+  );
+
+/** Reads the version, asks for each right that the engine needs, and lists queues or quotas of the namespace. */
+async function check(kubectl: Kubectl, settings: KubernetesSettings): Promise<EngineCheck> {
+  const { namespace, queue } = settings;
+  const asked = await kubectl(['version', '--output=json']);
+  if (!asked.ok) return failed(null, `The cluster does not answer: ${errorOf(asked.stderr)}`);
+  const { serverVersion } = Versions.parse(JSON.parse(asked.stdout));
+  const version = serverVersion.gitVersion;
+
+  const attributes = '{.spec.resourceAttributes.verb} {.spec.resourceAttributes.resource}';
+  const reviews = await kubectl(
+    [
+      'create',
+      '--filename=-',
+      '--validate=false',
+      `--output=jsonpath={.status.allowed} ${attributes}{"\\n"}`,
+    ],
+    accessReviews(namespace, queue !== null),
+  );
+  if (!reviews.ok)
+    return failed(version, `The rights of the account are unknown: ${errorOf(reviews.stderr)}`);
+  const missing = reviews.stdout
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('true '))
+    .map(line => line.replace(/^\S* ?/, ''));
+  if (missing.length > 0)
+    return failed(version, `In namespace ${namespace}, the account may not: ${missing.join(', ')}`);
+
+  return queue === null ? checkQuotas(kubectl, namespace, version) : checkQueue(kubectl, settings, version);
+}
+
+/** Quotas are for information: an account that may not list them can order all the same. */
+async function checkQuotas(kubectl: Kubectl, namespace: string, version: string): Promise<EngineCheck> {
+  const quotas = await kubectl(['get', 'resourcequotas', '--output=json']);
+  const { items } = quotas.ok ? ResourceQuotas.parse(JSON.parse(quotas.stdout)) : { items: [] };
+  const limitsOf = ({ hard, used }: (typeof items)[number]['status']) =>
+    Object.entries(hard).map(([resource, limit]) => `${resource} ${used[resource] ?? '0'} of ${limit}`);
+  return {
+    ok: true,
+    version,
+    detail: `Jobs can be created in namespace ${namespace}`,
+    queues: items.slice(0, 200).map(({ metadata, status }) => ({
+      name: metadata.name,
+      limits: limitsOf(status).join(', '),
+    })),
+  };
+}
+
+async function checkQueue(
+  kubectl: Kubectl,
+  { namespace, queue }: KubernetesSettings,
+  version: string,
+): Promise<EngineCheck> {
+  const found = await kubectl(['get', 'localqueues.kueue.x-k8s.io', '--output=json']);
+  if (!found.ok) return failed(version, `The queues of Kueue are unknown: ${errorOf(found.stderr)}`);
+  const { items } = LocalQueues.parse(JSON.parse(found.stdout));
+  const queues = items.slice(0, 200).map(({ metadata, spec, status }) => ({
+    name: metadata.name,
+    limits: `cluster queue ${spec.clusterQueue}: ${status.pendingWorkloads} pending, ${status.admittedWorkloads} admitted`,
+  }));
+  const ours = items.find(({ metadata }) => metadata.name === queue);
+  if (ours === undefined)
+    return { ...failed(version, `Namespace ${namespace} has no local queue ${queue}`), queues };
+  const inactive = ours.status.conditions.find(({ type, status }) => type === 'Active' && status === 'False');
+  if (inactive !== undefined) return { ...failed(version, `Queue ${queue}: ${inactive.message}`), queues };
+  return { ok: true, version, detail: `Jobs can be created in namespace ${namespace}`, queues };
+}

@@ -1,0 +1,81 @@
+import type { LaunchAnswer } from '../../orchestrator/ports/engines.ts';
+import { cleanLine } from '../../../protocol/text.ts';
+import type { KubernetesSettings } from '../../../protocol/pool.ts';
+import { type RunProgram, describeFailure } from '../run-program.ts';
+
+const timeoutMs = 30_000;
+const maxOutput = 64 * 1024 * 1024;
+
+/** Runs kubectl on the cluster of the settings. A failure that kubectl did not print itself is in `stderr`, too. */
+export type Kubectl = (
+  args: readonly string[],
+  manifest?: unknown,
+) => Promise<{ readonly ok: boolean; readonly stdout: string; readonly stderr: string }>;
+
+export interface KubectlOptions {
+  readonly run: RunProgram;
+  /** Name or path of the program; `kubectl` by default. */
+  readonly kubectl?: string;
+}
+
+export function createKubectl(
+  { run, kubectl = 'kubectl' }: KubectlOptions,
+  { context, namespace }: KubernetesSettings,
+): Kubectl {
+  const place = [
+    ...(context === null ? [] : [`--context=${context}`]),
+    `--namespace=${namespace}`,
+    '--request-timeout=20s',
+  ];
+  return async (args, manifest) => {
+    const stdin = manifest === undefined ? '' : JSON.stringify(manifest);
+    const result = await run([kubectl, ...place, ...args], { stdin, timeoutMs, maxOutput });
+    const { code, stdout, stderr } = result;
+    const isOwnWord = code !== null && code < 126;
+    return { ok: code === 0, stdout, stderr: isOwnWord ? stderr : describeFailure('kubectl', result) };
+  };
+}
+
+type Failure = Exclude<LaunchAnswer, { kind: 'accepted' }>;
+
+/** The API server's reasons that hold for this order whenever it is repeated. */
+const permanent = new Set(['BadRequest', 'Forbidden', 'Invalid', 'MethodNotAllowed', 'NotFound']);
+
+/** Reasons with which the API server turned the request away before it did anything. */
+const temporary = new Set(['TooManyRequests', 'Unauthorized']);
+
+/** kubectl gave up before it sent anything. */
+const isLocal =
+  /^kubectl was not found|context "[^"]*" does not exist|context was not found|no configuration has been provided|executable \S+ (?:not found|failed)/;
+
+const serverError = /^Error from server \((\w+)\): (.*)$/m;
+const invalidObject = /^The \w+ "[^"]*" is invalid: ?([\s\S]*)$/m;
+const loginNeeded = /^error: (You must be logged in to the server.*)$/m;
+
+const toLine = (words: string): string => cleanLine(words).replaceAll(/ +/g, ' ').trim().slice(0, 300);
+
+/** What kubectl's error says, in one line without the log lines around it. */
+export function errorOf(stderr: string): string {
+  const lines = stderr
+    .split('\n')
+    .filter(line => line.trim() !== '' && !/^[EIW]\d{4} |^Warning: /.test(line));
+  return toLine(lines.join(' ')) || toLine(stderr);
+}
+
+export const isAlreadyThere = (stderr: string): boolean => serverError.exec(stderr)?.[1] === 'AlreadyExists';
+
+/** Whether a failed `kubectl create` made nothing for certain, and whether a repetition could succeed. */
+export function toFailure(stderr: string): Failure {
+  const message = errorOf(stderr);
+  const invalid = invalidObject.exec(stderr);
+  if (invalid !== null) return { kind: 'rejected', scope: 'permanent', code: 'Invalid', message };
+  const [, code = '', words = ''] = serverError.exec(stderr) ?? [];
+  if (code === 'Forbidden' && words.includes('exceeded quota'))
+    return { kind: 'rejected', scope: 'temporary', code: 'QuotaExceeded', message };
+  if (permanent.has(code)) return { kind: 'rejected', scope: 'permanent', code, message };
+  if (temporary.has(code)) return { kind: 'rejected', scope: 'temporary', code, message };
+  if (loginNeeded.test(stderr))
+    return { kind: 'rejected', scope: 'temporary', code: 'Unauthorized', message };
+  if (isLocal.test(stderr)) return { kind: 'rejected', scope: 'temporary', code: 'kubectl', message };
+  return { kind: 'unknown', message };
+}

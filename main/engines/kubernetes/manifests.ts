@@ -1,0 +1,141 @@
+import type { LaunchOrder } from '../../orchestrator/ports/engines.ts';
+import type { LaunchId } from '../../../protocol/ids.ts';
+import type { KubernetesSettings } from '../../../protocol/pool.ts';
+import { noticeSignal, tokenVariable } from '../start-script.ts';
+
+/** On the Job, its pod and its Secret. */
+export const fleetLabel = 'trainyard/fleet';
+export const launchLabel = 'trainyard/launch';
+export const queueLabel = 'kueue.x-k8s.io/queue-name';
+
+const secondsInWeek = 604_800;
+
+/** Name of the Job and of its Secret. A Job of this name exists once, so a repeated order makes no second machine. */
+export const launchName = (fleet: string, launch: LaunchId): string => `trainyard-${fleet}-${launch}`;
+
+const labelsOf = (fleet: string, launch: LaunchId) => ({ [fleetLabel]: fleet, [launchLabel]: launch });
+
+/**
+ * The first process of the container. Kubernetes announces each end with SIGTERM to it: a preemption, a drained node, the deadline
+ * and a deletion. The worker gets it as its notice.
+ */
+const firstProcess = `sh -c "$1" & worker=$!
+trap 'kill -${noticeSignal} $worker' TERM
+while kill -0 $worker 2>/dev/null; do wait $worker; code=$?; done
+exit $code`;
+
+/** Kubernetes replaces `$(NAME)` in commands, and takes `$$` for `$`. The shell must get each `$` as it is. */
+const escapeDollars = (script: string): string => script.replaceAll('$', () => '$$');
+
+/**
+ * A pod's deadline counts from its arrival on a node, and ends with SIGTERM and the grace period. So the worker hears of it
+ * `noticeS` before the wall time is over. A Job's deadline also counts the time in the queue, so it is only a last resort.
+ */
+export function jobManifest(fleet: string, settings: KubernetesSettings, order: LaunchOrder, script: string) {
+  const labels = labelsOf(fleet, order.launchId);
+  const queued = settings.queue !== null;
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: launchName(fleet, order.launchId),
+      labels: { ...labels, ...(queued && { [queueLabel]: settings.queue }) },
+    },
+    spec: {
+      // Kueue lets it go when the quota allows.
+      ...(queued && { suspend: true }),
+      parallelism: 1,
+      completions: 1,
+      // Its join token works once, so a second pod could not join.
+      backoffLimit: 0,
+      // Keeps the reason of a preemption on the Job: the pod that had it is deleted.
+      podFailurePolicy: {
+        rules: [{ action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
+      },
+      activeDeadlineSeconds: secondsInWeek + order.wallTimeS,
+      ttlSecondsAfterFinished: 600,
+      template: {
+        metadata: { labels },
+        spec: podSpec(launchName(fleet, order.launchId), settings, order, script),
+      },
+    },
+  };
+}
+
+function podSpec(name: string, settings: KubernetesSettings, order: LaunchOrder, script: string) {
+  const { cpus, memory_gb, gpu_resource, service_account } = settings;
+  const gpus = order.gpus > 0 ? { [gpu_resource]: String(order.gpus) } : {};
+  const requests = {
+    ...(cpus !== null && { cpu: String(cpus) }),
+    ...(memory_gb !== null && { memory: `${memory_gb}G` }),
+  };
+  return {
+    restartPolicy: 'Never',
+    activeDeadlineSeconds: Math.max(1, order.wallTimeS - order.noticeS),
+    terminationGracePeriodSeconds: order.noticeS,
+    nodeSelector: settings.node_selector,
+    ...(order.gpus > 0 && { tolerations: [{ key: gpu_resource, operator: 'Exists' }] }),
+    ...(service_account === null
+      ? { automountServiceAccountToken: false }
+      : { serviceAccountName: service_account }),
+    enableServiceLinks: false,
+    containers: [
+      {
+        name: 'worker',
+        image: settings.image,
+        command: ['/bin/sh', '-c', firstProcess, 'trainyard', script].map(escapeDollars),
+        // The pod waits until the Secret exists.
+        env: [{ name: tokenVariable, valueFrom: { secretKeyRef: { name, key: tokenVariable } } }],
+        resources: { limits: gpus, requests: { ...requests, ...gpus } },
+        volumeMounts: [{ name: 'shm', mountPath: '/dev/shm' }],
+      },
+    ],
+    // The default of 64 MB is too little for data loaders.
+    volumes: [{ name: 'shm', emptyDir: { medium: 'Memory' } }],
+  };
+}
+
+/** Belongs to the Job, so the cluster deletes it with the Job. */
+export function secretManifest(fleet: string, order: LaunchOrder, jobUid: string) {
+  const name = launchName(fleet, order.launchId);
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      labels: labelsOf(fleet, order.launchId),
+      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name, uid: jobUid }],
+    },
+    type: 'Opaque',
+    stringData: { [tokenVariable]: order.joinToken },
+  };
+}
+
+/** What the engine does in the namespace. It never reads Secrets. */
+export const requiredAccess = [
+  { verb: 'create', group: 'batch', resource: 'jobs' },
+  { verb: 'list', group: 'batch', resource: 'jobs' },
+  { verb: 'get', group: 'batch', resource: 'jobs' },
+  { verb: 'delete', group: 'batch', resource: 'jobs' },
+  { verb: 'list', group: '', resource: 'pods' },
+  { verb: 'delete', group: '', resource: 'pods' },
+  { verb: 'create', group: '', resource: 'secrets' },
+  { verb: 'delete', group: '', resource: 'secrets' },
+] as const;
+
+/** With a queue of Kueue. */
+export const requiredKueueAccess = [
+  { verb: 'list', group: 'kueue.x-k8s.io', resource: 'workloads' },
+  { verb: 'list', group: 'kueue.x-k8s.io', resource: 'localqueues' },
+] as const;
+
+/** Asks the cluster what the caller may do. One call for all of it, where `kubectl auth can-i` takes one each. */
+export const accessReviews = (namespace: string, hasQueue: boolean) => ({
+  apiVersion: 'v1',
+  kind: 'List',
+  items: [...requiredAccess, ...(hasQueue ? requiredKueueAccess : [])].map(access => ({
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { namespace, ...access } },
+  })),
+});

@@ -1,0 +1,167 @@
+/** What the engine makes of objects of a cluster. tests/support/kubernetes-recordings.ts says where the statuses come from. */
+
+import { expect, test } from 'vitest';
+import { toFailure } from '../../../../main/engines/kubernetes/kubectl.ts';
+import { jobManifest } from '../../../../main/engines/kubernetes/manifests.ts';
+import { JobsAndPods, Workloads, readSightings } from '../../../../main/engines/kubernetes/sightings.ts';
+import { LaunchId } from '../../../../protocol/ids.ts';
+import { EngineSettings, type KubernetesSettings } from '../../../../protocol/pool.ts';
+import { orderOf } from '../../../support/engine-contract.ts';
+import {
+  disruptions,
+  jobs,
+  pods,
+  quotaMessage,
+  unschedulableMessage,
+  workloads,
+} from '../../../support/kubernetes-recordings.ts';
+
+const launch = LaunchId.parse('a1');
+
+interface Scene {
+  readonly job?: object;
+  readonly pod?: object;
+  readonly workload?: object;
+  readonly queue?: string;
+  readonly suspend?: boolean;
+}
+
+/** The sighting of one launch whose objects have these statuses. */
+function sightingOf({ job = {}, pod, workload, queue, suspend = false }: Scene) {
+  const settings = EngineSettings.parse({
+    kind: 'kubernetes',
+    image: 'trainer',
+    queue: queue ?? null,
+  }) as KubernetesSettings;
+  const manifest = jobManifest('f', settings, orderOf(launch), 'true');
+  const { items } = JobsAndPods.parse({
+    items: [
+      {
+        ...manifest,
+        metadata: { ...manifest.metadata, uid: 'u1' },
+        spec: { ...manifest.spec, suspend },
+        status: job,
+      },
+      ...(pod === undefined
+        ? []
+        : [
+            {
+              ...manifest.spec.template,
+              kind: 'Pod',
+              metadata: { ...manifest.spec.template.metadata, name: 'p' },
+              status: pod,
+            },
+          ]),
+    ],
+  });
+  const metadata = { name: 'w', ownerReferences: [{ uid: 'u1' }] };
+  const found = Workloads.parse({
+    items: workload === undefined ? [] : [{ kind: 'Workload', metadata, status: workload }],
+  });
+  return readSightings(items, found.items).get(launch);
+}
+
+const waiting = (kind: string, text: string) => ({
+  state: 'waiting',
+  reason: { kind, text },
+  startedAt: null,
+  exit: null,
+});
+const silent = { state: 'waiting', reason: null, exit: null };
+const ended = (exit: string) => ({ state: 'ended', reason: null, exit });
+const queued = { job: jobs.suspended, queue: 'q', suspend: true };
+
+test.each<[string, Scene, object]>([
+  ['has no pod yet', {}, silent],
+  ['has a pod that no node fits', { pod: pods.unschedulable }, waiting('resources', unschedulableMessage)],
+  [
+    'has a pod without its image',
+    { pod: pods.imagePull },
+    waiting('other', 'ImagePullBackOff: Back-off pulling image "docker.io/cdrage/helloworldasdf"'),
+  ],
+  [
+    'has a pod without its Secret',
+    { pod: pods.secretMissing },
+    waiting('other', 'CreateContainerConfigError: secret "my-secret" not found'),
+  ],
+  ['has a pod that is being created', { pod: pods.creating }, silent],
+  [
+    'is suspended without a queue',
+    { job: jobs.suspended, suspend: true },
+    waiting('held', 'The Job is suspended.'),
+  ],
+  ['was not seen by Kueue yet', queued, silent],
+  ['waits for quota', { ...queued, workload: workloads.quota }, waiting('quota', quotaMessage)],
+  [
+    'names a queue that does not exist',
+    { ...queued, workload: workloads.inadmissible },
+    waiting('other', "LocalQueue user-queue doesn't exist"),
+  ],
+  [
+    'waits for an admission check',
+    { ...queued, workload: workloads.admissionPending },
+    waiting('other', 'dws-prov: Pending'),
+  ],
+  ['was evicted by Kueue', { ...queued, workload: workloads.evicted }, ended('preempted')],
+  [
+    'was evicted by Kueue while its pod still saves',
+    { ...queued, workload: workloads.evicted, pod: pods.running },
+    { state: 'running', exit: null },
+  ],
+  [
+    'has a running pod',
+    { pod: pods.running },
+    {
+      state: 'running',
+      startedAt: Date.parse('2026-04-26T18:37:06Z'),
+      endsAt: Date.parse('2026-04-26T18:46:06Z'),
+    },
+  ],
+  [
+    'failed while its pod still saves',
+    { job: jobs.preemptedJob, pod: pods.running },
+    { state: 'running', exit: null },
+  ],
+  ['is complete', { job: jobs.complete }, ended('completed')],
+  ['reached the deadline of the Job', { job: jobs.deadline }, ended('timeout')],
+  ['reached the deadline of the pod', { job: jobs.backoffLimit, pod: pods.podDeadline }, ended('timeout')],
+  ['was preempted, and its pod is gone', { job: jobs.preemptedJob }, ended('preempted')],
+  ['failed', { job: jobs.backoffLimit, pod: pods.failed }, ended('failed')],
+  [
+    'lost its node',
+    { pod: pods.disrupted('DeletionByPodGC', 'PodGC: node no longer exists') },
+    ended('node_failed'),
+  ],
+  ...disruptions.map(([reason, message]): [string, Scene, object] => [
+    `was disrupted with ${reason}`,
+    { job: jobs.backoffLimit, pod: pods.disrupted(reason, message) },
+    ended('preempted'),
+  ]),
+])('reports a launch that %s', (_title, scene, sighting) => {
+  expect(sightingOf(scene)).toMatchObject(sighting);
+});
+
+test.each([
+  ['rejected', 'error: context "nope" does not exist'],
+  ['rejected', 'Error from server (TooManyRequests): too many requests, please try again later'],
+  [
+    'unknown',
+    'The connection to the server 127.0.0.1:1 was refused - did you specify the right host or port?',
+  ],
+  ['unknown', 'Unable to connect to the server: net/http: TLS handshake timeout'],
+  [
+    'unknown',
+    'Error from server (InternalError): failed calling webhook "mjob.kb.io": context deadline exceeded',
+  ],
+  ['unknown', 'kubectl did not answer in time'],
+])('takes as %s: %s', (kind, stderr) => {
+  expect(toFailure(stderr)).toMatchObject({ kind, message: stderr });
+});
+
+test('leaves log lines of kubectl out of the message', () => {
+  const stderr = `E1125 22:54:24.000000   1234 memcache.go:265] "Unhandled Error" err="couldn't get current server API group list"
+Error from server (Forbidden): jobs.batch is forbidden`;
+  expect(toFailure(stderr)).toMatchObject({
+    message: 'Error from server (Forbidden): jobs.batch is forbidden',
+  });
+});
