@@ -52,7 +52,7 @@ describe('troubles over plain HTTP', () => {
     [
       'is not a web server',
       () => net.createServer(socket => socket.end('SSH-2.0-x\r\n')),
-      /Check address and port/,
+      /Check the address, the port/,
     ],
     [
       'is another web server',
