@@ -70,12 +70,12 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
     if (placement === null) return false;
     index.removeJob(placement.jobId);
     index.removeWorker(placement.workerId);
-    if (users > 1) index.setHeld(free, true);
+    if (users > 1) index.setUserAtLimit(free, true);
     submit(Number(placement.workerId.slice('w_'.length)) % shapes, free);
-    if (users > 1) index.setHeld(free, false);
+    if (users > 1) index.setUserAtLimit(free, false);
     return true;
   };
-  for (let n = 1; n < users; n++) index.setHeld(`user-${n}`, true);
+  for (let n = 1; n < users; n++) index.setUserAtLimit(`user-${n}`, true);
   for (let n = 0; n < workers; n++) addWorker(n);
   for (let n = 0; n < pending; n++) submit(n % shapes, `user-${Math.floor(n / shapes) % users}`);
   while (decide());
