@@ -230,8 +230,8 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'rules/queue-rules',
-        "return limit !== null && running >= limit ? [{ code: 'limit', of: 'team'",
-        "return limit !== null && running > limit ? [{ code: 'limit', of: 'team'",
+        "running >= limit\n    ? [{ code: 'limit', of: 'team'",
+        "running > limit\n    ? [{ code: 'limit', of: 'team'",
       ),
     ],
   },
