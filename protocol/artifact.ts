@@ -20,7 +20,7 @@ const reserved = /^(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])(?:\.|$)/i;
 const unsafe = /[<>:"/\\|?*\p{C}\p{Zl}\p{Zp}]|%[0-9a-f]{2}/iu;
 
 /** Returns why a name cannot be a file name on every system; null when it can. */
-function flawOf(segment: string): string | null {
+function segmentFlaw(segment: string): string | null {
   if (segment === '') return 'a name is empty';
   if (new TextEncoder().encode(segment).length > maxSegment)
     return `a name is longer than ${maxSegment} bytes`;
@@ -37,7 +37,7 @@ export const ArtifactKey = z
     const flaw =
       segments.length === 0 || segments.length > maxSegments || key.length > maxKey
         ? `1 to ${maxSegments} names and ${maxKey} characters are taken`
-        : segments.map(flawOf).find(found => found !== null);
+        : segments.map(segmentFlaw).find(found => found !== null);
     if (flaw) context.addIssue({ code: 'custom', message: `this cannot be the name of a file: ${flaw}` });
     return key;
   })
@@ -134,16 +134,16 @@ export function checkpointOf(key: string): CheckpointName | null {
     const [match, ...steps] = stepOfFolder.exec(folder) ?? [];
     if (match === undefined && !epochOfFolder.test(folder)) continue;
     const name = segments.slice(0, at + 1).join('/');
-    return { name, step: numberOf(steps), isFile: false };
+    return { name, step: matchedNumber(steps), isFile: false };
   }
   if (image.test(file)) return null;
   const [match, ...steps] = stepOfFile.exec(file) ?? [];
   if (match === undefined && !epochOfFile.test(file)) return null;
-  return { name: key, step: numberOf(steps), isFile: true };
+  return { name: key, step: matchedNumber(steps), isFile: true };
 }
 
 /** Converts the one group that matched, if any. */
-function numberOf(groups: readonly (string | undefined)[]): number | null {
+function matchedNumber(groups: readonly (string | undefined)[]): number | null {
   const digits = groups.find(group => group !== undefined);
   return digits === undefined ? null : Number(digits);
 }

@@ -90,37 +90,38 @@ export function restrictedKeyFor(written: string, isTopLevel: boolean): string |
 
 function search(root: unknown, isConfig: boolean, found: Map<string, string>): void {
   // An explicit stack, because a deeply nested config must not overflow the call stack.
-  const open: { readonly part: unknown; readonly isTopLevel: boolean }[] = [
+  const pending: { readonly part: unknown; readonly isTopLevel: boolean }[] = [
     { part: root, isTopLevel: isConfig },
   ];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { part, isTopLevel } = next;
     if (typeof part === 'string') {
       if (/\{env:|\$\{\w+\}/.test(part)) found.set(environmentKey, "reads the trainer's environment");
-      const parsed = jsonIn(part);
-      if (parsed !== null) open.push({ part: parsed, isTopLevel: false });
+      const parsed = parseJson(part);
+      if (parsed !== null) pending.push({ part: parsed, isTopLevel: false });
     } else if (Array.isArray(part)) {
-      for (const item of part) open.push({ part: item, isTopLevel });
+      for (const item of part) pending.push({ part: item, isTopLevel });
     } else if (typeof part === 'object' && part !== null) {
       for (const [written, value] of Object.entries(part)) {
-        note(written, value, isTopLevel, found);
-        open.push({ part: value, isTopLevel: false });
+        recordUse(written, value, isTopLevel, found);
+        pending.push({ part: value, isTopLevel: false });
       }
     }
   }
 }
 
-function note(written: string, value: unknown, isTopLevel: boolean, found: Map<string, string>): void {
+function recordUse(written: string, value: unknown, isTopLevel: boolean, found: Map<string, string>): void {
   const key = restrictedKeyFor(written, isTopLevel);
   const policy = key === null ? undefined : policies.get(key);
   if (key === null || policy === undefined) return;
-  const at = written.indexOf('=');
+  const equals = written.indexOf('=');
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const values = [...(at === -1 ? [] : [written.slice(at + 1)]), ...items];
-  if (values.some(one => counts(policy.rule, one))) found.set(key, policy.effect);
+  const values = [...(equals === -1 ? [] : [written.slice(equals + 1)]), ...items];
+  if (values.some(one => isRestricted(policy.rule, one))) found.set(key, policy.effect);
 }
 
-function counts(rule: Rule, value: unknown): boolean {
+/** Whether a value has the effect that the rule restricts. */
+function isRestricted(rule: Rule, value: unknown): boolean {
   if (value === null || value === undefined || value === false) return false;
   const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
   if (text === '' || text === 'None' || /^false$/i.test(text)) return false;
@@ -132,15 +133,16 @@ function counts(rule: Rule, value: unknown): boolean {
     case 'address':
       return !/^(?:127\.0\.0\.1|::1|localhost)$/i.test(text);
     case 'path':
-      return typeof value !== 'string' || leadsOut(text);
+      return typeof value !== 'string' || leavesBaseFolder(text);
   }
 }
 
 /** Matches absolute paths of any platform, home folders, variables, and `..`. */
-const leadsOut = (path: string): boolean =>
+const leavesBaseFolder = (path: string): boolean =>
   /^[/\\~]|^[a-z]:/i.test(path) || path.includes('{env:') || path.split(/[/\\]/).includes('..');
 
-function jsonIn(text: string): unknown {
+/** Returns the value of JSON text; null for other text. */
+function parseJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return null;
   try {
     return JSON.parse(text);

@@ -21,7 +21,7 @@ import {
 } from './job.ts';
 import { Concurrency, ConcurrencyChange, JobCount, QueueStats, QueueView } from './queue.ts';
 import { RequestKind } from './requests.ts';
-import { Submitted, TriedOut } from './submitted.ts';
+import { DryRunResult, Submitted } from './submitted.ts';
 import { LabelPatterns, Line } from './text.ts';
 
 const byJob = z.object({ id: JobId });
@@ -174,7 +174,7 @@ export const queueApi = {
     own: 'shared',
     summary: 'Submit a job; an accepted job survives a crash of the server',
     body: SubmitRequest,
-    reply: z.union([TriedOut, Submitted]),
+    reply: z.union([DryRunResult, Submitted]),
   }),
   list: call({
     method: 'GET',

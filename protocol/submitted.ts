@@ -45,7 +45,7 @@ export const Submitted = z.discriminatedUnion('success', [Accepted, Rejected]);
 /**
  * Result of a `dry_run`: the response that a submission would get now, and why. `rejected`: no job would be created.
  */
-export const TriedOut = z.object({
+export const DryRunResult = z.object({
   success: z.literal(true).describe('Always true.'),
   dry_run: z.literal(true).describe('Always true.'),
   job_id: z.null().describe('Always null, because no job was created.'),

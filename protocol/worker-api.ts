@@ -365,9 +365,9 @@ const TrainerKeys = z.strictObject({
 });
 export type TrainerKeys = z.output<typeof TrainerKeys>;
 
-const done = z.object({ success: z.literal(true).describe('Always true.') });
+const Success = z.object({ success: z.literal(true).describe('Always true.') });
 /** The token identifies the worker; the id may only confirm it. */
-const ofWorker = z.object({
+const WorkerQuery = z.object({
   worker_id: WorkerId.optional().describe(
     'Id of the worker. The token already identifies it; another id is refused.',
   ),
@@ -418,7 +418,7 @@ export const workerApi = {
     path: '/api/workers/stream',
     authority: 'worker',
     summary: 'Stream commands to the worker',
-    query: ofWorker,
+    query: WorkerQuery,
     reply: WorkerCommand,
     stream: 'text/event-stream',
   }),
@@ -435,7 +435,7 @@ export const workerApi = {
     path: '/api/workers/queue',
     authority: 'worker',
     summary: 'Check for pending jobs before an ephemeral worker leaves',
-    query: ofWorker,
+    query: WorkerQuery,
     reply: z.object({ has_jobs: z.boolean().describe('Whether a pending job waits for a worker.') }),
   }),
   reportStatus: call({
@@ -445,7 +445,7 @@ export const workerApi = {
     summary: 'Report that a job starts, progresses or ends',
     params: z.object({ id: JobId }),
     body: StatusReport,
-    reply: done.extend({
+    reply: Success.extend({
       duplicate: z.boolean().optional().describe('Whether the same report was handled before.'),
     }),
   }),
@@ -463,7 +463,7 @@ export const workerApi = {
     authority: 'worker',
     summary: 'Report the config keys of a trainer, so that the server can find misspelt ones',
     body: TrainerKeys,
-    reply: done,
+    reply: Success,
   }),
   disconnect: call({
     method: 'POST',
@@ -475,6 +475,6 @@ export const workerApi = {
         'Id of the worker. The token already identifies it; another id is refused.',
       ),
     }),
-    reply: done,
+    reply: Success,
   }),
 };
