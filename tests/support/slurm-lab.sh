@@ -17,31 +17,26 @@ start() {
   esac
 }
 
+# Every process of this lab, and of no other one, has this in its environment. A zombie has no environment.
+mine() { env -u SLURM_CONF grep -lzxF "SLURM_CONF=$SLURM_CONF" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 || true; }
+
 case $what in
 start) start "$3"; exit 0 ;;
 down)
-  # Daemons remove their pid files before they end, so the pids are read first. Other labs may run here: nothing is ended by name.
-  pids=
-  for f in $(for n in $nodes; do echo "slurmd-$n"; done) slurmctld munged; do
-    [ ! -s "$dir/$f.pid" ] || pids+=" $(cat "$dir/$f.pid")"
-  done
-  # A slurmstepd outlives its slurmd. One slurmd here has the jobs of all nodes' steps in its own list only, so Slurm ends them.
   timeout 5 scancel --me --state=PENDING 2>/dev/null || true
   timeout 5 scancel --me --full --signal=KILL 2>/dev/null || true
-  for _ in $(seq 60); do [ -n "$(timeout 5 squeue -h 2>/dev/null)" ] || break; sleep 0.1; done
-  [ -z "$pids" ] || kill $pids 2>/dev/null || true
-  for _ in $(seq 100); do
-    alive=
-    for p in $pids; do
-      s=$(ps -o stat= -p "$p" || true)
-      # A zombie has ended: not every init process collects its children at once.
-      [ -z "$s" ] || [ "${s#Z}" != "$s" ] || alive=1
-    done
-    [ -n "$alive" ] || exit 0
+  for _ in $(seq 30); do [ -n "$(timeout 5 squeue -h 2>/dev/null)" ] || break; sleep 0.1; done
+  # Daemons, and what outlives them. Other labs may run here: nothing is ended by name.
+  signal=TERM
+  for round in $(seq 100); do
+    left=$(mine)
+    [ -n "$left" ] || exit 0
+    [ "$round" -le 30 ] || signal=KILL
+    kill -$signal $left 2>/dev/null || true
     sleep 0.1
   done
-  kill -9 $pids 2>/dev/null || true
-  exit 0
+  echo "These processes of the lab do not end: $left" >&2
+  exit 1
   ;;
 up) ;;
 *) echo "usage: $0 up|down|start FOLDER [PORT|DAEMON]" >&2; exit 2 ;;

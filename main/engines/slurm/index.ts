@@ -68,20 +68,25 @@ export function createSlurmEngine(options: SlurmEngineOptions): Engine {
       if (how === 'now') return cancel([], jobs);
       // Waiting jobs have no worker to ask. A job that starts in between is not cancelled, and hears the signal.
       if (found.some(({ sighting }) => sighting.state === 'waiting')) await cancel(['--state=PENDING'], jobs);
+      // Slurm drops a signal to a job whose batch script is just starting, without an error.
       return cancel(['--batch', '--signal=TERM'], jobs);
     },
   };
 }
 
-/** Errors about jobs that have ended, or that the first of two calls has ended. */
-const harmless = /Invalid job id|already completing or completed|No active jobs match/;
+/** Errors about jobs that have ended meanwhile. */
+const harmless =
+  /Invalid job id|already completing or completed|No active jobs match|not running|pending execution/;
 
 async function scancel(slurm: SlurmCommand, args: readonly string[], timeoutMs: number): Promise<void> {
   const result = await slurm(['scancel', ...args], { timeoutMs });
   if (result.code !== 0 && !isHarmless(result)) throw new Error(describeFailure('scancel', result));
 }
 
+/** For a signal to a job that has ended, scancel exits with the low byte of Slurm's error number and prints nothing. */
+const endedCodes: readonly (number | null)[] = [2_017 % 256, 2_021 % 256];
+
 function isHarmless({ code, stderr }: ProgramResult): boolean {
-  const errors = stderr.split('\n').filter(line => line.startsWith('scancel: error:'));
-  return code !== null && errors.length > 0 && errors.every(line => harmless.test(line));
+  const errors = stderr.split('\n').filter(line => /^scancel: (?:error|fatal): /.test(line));
+  return errors.length === 0 ? endedCodes.includes(code) : errors.every(line => harmless.test(line));
 }

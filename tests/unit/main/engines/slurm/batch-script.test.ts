@@ -1,0 +1,93 @@
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { batchScript } from '../../../../../main/engines/slurm/batch-script.ts';
+
+/** Says what it hears, and leaves on a notice. */
+const worker = `exec bash -c 'trap "echo notice; exit 5" USR1; echo "token $TRAINYARD_JOIN"; echo "started $$"; while :; do sleep 0.1; done'`;
+
+/** Runs a batch script with a stand-in for srun: `srun` is its shell text. */
+function runBatch(start: string, srun: string, nodes = 1) {
+  const folder = mkdtempSync(join(tmpdir(), 'batch-'));
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/srun'), `#!/bin/sh\n[ -z "$TRAINYARD_JOIN" ] || echo leak\n${srun}\n`);
+  chmodSync(join(folder, 'bin/srun'), 0o755);
+  writeFileSync(join(folder, 'script'), batchScript(start, nodes).replace('. /etc/profile', ':'));
+  const child = spawn('bash', [join(folder, 'script')], {
+    env: {
+      PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
+      TRAINYARD_JOIN: 'tj_1',
+      TMPDIR: folder,
+      SLURM_JOB_ID: '20007',
+      SLURMD_NODENAME: 'rig1',
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
+  });
+  onTestFinished(() => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+    } catch {
+      // Everything that it started has ended.
+    }
+  });
+  let output = '';
+  const waiting = new Set<() => void>();
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+    for (const look of waiting) look();
+  });
+  return {
+    child,
+    output: () => output,
+    said: (text: string) =>
+      new Promise<void>(resolve => {
+        const look = (): void => {
+          if (output.includes(text)) resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+    exited: new Promise<number | null>(resolve => {
+      child.once('exit', resolve);
+    }),
+  };
+}
+
+const canaryLives = 'echo up; exec sleep 60';
+
+it.each(['SIGTERM', 'SIGUSR1'] as const)('passes %s on to the worker, and exits as it does', async signal => {
+  const batch = runBatch(worker, canaryLives);
+  await batch.said('started');
+  batch.child.kill(signal);
+  expect(await batch.exited).toBe(5);
+  expect(batch.output()).toMatch(/^token tj_1\nstarted \d+\nnotice\n$/);
+});
+
+it('tells the worker when the canary ends', async () => {
+  const batch = runBatch(worker, 'echo up; exec sleep 0.5');
+  expect(await batch.exited).toBe(5);
+  expect(batch.output()).toMatch(/notice/);
+});
+
+it('tells the worker nothing when there was no canary', async () => {
+  const batch = runBatch(`echo begun; sleep 1; exit 4`, 'echo "unrecognized option --overlap" >&2; exit 1');
+  expect(await batch.exited).toBe(4);
+});
+
+it('remembers a notice that arrives before the worker', async () => {
+  // The setup lines stand for a slow start, in which only the shell runs.
+  const batch = runBatch('echo setup; sleep 20; exit 0', canaryLives);
+  await batch.said('setup');
+  batch.child.kill('SIGUSR1');
+  expect(await batch.exited).toBe(138);
+});
+
+it('exports the place of the worker among several nodes', async () => {
+  const start = 'echo "$TRAINYARD_NODES $TRAINYARD_NODE_RANK $MASTER_ADDR $MASTER_PORT"; exit 0';
+  const batch = runBatch(start, canaryLives, 3);
+  await batch.exited;
+  expect(batch.output()).toBe('3 0 rig1 20007\n');
+});

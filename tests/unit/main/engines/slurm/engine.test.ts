@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import type { ProgramOptions, ProgramResult } from '../../../../../main/engines/run-program.ts';
+import { createRunProgram } from '../../../../../main/engines/run-program.ts';
+import { createSlurmEngine } from '../../../../../main/engines/slurm/index.ts';
+import { LaunchId } from '../../../../../protocol/ids.ts';
+import { orderOf } from '../../../../support/engine-contract.ts';
+import { slurmSettings } from '../../../../support/slurm-lab.ts';
+
+type Call = readonly [argv: readonly string[], options: ProgramOptions];
+
+/** An engine whose commands get these answers by the name of the program; others succeed and print nothing. */
+function rig(answers: Readonly<Record<string, Partial<ProgramResult>>>, login: string | null = null) {
+  const calls: Call[] = [];
+  const engine = createSlurmEngine({
+    fleet: 'f1',
+    settings: slurmSettings({ login }),
+    largest: { gpus: 1, wallTimeS: 60 },
+    start: order => `exec worker ${order.workerName}`,
+    run: (argv, options) => {
+      calls.push([argv, options]);
+      const name = /squeue|scancel|sinfo|sbatch/.exec(
+        login === null ? (argv[0] ?? '') : (argv.at(-1) ?? ''),
+      )?.[0];
+      return Promise.resolve({ code: 0, stdout: '', stderr: '', timedOut: false, ...answers[name ?? ''] });
+    },
+  });
+  const commands = () => calls.map(([argv]) => argv.filter(word => !word.startsWith('--format')).join(' '));
+  return { engine, calls, commands };
+}
+
+const ids = [LaunchId.parse('l1'), LaunchId.parse('l2')];
+const queue = (...rows: readonly (readonly [launch: string, id: string, state: string])[]) => ({
+  squeue: {
+    stdout: rows
+      .map(([launch, id, state]) =>
+        [`trainyard-f1-${launch}`, id, state, 'None', 'N/A', 'N/A', ''].join('\u001F'),
+      )
+      .map(line => `${line}\n`)
+      .join(''),
+  },
+});
+const squeue = 'squeue --me --all --states=all --noheader';
+
+describe('end', () => {
+  it('cancels only living jobs that have the names of the launches', async () => {
+    const jobs = queue(
+      ['l1', '1', 'RUNNING'],
+      ['l1', '2', 'PENDING'],
+      ['l2', '3', 'COMPLETED'],
+      ['l3', '4', 'RUNNING'],
+    );
+    const { engine, commands } = rig(jobs);
+    await engine.end(ids, 'now');
+    expect(commands()).toEqual([squeue, 'scancel 1 2']);
+  });
+
+  it('asks running jobs and cancels waiting ones', async () => {
+    const { engine, commands } = rig(queue(['l1', '1', 'RUNNING'], ['l2', '2', 'PENDING']));
+    await engine.end(ids, 'ask');
+    expect(commands()).toEqual([squeue, 'scancel --state=PENDING 1 2', 'scancel --batch --signal=TERM 1 2']);
+  });
+
+  it('cancels nothing when no job has the names', async () => {
+    const { engine, commands } = rig(queue(['l3', '4', 'RUNNING']));
+    await engine.end(ids, 'now');
+    await engine.end([], 'now');
+    expect(commands()).toEqual([squeue]);
+  });
+
+  it.each([
+    ['scancel: error: Kill job error on job id 1: Job/step already completing or completed\n', 1],
+    ['scancel: error: Kill job error on job id 1: Invalid job id specified\n', 1],
+    ['', 229],
+  ])('accepts %j about a job that has ended meanwhile', async (stderr, code) => {
+    await rig({ ...queue(['l1', '1', 'RUNNING']), scancel: { code, stderr } }).engine.end(ids, 'now');
+    expect(code).toBeGreaterThan(0);
+  });
+
+  it.each([
+    [
+      { code: 1, stderr: 'scancel: error: Kill job error on job id 1: Access/permission denied\n' },
+      /permission denied/,
+    ],
+    [{ code: 1, stderr: '' }, /exit code 1/],
+    [{ code: null, timedOut: true }, /did not answer in time/],
+  ])('throws when the request was not taken: %o', async (scancel, message) => {
+    await expect(rig({ ...queue(['l1', '1', 'RUNNING']), scancel }).engine.end(ids, 'now')).rejects.toThrow(
+      message,
+    );
+  });
+});
+
+describe('list', () => {
+  it.each([
+    [
+      { code: 1, stderr: 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n' },
+      /Unable/,
+    ],
+    [{ code: null, timedOut: true, stdout: 'trainyard-f1-l1' }, /did not answer in time/],
+    [{ stdout: 'trainyard-f1-l1\u001F1\u001FRUN' }, /only a part/],
+  ])('throws for %o', async (squeueAnswer, message) => {
+    await expect(rig({ squeue: squeueAnswer }).engine.list()).rejects.toThrow(message);
+  });
+});
+
+describe('the environment', () => {
+  it('has the token for sbatch alone, and no variable that hides jobs', async () => {
+    const { engine, calls } = rig({ sbatch: { stdout: '5\n' } });
+    await engine.launch(orderOf(ids[0]!, { joinToken: 'tj_secret' }));
+    await engine.list();
+    const [submitted, listed] = calls.map(([, { env }]) => env);
+    expect(submitted).toMatchObject({ TRAINYARD_JOIN: 'tj_secret' });
+    expect(listed).toMatchObject({ TRAINYARD_JOIN: undefined, SLURM_TIME_FORMAT: '%s' });
+    expect(listed).toHaveProperty('SQUEUE_STATES', undefined);
+    expect(JSON.stringify(calls.map(([argv, { stdin }]) => [argv, stdin]))).not.toContain('tj_secret');
+  });
+});
+
+describe('over ssh', () => {
+  it('has the token as the first line of stdin, and the host after "--"', async () => {
+    const { engine, calls } = rig({ sbatch: { stdout: '5\n' } }, 'me@login');
+    await engine.launch(orderOf(ids[0]!, { joinToken: 'tj_secret' }));
+    const [argv = [], options] = calls[0] ?? [];
+    expect(argv.slice(0, -1)).toEqual([
+      'ssh',
+      '-T',
+      '-o',
+      'BatchMode=yes',
+      '-o',
+      'ConnectTimeout=15',
+      '--',
+      'me@login',
+    ]);
+    expect(options?.stdin).toMatch(/^tj_secret\n#!\/bin\/bash\n/);
+    expect(argv.join(' ')).not.toContain('tj_secret');
+  });
+
+  it('quotes each argument for the shell of the login machine', async () => {
+    const { engine, calls } = rig({}, 'login');
+    await engine.list();
+    const line = calls[0]?.[0].at(-1) ?? '';
+    const run = createRunProgram({ PATH: process.env['PATH'], SQUEUE_STATES: 'CANCELLED' });
+    const script = `squeue() { :; }; ${line.replace('exec sh', 'sh').replace('exec "$0"', 'printf "%s\\n" "${SQUEUE_STATES-unset} $SLURM_TIME_FORMAT" "$0"')}`;
+    const { stdout } = await run(['sh', '-c', script], { timeoutMs: 10_000, stdin: '\n' });
+    expect(stdout.split('\n')).toEqual([
+      'unset %s',
+      'squeue',
+      '--me',
+      '--all',
+      '--states=all',
+      '--noheader',
+      '--format=%j\u001F%i\u001F%T\u001F%r\u001F%S\u001F%e\u001F%N',
+      '',
+    ]);
+  });
+});
+
+describe('check', () => {
+  it('names what is missing', async () => {
+    const missing = { code: 127, stderr: 'sbatch: not found' };
+    expect(await rig({ sbatch: missing }).engine.check()).toMatchObject({
+      ok: false,
+      version: null,
+      detail: 'sbatch was not found: sbatch: not found',
+    });
+    const down = { code: 1, stderr: 'slurm_load_partitions: Unable to contact slurm controller\n' };
+    expect(await rig({ sinfo: down }).engine.check()).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/^sinfo failed .*Unable to contact/),
+    });
+  });
+});

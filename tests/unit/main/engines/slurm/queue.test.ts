@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { mergeByLaunch, parseQueue, squeueArgv } from '../../../../../main/engines/slurm/queue.ts';
+import { reasonKind } from '../../../../../main/engines/slurm/reasons.ts';
+
+const line = (fields: {
+  name?: string;
+  id?: string;
+  state?: string;
+  reason?: string;
+  start?: string;
+  end?: string;
+  nodes?: string;
+}): string => {
+  const { name = 'trainyard-f1-l1', id = '7', state = 'RUNNING', reason = 'None' } = fields;
+  const { start = '1700000000', end = '1700003600', nodes = 'rig1' } = fields;
+  return `${[name, id, state, reason, start, end, nodes].join('\u001F')}\n`;
+};
+const list = (...lines: readonly string[]) => mergeByLaunch(parseQueue('f1', lines.join('')));
+const one = (fields: Parameters<typeof line>[0]) => [...list(line(fields)).values()][0];
+
+describe('the queue', () => {
+  it('has the times, the machines and the id of a running launch', () => {
+    expect(one({ nodes: 'rig[1-2]' })).toEqual({
+      engineId: '7',
+      state: 'running',
+      reason: null,
+      expectedStart: null,
+      startedAt: 1_700_000_000_000,
+      endsAt: 1_700_003_600_000,
+      nodes: ['rig1', 'rig2'],
+      exit: null,
+    });
+  });
+
+  it('has the reason and the expected start of a waiting launch', () => {
+    expect(one({ state: 'PENDING', reason: 'Resources', nodes: '' })).toMatchObject({
+      state: 'waiting',
+      reason: { kind: 'resources', text: 'Resources' },
+      expectedStart: 1_700_000_000_000,
+      startedAt: null,
+      endsAt: null,
+      nodes: [],
+    });
+    expect(one({ state: 'PENDING', reason: 'None', start: 'N/A', end: 'N/A', nodes: '' })).toMatchObject({
+      reason: null,
+      expectedStart: null,
+    });
+  });
+
+  it.each([
+    ['PENDING', '', 'waiting', null],
+    ['CONFIGURING', 'rig1', 'waiting', null],
+    ['REQUEUE_HOLD', '', 'waiting', null],
+    ['RUNNING', 'rig1', 'running', null],
+    ['COMPLETING', 'rig1', 'running', null],
+    ['SUSPENDED', 'rig1', 'running', null],
+    ['COMPLETED', 'rig1', 'ended', 'completed'],
+    ['CANCELLED', '', 'ended', 'cancelled'],
+    ['FAILED', 'rig1', 'ended', 'failed'],
+    ['OUT_OF_MEMORY', 'rig1', 'ended', 'failed'],
+    ['TIMEOUT', 'rig1', 'ended', 'timeout'],
+    ['DEADLINE', '', 'ended', 'timeout'],
+    ['NODE_FAIL', 'rig1', 'ended', 'node_failed'],
+    ['BOOT_FAIL', 'rig1', 'ended', 'node_failed'],
+    ['PREEMPTED', 'rig1', 'ended', 'preempted'],
+    ['REVOKED', '', 'ended', null],
+    ['STATE_OF_TOMORROW', 'rig1', 'running', null],
+    ['STATE_OF_TOMORROW', '', 'waiting', null],
+  ])('reads %s on "%s" as %s', (state, nodes, expected, exit) => {
+    expect(one({ state, nodes })).toMatchObject({ state: expected, exit });
+  });
+
+  it('says that the nodes of a waiting launch start', () => {
+    expect(one({ state: 'CONFIGURING' })).toMatchObject({
+      reason: { kind: 'resources', text: 'CONFIGURING' },
+    });
+  });
+
+  it('has no start for a launch that was cancelled while it waited', () => {
+    expect(one({ state: 'CANCELLED', nodes: '' })).toMatchObject({ startedAt: null, nodes: [] });
+  });
+
+  it('leaves out jobs of other fleets, other jobs, and orders that were refused', () => {
+    const others = ['trainyard-f12-l1', 'trainyard-f1-two-l1', 'training', 'trainyard-f2-l1'];
+    expect(list(...others.map(name => line({ name })))).toEqual(new Map());
+    expect(list('odd\u001Fline\n', line({ state: 'FAILED', nodes: '' }))).toEqual(new Map());
+    expect(list('')).toEqual(new Map());
+  });
+
+  const whole = line({});
+  it.each([
+    whole.slice(0, -1),
+    'trainyard-f1-l1\n',
+    whole.replace('\u001Frig1', ''),
+    whole.replace('rig1', 'rig1\u001Fmore'),
+    line({ id: 'x' }),
+    line({ name: 'trainyard-f1-BAD' }),
+  ])('throws for output that ends early or a line of the fleet that cannot be read: %j', broken => {
+    expect(() => list(broken)).toThrow(/squeue printed/);
+  });
+
+  it('prefers the launch that lives, then the newest, when two jobs have one name', () => {
+    const ids = (...states: readonly (readonly [id: string, state: string])[]) =>
+      [...list(...states.map(([id, state]) => line({ id, state }))).values()].map(({ engineId }) => engineId);
+    expect(ids(['9', 'COMPLETED'], ['7', 'RUNNING'], ['8', 'PENDING'])).toEqual(['7']);
+    expect(ids(['9', 'COMPLETED'], ['8', 'PENDING'])).toEqual(['8']);
+    expect(ids(['9', 'COMPLETED'], ['10', 'COMPLETED'])).toEqual(['10']);
+  });
+
+  it.each([
+    ['rig1', ['rig1']],
+    ['rig[1-3,7],login', ['rig1', 'rig2', 'rig3', 'rig7', 'login']],
+    ['n[08-10]', ['n08', 'n09', 'n10']],
+    ['r[1-2]n[1-2]', ['r1n1', 'r1n2', 'r2n1', 'r2n2']],
+    ['gpu[1]-ib', ['gpu1-ib']],
+    ['', []],
+  ])('expands the machines %s', (nodes, expected) => {
+    expect(one({ nodes })?.nodes).toEqual(expected);
+  });
+
+  it('asks for hidden partitions and ended jobs, too', () => {
+    expect(squeueArgv).toEqual(expect.arrayContaining(['--me', '--all', '--states=all', '--noheader']));
+  });
+});
+
+it.each([
+  ['Resources', 'resources'],
+  ['Priority', 'resources'],
+  ['ReqNodeNotAvail, UnavailableNodes:rig1', 'resources'],
+  [
+    'Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions',
+    'resources',
+  ],
+  ['PartitionDown', 'resources'],
+  ['QOSMaxJobsPerUserLimit', 'quota'],
+  ['QOSGrpGRES', 'quota'],
+  ['AssocGrpCPUMinutesLimit', 'quota'],
+  ['AssociationJobLimit', 'quota'],
+  ['MaxGRESPerAccount', 'quota'],
+  ['MaxGRESRunMinsPerUser', 'quota'],
+  ['PartitionTimeLimit', 'quota'],
+  ['JobHeldUser', 'held'],
+  ['JobHeldAdmin', 'held'],
+  ['BeginTime', 'held'],
+  ['launch failed requeued held', 'held'],
+  ['Dependency', 'dependency'],
+  ['DependencyNeverSatisfied', 'dependency'],
+  ['QOSNotAllowed', 'other'],
+  ['BadConstraints', 'other'],
+  ['InvalidAccount', 'other'],
+  ['a reason of tomorrow', 'other'],
+])('takes %s for a reason of the kind %s', (reason, kind) => {
+  expect(reasonKind(reason)).toBe(kind);
+});
