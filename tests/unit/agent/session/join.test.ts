@@ -86,7 +86,7 @@ describe('final refusals', () => {
   it.each<[number, string, RegExp]>([
     [400, 'invalid_request', /^http:\/\/rig:8001 refused the call: refused with 400$/],
     [403, 'wrong_token_kind', /refused with 403/],
-    [404, 'route_not_found', /knows no join tokens: update it, or give this worker its worker token$/],
+    [404, 'route_not_found', /runs a version without join tokens\. Update it, or use a worker token$/],
   ])('reports %i, and does not try again', async (status, code, message) => {
     const { calls, join } = benchOf(failed(refusedWith(status, code)));
     expect(await join('tj_1', hash, never)).toEqual({
