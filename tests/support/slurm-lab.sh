@@ -2,7 +2,7 @@
 # slurm-lab.sh up|down FOLDER [PORT]   runs a whole Slurm on this machine, in a folder, without systemd and without root.
 # slurm-lab.sh start FOLDER DAEMON     starts a daemon again: slurmctld, or slurmd-rig1 to slurmd-rig4
 #
-# Needs the Debian packages slurm-wlm and munge. Lines of FOLDER/more.conf are added to the configuration. The nodes: rig1 and rig2 for
+# Needs the Debian packages slurm-wlm and munge. Lines of FOLDER/more.conf replace those of the configuration. The nodes: rig1 and rig2 for
 # most tests, rig3 for preemption, rig4 to be killed. GPUs are empty files: slurmd only wants them to exist.
 set -euo pipefail
 what=$1 dir=$(realpath -m "$2") host=$(hostname -s)
@@ -91,6 +91,7 @@ PartitionName=high  Nodes=rig3 PriorityTier=10
 PartitionName=spot  Nodes=rig3 PriorityTier=1 PreemptMode=REQUEUE GraceTime=15
 PartitionName=frail Nodes=rig4
 C
+while IFS== read -r key _; do sed -i "/^$key=/d" "$dir/slurm.conf"; done <"$dir/more.conf"
 cat "$dir/more.conf" >>"$dir/slurm.conf"
 cat >"$dir/gres.conf" <<C
 NodeName=rig1 Name=gpu Type=a100 File=$dir/dev/gpu[0-1]
