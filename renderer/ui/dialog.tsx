@@ -43,7 +43,7 @@ export function Dialog({ title, onClose, children, staysOpen = false, size = 'us
   );
 }
 
-export interface ConfirmProps {
+interface ConfirmProps {
   /** Names the object: "Rotate the token of rig-3?" */
   readonly title: string;
   /** Describes the effect. */
