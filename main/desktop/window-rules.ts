@@ -1,4 +1,4 @@
-/** Rules for what the page in the window may do and where it may navigate. This file has no side effects. */
+/** Rules for the window: where it opens, what its page may do and where it may navigate. This file has no side effects. */
 
 /** In device-independent pixels. */
 interface Rectangle {

@@ -20,15 +20,12 @@ export function findPanel(program: string = import.meta.url): string | null {
   return folders.find(isBuilt) ?? null;
 }
 
-/**
- * Folder of the worker programs relative to this module: beside a built program, whose modules are at its top or one folder
- * below, or in `dist` for a run from sources.
- */
-const places = ['../agent/', '../../agent/', '../../dist/agent/'];
+/** Folder of the worker programs relative to this module, as for the panel. */
+const workerPlaces = ['../agent/', '../../agent/', '../../dist/agent/'];
 
 /** Finds the built worker programs; null when they were not built. */
 export function findWorkerPrograms(program: string = import.meta.url): string | null {
-  const folders = places.map(place => fileURLToPath(new URL(place, program)));
+  const folders = workerPlaces.map(place => fileURLToPath(new URL(place, program)));
   return folders.find(folder => existsSync(join(folder, programNames[0]))) ?? null;
 }
 

@@ -19,7 +19,7 @@ type EventStatements = Pick<Tx, 'appendEvent' | 'eventsAfter' | 'eventRange'>;
 const keptEvents = 100_000;
 const pruneEvery = 1_000;
 
-interface Row {
+interface EventRow {
   readonly seq: number;
   readonly at: number;
   readonly fact: string;
@@ -28,7 +28,7 @@ interface Row {
 export function createEventRows(db: Database): EventStatements {
   const insert = db.prepare<[number, string]>('INSERT INTO events (at, fact) VALUES (?, ?)');
   const prune = db.prepare<[number]>('DELETE FROM events WHERE seq <= ?');
-  const after = db.prepare<[number, number], Row>(
+  const after = db.prepare<[number, number], EventRow>(
     'SELECT seq, at, fact FROM events WHERE seq > ? ORDER BY seq LIMIT ?',
   );
   const first = db.prepare<[], number | null>('SELECT min(seq) FROM events').pluck();
@@ -72,7 +72,11 @@ export function passOverEvents(db: Database, given = 0): void {
   }).immediate();
 }
 
-const toEvent = ({ seq, at, fact }: Row): StoredEvent => ({ ...(JSON.parse(fact) as EventFact), seq, at });
+const toEvent = ({ seq, at, fact }: EventRow): StoredEvent => ({
+  ...(JSON.parse(fact) as EventFact),
+  seq,
+  at,
+});
 
 /** A clock kept by a time server deviates by less. */
 const minOffsetMs = 1_000;
