@@ -31,6 +31,7 @@ const nothing = {
   outputs: null,
   datasets: null,
   gpuTroubles: null,
+  closed: null,
 };
 
 describe('body of a registration in both spellings', () => {
