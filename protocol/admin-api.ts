@@ -184,6 +184,8 @@ export const AuditEntry = z
         'call',
         'audit',
         'backup',
+        'pool',
+        'launch',
       ])
       .describe('Kind of object that was changed.'),
     target_id: z.string().describe('Id or name of that object.'),

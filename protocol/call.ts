@@ -18,6 +18,7 @@ export const permissions = [
   'admin.workers',
   'admin.audit',
   'admin.tokens',
+  'admin.pools',
   'queue.view',
   'queue.submit',
   'queue.cancel',

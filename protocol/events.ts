@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JobId, WorkerId } from './ids.ts';
+import { JobId, LaunchId, PoolId, WorkerId } from './ids.ts';
 import { FailureCause, JobView } from './job.ts';
 import { QueueView } from './queue.ts';
 import { WorkerView } from './worker.ts';
@@ -21,6 +21,8 @@ export const WorkerEventType = z
     'worker.unquarantined',
     'worker.gpu_trouble',
     'worker.gpu_trouble_over',
+    'worker.closed',
+    'worker.opened',
     'worker.duplicate',
     'worker.updated',
     'worker.deleted',
@@ -64,6 +66,29 @@ export const QueueEventType = z
   .describe('What happened to the queue.');
 export type QueueEventType = z.infer<typeof QueueEventType>;
 
+export const PoolEventType = z
+  .enum([
+    'pool.created',
+    'pool.changed',
+    'pool.paused',
+    'pool.resumed',
+    'pool.tested',
+    'pool.deleted',
+    'launch.ordered',
+    'launch.submitted',
+    'launch.unclear',
+    'launch.refused',
+    'launch.accepted',
+    'launch.started',
+    'launch.joined',
+    /** What the engine says about the launch has changed. Frequent, and not audited. */
+    'launch.updated',
+    'launch.ending',
+    'launch.ended',
+  ])
+  .describe('What happened to the pool or to one of its launches.');
+export type PoolEventType = z.infer<typeof PoolEventType>;
+
 const Envelope = z.object({
   seq: z.number().describe('Increases by one per event and survives restarts; also the SSE id.'),
   at: z.iso.datetime().describe('When the event happened, in UTC.'),
@@ -98,6 +123,12 @@ export const UiEvent = z
       kind: z.literal('queue').describe('The event is about the queue.'),
       type: QueueEventType,
       queue: QueueView.describe('The queue when the event is sent.'),
+    }),
+    Envelope.extend({
+      kind: z.literal('pool').describe('The event is about a pool.'),
+      type: PoolEventType,
+      pool_id: PoolId,
+      launch_id: LaunchId.nullable().describe('Launch that the event is about; null for the pool itself.'),
     }),
     Envelope.extend({
       kind: z.literal('reset').describe('Events were missed: reload everything and continue after `seq`.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JobId, WorkerId } from './ids.ts';
+import { JobId, LaunchId, PoolId, WorkerId } from './ids.ts';
 import { ShownStatus } from './job.ts';
 import { JobWait } from './job-wait.ts';
 
@@ -16,6 +16,7 @@ const CheckCode = z
     'settling',
     'no_stream',
     'leaving',
+    'closed',
     'quarantined',
     'gpu_trouble',
     'local_limit',
@@ -88,6 +89,19 @@ export const Explanation = z
         }),
       )
       .describe('What each worker lacks for the job. Empty unless the job is pending.'),
+    pools: z
+      .array(
+        z.object({
+          pool_id: PoolId,
+          name: z.string().describe('Name of the pool.'),
+          launch_id: LaunchId.nullable().describe('Launch that the job waits for; null for none.'),
+          detail: z
+            .string()
+            .describe('What the pool does for the job, or why it does nothing, as a sentence.'),
+        }),
+      )
+      .default([])
+      .describe('What each pool does for the job. Empty without pools, and unless the job is pending.'),
     predicted_start: z
       .object({
         at: z.iso.datetime().describe('Predicted time of the start.'),

@@ -110,6 +110,8 @@ export interface Requirements {
   readonly accelerator: string | null;
   /** Requires a worker that stops its trainer after contact is lost. SimpleTuner's own worker does not. */
   readonly guarded: boolean;
+  /** Number of machines that train together; absent for one. */
+  readonly nodes?: number;
   /** Trainer of the config; absent for a test of the fleet, which every worker can run. */
   readonly trainer?: string;
   /** Dataset versions that the worker must fetch; absent for a job without data. */

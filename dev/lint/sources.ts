@@ -24,6 +24,7 @@ const faces: Readonly<Record<string, readonly string[]>> = {
     'lifecycle',
     'model',
     'orchestrator',
+    'pool-model',
     'v1-agent',
   ],
   'main/store': ['data-store', 'sqlite-store'],

@@ -6,6 +6,9 @@ import { type DataFolder, makeFolder } from '../host/data-folder.ts';
 import { createWitness, openHeadFile } from '../host/audit-marks.ts';
 import { auditDaysInForce, localWorkerInForce } from '../host/settings-sources.ts';
 import { createUploadTokens } from '../host/tokens.ts';
+import { createEngines } from '../engines/index.ts';
+import { createRunProgram } from '../engines/run-program.ts';
+import { scriptHash } from '../http/routes/agent-routes.ts';
 import type { HttpDeps, HttpServer } from '../http/server.ts';
 import { createOrchestrator, type Orchestrator } from '../orchestrator/index.ts';
 import { createArtifactFiles } from '../store/artifacts/artifact-files.ts';
@@ -78,7 +81,7 @@ async function openStore(
 
 /** Opens everything that uses the database. */
 export async function openScope(context: AppContext): Promise<DatabaseScope> {
-  const { config, deps, folder, adminHash, file, panelDir, programs, isOurHost, restore } = context;
+  const { config, deps, folder, adminHash, file, network, panelDir, programs, isOurHost, restore } = context;
   const { audit, ...data } = await openStore(
     folder,
     auditDaysInForce(config, file.settings),
@@ -106,6 +109,13 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
       contentSweep.soon();
     },
     logFiles: logs.files,
+    engineOf: createEngines({
+      fleetId: data.store.fleetId,
+      folder: join(config.dataDir, 'engines'),
+      address: () => settings.joinAddress(network.url),
+      installHash: () => scriptHash({ programs, version }),
+      run: createRunProgram(process.env),
+    }),
   });
   const releaseUploads = orchestrator.files.releaseClosedUploads;
   const sweep = startArtifactSweep({ ...deps, store: data.store, files, releaseUploads });

@@ -64,6 +64,7 @@ export function follow(summary: Summary, event: UiEvent): Summary {
     }
     case 'queue':
       return { ...summary, isPaused: event.queue.paused !== null };
+    case 'pool':
     case 'hidden':
     case 'reset':
       return summary;

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
+import { AttemptId, JobId, SessionId, TokenId, WorkerId, LaunchId, PoolId } from '../../protocol/ids.ts';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Clock, Ids } from '../orchestrator/ports/index.ts';
 
@@ -54,6 +54,9 @@ export const systemIds: Ids = {
   worker: () => WorkerId.parse(randomName('w_', 10)),
   job: () => JobId.parse(randomName('j_', 12)),
   attempt: () => AttemptId.parse(randomName('a_', 20)),
+  pool: () => PoolId.parse(randomName('p_', 10)),
+  // Engines allow fewer characters in names.
+  launch: () => LaunchId.parse(randomBytes(8).toString('hex')),
   apiTokenId: () => TokenId.parse(randomName('t_', 10)),
   session: () => SessionId.parse(randomName('se_', 10)),
   workerToken: () => newToken('wt_'),

@@ -1,6 +1,7 @@
 import {
   isJobUpdate,
   type JobEventType,
+  type PoolEventType,
   type QueueEventType,
   type WorkerEventType,
 } from '../../protocol/events.ts';
@@ -11,6 +12,7 @@ import type { Feed } from './memory/feed.ts';
 import type { JobQueue } from './memory/job-queue.ts';
 import { type Actor, asWorker, type Job, type WallMs, type Worker } from './model.ts';
 import type { AuditType } from './events.ts';
+import type { ContactOf, Launch, Pool } from './pool-model.ts';
 import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports/index.ts';
 import type { EligibilityContext } from './memory/eligibility.ts';
 import type { TrainerKeyBook } from './memory/trainer-key-book.ts';
@@ -48,6 +50,8 @@ export interface Core extends EligibilityContext {
   readonly later: (ms: number, command?: (tx: Tx) => void) => void;
   /** Makes the health loop check again within this time, because there is a new deadline. */
   readonly lookWithin: (ms: number) => void;
+  /** Whether the engine of a pool answers. */
+  readonly contactOf: ContactOf;
 }
 
 type Details = Readonly<Record<string, unknown>>;
@@ -123,6 +127,41 @@ export function recordQueueEvent(
   const event = tx.appendEvent({ kind: 'queue', type }, at);
   tx.appendAudit({ at, type, actor, target: { type: 'queue', id: 'queue' }, details });
   noteInLog(core, tx, type, { by: nameOf(actor) });
+  tx.afterCommit(() => core.feed.publish(event));
+}
+
+/** Like `recordWorkerEvent`, for a pool. */
+export function recordPoolEvent(
+  core: Core,
+  tx: Tx,
+  type: Extract<PoolEventType, `pool.${string}`>,
+  { id, name }: Pool,
+  actor: Actor,
+  details: Details = {},
+): void {
+  const at = core.clock.wall();
+  const event = tx.appendEvent({ kind: 'pool', type, poolId: id, launchId: null }, at);
+  tx.appendAudit({ at, type, actor, target: { type: 'pool', id }, details: { name, ...details } });
+  noteInLog(core, tx, type, { pool: name, by: nameOf(actor) });
+  tx.afterCommit(() => core.feed.publish(event));
+}
+
+/** Like `recordWorkerEvent`, for a launch. What an engine reports in between is no transition, and leaves no audit row. */
+export function recordLaunchEvent(
+  core: Core,
+  tx: Tx,
+  type: Extract<PoolEventType, `launch.${string}`>,
+  { id, poolId, workerId }: Launch,
+  actor: Actor,
+  details: Details = {},
+): void {
+  const at = core.clock.wall();
+  const event = tx.appendEvent({ kind: 'pool', type, poolId, launchId: id }, at);
+  if (type !== 'launch.updated') {
+    const audited = { pool_id: poolId, worker_id: workerId, ...details };
+    tx.appendAudit({ at, type, actor, target: { type: 'launch', id }, details: audited });
+    noteInLog(core, tx, type, { launch_id: id, pool_id: poolId, worker_id: workerId, by: nameOf(actor) });
+  }
   tx.afterCommit(() => core.feed.publish(event));
 }
 

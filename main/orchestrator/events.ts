@@ -1,6 +1,12 @@
-import type { JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
+import type { JobId, LaunchId, PoolId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type { FailureCause } from '../../protocol/job.ts';
-import { JobEventType, type jobUpdates, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
+import {
+  JobEventType,
+  type jobUpdates,
+  PoolEventType,
+  QueueEventType,
+  WorkerEventType,
+} from '../../protocol/events.ts';
 import type { WallMs, Actor } from './model.ts';
 
 /** A row of the event log, as stored. Its view is added when it is sent. */
@@ -16,7 +22,13 @@ export type EventFact =
       /** The owner of the job that this event deletes: it cannot be looked up afterwards. */
       readonly user?: string;
     }
-  | { readonly kind: 'queue'; readonly type: QueueEventType };
+  | { readonly kind: 'queue'; readonly type: QueueEventType }
+  | {
+      readonly kind: 'pool';
+      readonly type: PoolEventType;
+      readonly poolId: PoolId;
+      readonly launchId: LaunchId | null;
+    };
 
 /** A row of the audit trail before it is sealed. Each act or transition writes one in its own transaction. */
 export interface AuditFact {
@@ -27,6 +39,8 @@ export interface AuditFact {
     | { readonly type: 'worker'; readonly id: WorkerId }
     | { readonly type: 'job'; readonly id: JobId }
     | { readonly type: 'queue'; readonly id: 'queue' }
+    | { readonly type: 'pool'; readonly id: PoolId }
+    | { readonly type: 'launch'; readonly id: LaunchId }
     | { readonly type: 'user'; readonly id: string }
     | { readonly type: 'settings'; readonly id: 'settings' }
     | { readonly type: 'config'; readonly id: string }
@@ -96,6 +110,7 @@ const ownTypes = [
 export type AuditType =
   | WorkerEventType
   | QueueEventType
+  | Exclude<PoolEventType, 'launch.updated'>
   | Exclude<JobEventType, (typeof jobUpdates)[number]>
   | (typeof ownTypes)[number];
 
@@ -104,6 +119,7 @@ export const auditTypes: readonly AuditType[] = [
   ...WorkerEventType.options,
   ...JobEventType.exclude(['job.progress', 'job.outstanding']).options,
   ...QueueEventType.options,
+  ...PoolEventType.exclude(['launch.updated']).options,
   ...ownTypes,
 ];
 

@@ -10,6 +10,8 @@ import { enqueueCommand } from './commands/command.ts';
 import { greet } from './commands/workers/worker-calls.ts';
 import type { Core } from './core.ts';
 import { grantGrace, type HealthLoop } from './loops/health.ts';
+import type { PoolLoop } from './loops/pools.ts';
+import { recallLaunches } from './commands/pools/launches.ts';
 import type { Pace } from './memory/feed.ts';
 import type { SteadyClock } from './memory/clocks.ts';
 import { createHealthFacts } from './views/fleet-figures.ts';
@@ -27,6 +29,7 @@ interface LifecycleDeps {
   readonly clock: SteadyClock;
   readonly timers: { stop(): void };
   readonly health: HealthLoop;
+  readonly pools: PoolLoop;
   readonly localWorkerSettings: LocalWorkerSettings;
   readonly gpuTroublePolicy: GpuTroublePolicy;
 }
@@ -37,6 +40,7 @@ export function createLifecycle({
   clock,
   timers,
   health,
+  pools,
   localWorkerSettings,
   gpuTroublePolicy,
 }: LifecycleDeps) {
@@ -76,7 +80,9 @@ export function createLifecycle({
       resumeDeadlines(core, live);
       core.store.onRecovery(() => catchUp(core));
       endUnboundSessions(core);
+      recallLaunches(core);
       core.lookWithin(0);
+      pools.lookNow();
     },
 
     /**
@@ -91,6 +97,7 @@ export function createLifecycle({
     /** Notifies the workers, and ends streams and timers. Their trainers continue. */
     stop(): void {
       health.stop();
+      pools.stop();
       closeWindows(core);
       timers.stop();
       clock.stop();

@@ -12,6 +12,7 @@ import type { Bundle } from '../../trainers/index.ts';
 import type { JobData } from '../../protocol/dataset.ts';
 import type { Progress } from '../../protocol/reports.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
+import type { Closed } from '../../protocol/reports.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
 import { hasGuard, publishedTrainers } from './v1-agent.ts';
 import type { Labels } from '../../protocol/text.ts';
@@ -47,6 +48,8 @@ export interface AgentFacts {
   readonly agentVersion: string | null;
   /** Heartbeats update it. Stored, so that a restarted orchestrator dispatches nothing to a broken GPU. */
   readonly gpuTroubles: readonly GpuTrouble[];
+  /** Why the rig takes no job for now; null when it does, or when its agent reports no hours. Heartbeats update it. */
+  readonly closed?: Closed | null;
   /** Restricted config keys that the rig's owner allows; null when the agent checks no config. */
   readonly allowedConfigKeys: readonly string[] | null;
   /** Trainers on the rig; null when the agent does not report them. */

@@ -6,9 +6,12 @@ import type { Core } from './core.ts';
 import { accessOf, filesOf, jobsOf, queueOf, workersOf } from './interface.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createHealthLoop } from './loops/health.ts';
+import { createPoolLoop } from './loops/pools.ts';
+import { createPoolCalls } from './commands/pools/pools.ts';
 import { createAuditRepeats } from './memory/audit-repeats.ts';
 import { createConnectionRegistry } from './memory/connection-registry.ts';
 import { createFeed } from './memory/feed.ts';
+import { createLaunchBook } from './memory/launch-book.ts';
 import { createJobQueue } from './memory/job-queue.ts';
 import { createSteadyClock, createTrustedTime } from './memory/clocks.ts';
 import { createTrainerKeyBook } from './memory/trainer-key-book.ts';
@@ -16,6 +19,8 @@ import { watchStore } from './memory/store-wrappers.ts';
 import type {
   Clock,
   Configs,
+  Engine,
+  EngineOf,
   Ids,
   Log,
   LogFiles,
@@ -56,6 +61,8 @@ export interface OrchestratorDeps {
   readonly onFilesDropped?: () => void;
   /** Stores logs. Without it, logs are accepted and discarded. */
   readonly logFiles?: LogFiles;
+  /** Makes the engine of a pool. Without it, pools order nothing. */
+  readonly engineOf?: EngineOf;
 }
 
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
@@ -90,6 +97,7 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     onFilesDropped: parts.onFilesDropped ?? (() => {}),
     dropLogs: createLogDropping(parts.logFiles ?? null, log),
     deadlines: createDeadlines(),
+    launches: createLaunchBook(),
     queueTime: steadyWall(clock),
     repeats: createAuditRepeats(),
     trainerKeys: createTrainerKeyBook(),
@@ -98,9 +106,12 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     after: timers.after,
     later: (ms, command) => timers.after(ms, () => enqueueCommand(core, tx => command?.(tx))),
     lookWithin: ms => health.lookWithin(ms),
+    contactOf: id => pools.contactOf(id),
   };
   const progress = createProgressBook(core);
   const health = createHealthLoop(core, clock.takeLongPause);
+  const engineOf = parts.engineOf ?? (() => noEngine);
+  const pools = createPoolLoop(core, engineOf);
 
   return {
     workers: workersOf(core, progress),
@@ -108,7 +119,8 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     queue: queueOf(core),
     files: filesOf(core, parts),
     access: accessOf(core),
-    lifecycle: createLifecycle({ core, clock, timers, health, localWorkerSettings, gpuTroublePolicy }),
+    pools: createPoolCalls({ core, engineOf, lookNow: pools.lookNow }),
+    lifecycle: createLifecycle({ core, clock, timers, health, pools, localWorkerSettings, gpuTroublePolicy }),
   };
 }
 
@@ -141,3 +153,11 @@ function createTimers(clock: Clock) {
     },
   };
 }
+
+/** Stands in where no engines were given, as in most tests. */
+const noEngine: Engine = {
+  check: () => Promise.resolve({ ok: false, version: null, detail: 'There are no engines here', queues: [] }),
+  launch: () => Promise.resolve({ kind: 'unknown', message: 'There are no engines here' }),
+  list: () => Promise.reject(new Error('There are no engines here')),
+  end: () => Promise.reject(new Error('There are no engines here')),
+};

@@ -80,3 +80,14 @@ export interface Launch {
   /** Successful lists in a row that did not have it. */
   readonly missing: number;
 }
+
+/** What only the loop knows about a pool. */
+export interface PoolContact {
+  /** The last list of its engine failed; null while its engine answers. */
+  readonly failure: { readonly since: WallMs; readonly detail: string } | null;
+  /** Whether its engine has answered since the start. */
+  readonly isKnown: boolean;
+}
+
+/** The contact with each pool's engine. */
+export type ContactOf = (pool: PoolId) => PoolContact;

@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { NewWorker } from '../../protocol/admin-api.ts';
 import { SubmitRequest } from '../../protocol/queue-api.ts';
 import type { UiEvent } from '../../protocol/events.ts';
-import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
+import { AttemptId, JobId, SessionId, TokenId, WorkerId, LaunchId, PoolId } from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
 import type { WorkerType, WorkerView } from '../../protocol/worker.ts';
 import { createOrchestrator, type Orchestrator } from '../../main/orchestrator/index.ts';
@@ -288,6 +288,8 @@ function countedIds(): Ids & { counted(prefix: string): number } {
     worker: () => WorkerId.parse(next('w')),
     job: () => JobId.parse(next('j')),
     attempt: () => AttemptId.parse(next('a')),
+    pool: () => PoolId.parse(next('p')),
+    launch: () => LaunchId.parse(next('l').replace(/\W|_/g, '')),
     apiTokenId: () => TokenId.parse(next('t')),
     session: () => SessionId.parse(next('se')),
     workerToken: () => token('wt'),

@@ -36,6 +36,7 @@ export function createOwnEvents(): (event: UiEvent, principal: Principal) => UiE
         return event;
       case 'queue':
         return { ...event, queue: ownLimits(event.queue, user) };
+      case 'pool':
       case 'worker':
         return seesWorkers ? event : hide(event);
       case 'job': {

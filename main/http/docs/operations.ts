@@ -57,6 +57,23 @@ export const resources: Readonly<Record<string, Resource>> = {
       'POST /api/admin/workers/:id/join-token': 'createJoinToken',
     },
   },
+  Pools: {
+    description: 'Order workers from Slurm, Kubernetes or your own programs when jobs need them.',
+    operations: {
+      'GET /api/admin/pools': 'listPools',
+      'POST /api/admin/pools': 'createPool',
+      'GET /api/admin/pools/:id': 'getPool',
+      'PUT /api/admin/pools/:id': 'changePool',
+      'DELETE /api/admin/pools/:id': 'deletePool',
+      'POST /api/admin/pools/:id/pause': 'pausePool',
+      'POST /api/admin/pools/:id/resume': 'resumePool',
+      'POST /api/admin/pools/:id/check': 'checkPool',
+      'POST /api/admin/pools/:id/test': 'testPool',
+      'GET /api/admin/pools/:id/launches': 'listLaunches',
+      'GET /api/admin/launches/:id': 'getLaunch',
+      'POST /api/admin/launches/:id/end': 'endLaunch',
+    },
+  },
   Configs: {
     description: 'Manage the folder of configs that jobs can name.',
     operations: {

@@ -8,8 +8,9 @@ import {
   type Worker,
   type WallMs,
 } from '../model.ts';
-import type { Clock, Read } from '../ports/index.ts';
+import type { Clock, Read, TrustedTime } from '../ports/index.ts';
 import type { ConnectionRegistry } from './connection-registry.ts';
+import type { LaunchBook } from './launch-book.ts';
 import type { Times } from '../rules/times.ts';
 import {
   type DerivedStatus,
@@ -60,8 +61,12 @@ export interface EligibilityContext {
   /** Stands still while this process is paused. */
   readonly clock: Clock;
   readonly times: Times;
+  /** Current time for spans that outlive the process. */
+  readonly time: TrustedTime;
   readonly connections: ConnectionRegistry;
   readonly deadlines: Deadlines;
+  /** Open launches of pools, by their workers. */
+  readonly launches: LaunchBook;
   /** Which GPU troubles keep jobs from a worker. Can change at runtime. */
   readonly holdingBack: () => HoldingBack;
 }
@@ -81,10 +86,15 @@ function factsOf(context: EligibilityContext, read: Read, worker: Worker, now: M
     worker,
     connections: context.connections.of(worker.id),
     jobId: read.liveJobOf(worker.id)?.id ?? null,
-    awaited: (context.deadlines.firstContact.get(worker.id) ?? now) > now,
+    awaited:
+      (context.deadlines.firstContact.get(worker.id) ?? now) > now || context.launches.isAwaited(worker.id),
     offlineAfterMs: patienceOf(context, worker).offlineMs,
     trialAt: context.deadlines.trial.get(worker.id) ?? null,
     isClosed: worker.local && settingsOf(read).maxLocalJobs === 0,
+    closed:
+      context.launches.noticeFor(worker.id, context.time.now())?.reason ??
+      worker.agent?.closed?.detail ??
+      null,
     troubles: worker.agent?.gpuTroubles.filter(({ kind }) => holdsBack[kind]) ?? [],
   };
 }

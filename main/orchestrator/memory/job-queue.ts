@@ -2,7 +2,12 @@ import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { barredWorker, blockersOf } from '../rules/queue-rules.ts';
 import { type Job, type MonoMs, type PendingJob } from '../model.ts';
 import { createAgenda } from './placement/ranking.ts';
-import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
+import {
+  createPlacementIndex,
+  type Placement,
+  type PlacementIndex,
+  type QueuedJob,
+} from './placement/placement-index.ts';
 import { createLoads } from './placement/loads.ts';
 import type { Read } from '../ports/index.ts';
 import { candidacyOf, isFree, offeringIn, type EligibilityContext } from './eligibility.ts';
@@ -28,6 +33,8 @@ export interface JobQueue {
   next(context: EligibilityContext, read: Read): Placement | null;
   /** The worker that would get this job at once if it were queued now, behind the jobs already placed; null for none. */
   takerFor(context: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
+  /** Jobs that only wait for a worker, in the order of the queue, at most `limit` of each shape. Empty while the queue is paused. */
+  waiting(context: EligibilityContext, read: Read, limit: number): readonly QueuedJob[];
 }
 
 /** When to check again workers that become available without a notification. */
@@ -102,6 +109,7 @@ export function createJobQueue(): JobQueue {
       }
       return null;
     },
+    waiting: (context, read, limit) => (lookAround(context, read) ? index.waiting(limit) : []),
   };
 }
 

@@ -1,4 +1,12 @@
-import type { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../../protocol/ids.ts';
+import type {
+  AttemptId,
+  JobId,
+  SessionId,
+  TokenId,
+  WorkerId,
+  LaunchId,
+  PoolId,
+} from '../../../protocol/ids.ts';
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import type { MonoMs, WallMs } from '../model.ts';
 
@@ -53,6 +61,8 @@ export interface Ids {
   worker(): WorkerId;
   job(): JobId;
   attempt(): AttemptId;
+  pool(): PoolId;
+  launch(): LaunchId;
   apiTokenId(): TokenId;
   session(): SessionId;
   workerToken(): NewToken;

@@ -134,7 +134,7 @@ export function planDemand(
     if (!allowances.allows(job)) continue;
     const claimed = claim(pools, job);
     if (claimed !== null) claims.set(job.id, claimed.id);
-    const ordered = claimed === null && job.canOrder ? order(pools, job, now) : null;
+    const ordered = claimed === null ? order(pools, job, now) : null;
     if (ordered !== null) orders.push(ordered);
     if (claimed !== null || ordered !== null) allowances.count(job);
   }

@@ -22,6 +22,8 @@ export interface ReportedEnd {
   readonly error: string | null;
   readonly exitCode: number | null;
   readonly signal: string | null;
+  /** It was preempted after a notice, and the checkpoint that it saved then is uploaded. */
+  readonly isSaved?: boolean;
 }
 
 export type Advance =
@@ -122,9 +124,14 @@ export function failOrRetry(
   outcome: 'requeued' | 'given_up',
   now: WallMs,
 ): Advance {
+  const { isSaved = false, ...reported } = end;
+  // The next attempt continues from there, so nothing was lost that could repeat.
+  if (isSaved) return requeue(job, now, { ...reported, outcome }, null);
   const { maxRetries: max, retryOn } = job.spec;
   const plan = planRetry(end.cause, { used: job.retriesUsed, max, retryOn });
-  return plan.retry ? requeue(job, now, { ...end, outcome }, plan) : finish(job, now, 'failed', end);
+  return plan.retry
+    ? requeue(job, now, { ...reported, outcome }, plan)
+    : finish(job, now, 'failed', reported);
 }
 
 /**

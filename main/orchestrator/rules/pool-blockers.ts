@@ -11,15 +11,13 @@ export interface DemandKind {
   readonly mismatches: Matcher;
 }
 
-/** A pending job that nothing blocks, or that only waits for its backoff. */
+/** A pending job that only waits for a worker. */
 export interface DemandJob {
   readonly id: JobId;
   readonly user: string;
   readonly team: string | null;
   readonly kind: DemandKind;
   readonly waitedMs: number;
-  /** False during a backoff: the job keeps the launch that it waits for, and orders none. */
-  readonly canOrder: boolean;
 }
 
 export interface PoolFacts {

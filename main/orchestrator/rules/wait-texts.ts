@@ -46,6 +46,7 @@ export function wordFor(ineligibilityReason: IneligibilityReason): string {
     case 'busy':
     case 'settling':
     case 'leaving':
+    case 'closed':
     case 'quarantined':
       return ineligibilityReason.code;
     case 'gpu_trouble':
@@ -79,6 +80,8 @@ export function describeIneligibility(ineligibilityReason: IneligibilityReason):
       return { there: null, detail: 'It has no stream open on which the job could be sent' };
     case 'leaving':
       return { there: null, detail: 'It has had its job, and leaves' };
+    case 'closed':
+      return { there: null, detail: ineligibilityReason.detail };
     case 'quarantined':
       return {
         there: ineligibilityReason.reason,

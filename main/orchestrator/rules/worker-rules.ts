@@ -25,6 +25,8 @@ export interface WorkerFacts {
   readonly trialAt: MonoMs | null;
   /** Whether the limit of jobs is 0 on this worker, the orchestrator's own machine. */
   readonly isClosed: boolean;
+  /** Why the rig takes no job for now, in one sentence; null when it does. */
+  readonly closed: string | null;
   /** The GPU troubles that keep jobs from it, according to the settings. */
   readonly troubles: readonly GpuTrouble[];
 }
@@ -41,6 +43,7 @@ export type IneligibilityReason =
   | { readonly code: 'draining'; readonly reason: string | null }
   | { readonly code: 'busy'; readonly jobId: JobId }
   | { readonly code: 'settling' | 'no_stream' | 'leaving' | 'local_limit' }
+  | { readonly code: 'closed'; readonly detail: string }
   | { readonly code: 'quarantined'; readonly reason: string }
   | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
 
@@ -58,6 +61,7 @@ export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonl
   if (connections !== null && now < connections.settledAt) ineligibilityReasons.push({ code: 'settling' });
   if (connections?.streaming !== true) ineligibilityReasons.push({ code: 'no_stream' });
   if (worker.served && leavesAfterJob(worker)) ineligibilityReasons.push({ code: 'leaving' });
+  if (facts.closed !== null) ineligibilityReasons.push({ code: 'closed', detail: facts.closed });
   if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
     ineligibilityReasons.push({ code: 'quarantined', reason: quarantine.reason });
   if (facts.troubles.length > 0) ineligibilityReasons.push({ code: 'gpu_trouble', troubles: facts.troubles });
@@ -92,6 +96,7 @@ export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
       return { status: 'busy', reason: first.code };
     case 'no_stream':
       return { status: 'connecting', reason: first.code };
+    case 'closed':
     case 'quarantined':
     case 'gpu_trouble':
     case 'local_limit':

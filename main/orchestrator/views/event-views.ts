@@ -62,6 +62,10 @@ function eventView(core: Core, event: StoredEvent): UiEvent {
   }
   if (event.kind === 'queue')
     return { seq, at, kind: 'queue', type: event.type, queue: queueView(core, read) };
+  if (event.kind === 'pool') {
+    const { type, poolId, launchId } = event;
+    return { seq, at, kind: 'pool', type, pool_id: poolId, launch_id: launchId };
+  }
   const job = read.job(event.jobId);
   const worker = event.workerId === null || leavesWorker.has(event.type) ? null : read.worker(event.workerId);
   return {

@@ -4,6 +4,7 @@ import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Requirements } from '../../../protocol/job.ts';
 import type { Core } from '../core.ts';
 import { forecast } from './forecast.ts';
+import { createPoolLines } from './pool-lines.ts';
 import {
   barredWorker,
   type JobBlocker,
@@ -84,6 +85,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
   const { verdictOf, judgedFor } = createVerdicts(core, read, now);
   const isoAt = (at: number): string => core.clock.iso(core.clock.wall() + at - now);
   const blockersFor = createJobBlockers(core, read);
+  const pools = createPoolLines(core, read);
 
   /** The jobs ahead that nothing blocks; null when there are too many to examine. */
   const rivalsOf = (job: PendingJob): readonly PendingJob[] | null => {
@@ -129,6 +131,8 @@ export function createExplainer(core: Core, read: Read): Explainer {
 
   const summaryOf = (job: PendingJob, [first]: readonly ToldReason[]) => {
     if (first !== undefined) return { reason: first.detail, wait: first.wait };
+    const request = pools.requestFor(job);
+    if (request !== null) return request;
     const verdict = verdictOf(job.spec.requirements);
     return verdict.someFit
       ? { reason: 'An idle worker fits: the job is next', wait: plainWait('next') }
@@ -160,6 +164,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
           datasets: datasetsAt(judged.candidate, job.spec.requirements),
           reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
         })),
+        pools: [...pools.linesOf(job)],
         ...forecast(core, read, { job, verdict, reasons, ahead }),
       };
     },
@@ -190,6 +195,7 @@ const notWaiting = {
   position: null,
   reasons: [],
   workers: [],
+  pools: [],
   predicted_start: null,
   no_prediction: 'It does not wait',
 };

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { poolMigrations } from './pool-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
 
 /** One step per migration, never changed once released. Append new steps at the end (CONTRIBUTING.md). */
@@ -427,6 +428,7 @@ const migrations: readonly string[] = [
   ALTER TABLE payloads ADD COLUMN files TEXT;
   `,
   ...datasetMigrations,
+  ...poolMigrations,
 ];
 
 /** The newest schema that this version supports. */

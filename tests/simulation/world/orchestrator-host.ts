@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createOrchestrator, type Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Ids, Log } from '../../../main/orchestrator/ports/index.ts';
-import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../../protocol/ids.ts';
+import { AttemptId, JobId, SessionId, TokenId, WorkerId, LaunchId, PoolId } from '../../../protocol/ids.ts';
 import type { CrashPoint, Disk, DiskLife } from './disk.ts';
 import { createFrontDoor, type DoorEars, type FrontDoor } from './front-door.ts';
 import type { Machine } from './machine.ts';
@@ -191,6 +191,8 @@ function countedIds(): Ids {
     worker: () => WorkerId.parse(next('w')),
     job: () => JobId.parse(next('j')),
     attempt: () => AttemptId.parse(next('a')),
+    pool: () => PoolId.parse(next('p')),
+    launch: () => LaunchId.parse(next('l').replace(/\W|_/g, '')),
     apiTokenId: () => TokenId.parse(next('t_')),
     session: () => SessionId.parse(next('se_')),
     workerToken: () => token('wt_'),

@@ -8,7 +8,8 @@ import { failureCause } from '../../rules/failures.ts';
 import type { Advance, JobEvent, ReportedEnd } from '../../rules/job-lifecycle.ts';
 import { asWorker, isLive, type Job, type Worker, type MonoMs } from '../../model.ts';
 import { noteCompleted } from '../files/outstanding.ts';
-import type { Tx } from '../../ports/index.ts';
+import { newestCheckpoint } from '../files/checkpoints.ts';
+import type { Read, Tx } from '../../ports/index.ts';
 import { applyEvent, startCooldown, welcome } from '../transitions.ts';
 import { needsCooldown, resumesGivenUpAttempts } from '../../v1-agent.ts';
 import type { Progress } from '../../../../protocol/reports.ts';
@@ -119,7 +120,7 @@ function apply(
   report: StatusReport,
   progress: ProgressBook,
 ): Advance {
-  const event = eventOf(report, worker, job);
+  const event = eventOf(report, worker, job, tx);
   if (event.type !== 'complete' && event.type !== 'fail' && event.type !== 'stopped') {
     return applyEvent(core, tx, job, event, asWorker(worker.id));
   }
@@ -176,7 +177,7 @@ function noteRefused(
   });
 }
 
-function eventOf(report: StatusReport, worker: Worker, job: Job): JobEvent {
+function eventOf(report: StatusReport, worker: Worker, job: Job, read: Read): JobEvent {
   switch (report.status) {
     case 'starting':
       return resumesGivenUpAttempts(worker) && job.status === 'pending'
@@ -187,11 +188,15 @@ function eventOf(report: StatusReport, worker: Worker, job: Job): JobEvent {
     case 'completed':
       return { type: 'complete', end: endOf(report) };
     case 'failed':
-      return { type: 'fail', end: endOf(report) };
+      return { type: 'fail', end: { ...endOf(report), isSaved: isSaved(report, job, read) } };
     case 'cancelled':
       return { type: 'stopped' };
   }
 }
+
+/** Whether a preempted attempt left a checkpoint of its own. The worker's word alone would make preemptions free. */
+const isSaved = ({ cause, saved }: StatusReport, job: Job, read: Read): boolean =>
+  cause === 'preempted' && saved === true && newestCheckpoint(read, job)?.attempt === job.attempt?.n;
 
 function endOf(report: StatusReport): ReportedEnd {
   const ending = {

@@ -117,7 +117,11 @@ export function createWorkerAdmin(core: Core) {
   };
 }
 
-const newWorker = (core: Core, { name, worker_type: type, labels }: NewWorker, local: boolean): Worker => ({
+export const newWorker = (
+  core: Core,
+  { name, worker_type: type, labels }: NewWorker,
+  local: boolean,
+): Worker => ({
   id: core.ids.worker(),
   name,
   type,
@@ -133,7 +137,7 @@ const newWorker = (core: Core, { name, worker_type: type, labels }: NewWorker, l
   quarantine: null,
 });
 
-function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by: Actor): void {
+export function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by: Actor): void {
   tx.insertWorker(worker, tokenHash);
   tx.afterCommit(() => awaitFirst(core, worker, 0));
   const { name, type, labels, local } = worker;

@@ -27,6 +27,8 @@ import {
   repeatsCancelAsAbandon,
   reportsAbandonedEndLate,
 } from '../../v1-agent.ts';
+import type { Closed } from '../../../../protocol/reports.ts';
+import { noteJoined, noteLeft } from '../pools/launches.ts';
 import type { ProgressBook } from '../jobs/reports.ts';
 
 const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
@@ -53,6 +55,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
       const turn = turnOf(known, reported);
       if (turn === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
       const worker = turn === 'repeated' ? known : introduce(core, tx, known, reported, address);
+      noteJoined(core, tx, id);
       // A copy of an earlier registration cannot name a job that was offered since.
       if (turn === 'next') reconcileSilence(core, tx, worker, reported);
       const verdict = verdictOn(core, tx, worker, reported);
@@ -78,11 +81,14 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     if (named && beat.job_progress) progress.note(live.id, beat.job_progress);
     const news = noticeTroubles(core, worker, beat.gpu_troubles);
     const datasets = changedDatasets(core, worker, beat.datasets);
-    if (calm && news === null && datasets === null)
-      return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
+    const closed = changedClosing(core, worker, beat.closed);
+    const notice = core.launches.noticeFor(id, core.time.now());
+    if (calm && news === null && datasets === null && closed === undefined)
+      return accept({ ...heartbeatReply({ kind: 'nothing' }, live, interval), notice });
     const take = (tx: Tx): Verdict | null => {
       if (news !== null) keepTroubles(core, tx, id, news);
       if (datasets !== null) keepDatasets(tx, id, datasets);
+      if (closed !== undefined) keepClosing(core, tx, id, closed);
       const present = tx.worker(id);
       if (present === null) return null;
       if (calm) return { kind: 'nothing' };
@@ -102,6 +108,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
         ? gone
         : accept({
             ...heartbeatReply(verdict, tx.liveJobOf(id), interval),
+            notice,
             abandon_job: abandoned(verdict, jobId),
           }),
     );
@@ -136,6 +143,25 @@ function keepDatasets(tx: Tx, id: Worker['id'], datasets: readonly string[]): vo
     tx.updateWorker({ ...worker, agent: { ...worker.agent, datasets } });
 }
 
+/** Returns undefined when nothing has changed, or when the disk refuses changes: heartbeats must work even then. */
+function changedClosing(
+  core: Core,
+  { agent }: Worker,
+  reported: Heartbeat['closed'],
+): Closed | null | undefined {
+  if (agent === null || reported === undefined || !core.store.acceptsWrites()) return undefined;
+  return JSON.stringify(reported) === JSON.stringify(agent.closed ?? null) ? undefined : reported;
+}
+
+function keepClosing(core: Core, tx: Tx, id: Worker['id'], closed: Closed | null): void {
+  const worker = tx.worker(id);
+  if (worker === null || worker.agent === null) return;
+  tx.updateWorker({ ...worker, agent: { ...worker.agent, closed } });
+  recordWorkerEvent(core, tx, closed === null ? 'worker.opened' : 'worker.closed', id, asWorker(id), {
+    reason: closed?.reason ?? null,
+  });
+}
+
 function noteBeat({ connections }: Core, id: Worker['id'], beat: Heartbeat): void {
   const { gpu_utilization: gpuUtilization = null, vram_used_gb: vramUsedGb = null } = beat;
   const namesJob = (beat.current_job_id ?? null) !== null;
@@ -161,6 +187,7 @@ async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ reado
     const worker = tx.worker(id);
     if (worker === null) return gone;
     markOffline(core, tx, worker, 'goodbye', asWorker(id));
+    noteLeft(core, tx, id);
     return accept({ success: true as const });
   });
 }
@@ -198,6 +225,7 @@ function introduce(
       outputs: reported.outputs,
       datasets: reported.datasets,
       gpuTroubles: plan.troubles,
+      closed: reported.closed,
       registeredAt: core.clock.wall(),
     },
   };
@@ -333,6 +361,7 @@ function registerReply(core: Core, worker: Worker, reported: JobId | null, verdi
     heartbeat_timeout_s: times.offlineAfterMs / 1000,
     stop_grace_s: times.stopGraceMs / 1000,
     stream_silence_s: times.streamSilenceMs / 1000,
+    allocation: core.launches.allocationOf(worker.id, core.time.now()),
     ...(wanted.length > 0 && { trainer_keys_wanted: [...wanted] }),
   };
 }

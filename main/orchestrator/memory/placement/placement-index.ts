@@ -2,6 +2,7 @@ import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import { createUserLimits, joinQueue, leaveQueue } from './user-queues.ts';
 import { createPairs, type Pairs, bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.ts';
 import type { IdleWorker, WaitingJob } from '../../ports/jobs.ts';
+import type { Matcher } from '../../rules/matching.ts';
 
 export interface Placement {
   readonly jobId: JobId;
@@ -41,6 +42,17 @@ export interface PlacementIndex {
    * available for it or another job goes first. Exact only when all other placeable jobs have been placed.
    */
   wouldPlace(job: WaitingJob): WorkerId | null;
+  /** Jobs in the queue, without those of users and teams at their limit. At most `limit` of each shape; in the order of the queue. */
+  waiting(limit: number): readonly QueuedJob[];
+}
+
+export interface QueuedJob {
+  readonly id: JobId;
+  readonly user: string;
+  readonly team: string | null;
+  /** Jobs with the same key fit the same workers. */
+  readonly shape: string;
+  readonly matcher: Matcher;
 }
 
 function keepFirst(heads: Map<string, Waiting>, team: string, head: Waiting): void {
@@ -171,6 +183,21 @@ export function createPlacementIndex(): PlacementIndex {
       const workerId = bestFor(shape, { avoid: job.avoid, data: job.requirements.data ?? [] });
       pairs.leaveShape(shape);
       return workerId ?? null;
+    },
+    waiting(limit) {
+      const counts = new Map<Shape, number>();
+      const found: Waiting[] = [];
+      for (const job of jobs.values()) {
+        const { shape, user } = job.line;
+        const count = counts.get(shape) ?? 0;
+        if (count >= limit || limits.isReached(user) || isTeamAtLimit(shape.team)) continue;
+        counts.set(shape, count + 1);
+        found.push(job);
+      }
+      return found.toSorted(byTurn).map(({ id, line }) => {
+        const { key, team, matcher } = line.shape;
+        return { id, user: line.user, team, shape: key, matcher };
+      });
     },
   };
 }

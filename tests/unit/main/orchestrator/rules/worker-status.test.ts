@@ -55,6 +55,7 @@ function factsFrom(flags: Flags): WorkerFacts {
     awaited: flags.awaited ?? false,
     offlineAfterMs,
     trialAt: flags.trialInMs === undefined ? null : now + flags.trialInMs,
+    closed: null,
     troubles: flags.troubled === true ? [trouble] : [],
     isClosed: flags.closed === true,
   };

@@ -1,0 +1,179 @@
+import type { JobId, LaunchId, WorkerId } from '../../../../protocol/ids.ts';
+import { type Core, recordLaunchEvent, recordPoolEvent } from '../../core.ts';
+import { asWorker, system, type Worker } from '../../model.ts';
+import type { EndReason, Launch, Pool } from '../../pool-model.ts';
+import type { Tx } from '../../ports/index.ts';
+import { advanceLaunch, type LaunchEvent } from '../../rules/launch-lifecycle.ts';
+import {
+  backoffAfter,
+  countNeverJoined,
+  isNeverJoined,
+  markImpossible,
+  noticeMsOf,
+} from '../../rules/pool-rules.ts';
+import { applyEvent } from '../transitions.ts';
+import { enrol, newWorker, removeWorker } from '../workers/worker-admin.ts';
+
+export interface NewLaunch {
+  readonly jobId: JobId | null;
+  readonly nodes: number;
+  readonly gpus: number;
+  readonly isTest: boolean;
+}
+
+/** Stores a launch and its worker. The loop submits it after this transaction. */
+export function orderLaunch(core: Core, tx: Tx, pool: Pool, wanted: NewLaunch): Launch {
+  const id = core.ids.launch();
+  const worker: Worker = {
+    ...newWorker(
+      core,
+      { name: `${pool.name}-${id.slice(0, 6)}`, worker_type: 'persistent', labels: {} },
+      false,
+    ),
+    labels: { pool: pool.name, ...pool.settings.labels },
+    drain: wanted.isTest
+      ? { reason: `Test of pool ${pool.name}`, by: 'system', since: core.time.now(), deadlineMs: null }
+      : null,
+  };
+  // Nobody knows this token: the worker gets a token of its own with the join token that is made when the launch is submitted.
+  enrol(core, tx, worker, core.ids.workerToken().hash, system);
+  const launch: Launch = {
+    id,
+    poolId: pool.id,
+    workerId: worker.id,
+    ...wanted,
+    state: 'wanted',
+    outcome: null,
+    detail: null,
+    endReason: null,
+    endAskedAt: null,
+    engineId: null,
+    reason: null,
+    expectedStart: null,
+    machines: [],
+    orderedAt: core.time.now(),
+    submittedAt: null,
+    acceptedAt: null,
+    startedAt: null,
+    joinedAt: null,
+    endsAt: null,
+    endedAt: null,
+    missing: 0,
+  };
+  tx.insertLaunch(launch);
+  remember(core, tx, pool, launch);
+  recordLaunchEvent(core, tx, 'launch.ordered', launch, system, {
+    pool: pool.name,
+    job_id: wanted.jobId,
+    nodes: wanted.nodes,
+    gpus: wanted.gpus,
+  });
+  return launch;
+}
+
+/** Applies an event to a launch, and everything that follows from it. Returns the launch after it; null when it is unknown. */
+export function applyLaunchEvent(core: Core, tx: Tx, id: LaunchId, event: LaunchEvent): Launch | null {
+  const before = tx.launch(id);
+  if (before === null) return null;
+  const now = core.time.now();
+  const after = advanceLaunch(before, event, now);
+  if (after === before) return before;
+  tx.updateLaunch(after);
+  const pool = tx.pool(after.poolId);
+  if (pool !== null) {
+    adjustPool(core, tx, pool, before, after, event);
+    remember(core, tx, pool, after);
+  }
+  recordChange(core, tx, before, after);
+  if (after.state === 'ended' && before.state !== 'ended') close(core, tx, after);
+  return after;
+}
+
+/** Remembers the open launches after a start. */
+export function recallLaunches(core: Core): void {
+  const pools = new Map(core.store.pools().map(pool => [pool.id, pool]));
+  for (const launch of core.store.openLaunches()) {
+    const pool = pools.get(launch.poolId);
+    if (pool !== undefined) core.launches.set(launch, noticeMsOf(pool));
+  }
+}
+
+/** The worker registered. For most workers, no launch is known, and nothing is read. */
+export function noteJoined(core: Core, tx: Tx, id: WorkerId): void {
+  const launch = core.launches.launchOf(id);
+  if (launch !== null) applyLaunchEvent(core, tx, launch.id, { type: 'join' });
+}
+
+/** The worker said goodbye. */
+export function noteLeft(core: Core, tx: Tx, id: WorkerId): void {
+  const launch = core.launches.launchOf(id);
+  if (launch !== null) applyLaunchEvent(core, tx, launch.id, { type: 'leave' });
+}
+
+/** Asks for the end of a launch. Its worker gets no other job from now on. */
+export function endLaunch(core: Core, tx: Tx, launch: Launch, why: EndReason, detail: string | null): void {
+  const after = applyLaunchEvent(core, tx, launch.id, { type: 'end', why, detail });
+  const worker = tx.worker(launch.workerId);
+  if (after?.state !== 'ending' || worker === null || worker.drain !== null) return;
+  const drain = { reason: detail, by: 'system', since: core.time.now(), deadlineMs: null };
+  tx.updateWorker({ ...worker, drain });
+}
+
+/** What the event says about the pool: the engine takes orders, refuses them, or its machines do not reach the orchestrator. */
+function adjustPool(core: Core, tx: Tx, pool: Pool, before: Launch, after: Launch, event: LaunchEvent): void {
+  const now = core.time.now();
+  const next = poolAfter(pool, before, after, event, now);
+  if (next === pool) return;
+  tx.updatePool(next);
+  if (next.pause !== null && pool.pause === null)
+    recordPoolEvent(core, tx, 'pool.paused', next, system, { reason: next.pause.reason });
+}
+
+function poolAfter(pool: Pool, before: Launch, after: Launch, event: LaunchEvent, now: number): Pool {
+  if (event.type === 'refuse' && event.scope === 'temporary')
+    return { ...pool, backoff: backoffAfter(pool, now, shareOf(after.id)) };
+  if (event.type === 'refuse' && event.scope === 'permanent')
+    return markImpossible(pool, after, event.message, now);
+  if (event.type === 'accept' && pool.backoff !== null) return { ...pool, backoff: null };
+  if (before.joinedAt === null && after.joinedAt !== null && pool.neverJoined > 0)
+    return { ...pool, neverJoined: 0 };
+  return before.state !== 'ended' && isNeverJoined(after) ? countNeverJoined(pool, after, now) : pool;
+}
+
+/** A number from 0 to 1 that differs from launch to launch, so that fleets with one engine do not retry at the same time. */
+const shareOf = (id: LaunchId): number => Number.parseInt(id.slice(-4), 36) / 36 ** 4;
+
+function recordChange(core: Core, tx: Tx, before: Launch, after: Launch): void {
+  const isNew = after.state !== before.state;
+  const type = isNew ? eventTypes[after.state] : 'launch.updated';
+  const { detail, outcome, engineId } = after;
+  recordLaunchEvent(core, tx, type, after, system, { detail, outcome, engine_id: engineId });
+}
+
+const eventTypes = {
+  wanted: 'launch.refused',
+  submitting: 'launch.submitted',
+  unclear: 'launch.unclear',
+  waiting: 'launch.accepted',
+  running: 'launch.started',
+  joined: 'launch.joined',
+  ending: 'launch.ending',
+  ended: 'launch.ended',
+} as const;
+
+/** The machine is gone, so its worker is, too. A job that it still had is retried. */
+function close(core: Core, tx: Tx, launch: Launch): void {
+  const live = tx.liveJobOf(launch.workerId);
+  const type = launch.outcome === 'unknown' ? 'lost' : 'vanished';
+  if (live !== null) applyEvent(core, tx, live, { type }, asWorker(launch.workerId));
+  const worker = tx.worker(launch.workerId);
+  if (worker !== null) removeWorker(core, tx, worker, system);
+}
+
+function remember(core: Core, tx: Tx, pool: Pool, launch: Launch): void {
+  tx.afterCommit(() => {
+    if (launch.state === 'ended') core.launches.drop(launch.workerId);
+    else core.launches.set(launch, noticeMsOf(pool));
+    core.jobQueue.noteWorker(launch.workerId);
+  });
+}

@@ -1,0 +1,48 @@
+import type { Core } from '../../core.ts';
+import type { ContactOf, Launch, Pool } from '../../pool-model.ts';
+import type { Tx } from '../../ports/index.ts';
+import type { PoolFacts } from '../../rules/pool-blockers.ts';
+import { demandFacts, isIdle } from '../../views/demand-facts.ts';
+import { endLaunch, orderLaunch } from './launches.ts';
+
+/** In one transaction: orders what jobs need, and asks for the end of what nothing needs. */
+export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
+  const { plan, pools } = demandFacts(core, tx, contactOf);
+  for (const { poolId, ...wanted } of plan.orders) {
+    const pool = tx.pool(poolId);
+    if (pool !== null) orderLaunch(core, tx, pool, { ...wanted, isTest: false });
+  }
+  for (const id of plan.surplus) {
+    const launch = tx.launch(id);
+    if (launch !== null) endLaunch(core, tx, launch, 'not_needed', 'No job needs it any more');
+  }
+  for (const facts of pools) {
+    for (const launch of facts.open) endOverdue(core, tx, facts.pool, launch);
+    endIdle(core, tx, facts);
+  }
+}
+
+/** A machine that started and does not call home is given back; so is one whose test is over. */
+function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): void {
+  const { state, startedAt, isTest, workerId } = launch;
+  if (state === 'running' && startedAt !== null) {
+    const sinceS = (core.time.now() - startedAt) / 1_000;
+    if (sinceS < settings.join_s) return;
+    const detail = `Its machine started ${Math.round(sinceS)} s ago, and its worker has not registered`;
+    endLaunch(core, tx, launch, 'never_joined', detail);
+  }
+  if (state === 'joined' && isTest && core.connections.of(workerId)?.streaming === true)
+    endLaunch(core, tx, launch, 'test_over', 'The test is over');
+}
+
+/** Ends workers that had no job for a while, except for the warm ones. */
+function endIdle(core: Core, tx: Tx, { pool, open, coming }: PoolFacts): void {
+  const now = core.clock.mono();
+  const { idle_s: idleS, warm } = pool.settings;
+  const idle = open.filter(launch => !launch.isTest && isIdle(core, tx, launch));
+  for (const launch of open) core.launches.noteIdle(launch.workerId, idle.includes(launch), now);
+  const spare = idle.length + coming.length - warm;
+  const over = idle.filter(({ workerId }) => core.launches.idleMs(workerId, now) >= idleS * 1_000);
+  for (const launch of over.slice(0, Math.max(0, spare)))
+    endLaunch(core, tx, launch, 'idle', `It had no job for ${idleS} s`);
+}

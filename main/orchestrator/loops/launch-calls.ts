@@ -1,0 +1,145 @@
+import type { LaunchId } from '../../../protocol/ids.ts';
+import { applyLaunchEvent } from '../commands/pools/launches.ts';
+import type { Core } from '../core.ts';
+import type { MonoMs } from '../model.ts';
+import type { ContactOf, Launch, Pool } from '../pool-model.ts';
+import type { EngineOf, LaunchAnswer } from '../ports/index.ts';
+import type { LaunchEvent } from '../rules/launch-lifecycle.ts';
+import { noticeMsOf } from '../rules/pool-rules.ts';
+
+/** After its notice, a worker has this long to leave; then its machine is taken away. */
+const leaveMs = 60_000;
+/** How long to wait before the engine is asked again to end a launch. */
+const endAgainMs = 30_000;
+/** A join token is valid for at most this long. */
+const maxTokenMs = 7 * 86_400_000;
+
+/** Asks engines for what the rows of launches want. */
+export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: ContactOf) {
+  /** Launches that an engine is being asked for. There are none after a restart, so their outcome is unclear then. */
+  const submitting = new Set<LaunchId>();
+  /** When an engine was last asked to end a launch, and when it was first seen as ending. */
+  const endings = new Map<LaunchId, { readonly since: MonoMs; readonly askedAt: MonoMs | null }>();
+  const notified = new Set<LaunchId>();
+
+  const apply = (id: LaunchId, event: LaunchEvent): Promise<void> =>
+    core.store
+      .write(tx => void applyLaunchEvent(core, tx, id, event))
+      // The row keeps its state, and the next list of the engine says what became of the launch.
+      .catch((cause: unknown) => core.log.error('launch.event_not_stored', { launch_id: id, cause }));
+
+  /** Makes a new token for each try: the text of an earlier one was never stored. */
+  async function submit(pool: Pool, launch: Launch): Promise<void> {
+    const { id, workerId, nodes, gpus } = launch;
+    submitting.add(id);
+    try {
+      const order = await core.store.write(tx => {
+        const now = tx.launch(id);
+        const worker = tx.worker(workerId);
+        if (now?.state !== 'wanted' || worker === null) return null;
+        const { token, hash } = core.ids.joinToken();
+        tx.setJoinToken(hash, { workerId, expiresAt: core.clock.wall() + maxTokenMs, usedFor: null });
+        applyLaunchEvent(core, tx, id, { type: 'submit' });
+        return { token, workerName: worker.name };
+      });
+      if (order === null) return;
+      const answer = await engineOf(pool).launch({
+        launchId: id,
+        nodes,
+        gpus,
+        wallTimeS: pool.settings.wall_time_s,
+        noticeS: noticeMsOf(pool) / 1_000,
+        workerName: order.workerName,
+        joinToken: order.token,
+      });
+      await apply(id, eventOf(answer));
+    } catch (cause) {
+      core.log.error('launch.not_submitted', { launch_id: id, cause });
+    } finally {
+      submitting.delete(id);
+    }
+  }
+
+  const howToEnd = (pool: Pool, launch: Launch, since: MonoMs): 'ask' | 'now' | null => {
+    if (launch.joinedAt === null) return 'now';
+    const passedMs = core.clock.mono() - since;
+    if (launch.endReason === 'left') return passedMs < leaveMs ? null : 'now';
+    if (launch.endAskedAt === null) return 'ask';
+    return passedMs < noticeMsOf(pool) + leaveMs ? null : 'now';
+  };
+
+  function end(pool: Pool, launches: readonly Launch[]): void {
+    const now = core.clock.mono();
+    for (const how of ['ask', 'now'] as const) {
+      const ids = launches.flatMap(launch => {
+        const known = endings.get(launch.id) ?? { since: now, askedAt: null };
+        endings.set(launch.id, known);
+        if (known.askedAt !== null && now - known.askedAt < endAgainMs) return [];
+        return howToEnd(pool, launch, known.since) === how ? [launch.id] : [];
+      });
+      if (ids.length === 0) continue;
+      for (const id of ids) endings.set(id, { since: endings.get(id)?.since ?? now, askedAt: now });
+      engineOf(pool)
+        .end(ids, how)
+        .then(() => Promise.all(ids.map(id => apply(id, { type: 'end_asked' }))))
+        .catch((cause: unknown) =>
+          core.log.warn('launch.not_ended', { pool: pool.name, launch_ids: ids, cause }),
+        );
+    }
+  }
+
+  function notify({ id, workerId }: Launch): void {
+    const notice = core.launches.noticeFor(workerId, core.time.now());
+    if (notice === null || notified.has(id)) return;
+    notified.add(id);
+    core.connections.send(workerId, { type: 'notice', ...notice });
+    core.jobQueue.noteWorker(workerId);
+  }
+
+  /** A test is for finding out why a pool is paused. */
+  const canOrder = ({ id, pause, backoff }: Pool, isTest: boolean): boolean => {
+    const { isKnown, failure } = contactOf(id);
+    const isHeldBack = !isTest && (pause !== null || (backoff !== null && backoff.until > core.time.now()));
+    return isKnown && failure === null && !isHeldBack;
+  };
+
+  /** Submits what is wanted, ends what is ending, and tells workers that they have to leave. */
+  return function carryOut(): void {
+    const open = core.store.openLaunches();
+    forgetOthers(open, endings, notified);
+    for (const pool of core.store.pools()) {
+      const own = open.filter(({ poolId }) => poolId === pool.id);
+      for (const launch of own) {
+        if (launch.state === 'joined' || launch.state === 'ending') notify(launch);
+        if (submitting.has(launch.id)) continue;
+        if (launch.state === 'wanted' && canOrder(pool, launch.isTest)) void submit(pool, launch);
+        if (launch.state === 'submitting') void apply(launch.id, { type: 'unanswered', message: restarted });
+      }
+      end(
+        pool,
+        own.filter(({ state }) => state === 'ending'),
+      );
+    }
+  };
+}
+
+const restarted = 'The orchestrator stopped while it waited for the answer of the engine';
+
+function forgetOthers(
+  open: readonly Launch[],
+  ...books: readonly { keys(): Iterable<LaunchId>; delete(id: LaunchId): boolean }[]
+): void {
+  const ids = new Set(open.map(({ id }) => id));
+  for (const book of books) for (const id of book.keys()) if (!ids.has(id)) book.delete(id);
+}
+
+function eventOf(answer: LaunchAnswer): LaunchEvent {
+  switch (answer.kind) {
+    case 'accepted':
+      return { type: 'accept', engineId: answer.engineId };
+    case 'rejected':
+      return { type: 'refuse', scope: answer.scope, message: answer.message };
+    case 'unknown':
+      return { type: 'unanswered', message: answer.message };
+  }
+}

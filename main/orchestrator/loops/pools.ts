@@ -1,0 +1,150 @@
+import type { LaunchId, PoolId } from '../../../protocol/ids.ts';
+import { applyLaunchEvent } from '../commands/pools/launches.ts';
+import { planLaunches } from '../commands/pools/upkeep.ts';
+import { enqueueCommand } from '../commands/command.ts';
+import type { Core } from '../core.ts';
+import type { MonoMs, WallMs } from '../model.ts';
+import type { ContactOf, Pool } from '../pool-model.ts';
+import type { EngineOf, Sighting, Tx } from '../ports/index.ts';
+import { createLaunchCalls } from './launch-calls.ts';
+
+/** How often to look while there are pools, and how often to ask an engine that has no launch of ours. */
+const lookMs = 5_000;
+const calmListMs = 60_000;
+/** Launches of this fleet's name that it does not know are ended when this many lists in a row have them. */
+const maxOrphanSightings = 2;
+
+export interface PoolLoop {
+  readonly contactOf: ContactOf;
+  /** Looks at once: a pool was created or changed. */
+  lookNow(): void;
+  stop(): void;
+}
+
+interface Watch {
+  isListing: boolean;
+  /** When the newest complete list was requested; null before the first. */
+  listedAt: MonoMs | null;
+  failure: { readonly since: WallMs; readonly detail: string } | null;
+  readonly orphans: Map<LaunchId, number>;
+}
+
+/**
+ * Keeps launches and engines in agreement: applies what each engine lists, orders what jobs need, and ends what nothing needs. Each
+ * pool has a list of its own in flight, so a slow engine delays no other.
+ */
+export function createPoolLoop(core: Core, engineOf: EngineOf): PoolLoop {
+  const watches = new Map<PoolId, Watch>();
+  const contactOf: ContactOf = id => {
+    const watch = watches.get(id);
+    return { failure: watch?.failure ?? null, isKnown: (watch?.listedAt ?? null) !== null };
+  };
+  const carryOut = createLaunchCalls(core, engineOf, contactOf);
+  let cancelAlarm = (): void => {};
+  let stopped = false;
+
+  const watchOf = (id: PoolId): Watch => {
+    const watch = watches.get(id) ?? { isListing: false, listedAt: null, failure: null, orphans: new Map() };
+    watches.set(id, watch);
+    return watch;
+  };
+
+  function look(): void {
+    if (stopped) return;
+    cancelAlarm();
+    cancelAlarm = core.clock.after(lookMs, look);
+    const pools = core.store.pools();
+    const known = new Set(pools.map(({ id }) => id));
+    for (const id of watches.keys()) if (!known.has(id)) watches.delete(id);
+    if (pools.length === 0) return;
+    const open = new Set(core.store.openLaunches().map(({ poolId }) => poolId));
+    for (const pool of pools) if (isDue(core, watchOf(pool.id), open.has(pool.id))) void list(pool);
+    plan();
+  }
+
+  /** Decides in a transaction; the engines are asked after its commit. */
+  function plan(): void {
+    if (stopped || !core.store.acceptsWrites()) return;
+    enqueueCommand(core, tx => {
+      planLaunches(core, tx, contactOf);
+      tx.afterCommit(carryOut);
+    });
+  }
+
+  async function list(pool: Pool): Promise<void> {
+    const watch = watchOf(pool.id);
+    const begun = { mono: core.clock.mono(), wall: core.time.now() };
+    watch.isListing = true;
+    try {
+      const sightings = await engineOf(pool).list();
+      if (stopped) return;
+      await core.store.write(tx => reconcile(core, tx, pool.id, sightings, begun.wall));
+      watch.listedAt = begun.mono;
+      watch.failure = null;
+      endOrphans(core, engineOf, pool, watch, sightings);
+      plan();
+    } catch (cause) {
+      // It decides nothing: a launch that the engine does not list may still run.
+      if (watch.failure === null) core.log.warn('pool.unreachable', { pool: pool.name, cause });
+      const detail = cause instanceof Error ? cause.message : 'the engine did not answer';
+      watch.failure = { since: watch.failure?.since ?? core.time.now(), detail };
+    } finally {
+      watch.isListing = false;
+    }
+  }
+
+  return {
+    contactOf,
+    lookNow: look,
+    stop() {
+      stopped = true;
+      cancelAlarm();
+    },
+  };
+}
+
+const isDue = (core: Core, { isListing, listedAt, failure }: Watch, isOpen: boolean): boolean =>
+  !isListing &&
+  (isOpen || listedAt === null || failure !== null || core.clock.mono() - listedAt >= calmListMs);
+
+/** Applies a complete list, which was requested at `listedAt`. */
+function reconcile(
+  core: Core,
+  tx: Tx,
+  poolId: PoolId,
+  sightings: ReadonlyMap<LaunchId, Sighting>,
+  listedAt: WallMs,
+): void {
+  for (const launch of tx.openLaunches()) {
+    if (launch.poolId !== poolId) continue;
+    const sighting = sightings.get(launch.id);
+    if (sighting !== undefined) applyLaunchEvent(core, tx, launch.id, { type: 'sight', sighting });
+    else if ((launch.submittedAt ?? listedAt) < listedAt)
+      applyLaunchEvent(core, tx, launch.id, { type: 'miss', listedAt });
+  }
+}
+
+/** Ends launches of this fleet's name that have no open row, such as one whose order was lost with a backup. */
+function endOrphans(
+  core: Core,
+  engineOf: EngineOf,
+  pool: Pool,
+  { orphans }: Watch,
+  sightings: ReadonlyMap<LaunchId, Sighting>,
+): void {
+  const isOrphan = (id: LaunchId): boolean => {
+    const launch = core.store.launch(id);
+    return launch === null || launch.state === 'ended';
+  };
+  const seen = [...sightings]
+    .filter(([id, { state }]) => state !== 'ended' && isOrphan(id))
+    .map(([id]) => id);
+  for (const id of orphans.keys()) if (!seen.includes(id)) orphans.delete(id);
+  for (const id of seen) orphans.set(id, (orphans.get(id) ?? 0) + 1);
+  const over = seen.filter(id => (orphans.get(id) ?? 0) >= maxOrphanSightings);
+  if (over.length === 0) return;
+  core.log.warn('pool.orphans_ended', { pool: pool.name, launch_ids: over });
+  engineOf(pool)
+    .end(over, 'now')
+    .catch((cause: unknown) => core.log.warn('pool.orphans_not_ended', { pool: pool.name, cause }));
+}

@@ -1,0 +1,84 @@
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { Notice } from '../../../protocol/worker-api.ts';
+import type { MonoMs, WallMs } from '../model.ts';
+import type { Launch } from '../pool-model.ts';
+
+/** How long a worker has its machine, in seconds from now. */
+interface Allocation {
+  readonly ends_in_s: number;
+  readonly notice_s: number;
+}
+
+/**
+ * The open launches by their workers, for calls that must not read the store: every heartbeat asks whether its worker has to leave.
+ * Filled again at each start.
+ */
+export interface LaunchBook {
+  set(launch: Launch, noticeMs: number): void;
+  drop(worker: WorkerId): void;
+  launchOf(worker: WorkerId): Launch | null;
+  /** Whether the worker is expected: its launch is open, and it has not registered yet. */
+  isAwaited(worker: WorkerId): boolean;
+  /** Null for a worker that no pool launched, and while its end is unknown. */
+  allocationOf(worker: WorkerId, now: WallMs): Allocation | null;
+  /** Set when the worker has to save and leave now. */
+  noticeFor(worker: WorkerId, now: WallMs): Notice | null;
+  noteIdle(worker: WorkerId, isIdle: boolean, now: MonoMs): void;
+  /** How long the worker has been idle; 0 when it is not. */
+  idleMs(worker: WorkerId, now: MonoMs): number;
+}
+
+interface Entry {
+  readonly launch: Launch;
+  readonly noticeMs: number;
+}
+
+/** A worker that is asked to leave has at least this long to save. */
+const minLeaveMs = 30_000;
+
+export function createLaunchBook(): LaunchBook {
+  const entries = new Map<WorkerId, Entry>();
+  const idle = new Map<WorkerId, MonoMs>();
+  const dueAt = ({ launch, noticeMs }: Entry): WallMs | null =>
+    launch.endsAt === null ? null : launch.endsAt - noticeMs;
+
+  return {
+    set: (launch, noticeMs) => void entries.set(launch.workerId, { launch, noticeMs }),
+    drop(worker) {
+      entries.delete(worker);
+      idle.delete(worker);
+    },
+    launchOf: worker => entries.get(worker)?.launch ?? null,
+    isAwaited(worker) {
+      const launch = entries.get(worker)?.launch;
+      return launch !== undefined && launch.joinedAt === null;
+    },
+    allocationOf(worker, now) {
+      const entry = entries.get(worker);
+      if (entry === undefined || entry.launch.endsAt === null) return null;
+      const endsInMs = Math.max(0, entry.launch.endsAt - now);
+      return { ends_in_s: Math.round(endsInMs / 1_000), notice_s: Math.round(entry.noticeMs / 1_000) };
+    },
+    noticeFor(worker, now) {
+      const entry = entries.get(worker);
+      if (entry === undefined) return null;
+      const { launch, noticeMs } = entry;
+      const at = dueAt(entry);
+      if (launch.endsAt !== null && at !== null && at <= now)
+        return {
+          ends_in_s: Math.max(0, Math.round((launch.endsAt - now) / 1_000)),
+          reason: 'The wall time of the machine ends',
+        };
+      if (launch.state !== 'ending') return null;
+      return {
+        ends_in_s: Math.round(Math.max(noticeMs, minLeaveMs) / 1_000),
+        reason: launch.detail ?? 'The machine is given back',
+      };
+    },
+    noteIdle(worker, isIdle, now) {
+      if (!isIdle) idle.delete(worker);
+      else if (!idle.has(worker)) idle.set(worker, now);
+    },
+    idleMs: (worker, now) => now - (idle.get(worker) ?? now),
+  };
+}

@@ -1,0 +1,125 @@
+import type { Core } from '../core.ts';
+import { candidacyOf, settingsOf } from '../memory/eligibility.ts';
+import type { Job, QueueSettings, WallMs } from '../model.ts';
+import type { ContactOf, Launch, Pool } from '../pool-model.ts';
+import type { Read } from '../ports/index.ts';
+import { type Allowance, type DemandPlan, planDemand } from '../rules/demand.ts';
+import { compileMatcher, shapeOf } from '../rules/matching.ts';
+import type { DemandJob, DemandKind, PoolFacts } from '../rules/pool-blockers.ts';
+import { isWithin } from '../rules/pool-rules.ts';
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+
+export const startOfDay = (now: WallMs): WallMs => now - (now % dayMs);
+
+/** Everything that determines which launches are ordered, as of one moment. */
+export interface DemandFacts {
+  readonly pools: readonly PoolFacts[];
+  readonly plan: DemandPlan;
+  readonly now: WallMs;
+}
+
+/** Reads the facts and decides. The loop carries the plan out; explanations only show it. */
+export function demandFacts(core: Core, read: Read, contactOf: ContactOf): DemandFacts {
+  const now = core.time.now();
+  const pools = poolFacts(core, read, contactOf);
+  // The pools cannot launch more than this at once, so further jobs of a shape change nothing.
+  const limit = pools.reduce((sum, { pool }) => sum + pool.settings.max_launches, 0);
+  const plan = planDemand(demandJobs(core, read, now, limit), pools, allowanceOf(read), now);
+  return { pools, plan, now };
+}
+
+export function poolFacts(core: Core, read: Read, contactOf: ContactOf): readonly PoolFacts[] {
+  const now = core.time.now();
+  const gpuMs = read.gpuMsOfPools(startOfDay(now), now);
+  const open = Map.groupBy(read.openLaunches(), ({ poolId }) => poolId);
+  return read.pools().map(pool => {
+    const own = open.get(pool.id) ?? [];
+    const { failure, isKnown } = contactOf(pool.id);
+    const { hours } = pool.settings;
+    return {
+      pool,
+      open: own,
+      coming: own.filter(launch => isComing(core, read, pool, launch, now)),
+      idle: own.filter(launch => isIdle(core, read, launch)).length,
+      gpuHoursToday: (gpuMs.get(pool.id) ?? 0) / hourMs,
+      isWithinHours: hours === null || isWithin(hours, now),
+      isUnreachable: !isKnown || failure !== null,
+    };
+  });
+}
+
+/** Whether the launch will bring a worker that can take a job. One that waits for the pool itself may take long. */
+function isComing(core: Core, read: Read, { pause, backoff }: Pool, launch: Launch, now: WallMs): boolean {
+  switch (launch.state) {
+    case 'wanted':
+      return pause === null && (backoff === null || backoff.until <= now);
+    case 'submitting':
+    case 'unclear':
+    case 'waiting':
+    case 'running':
+      return true;
+    case 'joined': {
+      const worker = read.worker(launch.workerId);
+      return worker !== null && candidacyOf(core, read, worker).status === 'connecting';
+    }
+    case 'ending':
+    case 'ended':
+      return false;
+  }
+}
+
+/** Whether the worker of the launch is ready and has no job. */
+export function isIdle(core: Core, read: Read, { state, workerId }: Launch): boolean {
+  const worker = state === 'joined' ? read.worker(workerId) : null;
+  return worker !== null && candidacyOf(core, read, worker).ineligibilityReasons.length === 0;
+}
+
+/** The launch of a job, as its requirements want it. */
+const kindOf = ({ spec: { requirements } }: Job): DemandKind => ({
+  nodes: requirements.nodes ?? 1,
+  gpus: requirements.gpuCount,
+  mismatches: compileMatcher(requirements),
+});
+
+export const demandJobOf = (job: Job, now: WallMs, kind = kindOf(job)): DemandJob => ({
+  id: job.id,
+  user: job.user,
+  team: job.team,
+  kind,
+  waitedMs: Math.max(0, now - job.queuedAt),
+});
+
+function demandJobs(core: Core, read: Read, now: WallMs, limit: number): readonly DemandJob[] {
+  const kinds = new Map<string, DemandKind>();
+  const found: DemandJob[] = [];
+  for (const { id } of core.jobQueue.waiting(core, read, limit)) {
+    const job = read.job(id);
+    if (job === null || job.status !== 'pending' || job.spec.requirements.target === 'local') continue;
+    const shape = shapeOf(job.spec.requirements);
+    const kind = kinds.get(shape) ?? kindOf(job);
+    kinds.set(shape, kind);
+    found.push(demandJobOf(job, now, kind));
+  }
+  return found;
+}
+
+/** How many more jobs the limits of the queue let start. */
+function allowanceOf(read: Read): Allowance {
+  const settings = settingsOf(read);
+  const live = read.liveJobs();
+  const left = (max: number | null, count: number): number | null =>
+    max === null ? null : Math.max(0, max - count);
+  return {
+    ofAll: left(settings.maxRunning, live.length),
+    ofUser: user => left(settings.maxRunningPerUser, live.filter(job => job.user === user).length),
+    ofTeam: team => left(teamLimit(settings, team), live.filter(job => job.team === team).length),
+  };
+}
+
+function teamLimit({ teamLimits, maxRunningPerTeam, fairShare }: QueueSettings, team: string): number | null {
+  if (!fairShare) return null;
+  const own = Object.hasOwn(teamLimits, team) ? teamLimits[team] : undefined;
+  return own === undefined ? maxRunningPerTeam : own;
+}
