@@ -7,7 +7,7 @@ import { isSamePerson, mayOf, personOf, shownPermissions } from '../../../../ren
 import { pagesFor } from '../../../../renderer/app/pages.ts';
 import { everyCall } from '../../../support/every-call.ts';
 import { jobView } from '../../../support/job-view.ts';
-import { isOffered, jobActs, mayAct } from '../../../../renderer/pages/jobs/job-actions.tsx';
+import { isOffered, jobActions, mayActOnJobs } from '../../../../renderer/pages/jobs/job-actions.tsx';
 
 const may = (...held: readonly Permission[]) => mayOf({ user: 'ada', permissions: held });
 const pathsFor = (...held: readonly Permission[]): readonly string[] =>
@@ -65,13 +65,13 @@ describe('pathsFor', () => {
 
 describe('job actions', () => {
   const offeredOf = (job: Parameters<typeof jobView>[0], held: readonly Permission[]) =>
-    jobActs.filter(act => isOffered(act, jobView(job), may(...held)));
+    jobActions.filter(act => isOffered(act, jobView(job), may(...held)));
   const offered = (...held: readonly Permission[]) =>
     offeredOf({ status: 'pending', approval: 'wanted' }, held);
   const asks = ['save', 'sample'];
 
   test('offers only the actions whose calls the user may make', () => {
-    expect(offered(...permissions)).toEqual(jobActs.filter(act => !asks.includes(act)));
+    expect(offered(...permissions)).toEqual(jobActions.filter(act => !asks.includes(act)));
     expect(offered('queue.view', 'queue.submit')).toEqual(['retry', 'duplicate']);
     expect(offered('queue.view', 'queue.cancel')).toEqual(['cancel']);
     expect(offered('queue.view')).toEqual([]);
@@ -94,8 +94,8 @@ describe('job actions', () => {
   });
 
   test('hides the action column when the user may act on no job', () => {
-    expect(mayAct(may('queue.view'))).toBe(false);
-    expect(mayAct(may('queue.view', 'queue.manage'))).toBe(true);
+    expect(mayActOnJobs(may('queue.view'))).toBe(false);
+    expect(mayActOnJobs(may('queue.view', 'queue.manage'))).toBe(true);
     expect(may('queue.manage')(queueApi.list)).toBe(false);
   });
 });
