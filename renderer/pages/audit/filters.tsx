@@ -7,7 +7,7 @@ import type { CallInput } from '../../../protocol/client.ts';
 type AuditQuery = NonNullable<CallInput<typeof auditApi.stats>['query']>;
 
 /** The filters in the URL: names as typed, and times in the user's time zone. */
-export interface AuditWish {
+export interface AuditFilters {
   readonly type: string;
   readonly actor: string;
   readonly target: string;
@@ -15,9 +15,15 @@ export interface AuditWish {
   readonly until: string;
 }
 
-const names = ['type', 'actor', 'target', 'since', 'until'] as const satisfies readonly (keyof AuditWish)[];
+const names = [
+  'type',
+  'actor',
+  'target',
+  'since',
+  'until',
+] as const satisfies readonly (keyof AuditFilters)[];
 
-export const wishOf = (params: URLSearchParams): AuditWish => {
+export const parseFilters = (params: URLSearchParams): AuditFilters => {
   const of = (name: (typeof names)[number]): string => params.get(name) ?? '';
   return {
     type: of('type'),
@@ -29,26 +35,26 @@ export const wishOf = (params: URLSearchParams): AuditWish => {
 };
 
 /** Omits empty filters to keep the URL short. */
-export const paramsOf = (wish: AuditWish): URLSearchParams =>
+export const toSearchParams = (filters: AuditFilters): URLSearchParams =>
   new URLSearchParams(
-    Object.fromEntries(names.filter(name => wish[name] !== '').map(name => [name, wish[name]])),
+    Object.fromEntries(names.filter(name => filters[name] !== '').map(name => [name, filters[name]])),
   );
 
 /** Builds the query of the call; ignores incomplete times. */
-export function queryOf({ type, actor, target, since, until }: AuditWish): AuditQuery {
+export function toQuery({ type, actor, target, since, until }: AuditFilters): AuditQuery {
   const given = {
     event_type: type.trim(),
     actor_id: actor.trim(),
     target_id: target.trim(),
-    since: instantOf(since),
-    until: instantOf(until),
+    since: toInstant(since),
+    until: toInstant(until),
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 }
 
-export const isEmpty = (wish: AuditWish): boolean => names.every(name => wish[name] === '');
+export const isEmpty = (filters: AuditFilters): boolean => names.every(name => filters[name] === '');
 
-function instantOf(local: string): string {
+function toInstant(local: string): string {
   const at = /^\d{4,6}-\d\d-\d\dT\d\d:\d\d/.test(local) ? Date.parse(local) : Number.NaN;
   return Number.isNaN(at) ? '' : new Date(at).toISOString();
 }
@@ -60,23 +66,23 @@ export function withGroups(types: readonly string[]): readonly string[] {
 }
 
 interface FiltersProps {
-  readonly wish: AuditWish;
-  readonly onChange: (wish: AuditWish) => void;
+  readonly filters: AuditFilters;
+  readonly onChange: (filters: AuditFilters) => void;
 }
 
 /** Filters by type, actor, target and time. */
-export function Filters({ wish, onChange }: FiltersProps) {
+export function Filters({ filters, onChange }: FiltersProps) {
   const t = useT();
   const types = useTypes();
-  const put = (name: keyof AuditWish) => (event: { readonly target: { readonly value: string } }) =>
-    onChange({ ...wish, [name]: event.target.value });
+  const change = (name: keyof AuditFilters) => (event: { readonly target: { readonly value: string } }) =>
+    onChange({ ...filters, [name]: event.target.value });
   return (
     <>
       <label>
         {t('audit.type')}
-        <select value={wish.type} onChange={put('type')}>
+        <select value={filters.type} onChange={change('type')}>
           <option value="">{t('audit.anyType')}</option>
-          {withGroups(wish.type === '' ? types : [...types, wish.type]).map(type => (
+          {withGroups(filters.type === '' ? types : [...types, filters.type]).map(type => (
             <option key={type} value={type} translate="no">
               {type}
             </option>
@@ -85,19 +91,19 @@ export function Filters({ wish, onChange }: FiltersProps) {
       </label>
       <label>
         {t('audit.actor')}
-        <input value={wish.actor} onChange={put('actor')} placeholder="admin" />
+        <input value={filters.actor} onChange={change('actor')} placeholder="admin" />
       </label>
       <label>
         {t('audit.target')}
-        <input value={wish.target} onChange={put('target')} placeholder="j_..." />
+        <input value={filters.target} onChange={change('target')} placeholder="j_..." />
       </label>
       <label>
         {t('audit.since')}
-        <input type="datetime-local" value={wish.since} onChange={put('since')} />
+        <input type="datetime-local" value={filters.since} onChange={change('since')} />
       </label>
       <label>
         {t('audit.until')}
-        <input type="datetime-local" value={wish.until} onChange={put('until')} />
+        <input type="datetime-local" value={filters.until} onChange={change('until')} />
       </label>
     </>
   );
@@ -107,11 +113,11 @@ function useTypes(): readonly string[] {
   const { client } = usePanel();
   const [types, setTypes] = useState<readonly string[]>([]);
   useEffect(() => {
-    const asking = new AbortController();
-    void client.call(auditApi.types, { signal: asking.signal }).then(answer => {
-      if (answer.ok && !asking.signal.aborted) setTypes(answer.value.types);
+    const controller = new AbortController();
+    void client.call(auditApi.types, { signal: controller.signal }).then(answer => {
+      if (answer.ok && !controller.signal.aborted) setTypes(answer.value.types);
     });
-    return () => asking.abort();
+    return () => controller.abort();
   }, [client]);
   return types;
 }

@@ -10,7 +10,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import './audit.css';
-import { Filters, isEmpty, paramsOf, queryOf, wishOf, type AuditWish } from './filters.tsx';
+import { Filters, isEmpty, toSearchParams, toQuery, parseFilters, type AuditFilters } from './filters.tsx';
 import { showFailure } from '../../ui/toast.tsx';
 
 /** The audit trail. Its filters are in the URL, so that links keep them. */
@@ -18,8 +18,8 @@ export function AuditPage() {
   const t = useT();
   const { baseUrl } = usePanel();
   const [params, setParams] = useSearchParams();
-  const wish = useMemo(() => wishOf(params), [params]);
-  const { rows, total, failure, more, retry } = useRows(wish);
+  const filters = useMemo(() => parseFilters(params), [params]);
+  const { rows, total, failure, more, retry } = useRows(filters);
   const columns = useMemo(() => columnsIn(t), [t]);
   return (
     <div className="page">
@@ -28,10 +28,10 @@ export function AuditPage() {
         <ChainBadge />
       </div>
       <div className="audit-filters">
-        <Filters wish={wish} onChange={next => setParams(paramsOf(next), { replace: true })} />
+        <Filters filters={filters} onChange={next => setParams(toSearchParams(next), { replace: true })} />
         <a
           className="button button-plain"
-          href={urlOf(baseUrl, auditApi.export.path, {}, queryOf(wish)).href}
+          href={urlOf(baseUrl, auditApi.export.path, {}, toQuery(filters)).href}
           download
         >
           {t('audit.export')}
@@ -52,7 +52,7 @@ export function AuditPage() {
         idOf={idOf}
         nameOf={nameOf}
         details={detailsOf}
-        empty={<Empty why={isEmpty(wish) ? t('audit.none') : t('audit.noMatch')} />}
+        empty={<Empty why={isEmpty(filters) ? t('audit.none') : t('audit.noMatch')} />}
       />
       {rows.length < total && <Button onClick={more}>{t('audit.more')}</Button>}
     </div>
@@ -98,7 +98,7 @@ const pageSize = 200;
 const settledMs = 250;
 
 /** Loads the newest matching rows, and more on request. */
-function useRows(wish: AuditWish) {
+function useRows(filters: AuditFilters) {
   const { client } = usePanel();
   const [found, setFound] = useState<{ readonly rows: readonly AuditRow[]; readonly total: number }>({
     rows: [],
@@ -107,7 +107,7 @@ function useRows(wish: AuditWish) {
   const [failure, setFailure] = useState<CallFailure | null>(null);
   const load = useCallback(
     async (offset: number, signal?: AbortSignal) => {
-      const query = { ...queryOf(wish), limit: pageSize, offset };
+      const query = { ...toQuery(filters), limit: pageSize, offset };
       const answer = await client.call(auditApi.list, { query, ...(signal && { signal }) });
       if (signal?.aborted === true) return;
       setFailure(answer.ok ? null : answer.failure);
@@ -115,7 +115,7 @@ function useRows(wish: AuditWish) {
       const { entries, total } = answer.value;
       setFound(was => ({ rows: offset === 0 ? entries : [...was.rows, ...entries], total }));
     },
-    [client, wish],
+    [client, filters],
   );
   useEffect(() => {
     const loading = new AbortController();
@@ -139,27 +139,27 @@ type Verdict = ValueOf<typeof auditApi.verify>;
 function ChainBadge() {
   const t = useT();
   const { client } = usePanel();
-  const [verdict, setVerdict] = useState<Verdict | 'looking' | null>(null);
+  const [verdict, setVerdict] = useState<Verdict | 'verifying' | null>(null);
   const verify = async (): Promise<void> => {
-    setVerdict('looking');
+    setVerdict('verifying');
     const answer = await client.call(auditApi.verify);
     setVerdict(answer.ok ? answer.value : null);
     if (!answer.ok) showFailure(t, answer.failure);
   };
   return (
     <div className="page-head" role="status">
-      {verdict === 'looking' && <span className="muted">{t('audit.verifying')}</span>}
-      {verdict !== null && verdict !== 'looking' && (
+      {verdict === 'verifying' && <span className="muted">{t('audit.verifying')}</span>}
+      {verdict !== null && verdict !== 'verifying' && (
         <span className={verdict.valid ? 'state' : 'trouble'} data-state="completed">
           {verdict.first_bad === null
             ? t('audit.whole', { count: verdict.checked })
             : t('audit.broken', { seq: verdict.first_bad.seq, problem: verdict.first_bad.problem })}
         </span>
       )}
-      {verdict !== null && verdict !== 'looking' && verdict.anchor !== null && (
+      {verdict !== null && verdict !== 'verifying' && verdict.anchor !== null && (
         <span className="muted">{t('audit.trimmed', { seq: verdict.anchor.seq })}</span>
       )}
-      <Button disabled={verdict === 'looking'} onClick={() => void verify()}>
+      <Button disabled={verdict === 'verifying'} onClick={() => void verify()}>
         {t('audit.verify')}
       </Button>
     </div>

@@ -8,13 +8,13 @@ import { Time } from '../../ui/time.tsx';
 import { Count, Pinned, Size, Version } from './cells.tsx';
 import type { Dataset } from './datasets.ts';
 import { DatasetMenu, VersionMenu } from './menus.tsx';
-import type { AskToDelete } from './use-deletion.tsx';
+import type { RequestDeletion } from './use-deletion.tsx';
 
 const pinnedText = ({ pinned, versions: { length: count } }: Dataset, t: Translator): string =>
   count === 1 ? t('data.pinned') : t('data.pinnedOf', { pinned, count });
 
 /** Columns of the list: a row is a dataset with the figures of its newest version. */
-export function useDatasetColumns(ask: AskToDelete, onDone: () => void): readonly Column<Dataset>[] {
+export function useDatasetColumns(ask: RequestDeletion, onDone: () => void): readonly Column<Dataset>[] {
   const t = useT();
   const may = useMay();
   const mayChange = may(datasetsApi.pin);
@@ -28,7 +28,7 @@ export function useDatasetColumns(ask: AskToDelete, onDone: () => void): readonl
 /** Columns of one dataset: a row is a version. */
 export function useVersionColumns(
   { name, versions }: Pick<Dataset, 'name' | 'versions'>,
-  ask: AskToDelete,
+  ask: RequestDeletion,
   onDone: () => void,
 ): readonly Column<DatasetView>[] {
   const t = useT();

@@ -19,15 +19,15 @@ export interface Dataset {
 export const isUnused = ({ jobs, pinned }: DatasetView): boolean => jobs === 0 && !pinned;
 
 /** Groups versions into datasets, sorted by their newest versions. `views` start with the newest one. */
-export function datasetsOf(views: readonly DatasetView[]): readonly Dataset[] {
+export function groupVersions(views: readonly DatasetView[]): readonly Dataset[] {
   const groups = Map.groupBy(views, ({ owner, name }) => JSON.stringify([owner, name]));
   return [...groups].flatMap(([key, versions]) => {
     const [newest] = versions;
-    return newest === undefined ? [] : [datasetOf(key, newest, versions)];
+    return newest === undefined ? [] : [toDataset(key, newest, versions)];
   });
 }
 
-function datasetOf(key: string, newest: DatasetView, versions: readonly DatasetView[]): Dataset {
+function toDataset(key: string, newest: DatasetView, versions: readonly DatasetView[]): Dataset {
   const { name, owner } = newest;
   // Versions with the same files have the same jobs.
   const jobs = new Map(versions.map(view => [view.version, view.jobs]));
@@ -70,7 +70,7 @@ export interface Usage {
 }
 
 /** Returns what could be deleted. */
-export function unusedOf(views: readonly DatasetView[], storedBytes: number): Usage {
+export function computeUnused(views: readonly DatasetView[], storedBytes: number): Usage {
   const unused = views.filter(isUnused);
   const bytes = unused.reduce((sum, view) => sum + view.bytes, 0);
   return { count: unused.length, bytes: Math.min(bytes, storedBytes) };

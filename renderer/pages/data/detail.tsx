@@ -8,7 +8,7 @@ import { shortVersion } from './cells.tsx';
 import { useVersionColumns } from './columns.tsx';
 import { type Dataset, datasetWith } from './datasets.ts';
 import { useDeletion } from './use-deletion.tsx';
-import { type DatasetsRead, Trouble } from './use-datasets.tsx';
+import { type DatasetsRead, LoadFailure } from './use-datasets.tsx';
 
 interface DatasetPageProps {
   /** Id of any version of the dataset. */
@@ -28,7 +28,7 @@ export function DatasetPage({ id, read: { answer, datasets, failure, reload } }:
       <nav className="crumb" aria-label={t('data.back')}>
         <Link href="/data">{t('data.back')}</Link>
       </nav>
-      <Trouble failure={failure} onRetry={reload} />
+      <LoadFailure failure={failure} onRetry={reload} />
       {dataset !== undefined && <Versions dataset={dataset} onDone={reload} />}
       {dataset === undefined && answer !== null && <Empty why={t('data.notFound')} />}
     </div>

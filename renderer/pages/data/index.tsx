@@ -1,7 +1,7 @@
 import { useParams, useLocation, useSearchParams } from 'wouter';
 import './data.css';
 import { DatasetPage } from './detail.tsx';
-import { useDatasets, type DatasetsRead, Trouble } from './use-datasets.tsx';
+import { useDatasets, type DatasetsRead, LoadFailure } from './use-datasets.tsx';
 import { useCallback, useMemo } from 'react';
 import { datasetsApi } from '../../../protocol/datasets-api.ts';
 import { Allowed } from '../../app/guarded.tsx';
@@ -10,7 +10,7 @@ import { Button, Command } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Table } from '../../ui/table.tsx';
 import { useDatasetColumns } from './columns.tsx';
-import { type Dataset, isUnused, matching, unusedOf } from './datasets.ts';
+import { type Dataset, isUnused, matching, computeUnused } from './datasets.ts';
 import { useDeletion } from './use-deletion.tsx';
 import type { ValueOf } from '../../../protocol/client.ts';
 import { sizeText } from '../jobs/figures.ts';
@@ -44,7 +44,7 @@ function DatasetList({ read }: { readonly read: DatasetsRead }) {
           </Allowed>
         )}
       </div>
-      <Trouble failure={failure} onRetry={reload} />
+      <LoadFailure failure={failure} onRetry={reload} />
       {isEmpty && (
         <section className="card">
           <NoData />
@@ -97,7 +97,7 @@ function useSearchText(): readonly [string, (text: string) => void] {
 function Figures({ answer }: { readonly answer: ValueOf<typeof datasetsApi.list> }) {
   const t = useT();
   const { datasets, stored_bytes: stored, limit_bytes: limit } = answer;
-  const unused = unusedOf(datasets, stored);
+  const unused = computeUnused(datasets, stored);
   const size = sizeText(stored, t.language);
   return (
     <dl className="data-figures">

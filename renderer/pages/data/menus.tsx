@@ -5,11 +5,11 @@ import { Menu, type MenuItem } from '../../ui/menu.tsx';
 import { showFailure } from '../../ui/toast.tsx';
 import { shortVersion } from './cells.tsx';
 import { type Dataset, isUnused } from './datasets.ts';
-import type { AskToDelete } from './use-deletion.tsx';
+import type { RequestDeletion } from './use-deletion.tsx';
 
 interface DatasetMenuProps {
   readonly dataset: Dataset;
-  readonly onDelete: AskToDelete;
+  readonly onDelete: RequestDeletion;
   readonly onDone: () => void;
 }
 

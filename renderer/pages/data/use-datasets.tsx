@@ -3,7 +3,7 @@ import type { CallFailure, ValueOf } from '../../../protocol/client.ts';
 import { datasetsApi } from '../../../protocol/datasets-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { useSettled } from '../jobs/use-settled.ts';
-import { type Dataset, datasetsOf } from './datasets.ts';
+import { type Dataset, groupVersions } from './datasets.ts';
 import { detailOf } from '../../api/session.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
@@ -41,7 +41,7 @@ export function useDatasets(): DatasetsRead {
     [client],
   );
   useSettled(read, settleMs, useReturns());
-  const datasets = useMemo(() => datasetsOf(answer?.datasets ?? []), [answer]);
+  const datasets = useMemo(() => groupVersions(answer?.datasets ?? []), [answer]);
   return { answer, datasets, failure, reload: useCallback(() => void read(), [read]) };
 }
 
@@ -63,12 +63,12 @@ function useReturns(): number {
   return returns;
 }
 
-interface TroubleProps {
+interface LoadFailureProps {
   readonly failure: CallFailure | null;
   readonly onRetry: () => void;
 }
 
-export function Trouble({ failure, onRetry }: TroubleProps) {
+export function LoadFailure({ failure, onRetry }: LoadFailureProps) {
   const t = useT();
   if (failure === null) return null;
   return (

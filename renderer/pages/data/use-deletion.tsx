@@ -9,7 +9,7 @@ import { sizeText } from '../jobs/figures.ts';
 import { Version } from './cells.tsx';
 
 /** What the user wants to delete: a whole dataset, some of its versions, or old versions of any dataset. */
-type Wish =
+type DeletionRequest =
   | {
       readonly kind: 'dataset' | 'versions';
       readonly name: string;
@@ -17,16 +17,16 @@ type Wish =
     }
   | { readonly kind: 'old'; readonly versions: readonly DatasetView[] };
 
-export type AskToDelete = (wish: Wish) => void;
+export type RequestDeletion = (request: DeletionRequest) => void;
 
 interface Question {
-  readonly wish: Wish;
+  readonly request: DeletionRequest;
   /** What the server would delete now. */
-  readonly trial: ValueOf<typeof datasetsApi.prune>;
+  readonly dryRun: ValueOf<typeof datasetsApi.prune>;
 }
 
 interface Deletion {
-  readonly ask: AskToDelete;
+  readonly ask: RequestDeletion;
   readonly dialog: ReactNode;
 }
 
@@ -51,14 +51,14 @@ export function useDeletion(onDone: () => void): Deletion {
     [client, t, onDone],
   );
   const ask = useCallback(
-    async (wish: Wish): Promise<void> => {
-      const trial = await prune(wish.versions, true);
-      if (trial !== null) setQuestion({ wish, trial });
+    async (request: DeletionRequest): Promise<void> => {
+      const dryRun = await prune(request.versions, true);
+      if (dryRun !== null) setQuestion({ request, dryRun });
     },
     [prune],
   );
-  const remove = async ({ trial }: Question): Promise<void> => {
-    const done = await prune(trial.removed, false);
+  const remove = async ({ dryRun }: Question): Promise<void> => {
+    const done = await prune(dryRun.removed, false);
     if (done === null) return;
     const size = sizeText(done.freed_bytes, t.language);
     showToast(t('data.deleted', { count: done.removed.length, size }));
@@ -71,7 +71,7 @@ export function useDeletion(onDone: () => void): Deletion {
       onClose={() => setQuestion(null)}
     />
   );
-  return { ask: useCallback(wish => void ask(wish), [ask]), dialog };
+  return { ask: useCallback(request => void ask(request), [ask]), dialog };
 }
 
 interface DeleteDialogProps {
@@ -85,11 +85,11 @@ const maxListed = 8;
 
 function DeleteDialog({ question, onConfirm, onClose }: DeleteDialogProps) {
   const t = useT();
-  const { removed, freed_bytes: freed } = question.trial;
+  const { removed, freed_bytes: freed } = question.dryRun;
   const hidden = removed.length - maxListed;
   return (
     <Confirm
-      title={titleOf(question, t)}
+      title={dialogTitle(question, t)}
       consequence={
         freed === 0
           ? t('data.delete.freesNothing')
@@ -115,10 +115,10 @@ function DeleteDialog({ question, onConfirm, onClose }: DeleteDialogProps) {
 }
 
 /** If a version has got a job in the meantime, the deletion no longer covers the whole dataset. */
-function titleOf({ wish, trial: { removed } }: Question, t: Translator): string {
+function dialogTitle({ request, dryRun: { removed } }: Question, t: Translator): string {
   const count = removed.length;
-  if (wish.kind === 'old') return t('data.delete.old', { count });
-  const isWhole = wish.kind === 'dataset' && count === wish.versions.length;
-  const { name } = wish;
+  if (request.kind === 'old') return t('data.delete.old', { count });
+  const isWhole = request.kind === 'dataset' && count === request.versions.length;
+  const { name } = request;
   return isWhole ? t('data.delete.dataset', { name }) : t('data.delete.versions', { name, count });
 }

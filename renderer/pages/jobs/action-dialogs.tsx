@@ -9,13 +9,13 @@ import { showFailure } from '../../ui/toast.tsx';
 import { priorityChoices, priorityText } from './figures.ts';
 
 /** An action that needs a confirmation. */
-export interface Asked {
+export interface ActionToConfirm {
   readonly act: 'cancel' | 'release' | 'priority' | 'reject' | 'delete';
   readonly job: JobView;
 }
 
-interface AskedProps {
-  readonly asked: Asked;
+interface ActionDialogProps {
+  readonly asked: ActionToConfirm;
   readonly onClose: () => void;
 }
 
@@ -24,7 +24,7 @@ interface JobDialogProps {
   readonly onClose: () => void;
 }
 
-export function AskedDialog({ asked: { act, job }, onClose }: AskedProps) {
+export function ActionDialog({ asked: { act, job }, onClose }: ActionDialogProps) {
   switch (act) {
     case 'priority':
       return <PriorityDialog job={job} onClose={onClose} />;

@@ -12,7 +12,7 @@ import { Progress } from '../../ui/indicators.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
 import { clock, duration, priorityText, progressText, runTime, speed } from './figures.ts';
 import { shownState } from './list/filter.ts';
-import { useActs } from './job-actions.tsx';
+import { useJobActions } from './job-actions.tsx';
 import { waitText } from './wait-text.ts';
 import { Loss } from './loss.tsx';
 
@@ -92,17 +92,17 @@ export function failureText(
   if (cause === null) return error ?? '';
   const words = t(`jobs.cause.${cause}`);
   if (error === null) return words;
-  return saysTheSame(words, error) ? error : t('jobs.why.failed', { cause: words, error });
+  return startsWithCause(words, error) ? error : t('jobs.why.failed', { cause: words, error });
 }
 
 /** The server's message sometimes starts with the cause. */
-export const saysTheSame = (cause: string, error: string): boolean =>
+export const startsWithCause = (cause: string, error: string): boolean =>
   error.toLowerCase().startsWith(cause.toLowerCase());
 
 function Held({ job, hold }: JobProps & { readonly hold: Hold }) {
   const t = useT();
   const may = useMay();
-  const { perform } = useActs();
+  const { perform } = useJobActions();
   const text = holdText(hold, t);
   return (
     <span className="held over-2">
@@ -186,7 +186,7 @@ export function SubmittedCell({ job }: JobProps) {
 
 export function MenuCell({ job }: JobProps) {
   const t = useT();
-  const { menuOf } = useActs();
+  const { menuOf } = useJobActions();
   return <Menu label={t('jobs.act.menu', { config: job.config_name })} items={menuOf(job)} />;
 }
 

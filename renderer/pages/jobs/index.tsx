@@ -2,7 +2,7 @@ import { useParams } from 'wouter';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { Guarded } from '../../app/guarded.tsx';
 import { JobDetailPage } from './details/detail.tsx';
-import { ActsProvider } from './job-actions.tsx';
+import { JobActionsProvider } from './job-actions.tsx';
 import './jobs.css';
 import { JobList, NewJob } from './list/list.tsx';
 import { SubmitPage } from './submit/submit.tsx';
@@ -18,7 +18,7 @@ export function JobsPage() {
     );
   return (
     <Guarded calls={[queueApi.list]} title="nav.jobs" instead={<NewJob kind="primary" />}>
-      <ActsProvider>{id === undefined ? <JobList /> : <JobDetailPage id={id} />}</ActsProvider>
+      <JobActionsProvider>{id === undefined ? <JobList /> : <JobDetailPage id={id} />}</JobActionsProvider>
     </Guarded>
   );
 }

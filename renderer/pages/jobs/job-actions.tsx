@@ -10,10 +10,10 @@ import { type Panel, usePanel } from '../../app/context.ts';
 import { type Translator, useT, type MessageKey } from '../../i18n/index.ts';
 import type { MenuItem } from '../../ui/menu.tsx';
 import { showToast, showFailure, showUndo } from '../../ui/toast.tsx';
-import { type Asked, AskedDialog } from './action-dialogs.tsx';
+import { type ActionToConfirm, ActionDialog } from './action-dialogs.tsx';
 import type { Call } from '../../../protocol/call.ts';
 
-export const jobActs = [
+export const jobActions = [
   'save',
   'sample',
   'cancel',
@@ -25,7 +25,7 @@ export const jobActs = [
   'reject',
   'delete',
 ] as const;
-type JobAct = (typeof jobActs)[number];
+type JobAction = (typeof jobActions)[number];
 
 const calls = {
   save: queueApi.ask,
@@ -38,25 +38,25 @@ const calls = {
   approve: queueApi.approve,
   reject: queueApi.reject,
   delete: queueApi.remove,
-} as const satisfies Readonly<Record<JobAct, Call>>;
+} as const satisfies Readonly<Record<JobAction, Call>>;
 
 /** Returns true when the user may do at least one action on jobs. */
-export const mayAct = (may: May): boolean => Object.values(calls).some(call => may(call));
+export const mayActOnJobs = (may: May): boolean => Object.values(calls).some(call => may(call));
 
 /**
  * Returns whether to offer an action. It never offers forbidden actions. It offers approval only for jobs that wait for it, and requests
  * only for running jobs whose trainer supports them; elsewhere they would be noise.
  */
-export const isOffered = (act: JobAct, job: JobView, may: May): boolean =>
+export const isOffered = (act: JobAction, job: JobView, may: May): boolean =>
   may(calls[act], job) && fits(act, job);
 
-function fits(act: JobAct, job: JobView): boolean {
+function fits(act: JobAction, job: JobView): boolean {
   if (act === 'approve' || act === 'reject') return isWaiting(job.status) && job.approval === 'wanted';
   return (act !== 'save' && act !== 'sample') || (job.status === 'running' && job.requests.includes(act));
 }
 
 /** Returns why an action is impossible now; null when it is possible. The server decides in the end. */
-export function whyNot(act: JobAct, job: JobView): MessageKey | null {
+export function unavailableReason(act: JobAction, job: JobView): MessageKey | null {
   switch (act) {
     case 'cancel':
       if (isFinal(job.status)) return 'jobs.not.ended';
@@ -77,34 +77,34 @@ export function whyNot(act: JobAct, job: JobView): MessageKey | null {
 }
 
 /** Actions on a job, on any page. */
-export interface Acts {
+export interface JobActions {
   readonly menuOf: (job: JobView) => readonly MenuItem[];
-  readonly perform: (act: JobAct | 'release', job: JobView) => void;
+  readonly perform: (act: JobAction | 'release', job: JobView) => void;
 }
 
-const ActsContext = createContext<Acts | null>(null);
+const JobActionsContext = createContext<JobActions | null>(null);
 
-export function useActs(): Acts {
-  const acts = useContext(ActsContext);
+export function useJobActions(): JobActions {
+  const acts = useContext(JobActionsContext);
   if (acts === null) throw new Error('there are no acts around this component');
   return acts;
 }
 
 const undoMs = 5_000;
 
-export function ActsProvider({ children }: { readonly children: ReactNode }) {
+export function JobActionsProvider({ children }: { readonly children: ReactNode }) {
   const t = useT();
   const panel = usePanel();
   const [, go] = useLocation();
-  const [asked, setAsked] = useState<Asked | null>(null);
-  const leaving = useRef(new Set<JobId>());
-  const acts = useMemo((): Acts => {
-    const perform = performer({ t, panel, go, ask: setAsked, leaving: leaving.current });
+  const [asked, setAsked] = useState<ActionToConfirm | null>(null);
+  const pendingCancels = useRef(new Set<JobId>());
+  const acts = useMemo((): JobActions => {
+    const perform = createPerformer({ t, panel, go, ask: setAsked, pendingCancels: pendingCancels.current });
     const menuOf = (job: JobView): readonly MenuItem[] =>
-      jobActs
+      jobActions
         .filter(act => isOffered(act, job, panel.may))
         .map(act => {
-          const reason = whyNot(act, job);
+          const reason = unavailableReason(act, job);
           return {
             id: act,
             text: t(`jobs.act.${act}`),
@@ -116,32 +116,38 @@ export function ActsProvider({ children }: { readonly children: ReactNode }) {
     return { menuOf, perform };
   }, [t, panel, go]);
   return (
-    <ActsContext value={acts}>
+    <JobActionsContext value={acts}>
       {children}
-      {asked !== null && <AskedDialog asked={asked} onClose={() => setAsked(null)} />}
-    </ActsContext>
+      {asked !== null && <ActionDialog asked={asked} onClose={() => setAsked(null)} />}
+    </JobActionsContext>
   );
 }
 
-interface Parts {
+interface PerformerDeps {
   readonly t: Translator;
   readonly panel: Panel;
   readonly go: (path: string) => void;
-  readonly ask: (asked: Asked) => void;
+  readonly ask: (asked: ActionToConfirm) => void;
   /** Jobs whose cancellation is delayed; each shows only one toast. */
-  readonly leaving: Set<JobId>;
+  readonly pendingCancels: Set<JobId>;
 }
 
-function performer({ t, panel: { client, baseUrl }, go, ask, leaving }: Parts): Acts['perform'] {
+function createPerformer({
+  t,
+  panel: { client, baseUrl },
+  go,
+  ask,
+  pendingCancels,
+}: PerformerDeps): JobActions['perform'] {
   const failed = (failure: CallFailure): void => showFailure(t, failure);
   const cancelLater = ({ id, config_name: config }: JobView): void => {
-    if (leaving.has(id)) return;
-    leaving.add(id);
+    if (pendingCancels.has(id)) return;
+    pendingCancels.add(id);
     showUndo({
       text: t('jobs.cancel.later', { config, seconds: undoMs / 1000 }),
       undo: t('jobs.cancel.undo'),
       afterMs: undoMs,
-      onOver: () => leaving.delete(id),
+      onOver: () => pendingCancels.delete(id),
       act: isLeaving => {
         if (isLeaving) return sendLeaving(baseUrl, queueApi.cancel, { id });
         return void client

@@ -62,7 +62,11 @@ const stateOf = (worker: WorkerView): FleetState =>
 const dayMs = 86_400_000;
 
 /** Computes the figures of the tiles; of the ended jobs, only the last 24 hours count. */
-export const figuresOf = (workers: Iterable<WorkerView>, jobs: Iterable<JobView>, now: number): Figures => ({
+export const computeFigures = (
+  workers: Iterable<WorkerView>,
+  jobs: Iterable<JobView>,
+  now: number,
+): Figures => ({
   ...workerFigures(workers),
   ...jobFigures(jobs, now),
 });
@@ -105,7 +109,7 @@ function jobFigures(jobs: Iterable<JobView>, now: number) {
 
 type NeedStats = Pick<Stats, 'unsatisfiable' | 'waiting_for_offline' | 'ended_24h'>;
 
-export function needsOf(
+export function findNeeds(
   workers: Iterable<WorkerView>,
   jobs: ReadonlyMap<JobId, JobView>,
   stats: NeedStats | null,

@@ -8,7 +8,7 @@ import { Hidden } from '../../app/guarded.tsx';
 import { loadPart } from '../../app/part.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Time, useNow } from '../../ui/time.tsx';
-import { type Figures, figuresOf, fleetStates, needsOf, type Stats, useStats } from './figures.ts';
+import { type Figures, computeFigures, fleetStates, findNeeds, type Stats, useStats } from './figures.ts';
 import { Needs } from './needs.tsx';
 import { Recent } from './recent-activity.tsx';
 import { Running } from './running.tsx';
@@ -29,10 +29,10 @@ export function OverviewPage() {
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const isLoaded = useFleet(({ fleet }) => fleet.seq >= 0);
   const now = useNow(60_000);
-  const figures = useMemo(() => figuresOf(workers.values(), jobs.values(), now), [workers, jobs, now]);
+  const figures = useMemo(() => computeFigures(workers.values(), jobs.values(), now), [workers, jobs, now]);
   const stats = useStats(now);
   const needs = useMemo(
-    () => needsOf(seesWorkers ? workers.values() : [], jobs, stats, now),
+    () => findNeeds(seesWorkers ? workers.values() : [], jobs, stats, now),
     [seesWorkers, workers, jobs, stats, now],
   );
   const running = useMemo(() => [...jobs.values()].filter(({ status }) => status === 'running'), [jobs]);

@@ -23,7 +23,7 @@ export function Recent() {
   const events = useFleet(({ fleet }) => fleet.recent);
   const { value } = useLoaded(auditApi.list, newest);
   const rows = value?.entries ?? noRows;
-  const shown = useMemo(() => happenings(rows, events, maxShown), [rows, events]);
+  const shown = useMemo(() => mergeActivity(rows, events, maxShown), [rows, events]);
   return (
     <section className="card" aria-labelledby="overview-recent">
       <h2 id="overview-recent">{t('overview.recent')}</h2>
@@ -45,7 +45,7 @@ export function Recent() {
 }
 
 /** Event names are the same in the audit trail, in scripts and here. The object is shown by its own name. */
-function Target({ kind, id, name }: NonNullable<Happening['target']>) {
+function Target({ kind, id, name }: NonNullable<Activity['target']>) {
   const known = useFleet(({ fleet }) =>
     kind === 'worker'
       ? fleet.workers.get(WorkerId.parse(id))?.name
@@ -60,7 +60,7 @@ type Row = ValueOf<typeof auditApi.list>['entries'][number];
 export type TrailRow = Pick<Row, 'at' | 'event_type' | 'target_type' | 'target_id'>;
 
 /** An event in the list of recent activity. */
-interface Happening {
+interface Activity {
   /** RFC 3339 */
   readonly at: string;
   readonly type: string;
@@ -73,21 +73,21 @@ interface Happening {
 }
 
 /** Merges events of the stream with older audit rows, newest first. */
-export function happenings(
+export function mergeActivity(
   rows: readonly TrailRow[],
   events: readonly UiEvent[],
   most: number,
-): readonly Happening[] {
-  const fromEvents = events.flatMap(event => ofEvent(event) ?? []);
+): readonly Activity[] {
+  const fromEvents = events.flatMap(event => fromEvent(event) ?? []);
   const before = rows
     // Sign-ins are in the audit trail but concern neither jobs nor workers.
     .filter(({ target_type: kind }) => kind !== 'user')
-    .map(ofRow)
+    .map(fromAuditRow)
     .filter(row => !fromEvents.some(event => isSame(row, event)));
   return [...fromEvents, ...before].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, most);
 }
 
-function ofEvent(event: UiEvent): Happening | null {
+function fromEvent(event: UiEvent): Activity | null {
   switch (event.kind) {
     case 'worker': {
       const { at, type, worker_id: id, worker } = event;
@@ -105,14 +105,14 @@ function ofEvent(event: UiEvent): Happening | null {
   }
 }
 
-function ofRow({ at, event_type: type, target_type: kind, target_id: id }: TrailRow): Happening {
+function fromAuditRow({ at, event_type: type, target_type: kind, target_id: id }: TrailRow): Activity {
   return { at, type, target: kind === 'worker' || kind === 'job' ? { kind, id, name: null } : null };
 }
 
 /** An event and its audit row are written together but carry separate timestamps. */
 const togetherMs = 1_000;
 
-const isSame = (one: Happening, other: Happening): boolean =>
+const isSame = (one: Activity, other: Activity): boolean =>
   one.type === other.type &&
   one.target?.id === other.target?.id &&
   Math.abs(Date.parse(one.at) - Date.parse(other.at)) < togetherMs;

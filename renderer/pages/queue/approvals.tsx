@@ -6,7 +6,7 @@ import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Time } from '../../ui/time.tsx';
-import { useActs } from '../jobs/job-actions.tsx';
+import { useJobActions } from '../jobs/job-actions.tsx';
 import { waitsForApproval } from './order.ts';
 
 /** The jobs page lists them all. */
@@ -15,7 +15,7 @@ const maxShown = 20;
 /** Jobs that wait for approval, oldest first; renders nothing without any. */
 export function Approvals() {
   const t = useT();
-  const { perform } = useActs();
+  const { perform } = useJobActions();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const wanted = useMemo(
     () =>

@@ -5,12 +5,12 @@ import { useFleet, useMay } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { countStates } from '../jobs/list/filter.ts';
-import { ActsProvider } from '../jobs/job-actions.tsx';
+import { JobActionsProvider } from '../jobs/job-actions.tsx';
 import '../jobs/jobs.css';
 import { Approvals } from './approvals.tsx';
 import { Cleanup } from './cleanup.tsx';
 import { Limits, LimitsForm } from './limits.tsx';
-import { Line } from './line.tsx';
+import { PendingJobs } from './pending-jobs.tsx';
 import { PauseButton, PausedBanner } from './pause.tsx';
 import './queue.css';
 
@@ -41,7 +41,7 @@ export function QueuePage() {
     local_job_max_concurrent,
   };
   return (
-    <ActsProvider>
+    <JobActionsProvider>
       <div className="page queue-page">
         <div className="page-head">
           <div className="queue-title">
@@ -52,7 +52,7 @@ export function QueuePage() {
         </div>
         {paused !== null && <PausedBanner paused={paused} />}
         <Approvals />
-        <Line />
+        <PendingJobs />
         <div className="queue-forms">
           {may(queueApi.limit) ? (
             <LimitsForm key={JSON.stringify(limits)} limits={limits} />
@@ -64,7 +64,7 @@ export function QueuePage() {
           </Allowed>
         </div>
       </div>
-    </ActsProvider>
+    </JobActionsProvider>
   );
 }
 

@@ -6,7 +6,7 @@ import { usePanel } from '../../app/context.ts';
 import { useSettled } from '../jobs/use-settled.ts';
 
 /** A job and its queue position; null until the server has reported it. */
-export interface Placed {
+export interface QueueRow {
   readonly job: JobView;
   readonly place: number | null;
 }
@@ -26,10 +26,10 @@ const waits = (job: JobView): boolean => isWaiting(job.status) && job.approval !
 export const waitsForApproval = (job: JobView): boolean => isWaiting(job.status) && job.approval === 'wanted';
 
 /** Returns the row of a job. It returns the same object while nothing changes, so that the row does not re-render. */
-export type Placing = (job: JobView, place: number | null) => Placed;
+export type RowCache = (job: JobView, place: number | null) => QueueRow;
 
-export function createPlacing(): Placing {
-  const rows = new WeakMap<JobView, Placed>();
+export function createRowCache(): RowCache {
+  const rows = new WeakMap<JobView, QueueRow>();
   return (job, place) => {
     const known = rows.get(job);
     if (known?.place === place) return known;
@@ -43,12 +43,12 @@ export function createPlacing(): Placing {
  * Returns the pending jobs in dispatch order. It skips jobs that left the queue since the server reported the order. Newer jobs come last
  * without a position, sorted by the server's rule (docs/queue.md).
  */
-export function inLine(
+export function toQueueRows(
   jobs: ReadonlyMap<JobId, JobView>,
   order: Order | null,
-  placed: Placing,
-): readonly Placed[] {
-  const rows: Placed[] = [];
+  placed: RowCache,
+): readonly QueueRow[] {
+  const rows: QueueRow[] = [];
   const ordered = new Set(order?.ids);
   for (const [index, id] of (order?.ids ?? []).entries()) {
     const job = jobs.get(id);
@@ -83,7 +83,7 @@ const longSettleMs = 2_000;
 const longLine = 5_000;
 
 /** The server's order of pending jobs; null until loaded. */
-export function useOrder(): Order | null {
+export function useQueueOrder(): Order | null {
   const { client } = usePanel();
   const [order, setOrder] = useState<Order | null>(null);
   const read = useCallback(

@@ -133,7 +133,7 @@ function Restore({ backup: { name, at }, onConfirm, onClose }: RestoreProps) {
 }
 
 /** The server copies and checks a large database; for a restore it does so twice. */
-const patienceMs = 290_000;
+const timeoutMs = 290_000;
 
 type BackupWork = { readonly kind: 'making' } | { readonly kind: 'restoring'; readonly name: string };
 
@@ -146,7 +146,7 @@ function useBackups() {
 
   const make = async (): Promise<void> => {
     setWork({ kind: 'making' });
-    const answer = await client.call(backupApi.make, { timeoutMs: patienceMs });
+    const answer = await client.call(backupApi.make, { timeoutMs: timeoutMs });
     setWork(null);
     if (!answer.ok) return showFailure(t, answer.failure);
     showToast(t('backups.made'));
@@ -157,7 +157,7 @@ function useBackups() {
     const answer = await client.call(backupApi.restore, {
       params: { name },
       body: { confirm: name },
-      timeoutMs: patienceMs,
+      timeoutMs: timeoutMs,
     });
     setWork(null);
     if (answer.ok) showToast(t('backups.restored', { saved: answer.value.saved.name }));

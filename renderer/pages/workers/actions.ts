@@ -6,7 +6,7 @@ import type { Joining } from './join/join-commands.ts';
 import type { JoinOffer } from './join/join-offer.ts';
 
 /** An action in progress or just completed; each has a dialog. */
-export type Act =
+export type WorkerAction =
   | { readonly kind: 'join' }
   | { readonly kind: 'edit' | 'rotate' | 'remove'; readonly worker: WorkerView }
   | { readonly kind: 'drain'; readonly workers: readonly WorkerView[] }
@@ -27,9 +27,9 @@ export type Act =
 /** The outcome per worker; a missing entry means that the call is still running. */
 export type Outcomes = ReadonlyMap<WorkerId, 'done' | CallFailure>;
 
-export type Start = (act: Act) => void;
+export type StartAction = (action: WorkerAction) => void;
 
-const StartContext = createContext<Start>(() => undefined);
-export const StartProvider = StartContext.Provider;
+const StartActionContext = createContext<StartAction>(() => undefined);
+export const StartActionProvider = StartActionContext.Provider;
 /** Returns the function that opens the dialog of an action. */
-export const useStart = (): Start => useContext(StartContext);
+export const useStartAction = (): StartAction => useContext(StartActionContext);

@@ -9,7 +9,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { absolute, relative, Time, useNow } from '../../ui/time.tsx';
 import { contactLevel, shownState, vramTotal } from './facts.ts';
 import { figure, gpusText, lostText, reasonText, troubleTexts } from './texts.ts';
-import { agentStanding, useVersionAround } from './server-version.ts';
+import { compareAgentVersion, useProvidedServerVersion } from './server-version.ts';
 
 interface CellProps {
   readonly worker: WorkerView;
@@ -181,10 +181,10 @@ export function ContactCell({ worker }: CellProps) {
 /** The agent's version, and how it compares with the server's. */
 function Agent({ worker }: CellProps) {
   const t = useT();
-  const server = useVersionAround();
+  const server = useProvidedServerVersion();
   const { agent_version: version } = worker;
   if (version === null) return null;
-  const standing = agentStanding(worker, server);
+  const standing = compareAgentVersion(worker, server);
   const text =
     standing === null ? t('workers.agent', { version }) : t(`workers.agent.${standing}`, { version });
   return (

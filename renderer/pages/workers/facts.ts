@@ -42,7 +42,7 @@ export function contactLevel({ status, last_contact_age_s: age }: WorkerView): '
 }
 
 /** Returns why the server would refuse to delete the worker; null when it would not. */
-export function whyKept(worker: WorkerView): 'online' | 'has_job' | null {
+export function undeletableReason(worker: WorkerView): 'online' | 'has_job' | null {
   if (worker.registered_at !== null && worker.status !== 'offline') return 'online';
   return worker.current_job_id === null ? null : 'has_job';
 }
@@ -55,7 +55,7 @@ export const losesJobOnRotation = (worker: WorkerView): boolean =>
  * Returns labels that only this worker has in this combination, so that a job with them runs here. Null when there are none; an empty
  * object when there is no other worker.
  */
-export function labelsThatBind(
+export function identifyingLabels(
   worker: WorkerView,
   workers: Iterable<WorkerView>,
 ): Readonly<Record<string, string>> | null {

@@ -70,14 +70,14 @@ function byState(words: readonly string[]): Test | null {
 /** Matches `team`, `team=nlp` or `team=nl*`. */
 function byLabel(value: string): Test {
   const [key = '', ...rest] = value.split('=');
-  const wanted = rest.length === 0 ? null : globOf(rest.join('='));
+  const wanted = rest.length === 0 ? null : globToRegExp(rest.join('='));
   return ({ labels }) =>
     Object.entries(labels).some(
       ([name, text]) => name.toLowerCase() === key && (wanted === null || wanted.test(text.toLowerCase())),
     );
 }
 
-const globOf = (pattern: string): RegExp =>
+const globToRegExp = (pattern: string): RegExp =>
   new RegExp(`^${pattern.split(/\*+/).map(RegExp.escape).join('.*')}$`, 's');
 
 const comparisons: Readonly<Record<string, (a: number, b: number) => boolean>> = {

@@ -1,7 +1,7 @@
 import { useParams, useLocation, useSearch, useSearchParams } from 'wouter';
 import { useFleet } from '../../app/context.ts';
 import { useFreshWorkers } from '../../app/fresh-workers.ts';
-import { ActDialogs } from './dialogs/action-dialogs.tsx';
+import { ActionDialogs } from './dialogs/action-dialogs.tsx';
 import { WorkerDetail } from './details/detail.tsx';
 import './workers.css';
 import { useCallback, useMemo, useState } from 'react';
@@ -12,9 +12,9 @@ import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Table } from '../../ui/table.tsx';
-import { useStart } from './actions.ts';
+import { useStartAction } from './actions.ts';
 import { useColumns } from './columns.tsx';
-import { EmptyFleet, NoneFits } from './join/empty-list.tsx';
+import { EmptyFleet, NoMatches } from './join/empty-list.tsx';
 import { FilterBar, parseQuery } from './filter.tsx';
 import { SelectionProvider } from './selection.tsx';
 import { rowName } from './texts.ts';
@@ -23,14 +23,14 @@ import { ServerVersionProvider, useServerVersion } from './server-version.ts';
 export function WorkersPage() {
   const { id } = useParams<{ readonly id?: string }>();
   useFreshWorkers();
-  return <ActDialogs>{id === undefined ? <WorkerList /> : <WorkerDetail id={id} />}</ActDialogs>;
+  return <ActionDialogs>{id === undefined ? <WorkerList /> : <WorkerDetail id={id} />}</ActionDialogs>;
 }
 
 const idOf = ({ id }: WorkerView): string => id;
 
 function WorkerList() {
   const t = useT();
-  const start = useStart();
+  const start = useStartAction();
   const [, navigate] = useLocation();
   const search = useSearch();
   const byId = useFleet(state => state.fleet.workers);
@@ -79,7 +79,7 @@ function WorkerList() {
             idOf={idOf}
             nameOf={nameOf}
             onOpen={({ id }) => navigate(`/workers/${id}${search === '' ? '' : `?${search}`}`)}
-            empty={<NoneFits onClear={() => setFilter('')} />}
+            empty={<NoMatches onClear={() => setFilter('')} />}
           />
         </SelectionProvider>
       </ServerVersionProvider>
@@ -121,7 +121,7 @@ interface BulkBarProps {
 
 function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
   const t = useT();
-  const start = useStart();
+  const start = useStartAction();
   return (
     <div
       className="worker-bulk-bar"

@@ -4,18 +4,18 @@ import { useT } from '../../i18n/index.ts';
 import { LabelChips } from '../../ui/indicators.tsx';
 
 /** One label per line. */
-export const textOfLabels = (labels: Labels): string =>
+export const formatLabels = (labels: Labels): string =>
   Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join('\n');
 
-export type LabelsRead =
+export type ParsedLabels =
   | { readonly ok: true; readonly labels: Labels }
   /** The first invalid line. */
   | { readonly ok: false; readonly line: string };
 
 /** Parses `key=value` pairs, separated by lines or commas. */
-export function readLabels(text: string): LabelsRead {
+export function parseLabels(text: string): ParsedLabels {
   const labels: [string, string][] = [];
   for (const line of text.split(/[\n,]/).map(part => part.trim())) {
     if (line === '') continue;
@@ -36,7 +36,7 @@ export function LabelsCell({ worker }: { readonly worker: WorkerView }) {
   const all = Object.entries(worker.labels);
   const left = all.length - shownLabels;
   return (
-    <span className="worker-labels" title={textOfLabels(worker.labels)}>
+    <span className="worker-labels" title={formatLabels(worker.labels)}>
       <LabelChips labels={Object.fromEntries(all.slice(0, shownLabels))} />
       {left > 0 && <span className="muted worker-small">{t('workers.labels.more', { count: left })}</span>}
     </span>

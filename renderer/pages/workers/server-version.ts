@@ -8,7 +8,7 @@ import { compareVersions } from '../../../protocol/version.ts';
 /** The orchestrator's version, for table rows; null while unknown. */
 const ServerVersion = createContext<string | null>(null);
 export const ServerVersionProvider = ServerVersion.Provider;
-export const useVersionAround = (): string | null => useContext(ServerVersion);
+export const useProvidedServerVersion = (): string | null => useContext(ServerVersion);
 
 /** The version of the displayed orchestrator, which may differ from the one that served this page; null until loaded. */
 export function useServerVersion(): string | null {
@@ -25,7 +25,7 @@ export function useServerVersion(): string | null {
 }
 
 /** Compares a Trainyard agent's version with the server's; null when they are equal or one is unknown. */
-export function agentStanding(
+export function compareAgentVersion(
   { protocol, agent_version: agent, local }: Pick<WorkerView, 'protocol' | 'agent_version' | 'local'>,
   server: string | null,
 ): 'older' | 'newer' | null {

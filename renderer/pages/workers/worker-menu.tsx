@@ -5,11 +5,11 @@ import { useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Menu, type MenuItem } from '../../ui/menu.tsx';
 import { showFailure } from '../../ui/toast.tsx';
-import { useStart } from './actions.ts';
-import { whyKept } from './facts.ts';
+import { useStartAction } from './actions.ts';
+import { undeletableReason } from './facts.ts';
 
 /** Reverts a drain or a quarantine. That destroys nothing, so it needs no confirmation. */
-export function useTakeBack() {
+export function useRevert() {
   const { client } = usePanel();
   const t = useT();
   return (what: 'undrain' | 'unquarantine', { id }: WorkerView): void => {
@@ -22,9 +22,9 @@ export function useTakeBack() {
 export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const may = useMay();
-  const start = useStart();
-  const takeBack = useTakeBack();
-  const why = whyKept(worker);
+  const start = useStartAction();
+  const revert = useRevert();
+  const why = undeletableReason(worker);
   const items: (MenuItem & { readonly call: Call })[] = [
     worker.drain === null
       ? {
@@ -37,7 +37,7 @@ export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
           id: 'undrain',
           call: workersApi.undrain,
           text: t('workers.act.undrain'),
-          onSelect: () => takeBack('undrain', worker),
+          onSelect: () => revert('undrain', worker),
         },
     {
       id: 'edit',
@@ -65,7 +65,7 @@ export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
       id: 'unquarantine',
       call: workersApi.unquarantine,
       text: t('workers.act.unquarantine'),
-      onSelect: () => takeBack('unquarantine', worker),
+      onSelect: () => revert('unquarantine', worker),
     });
   return (
     <Menu label={t('workers.more', { name: worker.name })} items={items.filter(({ call }) => may(call))} />

@@ -10,7 +10,7 @@ interface Column {
   readonly high: readonly Cell[] | null;
 }
 
-export interface Aligned {
+export interface AlignedLines {
   /** Ascending and unique. */
   readonly xs: readonly number[];
   /** In the order of the lines, each as long as `xs`. */
@@ -25,7 +25,7 @@ export interface Shaping {
 }
 
 /** Aligns lines with different points on one axis. */
-export function aligned(lines: readonly Line[], { smoothing, isLog }: Shaping): Aligned {
+export function align(lines: readonly Line[], { smoothing, isLog }: Shaping): AlignedLines {
   const xs = [...new Set(lines.flatMap(({ dots }) => dots.map(({ x }) => x)))].toSorted((a, b) => a - b);
   const placeOf = new Map(xs.map((x, place) => [x, place]));
   const spread = (dots: readonly Dot[], values: readonly (number | null)[]): readonly Cell[] => {
@@ -47,7 +47,7 @@ export function aligned(lines: readonly Line[], { smoothing, isLog }: Shaping): 
         return raw[at] === null ? null : fits(value) ? value : (raw[at] ?? null);
       });
     return {
-      value: spread(dots, smoothed(raw, smoothing)),
+      value: spread(dots, smooth(raw, smoothing)),
       raw: smoothing > 0 ? spread(dots, raw) : null,
       low: isThinned ? spread(dots, edge('min')) : null,
       high: isThinned ? spread(dots, edge('max')) : null,
@@ -76,7 +76,7 @@ export const maxSmoothing = 0.99;
  * Exponential moving average. `weight`, from 0 to `maxSmoothing`, is the weight of earlier values. It corrects the bias towards 0 at the
  * start (as for Adam's moments: Kingma and Ba 2015, section 3). Gaps stay gaps, and values before a gap count after it.
  */
-export function smoothed(values: readonly (number | null)[], weight: number): readonly (number | null)[] {
+export function smooth(values: readonly (number | null)[], weight: number): readonly (number | null)[] {
   const share = Math.min(maxSmoothing, Math.max(0, weight));
   if (share === 0) return values;
   let mean = 0;

@@ -1,13 +1,13 @@
 import { useId, useMemo, useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
-import { aligned, nearest } from './aligned.ts';
-import { type ChartPlan, titleOf } from './keys.ts';
+import { align, nearest } from './aligned.ts';
+import { type ChartPlan, chartTitle } from './keys.ts';
 import {
   type Compared,
   type Curves,
-  linesBeside,
-  linesOf,
+  toComparedLines,
+  toLines,
   type AxisRange,
   type Axis,
   type Line,
@@ -18,7 +18,7 @@ import {
   type Names,
   summaryText,
   valueText,
-  summaryOf,
+  summarize,
   lineName,
   placeText,
   latestOf,
@@ -51,18 +51,18 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
   const [point, setPoint] = useState<number | null>(null);
   const { axis, attempts, smoothing } = view;
   const isLog = view.isLog && plan.kind === 'trainer';
-  const own = useMemo(() => linesOf(curves, plan, axis, attempts), [curves, plan, axis, attempts]);
+  const own = useMemo(() => toLines(curves, plan, axis, attempts), [curves, plan, axis, attempts]);
   const lines = useMemo(
-    () => [...own, ...linesBeside(curves, compared, plan, axis)],
+    () => [...own, ...toComparedLines(curves, compared, plan, axis)],
     [own, curves, compared, plan, axis],
   );
-  const data = useMemo(() => aligned(lines, { smoothing, isLog }), [lines, smoothing, isLog]);
+  const data = useMemo(() => align(lines, { smoothing, isLog }), [lines, smoothing, isLog]);
   const shape = useMemo(
     () => ({ axis, isLog, palette, t, valueText: (value: number) => valueText(value, plan, t) }),
     [axis, isLog, palette, t, plan],
   );
-  const summary = summaryOf(own);
-  const title = titleOf(plan, t);
+  const summary = summarize(own);
+  const title = chartTitle(plan, t);
   const homeless = lines.reduce((sum, each) => sum + each.homeless, 0);
   const isDrawn = data.columns.some(({ value }) => value.some(cell => typeof cell === 'number'));
   const summaryLabel = summary === null ? t('curves.noNumber') : summaryText(summary, plan, axis, t);

@@ -76,7 +76,7 @@ export function Controls({ view, attempts, nameOf, range, onChange }: ControlsPr
   );
 }
 
-const perUnit = { step: 1, time: 60_000 };
+const unitSize = { step: 1, time: 60_000 };
 
 /** Sets the range by keyboard, as an alternative to dragging in a chart. */
 function Range({
@@ -89,12 +89,12 @@ function Range({
   readonly onChange: ControlsProps['onChange'];
 }) {
   const t = useT();
-  const unit = perUnit[axis];
+  const unit = unitSize[axis];
   const inUnits = (x: number): string => String(Number((x / unit).toFixed(2)));
   const [from, setFrom] = useState(inUnits(shown[0]));
   const [to, setTo] = useState(inUnits(shown[1]));
   const chosen: AxisRange = [Math.round(Number(from) * unit), Math.round(Number(to) * unit)];
-  const isStretch = from !== '' && to !== '' && chosen[0] >= 0 && chosen[0] < chosen[1];
+  const isValidRange = from !== '' && to !== '' && chosen[0] >= 0 && chosen[0] < chosen[1];
   const field = (name: 'from' | 'to', value: string, set: (value: string) => void) => (
     <label>
       {t(`curves.zoom.${name}.${axis}`)}
@@ -106,12 +106,12 @@ function Range({
       className="curve-range"
       onSubmit={event => {
         event.preventDefault();
-        if (isStretch) onChange({ zoom: chosen });
+        if (isValidRange) onChange({ zoom: chosen });
       }}
     >
       {field('from', from, setFrom)}
       {field('to', to, setTo)}
-      <Button type="submit" disabled={!isStretch}>
+      <Button type="submit" disabled={!isValidRange}>
         {t('curves.zoom')}
       </Button>
     </form>

@@ -15,7 +15,7 @@ import type { View } from './view.ts';
 const maxDots = 20_000;
 const minPoints = 100;
 /** Enough to show where each attempt lies. */
-const coarse = 50;
+const overviewPoints = 50;
 
 /** One point per pixel shows all that is visible. With many curves there are fewer, so that the answer stays small. */
 export function pointsFor(widthPx: number, curves: number): number {
@@ -47,15 +47,15 @@ interface CurveRequest {
   readonly points: number;
 }
 
-export interface Seen {
-  /** The whole curves; coarse while a part is zoomed. */
+export interface VisibleCurves {
+  /** The whole curves; overviewPoints while a part is zoomed. */
   readonly whole: Curves;
   /** The visible part. */
   readonly shown: Curves;
 }
 
 type Result =
-  | { readonly ok: true; readonly value: Seen }
+  | { readonly ok: true; readonly value: VisibleCurves }
   | { readonly ok: false; readonly failure: CallFailure };
 
 export async function readCurves(
@@ -66,7 +66,7 @@ export async function readCurves(
 ): Promise<Result> {
   const read = (query: Query, count: number) =>
     client.call(metricsApi.read, { params: { id }, query: { ...query, points: count }, signal });
-  const whole = await read({}, zoom === null ? points : coarse);
+  const whole = await read({}, zoom === null ? points : overviewPoints);
   if (!whole.ok) return whole;
   if (zoom === null) return { ok: true, value: { whole: whole.value, shown: whole.value } };
   const parts = await Promise.all(queriesFor(axis, zoom, whole.value).map(query => read(query, points)));
@@ -84,7 +84,7 @@ export async function readCurves(
 
 interface CurvesRead {
   /** Null before the first answer. */
-  readonly seen: Seen | null;
+  readonly seen: VisibleCurves | null;
   /** Failure of the last request; the previous data stays. */
   readonly failure: CallFailure | null;
   readonly reload: () => void;
@@ -93,7 +93,7 @@ interface CurvesRead {
 /** Reloads after events of the job, but at a limited rate and only while the page is visible. */
 export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number): CurvesRead {
   const { client } = usePanel();
-  const [seen, setSeen] = useState<Seen | null>(null);
+  const [seen, setSeen] = useState<VisibleCurves | null>(null);
   const [failure, setFailure] = useState<CallFailure | null>(null);
   const { reads, reload } = useReads(job);
   const { id } = job;

@@ -8,15 +8,15 @@ import { useFleet, usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { type Seen, useCurves, useCompared } from './curve-reads.ts';
+import { type VisibleCurves, useCurves, useCompared } from './curve-reads.ts';
 import { Chart } from './chart.tsx';
 import { Controls } from './controls.tsx';
 import './curves.css';
 import { chartsOf } from './keys.ts';
 import { Comparison } from './comparison.tsx';
-import { breaksOf, joined, stretchOf } from './lines.ts';
+import { breaksOf, joined, spanOf } from './lines.ts';
 import { usePalette } from './palette.ts';
-import { type View, viewOf, withView } from './view.ts';
+import { type View, parseView, withView } from './view.ts';
 
 interface JobProps {
   readonly job: JobDetail;
@@ -26,7 +26,7 @@ interface JobProps {
 export function JobCurves({ job }: JobProps) {
   const t = useT();
   const [params, setParams] = useSearchParams();
-  const view = useMemo(() => viewOf(params, job.id), [params, job.id]);
+  const view = useMemo(() => parseView(params, job.id), [params, job.id]);
   const change = useCallback(
     (next: Partial<View>) => setParams(before => withView(before, next), { replace: true }),
     [setParams],
@@ -53,7 +53,7 @@ const reasonOf = ({ status }: JobDetail) =>
   isFinal(status) ? 'ended' : isWaiting(status) ? 'waits' : 'runs';
 
 interface ChartsProps extends JobProps {
-  readonly seen: Seen;
+  readonly seen: VisibleCurves;
   readonly view: View;
   readonly width: number;
   readonly onChange: (change: Partial<View>) => void;
@@ -75,8 +75,7 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
   );
   const compared = useCompared(view, shown, width);
   const all = useMemo(
-    () =>
-      joined([stretchOf(whole, axis, chosen), ...compared.map(each => stretchOf(each.curves, axis, null))]),
+    () => joined([spanOf(whole, axis, chosen), ...compared.map(each => spanOf(each.curves, axis, null))]),
     [whole, axis, chosen, compared],
   );
   const range = useMemo(() => zoom ?? widened(all ?? [0, 1]), [zoom, all]);

@@ -57,7 +57,7 @@ const known: Readonly<Record<string, MessageKey>> = {
 };
 
 /** A metric without a translation keeps the trainer's name. */
-export function titleOf(chart: ChartPlan, t: Translator): string {
+export function chartTitle(chart: ChartPlan, t: Translator): string {
   if (chart.kind === 'gpu') return t(`curves.gpu.${chart.figure}`);
   const key = known[chart.id];
   return key === undefined ? chart.id : t(key);

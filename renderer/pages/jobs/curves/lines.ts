@@ -34,7 +34,7 @@ export interface Line {
 }
 
 /** Returns the lines of the shown attempts in order; `null` shows all. */
-export function linesOf(
+export function toLines(
   curves: Curves,
   chart: ChartPlan,
   axis: Axis,
@@ -66,7 +66,7 @@ export interface Compared {
 }
 
 /** Returns the lines of all attempts of other jobs, in styles that the chart does not use yet. GPU charts compare nothing. */
-export function linesBeside(
+export function toComparedLines(
   own: Curves,
   compared: readonly Compared[],
   chart: ChartPlan,
@@ -77,7 +77,7 @@ export function linesBeside(
   return compared.flatMap(({ id, name, curves }) => {
     const first = style;
     style += curves.attempts.length * chart.keys.length;
-    return linesOf(curves, chart, axis, null).map(line => ({
+    return toLines(curves, chart, axis, null).map(line => ({
       ...line,
       id: `${id}/${line.id}`,
       job: name,
@@ -141,7 +141,7 @@ export function breaksOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> 
 export type AxisRange = readonly [from: number, to: number];
 
 /** Returns the range that the curves of these attempts cover; null without points. */
-export function stretchOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): AxisRange | null {
+export function spanOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): AxisRange | null {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
   for (const { attempt, offset_ms: offset, series } of curves.attempts) {

@@ -1,6 +1,6 @@
 import type uPlot from 'uplot';
 import type { Translator } from '../../../i18n/index.ts';
-import type { Aligned } from './aligned.ts';
+import type { AlignedLines } from './aligned.ts';
 import type { Axis, Line, AxisRange } from './lines.ts';
 import { colourOf, dashOf, type Palette } from './palette.ts';
 import { tickText } from './texts.ts';
@@ -38,7 +38,7 @@ const increments = {
 };
 
 /** Four series per line, always in this order: the two edges of its band, the raw values, and the drawn values. */
-export function dataOf({ xs, columns }: Aligned): uPlot.AlignedData {
+export function dataOf({ xs, columns }: AlignedLines): uPlot.AlignedData {
   const none = xs.map(() => undefined);
   return [
     [...xs],

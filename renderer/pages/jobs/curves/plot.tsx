@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef } from 'react';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { Aligned } from './aligned.ts';
+import type { AlignedLines } from './aligned.ts';
 import type { Line, AxisRange } from './lines.ts';
 import { dataOf, optionsOf, type PlotEvents, plotHeight, type PlotShape } from './plot-options.ts';
 
@@ -15,7 +15,7 @@ interface PlotProps {
   /** Describes the plot in words. */
   readonly label: string;
   readonly lines: readonly Line[];
-  readonly data: Aligned;
+  readonly data: AlignedLines;
   /** Keep the same object between renders. */
   readonly shape: PlotShape;
   readonly range: AxisRange;

@@ -12,7 +12,7 @@ interface Summary {
 }
 
 /** Summarizes all shown lines; null when they contain no number. */
-export function summaryOf(lines: readonly Line[]): Summary | null {
+export function summarize(lines: readonly Line[]): Summary | null {
   const latest = lines
     .toReversed()
     .map(({ dots }) => latestOf(dots))

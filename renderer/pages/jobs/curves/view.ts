@@ -19,7 +19,7 @@ export interface View {
 export const maxOthers = 4;
 
 /** Reads the view from the URL. Ignores invalid values, and the job itself (`own`) in the list of other jobs. */
-export function viewOf(params: URLSearchParams, own: JobId | null = null): View {
+export function parseView(params: URLSearchParams, own: JobId | null = null): View {
   const smoothing = Number(params.get('smooth') ?? 0);
   const attempts = (params.get('attempts') ?? '').split(',').flatMap(word => positive(word) ?? []);
   return {
@@ -47,7 +47,7 @@ function zoomOf(text: string | null): AxisRange | null {
 
 /** Keeps the other parameters. Changing the axis resets the zoom, because a range of one axis has no meaning on the other. */
 export function withView(params: URLSearchParams, change: Partial<View>): URLSearchParams {
-  const before = viewOf(params);
+  const before = parseView(params);
   const isOtherAxis = change.axis !== undefined && change.axis !== before.axis;
   const view = { ...before, ...(isOtherAxis ? { zoom: null } : {}), ...change };
   const words: Readonly<Record<string, string | null>> = {

@@ -2,7 +2,7 @@ import type { AttemptView } from '../../../../protocol/job.ts';
 import { WorkerLink } from '../../../app/links.tsx';
 import { type MessageKey, type Translator, useT } from '../../../i18n/index.ts';
 import { Time, useNow } from '../../../ui/time.tsx';
-import { saysTheSame } from '../cells.tsx';
+import { startsWithCause } from '../cells.tsx';
 import { duration, ranFor } from '../figures.ts';
 
 /** The attempts with their outcomes, newest first. */
@@ -42,7 +42,7 @@ function AttemptItem({ attempt }: { readonly attempt: AttemptView }) {
         <Moment name={t('jobs.attempt.started')} at={started} />
         <Moment name={t('jobs.attempt.ended')} at={ended} />
       </dl>
-      <WentOn attempt={attempt} />
+      <ResumeInfo attempt={attempt} />
       <Ending attempt={attempt} />
       {late !== null && (
         <p className="muted">{t('jobs.attempt.late', { status: outcomeText(late.status, t) })}</p>
@@ -64,7 +64,7 @@ function Moment({ name, at }: { readonly name: string; readonly at: string | nul
 }
 
 /** Describes what an attempt kept from earlier attempts. */
-function WentOn({ attempt: { resumed } }: { readonly attempt: AttemptView }) {
+function ResumeInfo({ attempt: { resumed } }: { readonly attempt: AttemptView }) {
   const t = useT();
   if (resumed === null) return null;
   const { checkpoint, step, steps_lost: lost } = resumed;
@@ -95,7 +95,7 @@ function Ending({
   const t = useT();
   const words = cause === null ? null : t(`jobs.cause.${cause}`);
   const parts = [
-    words === null || (error !== null && saysTheSame(words, error)) ? null : words,
+    words === null || (error !== null && startsWithCause(words, error)) ? null : words,
     code === null ? null : t('jobs.attempt.exit', { code }),
     signal === null ? null : t('jobs.attempt.signal', { signal }),
   ].filter(part => part !== null);

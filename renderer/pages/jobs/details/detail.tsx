@@ -15,7 +15,7 @@ import { Menu } from '../../../ui/menu.tsx';
 import { State } from '../../../ui/indicators.tsx';
 import { JobEvents } from './events.tsx';
 import { shownState } from '../list/filter.ts';
-import { useActs } from '../job-actions.tsx';
+import { useJobActions } from '../job-actions.tsx';
 import { JobConfig } from './job-config.tsx';
 import { JobOverview } from './overview.tsx';
 import { useJob } from './job-reads.ts';
@@ -57,7 +57,7 @@ export function JobDetailPage({ id }: { readonly id: string }) {
   const may = useMay();
   const [params, setParams] = useSearchParams();
   const { job, isGone } = useJob(id);
-  const { menuOf } = useActs();
+  const { menuOf } = useJobActions();
   const tab = allTabs.find(name => name === params.get('tab')) ?? 'overview';
   // A link to a tab that the user may not open shows the reason.
   const shown = allTabs.filter(

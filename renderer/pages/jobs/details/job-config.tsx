@@ -8,7 +8,7 @@ import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Empty } from '../../../ui/empty.tsx';
 import { ConfigDiff, ConfigText } from '../submit/config-parts.tsx';
-import { isNamed, relationOf, type Training } from '../submit/draft.ts';
+import { isNamed, compareWithFolder, type Training } from '../submit/draft.ts';
 import { findTraining } from '../submit/configs.ts';
 
 interface Found {
@@ -24,7 +24,7 @@ export function JobConfig({ job }: { readonly job: JobDetail }) {
   if (failure !== null) return <Empty why={detailOf(failure) ?? t('error.unreachable')} />;
   if (found === null) return <div aria-busy="true" />;
   const { own, inFolder } = found;
-  const isOther = inFolder !== null && relationOf(own, inFolder) === 'other';
+  const isOther = inFolder !== null && compareWithFolder(own, inFolder) === 'other';
   const name = job.config_name;
   return (
     <>

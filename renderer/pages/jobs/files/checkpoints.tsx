@@ -10,7 +10,7 @@ import { Time } from '../../../ui/time.tsx';
 import { figure, sizeText } from '../figures.ts';
 import { FilesTable, Delete, Download } from './table.tsx';
 import { readFilesOf } from './read-files.ts';
-import type { DeletionProps } from './use-deletion.tsx';
+import type { DeletionProps } from './deletion.tsx';
 
 interface CheckpointTableProps extends DeletionProps {
   readonly job: JobDetail;
@@ -78,7 +78,7 @@ function CheckpointRow({ job, checkpoint, file, ...deletion }: CheckpointRowProp
             ) : (
               <Download file={file} />
             )}
-            <Delete doomed={{ kind: 'checkpoint', checkpoint }} name={name} {...deletion} />
+            <Delete target={{ kind: 'checkpoint', checkpoint }} name={name} {...deletion} />
           </span>
         </td>
       </tr>

@@ -13,8 +13,8 @@ import './files.css';
 import { OtherTable } from './others.tsx';
 import { type Files, useFiles } from './read-files.ts';
 import { Samples } from './samples.tsx';
-import { sorted } from './sorting.ts';
-import { useDeletion } from './use-deletion.tsx';
+import { sortFiles } from './sorting.ts';
+import { useDeletion } from './deletion.tsx';
 import { Allowed } from '../../../app/guarded.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { showToast, showFailure } from '../../../ui/toast.tsx';
@@ -38,7 +38,7 @@ export function JobFiles({ job }: JobProps) {
       {!isWaiting(job.status) && <Warnings warnings={aboutOutputs(job.warnings)} />}
       <OutstandingFiles job={job} />
       {isEmpty && <NoFiles job={job} onReload={reload} />}
-      {read !== null && !isEmpty && <Listed job={job} read={read} onReload={reload} onMore={more} />}
+      {read !== null && !isEmpty && <FileSections job={job} read={read} onReload={reload} onMore={more} />}
     </div>
   );
 }
@@ -56,16 +56,21 @@ function NoFiles({ job, onReload }: JobProps & { readonly onReload: () => void }
   );
 }
 
-interface ListedProps extends JobProps {
+interface FileSectionsProps extends JobProps {
   readonly read: Files;
   readonly onReload: () => void;
   readonly onMore: () => void;
 }
 
-function Listed({ job, read: { files, checkpoints, count, bytes, hasMore }, onReload, onMore }: ListedProps) {
+function FileSections({
+  job,
+  read: { files, checkpoints, count, bytes, hasMore },
+  onReload,
+  onMore,
+}: FileSectionsProps) {
   const t = useT();
   const may = useMay();
-  const { samples, others } = useMemo(() => sorted(files, checkpoints), [files, checkpoints]);
+  const { samples, others } = useMemo(() => sortFiles(files, checkpoints), [files, checkpoints]);
   const { ask, busy, dialog } = useDeletion(job, onReload);
   return (
     <>

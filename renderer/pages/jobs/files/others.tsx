@@ -7,7 +7,7 @@ import { Time } from '../../../ui/time.tsx';
 import { showToast } from '../../../ui/toast.tsx';
 import { sizeText } from '../figures.ts';
 import { FilesTable, Delete, Download } from './table.tsx';
-import type { DeletionProps } from './use-deletion.tsx';
+import type { DeletionProps } from './deletion.tsx';
 
 interface OtherTableProps extends DeletionProps {
   readonly job: JobDetail;
@@ -38,7 +38,7 @@ export function OtherTable({ files, ...deletion }: OtherTableProps) {
           <td>
             <span className="files-acts">
               <Download file={file} />
-              <Delete doomed={{ kind: 'file', file }} name={file.key} {...deletion} />
+              <Delete target={{ kind: 'file', file }} name={file.key} {...deletion} />
             </span>
           </td>
         </tr>

@@ -27,7 +27,7 @@ interface PicturesDeps {
     readonly revokeObjectURL: (url: string) => void;
   };
   /** Maximum number of parallel reads; further ones wait in order of request. */
-  readonly atOnce: number;
+  readonly maxParallel: number;
   /** Number of unused pictures to keep for scrolling back. */
   readonly spare: number;
 }
@@ -48,7 +48,7 @@ interface Entry {
 }
 
 /** Loads the visible pictures and shows them from blob URLs, because the server sends trainer output only as attachments. */
-export function createPictures({ read, urls, atOnce, spare }: PicturesDeps): Pictures {
+export function createPictures({ read, urls, maxParallel, spare }: PicturesDeps): Pictures {
   /** In the order in which they were last released. */
   const entries = new Map<string, Entry>();
 
@@ -63,7 +63,7 @@ export function createPictures({ read, urls, atOnce, spare }: PicturesDeps): Pic
   };
   const go = (): void => {
     const all = [...entries.values()];
-    let free = atOnce - all.filter(({ isReading }) => isReading).length;
+    let free = maxParallel - all.filter(({ isReading }) => isReading).length;
     for (const entry of all) {
       if (free <= 0) return;
       if (entry.shown.state !== 'waiting' || entry.isReading) continue;
@@ -147,7 +147,7 @@ export function useJobPictures(id: JobId): Pictures | null {
         return answer.blob();
       },
       urls: URL,
-      atOnce: 4,
+      maxParallel: 4,
       spare: 40,
     });
     setPictures(own);

@@ -6,7 +6,7 @@ import { type Translator, useT } from '../../../i18n/index.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { sizeText } from '../figures.ts';
 import { groupsOf, type Sample, type SampleGroup } from './sorting.ts';
-import type { DeletionProps } from './use-deletion.tsx';
+import type { DeletionProps } from './deletion.tsx';
 import { Viewer } from './viewer.tsx';
 import { PicturesProvider, useJobPictures, useNear, usePicture } from './pictures.ts';
 import { Delete, Download } from './table.tsx';
@@ -38,12 +38,12 @@ export function Samples({ job, samples, ...deletion }: SamplesProps) {
           <Viewer sample={shown} samples={inOrder} onShow={setOpen} onClose={() => setOpen(null)}>
             <Download file={shown.file} />
             <Delete
-              doomed={{ kind: 'file', file: shown.file }}
+              target={{ kind: 'file', file: shown.file }}
               name={shown.file.key}
               busy={deletion.busy}
-              onDelete={doomed => {
+              onDelete={target => {
                 setOpen(null);
-                deletion.onDelete(doomed);
+                deletion.onDelete(target);
               }}
             />
           </Viewer>
@@ -99,7 +99,7 @@ function Tile({ sample, onOpen }: TileProps) {
     <button type="button" className="sample" title={file.key} onClick={onOpen}>
       <span className="unseen">{t('files.sample.open', { name, size })}</span>
       <span className="sample-frame" ref={place}>
-        {isDrawn ? <Thumbnail key={file.sha256} sample={sample} /> : <Instead sample={sample} />}
+        {isDrawn ? <Thumbnail key={file.sha256} sample={sample} /> : <Placeholder sample={sample} />}
       </span>
       <span className="sample-name mono" aria-hidden="true">
         {name}
@@ -119,7 +119,7 @@ function Thumbnail({ sample }: { readonly sample: Sample }) {
 }
 
 /** Shown instead of a picture for other files, and for large ones. */
-function Instead({ sample: { kind } }: { readonly sample: Sample }) {
+function Placeholder({ sample: { kind } }: { readonly sample: Sample }) {
   const t = useT();
   if (kind === 'picture') return null;
   return (

@@ -28,14 +28,17 @@ export interface SampleGroup {
   readonly samples: readonly Sample[];
 }
 
-export interface Sorted {
+export interface SortedFiles {
   readonly samples: readonly Sample[];
   /** Files that are neither samples nor part of a listed checkpoint. */
   readonly others: readonly ArtifactView[];
 }
 
 /** Sorts all files into the sections of the page; no file is left out. */
-export function sorted(files: readonly ArtifactView[], checkpoints: readonly CheckpointView[]): Sorted {
+export function sortFiles(
+  files: readonly ArtifactView[],
+  checkpoints: readonly CheckpointView[],
+): SortedFiles {
   const names = new Set(checkpoints.map(({ name }) => name));
   return {
     samples: files.filter(({ kind }) => kind === 'sample_image').map(sampleOf),
@@ -60,7 +63,7 @@ export function sampleOf(file: ArtifactView): Sample {
   };
 }
 
-/** Newest first. Samples of a group are sorted by name, so that a prompt has the same place in each group. */
+/** Newest first. Samples of a group are sortFiles by name, so that a prompt has the same place in each group. */
 export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
   const groups = new Map<string, Sample[]>();
   for (const sample of samples) {
@@ -115,7 +118,7 @@ const groupOf = (sample: Sample): string =>
 const folderOf = (sample: Sample | undefined): string =>
   sample?.file.key.split('/').slice(0, -1).join('/') ?? '';
 
-/** Returns samples of the same prompt at other steps, sorted by step. */
+/** Returns samples of the same prompt at other steps, sortFiles by step. */
 export const comparable = (sample: Sample, samples: readonly Sample[]): readonly Sample[] =>
   sample.at === null
     ? []

@@ -5,7 +5,7 @@ import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
 import { usePanel } from '../../../app/context.ts';
 import { Allowed } from '../../../app/guarded.tsx';
 import { Button } from '../../../ui/button.tsx';
-import type { DeletionProps, Doomed } from './use-deletion.tsx';
+import type { DeletionProps, DeletionTarget } from './deletion.tsx';
 import { fileUrl } from './pictures.ts';
 
 interface DownloadProps {
@@ -31,11 +31,11 @@ export function Download({ file: { job_id: id, key } }: DownloadProps) {
 }
 
 interface DeleteProps extends DeletionProps {
-  readonly doomed: Doomed;
+  readonly target: DeletionTarget;
   readonly name: string;
 }
 
-export function Delete({ doomed, name, onDelete, busy }: DeleteProps) {
+export function Delete({ target, name, onDelete, busy }: DeleteProps) {
   const t = useT();
   return (
     <Allowed call={artifactsApi.remove}>
@@ -43,7 +43,7 @@ export function Delete({ doomed, name, onDelete, busy }: DeleteProps) {
         kind="quiet"
         disabled={busy !== null}
         aria-label={t('files.delete.of', { name })}
-        onClick={() => onDelete(doomed)}
+        onClick={() => onDelete(target)}
       >
         {t(busy === name ? 'files.deleting' : 'files.delete')}
       </Button>

@@ -18,7 +18,7 @@ interface BulkProps {
 /** "Select all" selects at most this many jobs, because nobody has looked at more. */
 const maxChosen = 500;
 /** Maximum number of parallel calls, so that the server can answer other clients. */
-const lanes = 6;
+const maxParallel = 6;
 
 interface Result {
   readonly job: JobView;
@@ -125,13 +125,13 @@ async function cancelEach(
   client: Client,
   t: Translator,
   jobs: readonly JobView[],
-  tell: (result: Result) => void,
+  onResult: (result: Result) => void,
 ): Promise<void> {
   const waiting = jobs.values();
-  const lane = async (): Promise<void> => {
-    for (const job of waiting) tell(await cancelOne(client, t, job));
+  const cancelNext = async (): Promise<void> => {
+    for (const job of waiting) onResult(await cancelOne(client, t, job));
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: maxParallel }, cancelNext));
 }
 
 async function cancelOne(client: Client, t: Translator, job: JobView): Promise<Result> {

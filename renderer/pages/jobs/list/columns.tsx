@@ -10,8 +10,8 @@ import type { Column } from '../../../ui/table.tsx';
 import { absolute } from '../../../ui/time.tsx';
 import * as cells from '../cells.tsx';
 import { shownState } from './filter.ts';
-import { valueOf } from './job-order.ts';
-import { mayAct } from '../job-actions.tsx';
+import { sortValues } from './job-order.ts';
+import { mayActOnJobs } from '../job-actions.tsx';
 
 export type Toggle = (id: JobId) => void;
 
@@ -20,16 +20,21 @@ export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): reado
   const t = useT();
   const may = useMay();
   const plain = useMemo(
-    () => (mayAct(may) ? [...plainColumns(t), menuColumn(t)] : plainColumns(t)),
+    () => (mayActOnJobs(may) ? [...plainColumns(t), menuColumn(t)] : plainColumns(t)),
     [t, may],
   );
   return useMemo(
-    () => (may(queueApi.cancel) ? [chooser(t, may, chosen, toggle), ...plain] : plain),
+    () => (may(queueApi.cancel) ? [selectColumn(t, may, chosen, toggle), ...plain] : plain),
     [t, may, chosen, toggle, plain],
   );
 }
 
-const chooser = (t: Translator, may: May, chosen: ReadonlySet<JobId>, toggle: Toggle): Column<JobView> => ({
+const selectColumn = (
+  t: Translator,
+  may: May,
+  chosen: ReadonlySet<JobId>,
+  toggle: Toggle,
+): Column<JobView> => ({
   id: 'select',
   title: t('jobs.column.select'),
   isTitleHidden: true,
@@ -54,28 +59,28 @@ const plainColumns = (t: Translator): readonly Column<JobView>[] => [
     title: t('jobs.column.state'),
     width: '104px',
     cell: job => <State name={shownState(job)} />,
-    sortBy: valueOf.state,
+    sortBy: sortValues.state,
   },
   {
     id: 'name',
     title: t('jobs.column.config'),
     width: 'minmax(142px, 1.5fr)',
     cell: job => <cells.ConfigCell job={job} />,
-    sortBy: valueOf.name,
+    sortBy: sortValues.name,
   },
   {
     id: 'progress',
     title: t('jobs.column.progress'),
     width: 'minmax(206px, 1.7fr)',
     cell: job => <cells.ProgressCell job={job} />,
-    sortBy: valueOf.progress,
+    sortBy: sortValues.progress,
   },
   {
     id: 'eta',
     title: t('jobs.column.eta'),
     width: '72px',
     cell: job => <cells.EtaCell job={job} />,
-    sortBy: valueOf.eta,
+    sortBy: sortValues.eta,
   },
   {
     id: 'loss',
@@ -83,28 +88,28 @@ const plainColumns = (t: Translator): readonly Column<JobView>[] => [
     width: '56px',
     align: 'end',
     cell: job => <cells.LossCell job={job} />,
-    sortBy: valueOf.loss,
+    sortBy: sortValues.loss,
   },
   {
     id: 'worker',
     title: t('jobs.column.worker'),
     width: 'minmax(102px, 0.6fr)',
     cell: job => <cells.WorkerCell job={job} />,
-    sortBy: valueOf.worker,
+    sortBy: sortValues.worker,
   },
   {
     id: 'priority',
     title: t('jobs.column.priority'),
     width: '76px',
     cell: job => <cells.PriorityCell job={job} />,
-    sortBy: valueOf.priority,
+    sortBy: sortValues.priority,
   },
   {
     id: 'submitted',
     title: t('jobs.column.submitted'),
     width: '92px',
     cell: job => <cells.SubmittedCell job={job} />,
-    sortBy: valueOf.submitted,
+    sortBy: sortValues.submitted,
   },
 ];
 

@@ -26,10 +26,10 @@ export const chosenStates = ({ states }: JobSearch): ReadonlySet<JobState> =>
   new Set(jobStates.filter(state => states.includes(state)));
 
 /** Compiles a filter once for many jobs. */
-export function matcherOf(filter: JobSearch): (job: JobView) => boolean {
+export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
   const states = new Set(filter.states);
-  const users = filter.users.map(globOf);
-  const workers = filter.workers.map(globOf);
+  const users = filter.users.map(globToRegExp);
+  const workers = filter.workers.map(globToRegExp);
   const { words } = filter;
   return job => {
     if (states.size > 0 && !states.has(stateOf(job))) return false;
@@ -51,7 +51,7 @@ export function matcherOf(filter: JobSearch): (job: JobView) => boolean {
 }
 
 /** A star matches any text; case does not matter. */
-function globOf(pattern: string): RegExp {
+function globToRegExp(pattern: string): RegExp {
   const parts = pattern.split('*').map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 'i');
 }
@@ -83,7 +83,7 @@ export function countStates(jobs: Iterable<JobView>): StateCounts {
 }
 
 /** Returns a function that counts repeatedly. It returns the same object while no job changes its state. */
-export function createCounting(): (jobs: readonly JobView[]) => StateCounts {
+export function createStateCounter(): (jobs: readonly JobView[]) => StateCounts {
   let counted: readonly JobView[] = [];
   let counts = noCounts;
   return jobs => {

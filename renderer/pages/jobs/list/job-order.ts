@@ -14,7 +14,7 @@ const usualOrder: JobOrder = { sort: 'submitted', isDescending: true };
 const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
 
 /** The values by which the server sorts as well (`main/store/rows/job-search.ts`); null comes last in either direction. */
-export const valueOf: Readonly<Record<JobSort, (job: JobView) => string | number | null>> = {
+export const sortValues: Readonly<Record<JobSort, (job: JobView) => string | number | null>> = {
   submitted: job => Date.parse(job.queued_at),
   name: job => lower(job.config_name),
   state: job => jobStates.indexOf(stateOf(job)),
@@ -29,8 +29,8 @@ export const valueOf: Readonly<Record<JobSort, (job: JobView) => string | number
 };
 
 /** Of equal values, the newest job comes first. */
-export function comparison({ sort, isDescending }: JobOrder): (a: JobView, b: JobView) => number {
-  const read = valueOf[sort];
+export function compareBy({ sort, isDescending }: JobOrder): (a: JobView, b: JobView) => number {
+  const read = sortValues[sort];
   const sign = isDescending ? -1 : 1;
   return (a, b) => {
     const [one, other] = [read(a), read(b)];
@@ -44,7 +44,7 @@ export function comparison({ sort, isDescending }: JobOrder): (a: JobView, b: Jo
 }
 
 /** Reads the order from the URL: `?sort=name&order=asc`. */
-export function orderIn(params: URLSearchParams): JobOrder {
+export function parseOrder(params: URLSearchParams): JobOrder {
   const sort = Sorts.safeParse(params.get('sort'));
   return sort.success ? { sort: sort.data, isDescending: params.get('order') !== 'asc' } : usualOrder;
 }

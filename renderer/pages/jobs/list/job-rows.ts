@@ -3,8 +3,8 @@ import { parseSearch, SearchText } from '../../../../protocol/job-search.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { useFleet, usePanel } from '../../../app/context.ts';
 import { createArrangement } from '../../../ui/table-order.ts';
-import { createCounting, matcherOf, stateCounts } from './filter.ts';
-import { comparison, type JobOrder, valueOf } from './job-order.ts';
+import { createStateCounter, createMatcher, stateCounts } from './filter.ts';
+import { compareBy, type JobOrder, sortValues } from './job-order.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import { type JobCounts, queueApi } from '../../../../protocol/queue-api.ts';
 import { useSettled } from '../use-settled.ts';
@@ -43,7 +43,7 @@ export function jobsToList({
 }
 
 /** Adds a page. A job that moved between two pages appears once. */
-export function withPage(found: FoundJobs, page: readonly JobView[], cursor: string | null): FoundJobs {
+export function appendPage(found: FoundJobs, page: readonly JobView[], cursor: string | null): FoundJobs {
   const known = new Set(found.jobs.map(({ id }) => id));
   return { jobs: [...found.jobs, ...page.filter(({ id }) => !known.has(id))], cursor };
 }
@@ -59,10 +59,10 @@ export function useJobRows(text: string, order: JobOrder) {
   const isWhole = useFleet(({ fleet }) => fleet.hasAllEnded || fleet.seq < 0);
   const { found, isLoading, loadMore, retry } = useFoundJobs(text, order, !isWhole);
   const search = useMemo(() => parseSearch(text), [text]);
-  const matches = useMemo(() => matcherOf(search), [search]);
-  const compare = useMemo(() => comparison(order), [order]);
+  const matches = useMemo(() => createMatcher(search), [search]);
+  const compare = useMemo(() => compareBy(order), [order]);
   const arrange = useMemo(() => {
-    const read = valueOf[order.sort];
+    const read = sortValues[order.sort];
     return createArrangement<JobView>({
       idOf,
       arrange: jobs => jobs.toSorted(compare),
@@ -73,8 +73,8 @@ export function useJobRows(text: string, order: JobOrder) {
     () => arrange(jobsToList({ live, found, matches, compare })),
     [arrange, live, found, matches, compare],
   );
-  const count = useMemo(createCounting, []);
-  const inAnyState = useMemo(() => matcherOf({ ...search, states: [] }), [search]);
+  const count = useMemo(createStateCounter, []);
+  const inAnyState = useMemo(() => createMatcher({ ...search, states: [] }), [search]);
   const { counts: serverCounts } = found;
   const counts = useMemo(
     () => (serverCounts === null ? count([...live.values()].filter(inAnyState)) : stateCounts(serverCounts)),
@@ -134,7 +134,7 @@ function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
       if (!answer.ok) return setFound(was => ({ ...was, failure: answer.failure }));
       const { entries, next_cursor: next, counts } = answer.value;
       return setFound(was => ({
-        ...withPage(cursor === null ? nothingFound : was, entries, next),
+        ...appendPage(cursor === null ? nothingFound : was, entries, next),
         counts: counts ?? was.counts,
         failure: null,
       }));
@@ -156,7 +156,7 @@ function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
       own.abort();
     };
   }, [read, isWanted, isCurrent, isValid, retries]);
-  useForgotten(setFound, () => setRetries(count => count + 1));
+  useRemovedJobs(setFound, () => setRetries(count => count + 1));
   useCounts(query.q, isWanted && isValid, counts => setFound(was => ({ ...was, counts })));
   const { cursor } = found;
   const loadMore = useCallback((): void => {
@@ -167,14 +167,14 @@ function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
 
 function useCounts(q: string, isWanted: boolean, onCounts: (counts: JobCounts) => void): void {
   const { client } = usePanel();
-  const tell = useRef(onCounts);
-  tell.current = onCounts;
+  const callback = useRef(onCounts);
+  callback.current = onCounts;
   const read = useCallback(
     async (signal: AbortSignal): Promise<void> => {
       if (!isWanted) return;
       const answer = await client.call(queueApi.list, { query: { q, limit: 1, counts: 'true' }, signal });
       if (!signal.aborted && answer.ok && answer.value.counts !== undefined)
-        tell.current(answer.value.counts);
+        callback.current(answer.value.counts);
     },
     [client, q, isWanted],
   );
@@ -182,16 +182,16 @@ function useCounts(q: string, isWanted: boolean, onCounts: (counts: JobCounts) =
 }
 
 /** Removes deleted jobs from the pages; the store removes its own. */
-function useForgotten(change: (next: (was: Found) => Found) => void, onCleaned: () => void): void {
+function useRemovedJobs(change: (next: (was: Found) => Found) => void, onCleaned: () => void): void {
   const last = useFleet(({ fleet }) =>
     fleet.recent.find(
       event => 'type' in event && (event.type === 'job.deleted' || event.type === 'queue.cleaned'),
     ),
   );
-  const tell = useRef(onCleaned);
-  tell.current = onCleaned;
+  const callback = useRef(onCleaned);
+  callback.current = onCleaned;
   useEffect(() => {
-    if (last?.kind === 'queue') tell.current();
+    if (last?.kind === 'queue') callback.current();
     else if (last?.kind === 'job')
       change(was => ({ ...was, jobs: was.jobs.filter(({ id }) => id !== last.job_id) }));
   }, [last, change]);

@@ -15,7 +15,7 @@ import { Table } from '../../../ui/table.tsx';
 import { BulkBar } from './bulk.tsx';
 import { useJobColumns } from './columns.tsx';
 import { chosenStates, shownState, type StateCounts, withState } from './filter.ts';
-import { orderIn, shownOrder, withOrder } from './job-order.ts';
+import { parseOrder, shownOrder, withOrder } from './job-order.ts';
 import { useJobRows } from './job-rows.ts';
 
 const idOf = (job: JobView): string => job.id;
@@ -23,7 +23,7 @@ const idOf = (job: JobView): string => job.id;
 export function JobList() {
   const t = useT();
   const [, go] = useLocation();
-  const { text, setText, order, setOrder } = useAddress();
+  const { text, setText, order, setOrder } = useListParams();
   const isBusy = useFleet(({ fleet, stream }) => fleet.seq < 0 || stream.kind === 'loading');
   const { rows, counts, total, isLoading, failure, loadMore, retry } = useJobRows(text, order);
   const { chosen, choose, toggle } = useChosen(rows);
@@ -83,13 +83,13 @@ export function JobList() {
 }
 
 /** Filter and order are in the URL, so that a link shows the same jobs. */
-function useAddress() {
+function useListParams() {
   const [params, setParams] = useSearchParams();
   const text = params.get('q') ?? '';
   const sort = params.get('sort');
   const direction = params.get('order');
   const order = useMemo(
-    () => orderIn(new URLSearchParams({ sort: sort ?? '', order: direction ?? '' })),
+    () => parseOrder(new URLSearchParams({ sort: sort ?? '', order: direction ?? '' })),
     [sort, direction],
   );
   const setText = (to: string): void =>

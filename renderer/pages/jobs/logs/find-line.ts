@@ -1,10 +1,10 @@
 import type { LogLine } from '../../../../protocol/logs-api.ts';
 
 /** A line number; null when no line matches; `unread` when the search failed. */
-export type Sought = number | null | 'unread';
+export type FoundLine = number | null | 'unread';
 
 /** Finds the first match after line `after`, and continues from the start. */
-export async function findNext(search: SearchLines, text: string, after: number): Promise<Sought> {
+export async function findNext(search: SearchLines, text: string, after: number): Promise<FoundLine> {
   const found = await search(text, after + 1);
   if (found === null) return 'unread';
   const [hit] = found.matches;
@@ -24,7 +24,7 @@ export async function findPrevious(
   text: string,
   before: number,
   total: number,
-): Promise<Sought> {
+): Promise<FoundLine> {
   let to = before;
   for (let width = maxMatches; to > 0; width *= 2) {
     const from = Math.max(0, to - width);
@@ -36,7 +36,7 @@ export async function findPrevious(
   return before >= total ? null : findPrevious(search, text, total, total);
 }
 
-async function lastBetween(search: SearchLines, text: string, from: number, to: number): Promise<Sought> {
+async function lastBetween(search: SearchLines, text: string, from: number, to: number): Promise<FoundLine> {
   let last: number | null = null;
   for (let at = from; at < to; ) {
     // Each part starts after the previous one's last match.

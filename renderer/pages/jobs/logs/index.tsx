@@ -5,7 +5,7 @@ import { useT } from '../../../i18n/index.ts';
 import { detailOf } from '../../../api/session.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { type LogBook, useBook, useSnapshot } from './log-book.ts';
+import { type LogStore, useLogStore, useSnapshot } from './log-store.ts';
 import './log.css';
 import { LogViewer } from './log-viewer.tsx';
 import { outcomeText } from '../details/attempts.tsx';
@@ -15,34 +15,34 @@ import { useFleet } from '../../../app/context.ts';
 export function JobLogs({ job }: { readonly job: JobDetail }) {
   const [params, setParams] = useSearchParams();
   const wanted = job.attempts.find(({ attempt }) => String(attempt) === params.get('attempt'))?.attempt;
-  const book = useBook(job.id, wanted);
+  const book = useLogStore(job.id, wanted);
   const show = (attempt: number): void => setParams({ tab: 'logs', attempt: String(attempt) });
   if (book === null) return <div aria-busy="true" />;
-  return <Opened job={job} book={book} wanted={wanted} onShow={show} />;
+  return <LogContent job={job} book={book} wanted={wanted} onShow={show} />;
 }
 
-interface OpenedProps {
+interface LogContentProps {
   readonly job: JobDetail;
-  readonly book: LogBook;
+  readonly book: LogStore;
   readonly wanted: number | undefined;
   readonly onShow: (attempt: number) => void;
 }
 
-const lookAgainMs = 3_000;
+const pollMs = 3_000;
 
-function Opened({ job, book, wanted, onShow }: OpenedProps) {
+function LogContent({ job, book, wanted, onShow }: LogContentProps) {
   const t = useT();
   const log = useSnapshot(book);
   const { state } = log;
   const isEmpty = state === null || (state.total_lines === 0 && log.openLine === null);
-  const mayCome = !isFinal(job.status);
-  const why = useWhyEmpty(job, wanted ?? state?.attempt);
+  const mayAppear = !isFinal(job.status);
+  const why = useEmptyReason(job, wanted ?? state?.attempt);
   useEffect(() => {
     // No event reports the first line, so poll.
-    if (!isEmpty || !mayCome) return undefined;
-    const timer = setInterval(book.lookAgain, lookAgainMs);
+    if (!isEmpty || !mayAppear) return undefined;
+    const timer = setInterval(book.checkAgain, pollMs);
     return () => clearInterval(timer);
-  }, [book, isEmpty, mayCome]);
+  }, [book, isEmpty, mayAppear]);
   const choice = <AttemptChoice job={job} chosen={wanted ?? state?.attempt} onChoose={onShow} />;
   if (!isEmpty)
     return <LogViewer key={state.attempt} job={job} book={book} choice={choice} onShow={onShow} />;
@@ -65,7 +65,7 @@ function Opened({ job, book, wanted, onShow }: OpenedProps) {
 }
 
 /** Explains why this attempt, or the newest one, has no log. */
-function useWhyEmpty({ attempts, status }: JobDetail, wanted: number | undefined): string {
+function useEmptyReason({ attempts, status }: JobDetail, wanted: number | undefined): string {
   const t = useT();
   const attempt = attempts.find(each => each.attempt === wanted) ?? attempts.at(-1);
   const worker = useFleet(({ fleet }) => attempt && fleet.workers.get(attempt.worker_id));

@@ -71,13 +71,13 @@ function hitsText(
     : t('logs.search.place', { place: place + 1, count: hits.total });
 }
 
-interface TurnProps {
+interface ToggleButtonProps {
   readonly isOn: boolean;
   readonly text: string;
   readonly onTurn: (isOn: boolean) => void;
 }
 
-export const Turn = ({ isOn, text, onTurn }: TurnProps) => (
+export const ToggleButton = ({ isOn, text, onTurn }: ToggleButtonProps) => (
   <Button aria-pressed={isOn} className="log-turn" onClick={() => onTurn(!isOn)}>
     {text}
   </Button>

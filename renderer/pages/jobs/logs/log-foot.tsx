@@ -10,13 +10,13 @@ import { usePanel } from '../../../app/context.ts';
 import { plainText } from './line-text.ts';
 
 /** A range of selected lines: `first` is where the selection started, `last` where it ended. */
-interface ChosenLines {
+interface LineRange {
   readonly first: number;
   readonly last: number;
 }
 
-export interface Chosen {
-  readonly lines: ChosenLines | null;
+export interface LineSelection {
+  readonly lines: LineRange | null;
   readonly count: number;
   readonly has: (line: number) => boolean;
   /** Selects this line, or extends the selection to it. */
@@ -27,12 +27,12 @@ export interface Chosen {
 }
 
 /** For more lines there is the download. */
-const maxChosen = 10_000;
+const maxSelected = 10_000;
 const readAtOnce = 2_000;
 
-export function useChosen(id: JobId, attempt: number): Chosen {
+export function useLineSelection(id: JobId, attempt: number): LineSelection {
   const { client } = usePanel();
-  const [lines, setLines] = useState<ChosenLines | null>(null);
+  const [lines, setLines] = useState<LineRange | null>(null);
   const [low, high] =
     lines === null ? [0, -1] : [Math.min(lines.first, lines.last), Math.max(lines.first, lines.last)];
   const text = useCallback(async (): Promise<string | null> => {
@@ -57,7 +57,7 @@ export function useChosen(id: JobId, attempt: number): Chosen {
   };
 }
 
-interface StandingProps {
+interface LogStatusProps {
   readonly log: LogSnapshot;
   readonly isFollowing: boolean;
   readonly onRetry: () => void;
@@ -65,7 +65,7 @@ interface StandingProps {
 }
 
 /** Shows the number of lines, whether more will follow, and what prevents it. */
-export function Standing({ log, isFollowing, onRetry, onShow }: StandingProps) {
+export function LogStatus({ log, isFollowing, onRetry, onShow }: LogStatusProps) {
   const t = useT();
   const { state, tail, failure, nextAttempt } = log;
   if (state === null) return null;
@@ -91,7 +91,7 @@ export function Standing({ log, isFollowing, onRetry, onShow }: StandingProps) {
 }
 
 /** Actions for the selected lines. */
-export function ChosenBar({ chosen }: { readonly chosen: Chosen }) {
+export function SelectionBar({ chosen }: { readonly chosen: LineSelection }) {
   const t = useT();
   /** The text to copy by hand where the page has no clipboard, as over plain HTTP from another machine. */
   const [shown, setShown] = useState<string | null>(null);
@@ -108,11 +108,11 @@ export function ChosenBar({ chosen }: { readonly chosen: Chosen }) {
       return showToast(t('workers.copy.byHand'));
     }
   };
-  const isTooMuch = chosen.count > maxChosen;
+  const isTooMuch = chosen.count > maxSelected;
   return (
     <div className="log-chosen" role="group" aria-label={t('logs.chosen', { count: chosen.count })}>
       <span>{t('logs.chosen', { count: chosen.count })}</span>
-      {isTooMuch && <span className="muted">{t('logs.chosen.tooMany', { most: maxChosen })}</span>}
+      {isTooMuch && <span className="muted">{t('logs.chosen.tooMany', { most: maxSelected })}</span>}
       <Button disabled={isTooMuch} onClick={() => void copy()}>
         {t('logs.chosen.copy')}
       </Button>

@@ -1,17 +1,17 @@
 import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
-import type { LogBook } from './log-book.ts';
+import type { LogStore } from './log-store.ts';
 import type { LogSnapshot } from './log-snapshot.ts';
 import { LogRow, type RowKind } from './log-row.tsx';
 import type { LogScroll } from './use-scroll.ts';
-import type { Chosen } from './log-foot.tsx';
+import type { LineSelection } from './log-foot.tsx';
 
 interface LogListProps {
-  readonly book: LogBook;
+  readonly book: LogStore;
   readonly log: LogSnapshot;
   readonly scroll: LogScroll;
-  readonly chosen: Chosen;
+  readonly chosen: LineSelection;
   /** The line of the last jump. */
   readonly current: number | null;
   readonly search: string;

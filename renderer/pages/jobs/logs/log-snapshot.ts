@@ -2,7 +2,7 @@ import type { CallFailure, ValueOf } from '../../../../protocol/client.ts';
 import type { LogEvent, LogState, logsApi } from '../../../../protocol/logs-api.ts';
 
 export type PageRead = ValueOf<typeof logsApi.read>;
-export type LogNews = LogEvent | { readonly type: 'open' } | { readonly type: 'lost' };
+export type LogUpdate = LogEvent | { readonly type: 'open' } | { readonly type: 'lost' };
 
 /** The state of a log, whichever of its lines are loaded. */
 export interface LogSnapshot {
@@ -29,7 +29,7 @@ export const nothingYet: LogSnapshot = {
 };
 
 /** Merges a page. Stream data received since its request is newer than the page. */
-export function afterPage(was: LogSnapshot, page: PageRead): LogSnapshot {
+export function applyPage(was: LogSnapshot, page: PageRead): LogSnapshot {
   const known = was.state?.total_lines ?? 0;
   const isNews = page.total_lines >= known;
   return {
@@ -41,13 +41,13 @@ export function afterPage(was: LogSnapshot, page: PageRead): LogSnapshot {
   };
 }
 
-export function afterFailure(was: LogSnapshot, failure: CallFailure): LogSnapshot {
+export function applyFailure(was: LogSnapshot, failure: CallFailure): LogSnapshot {
   const code = failure.kind === 'problem' ? failure.problem.code : null;
   const isMissing = code === 'log_not_found' || code === 'log_not_begun';
   return isMissing ? { ...was, isMissing } : { ...was, failure };
 }
 
-export function afterNews(was: LogSnapshot, news: LogNews): LogSnapshot {
+export function applyUpdate(was: LogSnapshot, news: LogUpdate): LogSnapshot {
   const { state } = was;
   if (state === null) return was;
   switch (news.type) {

@@ -6,17 +6,17 @@ import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { showToast } from '../../../ui/toast.tsx';
-import { SearchBar, Turn } from './log-bar.tsx';
-import { ChosenBar, Standing, useChosen } from './log-foot.tsx';
-import { type LogBook, useSnapshot } from './log-book.ts';
+import { SearchBar, ToggleButton } from './log-bar.tsx';
+import { SelectionBar, LogStatus, useLineSelection } from './log-foot.tsx';
+import { type LogStore, useSnapshot } from './log-store.ts';
 import { LogList } from './log-list.tsx';
-import type { Sought } from './find-line.ts';
+import type { FoundLine } from './find-line.ts';
 import { useLogScroll } from './use-scroll.ts';
 import { useSearch } from './use-search.ts';
 
 interface LogViewerProps {
   readonly job: JobDetail;
-  readonly book: LogBook;
+  readonly book: LogStore;
   /** The selection of the attempt. */
   readonly choice: ReactNode;
   readonly onShow: (attempt: number) => void;
@@ -37,7 +37,7 @@ export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
     isWrapped,
   });
   const search = useSearch(job.id, state.attempt, written);
-  const chosen = useChosen(job.id, state.attempt);
+  const chosen = useLineSelection(job.id, state.attempt);
   const { current, goTo } = useCurrent(scroll.toLine);
   const next = (): void => goTo(search.next(current ?? scroll.topLine() - 1), null);
   const previous = (): void => goTo(search.previous(current ?? scroll.topLine(), state.total_lines), null);
@@ -70,8 +70,8 @@ export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
           onPrevious={previous}
         />
         <Button onClick={() => goTo(search.firstError(), t('logs.error.none'))}>{t('logs.error')}</Button>
-        <Turn isOn={isWrapped} text={t('logs.wrap')} onTurn={wrap} />
-        <Turn isOn={hasTimes} text={t('logs.times')} onTurn={setTimes} />
+        <ToggleButton isOn={isWrapped} text={t('logs.wrap')} onTurn={wrap} />
+        <ToggleButton isOn={hasTimes} text={t('logs.times')} onTurn={setTimes} />
         <Download job={job} attempt={state.attempt} />
       </div>
       <LogList
@@ -91,8 +91,8 @@ export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
           </Button>
         )}
       </LogList>
-      <Standing log={log} isFollowing={scroll.isFollowing} onRetry={book.retry} onShow={onShow} />
-      <ChosenBar chosen={chosen} />
+      <LogStatus log={log} isFollowing={scroll.isFollowing} onRetry={book.retry} onShow={onShow} />
+      <SelectionBar chosen={chosen} />
     </section>
   );
 }
@@ -118,12 +118,15 @@ function Download({ job, attempt }: { readonly job: JobDetail; readonly attempt:
 function useCurrent(toLine: (line: number) => void) {
   const t = useT();
   const [current, setCurrent] = useState<number | null>(null);
-  const goTo = async (seeking: Promise<Sought>, none: string | null): Promise<void> => {
-    const sought = await seeking;
-    if (sought === 'unread') return showToast(t('logs.search.failed'));
-    if (sought === null) return none === null ? undefined : showToast(none);
-    setCurrent(sought);
-    return toLine(sought);
+  const goTo = async (searching: Promise<FoundLine>, none: string | null): Promise<void> => {
+    const found = await searching;
+    if (found === 'unread') return showToast(t('logs.search.failed'));
+    if (found === null) return none === null ? undefined : showToast(none);
+    setCurrent(found);
+    return toLine(found);
   };
-  return { current, goTo: (seeking: Promise<Sought>, none: string | null) => void goTo(seeking, none) };
+  return {
+    current,
+    goTo: (searching: Promise<FoundLine>, none: string | null) => void goTo(searching, none),
+  };
 }

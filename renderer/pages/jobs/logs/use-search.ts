@@ -6,7 +6,7 @@ import {
   findNext,
   findPrevious,
   maxMatches,
-  type Sought,
+  type FoundLine,
   firstError,
   type SearchLines,
 } from './find-line.ts';
@@ -27,9 +27,9 @@ export interface LogSearch {
   readonly text: string;
   readonly hits: Hits | null;
   readonly isBusy: boolean;
-  readonly next: (after: number) => Promise<Sought>;
-  readonly previous: (before: number, total: number) => Promise<Sought>;
-  readonly firstError: () => Promise<Sought>;
+  readonly next: (after: number) => Promise<FoundLine>;
+  readonly previous: (before: number, total: number) => Promise<FoundLine>;
+  readonly firstError: () => Promise<FoundLine>;
 }
 
 const settledMs = 250;
@@ -70,11 +70,11 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
     });
     return () => controller.abort();
   }, [ask, text]);
-  const busily = useCallback(async (found: Promise<Sought>): Promise<Sought> => {
+  const busily = useCallback(async (pending: Promise<FoundLine>): Promise<FoundLine> => {
     setRunning(was => was + 1);
-    const sought = await found;
+    const found = await pending;
     setRunning(was => was - 1);
-    return sought;
+    return found;
   }, []);
   return useMemo(
     () => ({

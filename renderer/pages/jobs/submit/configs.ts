@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { type ConfigView, configsApi } from '../../../../protocol/configs-api.ts';
 import { usePanel } from '../../../app/context.ts';
-import { type Training, type Draft, draftOf, emptyDraft, isNamed, type Origins } from './draft.ts';
+import { type Training, type Draft, toDraft, emptyDraft, isNamed, type Origins } from './draft.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
@@ -114,9 +114,9 @@ export function useModel(id: string | null): Model | 'loading' {
           return setModel(blank);
         }
         const like = answer.value;
-        const origins = await originsOf(client, may, like);
+        const origins = await readOrigins(client, may, like);
         if (controller.signal.aborted) return;
-        setModel({ like, draft: draftOf(like, origins), isConfigLost: origins.own === null });
+        setModel({ like, draft: toDraft(like, origins), isConfigLost: origins.own === null });
       });
     return () => controller.abort();
   }, [client, may, jobId, t]);
@@ -124,7 +124,7 @@ export function useModel(id: string | null): Model | 'loading' {
 }
 
 /** Without permission to read the job's config, only the folder's current config of that name is available. */
-async function originsOf(client: Client, may: May, job: JobView): Promise<Origins> {
+async function readOrigins(client: Client, may: May, job: JobView): Promise<Origins> {
   const { id, config_name: name } = job;
   const own = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;
   return {

@@ -28,7 +28,7 @@ export function checkDraft(draft: Draft, t: Translator): Checked {
   else if (new Set(keys).size < keys.length) errors['worker_labels'] = t('jobs.submit.labelTwice');
   const hours = number('timeout_s', draft.timeoutHours);
   const body: SubmitBody = {
-    ...sourceOf(draft, errors, t),
+    ...toSource(draft, errors, t),
     target: draft.target,
     worker_labels: Object.fromEntries(labels.map(({ key, pattern }) => [key.trim(), pattern.trim()])),
     gpu_count: number('gpu_count', draft.gpus),
@@ -46,7 +46,7 @@ export function checkDraft(draft: Draft, t: Translator): Checked {
   return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, body };
 }
 
-function sourceOf(
+function toSource(
   draft: Draft,
   errors: Record<string, string>,
   t: Translator,
@@ -91,7 +91,7 @@ const fields = [
 ];
 
 /** Assigns the server's errors to fields; null when they concern none of them. */
-export function fieldErrorsOf(failure: CallFailure): FieldErrors | null {
+export function toFieldErrors(failure: CallFailure): FieldErrors | null {
   if (failure.kind !== 'problem') return null;
   const { code, detail, errors = [] } = failure.problem;
   if (code === 'config_not_found') return { config_name: detail };

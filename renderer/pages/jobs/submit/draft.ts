@@ -88,7 +88,7 @@ export interface Origins {
 }
 
 /** Returns a draft that repeats the job with all its settings. */
-export function draftOf(job: JobView, origins: Origins): Draft {
+export function toDraft(job: JobView, origins: Origins): Draft {
   return {
     ...emptyDraft,
     ...configOf(job.config_name, origins),
@@ -112,7 +112,7 @@ function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
   if (own === null) return { source: shown === '' ? 'inline' : 'name', configName: shown };
   if (inFolder !== null) {
     const { etag, config: base } = inFolder;
-    const relation = relationOf(own, inFolder);
+    const relation = compareWithFolder(own, inFolder);
     if (relation !== 'other')
       return { source: 'name', configName: name, takesAnyGpu: relation === 'any GPUs' };
     return { ...written(own), configName: name, base: { name, etag, config: base } };
@@ -121,7 +121,7 @@ function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
 }
 
 /** Compares the job's config with the current one of that name. For a job on any GPUs, the server removes the device list. */
-export function relationOf(own: Training, now: Training): 'same' | 'any GPUs' | 'other' {
+export function compareWithFolder(own: Training, now: Training): 'same' | 'any GPUs' | 'other' {
   const isOf = (config: TrainerConfig): boolean =>
     isSame([own.config, own.dataloader], [config, now.dataloader]);
   if (isOf(now.config)) return 'same';

@@ -5,7 +5,7 @@ import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { ConfigDiff, ConfigText } from './config-parts.tsx';
 import { configTrouble, parseConfig } from './json.ts';
-import { type Draft, relationOf } from './draft.ts';
+import { type Draft, compareWithFolder } from './draft.ts';
 import { Field, TextField } from '../field.tsx';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import type { TrainerConfig } from '../../../../protocol/job.ts';
@@ -115,7 +115,7 @@ function SaveDialog({ draft, config, change, onClose }: SaveProps) {
     // Switch the form to the saved config, unless the dataloader of the form differs.
     const now = await findTraining(client, name);
     const written = { config, dataloader: draft.dataloader };
-    const means = now !== null && relationOf(written, now) === 'same';
+    const means = now !== null && compareWithFolder(written, now) === 'same';
     if (means) change({ source: 'name', configName: name, config: '', dataloader: null, base: null });
     else change({ configName: name, base: { name, etag: answer.value.etag, config } });
     onClose();

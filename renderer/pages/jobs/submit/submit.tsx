@@ -6,8 +6,8 @@ import { usePanel, useFleet, useMay } from '../../../app/context.ts';
 import { Allowed } from '../../../app/guarded.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
-import { checkDraft, type FieldErrors, fieldErrorsOf, type SubmitBody } from './draft-check.ts';
-import { type Draft } from './draft.ts';
+import { checkDraft, type FieldErrors, toFieldErrors, type SubmitBody } from './draft-check.ts';
+import type { Draft } from './draft.ts';
 import { WhatFields, WhenFields, WhereFields } from './fields.tsx';
 import { type Model, useModel } from './configs.ts';
 import type { ValueOf } from '../../../../protocol/client.ts';
@@ -111,7 +111,7 @@ function useSubmit() {
     if (result.ok) return setAnswer(result.value);
     // The form shows the error.
     setAnswer(null);
-    const found = fieldErrorsOf(result.failure);
+    const found = toFieldErrors(result.failure);
     setErrors(found ?? noErrors);
     if (found === null) setTrouble(detailOf(result.failure) ?? t('error.unreachable'));
   };

@@ -27,7 +27,7 @@ export function JobsCard({ worker }: { readonly worker: WorkerView }) {
   return (
     <section className="card" aria-labelledby="worker-jobs" aria-busy={value === null && failure === null}>
       <h2 id="worker-jobs">{t('workers.detail.jobs')}</h2>
-      <Trouble failure={failure} />
+      <LoadFailure failure={failure} />
       {worker.current_job_id !== null && <JobCell worker={worker} />}
       {hasNone && <p className="muted">{t('workers.detail.noJobs')}</p>}
       <ul className="worker-lines">
@@ -71,7 +71,7 @@ export function EventsCard({ worker }: { readonly worker: WorkerView }) {
   return (
     <section className="card" aria-labelledby="worker-events" aria-busy={value === null && failure === null}>
       <h2 id="worker-events">{t('workers.detail.events')}</h2>
-      <Trouble failure={failure} />
+      <LoadFailure failure={failure} />
       {value?.entries.length === 0 && <p className="muted">{t('workers.detail.noEvents')}</p>}
       <ul className="worker-lines">
         {value?.entries.map(entry => (
@@ -102,7 +102,7 @@ export function DataCard({ worker }: { readonly worker: WorkerView }) {
   return (
     <section className="card" aria-labelledby="worker-data" aria-busy={value === null && failure === null}>
       <h2 id="worker-data">{t('workers.detail.data')}</h2>
-      <Trouble failure={failure} />
+      <LoadFailure failure={failure} />
       {value?.datasets.length === 0 && <p className="muted">{t('workers.detail.noData')}</p>}
       <dl className="worker-facts">
         {value?.datasets.map(({ id, name, version, files, bytes }) => (
@@ -117,7 +117,7 @@ export function DataCard({ worker }: { readonly worker: WorkerView }) {
 }
 
 /** Shows why data could not be loaded; renders nothing without a failure. */
-export function Trouble({ failure }: { readonly failure: CallFailure | null }) {
+export function LoadFailure({ failure }: { readonly failure: CallFailure | null }) {
   const t = useT();
   if (failure === null) return null;
   return (

@@ -9,7 +9,7 @@ import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Empty } from '../../../ui/empty.tsx';
 import { State } from '../../../ui/indicators.tsx';
-import { useStart } from '../actions.ts';
+import { useStartAction } from '../actions.ts';
 import { ConnectionCard, RawCard } from './connection.tsx';
 import { GpusCard } from './gpus.tsx';
 import { JobsCard, EventsCard, DataCard } from './activity.tsx';
@@ -17,7 +17,7 @@ import { Notices, VersionNotice } from './notices.tsx';
 import { shownState } from '../facts.ts';
 import { LostTag } from '../cells.tsx';
 import { reasonText } from '../texts.ts';
-import { useTakeBack, WorkerMenu } from '../worker-menu.tsx';
+import { useRevert, WorkerMenu } from '../worker-menu.tsx';
 
 export function WorkerDetail({ id }: { readonly id: string }) {
   const t = useT();
@@ -65,8 +65,8 @@ export function WorkerDetail({ id }: { readonly id: string }) {
 
 function Head({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
-  const start = useStart();
-  const takeBack = useTakeBack();
+  const start = useStartAction();
+  const revert = useRevert();
   // For a drain or a quarantine, the notice below states the reason.
   const reason = worker.drain === null && worker.quarantine === null ? reasonText(t, worker) : null;
   return (
@@ -81,7 +81,7 @@ function Head({ worker }: { readonly worker: WorkerView }) {
       <div className="worker-acts">
         {worker.quarantine !== null && (
           <Allowed call={workersApi.unquarantine}>
-            <Button onClick={() => takeBack('unquarantine', worker)}>{t('workers.act.unquarantine')}</Button>
+            <Button onClick={() => revert('unquarantine', worker)}>{t('workers.act.unquarantine')}</Button>
           </Allowed>
         )}
         {worker.drain === null ? (
@@ -92,7 +92,7 @@ function Head({ worker }: { readonly worker: WorkerView }) {
           </Allowed>
         ) : (
           <Allowed call={workersApi.undrain}>
-            <Button onClick={() => takeBack('undrain', worker)}>{t('workers.act.undrain')}</Button>
+            <Button onClick={() => revert('undrain', worker)}>{t('workers.act.undrain')}</Button>
           </Allowed>
         )}
         <WorkerMenu worker={worker} />

@@ -9,7 +9,7 @@ import { useSettings } from '../../../app/settings.tsx';
 import { Copy } from '../../../ui/button.tsx';
 import { updateCommand } from '../join/join-commands.ts';
 import { joinUrls } from '../join/join-urls.ts';
-import { usePrograms, agentStanding, useServerVersion } from '../server-version.ts';
+import { usePrograms, compareAgentVersion, useServerVersion } from '../server-version.ts';
 
 /** What the user should know about this worker first. */
 export function Notices({ worker }: { readonly worker: WorkerView }) {
@@ -77,7 +77,7 @@ const Since = ({ at }: { readonly at: string }) => (
 export function VersionNotice({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const server = useServerVersion();
-  const standing = agentStanding(worker, server);
+  const standing = compareAgentVersion(worker, server);
   if (standing === null) return null;
   return (
     <div className="worker-notice" role="note">

@@ -5,11 +5,11 @@ import { detailOf } from '../../../api/session.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Dialog, Confirm, DialogForm, TypedConfirm } from '../../../ui/dialog.tsx';
-import { readLabels, textOfLabels } from '../labels.tsx';
+import { parseLabels, formatLabels } from '../labels.tsx';
 import { showToast, showFailure } from '../../../ui/toast.tsx';
-import { useStart } from '../actions.ts';
+import { useStartAction } from '../actions.ts';
 import { losesJobOnRotation } from '../facts.ts';
-import { askForOffer } from '../join/join-offer.ts';
+import { requestJoinOffer } from '../join/join-offer.ts';
 
 interface EditDialogProps {
   readonly worker: WorkerView;
@@ -20,14 +20,14 @@ export function EditDialog({ worker, onClose }: EditDialogProps) {
   const t = useT();
   const { client } = usePanel();
   const [name, setName] = useState(worker.name);
-  const [labels, setLabels] = useState(() => textOfLabels(worker.admin_labels));
+  const [labels, setLabels] = useState(() => formatLabels(worker.admin_labels));
   const save = async (): Promise<string | null> => {
-    const read = readLabels(labels);
+    const read = parseLabels(labels);
     if (!read.ok) return t('workers.edit.badLabel', { line: read.line });
     // Send only edited fields, because another user may have changed the others.
     const body = {
       ...(name.trim() === worker.name ? {} : { name: name.trim() }),
-      ...(textOfLabels(read.labels) === textOfLabels(worker.admin_labels) ? {} : { labels: read.labels }),
+      ...(formatLabels(read.labels) === formatLabels(worker.admin_labels) ? {} : { labels: read.labels }),
     };
     if (Object.keys(body).length > 0) {
       const answer = await client.call(workersApi.update, { params: { id: worker.id }, body });
@@ -68,7 +68,7 @@ type Mode = 'now' | 'after_job';
 
 export function RotateDialog({ worker, onClose }: RotateDialogProps) {
   const t = useT();
-  const start = useStart();
+  const start = useStartAction();
   const { client, baseUrl } = usePanel();
   const isRisky = losesJobOnRotation(worker);
   const [mode, setMode] = useState<Mode>(isRisky ? 'after_job' : 'now');
@@ -77,7 +77,7 @@ export function RotateDialog({ worker, onClose }: RotateDialogProps) {
     const answer = await client.call(workersApi.rotateToken, { params: { id }, body: { mode } });
     if (!answer.ok) return showFailure(t, answer.failure);
     const { token, name } = answer.value;
-    const made = await askForOffer(client, id);
+    const made = await requestJoinOffer(client, id);
     const offer = made.ok ? made.value : null;
     start({ kind: 'issued', id, joining: { url: baseUrl, token, name, type }, offer, isNew: false });
   };

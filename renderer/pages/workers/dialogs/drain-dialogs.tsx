@@ -10,7 +10,7 @@ import { Button } from '../../../ui/button.tsx';
 import { Confirm, Dialog } from '../../../ui/dialog.tsx';
 import { Progress } from '../../../ui/indicators.tsx';
 import { showFailure } from '../../../ui/toast.tsx';
-import { type Outcomes, useStart } from '../actions.ts';
+import { type Outcomes, useStartAction } from '../actions.ts';
 
 interface DrainDialogProps {
   readonly workers: readonly WorkerView[];
@@ -20,12 +20,12 @@ interface DrainDialogProps {
 
 /** In minutes; 0 for no deadline. */
 const deadlines = [0, 5, 30, 60, 240, 1440] as const;
-const atOnce = 4;
+const maxParallel = 4;
 
 /** Drains one or several workers; for several it reports each outcome. */
 export function DrainDialog({ workers, onClose, onOutcome }: DrainDialogProps) {
   const t = useT();
-  const start = useStart();
+  const start = useStartAction();
   const { client } = usePanel();
   const [reason, setReason] = useState('');
   const [minutes, setMinutes] = useState(0);
@@ -37,7 +37,7 @@ export function DrainDialog({ workers, onClose, onOutcome }: DrainDialogProps) {
       ...(trimmed === '' ? {} : { reason: trimmed }),
       ...(minutes === 0 ? {} : { deadline_s: minutes * 60 }),
     };
-    void inTurns(workers, atOnce, async ({ id }) => {
+    void runConcurrently(workers, maxParallel, async ({ id }) => {
       const answer = await client.call(workersApi.drain, { params: { id }, body });
       if (!isOne) onOutcome(id, answer.ok ? 'done' : answer.failure);
       else if (!answer.ok) showFailure(t, answer.failure);
@@ -52,7 +52,7 @@ export function DrainDialog({ workers, onClose, onOutcome }: DrainDialogProps) {
       onConfirm={drain}
       onClose={onClose}
     >
-      {!isOne && <p className="muted worker-names">{namesOf(t, workers)}</p>}
+      {!isOne && <p className="muted worker-names">{joinNames(t, workers)}</p>}
       <label>
         {t('workers.drain.reason')}
         <input value={reason} maxLength={500} onChange={event => setReason(event.target.value)} />
@@ -78,7 +78,7 @@ function deadlineText(t: Translator, minutes: number): string {
     : t('workers.drain.deadline.hours', { count: minutes / 60 });
 }
 
-const namesOf = (t: Translator, workers: readonly WorkerView[]): string =>
+const joinNames = (t: Translator, workers: readonly WorkerView[]): string =>
   new Intl.ListFormat(t.language).format(workers.map(({ name }) => name));
 
 interface DrainedDialogProps {
@@ -126,14 +126,14 @@ function Outcome({ outcome }: { readonly outcome: 'done' | CallFailure | undefin
 }
 
 /** Runs an action for each item, at most `atOnce` at a time. A browser has six connections, and the stream uses one. */
-export async function inTurns<T>(
+export async function runConcurrently<T>(
   things: readonly T[],
   atOnce: number,
-  act: (thing: T) => Promise<void>,
+  action: (thing: T) => Promise<void>,
 ): Promise<void> {
   const left = [...things];
   const work = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) await act(next);
+    for (let next = left.shift(); next !== undefined; next = left.shift()) await action(next);
   };
   await Promise.all(Array.from({ length: atOnce }, work));
 }

@@ -3,7 +3,7 @@ import { Allowed } from '../../../app/guarded.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { useStart } from '../actions.ts';
+import { useStartAction } from '../actions.ts';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { queueApi } from '../../../../protocol/queue-api.ts';
@@ -13,25 +13,25 @@ import { useMay, usePanel } from '../../../app/context.ts';
 import { type ChangeSettings, useSettings } from '../../../app/settings.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { showFailure } from '../../../ui/toast.tsx';
-import { ActDialogs } from '../dialogs/action-dialogs.tsx';
+import { ActionDialogs } from '../dialogs/action-dialogs.tsx';
 import '../workers.css';
 
 /** For a fleet without workers. Its dialogs stay open when the first worker joins, because they show its token. */
 export function FirstRun({ isEmpty }: { readonly isEmpty: boolean }) {
   return (
-    <ActDialogs>
+    <ActionDialogs>
       {isEmpty && (
         <section className="card">
           <EmptyFleet />
         </section>
       )}
-    </ActDialogs>
+    </ActionDialogs>
   );
 }
 
 export function EmptyFleet() {
   const t = useT();
-  const start = useStart();
+  const start = useStartAction();
   return (
     <Empty why={t('workers.empty')}>
       <div className="worker-first-acts">
@@ -46,7 +46,7 @@ export function EmptyFleet() {
   );
 }
 
-export function NoneFits({ onClear }: { readonly onClear: () => void }) {
+export function NoMatches({ onClear }: { readonly onClear: () => void }) {
   const t = useT();
   return (
     <Empty why={t('workers.empty.filter')}>

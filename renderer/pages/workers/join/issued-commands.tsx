@@ -17,7 +17,7 @@ import {
   windowsCommands,
   masked,
 } from './join-commands.ts';
-import { askForOffer, type JoinOffer, standingOf } from './join-offer.ts';
+import { requestJoinOffer, type JoinOffer, offerStatus } from './join-offer.ts';
 import { joinPhase } from './join-wait.tsx';
 
 interface IssuedCommandsProps {
@@ -59,7 +59,7 @@ export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProp
         )}
       </OnceTab>
       <OnceTab value="service" joining={once} standing={standing}>
-        {each => <ServiceWays joining={each} />}
+        {each => <ServiceCommands joining={each} />}
       </OnceTab>
       <OnceTab value="pod" joining={once} standing={standing}>
         {each => (
@@ -102,7 +102,7 @@ const OnceTab = ({ value, joining, standing, children }: OnceTabProps) => (
 );
 
 /** One command per kind of machine and owner. */
-function ServiceWays({ joining }: { readonly joining: Joining }) {
+function ServiceCommands({ joining }: { readonly joining: Joining }) {
   const t = useT();
   const ways = [
     ['all', serviceCommand(joining, true)],
@@ -144,16 +144,16 @@ function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
   const { client } = usePanel();
   const worker = useFleet(state => state.fleet.workers.get(id));
   const now = useNow(1_000);
-  const [isAsking, setAsking] = useState(false);
+  const [isRequesting, setRequesting] = useState(false);
   if (isNew && joinPhase(worker) !== 'listening') return null;
   const renew = async (): Promise<void> => {
-    setAsking(true);
-    const made = await askForOffer(client, id);
-    setAsking(false);
+    setRequesting(true);
+    const made = await requestJoinOffer(client, id);
+    setRequesting(false);
     if (made.ok) onNew(made.value);
     else showFailure(t, made.failure);
   };
-  const standing = standingOf(offer, now);
+  const standing = offerStatus(offer, now);
   const time = offer === null ? '' : timeOfDay(t).format(offer.until);
   return (
     <p className="worker-offer" data-standing={standing}>
@@ -161,7 +161,7 @@ function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
         {standing === 'missing' ? t('workers.join.missing') : t(`workers.join.${standing}`, { time })}
       </span>
       {standing !== 'open' && (
-        <Button disabled={isAsking} onClick={() => void renew()}>
+        <Button disabled={isRequesting} onClick={() => void renew()}>
           {t('workers.join.again')}
         </Button>
       )}

@@ -18,7 +18,7 @@ export interface Joining {
 }
 
 /** Continues the command on the next line. */
-const goesOn = ' \\\n  ';
+const continued = ' \\\n  ';
 
 /**
  * The command to paste into a terminal. The token is an environment variable: every user of the machine can read the arguments of a
@@ -34,7 +34,7 @@ const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `trainyard worker --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
     `${nameWords(name)}${persistentFlag(type)}`,
-  ].join(goesOn);
+  ].join(continued);
 
 /**
  * The command for SimpleTuner's own worker, which needs a worker token and supports no pins. With a self-signed certificate, it can only
@@ -45,7 +45,7 @@ export const simpletunerCommand = ({ url, pin, token, name, type }: Joining): st
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `simpletuner worker --orchestrator-url ${shellWord(url)}${pin === null ? '' : ' --ssl-no-verify'}`,
     `${nameWords(name)}${persistentFlag(type)}`,
-  ].join(goesOn);
+  ].join(continued);
 
 const variables = ({ url, token, name, type }: Joining): readonly string[] => [
   `export SIMPLETUNER_ORCHESTRATOR_URL=${shellWord(url)}`,
@@ -117,7 +117,7 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `${asRoot}trainyard worker install-service --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
     nameWords(name),
-  ].join(goesOn);
+  ].join(continued);
 };
 
 /** The commands for PowerShell, with the worker as one file for the machine's Node; null when it was not built. */

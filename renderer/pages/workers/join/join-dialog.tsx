@@ -7,10 +7,10 @@ import { usePanel } from '../../../app/context.ts';
 import { useSettings, type ChangeSettings, ShareTerms } from '../../../app/settings.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { Dialog, DialogForm } from '../../../ui/dialog.tsx';
-import { useStart } from '../actions.ts';
+import { useStartAction } from '../actions.ts';
 import { isLoopback } from './join-commands.ts';
-import { askForOffer } from './join-offer.ts';
-import { readLabels } from '../labels.tsx';
+import { requestJoinOffer } from './join-offer.ts';
+import { parseLabels } from '../labels.tsx';
 import { Button } from '../../../ui/button.tsx';
 
 interface JoinDialogProps {
@@ -52,12 +52,12 @@ function ShareStep({ network, change, onSkip }: ShareStepProps) {
   const { tls, tls_fixed_by: tlsFixedBy } = network;
   const isSecure = tls !== null;
   const [withTls, setWithTls] = useState(isSecure || tlsFixedBy === null);
-  const [isAsking, setAsking] = useState(false);
+  const [isRequesting, setRequesting] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
   const share = async (): Promise<void> => {
-    setAsking(true);
+    setRequesting(true);
     const answer = await change({ shared: true, ...(withTls !== isSecure && { tls: withTls }) });
-    setAsking(false);
+    setRequesting(false);
     if (!answer.ok) setTrouble(detailOf(answer.failure) ?? t('error.unreachable'));
   };
   return (
@@ -71,7 +71,7 @@ function ShareStep({ network, change, onSkip }: ShareStepProps) {
       )}
       <footer className="dialog-foot">
         <Button onClick={onSkip}>{t('workers.share.notNow')}</Button>
-        <Button kind="primary" disabled={isAsking} onClick={() => void share()}>
+        <Button kind="primary" disabled={isRequesting} onClick={() => void share()}>
           {t('settings.share')}
         </Button>
       </footer>
@@ -83,19 +83,19 @@ const types = ['persistent', 'ephemeral'] as const satisfies readonly WorkerType
 
 function JoinForm({ onClose }: JoinDialogProps) {
   const t = useT();
-  const start = useStart();
+  const start = useStartAction();
   const { client, baseUrl } = usePanel();
   const [name, setName] = useState('');
   const [type, setType] = useState<WorkerType>('persistent');
   const [labels, setLabels] = useState('');
   const create = async (): Promise<string | null> => {
-    const read = readLabels(labels);
+    const read = parseLabels(labels);
     if (!read.ok) return t('workers.edit.badLabel', { line: read.line });
     const body = { name: name.trim(), worker_type: type, labels: read.labels };
     const answer = await client.call(workersApi.create, { body });
     if (!answer.ok) return detailOf(answer.failure) ?? t('error.unreachable');
     const { worker_id: id, token, name: given } = answer.value;
-    const offer = await askForOffer(client, id);
+    const offer = await requestJoinOffer(client, id);
     start({
       kind: 'issued',
       id,

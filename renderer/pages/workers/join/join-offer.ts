@@ -9,13 +9,13 @@ export interface JoinOffer {
 }
 
 /** Long enough to walk to a rig, and short enough to limit the risk in a chat history. */
-const lastsS = 3_600;
+const lifetimeS = 3_600;
 
 /**
  * Requests a join token. The expiry is counted on this machine's clock, which may differ from the server's, and from before the call. A
  * token that is shown as valid is therefore valid.
  */
-export async function askForOffer(
+export async function requestJoinOffer(
   client: Client,
   id: WorkerId,
   now: () => number = Date.now,
@@ -23,18 +23,18 @@ export async function askForOffer(
   | { readonly ok: true; readonly value: JoinOffer }
   | Extract<CallResult<typeof workersApi.createJoinToken>, { ok: false }>
 > {
-  const until = now() + lastsS * 1000;
+  const until = now() + lifetimeS * 1000;
   const answer = await client.call(workersApi.createJoinToken, {
     params: { id },
-    body: { expires_in_s: lastsS },
+    body: { expires_in_s: lifetimeS },
   });
   return answer.ok ? { ok: true, value: { token: answer.value.join_token, until } } : answer;
 }
 
 /** Status of a join token. */
-export type OfferStanding = 'open' | 'over' | 'missing';
+export type OfferStatus = 'open' | 'over' | 'missing';
 
-export const standingOf = (offer: JoinOffer | null, now: number): OfferStanding => {
+export const offerStatus = (offer: JoinOffer | null, now: number): OfferStatus => {
   if (offer === null) return 'missing';
   return now < offer.until ? 'open' : 'over';
 };

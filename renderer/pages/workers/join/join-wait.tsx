@@ -12,7 +12,7 @@ import { queueApi } from '../../../../protocol/queue-api.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Progress, State } from '../../../ui/indicators.tsx';
 import { showFailure } from '../../../ui/toast.tsx';
-import { labelsThatBind } from '../facts.ts';
+import { identifyingLabels } from '../facts.ts';
 
 /**
  * Progress of a new worker: `listening` before it calls; `greeted` after it registered, without a stream yet; `connected`; `gone` when it
@@ -32,7 +32,7 @@ interface JoinWaitProps {
   readonly joining: Joining;
 }
 
-const patienceMs = 60_000;
+const checklistDelayMs = 60_000;
 
 /** Shows the progress of the join, as the server reports it. */
 export function JoinWait({ id, joining }: JoinWaitProps) {
@@ -53,7 +53,7 @@ export function JoinWait({ id, joining }: JoinWaitProps) {
         <Icon name={icon[phase]} />
         {phaseText(t, joining.name, worker)}
       </p>
-      {phase === 'listening' && now - since >= patienceMs && <Checklist joining={joining} />}
+      {phase === 'listening' && now - since >= checklistDelayMs && <Checklist joining={joining} />}
       {phase === 'connected' && worker !== undefined && <TestJob worker={worker} />}
     </section>
   );
@@ -106,7 +106,7 @@ function TestJob({ worker }: TestJobProps) {
   const may = useMay();
   const workers = useFleet(state => state.fleet.workers);
   const [sent, setSent] = useState<JobId | 'asking' | null>(null);
-  const labels = labelsThatBind(worker, workers.values());
+  const labels = identifyingLabels(worker, workers.values());
   const send = async (): Promise<void> => {
     if (labels === null) return;
     setSent('asking');

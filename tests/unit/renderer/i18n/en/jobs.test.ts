@@ -4,27 +4,27 @@ import { JobId, WorkerId } from '../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../protocol/job.ts';
 import { parseSearch } from '../../../../../protocol/job-search.ts';
 import { loadLanguage, type Translator } from '../../../../../renderer/i18n/index.ts';
-import { checkDraft, fieldErrorsOf } from '../../../../../renderer/pages/jobs/submit/draft-check.ts';
-import { draftOf, emptyDraft } from '../../../../../renderer/pages/jobs/submit/draft.ts';
+import { checkDraft, toFieldErrors } from '../../../../../renderer/pages/jobs/submit/draft-check.ts';
+import { toDraft, emptyDraft } from '../../../../../renderer/pages/jobs/submit/draft.ts';
 import * as figures from '../../../../../renderer/pages/jobs/figures.ts';
 import {
   chosenStates,
   countStates,
-  createCounting,
-  matcherOf,
+  createStateCounter,
+  createMatcher,
   stateCounts,
   withState,
 } from '../../../../../renderer/pages/jobs/list/filter.ts';
 import { faultIn, parseConfig } from '../../../../../renderer/pages/jobs/submit/json.ts';
 import {
-  createPlacing,
-  inLine,
+  createRowCache,
+  toQueueRows,
   isOld,
   limitOf,
   waitsForApproval,
 } from '../../../../../renderer/pages/queue/order.ts';
 import { jobView } from '../../../../support/job-view.ts';
-import { isOffered, whyNot } from '../../../../../renderer/pages/jobs/job-actions.tsx';
+import { isOffered, unavailableReason } from '../../../../../renderer/pages/jobs/job-actions.tsx';
 
 let t: Translator;
 beforeAll(async () => {
@@ -38,7 +38,7 @@ const rig3 = { worker_id: WorkerId.parse('w-3'), worker_name: 'Rig-3' };
 
 describe('the job filter', () => {
   const shows = (text: string, part: Partial<JobView>): boolean =>
-    matcherOf(parseSearch(text))(job('j-1', part));
+    createMatcher(parseSearch(text))(job('j-1', part));
 
   it('parses states, aliases, users, workers and free text', () => {
     const text = 'State:failed,queued user:CI worker:rig-* "Two Words" color:red';
@@ -73,7 +73,7 @@ describe('the job filter', () => {
   it('accepts any text', () => {
     fc.assert(
       fc.property(fc.string(), text => {
-        expect(matcherOf(parseSearch(text))(job('j-1'))).toBeTypeOf('boolean');
+        expect(createMatcher(parseSearch(text))(job('j-1'))).toBeTypeOf('boolean');
       }),
     );
   });
@@ -108,7 +108,7 @@ describe('the job filter', () => {
   });
 
   it('recounts only when a job arrives, leaves or changes state', () => {
-    const count = createCounting();
+    const count = createStateCounter();
     const first = count([job('a'), job('b', { status: 'running' })]);
     expect(first).toMatchObject({ pending: 1, running: 1 });
     expect(count([job('a'), job('b', { status: 'running', priority: 9 })])).toBe(first);
@@ -131,14 +131,14 @@ describe('the job filter', () => {
 
 describe('job actions', () => {
   it('gives the reason why an action is unavailable', () => {
-    expect(whyNot('cancel', job('a'))).toBeNull();
-    expect(whyNot('cancel', job('a', { status: 'cancelling' }))).toBe('jobs.not.cancelling');
-    expect(whyNot('cancel', job('a', { status: 'failed' }))).toBe('jobs.not.ended');
-    expect(whyNot('retry', job('a', { status: 'running' }))).toBe('jobs.not.goesOn');
-    expect(whyNot('delete', job('a', { status: 'completed' }))).toBeNull();
-    expect(whyNot('top', job('a', { status: 'running' }))).toBe('jobs.not.waits');
-    expect(whyNot('priority', job('a'))).toBeNull();
-    expect(whyNot('duplicate', job('a', { status: 'failed' }))).toBeNull();
+    expect(unavailableReason('cancel', job('a'))).toBeNull();
+    expect(unavailableReason('cancel', job('a', { status: 'cancelling' }))).toBe('jobs.not.cancelling');
+    expect(unavailableReason('cancel', job('a', { status: 'failed' }))).toBe('jobs.not.ended');
+    expect(unavailableReason('retry', job('a', { status: 'running' }))).toBe('jobs.not.goesOn');
+    expect(unavailableReason('delete', job('a', { status: 'completed' }))).toBeNull();
+    expect(unavailableReason('top', job('a', { status: 'running' }))).toBe('jobs.not.waits');
+    expect(unavailableReason('priority', job('a'))).toBeNull();
+    expect(unavailableReason('duplicate', job('a', { status: 'failed' }))).toBeNull();
   });
 
   it('offers approve and reject only while approval is pending', () => {
@@ -306,7 +306,7 @@ describe('the job form', () => {
       on_lost_contact: 'stop',
       target: 'worker',
     });
-    const draft = draftOf(like, { own: null, inFolder: null });
+    const draft = toDraft(like, { own: null, inFolder: null });
     expect(draft).toMatchObject({ source: 'name', configName: 'digits', retries: '1', timeoutHours: '1' });
     expect(checkDraft(draft, t)).toMatchObject({
       ok: true,
@@ -337,27 +337,27 @@ describe('the job form', () => {
     };
     const failure = (part: object) =>
       ({ kind: 'problem', status: 400, problem: { ...problem, ...part } }) as const;
-    expect(fieldErrorsOf(failure({ code: 'config_not_found' }))).toEqual({ config_name: 'no such config' });
+    expect(toFieldErrors(failure({ code: 'config_not_found' }))).toEqual({ config_name: 'no such config' });
     expect(
-      fieldErrorsOf(failure({ errors: [{ field: 'worker_labels.gpu', message: 'too many stars' }] })),
+      toFieldErrors(failure({ errors: [{ field: 'worker_labels.gpu', message: 'too many stars' }] })),
     ).toEqual({ worker_labels: 'gpu: too many stars' });
-    expect(fieldErrorsOf(failure({ errors: [{ field: 'idempotency_key', message: 'no' }] }))).toBeNull();
+    expect(toFieldErrors(failure({ errors: [{ field: 'idempotency_key', message: 'no' }] }))).toBeNull();
     const mixed = [
       { field: 'gpu_count', message: 'too small' },
       { field: 'body', message: 'unknown key' },
     ];
-    expect(fieldErrorsOf(failure({ errors: mixed }))).toBeNull();
-    expect(fieldErrorsOf(failure({ code: 'target_unavailable' }))).toBeNull();
-    expect(fieldErrorsOf({ kind: 'unreachable', cause: null })).toBeNull();
+    expect(toFieldErrors(failure({ errors: mixed }))).toBeNull();
+    expect(toFieldErrors(failure({ code: 'target_unavailable' }))).toBeNull();
+    expect(toFieldErrors({ kind: 'unreachable', cause: null })).toBeNull();
   });
 });
 
 describe('the queue', () => {
   const ids = (jobs: readonly JobView[], order: readonly string[] | null, places?: readonly number[]) =>
-    inLine(
+    toQueueRows(
       new Map(jobs.map(each => [each.id, each])),
       order && { ids: order.map(id => JobId.parse(id)), places },
-      createPlacing(),
+      createRowCache(),
     ).map(({ job: { id }, place }) => `${id} ${place}`);
 
   it('lists jobs in the order given by the server', () => {
@@ -395,12 +395,12 @@ describe('the queue', () => {
   it('reuses the row of a job that neither changed nor moved', () => {
     const jobs = new Map([job('a'), job('b'), job('c')].map(each => [each.id, each]));
     const order = { ids: [...jobs.keys()], places: undefined };
-    const placed = createPlacing();
-    const [a, b, c] = inLine(jobs, order, placed);
+    const placed = createRowCache();
+    const [a, b, c] = toQueueRows(jobs, order, placed);
     jobs.set(JobId.parse('b'), job('b', { priority: 20 }));
-    const again = inLine(jobs, order, placed);
+    const again = toQueueRows(jobs, order, placed);
     expect(again.map((row, at) => row === [a, b, c][at])).toEqual([true, false, true]);
-    expect(inLine(jobs, { ...order, ids: order.ids.slice(1) }, placed)[1]).toMatchObject({
+    expect(toQueueRows(jobs, { ...order, ids: order.ids.slice(1) }, placed)[1]).toMatchObject({
       job: { id: 'c' },
       place: 2,
     });

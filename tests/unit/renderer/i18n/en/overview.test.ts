@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../protocol/job.ts';
-import { figuresOf, needsOf } from '../../../../../renderer/pages/overview/figures.ts';
+import { computeFigures, findNeeds } from '../../../../../renderer/pages/overview/figures.ts';
 import { jobView } from '../../../../support/job-view.ts';
 import { jobId, workerId, workerView } from '../../worker-builders.ts';
 
@@ -28,7 +28,7 @@ test('counts workers by status, and the GPUs of connected workers', () => {
     workerView({ status: 'offline', current_job_id: jobId('j_3'), gpu_count: 8 }),
     workerView({ status: 'connecting', registered_at: null, gpu_count: 0 }),
   ];
-  expect(figuresOf(workers, [], now)).toMatchObject({
+  expect(computeFigures(workers, [], now)).toMatchObject({
     workers: 5,
     online: 3,
     states: { idle: 1, busy: 1, draining: 1, offline: 1, never: 1, connecting: 0, quarantined: 0 },
@@ -48,7 +48,7 @@ test('takes the oldest wait from pending jobs and drops jobs that ended a day ag
     job('j_5', { status: 'failed', completed_at: '2026-03-01T12:00:01.000Z' }),
     job('j_6', { status: 'failed', completed_at: '2026-03-01T12:00:00.000Z' }),
   ];
-  expect(figuresOf([], jobs, now)).toMatchObject({
+  expect(computeFigures([], jobs, now)).toMatchObject({
     waiting: 2,
     oldestAt: '2026-03-02T10:00:00.000Z',
     completed: 1,
@@ -83,7 +83,7 @@ test('sorts needs by urgency, a silent worker with a job first', () => {
     job('j_big'),
     job('j_silent', { status: 'recovering', hold: { kind: 'silent', since, until: null, releasable: true } }),
   );
-  const kinds = needsOf(workers, jobs, statsWith([{ job_id: jobId('j_big'), count: 3 }], 2), now).map(
+  const kinds = findNeeds(workers, jobs, statsWith([{ job_id: jobId('j_big'), count: 3 }], 2), now).map(
     need => [need.kind, 'job' in need ? need.job.id : 'worker' in need ? need.worker.id : need.count],
   );
   expect(kinds).toEqual([
@@ -101,7 +101,7 @@ test('sorts needs by urgency, a silent worker with a job first', () => {
 test('lists only pending jobs among those no worker can take', () => {
   const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
   const told = ['j_1', 'j_2', 'j_3'].map(id => ({ job_id: JobId.parse(id), count: 2 }));
-  expect(needsOf([], jobs, statsWith(told), now)).toMatchObject([
+  expect(findNeeds([], jobs, statsWith(told), now)).toMatchObject([
     { kind: 'unsatisfiable', job: { id: 'j_1' }, more: 1 },
   ]);
 });
@@ -126,7 +126,7 @@ test('lists a worker once when jobs wait for it alone, whether lost or stopped',
     count: 2,
   });
   const needs = (...all: readonly ReturnType<typeof told>[]) =>
-    needsOf(workers, jobs, { ...statsWith([]), waiting_for_offline: [...all] }, now);
+    findNeeds(workers, jobs, { ...statsWith([]), waiting_for_offline: [...all] }, now);
   expect(needs(told('w_lost', 'j_1'), told('w_left', 'j_1'))).toMatchObject([
     { kind: 'waitsForOffline', worker: { id: 'w_lost' }, others: 0, count: 2 },
     { kind: 'waitsForOffline', worker: { id: 'w_left' }, others: 0, count: 2 },

@@ -2,35 +2,35 @@
 import { expect, test } from 'vitest';
 import {
   isEmpty,
-  paramsOf,
-  queryOf,
-  wishOf,
+  toSearchParams,
+  toQuery,
+  parseFilters,
   withGroups,
 } from '../../../../../renderer/pages/audit/filters.tsx';
 
-const wish = (text: string) => wishOf(new URLSearchParams(text));
+const filters = (text: string) => parseFilters(new URLSearchParams(text));
 
 test('round-trips the known filters through the URL and drops the rest', () => {
   for (const text of ['', 'type=job.*&actor=ada', 'target=j_1&since=2026-01-31T12%3A00'])
-    expect(paramsOf(wish(text)).toString()).toBe(text);
-  expect(paramsOf(wish('type=&colour=red')).toString()).toBe('');
+    expect(toSearchParams(filters(text)).toString()).toBe(text);
+  expect(toSearchParams(filters('type=&colour=red')).toString()).toBe('');
 });
 
 test('sends only the filters that are set, with times as instants', () => {
-  expect(queryOf(wish(''))).toEqual({});
-  expect(queryOf(wish('type=%20job.failed&actor=ada&target=j_1'))).toEqual({
+  expect(toQuery(filters(''))).toEqual({});
+  expect(toQuery(filters('type=%20job.failed&actor=ada&target=j_1'))).toEqual({
     event_type: 'job.failed',
     actor_id: 'ada',
     target_id: 'j_1',
   });
-  const { since } = queryOf(wish('since=2026-01-31T12:00'));
+  const { since } = toQuery(filters('since=2026-01-31T12:00'));
   expect(Date.parse(since ?? '')).toBe(new Date(2026, 0, 31, 12).getTime());
-  expect(queryOf(wish('since=2026-01-&until=soon'))).toEqual({});
+  expect(toQuery(filters('since=2026-01-&until=soon'))).toEqual({});
 });
 
 test('detects a view without filters', () => {
-  expect(isEmpty(wish(''))).toBe(true);
-  expect(isEmpty(wish('until=2026'))).toBe(false);
+  expect(isEmpty(filters(''))).toBe(true);
+  expect(isEmpty(filters('until=2026'))).toBe(false);
 });
 
 test('lists each event type and its group once', () => {

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { DatasetView } from '../../../../../protocol/datasets-api.ts';
-import { datasetsOf, datasetWith, matching, unusedOf } from '../../../../../renderer/pages/data/datasets.ts';
+import {
+  groupVersions,
+  datasetWith,
+  matching,
+  computeUnused,
+} from '../../../../../renderer/pages/data/datasets.ts';
 
 const view = (given: Partial<DatasetView> & { readonly id: number }): DatasetView => ({
   name: 'photos',
@@ -16,11 +21,11 @@ const view = (given: Partial<DatasetView> & { readonly id: number }): DatasetVie
 });
 
 const names = (views: readonly DatasetView[], text: string): readonly string[] =>
-  matching(datasetsOf(views), text).map(({ name, owner }) => `${name} of ${owner}`);
+  matching(groupVersions(views), text).map(({ name, owner }) => `${name} of ${owner}`);
 
 describe('datasetsOf', () => {
   test('returns one row per owner and name, ordered by newest version', () => {
-    const datasets = datasetsOf([
+    const datasets = groupVersions([
       view({ id: 5, newest: true }),
       view({ id: 4, owner: 'eve', newest: true }),
       view({ id: 3, name: 'cats', newest: true }),
@@ -36,7 +41,7 @@ describe('datasetsOf', () => {
   });
 
   test('keeps owner and name apart when both join to the same text', () => {
-    const datasets = datasetsOf([
+    const datasets = groupVersions([
       view({ id: 2, owner: 'a","b', name: 'c' }),
       view({ id: 1, owner: 'a', name: 'b","c' }),
     ]);
@@ -45,7 +50,7 @@ describe('datasetsOf', () => {
 
   test('sums the jobs and pins of all versions, counting jobs of equal files once', () => {
     const same = 'f'.repeat(64);
-    const [dataset] = datasetsOf([
+    const [dataset] = groupVersions([
       view({ id: 4, version: same, jobs: 2, pinned: true, newest: true }),
       view({ id: 3, jobs: 1, pinned: true }),
       view({ id: 2, version: same, jobs: 2 }),
@@ -54,11 +59,11 @@ describe('datasetsOf', () => {
   });
 
   test('returns no datasets for no versions', () => {
-    expect(datasetsOf([])).toEqual([]);
+    expect(groupVersions([])).toEqual([]);
   });
 
   test('finds a dataset by the id of any of its versions', () => {
-    const datasets = datasetsOf([view({ id: 12, newest: true }), view({ id: 2 })]);
+    const datasets = groupVersions([view({ id: 12, newest: true }), view({ id: 2 })]);
     expect(datasetWith(datasets, '2')?.newest.id).toBe(12);
     expect(datasetWith(datasets, '1')).toBeUndefined();
     expect(datasetWith(datasets, '__proto__')).toBeUndefined();
@@ -94,10 +99,10 @@ describe('the dataset search', () => {
 describe('unusedOf', () => {
   test('excludes versions that are pinned or used by jobs', () => {
     const views = [view({ id: 3 }), view({ id: 2, pinned: true }), view({ id: 1, jobs: 1 })];
-    expect(unusedOf(views, 10_000)).toEqual({ count: 1, bytes: 1_000 });
+    expect(computeUnused(views, 10_000)).toEqual({ count: 1, bytes: 1_000 });
   });
 
   test('never exceeds the stored size when versions share files', () => {
-    expect(unusedOf([view({ id: 2 }), view({ id: 1 })], 1_500)).toEqual({ count: 2, bytes: 1_500 });
+    expect(computeUnused([view({ id: 2 }), view({ id: 1 })], 1_500)).toEqual({ count: 2, bytes: 1_500 });
   });
 });

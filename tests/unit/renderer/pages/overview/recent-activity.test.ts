@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../../../protocol/events.ts';
 import { WorkerId } from '../../../../../protocol/ids.ts';
 import { workerView } from '../../worker-builders.ts';
-import { happenings, type TrailRow } from '../../../../../renderer/pages/overview/recent-activity.tsx';
+import { mergeActivity, type TrailRow } from '../../../../../renderer/pages/overview/recent-activity.tsx';
 
 const at = (second: number, ms = 0): string => new Date(Date.UTC(2026, 0, 2, 3, 4, second, ms)).toISOString();
 const row = (second: number, type: string, id = 'w_1'): TrailRow => ({
@@ -19,19 +19,19 @@ const event = (second: number, type: 'worker.connected' | 'worker.offline', ms =
   worker_id: WorkerId.parse('w_1'),
   worker: workerView({ name: 'rig-1' }),
 });
-const types = (all: ReturnType<typeof happenings>): readonly string[] => all.map(({ type }) => type);
+const types = (all: ReturnType<typeof mergeActivity>): readonly string[] => all.map(({ type }) => type);
 
 test('merges stream events with the audit log in order, without duplicates', () => {
   const rows = [row(20, 'worker.connected'), row(10, 'worker.registered')];
   // An audit row and the event of the same change have slightly different times.
-  const all = happenings(rows, [event(30, 'worker.offline'), event(20, 'worker.connected', 3)], 10);
+  const all = mergeActivity(rows, [event(30, 'worker.offline'), event(20, 'worker.connected', 3)], 10);
   expect(types(all)).toEqual(['worker.offline', 'worker.connected', 'worker.registered']);
   expect(all[1]?.target).toEqual({ kind: 'worker', id: 'w_1', name: 'rig-1' });
 });
 
 test('keeps events that repeat later or concern another worker', () => {
   const rows = [row(20, 'worker.offline'), row(30, 'worker.offline', 'w_2')];
-  expect(types(happenings(rows, [event(30, 'worker.offline')], 10))).toHaveLength(3);
+  expect(types(mergeActivity(rows, [event(30, 'worker.offline')], 10))).toHaveLength(3);
 });
 
 test('shows only the newest, omits sign-ins and links no queue events', () => {
@@ -47,7 +47,7 @@ test('shows only the newest, omits sign-ins and links no queue events', () => {
     target_type: 'user',
     target_id: 'admin',
   };
-  const all = happenings(
+  const all = mergeActivity(
     [signedIn, paused, row(10, 'worker.created'), row(5, 'worker.created', 'w_2')],
     [],
     2,

@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest';
-import { readLabels, textOfLabels } from '../../../../../renderer/pages/workers/labels.tsx';
+import { parseLabels, formatLabels } from '../../../../../renderer/pages/workers/labels.tsx';
 
 test('parses labels by line or comma and trims spaces', () => {
-  expect(readLabels(' team = nlp \n\nrack=4, note=a b=c\n')).toEqual({
+  expect(parseLabels(' team = nlp \n\nrack=4, note=a b=c\n')).toEqual({
     ok: true,
     labels: { team: 'nlp', rack: '4', note: 'a b=c' },
   });
-  expect(readLabels('')).toEqual({ ok: true, labels: {} });
-  expect(readLabels('empty=')).toEqual({ ok: true, labels: { empty: '' } });
+  expect(parseLabels('')).toEqual({ ok: true, labels: {} });
+  expect(parseLabels('empty=')).toEqual({ ok: true, labels: { empty: '' } });
 });
 
 test.each(['team', '=nlp', 'my team=nlp', `${'k'.repeat(65)}=v`, `k=${'v'.repeat(65)}`, '__proto__=x'])(
   'rejects the label %s',
   line => {
-    expect(readLabels(`a=b\n${line}`)).toEqual({ ok: false, line });
+    expect(parseLabels(`a=b\n${line}`)).toEqual({ ok: false, line });
   },
 );
 
 test('rejects more than 64 labels', () => {
   const lines = Array.from({ length: 65 }, (_, index) => `k${index}=v`);
-  expect(readLabels(lines.join('\n'))).toEqual({ ok: false, line: 'k64=v' });
-  expect(readLabels(lines.slice(1).join('\n')).ok).toBe(true);
+  expect(parseLabels(lines.join('\n'))).toEqual({ ok: false, line: 'k64=v' });
+  expect(parseLabels(lines.slice(1).join('\n')).ok).toBe(true);
 });
 
 test('round-trips labels through their text', () => {
   const labels = { team: 'nlp', rack: '4', empty: '' };
-  expect(readLabels(textOfLabels(labels))).toEqual({ ok: true, labels });
+  expect(parseLabels(formatLabels(labels))).toEqual({ ok: true, labels });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { updateCommand } from '../../../../../renderer/pages/workers/join/join-commands.ts';
-import { agentStanding } from '../../../../../renderer/pages/workers/server-version.ts';
+import { compareAgentVersion } from '../../../../../renderer/pages/workers/server-version.ts';
 
 const ours = { protocol: 2, agent_version: '1.2.0', local: false } as const;
 
@@ -14,7 +14,7 @@ test.each([
   ["the server's own worker", { ...ours, local: true }, '9.0.0', null],
   ['an unreachable server', ours, null, null],
 ] as const)('compares the versions for %s', (_what, worker, server, expected) => {
-  expect(agentStanding(worker, server)).toBe(expected);
+  expect(compareAgentVersion(worker, server)).toBe(expected);
 });
 
 test('includes the checksum in the update command for connections without TLS', () => {

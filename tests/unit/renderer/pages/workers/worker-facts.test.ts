@@ -3,11 +3,11 @@ import {
   contactLevel,
   countStates,
   gpuModel,
-  labelsThatBind,
+  identifyingLabels,
   losesJobOnRotation,
   shownState,
   vramTotal,
-  whyKept,
+  undeletableReason,
 } from '../../../../../renderer/pages/workers/facts.ts';
 import { jobId, workerId, workerView } from '../../worker-builders.ts';
 import { joinPhase } from '../../../../../renderer/pages/workers/join/join-wait.tsx';
@@ -62,10 +62,12 @@ test('does not rate a worker without any contact as late', () => {
 });
 
 test('allows deleting a worker that is offline or never joined and has no job', () => {
-  expect(whyKept(workerView())).toBe('online');
-  expect(whyKept(workerView({ status: 'offline' }))).toBeNull();
-  expect(whyKept(workerView({ status: 'connecting', registered_at: null }))).toBeNull();
-  expect(whyKept(workerView({ status: 'offline', current_job_id: jobId('j_one') }))).toBe('has_job');
+  expect(undeletableReason(workerView())).toBe('online');
+  expect(undeletableReason(workerView({ status: 'offline' }))).toBeNull();
+  expect(undeletableReason(workerView({ status: 'connecting', registered_at: null }))).toBeNull();
+  expect(undeletableReason(workerView({ status: 'offline', current_job_id: jobId('j_one') }))).toBe(
+    'has_job',
+  );
 });
 
 test('warns about losing the job on token rotation only for a busy protocol 1 agent', () => {
@@ -79,18 +81,18 @@ test('warns about losing the job on token rotation only for a busy protocol 1 ag
 test('binds a job by labels only when no other worker has all of them', () => {
   const one = workerView({ labels: { team: 'nlp', rack: '4' } });
   const two = workerView({ id: workerId('w_two'), labels: { team: 'nlp' } });
-  expect(labelsThatBind(one, [one, two])).toEqual({ team: 'nlp', rack: '4' });
-  expect(labelsThatBind(two, [one, two])).toBeNull();
+  expect(identifyingLabels(one, [one, two])).toEqual({ team: 'nlp', rack: '4' });
+  expect(identifyingLabels(two, [one, two])).toBeNull();
   const bare = workerView();
-  expect(labelsThatBind(bare, [bare])).toEqual({});
-  expect(labelsThatBind(bare, [bare, two])).toBeNull();
+  expect(identifyingLabels(bare, [bare])).toEqual({});
+  expect(identifyingLabels(bare, [bare, two])).toBeNull();
 });
 
 test('ignores labels that would act as a pattern', () => {
   const star = workerView({ labels: { team: 'n*', rack: '4' } });
   const other = workerView({ id: workerId('w_two'), labels: { rack: '4' } });
-  expect(labelsThatBind(star, [star])).toEqual({ rack: '4' });
-  expect(labelsThatBind(star, [star, other])).toBeNull();
+  expect(identifyingLabels(star, [star])).toEqual({ rack: '4' });
+  expect(identifyingLabels(star, [star, other])).toBeNull();
 });
 
 test('tracks a joining worker from listening to greeted and ready', () => {

@@ -3,9 +3,9 @@ import { type ChartPlan, chartsOf } from '../../../../../../renderer/pages/jobs/
 import {
   breaksOf,
   joined,
-  linesBeside,
-  linesOf,
-  stretchOf,
+  toComparedLines,
+  toLines,
+  spanOf,
 } from '../../../../../../renderer/pages/jobs/curves/lines.ts';
 import { bucket, curvesOf } from '../../../curves-builders.ts';
 
@@ -44,7 +44,7 @@ test('places attempts by step on the step axis and one after the other on time',
     [60_000, { loss: [bucket(5, 2.5), bucket(15, 1)] }],
   );
   const places = (axis: 'step' | 'time') =>
-    linesOf(curves, loss, axis, null).map(({ dots }) => dots.map(({ x }) => x));
+    toLines(curves, loss, axis, null).map(({ dots }) => dots.map(({ x }) => x));
   expect(places('step')).toEqual([
     [0, 10],
     [5, 15],
@@ -55,8 +55,8 @@ test('places attempts by step on the step axis and one after the other on time',
   ]);
   expect(breaksOf(curves, 'step', null)).toEqual([{ attempt: 2, x: 5 }]);
   expect(breaksOf(curves, 'time', null)).toEqual([{ attempt: 2, x: 60_000 }]);
-  expect(stretchOf(curves, 'step', null)).toEqual([0, 15]);
-  expect(stretchOf(curves, 'time', new Set([2]))).toEqual([65_000, 75_000]);
+  expect(spanOf(curves, 'step', null)).toEqual([0, 15]);
+  expect(spanOf(curves, 'time', new Set([2]))).toEqual([65_000, 75_000]);
 });
 
 test('shows only the chosen attempts and keeps the style of each', () => {
@@ -65,22 +65,22 @@ test('shows only the chosen attempts and keeps the style of each', () => {
     [1, { lr: [bucket(0, 1)] }],
     [2, { loss: [bucket(7, 1)] }],
   );
-  expect(linesOf(curves, loss, 'step', null).map(({ attempt, style }) => [attempt, style])).toEqual([
+  expect(toLines(curves, loss, 'step', null).map(({ attempt, style }) => [attempt, style])).toEqual([
     [1, 0],
     [3, 2],
   ]);
-  const [only, ...rest] = linesOf(curves, loss, 'step', new Set([3]));
+  const [only, ...rest] = toLines(curves, loss, 'step', new Set([3]));
   expect([only?.style, rest]).toEqual([2, []]);
   // No shown attempt precedes attempt 3.
   expect(breaksOf(curves, 'step', new Set([3]))).toEqual([]);
-  expect(stretchOf(curves, 'step', new Set([9]))).toBeNull();
+  expect(spanOf(curves, 'step', new Set([9]))).toBeNull();
 });
 
 test('gives every line of a chart a different style', () => {
   const [gpus] = chartsOf(['gpu.0.power_w', 'gpu.1.power_w']);
   if (gpus === undefined) throw new Error('no chart');
   const both = { 'gpu.0.power_w': [bucket(0, 1)], 'gpu.1.power_w': [bucket(0, 1)] };
-  const lines = linesOf(curvesOf([0, both], [1, both]), gpus, 'step', null);
+  const lines = toLines(curvesOf([0, both], [1, both]), gpus, 'step', null);
   expect(lines.map(({ gpu, style }) => [gpu, style])).toEqual([
     [0, 0],
     [1, 1],
@@ -91,13 +91,13 @@ test('gives every line of a chart a different style', () => {
 
 test('places a point without a step only on the time axis', () => {
   const curves = curvesOf([0, { loss: [bucket(null, 5, { elapsed_ms: 9 }), bucket(1, 4)] }]);
-  expect(linesOf(curves, loss, 'step', null)).toMatchObject([{ homeless: 1, dots: [{ x: 1 }] }]);
-  expect(linesOf(curves, loss, 'time', null)).toMatchObject([
+  expect(toLines(curves, loss, 'step', null)).toMatchObject([{ homeless: 1, dots: [{ x: 1 }] }]);
+  expect(toLines(curves, loss, 'time', null)).toMatchObject([
     { homeless: 0, dots: [{ x: 9 }, { x: 1_000 }] },
   ]);
   const nowhere = curvesOf([0, {}], [1, { loss: [bucket(null, 5)] }]);
   expect(breaksOf(nowhere, 'step', null)).toEqual([]);
-  expect(stretchOf(nowhere, 'step', null)).toBeNull();
+  expect(spanOf(nowhere, 'step', null)).toBeNull();
 });
 
 test('draws no line backwards and merges points at the same step', () => {
@@ -109,7 +109,7 @@ test('draws no line backwards and merges points at the same step', () => {
     bucket(3, null),
     bucket(3, 2),
   ];
-  const [line] = linesOf(curvesOf([0, { loss: points }]), loss, 'step', null);
+  const [line] = toLines(curvesOf([0, { loss: points }]), loss, 'step', null);
   expect(line?.dots.map(({ x, mean, min, max, count }) => [x, mean, min, max, count])).toEqual([
     [1, 7, 7, 7, 1],
     [2, 5, 1, 9, 4],
@@ -124,7 +124,7 @@ test('draws curves of other jobs next to this one in colours of their own', () =
     name: `roses (${id})`,
     curves: curvesOf([0, { loss: [bucket(3, 1)] }], [9, { loss: [bucket(4, 1)], reward: [bucket(1, 1)] }]),
   });
-  const lines = linesBeside(own, [other('j_2'), other('j_3')], loss, 'step');
+  const lines = toComparedLines(own, [other('j_2'), other('j_3')], loss, 'step');
   expect(lines.map(({ id, job, attempt, style }) => [id, job, attempt, style])).toEqual([
     ['j_2/1/loss', 'roses (j_2)', 1, 2],
     ['j_2/2/loss', 'roses (j_2)', 2, 3],
@@ -137,7 +137,7 @@ test('draws curves of other jobs next to this one in colours of their own', () =
     figure: 'power_w',
     keys: [{ key: 'gpu.0.power_w', gpu: 0 }],
   };
-  expect(linesBeside(own, [other('j_2')], gpus, 'step')).toEqual([]);
+  expect(toComparedLines(own, [other('j_2')], gpus, 'step')).toEqual([]);
 });
 
 test('spans the ranges of several jobs from the first to the last place', () => {

@@ -5,12 +5,12 @@ import {
   queriesFor,
   readCurves,
 } from '../../../../../../renderer/pages/jobs/curves/curve-reads.ts';
-import { toggled, viewOf, withView } from '../../../../../../renderer/pages/jobs/curves/view.ts';
+import { toggled, parseView, withView } from '../../../../../../renderer/pages/jobs/curves/view.ts';
 import { createClient } from '../../../../../../protocol/client.ts';
 import { bucket, curvesOf } from '../../../curves-builders.ts';
 
 const other = JobId.parse('j_2');
-const view = (text: string) => viewOf(new URLSearchParams(text));
+const view = (text: string) => parseView(new URLSearchParams(text));
 
 test('round-trips the view through the URL', () => {
   const params = withView(new URLSearchParams('tab=metrics'), {
@@ -24,7 +24,7 @@ test('round-trips the view through the URL', () => {
   expect(params.toString()).toBe(
     'tab=metrics&axis=time&smooth=0.6&scale=log&attempts=1%2C3&zoom=100-2000&with=j_2%2Cj_3',
   );
-  expect(viewOf(params)).toEqual({
+  expect(parseView(params)).toEqual({
     axis: 'time',
     smoothing: 0.6,
     isLog: true,
@@ -38,8 +38,8 @@ test('round-trips the view through the URL', () => {
 
 test('drops the zoom when the axis changes', () => {
   const zoomed = new URLSearchParams('zoom=1-2');
-  expect(viewOf(withView(zoomed, { axis: 'time' })).zoom).toBeNull();
-  expect(viewOf(withView(zoomed, { axis: 'step' })).zoom).toEqual([1, 2]);
+  expect(parseView(withView(zoomed, { axis: 'time' })).zoom).toBeNull();
+  expect(parseView(withView(zoomed, { axis: 'step' })).zoom).toEqual([1, 2]);
 });
 
 test.each([
@@ -62,8 +62,8 @@ test.each([
 
 test('compares a job with at most four others, each once, and never with itself', () => {
   const params = new URLSearchParams('with=j_1,j_2,j_2,j_3,j_4,j_5');
-  expect(viewOf(params).others).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
-  expect(viewOf(params, other).others).toEqual(['j_1', 'j_3', 'j_4']);
+  expect(parseView(params).others).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
+  expect(parseView(params, other).others).toEqual(['j_1', 'j_3', 'j_4']);
 });
 
 test('toggles single attempts and treats all or none as no choice', () => {

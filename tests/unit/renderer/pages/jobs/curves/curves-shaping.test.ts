@@ -1,23 +1,23 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { aligned, nearest, smoothed } from '../../../../../../renderer/pages/jobs/curves/aligned.ts';
+import { align, nearest, smooth } from '../../../../../../renderer/pages/jobs/curves/aligned.ts';
 import { dot, lineOf } from '../../../curves-builders.ts';
 
 const plain = { smoothing: 0, isLog: false };
 
 test('smooths with an exponential mean without bias towards zero at the start', () => {
   const four: unknown = expect.closeTo(4, 9);
-  expect(smoothed([4, 4, 4], 0.9)).toEqual([four, four, four]);
+  expect(smooth([4, 4, 4], 0.9)).toEqual([four, four, four]);
   // Weights 0.5 for the first and 1 for the second: (0.5 * 2 + 1 * 5) / 1.5
-  expect(smoothed([2, 5], 0.5)).toEqual([2, expect.closeTo(4, 9)]);
-  expect(smoothed([2, null, 5], 0.5)).toEqual([2, null, expect.closeTo(4, 9)]);
-  expect(smoothed([], 0.5)).toEqual([]);
+  expect(smooth([2, 5], 0.5)).toEqual([2, expect.closeTo(4, 9)]);
+  expect(smooth([2, null, 5], 0.5)).toEqual([2, null, expect.closeTo(4, 9)]);
+  expect(smooth([], 0.5)).toEqual([]);
 });
 
 test('leaves values unchanged without smoothing and keeps any mean within their bounds', () => {
   const values = [1, null, 3];
-  expect(smoothed(values, 0)).toBe(values);
-  expect(smoothed(values, -4)).toBe(values);
+  expect(smooth(values, 0)).toBe(values);
+  expect(smooth(values, -4)).toBe(values);
   const value = fc.double({ min: -1e6, max: 1e6, noNaN: true });
   fc.assert(
     fc.property(
@@ -25,7 +25,7 @@ test('leaves values unchanged without smoothing and keeps any mean within their 
       fc.double({ min: 0, max: 5, noNaN: true }),
       (some, weight) => {
         const slack = 1e-6 * Math.max(1, ...some.map(Math.abs));
-        for (const mean of smoothed(some, weight)) {
+        for (const mean of smooth(some, weight)) {
           expect(mean).toBeGreaterThanOrEqual(Math.min(...some) - slack);
           expect(mean).toBeLessThanOrEqual(Math.max(...some) + slack);
         }
@@ -35,7 +35,7 @@ test('leaves values unchanged without smoothing and keeps any mean within their 
 });
 
 test('aligns lines on one axis, without gaps at places that only others have', () => {
-  const { xs, columns, leftOut } = aligned(
+  const { xs, columns, leftOut } = align(
     [lineOf([dot(1, 10), dot(3, null), dot(5, 30)]), lineOf([dot(2, 1), dot(3, 2)], { id: '2/loss' })],
     plain,
   );
@@ -53,7 +53,7 @@ test('aligns lines on one axis, without gaps at places that only others have', (
 
 test('draws a band for thinned points and the raw curve behind a smoothed one', () => {
   const thinned = lineOf([dot(1, 2, { count: 5, min: 1, max: 4 }), dot(2, 6)]);
-  const { columns } = aligned([thinned], { smoothing: 0.5, isLog: false });
+  const { columns } = align([thinned], { smoothing: 0.5, isLog: false });
   expect(columns).toEqual([
     { value: [2, expect.closeTo(14 / 3, 9)], raw: [2, 6], low: [1, 6], high: [4, 6] },
   ]);
@@ -66,13 +66,13 @@ test('drops and counts non-positive values on a logarithmic scale', () => {
     dot(3, 2, { count: 4, min: -1, max: 5 }),
     dot(4, null),
   ]);
-  const { columns, leftOut } = aligned([line], { smoothing: 0, isLog: true });
+  const { columns, leftOut } = align([line], { smoothing: 0, isLog: true });
   expect(columns).toEqual([
     { value: [null, null, 2, null], raw: null, low: [null, null, 2, null], high: [null, null, 5, null] },
   ]);
   expect(leftOut).toBe(8);
-  expect(aligned([line], plain).leftOut).toBe(0);
-  expect(aligned([], plain)).toEqual({ xs: [], columns: [], leftOut: 0 });
+  expect(align([line], plain).leftOut).toBe(0);
+  expect(align([], plain)).toEqual({ xs: [], columns: [], leftOut: 0 });
 });
 
 test('finds the nearest point with a value within reach of the pointer', () => {

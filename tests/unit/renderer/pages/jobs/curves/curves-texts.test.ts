@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { loadLanguage } from '../../../../../../renderer/i18n/index.ts';
-import { chartsOf, titleOf } from '../../../../../../renderer/pages/jobs/curves/keys.ts';
+import { chartsOf, chartTitle } from '../../../../../../renderer/pages/jobs/curves/keys.ts';
 import {
   dotText,
   lineName,
   summaryText,
   tickText,
   rowsOf,
-  summaryOf,
+  summarize,
 } from '../../../../../../renderer/pages/jobs/curves/texts.ts';
 import { dot, lineOf } from '../../../curves-builders.ts';
 
@@ -21,7 +21,7 @@ const charts = (...keys: readonly string[]) => {
 test('summarises the latest value of the last attempt and the bounds of all points', () => {
   const first = lineOf([dot(1, 9, { max: 40 }), dot(2, 5)]);
   const second = lineOf([dot(2, 4, { last: 3.5 }), dot(1_500, null)], { attempt: 2 });
-  const summary = summaryOf([first, second]);
+  const summary = summarize([first, second]);
   expect(summary).toMatchObject({ latest: { value: 3.5, dot: { x: 2 } }, min: 4, max: 40 });
   if (summary === null) throw new Error('no summary');
   expect(summaryText(summary, charts('loss'), 'step', t)).toBe('Latest 3.5 (step 2), lowest 4, highest 40');
@@ -29,12 +29,12 @@ test('summarises the latest value of the last attempt and the bounds of all poin
   expect(summaryText(summary, charts('gpu.0.power_w', 'gpu.1.power_w'), 'step', t)).toBe(
     'Lowest 4, highest 40',
   );
-  expect(summaryOf([lineOf([dot(1, null)])])).toBeNull();
-  expect(summaryOf([])).toBeNull();
+  expect(summarize([lineOf([dot(1, null)])])).toBeNull();
+  expect(summarize([])).toBeNull();
 });
 
 test('names charts, lines and places', () => {
-  expect(['loss', 'gpu.0.memory_mb', 'clip/score'].map(key => titleOf(charts(key), t))).toEqual([
+  expect(['loss', 'gpu.0.memory_mb', 'clip/score'].map(key => chartTitle(charts(key), t))).toEqual([
     'Loss',
     'GPU memory (MiB)',
     'clip/score',

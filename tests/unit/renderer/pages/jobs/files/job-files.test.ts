@@ -8,7 +8,7 @@ import {
   groupsOf,
   inOrderOfDeletion,
   sampleOf,
-  sorted,
+  sortFiles,
 } from '../../../../../../renderer/pages/jobs/files/sorting.ts';
 
 const file = (key: string, minute = 0): ArtifactView => ({
@@ -42,7 +42,7 @@ test('sorts each file into samples, a listed checkpoint or other files', () => {
     'model.safetensors',
     'notes.svg',
   ];
-  const { samples, others } = sorted(
+  const { samples, others } = sortFiles(
     files.map(key => file(key)),
     [checkpoint('checkpoint-5')],
   );

@@ -37,7 +37,7 @@ beforeEach(() => {
       },
       revokeObjectURL: url => void alive.delete(url),
     },
-    atOnce: 2,
+    maxParallel: 2,
     spare: 1,
   });
 });

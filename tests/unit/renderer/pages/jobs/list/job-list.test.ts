@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { WorkerId } from '../../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../../protocol/job.ts';
 import { JobSort, parseSearch } from '../../../../../../protocol/job-search.ts';
-import { matcherOf } from '../../../../../../renderer/pages/jobs/list/filter.ts';
+import { createMatcher } from '../../../../../../renderer/pages/jobs/list/filter.ts';
 import {
-  comparison,
-  orderIn,
+  compareBy,
+  parseOrder,
   shownOrder,
   withOrder,
 } from '../../../../../../renderer/pages/jobs/list/job-order.ts';
@@ -15,7 +15,7 @@ import {
   type FoundJobs,
   jobsToList,
   nothingFound,
-  withPage,
+  appendPage,
 } from '../../../../../../renderer/pages/jobs/list/job-rows.ts';
 
 const usualOrder = { sort: 'submitted', isDescending: true } as const;
@@ -28,10 +28,10 @@ describe('the listed jobs', () => {
     jobsToList({
       live: new Map(live.map(one => [one.id, one])),
       found,
-      matches: matcherOf(parseSearch(text)),
-      compare: comparison(usualOrder),
+      matches: createMatcher(parseSearch(text)),
+      compare: compareBy(usualOrder),
     })
-      .toSorted(comparison(usualOrder))
+      .toSorted(compareBy(usualOrder))
       .map(({ id, status }) => `${id} ${status}`);
 
   it('shows the jobs of the stream until the first page arrives', () => {
@@ -39,16 +39,16 @@ describe('the listed jobs', () => {
   });
 
   it("prefers the stream's version of a job to that of a page", () => {
-    const found = withPage(nothingFound, [job('b', 2, { status: 'running' }), job('a', 1)], null);
+    const found = appendPage(nothingFound, [job('b', 2, { status: 'running' }), job('a', 1)], null);
     expect(listed([job('b', 2, { status: 'failed' })], found)).toEqual(['b failed', 'a pending']);
     expect(listed([job('b', 2, { status: 'failed' })], found, 'state:running')).toEqual([]);
   });
 
   it('hides stream jobs beyond the last page until all pages are loaded', () => {
     const live = [job('old', 1), job('new', 9)];
-    const first = withPage(nothingFound, [job('c', 5), job('b', 4)], 'next');
+    const first = appendPage(nothingFound, [job('c', 5), job('b', 4)], 'next');
     expect(listed(live, first)).toEqual(['new pending', 'c pending', 'b pending']);
-    const all = withPage(first, [job('b', 4), job('a', 2)], null);
+    const all = appendPage(first, [job('b', 4), job('a', 2)], null);
     expect(all.jobs.map(({ id }) => id)).toEqual(['c', 'b', 'a']);
     expect(listed(live, all)).toEqual(['new pending', 'c pending', 'b pending', 'a pending', 'old pending']);
   });
@@ -85,14 +85,14 @@ describe('the job order', () => {
   ])('sorts unknown values last when sorting by %s', (sort, ascending, descending) => {
     const sorted = (isDescending: boolean): string =>
       jobs
-        .toSorted(comparison({ sort, isDescending }))
+        .toSorted(compareBy({ sort, isDescending }))
         .map(({ id }) => id)
         .join('');
     expect([sorted(false), sorted(true)]).toEqual([ascending, descending]);
   });
 
   it('round-trips through the URL, where the default is omitted', () => {
-    const address = (text: string) => orderIn(new URLSearchParams(text));
+    const address = (text: string) => parseOrder(new URLSearchParams(text));
     expect(address('sort=name&order=asc')).toEqual({ sort: 'name', isDescending: false });
     expect(address('sort=nonsense&order=asc')).toEqual(usualOrder);
     expect(withOrder(new URLSearchParams('q=a'), { sort: 'eta', isDescending: true }).toString()).toBe(
@@ -101,7 +101,7 @@ describe('the job order', () => {
     expect(withOrder(new URLSearchParams('sort=eta&order=asc'), usualOrder).toString()).toBe('');
     for (const sort of JobSort.options)
       for (const isDescending of [true, false])
-        expect(orderIn(withOrder(new URLSearchParams(), { sort, isDescending }))).toEqual({
+        expect(parseOrder(withOrder(new URLSearchParams(), { sort, isDescending }))).toEqual({
           sort,
           isDescending,
         });

@@ -6,10 +6,10 @@ import type { JobView } from '../../../../../../protocol/job.ts';
 import { loadLanguage, type Translator } from '../../../../../../renderer/i18n/index.ts';
 import { checkDraft } from '../../../../../../renderer/pages/jobs/submit/draft-check.ts';
 import {
-  draftOf,
+  toDraft,
   emptyDraft,
   type Origins,
-  relationOf,
+  compareWithFolder,
 } from '../../../../../../renderer/pages/jobs/submit/draft.ts';
 import { priorityChoices } from '../../../../../../renderer/pages/jobs/figures.ts';
 import { jobView } from '../../../../../support/job-view.ts';
@@ -132,7 +132,7 @@ describe('a duplicate', () => {
   const own = { config: { lr: 1 }, dataloader: null };
   const inFolder = { ...own, etag: '"1"' };
   const draft = (origins: Partial<Origins>, part?: Partial<JobView>) =>
-    draftOf(job(part), { own: null, inFolder: null, ...origins });
+    toDraft(job(part), { own: null, inFolder: null, ...origins });
 
   it("uses the config name while it still means the job's config", () => {
     const found = draft({ own, inFolder });
@@ -174,11 +174,11 @@ describe('a duplicate', () => {
   });
 
   it('compares the config and dataloader and ignores pinned GPUs', () => {
-    expect(relationOf(own, inFolder)).toBe('same');
-    expect(relationOf(own, { config: { lr: 1, accelerate_visible_devices: [0] }, dataloader: null })).toBe(
-      'any GPUs',
-    );
-    expect(relationOf(own, { ...own, dataloader: {} })).toBe('other');
+    expect(compareWithFolder(own, inFolder)).toBe('same');
+    expect(
+      compareWithFolder(own, { config: { lr: 1, accelerate_visible_devices: [0] }, dataloader: null }),
+    ).toBe('any GPUs');
+    expect(compareWithFolder(own, { ...own, dataloader: {} })).toBe('other');
   });
 
   it('keeps a priority between two names', () => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { inTurns } from '../../../../../../renderer/pages/workers/dialogs/drain-dialogs.tsx';
+import { runConcurrently } from '../../../../../../renderer/pages/workers/dialogs/drain-dialogs.tsx';
 
 test('runs every task, never more than the limit at once', async () => {
   let running = 0;
   let most = 0;
   const done: number[] = [];
-  await inTurns([1, 2, 3, 4, 5, 6, 7], 3, async thing => {
+  await runConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async thing => {
     running += 1;
     most = Math.max(most, running);
     await new Promise(resolve => setImmediate(resolve));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Client } from '../../../../../../protocol/client.ts';
 import { WorkerId } from '../../../../../../protocol/ids.ts';
-import { askForOffer, standingOf } from '../../../../../../renderer/pages/workers/join/join-offer.ts';
+import { requestJoinOffer, offerStatus } from '../../../../../../renderer/pages/workers/join/join-offer.ts';
 import { unreachable } from '../../../../agent/builders.ts';
 
 const id = WorkerId.parse('w_1');
@@ -16,7 +16,7 @@ test("expires an offer one hour after the request on this machine's clock", asyn
       return { ok: true, value: { join_token: 'tj_1', expires_at: '2040-01-01T00:00:00Z' } };
     },
   } as unknown as Client;
-  expect(await askForOffer(client, id, () => now)).toEqual({
+  expect(await requestJoinOffer(client, id, () => now)).toEqual({
     ok: true,
     value: { token: 'tj_1', until: 3_601_000 },
   });
@@ -26,7 +26,7 @@ test("expires an offer one hour after the request on this machine's clock", asyn
 test('returns the failure when no offer was made', async () => {
   const failure = { ok: false, failure: unreachable() } as const;
   const client = { call: async () => failure } as unknown as Client;
-  expect(await askForOffer(client, id)).toEqual(failure);
+  expect(await requestJoinOffer(client, id)).toEqual(failure);
 });
 
 test.each([
@@ -34,5 +34,5 @@ test.each([
   [{ token: 'tj_1', until: 100 }, 99, 'open'],
   [{ token: 'tj_1', until: 100 }, 100, 'over'],
 ] as const)('judges the offer %j at %d as %s', (offer, now, standing) => {
-  expect(standingOf(offer, now)).toBe(standing);
+  expect(offerStatus(offer, now)).toBe(standing);
 });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { CallFailure } from '../../../../../../protocol/client.ts';
 import { JobId } from '../../../../../../protocol/ids.ts';
-import { createLogBook, type LogSource } from '../../../../../../renderer/pages/jobs/logs/log-book.ts';
-import type { LogNews, PageRead } from '../../../../../../renderer/pages/jobs/logs/log-snapshot.ts';
+import { createLogStore, type LogSource } from '../../../../../../renderer/pages/jobs/logs/log-store.ts';
+import type { LogUpdate, PageRead } from '../../../../../../renderer/pages/jobs/logs/log-snapshot.ts';
 import { logLines } from '../../../log-builders.ts';
 
 type Query = Parameters<LogSource['read']>[0];
@@ -14,7 +14,7 @@ afterEach(() => void vi.useRealTimers());
 function openServer(total: number, part: Partial<PageRead> = {}) {
   const asked: Query[] = [];
   const followed: { readonly attempt: number; readonly line: number }[] = [];
-  let tell: ((news: LogNews) => void) | null = null;
+  let tell: ((news: LogUpdate) => void) | null = null;
   let failure: CallFailure | null = null;
   const state = { total, part };
   const source: LogSource = {
@@ -37,9 +37,9 @@ function openServer(total: number, part: Partial<PageRead> = {}) {
       };
       return { ok: true, value };
     },
-    follow(attempt, line, hear) {
+    follow(attempt, line, onUpdate) {
       followed.push({ attempt, line: line() });
-      tell = hear;
+      tell = onUpdate;
       return () => {
         tell = null;
       };
@@ -51,7 +51,7 @@ function openServer(total: number, part: Partial<PageRead> = {}) {
     followed,
     state,
     isFollowed: () => tell !== null,
-    say: (news: LogNews) => tell?.(news),
+    say: (news: LogUpdate) => tell?.(news),
     fails(with_: CallFailure | null) {
       failure = with_;
     },
@@ -67,7 +67,7 @@ const problem = (code: 'log_not_begun' | 'log_not_found'): CallFailure => ({
 
 test('opens the log at its end and reads only the visible part of its middle', async () => {
   const server = openServer(1_000_000);
-  const book = createLogBook(server.source);
+  const book = createLogStore(server.source);
   await settle();
   expect(server.asked).toEqual([{ limit: 500 }]);
   expect(book.snapshot().state).toMatchObject({ attempt: 2, total_lines: 1_000_000 });
@@ -84,7 +84,7 @@ test('opens the log at its end and reads only the visible part of its middle', a
 
 test('skips pages scrolled past', async () => {
   const server = openServer(1_000_000);
-  const book = createLogBook(server.source);
+  const book = createLogStore(server.source);
   await settle();
   for (let line = 0; line < 900_000; line += 10_000) book.want(line, line + 50);
   await settle();
@@ -93,7 +93,7 @@ test('skips pages scrolled past', async () => {
 
 test('follows the log from the known lines only while someone watches', async () => {
   const server = openServer(10);
-  const book = createLogBook(server.source);
+  const book = createLogStore(server.source);
   await settle();
   expect(server.isFollowed()).toBe(false);
   book.watch(true);
@@ -115,7 +115,7 @@ test('follows the log from the known lines only while someone watches', async ()
 
 test('keeps streamed lines when an older response arrives', async () => {
   const server = openServer(5_000);
-  const book = createLogBook(server.source);
+  const book = createLogStore(server.source);
   book.watch(true);
   await settle();
   server.say({ type: 'lines', lines: [...logLines(5_000, 5_001)], open_line: 'bar' });
@@ -127,7 +127,7 @@ test('keeps streamed lines when an older response arrives', async () => {
 
 test('does not follow a complete log', async () => {
   const server = openServer(10, { is_complete: true });
-  const book = createLogBook(server.source, 1);
+  const book = createLogStore(server.source, 1);
   book.watch(true);
   await settle();
   expect(server.asked).toEqual([{ attempt: 1, limit: 500 }]);
@@ -137,7 +137,7 @@ test('does not follow a complete log', async () => {
 
 test('reports a failure and reads nothing more until asked to retry', async () => {
   const server = openServer(10_000);
-  const book = createLogBook(server.source);
+  const book = createLogStore(server.source);
   await settle();
   server.fails({ kind: 'unreachable', cause: null });
   book.want(0, 10);
@@ -158,12 +158,12 @@ test.each(['log_not_begun', 'log_not_found'] as const)(
   async code => {
     const server = openServer(3);
     server.fails(problem(code));
-    const book = createLogBook(server.source);
+    const book = createLogStore(server.source);
     book.watch(true);
     await settle();
     expect(book.snapshot()).toMatchObject({ isMissing: true, failure: null, state: null });
     server.fails(null);
-    book.lookAgain();
+    book.checkAgain();
     await settle();
     expect(book.snapshot()).toMatchObject({ isMissing: false, state: { total_lines: 3 } });
     expect(server.isFollowed()).toBe(true);
@@ -172,7 +172,7 @@ test.each(['log_not_begun', 'log_not_found'] as const)(
 
 test('notifies subscribers in batches and never after close', async () => {
   const server = openServer(10);
-  const book = createLogBook(server.source);
+  const book = createLogStore(server.source);
   let told = 0;
   book.subscribe(() => {
     told += 1;

@@ -11,26 +11,26 @@ import { Icon } from '../../ui/icon.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { ConfigCell, MenuCell, PriorityCell, WhyWaiting } from '../jobs/cells.tsx';
-import { useActs, mayAct } from '../jobs/job-actions.tsx';
-import { createPlacing, inLine, type Placed, useOrder } from './order.ts';
-const idOf = ({ job }: Placed): string => job.id;
+import { useJobActions, mayActOnJobs } from '../jobs/job-actions.tsx';
+import { createRowCache, toQueueRows, type QueueRow, useQueueOrder } from './order.ts';
+const idOf = ({ job }: QueueRow): string => job.id;
 
 /** All pending jobs, in dispatch order. */
-export function Line() {
+export function PendingJobs() {
   const t = useT();
   const may = useMay();
   const [, go] = useLocation();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
-  const order = useOrder();
-  const placed = useMemo(createPlacing, []);
-  const rows = useMemo(() => inLine(jobs, order, placed), [jobs, order, placed]);
+  const order = useQueueOrder();
+  const placed = useMemo(createRowCache, []);
+  const rows = useMemo(() => toQueueRows(jobs, order, placed), [jobs, order, placed]);
   const nameOf = useCallback(
-    ({ job, place }: Placed) =>
+    ({ job, place }: QueueRow) =>
       t('queue.rowName', { position: placeText(place, t), config: job.config_name }),
     [t],
   );
   const columns = useMemo(
-    () => (mayAct(may) ? [...lineColumns(t), actsColumn(t)] : lineColumns(t)),
+    () => (mayActOnJobs(may) ? [...lineColumns(t), actsColumn(t)] : lineColumns(t)),
     [t, may],
   );
   return (
@@ -50,7 +50,7 @@ export function Line() {
   );
 }
 
-const lineColumns = (t: Translator): readonly Column<Placed>[] => [
+const lineColumns = (t: Translator): readonly Column<QueueRow>[] => [
   {
     id: 'place',
     title: t('queue.column.position'),
@@ -84,13 +84,13 @@ const lineColumns = (t: Translator): readonly Column<Placed>[] => [
   },
 ];
 
-const actsColumn = (t: Translator): Column<Placed> => ({
+const actsColumn = (t: Translator): Column<QueueRow> => ({
   id: 'menu',
   title: t('jobs.column.menu'),
   isTitleHidden: true,
   width: '150px',
   align: 'end',
-  cell: row => <LineActs row={row} />,
+  cell: row => <RowActions row={row} />,
 });
 
 const placeFormat = perLanguage(language => new Intl.NumberFormat(language));
@@ -98,9 +98,9 @@ const placeFormat = perLanguage(language => new Intl.NumberFormat(language));
 const placeText = (place: number | null, t: Translator): string =>
   place === null ? t('time.none') : placeFormat(t.language).format(place);
 
-function LineActs({ row: { job, place } }: { readonly row: Placed }) {
+function RowActions({ row: { job, place } }: { readonly row: QueueRow }) {
   const t = useT();
-  const { perform } = useActs();
+  const { perform } = useJobActions();
   return (
     <span className="line-acts">
       {place !== 1 && (

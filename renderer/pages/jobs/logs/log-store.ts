@@ -2,10 +2,10 @@ import type { CallResult } from '../../../../protocol/client.ts';
 import { type LogLine, logsApi } from '../../../../protocol/logs-api.ts';
 import { createLogPages, pageLines } from './log-pages.ts';
 import {
-  afterFailure,
-  afterNews,
-  afterPage,
-  type LogNews,
+  applyFailure,
+  applyUpdate,
+  applyPage,
+  type LogUpdate,
   type LogSnapshot,
   nothingYet,
 } from './log-snapshot.ts';
@@ -22,10 +22,10 @@ export interface LogSource {
     signal: AbortSignal,
   ) => Promise<CallResult<typeof logsApi.read>>;
   /** Follows the log. It calls `line` for the first wanted line each time that it reconnects. The returned function stops it. */
-  readonly follow: (attempt: number, line: () => number, tell: (news: LogNews) => void) => () => void;
+  readonly follow: (attempt: number, line: () => number, onUpdate: (update: LogUpdate) => void) => () => void;
 }
 
-export interface LogBook {
+export interface LogStore {
   readonly subscribe: (changed: () => void) => () => void;
   /** Returns the same object until something changes. */
   readonly snapshot: () => LogSnapshot;
@@ -36,7 +36,7 @@ export interface LogBook {
   readonly watch: (isWatched: boolean) => void;
   readonly retry: () => void;
   /** Checks again for a log that was missing. */
-  readonly lookAgain: () => void;
+  readonly checkAgain: () => void;
   readonly close: () => void;
 }
 
@@ -44,19 +44,19 @@ export interface LogBook {
  * The log of one attempt: the pages that are viewed, and its end as it grows. Without `wantedAttempt`, it is the newest attempt with a log
  * at the first read.
  */
-export function createLogBook({ read, follow }: LogSource, wantedAttempt?: number): LogBook {
+export function createLogStore({ read, follow }: LogSource, wantedAttempt?: number): LogStore {
   const controller = new AbortController();
   const pages = createLogPages();
-  const teller = createTeller();
+  const notifier = createNotifier();
   let now = nothingYet;
   let wanted: readonly [first: number, last: number] = [0, -1];
   let isReading = false;
   let isWatched = false;
   let endFollowing: (() => void) | null = null;
 
-  const become = (next: LogSnapshot): void => {
+  const setSnapshot = (next: LogSnapshot): void => {
     now = next;
-    teller.changed();
+    notifier.changed();
   };
   /** Loads the last lines, or missing visible lines, a page at a time. It skips pages that were only scrolled past. */
   const readOn = async (isAgain = false): Promise<void> => {
@@ -73,31 +73,31 @@ export function createLogBook({ read, follow }: LogSource, wantedAttempt?: numbe
     isReading = false;
     if (controller.signal.aborted) return;
     if (answer.ok) pages.put(answer.value.lines, line);
-    become(answer.ok ? afterPage(now, answer.value) : afterFailure(now, answer.failure));
-    teller.atOnce();
+    setSnapshot(answer.ok ? applyPage(now, answer.value) : applyFailure(now, answer.failure));
+    notifier.flush();
     followOn();
     void readOn();
   };
   const followOn = (): void => {
     const { state } = now;
     if (isWatched && state !== null && !state.is_complete && !controller.signal.aborted) {
-      endFollowing ??= follow(state.attempt, () => now.state?.total_lines ?? 0, hear);
+      endFollowing ??= follow(state.attempt, () => now.state?.total_lines ?? 0, onUpdate);
       return;
     }
     endFollowing?.();
     endFollowing = null;
-    if (now.tail === 'open' || now.tail === 'lost') become({ ...now, tail: 'closed' });
+    if (now.tail === 'open' || now.tail === 'lost') setSnapshot({ ...now, tail: 'closed' });
   };
-  const hear = (news: LogNews): void => {
+  const onUpdate = (update: LogUpdate): void => {
     if (controller.signal.aborted) return;
-    if (news.type === 'lines') pages.put(news.lines, null);
-    become(afterNews(now, news));
-    if (news.type === 'end') followOn();
+    if (update.type === 'lines') pages.put(update.lines, null);
+    setSnapshot(applyUpdate(now, update));
+    if (update.type === 'end') followOn();
   };
 
   void readOn();
   return {
-    subscribe: teller.subscribe,
+    subscribe: notifier.subscribe,
     snapshot: () => now,
     lineAt: pages.at,
     want(first, last) {
@@ -110,14 +110,14 @@ export function createLogBook({ read, follow }: LogSource, wantedAttempt?: numbe
     },
     retry() {
       pages.forgetHoles();
-      become({ ...now, failure: null });
+      setSnapshot({ ...now, failure: null });
       void readOn();
     },
-    lookAgain: () => void readOn(true),
+    checkAgain: () => void readOn(true),
     close() {
       controller.abort();
       followOn();
-      teller.close();
+      notifier.close();
     },
   };
 }
@@ -125,12 +125,12 @@ export function createLogBook({ read, follow }: LogSource, wantedAttempt?: numbe
 /** Minimum interval between notifications of several changes. */
 const batchMs = 100;
 
-function createTeller() {
+function createNotifier() {
   const listeners = new Set<() => void>();
-  let telling: ReturnType<typeof setTimeout> | undefined;
-  const tell = (): void => {
-    clearTimeout(telling);
-    telling = undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const notify = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
     for (const listener of listeners) listener();
   };
   return {
@@ -139,22 +139,22 @@ function createTeller() {
       return () => listeners.delete(listener);
     },
     changed(): void {
-      telling ??= setTimeout(tell, batchMs);
+      timer ??= setTimeout(notify, batchMs);
     },
-    atOnce: tell,
+    flush: notify,
     close(): void {
-      clearTimeout(telling);
+      clearTimeout(timer);
       listeners.clear();
     },
   };
 }
 
 /** Opens the log of this attempt while mounted, and follows it while the page is visible. Null on the first render. */
-export function useBook(id: JobId, attempt: number | undefined): LogBook | null {
+export function useLogStore(id: JobId, attempt: number | undefined): LogStore | null {
   const { client, baseUrl } = usePanel();
-  const [book, setBook] = useState<LogBook | null>(null);
+  const [book, setBook] = useState<LogStore | null>(null);
   useEffect(() => {
-    const opened = createLogBook(
+    const opened = createLogStore(
       {
         read: (query, signal) => client.call(logsApi.read, { params: { id }, query, signal }),
         follow: (of, line, tell) => followLog({ baseUrl, id, attempt: of, line, tell }),
@@ -173,5 +173,5 @@ export function useBook(id: JobId, attempt: number | undefined): LogBook | null 
   return book;
 }
 
-export const useSnapshot = (book: LogBook): LogSnapshot =>
+export const useSnapshot = (book: LogStore): LogSnapshot =>
   useSyncExternalStore(book.subscribe, book.snapshot);

@@ -13,22 +13,22 @@ import { readFilesOf } from './read-files.ts';
 import { inOrderOfDeletion } from './sorting.ts';
 
 /** What to delete: a file, or a checkpoint with all its files. */
-export type Doomed =
+export type DeletionTarget =
   | { readonly kind: 'file'; readonly file: ArtifactView }
   | { readonly kind: 'checkpoint'; readonly checkpoint: CheckpointView };
 
 /** Props of every file list that supports deletion. */
 export interface DeletionProps {
-  readonly onDelete: (doomed: Doomed) => void;
+  readonly onDelete: (target: DeletionTarget) => void;
   /** Name of the object being deleted; null when idle. */
   readonly busy: string | null;
 }
 
-const nameOf = (doomed: Doomed): string =>
-  doomed.kind === 'file' ? doomed.file.key : doomed.checkpoint.name;
+const nameOf = (target: DeletionTarget): string =>
+  target.kind === 'file' ? target.file.key : target.checkpoint.name;
 
 interface Deletion {
-  readonly ask: (doomed: Doomed) => void;
+  readonly ask: (target: DeletionTarget) => void;
   readonly busy: string | null;
   readonly dialog: ReactNode;
 }
@@ -37,7 +37,7 @@ interface Deletion {
 export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
   const t = useT();
   const { client } = usePanel();
-  const [asked, setAsked] = useState<Doomed | null>(null);
+  const [asked, setAsked] = useState<DeletionTarget | null>(null);
   const [busy, setBusy] = useState<string | null>(null);
   const { id } = job;
 
@@ -57,13 +57,13 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
       t('files.delete.failed', { ...values, why: detailOf(why) ?? t('error.unreachable') }),
     );
   };
-  const remove = async (doomed: Doomed): Promise<void> => {
-    const name = nameOf(doomed);
+  const remove = async (target: DeletionTarget): Promise<void> => {
+    const name = nameOf(target);
     setBusy(name);
     const listed =
-      doomed.kind === 'file'
-        ? ({ ok: true, value: [doomed.file] } as const)
-        : await readFilesOf(client, id, doomed.checkpoint, new AbortController().signal);
+      target.kind === 'file'
+        ? ({ ok: true, value: [target.file] } as const)
+        : await readFilesOf(client, id, target.checkpoint, new AbortController().signal);
     if (listed.ok) await removeAll(listed.value, name);
     else showFailure(t, listed.failure);
     setBusy(null);
@@ -71,7 +71,7 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
   };
 
   const dialog = asked !== null && (
-    <Question job={job} doomed={asked} onConfirm={() => void remove(asked)} onClose={() => setAsked(null)} />
+    <Question job={job} target={asked} onConfirm={() => void remove(asked)} onClose={() => setAsked(null)} />
   );
   return { ask: setAsked, busy, dialog };
 }
@@ -82,19 +82,19 @@ const isGone = (failure: CallFailure): boolean =>
 
 interface QuestionProps {
   readonly job: JobDetail;
-  readonly doomed: Doomed;
+  readonly target: DeletionTarget;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
 }
 
-function Question({ job, doomed, onConfirm, onClose }: QuestionProps) {
+function Question({ job, target, onConfirm, onClose }: QuestionProps) {
   const t = useT();
-  const bytes = doomed.kind === 'file' ? doomed.file.bytes : doomed.checkpoint.bytes;
-  const count = doomed.kind === 'file' ? 1 : doomed.checkpoint.files;
-  const isNext = doomed.kind === 'checkpoint' && doomed.checkpoint.newest;
+  const bytes = target.kind === 'file' ? target.file.bytes : target.checkpoint.bytes;
+  const count = target.kind === 'file' ? 1 : target.checkpoint.files;
+  const isNext = target.kind === 'checkpoint' && target.checkpoint.newest;
   return (
     <Confirm
-      title={t('files.delete.title', { name: nameOf(doomed) })}
+      title={t('files.delete.title', { name: nameOf(target) })}
       consequence={t('files.delete.consequence', { count, size: sizeText(bytes, t.language) })}
       act={t('files.delete')}
       onConfirm={onConfirm}

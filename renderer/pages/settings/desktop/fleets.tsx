@@ -1,0 +1,183 @@
+import { useState } from 'react';
+import type { DesktopAnswer, DesktopApi, DesktopView } from '../../../../protocol/desktop-api.ts';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { Confirm, Dialog, DialogForm } from '../../../ui/dialog.tsx';
+
+type Fleet = DesktopView['fleets'][number];
+
+/** Runs an action of the desktop app, shows its answer, and reports a refusal. */
+export type Ask = (act: () => Promise<DesktopAnswer>) => void;
+
+interface FleetsProps {
+  readonly view: DesktopView;
+  readonly ask: Ask;
+  readonly desktop: DesktopApi;
+}
+
+export function Fleets({ view, ask, desktop }: FleetsProps) {
+  const t = useT();
+  /** The fleet being edited; `new` when adding one. */
+  const [open, setOpen] = useState<Fleet | 'new' | null>(null);
+  const [leaving, setLeaving] = useState<Fleet | null>(null);
+  const here = t('desktop.fleets.here');
+  const show = (id: string | null): void => ask(() => desktop.show(id));
+  return (
+    <section className="card" aria-labelledby="settings-fleets">
+      <h2 id="settings-fleets">{t('desktop.fleets')}</h2>
+      <p className="muted">{t('desktop.fleets.what')}</p>
+      <ul className="plain-list settings-fleets">
+        <li className="settings-fleet">
+          <strong>{here}</strong>
+          <Shown name={here} isShown={view.shown === null} trouble={view.trouble} onShow={() => show(null)} />
+        </li>
+        {view.fleets.map(fleet => (
+          <li key={fleet.id} className="settings-fleet">
+            <strong translate="no">{fleet.name}</strong>
+            <code>{fleet.url}</code>
+            <Shown
+              name={fleet.name}
+              isShown={view.shown === fleet.id}
+              trouble={view.trouble}
+              onShow={() => show(fleet.id)}
+            />
+            <Button
+              kind="quiet"
+              aria-label={t('desktop.fleets.change.of', { name: fleet.name })}
+              onClick={() => setOpen(fleet)}
+            >
+              {t('desktop.fleets.change')}
+            </Button>
+            {view.shown !== fleet.id && (
+              <Button
+                kind="quiet"
+                aria-label={t('desktop.fleets.remove.of', { name: fleet.name })}
+                onClick={() => setLeaving(fleet)}
+              >
+                {t('desktop.fleets.remove')}
+              </Button>
+            )}
+            <p className="muted">
+              {t(`desktop.fleets.${fleet.token}`)} {fleet.pin !== null && t('desktop.fleets.pinned')}
+            </p>
+          </li>
+        ))}
+      </ul>
+      <div>
+        <Button onClick={() => setOpen('new')}>{t('desktop.fleets.add')}</Button>
+      </div>
+      {open !== null && (
+        <FleetDialog
+          fleet={open === 'new' ? null : open}
+          hasKeyring={view.has_keyring}
+          desktop={desktop}
+          onDone={() => ask(desktop.view)}
+          onClose={() => setOpen(null)}
+        />
+      )}
+      {leaving !== null && (
+        <Confirm
+          title={t('desktop.fleets.remove.title', { name: leaving.name })}
+          consequence={t('desktop.fleets.remove.consequence')}
+          act={t('desktop.fleets.remove')}
+          onConfirm={() => ask(() => desktop.removeFleet(leaving.id))}
+          onClose={() => setLeaving(null)}
+        />
+      )}
+    </section>
+  );
+}
+
+interface ShownProps {
+  readonly name: string;
+  readonly isShown: boolean;
+  readonly trouble: string | null;
+  readonly onShow: () => void;
+}
+
+function Shown({ name, isShown, trouble, onShow }: ShownProps) {
+  const t = useT();
+  if (!isShown)
+    return (
+      <Button aria-label={t('desktop.fleets.show.of', { name })} onClick={onShow}>
+        {t('desktop.fleets.show')}
+      </Button>
+    );
+  return (
+    <span role="status">
+      {t('desktop.fleets.shown')}
+      {trouble !== null && (
+        <span className="trouble"> {t('desktop.fleets.trouble', { detail: trouble })}</span>
+      )}
+    </span>
+  );
+}
+
+interface FleetDialogProps {
+  /** Null when adding a fleet. */
+  readonly fleet: Fleet | null;
+  readonly hasKeyring: boolean;
+  readonly desktop: DesktopApi;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+/** The address and the token of a remote orchestrator. */
+function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: FleetDialogProps) {
+  const t = useT();
+  const [given, setGiven] = useState({
+    name: fleet?.name ?? '',
+    url: fleet?.url ?? '',
+    token: '',
+    pin: fleet?.pin ?? '',
+  });
+  const save = async (): Promise<string | null> => {
+    const { name, url, token } = given;
+    const pin = given.pin.trim() === '' ? null : given.pin.trim();
+    const answer =
+      fleet === null
+        ? await desktop.addFleet({ name, url, token, pin })
+        : await desktop.changeFleet({
+            id: fleet.id,
+            name,
+            url,
+            pin,
+            ...(token.trim() === '' ? {} : { token }),
+          });
+    if (!answer.ok) return answer.detail;
+    onDone();
+    onClose();
+    return null;
+  };
+  const field = (name: keyof typeof given) => ({
+    value: given[name],
+    autoComplete: 'off',
+    onChange: (event: { readonly target: { readonly value: string } }) =>
+      setGiven({ ...given, [name]: event.target.value }),
+  });
+  return (
+    <Dialog title={fleet?.name ?? t('desktop.fleets.add')} onClose={onClose} staysOpen>
+      <DialogForm act={t('desktop.fleet.save')} send={save} onClose={onClose}>
+        <label>
+          {t('desktop.fleet.name')}
+          <input required maxLength={100} {...field('name')} />
+        </label>
+        <label>
+          {t('desktop.fleet.url')}
+          <input required maxLength={500} placeholder="https://workstation:8001" {...field('url')} />
+        </label>
+        <label>
+          {t('desktop.fleet.token')}
+          <input type="password" required={fleet === null} maxLength={512} {...field('token')} />
+          {fleet !== null && <span className="muted">{t('desktop.fleet.token.keep')}</span>}
+        </label>
+        <p className="muted">{t(hasKeyring ? 'desktop.fleets.sealed' : 'desktop.fleets.plain')}</p>
+        <label>
+          {t('desktop.fleet.pin')}
+          <input maxLength={200} placeholder="sha256:…" {...field('pin')} />
+          <span className="muted">{t('desktop.fleet.pin.note')}</span>
+        </label>
+      </DialogForm>
+    </Dialog>
+  );
+}
