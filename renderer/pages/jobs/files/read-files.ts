@@ -25,7 +25,7 @@ type Read<T> =
   | { readonly ok: false; readonly failure: CallFailure };
 
 /** Reads this many pages of files, and all checkpoints. */
-export async function readFiles(
+async function readFiles(
   client: Client,
   id: JobId,
   pages: number,

@@ -117,7 +117,7 @@ export function DataCard({ worker }: { readonly worker: WorkerView }) {
 }
 
 /** Shows why data could not be loaded; renders nothing without a failure. */
-export function LoadFailure({ failure }: { readonly failure: CallFailure | null }) {
+function LoadFailure({ failure }: { readonly failure: CallFailure | null }) {
   const t = useT();
   if (failure === null) return null;
   return (

@@ -125,15 +125,15 @@ function Outcome({ outcome }: { readonly outcome: 'done' | CallFailure | undefin
   return <span className="trouble">{t('workers.result.failed', { detail })}</span>;
 }
 
-/** Runs an action for each item, at most `atOnce` at a time. A browser has six connections, and the stream uses one. */
+/** Runs an action for each item, at most `limit` at a time. A browser has six connections, and the stream uses one. */
 export async function runConcurrently<T>(
   things: readonly T[],
-  atOnce: number,
+  limit: number,
   action: (thing: T) => Promise<void>,
 ): Promise<void> {
   const left = [...things];
   const work = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) await action(next);
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: limit }, work));
 }
