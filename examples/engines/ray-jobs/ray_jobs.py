@@ -1,0 +1,47 @@
+"""What the four programs share: the Ray Jobs API of the cluster in RAY_API_SERVER_ADDRESS."""
+
+import json
+import os
+import sys
+import urllib.error
+import urllib.request
+
+URL = os.environ.get("RAY_API_SERVER_ADDRESS", "http://127.0.0.1:8265").rstrip("/")
+
+
+def message():
+    """The message of the orchestrator."""
+    given = json.load(sys.stdin)
+    if given["version"] != 1:
+        sys.exit("expected version 1 of the messages")
+    return given
+
+
+def call(method, path, body=None):
+    """Returns status and text. A connection that fails ends this program, so that the orchestrator decides nothing."""
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"content-type": "application/json"}
+    token = os.environ.get("RAY_AUTH_TOKEN")
+    if token:
+        headers["authorization"] = f"Bearer {token}"
+    request = urllib.request.Request(URL + path, data=data, method=method, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode(errors="replace")
+    except OSError as error:
+        sys.exit(f"Ray does not answer: {error}")
+
+
+def demand(method, path):
+    """The JSON of an answer that must be 200."""
+    status, text = call(method, path)
+    if status != 200:
+        sys.exit(f"Ray answered {status}: {last_line(text)}")
+    return json.loads(text)
+
+
+def last_line(text):
+    """Ray answers with a traceback, whose last line is the error."""
+    return (text.strip().splitlines() or [""])[-1][:300]

@@ -1,0 +1,63 @@
+"""What the four programs share: RunPod's REST API, with the key from RUNPOD_API_KEY or the file `api-key` beside this one."""
+
+import json
+import os
+import sys
+import urllib.error
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+URL = os.environ.get("RUNPOD_URL", "https://rest.runpod.io/v1")
+
+
+def message():
+    """The message of the orchestrator."""
+    given = json.load(sys.stdin)
+    if given["version"] != 1:
+        sys.exit("expected version 1 of the messages")
+    return given
+
+
+def settings():
+    with open(os.path.join(HERE, "settings.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def api_key():
+    key = os.environ.get("RUNPOD_API_KEY")
+    if key:
+        return key
+    with open(os.path.join(HERE, "api-key"), encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def call(method, path, body=None):
+    """Returns status and JSON. A connection that fails ends this program, so that the orchestrator decides nothing."""
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"authorization": f"Bearer {api_key()}", "content-type": "application/json"}
+    request = urllib.request.Request(URL + path, data=data, method=method, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            status, text = response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        status, text = error.code, error.read().decode(errors="replace")
+    except OSError as error:
+        sys.exit(f"RunPod does not answer: {error}")
+    try:
+        return status, json.loads(text)
+    except ValueError:
+        return status, text
+
+
+def pods(prefix):
+    """Pods whose names begin with `prefix`."""
+    status, answer = call("GET", "/pods")
+    if status != 200:
+        sys.exit(f"RunPod answered {status}: {words(answer)}")
+    return [pod for pod in answer if (pod.get("name") or "").startswith(prefix)]
+
+
+def words(answer):
+    if isinstance(answer, dict):
+        answer = answer.get("detail") or answer.get("error") or answer.get("message") or answer
+    return str(answer)[:300]

@@ -1,0 +1,64 @@
+import type { Engine, LaunchAnswer, LaunchOrder } from '../../orchestrator/ports/engines.ts';
+import type { EngineCheck } from '../../../protocol/pool.ts';
+import { cleanLine } from '../../../protocol/text.ts';
+import type { RunProgram } from '../run-program.ts';
+import { CheckAnswer, ListAnswer, OrderAnswer, namePrefix, toOrderMessage, toSightings } from './messages.ts';
+import { ProgramError, createCallProgram, readAnswer } from './programs.ts';
+
+export interface CommandEngineOptions {
+  /** Part of the names of launches. */
+  readonly fleet: string;
+  /** Has the programs `check`, `launch`, `list` and `end`. */
+  readonly folder: string;
+  /** Shell commands that start the worker on the machine, with the join token in TRAINYARD_JOIN. */
+  readonly start: (order: LaunchOrder) => string;
+  readonly run: RunProgram;
+}
+
+const messageOf = (error: unknown): string =>
+  cleanLine(error instanceof Error ? error.message : String(error)).slice(0, 2_000);
+
+/** Orders machines by four programs of the user's. They get JSON on stdin, where the join token is, and print JSON. */
+export function createCommandEngine({ fleet, folder, start, run }: CommandEngineOptions): Engine {
+  const call = createCallProgram(folder, run);
+
+  async function check(): Promise<EngineCheck> {
+    try {
+      return readAnswer(CheckAnswer, 'check', await call('check', { fleet }));
+    } catch (error) {
+      return { ok: false, version: null, detail: messageOf(error), queues: [] };
+    }
+  }
+
+  async function launch(order: LaunchOrder): Promise<LaunchAnswer> {
+    try {
+      const answer = await call('launch', toOrderMessage(fleet, order, start(order)));
+      return readAnswer(OrderAnswer, 'launch', answer);
+    } catch (error) {
+      const message = messageOf(error);
+      if (!(error instanceof ProgramError)) return { kind: 'unknown', message };
+      if (error.isRefused) return { kind: 'rejected', scope: 'temporary', code: 'programs', message };
+      // A program that fails may have ordered the machine before, unless it says that it did not.
+      const said = OrderAnswer.safeParse(error.answer);
+      return said.success && said.data.kind === 'rejected' ? said.data : { kind: 'unknown', message };
+    }
+  }
+
+  return {
+    check,
+    async launch(order) {
+      const answer = await launch(order);
+      if (answer.kind === 'accepted') return answer;
+      // A program may print what it was given.
+      return { ...answer, message: answer.message.replaceAll(order.joinToken, '...').slice(0, 300) };
+    },
+    async list() {
+      const answer = await call('list', { fleet, prefix: namePrefix(fleet) });
+      return toSightings(fleet, readAnswer(ListAnswer, 'list', answer).launches);
+    },
+    async end(ids, how) {
+      if (ids.length === 0) return;
+      await call('end', { fleet, names: ids.map(id => namePrefix(fleet) + id), how });
+    },
+  };
+}
