@@ -1,12 +1,14 @@
 #!/bin/bash
 # slurm-lab.sh up|down FOLDER [PORT]   runs a whole Slurm on this machine, in a folder, without systemd and without root.
-# slurm-lab.sh start FOLDER DAEMON     starts a daemon again: slurmctld, or slurmd-rig1 to slurmd-rig4
+# slurm-lab.sh start FOLDER DAEMON     starts a daemon again: slurmctld, or slurmd-rig1 to slurmd-rig5
 #
 # Needs the Debian packages slurm-wlm and munge. Lines of FOLDER/more.conf replace those of the configuration. The nodes: rig1 and rig2 for
-# most tests, rig3 for preemption, rig4 to be killed. GPUs are empty files: slurmd only wants them to exist.
+# most tests, rig3 and rig4 for preemption, rig4 also to be killed, rig5 to be full. GPUs are empty files: slurmd only wants them to exist.
 set -euo pipefail
 what=$1 dir=$(realpath -m "$2") host=$(hostname -s)
-nodes='rig1 rig2 rig3 rig4'
+nodes='rig1 rig2 rig3 rig4 rig5'
+# The PATH of unprivileged users lacks /usr/sbin.
+export PATH=$PATH:/usr/sbin
 # Never the cluster of this machine.
 export SLURM_CONF=$dir/slurm.conf
 
@@ -46,7 +48,7 @@ port=$3
 mkdir -p "$dir"/{state,spool,log,dev,secret}
 chmod 755 "$dir"
 chmod 700 "$dir/secret"
-for i in 0 1 2 3 4 5 6 7; do : >"$dir/dev/gpu$i"; done
+for i in 0 1 2 3 4 5 6 7 8 9; do : >"$dir/dev/gpu$i"; done
 head -c 1024 /dev/urandom >"$dir/secret/munge.key"
 chmod 600 "$dir/secret/munge.key"
 
@@ -83,13 +85,15 @@ PreemptMode=REQUEUE
 GresTypes=gpu
 JobCompType=jobcomp/filetxt
 JobCompLoc=$dir/log/jobcomp.txt
-NodeName=rig[1-4] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 4))] CPUs=64 RealMemory=64000 Gres=gpu:a100:2 Feature=a100-80gb State=UNKNOWN
+NodeName=rig[1-5] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 5))] CPUs=64 RealMemory=64000 Gres=gpu:a100:2 Feature=a100-80gb State=UNKNOWN
 PartitionName=gpu   Nodes=rig[1-2] Default=YES DefaultTime=10 MaxTime=INFINITE
 PartitionName=short Nodes=rig[1-2] DefaultTime=1 MaxTime=1
 PartitionName=down  Nodes=rig[1-2] State=DOWN
 PartitionName=high  Nodes=rig3 PriorityTier=10
 PartitionName=spot  Nodes=rig3 PriorityTier=1 PreemptMode=REQUEUE GraceTime=15
-PartitionName=frail Nodes=rig4
+PartitionName=frail Nodes=rig4 PriorityTier=1 PreemptMode=REQUEUE GraceTime=2
+PartitionName=rude  Nodes=rig4 PriorityTier=10
+PartitionName=small Nodes=rig5
 C
 while IFS== read -r key _; do sed -i "/^$key=/d" "$dir/slurm.conf"; done <"$dir/more.conf"
 cat "$dir/more.conf" >>"$dir/slurm.conf"
@@ -98,6 +102,7 @@ NodeName=rig1 Name=gpu Type=a100 File=$dir/dev/gpu[0-1]
 NodeName=rig2 Name=gpu Type=a100 File=$dir/dev/gpu[2-3]
 NodeName=rig3 Name=gpu Type=a100 File=$dir/dev/gpu[4-5]
 NodeName=rig4 Name=gpu Type=a100 File=$dir/dev/gpu[6-7]
+NodeName=rig5 Name=gpu Type=a100 File=$dir/dev/gpu[8-9]
 C
 echo 'CgroupAutomount=no' >"$dir/cgroup.conf"
 

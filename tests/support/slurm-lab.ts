@@ -9,7 +9,7 @@ import { type SlurmEngineOptions, createSlurmEngine } from '../../main/engines/s
 import { EngineSettings, type SlurmSettings } from '../../protocol/pool.ts';
 import { root } from './processes.ts';
 
-export type Daemon = 'slurmctld' | 'slurmd-rig1' | 'slurmd-rig2' | 'slurmd-rig3' | 'slurmd-rig4';
+export type Daemon = 'slurmctld' | `slurmd-rig${1 | 2 | 3 | 4 | 5}`;
 
 /** A Slurm cluster of this machine's own, in a temporary folder. tests/support/slurm-lab.sh describes its nodes and partitions. */
 export interface SlurmLab {
@@ -21,7 +21,12 @@ export interface SlurmLab {
   /** The arguments of all commands so far. */
   calls(): string;
   /** Shell commands that start a stand-in worker. `said` returns the lines that it has written so far. */
-  readonly worker: { start(name: string): string; said(name: string): readonly string[] };
+  readonly worker: {
+    readonly program: string;
+    file(name: string): string;
+    start(name: string): string;
+    said(name: string): readonly string[];
+  };
   signal(daemon: Daemon, signal: NodeJS.Signals): void;
   start(daemon: Daemon): void;
   /** Ends all jobs and daemons. */
@@ -29,8 +34,9 @@ export interface SlurmLab {
 }
 
 const script = join(root, 'tests/support/slurm-lab.sh');
+const worker = join(root, 'tests/support/slurm-worker.sh');
 const commands = ['sbatch', 'squeue', 'scancel', 'sinfo'] as const;
-const ports = 5;
+const ports = 6;
 
 /** Starts a cluster. Several can run beside each other. Takes about 2 s. */
 export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
@@ -75,7 +81,9 @@ export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
     },
     calls: () => read('calls'),
     worker: {
-      start: name => `exec '${join(root, 'tests/support/slurm-worker.sh')}' '${join(folder, name)}.worker'`,
+      program: worker,
+      file: name => join(folder, `${name}.worker`),
+      start: name => `exec '${worker}' '${join(folder, name)}.worker'`,
       said: name => read(`${name}.worker`).split('\n').slice(0, -1),
     },
     signal: (daemon, signal) => process.kill(Number(read(`${daemon}.pid`)), signal),

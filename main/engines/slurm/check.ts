@@ -27,10 +27,14 @@ export async function checkSlurm(
   if (version.code !== 0) return { ...answer, ok: false, detail: describeFailure('sbatch', version) };
   if (partitions.code !== 0) return { ...answer, ok: false, detail: describeFailure('sinfo', partitions) };
   const said = sbatchLines(start.stderr).join(': ').slice(0, 1_500);
-  if (start.code === 0) return { ...answer, ok: true, detail: said || 'Slurm accepts jobs.' };
+  if (start.code === 0) return { ...answer, ok: true, detail: withDate(said) || 'Slurm accepts jobs.' };
   const reason = said === '' ? describeFailure('sbatch', start) : said;
   return { ...answer, ok: false, detail: `Slurm does not give the pool's largest machine: ${reason}` };
 }
+
+/** `Job 58 to start at 1795649106 using ...`: Slurm prints all times as seconds, as it is told to. */
+const withDate = (text: string): string =>
+  text.replace(/(?<=start at )\d{9,11}\b/, seconds => new Date(Number(seconds) * 1_000).toISOString());
 
 /** sinfo prints a line for each kind of node in a partition. */
 function readPartitions(output: string): EngineCheck['queues'] {

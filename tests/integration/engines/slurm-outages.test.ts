@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { LaunchId } from '../../../protocol/ids.ts';
 import { orderOf } from '../../support/engine-contract.ts';
@@ -45,6 +47,12 @@ it('decides nothing while the controller is gone, and lists its launches after a
   await engine().launch(order('kept'));
   await untilSaid(lab, 'kept', 'started');
   const before = await seen('kept');
+  // The controller writes new jobs to its disk every few seconds. It forgets those that it has not written.
+  const stateFile = join(lab.folder, 'state/job_state');
+  await vi.waitFor(() => expect(readFileSync(stateFile).includes('trainyard-outage-kept')).toBe(true), {
+    timeout: 30_000,
+    interval: 200,
+  });
   lab.signal('slurmctld', 'SIGKILL');
   const [answer, check] = await Promise.all([
     engine().launch(order('refused')),

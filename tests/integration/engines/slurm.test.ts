@@ -2,6 +2,7 @@ import { readFileSync, readdirSync, writeFileSync, chmodSync, mkdirSync } from '
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Engine, LaunchOrder, Sighting } from '../../../main/orchestrator/ports/engines.ts';
+import { startScript } from '../../../main/engines/start-script.ts';
 import { LaunchId } from '../../../protocol/ids.ts';
 import type { SlurmSettings } from '../../../protocol/pool.ts';
 import { orderOf, testEngineContract } from '../../support/engine-contract.ts';
@@ -118,14 +119,35 @@ describe.concurrent('a launch', () => {
   });
 
   it('saves and leaves when it is asked, with its trainer untouched', async () => {
-    const { engine, launchId } = await launchOne('ask', {});
+    const launchId = LaunchId.parse('ask');
+    const engine = slurmEngine(lab, {
+      fleet: 'ofask',
+      start: ({ workerName }) =>
+        startScript({
+          url: 'http://192.0.2.1:8001',
+          pin: null,
+          installSha256: '',
+          settings: {
+            setup: `export REPORT='${lab.worker.file('ask')}'`,
+            worker_options: '--label a=b',
+            worker_program: lab.worker.program,
+          },
+          workerName,
+        }),
+    });
+    await engine.launch(orderOf(launchId, { workerName: 'gpu-ask', joinToken: 'tj_secret_ask' }));
     await untilSaid(lab, 'ask', 'started');
     const folder =
       lab.worker
         .said('ask')
         .find(line => line.startsWith('folder '))
         ?.slice(7) ?? '';
-    expect(folder).toMatch(/trainyard\./);
+    expect(lab.worker.said('ask')).toEqual(
+      expect.arrayContaining([
+        'token tj_secret_ask',
+        `options --orchestrator-url http://192.0.2.1:8001 --name gpu-ask --persistent --state-dir ${folder}/state --notice-signal USR1 --label a=b`,
+      ]),
+    );
     await engine.end([launchId], 'ask');
     await untilSaid(lab, 'ask', 'left');
     expect(await untilSeen(engine, launchId, isEnded)).toMatchObject({ exit: 'completed' });
@@ -155,6 +177,20 @@ describe.concurrent('a launch', () => {
     expect(lab.worker.said('spot')).not.toContain('trainer signalled');
     expect(await untilSeen(spot.engine, spot.launchId, isEnded)).toMatchObject({ exit: 'completed' });
     await untilSeen(urgent.engine, urgent.launchId, isRunning, 30_000);
+  }, 80_000);
+
+  it('is reported as preempted when its worker does not leave', async () => {
+    const engine = slurmEngine(lab, {
+      fleet: 'stubborn',
+      settings: { partition: 'frail' },
+      start: () =>
+        `trap '' USR1 TERM; echo started >'${lab.worker.file('stubborn')}'; while :; do sleep 1; done`,
+    });
+    const launchId = LaunchId.parse('stubborn');
+    await engine.launch(orderOf(launchId, { gpus: 2 }));
+    await untilSaid(lab, 'stubborn', 'started');
+    await launchOne('rude', { partition: 'rude' }, { gpus: 2 });
+    expect(await untilSeen(engine, launchId, isEnded, 40_000)).toMatchObject({ exit: 'preempted' });
   }, 80_000);
 
   it('is reported as failed when its worker cannot start', async () => {
@@ -238,13 +274,13 @@ describe.concurrent('an order', () => {
   });
 
   it('waits for resources with an expected start', async () => {
-    const first = await launchOne('full', { partition: 'frail' }, { gpus: 2, wallTimeS: 3_600 });
+    const first = await launchOne('full', { partition: 'small' }, { gpus: 2, wallTimeS: 3_600 });
     await untilSaid(lab, 'full', 'started');
-    const second = await launchOne('queued', { partition: 'frail' }, { gpus: 2 });
+    const second = await launchOne('queued', { partition: 'small' }, { gpus: 2 });
     const waiting = await untilSeen(
       second.engine,
       second.launchId,
-      ({ expectedStart, reason }) => expectedStart !== null && reason !== null,
+      ({ expectedStart, reason }) => expectedStart !== null && reason?.text === 'Resources',
     );
     const { endsAt } = await untilSeen(first.engine, first.launchId, isRunning);
     expect(waiting).toMatchObject({
@@ -258,7 +294,7 @@ describe('a check', () => {
   it('has the version, the partitions and their limits', async () => {
     const check = await slurmEngine(lab, { fleet: 'checking' }).check();
     expect(check).toMatchObject({ ok: true, version: expect.stringMatching(/^\d+\.\d+/) });
-    expect(check.detail).toMatch(/^Job \d+ to start at/);
+    expect(check.detail).toMatch(/^Job \d+ to start at 20\d\d-.*Z using/);
     expect(check.queues).toContainEqual({
       name: 'short',
       limits: 'up, time limit 1:00, 2 nodes with gpu:a100:2',
