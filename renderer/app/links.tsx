@@ -33,6 +33,11 @@ export const JobLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={queueApi.get} href={`/jobs/${props.id}`} />
 );
 
+/** The page of pools is loaded when it is opened, so its calls are not imported here. */
+export const PoolLink = (props: ThingLinkProps) => (
+  <ThingLink {...props} call={{ authority: 'admin.pools' }} href={`/pools/${props.id}`} />
+);
+
 /** `id` may be that of any version of the dataset. */
 export const DatasetLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={datasetsApi.list} href={`/data/${props.id}`} />
@@ -44,7 +49,7 @@ function ThingLink({
   title,
   className,
   children,
-}: ThingLinkProps & { readonly call: Call; readonly href: string }) {
+}: ThingLinkProps & { readonly call: Pick<Call, 'authority' | 'own'>; readonly href: string }) {
   const may = useMay();
   if (may(call))
     return (

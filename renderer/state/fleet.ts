@@ -1,5 +1,5 @@
 import { isJobUpdate, type UiEvent } from '../../protocol/events.ts';
-import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import type { JobId, PoolId, WorkerId } from '../../protocol/ids.ts';
 import type { JobView } from '../../protocol/job.ts';
 import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
@@ -10,6 +10,8 @@ export interface Fleet {
   readonly workers: Keyed<WorkerId, WorkerView>;
   readonly jobs: Keyed<JobId, JobView>;
   readonly queue: QueueView | null;
+  /** The last event of each pool, since the last full read. Pages with pools read those again. */
+  readonly poolSeqs: ReadonlyMap<PoolId, number>;
   /** True when `jobs` contains every ended job; otherwise only the newest ones. */
   readonly hasAllEnded: boolean;
   /** Recent events, newest first. */
@@ -30,6 +32,7 @@ export const emptyFleet: Fleet = {
   workers: keyed(),
   jobs: keyed(),
   queue: null,
+  poolSeqs: new Map(),
   hasAllEnded: false,
   recent: [],
   seq: -1,
@@ -41,6 +44,7 @@ export const fromSnapshot = (snapshot: Snapshot, recent: readonly UiEvent[]): Fl
   workers: keyed(snapshot.workers.map(worker => [worker.id, worker] as const)),
   jobs: keyed(snapshot.jobs.map(job => [job.id, job] as const)),
   queue: snapshot.queue,
+  poolSeqs: new Map(),
   hasAllEnded: snapshot.hasAllEnded,
   recent,
   seq: snapshot.seq,
@@ -69,6 +73,7 @@ export interface Advance {
 export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
   const workers = new Map<WorkerId, WorkerView | null>();
   const jobs = new Map<JobId, JobView | null>();
+  const pools = new Map<PoolId, number>();
   let { queue, seq } = fleet;
   const shown: UiEvent[] = [];
   for (const event of events) {
@@ -79,8 +84,9 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     if (event.kind === 'queue') queue = event.queue;
     else if (event.kind === 'worker') workers.set(event.worker_id, event.worker);
     else if (event.kind === 'job') jobs.set(event.job_id, event.job);
+    else if (event.kind === 'pool') pools.set(event.pool_id, seq);
     if (event.kind === 'job' && event.worker !== undefined) workers.set(event.worker.id, event.worker);
-    if (event.kind !== 'hidden' && (event.kind !== 'job' || !isJobUpdate(event.type))) shown.push(event);
+    if (isShown(event)) shown.push(event);
   }
   if (seq === fleet.seq) return { fleet, missed: false };
   const recent =
@@ -92,11 +98,18 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     workers: fleet.workers.with(workers),
     jobs: fleet.jobs.with(jobs),
     queue,
+    poolSeqs: pools.size === 0 ? fleet.poolSeqs : new Map([...fleet.poolSeqs, ...pools]),
     recent,
     seq,
   };
   return { fleet: next, missed: false };
 }
+
+/** Whether the event is listed as activity. Updates in between are frequent. */
+const isShown = (event: UiEvent): boolean =>
+  event.kind !== 'hidden' &&
+  !(event.kind === 'job' && isJobUpdate(event.type)) &&
+  !(event.kind === 'pool' && event.type === 'launch.updated');
 
 /** A list of workers, read after event `seq`. */
 export interface WorkersRead {

@@ -16,6 +16,7 @@ export const en = {
   'nav.workers': 'Workers',
   'nav.jobs': 'Jobs',
   'nav.queue': 'Queue',
+  'nav.pools': 'Pools',
   'nav.data': 'Data',
   'nav.audit': 'Audit',
   'nav.settings': 'Settings',

@@ -123,6 +123,7 @@ export const settings = {
   'tokens.may.admin.workers': 'Manage workers',
   'tokens.may.admin.audit': 'View the audit trail',
   'tokens.may.admin.tokens': 'Manage tokens',
+  'tokens.may.admin.pools': 'Manage pools',
   'sessions.title': 'Signed-in browsers',
   'sessions.what':
     'Each browser stays signed in for up to 30 days, or until its token is revoked or replaced.',

@@ -13,6 +13,7 @@ export const es: Messages = {
   'nav.workers': 'Workers',
   'nav.jobs': 'Trabajos',
   'nav.queue': 'Cola',
+  'nav.pools': 'Pools',
   'nav.data': 'Datos',
   'nav.audit': 'Auditoría',
   'nav.settings': 'Ajustes',

@@ -125,6 +125,7 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'tokens.may.admin.workers': 'Gestionar los workers',
   'tokens.may.admin.audit': 'Ver el registro de auditoría',
   'tokens.may.admin.tokens': 'Gestionar los tokens',
+  'tokens.may.admin.pools': 'Gestionar los pools',
   'sessions.title': 'Navegadores con sesión iniciada',
   'sessions.what':
     'Cada navegador mantiene la sesión hasta 30 días, o hasta que su token se revoque o se sustituya.',

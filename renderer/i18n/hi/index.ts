@@ -13,6 +13,7 @@ export const hi: Messages = {
   'nav.workers': 'वर्कर',
   'nav.jobs': 'जॉब',
   'nav.queue': 'कतार',
+  'nav.pools': 'पूल',
   'nav.data': 'डेटा',
   'nav.audit': 'ऑडिट',
   'nav.settings': 'सेटिंग',

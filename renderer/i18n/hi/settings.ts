@@ -123,6 +123,7 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'tokens.may.admin.workers': 'वर्कर सँभालना',
   'tokens.may.admin.audit': 'ऑडिट रिकॉर्ड देखना',
   'tokens.may.admin.tokens': 'टोकन सँभालना',
+  'tokens.may.admin.pools': 'पूल सँभालना',
   'sessions.title': 'साइन इन किए हुए ब्राउज़र',
   'sessions.what': 'हर ब्राउज़र 30 दिन तक साइन इन रहता है, या जब तक उसका टोकन रद्द या बदला न जाए।',
   'sessions.none': 'कोई ब्राउज़र साइन इन नहीं है।',

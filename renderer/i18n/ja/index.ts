@@ -13,6 +13,7 @@ export const ja: Messages = {
   'nav.workers': 'ワーカー',
   'nav.jobs': 'ジョブ',
   'nav.queue': 'キュー',
+  'nav.pools': 'プール',
   'nav.data': 'データ',
   'nav.audit': '監査',
   'nav.settings': '設定',

@@ -126,6 +126,7 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'tokens.may.admin.workers': 'ワーカーを管理する',
   'tokens.may.admin.audit': '監査記録を見る',
   'tokens.may.admin.tokens': 'トークンを管理する',
+  'tokens.may.admin.pools': 'プールを管理する',
   'sessions.title': 'サインイン中のブラウザー',
   'sessions.what': '各ブラウザーのサインインは最長 30 日間、またはトークンが失効・交換されるまで続きます。',
   'sessions.none': 'サインイン中のブラウザーはありません。',

@@ -113,6 +113,7 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'tokens.may.admin.workers': '管理工作节点',
   'tokens.may.admin.audit': '查看审计记录',
   'tokens.may.admin.tokens': '管理令牌',
+  'tokens.may.admin.pools': '管理资源池',
   'sessions.title': '已登录的浏览器',
   'sessions.what': '每个浏览器最多保持登录 30 天，或直到其令牌被吊销或更换。',
   'sessions.none': '没有已登录的浏览器。',

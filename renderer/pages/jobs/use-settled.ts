@@ -10,7 +10,9 @@ export function useSettled(
   settleMs: number,
   also: number | null = null,
 ): void {
-  const happened = useFleet(({ fleet }) => fleet.recent.find(({ kind }) => kind !== 'worker')?.seq);
+  const happened = useFleet(
+    ({ fleet }) => fleet.recent.find(({ kind }) => kind === 'job' || kind === 'queue')?.seq,
+  );
   const over = useRef<AbortController | null>(null);
   const next = useRef({ isDue: false, isFirst: true });
   useEffect(() => {

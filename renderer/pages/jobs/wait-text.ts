@@ -7,6 +7,7 @@ const states: Readonly<Record<string, MessageKey>> = {
   busy: 'overview.state.busy',
   settling: 'overview.state.busy',
   leaving: 'overview.state.busy',
+  closed: 'jobs.wait.closed',
   draining: 'overview.state.draining',
   quarantined: 'overview.state.quarantined',
   gpu_trouble: 'jobs.wait.gpuTrouble',
@@ -34,6 +35,8 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
       return params['count'] === undefined ? t('jobs.wait.aheadMany') : t('jobs.wait.ahead', params);
     case 'busy':
       return busyText(workers, t);
+    case 'requested':
+      return requestedText(params, t);
     case 'storage':
     case 'target':
     case 'next':
@@ -43,6 +46,13 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
     default:
       return null;
   }
+}
+
+function requestedText({ pool = '', state = '', reason, until }: JobWait['params'], t: Translator): string {
+  const why =
+    reason === undefined ? t('jobs.wait.launch', { state }) : t('jobs.wait.launchReason', { reason });
+  if (until === undefined) return t('jobs.wait.requested', { pool, why });
+  return t('jobs.wait.requestedUntil', { pool, why, time: clock(String(until), t) });
 }
 
 function busyText(workers: JobWait['workers'], t: Translator): string | null {

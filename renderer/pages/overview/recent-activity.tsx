@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { useFleet, useMay, useLoaded } from '../../app/context.ts';
-import { JobLink, WorkerLink } from '../../app/links.tsx';
+import { JobLink, PoolLink, WorkerLink } from '../../app/links.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Time } from '../../ui/time.tsx';
 import type { ValueOf } from '../../../protocol/client.ts';
@@ -32,7 +32,7 @@ export function Recent() {
       ) : (
         <ul className="plain-list">
           {shown.map(happening => (
-            <li key={`${happening.at} ${happening.type} ${happening.target?.id ?? ''}`} className="recent">
+            <li key={`${happening.at} ${happening.type} ${happening.id}`} className="recent">
               <Time at={happening.at} />
               <code>{happening.type}</code>
               {happening.target !== null && <Target {...happening.target} />}
@@ -46,27 +46,30 @@ export function Recent() {
 
 /** Event names are the same in the audit trail, in scripts and here. The object is shown by its own name. */
 function Target({ kind, id, name }: NonNullable<Activity['target']>) {
-  const known = useFleet(({ fleet }) =>
-    kind === 'worker'
-      ? fleet.workers.get(WorkerId.parse(id))?.name
-      : fleet.jobs.get(JobId.parse(id))?.config_name,
-  );
-  const ThingLink = kind === 'worker' ? WorkerLink : JobLink;
+  const known = useFleet(({ fleet }) => {
+    if (kind === 'worker') return fleet.workers.get(WorkerId.parse(id))?.name;
+    return kind === 'job' ? fleet.jobs.get(JobId.parse(id))?.config_name : undefined;
+  });
+  const ThingLink = links[kind];
   return <ThingLink id={id}>{known ?? name ?? id}</ThingLink>;
 }
 
+const links = { worker: WorkerLink, job: JobLink, pool: PoolLink } as const;
+
 type Row = ValueOf<typeof auditApi.list>['entries'][number];
 /** The parts of an audit row that are used. */
-export type TrailRow = Pick<Row, 'at' | 'event_type' | 'target_type' | 'target_id'>;
+export type TrailRow = Pick<Row, 'at' | 'event_type' | 'target_type' | 'target_id' | 'details'>;
 
 /** An event in the list of recent activity. */
 interface Activity {
   /** RFC 3339 */
   readonly at: string;
   readonly type: string;
-  /** The object of the event, with its name if known; null for the whole fleet. */
+  /** The object of the event; empty for the whole fleet. */
+  readonly id: string;
+  /** The page of the object, with its name if known; null for none. A launch is on the page of its pool. */
   readonly target: {
-    readonly kind: 'worker' | 'job';
+    readonly kind: 'worker' | 'job' | 'pool';
     readonly id: string;
     readonly name: string | null;
   } | null;
@@ -84,29 +87,63 @@ export function mergeActivity(
     .filter(({ target_type: kind }) => kind !== 'user')
     .map(fromAuditRow)
     .filter(row => !fromEvents.some(event => isSame(row, event)));
-  return [...fromEvents, ...before].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, most);
+  return withPoolNames([...fromEvents, ...before])
+    .toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at))
+    .slice(0, most);
 }
 
 function fromEvent(event: UiEvent): Activity | null {
   switch (event.kind) {
     case 'worker': {
       const { at, type, worker_id: id, worker } = event;
-      return { at, type, target: { kind: 'worker', id, name: worker?.name ?? null } };
+      return { at, type, id, target: { kind: 'worker', id, name: worker?.name ?? null } };
     }
     case 'job': {
       const { at, type, job_id: id, job } = event;
-      return { at, type, target: { kind: 'job', id, name: job?.config_name ?? null } };
+      return { at, type, id, target: { kind: 'job', id, name: job?.config_name ?? null } };
+    }
+    case 'pool': {
+      const { at, type, pool_id: pool, launch_id: launch } = event;
+      return { at, type, id: launch ?? pool, target: { kind: 'pool', id: pool, name: null } };
     }
     case 'queue':
-      return { at: event.at, type: event.type, target: null };
+      return { at: event.at, type: event.type, id: '', target: null };
     case 'hidden':
     case 'reset':
       return null;
   }
 }
 
-function fromAuditRow({ at, event_type: type, target_type: kind, target_id: id }: TrailRow): Activity {
-  return { at, type, target: kind === 'worker' || kind === 'job' ? { kind, id, name: null } : null };
+function fromAuditRow({
+  at,
+  event_type: type,
+  target_type: kind,
+  target_id: id,
+  details,
+}: TrailRow): Activity {
+  const text = (name: string): string | null => {
+    const value = details[name];
+    return typeof value === 'string' ? value : null;
+  };
+  if (kind === 'worker' || kind === 'job') return { at, type, id, target: { kind, id, name: null } };
+  if (kind === 'pool') return { at, type, id, target: { kind, id, name: text('name') } };
+  const pool = kind === 'launch' ? text('pool_id') : null;
+  const target = pool === null ? null : ({ kind: 'pool', id: pool, name: text('pool') } as const);
+  return { at, type, id: kind === 'queue' ? '' : id, target };
+}
+
+/** Pools have no place in the fleet, so their names are those that other entries carry. */
+function withPoolNames(all: readonly Activity[]): readonly Activity[] {
+  const names = new Map(
+    all.flatMap(({ target }) =>
+      target?.kind === 'pool' && target.name !== null ? [[target.id, target.name] as const] : [],
+    ),
+  );
+  return all.map(each =>
+    each.target?.kind === 'pool'
+      ? { ...each, target: { ...each.target, name: names.get(each.target.id) ?? null } }
+      : each,
+  );
 }
 
 /** An event and its audit row are written together but carry separate timestamps. */
@@ -114,5 +151,5 @@ const togetherMs = 1_000;
 
 const isSame = (one: Activity, other: Activity): boolean =>
   one.type === other.type &&
-  one.target?.id === other.target?.id &&
+  one.id === other.id &&
   Math.abs(Date.parse(one.at) - Date.parse(other.at)) < togetherMs;

@@ -3,7 +3,7 @@ import type { Explanation, WorkerReason } from '../../../../protocol/explain.ts'
 import type { JobView } from '../../../../protocol/job.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
 import { useFleet, usePanel } from '../../../app/context.ts';
-import { WorkerLink } from '../../../app/links.tsx';
+import { PoolLink, WorkerLink } from '../../../app/links.tsx';
 import { type Translator, useT, type MessageKey } from '../../../i18n/index.ts';
 import { Time } from '../../../ui/time.tsx';
 import { waitText } from '../wait-text.ts';
@@ -20,7 +20,7 @@ interface ExplainedProps {
 /** Explains for each worker why the job is pending. */
 export function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   const t = useT();
-  const { reasons, workers, unsatisfiable, predicted_start: start } = explanation;
+  const { reasons, workers, pools, unsatisfiable, predicted_start: start } = explanation;
   const shown = workers.toSorted((a, b) => a.reasons.length - b.reasons.length).slice(0, maxWorkers);
   return (
     <div className="explained">
@@ -34,6 +34,17 @@ export function WaitingExplained({ explanation, isHeadline = false }: ExplainedP
         <ul>
           {reasons.map(({ code, params, detail }) => (
             <li key={code}>{waitText({ code, params, workers: [] }, t) ?? detail}</li>
+          ))}
+        </ul>
+      )}
+      {pools.length > 0 && (
+        <ul className="explained-pools">
+          {pools.map(({ pool_id: id, name, detail }) => (
+            <li key={id}>
+              {t('jobs.explain.pool')} <PoolLink id={id}>{name}</PoolLink>
+              {': '}
+              {detail}
+            </li>
           ))}
         </ul>
       )}
@@ -91,6 +102,7 @@ const keys = {
   settling: 'jobs.check.settling',
   no_stream: 'jobs.check.noStream',
   leaving: 'jobs.check.leaving',
+  closed: 'jobs.check.closed',
   quarantined: 'jobs.check.quarantined',
   gpu_trouble: 'jobs.check.gpuTrouble',
   local_limit: 'jobs.check.localLimit',

@@ -20,6 +20,17 @@ test.each<[JobWait, string]>([
   [wait('limit', { running: 1, max: 1, user: 'bob' }), 'Limit of bob reached: 1 of 1 running'],
   [wait('ahead', { count: 1 }), '1 job is ahead'],
   [wait('ahead'), 'Hundreds of jobs are ahead'],
+  [wait('requested', { pool: 'gpu', state: 'submitting' }), 'Requested from pool gpu: being ordered'],
+  [wait('requested', { pool: 'gpu', state: 'running' }), 'Requested from pool gpu: its machine has started'],
+  [
+    wait('requested', {
+      pool: 'gpu',
+      state: 'waiting',
+      reason: 'Resources',
+      until: '2026-03-01T14:20:00.000Z',
+    }),
+    'Requested from pool gpu: in the queue (Resources); expected start: 2:20 PM',
+  ],
   [wait('unmet'), 'No registered worker meets these requirements'],
   [wait('no_workers'), 'No workers yet'],
   [

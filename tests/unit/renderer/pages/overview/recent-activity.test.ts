@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../../../protocol/events.ts';
-import { WorkerId } from '../../../../../protocol/ids.ts';
+import { LaunchId, PoolId, WorkerId } from '../../../../../protocol/ids.ts';
 import { workerView } from '../../worker-builders.ts';
 import { mergeActivity, type TrailRow } from '../../../../../renderer/pages/overview/recent-activity.tsx';
 
@@ -10,6 +10,7 @@ const row = (second: number, type: string, id = 'w_1'): TrailRow => ({
   event_type: type,
   target_type: 'worker',
   target_id: id,
+  details: {},
 });
 const event = (second: number, type: 'worker.connected' | 'worker.offline', ms = 0): UiEvent => ({
   kind: 'worker',
@@ -40,6 +41,7 @@ test('shows only the newest, omits sign-ins and links no queue events', () => {
     event_type: 'queue.paused',
     target_type: 'queue',
     target_id: 'queue',
+    details: {},
   };
   const signedIn: TrailRow = {
     ...paused,
@@ -53,7 +55,38 @@ test('shows only the newest, omits sign-ins and links no queue events', () => {
     2,
   );
   expect(all).toEqual([
-    { at: at(40), type: 'queue.paused', target: null },
-    { at: at(10), type: 'worker.created', target: { kind: 'worker', id: 'w_1', name: null } },
+    { at: at(40), type: 'queue.paused', id: '', target: null },
+    { at: at(10), type: 'worker.created', id: 'w_1', target: { kind: 'worker', id: 'w_1', name: null } },
+  ]);
+});
+
+test('names the pool of an event or a launch as another entry names it', () => {
+  const created: TrailRow = {
+    at: at(10),
+    event_type: 'pool.created',
+    target_type: 'pool',
+    target_id: 'p_1',
+    details: { name: 'gpu' },
+  };
+  const joined: UiEvent = {
+    kind: 'pool',
+    seq: 30,
+    at: at(30),
+    type: 'launch.joined',
+    pool_id: PoolId.parse('p_1'),
+    launch_id: LaunchId.parse('abc'),
+  };
+  const ended: TrailRow = {
+    ...created,
+    event_type: 'launch.ended',
+    target_type: 'launch',
+    target_id: 'abd',
+    details: { pool_id: 'p_1' },
+  };
+  const target = { kind: 'pool', id: 'p_1', name: 'gpu' };
+  expect(mergeActivity([ended, created], [joined], 10).map(({ id, target: shown }) => [id, shown])).toEqual([
+    ['abc', target],
+    ['abd', target],
+    ['p_1', target],
   ]);
 });
