@@ -242,6 +242,8 @@ export const workers = {
   'workers.event.joined': 'Joined',
   'workers.event.quarantined': 'Quarantined',
   'workers.event.unquarantined': 'Released from quarantine',
+  'workers.event.closed': 'Closed to new jobs',
+  'workers.event.opened': 'Open to jobs again',
   'workers.event.gpu_trouble': 'GPU trouble',
   'workers.event.gpu_trouble_over': 'GPU trouble is over',
   'workers.event.duplicate': 'Duplicate machine',

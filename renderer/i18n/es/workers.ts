@@ -244,6 +244,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.event.joined': 'Se ha unido',
   'workers.event.quarantined': 'En cuarentena',
   'workers.event.unquarantined': 'Fuera de cuarentena',
+  'workers.event.closed': 'Cerrado a trabajos nuevos',
+  'workers.event.opened': 'Abierto de nuevo a los trabajos',
   'workers.event.gpu_trouble': 'Problema de GPU',
   'workers.event.gpu_trouble_over': 'Problema de GPU resuelto',
   'workers.event.duplicate': 'Máquina duplicada',

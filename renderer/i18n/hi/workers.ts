@@ -241,6 +241,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.event.joined': 'जुड़ गया',
   'workers.event.quarantined': 'क्वारंटीन किया गया',
   'workers.event.unquarantined': 'क्वारंटीन से हटाया गया',
+  'workers.event.closed': 'नए जॉब के लिए बंद',
+  'workers.event.opened': 'फिर से जॉब के लिए खुला',
   'workers.event.gpu_trouble': 'GPU में समस्या',
   'workers.event.gpu_trouble_over': 'GPU की समस्या दूर हुई',
   'workers.event.duplicate': 'डुप्लिकेट मशीन',

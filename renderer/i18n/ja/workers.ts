@@ -246,6 +246,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.event.joined': '参加',
   'workers.event.quarantined': '隔離',
   'workers.event.unquarantined': '隔離を解除',
+  'workers.event.closed': '新しいジョブの受付を停止',
+  'workers.event.opened': 'ジョブの受付を再開',
   'workers.event.gpu_trouble': 'GPU の異常',
   'workers.event.gpu_trouble_over': 'GPU の異常が解消',
   'workers.event.duplicate': '重複するマシン',

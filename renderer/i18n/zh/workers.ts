@@ -237,6 +237,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.event.joined': '已加入',
   'workers.event.quarantined': '已隔离',
   'workers.event.unquarantined': '已解除隔离',
+  'workers.event.closed': '不再接受新任务',
+  'workers.event.opened': '重新接受任务',
   'workers.event.gpu_trouble': 'GPU 故障',
   'workers.event.gpu_trouble_over': 'GPU 故障已解决',
   'workers.event.duplicate': '重复的机器',
