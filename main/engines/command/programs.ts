@@ -1,11 +1,11 @@
-import { type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type RunProgram, describeFailure } from '../run-program.ts';
 import { messageVersion } from './messages.ts';
 
-export type ProgramName = 'check' | 'launch' | 'list' | 'end';
+type ProgramName = 'check' | 'launch' | 'list' | 'end';
 
 const timeoutMs = 120_000;
 const maxOutput = 16 * 1024 * 1024;
@@ -26,7 +26,7 @@ export class ProgramError extends Error {
 }
 
 /** Calls one of the programs with a message on stdin, and returns the JSON that it printed. */
-export type CallProgram = (name: ProgramName, message: object) => Promise<unknown>;
+type CallProgram = (name: ProgramName, message: object) => Promise<unknown>;
 
 export function createCallProgram(folder: string, run: RunProgram): CallProgram {
   return async (name, message) => {
@@ -43,7 +43,7 @@ export function createCallProgram(folder: string, run: RunProgram): CallProgram 
   };
 }
 
-/** Whoever can write to these files could run commands as the user of the orchestrator. */
+/** Other users who can write to these files could run commands as the user of the orchestrator. */
 async function refusalOf(folder: string, file: string): Promise<string | null> {
   for (const path of [folder, file]) {
     const found = await stat(path).catch(() => null);

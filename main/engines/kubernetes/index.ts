@@ -7,6 +7,9 @@ import { type KubectlOptions, createKubectl, errorOf, isAlreadyThere, toFailure 
 import { fleetLabel, jobManifest, launchLabel, launchName, secretManifest } from './manifests.ts';
 import { JobsAndPods, Workloads, readSightings, suspendedUids } from './sightings.ts';
 
+/** On Workloads, with the uid of their Job. */
+const uidLabel = 'kueue.x-k8s.io/job-uid';
+
 /** Selectors travel in URLs. */
 const maxIdsPerCall = 100;
 
@@ -20,6 +23,14 @@ export interface KubernetesEngineOptions extends KubectlOptions {
 
 /** Validation is the server's: the client's would fetch its whole schema first. */
 const create = ['create', '--filename=-', '--validate=false'];
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 const inChunks = (ids: readonly string[]): readonly (readonly string[])[] =>
   Array.from({ length: Math.ceil(ids.length / maxIdsPerCall) }, (_, at) =>
@@ -38,6 +49,13 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
     const { ok, stdout, stderr } = await kubectl(args);
     if (!ok) throw new Error(`kubectl ${args[0]} failed: ${errorOf(stderr)}`);
     return stdout;
+  }
+
+  async function get<T extends z.ZodType>(schema: T, what: string, selector: string): Promise<z.output<T>> {
+    const printed = await demand(['get', what, `--selector=${selector}`, '--output=json']);
+    const parsed = schema.safeParse(parseJson(printed));
+    if (!parsed.success) throw new Error(`kubectl get ${what} printed something unexpected`);
+    return parsed.data;
   }
 
   /** The uid of the Job. A Job of this name is the same order, made earlier. */
@@ -80,17 +98,15 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
   }
 
   async function list(): ReturnType<Engine['list']> {
-    const printed = await demand(['get', 'jobs,pods', `--selector=${fleetLabel}=${fleet}`, '--output=json']);
-    const { items } = JobsAndPods.parse(JSON.parse(printed));
+    const { items } = await get(JobsAndPods, 'jobs,pods', `${fleetLabel}=${fleet}`);
     const uids = settings.queue === null ? [] : inChunks(suspendedUids(items));
     const workloads = await Promise.all(
-      uids.map(async some => {
-        const selector = `--selector=kueue.x-k8s.io/job-uid in (${some.join(',')})`;
-        const found = await demand(['get', 'workloads.kueue.x-k8s.io', selector, '--output=json']);
-        return Workloads.parse(JSON.parse(found)).items;
-      }),
+      uids.map(some => get(Workloads, 'workloads.kueue.x-k8s.io', `${uidLabel} in (${some.join(',')})`)),
     );
-    return readSightings(items, workloads.flat());
+    return readSightings(
+      items,
+      workloads.flatMap(found => found.items),
+    );
   }
 
   /** Deleting a Job deletes its pods: they get SIGTERM and the grace period of the order. `now` shortens it to a second. */
@@ -110,7 +126,7 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
     launch: order =>
       launch(order).catch((error: unknown) => ({
         kind: 'unknown',
-        message: z.instanceof(Error).parse(error).message,
+        message: error instanceof Error ? error.message : String(error),
       })),
   };
 }

@@ -112,7 +112,7 @@ export function secretManifest(fleet: string, order: LaunchOrder, jobUid: string
 }
 
 /** What the engine does in the namespace. It never reads Secrets. */
-export const requiredAccess = [
+const requiredAccess = [
   { verb: 'create', group: 'batch', resource: 'jobs' },
   { verb: 'list', group: 'batch', resource: 'jobs' },
   { verb: 'get', group: 'batch', resource: 'jobs' },
@@ -124,7 +124,7 @@ export const requiredAccess = [
 ] as const;
 
 /** With a queue of Kueue. */
-export const requiredKueueAccess = [
+const requiredKueueAccess = [
   { verb: 'list', group: 'kueue.x-k8s.io', resource: 'workloads' },
   { verb: 'list', group: 'kueue.x-k8s.io', resource: 'localqueues' },
 ] as const;

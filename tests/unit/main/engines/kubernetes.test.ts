@@ -1,5 +1,7 @@
 /** What the engine makes of objects of a cluster. tests/support/kubernetes-recordings.ts says where the statuses come from. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { toFailure } from '../../../../main/engines/kubernetes/kubectl.ts';
 import { jobManifest } from '../../../../main/engines/kubernetes/manifests.ts';
@@ -164,4 +166,17 @@ Error from server (Forbidden): jobs.batch is forbidden`;
   expect(toFailure(stderr)).toMatchObject({
     message: 'Error from server (Forbidden): jobs.batch is forbidden',
   });
+});
+
+test('passes SIGTERM to the worker as its notice, and ends with its exit code', async () => {
+  const settings = EngineSettings.parse({ kind: 'kubernetes', image: 'trainer' }) as KubernetesSettings;
+  const worker = `trap 'kill $!; exit 3' USR1; trap 'exit 4' TERM; sleep 30 & echo up; while :; do wait; done`;
+  const { containers } = jobManifest('f', settings, orderOf(launch), worker).spec.template.spec;
+  const [program = '', ...args] = (containers[0]?.command ?? []).map(word =>
+    word.replaceAll('$$', () => '$'),
+  );
+  const pod = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(pod.stdout, 'data');
+  pod.kill('SIGTERM');
+  expect(await once(pod, 'exit')).toEqual([3, null]);
 });
