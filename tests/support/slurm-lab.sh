@@ -5,6 +5,8 @@
 # Needs the Debian packages slurm-wlm and munge. Lines of FOLDER/more.conf replace those of the configuration. The nodes: rig1 and rig2 for
 # most tests, rig3 and rig4 for preemption, rig4 also to be killed, rig5 to be full. GPUs are empty files: slurmd only wants them to exist.
 set -euo pipefail
+# Otherwise this process would count as one of the lab, where the caller has it.
+[ -z "${SLURM_CONF:-}" ] || exec env -u SLURM_CONF "$BASH" "$0" "$@"
 what=$1 dir=$(realpath -m "$2") host=$(hostname -s)
 nodes='rig1 rig2 rig3 rig4 rig5'
 # The PATH of unprivileged users lacks /usr/sbin.
@@ -20,7 +22,10 @@ start() {
 }
 
 # Every process of this lab, and of no other one, has this in its environment. A zombie has no environment.
-mine() { env -u SLURM_CONF grep -lzxF "SLURM_CONF=$SLURM_CONF" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 || true; }
+mine() (
+  export -n SLURM_CONF
+  grep -lzxF "SLURM_CONF=$SLURM_CONF" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 || true
+)
 
 case $what in
 start) start "$3"; exit 0 ;;
@@ -95,6 +100,7 @@ PartitionName=frail Nodes=rig4 PriorityTier=1 PreemptMode=REQUEUE GraceTime=2
 PartitionName=rude  Nodes=rig4 PriorityTier=10
 PartitionName=small Nodes=rig5
 C
+touch "$dir/more.conf"
 while IFS== read -r key _; do sed -i "/^$key=/d" "$dir/slurm.conf"; done <"$dir/more.conf"
 cat "$dir/more.conf" >>"$dir/slurm.conf"
 cat >"$dir/gres.conf" <<C
