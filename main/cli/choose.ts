@@ -13,6 +13,8 @@ export interface Identity {
 interface ChooseOptions<T> {
   readonly what: string;
   readonly identify: (item: T) => Identity;
+  /** Plural of the noun, and the command that lists the items. */
+  readonly list?: { readonly nouns: string; readonly command: string };
   /** Takes the first of several items with the same name, such as the newest of jobs. */
   readonly prefersFirst?: boolean;
 }
@@ -28,7 +30,12 @@ const minPrefix = 4;
 export function choose<T>(
   word: string,
   items: readonly T[],
-  { what, identify, prefersFirst = false }: ChooseOptions<T>,
+  {
+    what,
+    identify,
+    list = { nouns: `${what}s`, command: `trainyard ${what}s list` },
+    prefersFirst = false,
+  }: ChooseOptions<T>,
 ): Choice<T> {
   const fits = (fit: (identity: Identity) => boolean) => items.filter(item => fit(identify(item)));
   const exact = fits(({ id, name }) => id === word || name === word);
@@ -36,7 +43,7 @@ export function choose<T>(
   const [only] = found;
   const isName = exact.length > 0;
   if (only === undefined) {
-    const message = `No ${what} "${word}". To list ${what}s, run "trainyard ${what}s list"`;
+    const message = `No ${what} "${word}". To list ${list.nouns}, run "${list.command}"`;
     return { ok: false, failure: { code: exitCodes.notFound, message } };
   }
   if (found.length === 1 || (prefersFirst && isName)) return { ok: true, value: only };

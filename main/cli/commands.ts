@@ -25,6 +25,11 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
     'List and manage workers',
     async () => (await import('./workers/index.ts')).workerCommands,
   ),
+  group(
+    'pools',
+    'Get more machines from Slurm, Kubernetes or your own programs',
+    async () => (await import('./pools/index.ts')).poolCommands,
+  ),
   group('jobs', 'Submit and manage jobs', async () => (await import('./jobs/index.ts')).jobCommands),
   group(
     'configs',

@@ -6,6 +6,9 @@ import type { CliTerminal, Invocation } from './invocation.ts';
 import { openRemote, type Remote } from './remote.ts';
 import { plainLines } from './table.ts';
 
+/** For commands that have to clean up when they are interrupted. */
+type Signals = Pick<Invocation, 'onSignal'>;
+
 /** A command that calls an orchestrator. */
 export interface RemoteSpec {
   readonly name: string;
@@ -17,7 +20,7 @@ export interface RemoteSpec {
   /** Adds the arguments and options. */
   readonly shape?: (command: Command) => Command;
   /** Receives the arguments unparsed. */
-  readonly act: (remote: Remote, args: readonly string[]) => Promise<void>;
+  readonly act: (remote: Remote, args: readonly string[], signals: Signals) => Promise<void>;
 }
 
 /** Creates a command with these subcommands. */
@@ -79,7 +82,7 @@ async function run(invocation: Invocation, command: Command, act: RemoteSpec['ac
   invocation.onClosedPipe(() => process.exit(exitCodes.done));
   warnOfToken(terminal, flags);
   try {
-    await act(openRemote(flags, invocation), command.args);
+    await act(openRemote(flags, invocation), command.args, invocation);
     return exitCodes.done;
   } catch (cause) {
     if (!(cause instanceof CommandEnd)) throw cause;

@@ -1,8 +1,10 @@
 import { Command } from 'commander';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { configsApi } from '../../../protocol/configs-api.ts';
+import { poolsApi } from '../../../protocol/pools-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Invocation } from '../invocation.ts';
+import { launchStatus, poolStatus, recentLaunches } from '../pools/pool.ts';
 import { openRemote } from '../remote.ts';
 import { plain } from '../table.ts';
 import { workerStatus } from '../workers/worker.ts';
@@ -62,6 +64,8 @@ async function findCandidates(
     case 'words':
       return expected.candidates;
     case 'worker':
+    case 'pool':
+    case 'launch':
     case 'job':
     case 'config':
       try {
@@ -78,22 +82,38 @@ async function findCandidates(
 }
 
 async function fetchCandidates(
-  expected: Extract<Expected, { readonly kind: 'worker' | 'job' | 'config' }>,
+  expected: Extract<Expected, { readonly kind: 'worker' | 'pool' | 'launch' | 'job' | 'config' }>,
   typed: string,
   invocation: Invocation,
 ): Promise<readonly Candidate[]> {
-  const { request } = openRemote(expected.flags, invocation, timeoutMs);
-  if (expected.kind === 'worker') {
-    const { workers } = await request(workersApi.list);
-    return workers.map(worker => ({ word: worker.name, about: `${worker.id}  ${workerStatus(worker)}` }));
+  const remote = openRemote(expected.flags, invocation, timeoutMs);
+  const { request } = remote;
+  switch (expected.kind) {
+    case 'worker': {
+      const { workers } = await request(workersApi.list);
+      return workers.map(worker => ({ word: worker.name, about: `${worker.id}  ${workerStatus(worker)}` }));
+    }
+    case 'pool': {
+      const { pools } = await request(poolsApi.list);
+      return pools.map(pool => ({ word: pool.name, about: `${pool.engine.kind}  ${poolStatus(pool)}` }));
+    }
+    case 'launch': {
+      const open = (await recentLaunches(remote)).filter(({ state }) => state !== 'ended');
+      return open.map(launch => ({
+        word: launch.launch_id,
+        about: `${launch.worker_name}  ${launchStatus(launch)}`,
+      }));
+    }
+    case 'config': {
+      const { entries } = await request(configsApi.list, { query: { q: typed, limit: maxConfigs } });
+      return entries.map(({ name, model_family: family, problem }) => ({
+        word: name,
+        about: problem ?? family ?? '',
+      }));
+    }
+    case 'job': {
+      const { entries } = await request(queueApi.list, { query: { ...expected.which, limit: maxJobs } });
+      return entries.map(job => ({ word: job.id, about: `${job.config_name}  ${job.status}` }));
+    }
   }
-  if (expected.kind === 'config') {
-    const { entries } = await request(configsApi.list, { query: { q: typed, limit: maxConfigs } });
-    return entries.map(({ name, model_family: family, problem }) => ({
-      word: name,
-      about: problem ?? family ?? '',
-    }));
-  }
-  const { entries } = await request(queueApi.list, { query: { ...expected.which, limit: maxJobs } });
-  return entries.map(job => ({ word: job.id, about: `${job.config_name}  ${job.status}` }));
 }

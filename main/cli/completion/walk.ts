@@ -10,8 +10,8 @@ export interface Candidate {
 /** The kind of word that fits at the end of the line. */
 export type Expected =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
-  /** Workers or jobs of the orchestrator that the options so far select. */
-  | { readonly kind: 'worker'; readonly flags: Flags }
+  /** Workers, pools, open launches or jobs of the orchestrator that the options so far select. */
+  | { readonly kind: 'worker' | 'pool' | 'launch'; readonly flags: Flags }
   | { readonly kind: 'job'; readonly flags: Flags; readonly which: JobQuery }
   /** A config in the orchestrator's folder, or also a local file if `orFile` is set. */
   | { readonly kind: 'config'; readonly flags: Flags; readonly orFile: boolean }
@@ -88,14 +88,17 @@ const optionOf = (command: Command, name: string): Option | undefined =>
 const takesValue = (option: Option): boolean => option.required || option.optional;
 
 /** What the placeholder names in angle brackets stand for. */
-const placeholderKinds: Readonly<Record<string, 'worker' | 'config' | 'config or file' | 'file' | 'folder'>> =
-  {
-    worker: 'worker',
-    file: 'file',
-    folder: 'folder',
-    config: 'config or file',
-    'config-name': 'config',
-  };
+const placeholderKinds: Readonly<
+  Record<string, 'worker' | 'pool' | 'launch' | 'config' | 'config or file' | 'file' | 'folder'>
+> = {
+  worker: 'worker',
+  pool: 'pool',
+  launch: 'launch',
+  file: 'file',
+  folder: 'folder',
+  config: 'config or file',
+  'config-name': 'config',
+};
 
 function candidatesForValue(target: Option | Argument, flags: Flags): Expected {
   if (target.argChoices !== undefined)
@@ -104,7 +107,7 @@ function candidatesForValue(target: Option | Argument, flags: Flags): Expected {
   const kind = placeholderKinds[placeholder(target)] ?? 'nothing';
   if (kind === 'config' || kind === 'config or file')
     return { kind: 'config', flags, orFile: kind === 'config or file' };
-  return kind === 'worker' ? { kind, flags } : { kind };
+  return kind === 'worker' || kind === 'pool' || kind === 'launch' ? { kind, flags } : { kind };
 }
 
 const placeholder = (target: Option | Argument): string =>

@@ -18,42 +18,54 @@ const standardInput = '-';
 
 export const isStandardInput = (path: string): boolean => path === standardInput;
 
-/** Reads the config only, from a file or from standard input. Ends the command when there is none. */
-export async function readConfig(path: string, { stdin }: Pick<CliTerminal, 'stdin'>): Promise<ConfigSource> {
+/** What the file is, for messages, and what to do when it cannot be read. */
+interface SourceNoun {
+  readonly noun: string;
+  readonly remedy: string;
+}
+
+const configNoun = {
+  noun: 'config',
+  remedy: 'Give a local file, or the name of a config on the orchestrator',
+} as const;
+
+/** Reads an object from a JSON, YAML or TOML file or from standard input: a config only, unless `what` is given. Ends the command when there is none. */
+export async function readConfig(
+  path: string,
+  { stdin }: Pick<CliTerminal, 'stdin'>,
+  what: SourceNoun = configNoun,
+): Promise<ConfigSource> {
   const isInput = isStandardInput(path);
   const label = isInput ? 'Standard input' : path;
-  const text = isInput ? await readInputText(stdin) : readFileText(path);
+  const text = isInput ? await readInputText(stdin, what) : readFileText(path, what);
   const format = isInput ? guessFormat(text) : (formatOf(path) ?? 'json');
   const parsed = parseConfigText(text, format);
   if (!parsed.ok)
     return fail(exitCodes.usage, `${label} is not valid ${format.toUpperCase()}: ${parseFailure(parsed)}`);
   return isObject(parsed.value)
     ? { label, config: parsed.value }
-    : fail(exitCodes.usage, `${label} is not an object: a config has the form {"key": value, ...}`);
+    : fail(exitCodes.usage, `${label} is not an object: a ${what.noun} has the form {"key": value, ...}`);
 }
 
 const isObject = (value: unknown): value is TrainerConfig =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function readFileText(path: string): string {
+function readFileText(path: string, { noun, remedy }: SourceNoun): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    return fail(
-      exitCodes.usage,
-      `The config cannot be read: ${reasonOf(cause)}. Give a local file, or the name of a config on the orchestrator`,
-    );
+    return fail(exitCodes.usage, `The ${noun} cannot be read: ${reasonOf(cause)}. ${remedy}`);
   }
 }
 
-async function readInputText(stdin: CliTerminal['stdin']): Promise<string> {
+async function readInputText(stdin: CliTerminal['stdin'], { noun }: SourceNoun): Promise<string> {
   if (stdin === null)
     return fail(
       exitCodes.usage,
-      '"-" reads the config from standard input, but that is the terminal. Give a file, or a pipe such as "cat FILE | ..."',
+      `"-" reads the ${noun} from standard input, but that is the terminal. Give a file, or a pipe such as "cat FILE | ..."`,
     );
   const text = await stdin();
-  return text.trim() === '' ? fail(exitCodes.usage, 'Standard input is empty: it must be a config') : text;
+  return text.trim() === '' ? fail(exitCodes.usage, `Standard input is empty: it must be a ${noun}`) : text;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { WorkerId } from '../../../protocol/ids.ts';
-import { ShownStatus } from '../../../protocol/job.ts';
+import { isWaiting, type JobDetail, ShownStatus } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { CommandEnd, exitCodes } from '../failure.ts';
 import { isOn, numberOf, pageSize, readInput, textOf, wholeNumber, wordsAmong } from '../flags.ts';
@@ -11,6 +11,7 @@ import type { Remote } from '../remote.ts';
 import { findWorker } from '../workers/worker.ts';
 import { among, everyPage, findNewestJob, JobArgument, type JobQuery, withJobArgument } from './find.ts';
 import { detailFacts, jobColumns } from './text.ts';
+import { poolsText } from './why.ts';
 
 export const list: RemoteSpec = {
   name: 'list',
@@ -103,17 +104,24 @@ export const get: RemoteSpec = {
   async act(remote, [word]) {
     const { id } = await findNewestJob(remote, word);
     const job = await remote.request(queueApi.get, { params: { id } });
-    printOne(remote, { answer: job, facts: detailFacts(job) });
+    printOne(remote, { answer: job, facts: [...detailFacts(job), ['Pools', await poolLines(remote, job)]] });
   },
 };
+
+/** What each pool does for a waiting job. The job is shown without it when it cannot be explained. */
+async function poolLines({ call }: Remote, { id, status }: JobDetail): Promise<string | null> {
+  if (!isWaiting(status)) return null;
+  const explained = await call(queueApi.explain, { params: { id } });
+  return explained.ok ? poolsText(explained.value) : null;
+}
 
 /** As in SimpleTuner: shows the whole queue, or one job if it is named. */
 export const status: RemoteSpec = {
   name: 'status',
   description: 'Show queue statistics, or one job',
   shape: command => command.addArgument(new JobArgument(among.all, '[job]')),
-  async act(remote, args) {
-    if (args[0] !== undefined) return get.act(remote, args);
+  async act(remote, args, signals) {
+    if (args[0] !== undefined) return get.act(remote, args, signals);
     const answer = await remote.request(queueApi.stats);
     return printOne(remote, { answer, facts: statsFacts(answer) });
   },

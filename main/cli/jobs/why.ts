@@ -31,9 +31,14 @@ export function explanationFacts(explanation: Explanation): readonly Fact[] {
     // A single reason is already in the summary.
     ['Blockers', reasons.length < 2 ? null : lines(reasons.map(({ detail }) => detail))],
     ['Workers', lines(workers.map(workerText))],
+    ['Pools', poolsText(explanation)],
     ['Start', startText(explanation)],
   ];
 }
+
+/** One line per pool; null without any. */
+export const poolsText = ({ pools }: Pick<Explanation, 'pools'>): string | null =>
+  lines(pools.map(({ name, detail }) => `${name}: ${detail}`));
 
 function workerText({ name, local, fits, reasons, datasets }: WorkerVerdict): string {
   const where = local ? ' (the orchestrator’s own machine)' : '';

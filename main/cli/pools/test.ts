@@ -1,0 +1,234 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import type { LaunchId } from '../../../protocol/ids.ts';
+import type { LaunchView } from '../../../protocol/pool.ts';
+import { poolsApi } from '../../../protocol/pools-api.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { numberOf, timeSpan } from '../flags.ts';
+import { persist } from '../live.ts';
+import { printOne } from '../output.ts';
+import { createDisplay, duration } from '../progress-bar.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
+import { type Fact, plain } from '../table.ts';
+import { findPool, launchDetail, launchStatus, withPoolArgument } from './pool.ts';
+
+/** How often to look. A test takes seconds to hours, so events would save little. */
+const pollMs = 1_000;
+
+/** GPUs that the worker of the test has found. */
+interface FoundGpus {
+  readonly count: number;
+  readonly name: string | null;
+}
+
+export const test: RemoteSpec = {
+  name: 'test',
+  description: 'Launch one machine that joins and leaves again, and show how long each step takes',
+  examples: ['trainyard pools test gpu', 'trainyard pools test gpu --timeout 30m --json'],
+  shape: command =>
+    withPoolArgument(command).option(
+      '--timeout <time>',
+      'end the launch when the test takes longer (default: no limit)',
+      timeSpan,
+    ),
+  async act(remote, [word], { onSignal }) {
+    const { pool_id: id, name } = await findPool(remote, word);
+    const check = await remote.request(poolsApi.check, { params: { id } });
+    if (!check.ok)
+      fail(
+        exitCodes.failed,
+        `Nothing was launched: the engine of pool ${name} takes no orders: ${check.detail}`,
+      );
+    const { launch_id: launchId } = await remote.request(poolsApi.test, { params: { id } });
+    const stop = createStop(remote, launchId);
+    onSignal('SIGINT', () => stop.now('Interrupted', exitCodes.interrupted));
+    const limitS = numberOf(remote.flags, 'timeout');
+    const limit = setTimeout(
+      () => stop.now(`The test took longer than ${duration(limitS ?? 0)}`, exitCodes.failed),
+      (limitS ?? 0) * 1_000,
+    );
+    if (limitS === null) clearTimeout(limit);
+    const { launch, gpus } = await follow(remote, launchId).finally(() => clearTimeout(limit));
+    conclude(remote, launch, gpus, stop.cause());
+  },
+};
+
+interface StopCause {
+  readonly why: string;
+  readonly code: number;
+}
+
+/** Ends the launch once; the second interrupt does not wait for it. */
+function createStop({ call, terminal }: Remote, id: LaunchId) {
+  let cause: StopCause | null = null;
+  return {
+    cause: () => cause,
+    now(why: string, code: number) {
+      if (cause !== null && code === exitCodes.interrupted) process.exit(code);
+      cause ??= { why, code };
+      terminal.err(`\n${why}: ending the launch. To leave without waiting, press Ctrl-C\n`);
+      void call(poolsApi.endLaunch, { params: { id } }).then(answer => {
+        if (answer.ok) return;
+        terminal.err(`The launch was not ended. To end it, run "trainyard pools end ${id}"\n`);
+      });
+    },
+  };
+}
+
+/** Shows each change of the launch on stderr until it has ended, and survives connection losses. */
+async function follow(remote: Remote, id: LaunchId) {
+  const { terminal, request } = remote;
+  const display = createDisplay<{ readonly percent?: number; readonly text: string }>(
+    terminal.err,
+    terminal.errScreen,
+    ({ text }) => text,
+  );
+  let gpus: FoundGpus | null = null;
+  let last = '';
+  let since = Date.now();
+  const show = (launch: LaunchView): void => {
+    const line = stepText(launch);
+    if (line !== last) {
+      display.finish();
+      terminal.err(`${plain(line)}\n`);
+      [last, since] = [line, Date.now()];
+    }
+    display.show({ text: `  for ${duration((Date.now() - since) / 1_000)}` });
+  };
+  const launch = await persist(remote, async onReached => {
+    for (;;) {
+      const now = await request(poolsApi.launch, { params: { id } });
+      onReached();
+      if (now.state === 'ended') return now;
+      show(now);
+      if (now.joined_at !== null) gpus ??= await foundGpus(remote, now);
+      await pause(pollMs);
+    }
+  });
+  display.finish();
+  return { launch, gpus };
+}
+
+/** Null when the caller may not see workers, or the worker has left already. */
+async function foundGpus({ call }: Remote, { worker_id: id }: LaunchView): Promise<FoundGpus | null> {
+  const answer = await call(workersApi.get, { params: { id } });
+  if (!answer.ok || answer.value.registered_at === null) return null;
+  return { count: answer.value.gpu_count, name: answer.value.gpu_name };
+}
+
+const stepTexts: { readonly [S in LaunchView['state']]: (launch: LaunchView) => string } = {
+  wanted: () => 'Ordering',
+  submitting: () => 'Ordering',
+  unclear: () => 'Waiting for the engine to confirm',
+  waiting: ({ engine_id: id }) => `Waiting in the engine as ${id ?? '?'}`,
+  running: ({ machines }) => `Started${machines.length === 0 ? '' : ` on ${machines.join(', ')}`}`,
+  joined: ({ worker_name: name }) => `Joined as ${name}`,
+  ending: () => 'Leaving',
+  ended: () => 'Ended',
+};
+
+function stepText(launch: LaunchView): string {
+  const detail = launchDetail(launch);
+  return `${stepTexts[launch.state](launch)}${detail === '' ? '' : `: ${detail}`}`;
+}
+
+/** Seconds of each step; null for a step that was not reached. */
+export function phasesOf(launch: LaunchView) {
+  const { ordered_at: ordered, submitted_at: submitted, started_at: started } = launch;
+  const { joined_at: joined, ended_at: ended } = launch;
+  return {
+    ordered_s: secondsBetween(ordered, submitted),
+    queued_s: secondsBetween(submitted, started),
+    started_s: secondsBetween(started, joined),
+    joined_s: secondsBetween(joined, ended),
+  };
+}
+
+/** The engine's clock may differ from the orchestrator's. */
+const secondsBetween = (from: string | null, to: string | null): number | null =>
+  from === null || to === null
+    ? null
+    : Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 100) / 10);
+
+const phaseText = (seconds: number | null, end: string): string | null =>
+  seconds === null ? null : `${seconds < 60 ? `${seconds} s` : duration(seconds)} until ${end}`;
+
+/** Prints the result; ends the command when the test failed. */
+function conclude(
+  remote: Remote,
+  launch: LaunchView,
+  gpus: FoundGpus | null,
+  stopped: StopCause | null,
+): void {
+  const failure = stopped === null ? failureOfTest(launch, gpus?.count ?? null) : stopped.why;
+  const phases = phasesOf(launch);
+  const answer = {
+    ...launch,
+    passed: failure === null,
+    phases,
+    found_gpus: gpus?.count ?? null,
+    found_gpu_name: gpus?.name ?? null,
+  };
+  printOne(remote, { answer, facts: testFacts(answer) });
+  if (failure !== null) fail(stopped?.code ?? exitCodes.failed, failure);
+}
+
+type TestAnswer = LaunchView & {
+  readonly passed: boolean;
+  readonly phases: ReturnType<typeof phasesOf>;
+  readonly found_gpus: number | null;
+  readonly found_gpu_name: string | null;
+};
+
+const testFacts = (answer: TestAnswer): readonly Fact[] => {
+  const { passed, phases, found_gpus: count, found_gpu_name: name } = answer;
+  return [
+    ['Test', passed ? 'passed' : 'failed'],
+    [
+      'Launch',
+      `${answer.launch_id}${answer.engine_id === null ? '' : `, ${answer.engine_id} in the engine`}`,
+    ],
+    ['Node', answer.machines.join(', ') || null],
+    [
+      'GPUs',
+      `${answer.gpus} ordered${count === null ? '' : `, ${count} found${name === null ? '' : ` (${name})`}`}`,
+    ],
+    ['Ordered', phaseText(phases.ordered_s, 'the engine accepted it')],
+    ['Queued', phaseText(phases.queued_s, 'the machine started')],
+    ['Started', phaseText(phases.started_s, 'the worker joined')],
+    ['Joined', phaseText(phases.joined_s, 'the machine was released')],
+    ['Outcome', launchStatus(answer)],
+    ['Details', answer.detail],
+  ];
+};
+
+const remedies: Readonly<Record<NonNullable<LaunchView['outcome']>, string>> = {
+  finished: '',
+  not_needed: 'Run the test again',
+  cancelled: 'Somebody ended the launch. Run the test again',
+  rejected: 'The engine refused the machine. Change the settings with "trainyard pools set"',
+  never_joined:
+    'The machine started, but its worker did not register. Check on the machine that it reaches the address of the join commands ("trainyard settings get public_url"), and that the setup lines and worker options work there',
+  failed: 'The machine or its start script failed. Read its output in the engine, and check the setup lines',
+  preempted: 'The engine took the machine away. Run the test again, or use a queue with a higher priority',
+  timeout: 'The wall time was over. Raise it with "trainyard pools set --wall-time"',
+  unknown: 'The engine no longer lists the launch. Look it up in the engine, and run the test again',
+};
+
+/**
+ * Says why the test failed and what to do; null when it passed.
+ *
+ * @internal
+ */
+export function failureOfTest(launch: LaunchView, found: number | null): string | null {
+  const { outcome, joined_at: joined, detail, gpus, pool } = launch;
+  if (outcome === 'finished' && joined !== null)
+    return found === null || found >= gpus
+      ? null
+      : `The worker found ${found} of ${gpus} GPUs. Check the driver on the machine, or set what it has: "trainyard pools set ${pool} --gpus ${found}"`;
+  // A worker that left before it was seen has not joined.
+  const cause = outcome === null || outcome === 'finished' ? 'never_joined' : outcome;
+  const reason = detail === null ? '' : `${detail.replace(/\.$/, '')}. `;
+  return `The test of pool ${pool} failed: ${reason}${remedies[cause]}`;
+}
