@@ -27,7 +27,7 @@ const keysOf = ({ values, epoch }: BarePoint): readonly string[] => [
   ...(epoch === undefined ? [] : [epochKey]),
 ];
 
-export function createPrecedence(): Precedence {
+function createPrecedence(): Precedence {
   /** The keys that live files provide. */
   const owned = new Set<string>();
   /** The highest step for which a late file has provided a key. */
@@ -82,7 +82,7 @@ export function createPrecedence(): Precedence {
 }
 
 /** Keeps the wanted keys of a point; null when none is left. */
-export function only(point: BarePoint, isWanted: (key: string) => boolean): BarePoint | null {
+function only(point: BarePoint, isWanted: (key: string) => boolean): BarePoint | null {
   const values = Object.entries(point.values).filter(([key]) => isWanted(key));
   const epoch = point.epoch !== undefined && isWanted(epochKey) ? point.epoch : undefined;
   if (values.length === 0 && epoch === undefined) return null;

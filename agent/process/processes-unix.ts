@@ -6,10 +6,10 @@ import type { Processes } from './processes.ts';
 
 /** Starts the process in its own session: the leader's pid is the group's number, and a terminal's Ctrl-C does not reach it. */
 const ownSession = { detached: true, windowsHide: true } as const;
-export const unixSpawning = { asLeader: ownSession, asSurvivor: ownSession } as const;
+const unixSpawning = { asLeader: ownSession, asSurvivor: ownSession } as const;
 
 /** Returns false when there is no such group, and for 0 and 1, which mean this process's own group and all processes. */
-export function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): boolean {
+function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): boolean {
   if (leaderPid <= 1) return false;
   try {
     process.kill(-leaderPid, signal);
@@ -20,7 +20,7 @@ export function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): bool
 }
 
 /** Returns false when the process has ended. Throws on any other error. */
-export function signalProcess(pid: number, signal: RequestSignal): boolean {
+function signalProcess(pid: number, signal: RequestSignal): boolean {
   try {
     return process.kill(pid, signal);
   } catch (cause) {

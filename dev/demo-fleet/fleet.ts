@@ -22,7 +22,7 @@ interface FleetContext {
 }
 
 /** Runs a fleet until the signal fires or all its workers have left, then removes its workers. */
-export async function runFleet(remote: Remote, options: FleetOptions, over: AbortSignal): Promise<void> {
+async function runFleet(remote: Remote, options: FleetOptions, over: AbortSignal): Promise<void> {
   const display = createDisplay(remote);
   const random = createRandom(options.seed);
   const context = { remote, options, random, display, over };

@@ -6,11 +6,12 @@ import { type DataFolder, makeFolder } from '../host/data-folder.ts';
 import { createWitness, openHeadFile } from '../host/audit-marks.ts';
 import { auditDaysInForce, localWorkerInForce } from '../host/settings-sources.ts';
 import { createUploadTokens } from '../host/tokens.ts';
-import { createEngines } from '../engines/index.ts';
+import { createEngines, type EnginesDeps } from '../engines/index.ts';
 import { createRunProgram } from '../engines/run-program.ts';
 import { scriptHash } from '../http/routes/agent-routes.ts';
 import type { HttpDeps, HttpServer } from '../http/server.ts';
 import { createOrchestrator, type Orchestrator } from '../orchestrator/index.ts';
+import type { EngineOf } from '../orchestrator/ports/index.ts';
 import { createArtifactFiles } from '../store/artifacts/artifact-files.ts';
 import { createContentFiles, createLocks } from '../../datasets/content-files.ts';
 import { type ContentSweep, startContentSweep } from '../store/artifacts/content-sweep.ts';
@@ -55,6 +56,21 @@ function openContents({ dataDir }: ServerConfig) {
   const folder = join(dataDir, 'contents');
   makeFolder(folder);
   return { folder, files: createContentFiles(folder), locks: createLocks() };
+}
+
+/** Opens the engines of pools. Their programs get the environment of this process, as the agent does. */
+function openEngines(
+  { config, deps, programs }: AppContext,
+  { fleetId }: DataStore['store'],
+  address: EnginesDeps['address'],
+): EngineOf {
+  return createEngines({
+    fleetId,
+    folder: join(config.dataDir, 'engines'),
+    address,
+    installHash: () => scriptHash({ programs, version }),
+    run: createRunProgram(deps.agent.env),
+  });
 }
 
 /** Opens the store and the audit of its trail. */
@@ -109,13 +125,7 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
       contentSweep.soon();
     },
     logFiles: logs.files,
-    engineOf: createEngines({
-      fleetId: data.store.fleetId,
-      folder: join(config.dataDir, 'engines'),
-      address: () => settings.joinAddress(network.url),
-      installHash: () => scriptHash({ programs, version }),
-      run: createRunProgram(process.env),
-    }),
+    engineOf: openEngines(context, data.store, () => settings.joinAddress(network.url)),
   });
   const releaseUploads = orchestrator.files.releaseClosedUploads;
   const sweep = startArtifactSweep({ ...deps, store: data.store, files, releaseUploads });

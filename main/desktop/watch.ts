@@ -41,7 +41,7 @@ const maxPauseMs = 30_000;
  * Follows a fleet until the returned function is called. After an interruption it resumes the event stream, or reads the full
  * state again.
  */
-export function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void {
+function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void {
   const controller = new AbortController();
   const client = clientFor(line);
   let lastSeq: number | null = null;

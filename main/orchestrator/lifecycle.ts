@@ -124,7 +124,7 @@ function catchUp(core: Core): void {
 }
 
 /** Restores the deadlines and the queue that the last run of the orchestrator left. */
-export function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
+function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const job of core.store.waitingJobs()) {
     resumeBackoff(core, job);
     core.jobQueue.takeWaiting(core, job);

@@ -10,9 +10,8 @@ import type {
 } from '../../protocol/job.ts';
 import type { Bundle } from '../../trainers/index.ts';
 import type { JobData } from '../../protocol/dataset.ts';
-import type { Progress } from '../../protocol/reports.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
-import type { Closed } from '../../protocol/reports.ts';
+import type { Closed, Progress } from '../../protocol/reports.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
 import { hasGuard, publishedTrainers } from './v1-agent.ts';
 import type { Labels } from '../../protocol/text.ts';

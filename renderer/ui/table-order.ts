@@ -62,7 +62,7 @@ export function replacements<R>(
   return changes;
 }
 
-export const placesOf = <R>(rows: readonly R[], idOf: (row: R) => string): ReadonlyMap<string, number> =>
+const placesOf = <R>(rows: readonly R[], idOf: (row: R) => string): ReadonlyMap<string, number> =>
   new Map(rows.map((row, at) => [idOf(row), at]));
 
 export interface Order {

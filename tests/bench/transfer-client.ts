@@ -36,7 +36,7 @@ async function sendAsWorker(order: TransferOrder, { key, path, bytes }: Transfer
   const sender = createSender(new Map(), { ...workerDeps(order), pathOf: () => path });
   const { mtimeMs } = await stat(path);
   const files = [[key, { bytes, changedAt: mtimeMs }]] as const;
-  const end = await sender.bring({
+  const end = await sender.upload({
     name: key,
     kind: 'other',
     step: null,
@@ -44,7 +44,7 @@ async function sendAsWorker(order: TransferOrder, { key, path, bytes }: Transfer
     isFolder: false,
     mark: '',
   });
-  if (end.kind !== 'brought') throw new Error(`the upload ended with ${JSON.stringify(end)}`);
+  if (end.kind !== 'uploaded') throw new Error(`the upload ended with ${JSON.stringify(end)}`);
 }
 
 async function fetchAsWorker(order: TransferOrder, file: TransferFile): Promise<void> {

@@ -1,6 +1,6 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { barredWorker, blockersOf } from '../rules/queue-rules.ts';
-import { type Job, type MonoMs, type PendingJob } from '../model.ts';
+import type { Job, MonoMs, PendingJob } from '../model.ts';
 import { createAgenda } from './placement/ranking.ts';
 import {
   createPlacementIndex,

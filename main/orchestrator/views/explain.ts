@@ -119,14 +119,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
     if (!verdictOf(job.spec.requirements).someFit) return [];
     const judged = judgedFor(job);
     if (judged.some(({ fits }) => fits)) return aheadOf(job, judged);
-    const until = isoAt(core.deadlines.backoff.get(job.id) ?? now);
-    return [
-      {
-        code: 'backoff',
-        detail: `Waits until ${until} for the worker that lost it, or for another one`,
-        wait: { code: 'backoff', params: { until }, workers: [] },
-      },
-    ];
+    return [describeBackoff(isoAt(core.deadlines.backoff.get(job.id) ?? now))];
   };
 
   const summaryOf = (job: PendingJob, [first]: readonly ToldReason[]) => {
@@ -188,6 +181,12 @@ function describeJobsAhead(count: number): string {
   if (count > maxAhead) return 'An idle worker fits, and hundreds of jobs go first';
   return `An idle worker fits, and ${count} ${count === 1 ? 'job that it fits goes' : 'jobs that it fits go'} first`;
 }
+
+const describeBackoff = (until: string): ToldReason => ({
+  code: 'backoff',
+  detail: `Waits until ${until} for the worker that lost it, or for another one`,
+  wait: { code: 'backoff', params: { until }, workers: [] },
+});
 
 const notWaiting = {
   summary: null,

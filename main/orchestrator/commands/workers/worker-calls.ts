@@ -79,16 +79,12 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     if (named) core.connections.clearAbsence(id);
     const calm = worker.gone === null && !missing && (jobId === null || asExpected(live, beat));
     if (named && beat.job_progress) progress.note(live.id, beat.job_progress);
-    const news = noticeTroubles(core, worker, beat.gpu_troubles);
-    const datasets = changedDatasets(core, worker, beat.datasets);
-    const closed = changedClosing(core, worker, beat.closed);
+    const changes = changesIn(core, worker, beat);
     const notice = core.launches.noticeFor(id, core.time.now());
-    if (calm && news === null && datasets === null && closed === undefined)
+    if (calm && changes === null)
       return accept({ ...heartbeatReply({ kind: 'nothing' }, live, interval), notice });
     const take = (tx: Tx): Verdict | null => {
-      if (news !== null) keepTroubles(core, tx, id, news);
-      if (datasets !== null) keepDatasets(tx, id, datasets);
-      if (closed !== undefined) keepClosing(core, tx, id, closed);
+      if (changes !== null) keepChanges(core, tx, id, changes);
       const present = tx.worker(id);
       if (present === null) return null;
       if (calm) return { kind: 'nothing' };
@@ -117,14 +113,36 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
   return {
     register,
     heartbeat,
-    /** Milliseconds since the worker was last heard, or since its grace period started; 0 if neither is known. */
-    silenceOf(id: Worker['id']): number {
-      const now = core.clock.mono();
-      return now - (core.connections.of(id)?.contactAt ?? now);
-    },
+    silenceOf: (id: Worker['id']) => silenceOf(core, id),
     disconnect: (id: Worker['id']) => disconnect(core, id),
     openStream: (id: Worker['id'], stream: WorkerStream) => openStream(core, id, stream),
   };
+}
+
+/** Milliseconds since the worker was last heard, or since its grace period started; 0 if neither is known. */
+function silenceOf({ clock, connections }: Core, id: Worker['id']): number {
+  const now = clock.mono();
+  return now - (connections.of(id)?.contactAt ?? now);
+}
+
+/** What a heartbeat reports about the worker that differs from the stored facts; null for nothing. */
+function changesIn(core: Core, worker: Worker, beat: Heartbeat) {
+  const troubles = noticeTroubles(core, worker, beat.gpu_troubles);
+  const datasets = changedDatasets(core, worker, beat.datasets);
+  const closed = changedClosing(core, worker, beat.closed);
+  const isNone = troubles === null && datasets === null && closed === undefined;
+  return isNone ? null : { troubles, datasets, closed };
+}
+
+function keepChanges(
+  core: Core,
+  tx: Tx,
+  id: Worker['id'],
+  { troubles, datasets, closed }: NonNullable<ReturnType<typeof changesIn>>,
+): void {
+  if (troubles !== null) keepTroubles(core, tx, id, troubles);
+  if (datasets !== null) keepDatasets(tx, id, datasets);
+  if (closed !== undefined) keepClosing(core, tx, id, closed);
 }
 
 /** Returns null when there is nothing to store, or when the disk refuses changes: heartbeats must work even then. */

@@ -1,5 +1,5 @@
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
-import { createUserLimits, joinQueue, leaveQueue } from './user-queues.ts';
+import { createUserLimits, joinQueue, leaveQueue, type UserLimits } from './user-queues.ts';
 import { createPairs, type Pairs, bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.ts';
 import type { IdleWorker, WaitingJob } from '../../ports/jobs.ts';
 import type { Matcher } from '../../rules/matching.ts';
@@ -96,11 +96,43 @@ function dropJob(pairs: Pairs, job: Waiting | undefined): void {
   pairs.leaveShape(job.line.shape);
 }
 
+/** Finds the job that goes first, and keeps what decides it besides the queue: the load of the teams. */
+function createFront(pairs: Pairs, limits: UserLimits) {
+  const teams = new Map<string, TeamLoad>();
+  let isFair = false;
+  const isTeamAtLimit = (team: string | null): boolean =>
+    team !== null && teams.get(team)?.isAtLimit === true;
+  const runningOf = (team: string): number => teams.get(team)?.running ?? 0;
+
+  return {
+    isTeamAtLimit,
+    setTeam: (team: string, load: TeamLoad): void => void teams.set(team, load),
+    setFairShare(fair: boolean): void {
+      isFair = fair;
+    },
+    /** The first job that an idle worker fits. */
+    first(): Waiting | undefined {
+      let found: Waiting | undefined;
+      const ofTeams = new Map<string, Waiting>();
+      for (const shape of pairs.shapes()) {
+        if (shape.open.size === 0 || isTeamAtLimit(shape.team)) continue;
+        const head = limits.firstFree(shape);
+        if (head === undefined) continue;
+        if (found === undefined || byTurn(head, found) < 0) found = head;
+        if (shape.team !== null) keepFirst(ofTeams, shape.team, head);
+      }
+      const isShared = isFair && found !== undefined && found.line.shape.team !== null;
+      return isShared ? fairest(ofTeams, found, runningOf) : found;
+    },
+  };
+}
+
 export function createPlacementIndex(): PlacementIndex {
   const pairs = createPairs();
   const jobs = new Map<string, Waiting>();
   const workers = new Map<string, Idle>();
   const limits = createUserLimits();
+  const front = createFront(pairs, limits);
   const holders = createDataHolders();
 
   const dropWorker = (worker: Idle | undefined): void => {
@@ -108,26 +140,6 @@ export function createPlacementIndex(): PlacementIndex {
     worker.group.idle.drop(worker);
     holders.drop(worker);
     pairs.leaveClass(worker.group);
-  };
-
-  const teams = new Map<string, TeamLoad>();
-  let isFair = false;
-  const isTeamAtLimit = (team: string | null): boolean =>
-    team !== null && teams.get(team)?.isAtLimit === true;
-  const runningOf = (team: string): number => teams.get(team)?.running ?? 0;
-
-  const firstInLine = (): Waiting | undefined => {
-    let found: Waiting | undefined;
-    const ofTeams = new Map<string, Waiting>();
-    for (const shape of pairs.shapes()) {
-      if (shape.open.size === 0 || isTeamAtLimit(shape.team)) continue;
-      const head = limits.firstFree(shape);
-      if (head === undefined) continue;
-      if (found === undefined || byTurn(head, found) < 0) found = head;
-      if (shape.team !== null) keepFirst(ofTeams, shape.team, head);
-    }
-    const isShared = isFair && found !== undefined && found.line.shape.team !== null;
-    return isShared ? fairest(ofTeams, found, runningOf) : found;
   };
 
   const bestFor = (shape: Shape, { avoid, data }: Pick<Waiting, 'avoid' | 'data'>): WorkerId | undefined => {
@@ -162,20 +174,18 @@ export function createPlacementIndex(): PlacementIndex {
       workers.delete(id);
     },
     setUserAtLimit: limits.set,
-    setTeam: (team, load) => void teams.set(team, load),
-    setFairShare(fair) {
-      isFair = fair;
-    },
+    setTeam: front.setTeam,
+    setFairShare: front.setFairShare,
     next() {
-      const job = firstInLine();
+      const job = front.first();
       const workerId = job && bestFor(job.line.shape, job);
       return job && workerId !== undefined ? { jobId: job.id, workerId } : null;
     },
     wouldPlace(job) {
-      const ahead = firstInLine();
+      const ahead = front.first();
       if (
         limits.isReached(job.user) ||
-        isTeamAtLimit(job.team) ||
+        front.isTeamAtLimit(job.team) ||
         (ahead !== undefined && byTurn(ahead, job) < 0)
       )
         return null;
@@ -190,7 +200,7 @@ export function createPlacementIndex(): PlacementIndex {
       for (const job of jobs.values()) {
         const { shape, user } = job.line;
         const count = counts.get(shape) ?? 0;
-        if (count >= limit || limits.isReached(user) || isTeamAtLimit(shape.team)) continue;
+        if (count >= limit || limits.isReached(user) || front.isTeamAtLimit(shape.team)) continue;
         counts.set(shape, count + 1);
         found.push(job);
       }
@@ -203,14 +213,14 @@ export function createPlacementIndex(): PlacementIndex {
 }
 
 /** Index of the idle workers that already have a dataset on their rig. */
-export interface DataHolders {
+interface DataHolders {
   add(worker: Idle): void;
   drop(worker: Idle): void;
   /** How many of these versions each worker has. Omits workers with none. */
   countsOf(versions: readonly string[]): ReadonlyMap<Idle, number>;
 }
 
-export function createDataHolders(): DataHolders {
+function createDataHolders(): DataHolders {
   const holders = new Map<string, Set<Idle>>();
   return {
     add(worker) {

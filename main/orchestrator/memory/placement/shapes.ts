@@ -77,7 +77,7 @@ export const bySpare = (
   { offering: b }: Pick<WorkerClass, 'offering'>,
 ): number => Number(a.local) - Number(b.local) || a.gpuCount - b.gpuCount || a.vramGb - b.vramGb;
 
-export const createShape = (key: string, needs: Requirements, team: string | null): Shape => ({
+const createShape = (key: string, needs: Requirements, team: string | null): Shape => ({
   key,
   team,
   matcher: compileMatcher(needs),
@@ -87,7 +87,7 @@ export const createShape = (key: string, needs: Requirements, team: string | nul
   open: createRanking<OpenClass>((a, b) => bySpare(a.group, b.group)),
 });
 
-export const createClass = (key: string, offering: Offering): WorkerClass => ({
+const createClass = (key: string, offering: Offering): WorkerClass => ({
   key,
   offering,
   idle: createRanking((a, b) => a.order - b.order),

@@ -38,13 +38,13 @@ function sweep(shape: Shape): void {
   }
 }
 
-export function park(line: UserQueue, among: Set<UserQueue>): void {
+function park(line: UserQueue, among: Set<UserQueue>): void {
   among.add(line);
   line.parkedIn = among;
   settleHead(line);
 }
 
-export function unparkAll(lines: Set<UserQueue>): void {
+function unparkAll(lines: Set<UserQueue>): void {
   for (const line of lines) {
     line.parkedIn = undefined;
     settleHead(line);
