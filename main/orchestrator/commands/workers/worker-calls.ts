@@ -175,9 +175,12 @@ function keepClosing(core: Core, tx: Tx, id: Worker['id'], closed: Closed | null
   const worker = tx.worker(id);
   if (worker === null || worker.agent === null) return;
   tx.updateWorker({ ...worker, agent: { ...worker.agent, closed } });
-  recordWorkerEvent(core, tx, closed === null ? 'worker.opened' : 'worker.closed', id, asWorker(id), {
-    reason: closed?.reason ?? null,
-  });
+  recordClosing(core, tx, id, asWorker(id), closed);
+}
+
+function recordClosing(core: Core, tx: Tx, id: Worker['id'], actor: Actor, closed: Closed | null): void {
+  const type = closed === null ? 'worker.opened' : 'worker.closed';
+  recordWorkerEvent(core, tx, type, id, actor, { reason: closed?.reason ?? null });
 }
 
 function noteBeat({ connections }: Core, id: Worker['id'], beat: Heartbeat): void {
@@ -260,6 +263,8 @@ function introduce(
   });
   core.connections.noteDoubted(worker.id, plan.doubted);
   recordTroubles(core, tx, worker.id, plan);
+  if (JSON.stringify(reported.closed) !== JSON.stringify(known.agent?.closed ?? null))
+    recordClosing(core, tx, worker.id, actor, reported.closed);
   return worker;
 }
 

@@ -106,6 +106,7 @@ function expectJobsAsReplayed({ fleet }: World): void {
 const connections = ['worker.created', 'worker.registered', 'worker.back', 'worker.offline'];
 const drains = ['worker.created', 'worker.draining', 'worker.undrained'];
 const quarantines = ['worker.created', 'worker.quarantined', 'worker.unquarantined'];
+const closings = ['worker.created', 'worker.closed', 'worker.opened'];
 const troubles = ['worker.created', 'worker.gpu_trouble', 'worker.gpu_trouble_over'];
 
 // Compares each worker with the newest row about it.
@@ -120,6 +121,9 @@ function expectWorkersAsReplayed({ fleet }: World): void {
   for (const { id, gone, drain, quarantine, agent } of stored) {
     const isTroubled = (agent?.gpuTroubles ?? []).length > 0;
     expect(isTroubled, `${id} has trouble`).toBe(newest(id, troubles) === 'worker.gpu_trouble');
+    expect((agent?.closed ?? null) !== null, `${id} is closed`).toBe(
+      newest(id, closings) === 'worker.closed',
+    );
     expect(gone !== null, `${id} is gone`).toBe(newest(id, connections) === 'worker.offline');
     expect(drain !== null, `${id} drains`).toBe(newest(id, drains) === 'worker.draining');
     expect(quarantine !== null, `${id} is held back`).toBe(newest(id, quarantines) === 'worker.quarantined');

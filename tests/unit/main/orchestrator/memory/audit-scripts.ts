@@ -158,6 +158,12 @@ const acts = {
     }),
   ),
   gpusWell: toWorker((worker, world, step) => worker.beat(about(worker, world, step), { gpu_troubles: [] })),
+  close: toWorker((worker, world, step) =>
+    worker.beat(about(worker, world, step), {
+      closed: { reason: 'hours', detail: `opens at ${step.job}`, opens_at: null },
+    }),
+  ),
+  reopen: toWorker((worker, world, step) => worker.beat(about(worker, world, step), { closed: null })),
   starting: reports('starting'),
   running: isRunning,
   progress: reports('running', { progress: { step: 7 } }),
@@ -263,11 +269,12 @@ export const scripts: fc.Arbitrary<Script> = fc
 const script = (...steps: readonly (readonly [Act, number])[]): Script =>
   steps.map(([act, worker]) => ({ act, worker, job: 1 }));
 
-// Rare sequences: a quarantine that ends, a deleted worker, a late result.
+// Rare sequences, such as a quarantine that ends, a deleted worker, or a late result.
 export const seldom: readonly Script[] = [
   script(['add', 0], ['failToStart', 0], ['unquarantine', 0], ['drain', 0], ['undrain', 0]),
   script(['add', 0], ['goodbye', 0], ['remove', 0]),
   script(['add', 0], ['gpuTrouble', 0], ['submit', 0], ['gpusWell', 0], ['gpusWell', 0]),
+  script(['add', 0], ['close', 0], ['submit', 0], ['reopen', 0], ['close', 0], ['register', 0]),
   script(['add', 0], ['join', 0]),
   script(['add', 0], ['ask', 0]),
   script(['add', 0], ['run', 0], ['takeover', 0], ['add', 1], ['completed', 0]),

@@ -71,6 +71,7 @@ test('returns the intervals that follow from T', async () => {
     heartbeat_timeout_s: 4,
     stop_grace_s: 1,
     stream_silence_s: 2,
+    allocation: null,
   });
 });
 
