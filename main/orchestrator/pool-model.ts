@@ -70,7 +70,7 @@ export interface Launch {
   readonly expectedStart: WallMs | null;
   readonly machines: readonly string[];
   readonly orderedAt: WallMs;
-  /** When the engine was last asked for it; null when it never was. */
+  /** When the engine was last asked for it, or last failed to answer; null when it does not have it. */
   readonly submittedAt: WallMs | null;
   readonly acceptedAt: WallMs | null;
   readonly startedAt: WallMs | null;

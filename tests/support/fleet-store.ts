@@ -13,6 +13,8 @@ export interface FleetStore {
    * callers.
    */
   setFull(full: boolean): void;
+  /** Ends this life as `restart(true)` does, in the middle of whatever runs. Call `restart` afterwards. */
+  kill(): void;
   /**
    * Ends this life and starts the next. After a crash, queued commands never run, and their callers receive no answer.
    */
@@ -20,8 +22,15 @@ export interface FleetStore {
   close(): Promise<void>;
 }
 
+/** Moments around the commit of a command. A test may kill the orchestrator there. */
+export type StorePoint = 'before commit' | 'after commit';
+
 /** An in-memory store stays open across a restart, as its file would stay on disk. */
-export function openFleetStore(file: string, parts: StoreDeps): FleetStore {
+export function openFleetStore(
+  file: string,
+  parts: StoreDeps,
+  onPoint: (point: StorePoint) => void = () => {},
+): FleetStore {
   let writes = 0;
   let underWay = 0;
   let isFull = false;
@@ -37,10 +46,13 @@ export function openFleetStore(file: string, parts: StoreDeps): FleetStore {
     const write = async <T>(command: (tx: Tx) => T): Promise<T> => {
       if (crashed) return never();
       if (over) throw new Error('the store of this life is closed');
+      onPoint('before commit');
+      if (crashed) return never();
       writes++;
       underWay++;
       const answer = opened.write(tx => {
         if (crashed) throw new Error('the process is gone');
+        tx.afterCommit(() => onPoint('after commit'));
         const value = command(tx);
         if (isFull) throw diskFull();
         return value;
@@ -63,7 +75,7 @@ export function openFleetStore(file: string, parts: StoreDeps): FleetStore {
       while (underWay > 0) await new Promise(setImmediate);
       over = true;
     };
-    return { store, end };
+    return { store, end, kill: () => void (crashed = true) };
   }
 
   return {
@@ -79,6 +91,7 @@ export function openFleetStore(file: string, parts: StoreDeps): FleetStore {
       isFull = full;
       if (hasRoomAgain) for (const run of onRoom) run();
     },
+    kill: () => life.kill(),
     async restart(crash) {
       await life.end(crash);
       if (file !== ':memory:') database = openSqliteStore(file, parts);

@@ -17,12 +17,14 @@ import type {
   Clock,
   ClockMark,
   Configs,
+  Engine,
+  EngineOf,
   Ids,
   Log,
   Store,
 } from '../../main/orchestrator/ports/index.ts';
 import { valueOf } from './fleet-outcome.ts';
-import { openFleetStore } from './fleet-store.ts';
+import { openFleetStore, type StorePoint } from './fleet-store.ts';
 import { type AgentOptions, createFleetWorker, type FleetWorker } from './fleet-worker.ts';
 import { testSeal } from './seal.ts';
 import { createVirtualClock, trustedTimeOf, type VirtualClock } from './virtual-clock.ts';
@@ -38,7 +40,14 @@ export interface FleetOptions {
   readonly storeFile?: string;
   /** The configs for jobs that are submitted by config name. By default, there are none. */
   readonly configs?: Configs;
+  /** Makes the engine of a pool. By default, there are no engines. */
+  readonly engineOf?: EngineOf;
+  /** Called around every commit and every call of an engine. It may call `kill`. */
+  readonly onPoint?: (point: FleetPoint) => void;
 }
+
+/** Moments at which the orchestrator may be killed. */
+export type FleetPoint = StorePoint | 'before call' | 'after call';
 
 /** How the admin creates a worker. */
 export interface WorkerOptions {
@@ -92,6 +101,8 @@ export interface Fleet {
   setDiskFull(full: boolean): Promise<void>;
   /** The types of the events about one job or worker, oldest first. */
   trail(id: JobId | WorkerId): readonly string[];
+  /** Kills the orchestrator now, in the middle of whatever runs. Call `restart` with `crash` afterwards. */
+  kill(): void;
   /**
    * Starts a new orchestrator with the same store and time. With `crash`, the old one ends as by kill -9: queued
    * commands are lost, timers are lost, and streams break without being closed.
@@ -115,12 +126,14 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     runsLocally,
     storeFile = ':memory:',
     configs = noConfigs,
+    engineOf,
+    onPoint = () => {},
   } = options;
   const errors: string[] = [];
   const log = errorLog(errors);
   const clock = createVirtualClock(() => database.isBusy());
   const onFatal = (cause: unknown): void => log.error('store.fatal', { cause });
-  const database = openFleetStore(storeFile, { log, clock, onFatal, seal: testSeal });
+  const database = openFleetStore(storeFile, { log, clock, onFatal, seal: testSeal }, onPoint);
   const ids = countedIds();
   const events: UiEvent[] = [];
   let mark: ClockMark | null = null;
@@ -140,6 +153,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       heartbeatTimeoutMs,
       v1SilenceMs,
       runsLocally: runs,
+      ...(engineOf && { engineOf: pool => mortalEngine(engineOf(pool), timers.isDead, onPoint) }),
     });
     orchestrator.lifecycle.start();
     const stopFollowing = orchestrator.lifecycle.follow(events.at(-1)?.seq ?? 0, event => events.push(event));
@@ -229,6 +243,10 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
           ? [event.type]
           : [],
       ),
+    kill() {
+      life.kill();
+      database.kill();
+    },
     async restart({ crash = false, runsLocally: runs = runsLocally, awayMs = 0, forgetsTime = false } = {}) {
       life.stopFollowing();
       if (crash) life.kill();
@@ -257,7 +275,7 @@ export const bob: Actor = { type: 'admin', id: 'bob', address: '10.0.0.2' };
 const noConfigs: Configs = { load: name => Promise.reject(new Error(`the fleet has no config ${name}`)) };
 
 /** A clock whose timers never fire after the process that set them is dead. */
-function mortalClock(clock: Clock): { readonly clock: Clock; kill(): void } {
+function mortalClock(clock: Clock): { readonly clock: Clock; isDead(): boolean; kill(): void } {
   let dead = false;
   const after: Clock['after'] = (ms, run) =>
     clock.after(ms, () => {
@@ -265,9 +283,32 @@ function mortalClock(clock: Clock): { readonly clock: Clock; kill(): void } {
     });
   return {
     clock: { ...clock, after },
+    isDead: () => dead,
     kill() {
       dead = true;
     },
+  };
+}
+
+/** An engine that a dead process neither calls nor hears from. Calls under way go on without it. */
+function mortalEngine(engine: Engine, isDead: () => boolean, onPoint: (point: FleetPoint) => void): Engine {
+  const never = <T>(): Promise<T> => new Promise<T>(() => {});
+  const call = async <T>(ask: () => Promise<T>): Promise<T> => {
+    onPoint('before call');
+    if (isDead()) return never();
+    const answer = ask();
+    onPoint('after call');
+    if (isDead()) return never();
+    const [result] = await Promise.allSettled([answer]);
+    if (isDead()) return never();
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  };
+  return {
+    check: () => call(() => engine.check()),
+    launch: order => call(() => engine.launch(order)),
+    list: () => call(() => engine.list()),
+    end: (ids, how) => call(() => engine.end(ids, how)),
   };
 }
 

@@ -45,7 +45,7 @@ type Rule<T extends LaunchEvent['type']> = {
 }['decide'];
 type Row = { readonly [T in LaunchEvent['type']]: Rule<T> };
 
-/** A submission without an answer may still arrive at the engine. It is not repeated before a list that began this long after it. */
+/** A submission may still arrive after its answer has failed. It is not repeated before a list that began this long after that. */
 export const unclearMs = 30_000;
 /** A launch that this many complete lists in a row do not have is over. */
 export const maxMissing = 3;
@@ -100,6 +100,8 @@ function seen(launch: Launch, { sighting }: EventOf<'sight'>, now: WallMs): Laun
   const known: Launch = {
     ...launch,
     engineId,
+    // A launch that was thought not to exist was submitted all the same.
+    submittedAt: launch.submittedAt ?? now,
     acceptedAt: launch.acceptedAt ?? now,
     startedAt: sighting.startedAt ?? launch.startedAt,
     endsAt: sighting.endsAt ?? launch.endsAt,
@@ -121,7 +123,7 @@ const sight: Rule<'sight'> = (launch, event, now) => {
 /** The worker's registration says more than the engine, which may report an earlier state. */
 const sightJoined: Rule<'sight'> = (launch, event, now) => {
   const next = sight(launch, event, now);
-  return next.state === 'ended' ? next : { ...next, state: launch.state };
+  return next.state === 'ended' ? next : { ...next, state: launch.state, reason: null, expectedStart: null };
 };
 
 const sightEnding: Rule<'sight'> = (launch, event, now) => {
@@ -183,10 +185,11 @@ const refuse: Rule<'refuse'> = (launch, { scope, message }, now) =>
 const refuseEnding: Rule<'refuse'> = (launch, _event, now) =>
   end(launch, launch.endReason === null ? 'unknown' : outcomeOfReason[launch.endReason], now);
 
-const unanswered: Rule<'unanswered'> = (launch, { message }) => ({
+const unanswered: Rule<'unanswered'> = (launch, { message }, now) => ({
   ...launch,
   state: 'unclear',
   detail: message,
+  submittedAt: now,
 });
 
 const join: Rule<'join'> = (launch, _event, now) => ({
@@ -195,6 +198,7 @@ const join: Rule<'join'> = (launch, _event, now) => ({
   detail: null,
   reason: null,
   expectedStart: null,
+  submittedAt: launch.submittedAt ?? now,
   startedAt: launch.startedAt ?? now,
   joinedAt: launch.joinedAt ?? now,
   missing: 0,
@@ -271,5 +275,7 @@ const table: { readonly [S in LaunchState]: Row } = {
 export function advanceLaunch(launch: Launch, event: LaunchEvent, now: WallMs): Launch {
   // Safe: the type that selects the rule is the one that narrows its parameter.
   const rule: Rule<LaunchEvent['type']> = table[launch.state][event.type];
-  return rule(launch, event, now);
+  const next = rule(launch, event, now);
+  // Every list has every launch, and most lists say nothing new.
+  return JSON.stringify(next) === JSON.stringify(launch) ? launch : next;
 }

@@ -1,0 +1,221 @@
+/** An engine in memory on virtual time: a queue of machines that starts launches in order, with every kind of fault. */
+import type { Clock } from '../../main/orchestrator/ports/index.ts';
+import type { Engine, LaunchAnswer, LaunchOrder, Sighting } from '../../main/orchestrator/ports/engines.ts';
+import type { LaunchId } from '../../protocol/ids.ts';
+
+export type Exit = NonNullable<Sighting['exit']>;
+
+/** What the engine gave for one order. An engine does not check names, so two can have the same name. */
+export interface Allocation {
+  readonly fleet: string;
+  readonly engineId: string;
+  readonly order: LaunchOrder;
+  readonly createdAt: number;
+  state: Sighting['state'];
+  startedAt: number | null;
+  endsAt: number | null;
+  endedAt: number | null;
+  exit: Exit | null;
+}
+
+/** How the engine answers an order. `createsAfterMs`: when the launch exists in spite of the missing answer; null for never. */
+export type LaunchFault =
+  | { readonly kind: 'accept'; readonly delayMs: number }
+  | { readonly kind: 'refuse'; readonly scope: 'permanent' | 'temporary'; readonly message: string }
+  | { readonly kind: 'silent'; readonly createsAfterMs: number | null; readonly delayMs: number };
+
+/** How the engine answers a request for its list. The list is made at once, and arrives after the delay. */
+export type ListFault =
+  | { readonly kind: 'answer'; readonly delayMs: number; readonly omits?: (id: LaunchId) => boolean }
+  | { readonly kind: 'fail'; readonly delayMs: number };
+
+export interface MemoryEngineOptions {
+  readonly clock: Pick<Clock, 'wall' | 'after'>;
+  /** All GPUs of the cluster. */
+  readonly gpus?: number;
+  /** Machines that run at once. */
+  readonly machines?: number;
+  /** From the order to the start, if there is room. */
+  readonly startMs?: number;
+  /** How long the list has what ended. */
+  readonly keepsEndedMs?: number;
+}
+
+/** A cluster that several fleets can use. Tests change the functions to cause faults. */
+export interface MemoryEngine {
+  onLaunch: (order: LaunchOrder) => LaunchFault;
+  onList: () => ListFault;
+  onEnd: (ids: readonly LaunchId[], how: 'ask' | 'now') => 'take' | 'fail';
+  /** The machine of the allocation has started. */
+  onStart: (allocation: Allocation) => void;
+  /** The engine signals the worker, which should save and leave. */
+  onSignal: (allocation: Allocation) => void;
+  onGone: (allocation: Allocation) => void;
+  engine(fleet: string): Engine;
+  readonly allocations: readonly Allocation[];
+  /** What must never happen, in words. */
+  readonly violations: readonly string[];
+  readonly calls: { launch: number; list: number; end: number };
+  /** Orders in the order of their arrival. */
+  readonly orders: readonly LaunchOrder[];
+  live(fleet?: string): readonly Allocation[];
+  /** Ends an allocation as its worker or the cluster does. */
+  finish(allocation: Allocation, exit: Exit): void;
+  /** Reports allocations that run or wait, though nobody knows them. */
+  findLeaks(isKnown: (id: LaunchId) => boolean): readonly string[];
+}
+
+const isLive = ({ state }: Allocation): boolean => state !== 'ended';
+
+export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
+  const { clock, gpus = 1_000, machines = 1_000, startMs = 1_000, keepsEndedMs = 300_000 } = options;
+  const allocations: Allocation[] = [];
+  const violations: string[] = [];
+  const orders: LaunchOrder[] = [];
+  const calls = { launch: 0, list: 0, end: 0 };
+  const after = (ms: number): Promise<void> =>
+    ms === 0 ? Promise.resolve() : new Promise(resolve => void clock.after(ms, resolve));
+  const live = (fleet?: string): readonly Allocation[] =>
+    allocations.filter(each => isLive(each) && (fleet === undefined || each.fleet === fleet));
+
+  function create(fleet: string, order: LaunchOrder): Allocation {
+    const twin = live(fleet).find(each => each.order.launchId === order.launchId);
+    if (twin !== undefined) violations.push(`launch ${order.launchId} exists twice`);
+    const allocation: Allocation = {
+      fleet,
+      engineId: String(1_000 + allocations.length),
+      order,
+      createdAt: clock.wall(),
+      state: 'waiting',
+      startedAt: null,
+      endsAt: null,
+      endedAt: null,
+      exit: null,
+    };
+    allocations.push(allocation);
+    clock.after(startMs, startWhatFits);
+    return allocation;
+  }
+
+  /** First come, first served: a large order at the front keeps the others waiting. */
+  function startWhatFits(): void {
+    const running = allocations.filter(({ state }) => state === 'running');
+    let freeGpus = gpus - running.reduce((sum, { order }) => sum + order.nodes * order.gpus, 0);
+    let freeMachines = machines - running.reduce((sum, { order }) => sum + order.nodes, 0);
+    for (const each of allocations) {
+      if (each.state !== 'waiting') continue;
+      freeGpus -= each.order.nodes * each.order.gpus;
+      freeMachines -= each.order.nodes;
+      if (freeGpus < 0 || freeMachines < 0) return;
+      if (clock.wall() - each.createdAt >= startMs) start(each);
+    }
+  }
+
+  function start(allocation: Allocation): void {
+    const { wallTimeS, noticeS } = allocation.order;
+    allocation.state = 'running';
+    allocation.startedAt = clock.wall();
+    allocation.endsAt = clock.wall() + wallTimeS * 1_000;
+    const ifLive = (run: () => void) => () => {
+      if (isLive(allocation)) run();
+    };
+    clock.after(
+      (wallTimeS - noticeS) * 1_000,
+      ifLive(() => memory.onSignal(allocation)),
+    );
+    clock.after(
+      wallTimeS * 1_000,
+      ifLive(() => finish(allocation, 'timeout')),
+    );
+    memory.onStart(allocation);
+  }
+
+  function finish(allocation: Allocation, exit: Exit): void {
+    if (!isLive(allocation)) return;
+    Object.assign(allocation, { state: 'ended', endedAt: clock.wall(), exit });
+    memory.onGone(allocation);
+    clock.after(0, startWhatFits);
+  }
+
+  const sightingOf = (each: Allocation): Sighting => ({
+    engineId: each.engineId,
+    state: each.state,
+    reason: each.state === 'waiting' ? { kind: 'resources', text: '(Resources)' } : null,
+    expectedStart: each.state === 'waiting' ? each.createdAt + startMs : null,
+    startedAt: each.startedAt,
+    endsAt: each.endsAt,
+    nodes: each.startedAt === null ? [] : [`node-${each.engineId}`],
+    exit: each.exit,
+  });
+
+  const launchIn = async (fleet: string, order: LaunchOrder): Promise<LaunchAnswer> => {
+    calls.launch += 1;
+    orders.push(order);
+    const fault = memory.onLaunch(order);
+    if (fault.kind === 'refuse')
+      return { kind: 'rejected', scope: fault.scope, code: 'refused', message: fault.message };
+    if (fault.kind === 'accept') {
+      await after(fault.delayMs);
+      return { kind: 'accepted', engineId: create(fleet, order).engineId };
+    }
+    const { createsAfterMs, delayMs } = fault;
+    if (createsAfterMs !== null) clock.after(createsAfterMs, () => void create(fleet, order));
+    await after(delayMs);
+    return { kind: 'unknown', message: 'The engine did not answer' };
+  };
+
+  const listOf = async (fleet: string): Promise<ReadonlyMap<LaunchId, Sighting>> => {
+    calls.list += 1;
+    const fault = memory.onList();
+    const now = clock.wall();
+    const found = new Map<LaunchId, Sighting>();
+    for (const each of allocations) {
+      const { order, endedAt } = each;
+      if (each.fleet !== fleet || (endedAt !== null && now - endedAt > keepsEndedMs)) continue;
+      if (fault.kind === 'answer' && fault.omits?.(order.launchId) === true) continue;
+      // What lives says more than what ended under the same name.
+      const known = found.get(order.launchId);
+      if (known === undefined || known.state === 'ended') found.set(order.launchId, sightingOf(each));
+    }
+    await after(fault.delayMs);
+    if (fault.kind === 'fail') throw new Error('The engine does not answer');
+    return found;
+  };
+
+  const end = async (fleet: string, ids: readonly LaunchId[], how: 'ask' | 'now'): Promise<void> => {
+    calls.end += 1;
+    await after(0);
+    if (memory.onEnd(ids, how) === 'fail') throw new Error('The engine does not answer');
+    for (const each of live(fleet)) {
+      if (!ids.includes(each.order.launchId)) continue;
+      if (how === 'ask' && each.state === 'running') memory.onSignal(each);
+      else finish(each, 'cancelled');
+    }
+  };
+
+  const memory: MemoryEngine = {
+    onLaunch: () => ({ kind: 'accept', delayMs: 0 }),
+    onList: () => ({ kind: 'answer', delayMs: 0 }),
+    onEnd: () => 'take',
+    onStart: () => {},
+    onSignal: () => {},
+    onGone: () => {},
+    engine: fleet => ({
+      check: () => Promise.resolve({ ok: true, version: '1', detail: 'It takes orders', queues: [] }),
+      launch: order => launchIn(fleet, order),
+      list: () => listOf(fleet),
+      end: (ids, how) => end(fleet, ids, how),
+    }),
+    allocations,
+    violations,
+    calls,
+    orders,
+    live,
+    finish,
+    findLeaks: isKnown =>
+      live()
+        .filter(({ order }) => !isKnown(order.launchId))
+        .map(({ order, engineId }) => `${engineId} of launch ${order.launchId} is known to nobody`),
+  };
+  return memory;
+}

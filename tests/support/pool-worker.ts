@@ -1,0 +1,272 @@
+import { manifestName } from '../../protocol/artifact.ts';
+import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import {
+  StatusReport,
+  type StatusReportBody,
+  type WorkerCommand,
+  workerApi,
+} from '../../protocol/worker-api.ts';
+import { type Fleet, hashOf } from './fleet.ts';
+import type { Allocation, MemoryEngine } from './memory-engine.ts';
+
+/** What workers do on their machines. Tests change it at any time. */
+export interface WorkerHabits {
+  /** From the start of the machine to the first call; null for workers that never call. */
+  joinMs: number | null;
+  /** How long each job trains. */
+  jobMs: number;
+  /** Whether the checkpoint that the trainer saves after a notice is uploaded. */
+  saves: boolean;
+  /** From a notice to the goodbye; null for workers that ignore notices. */
+  leaveMs: number | null;
+}
+
+interface Training {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+}
+
+/** A worker on a machine of an engine. */
+export interface PoolWorker {
+  readonly allocation: Allocation;
+  /** Null before it has joined. */
+  readonly id: WorkerId | null;
+  /** Why it was refused; null when it was not. */
+  readonly refused: string | null;
+  readonly job: JobId | null;
+  readonly isLeaving: boolean;
+  join(): void;
+  /** Save, report and leave. */
+  leave(): void;
+  /** The machine is gone. */
+  die(): void;
+  /** A new life of the orchestrator has begun. */
+  reconnect(): void;
+}
+
+const beatMs = 5_000;
+
+/** Joins with the token of the order, takes jobs, and leaves after a notice. It repeats every report until it is answered. */
+export function createPoolWorker(
+  fleet: Fleet,
+  engine: MemoryEngine,
+  allocation: Allocation,
+  habits: WorkerHabits,
+  isUp: () => boolean,
+): PoolWorker {
+  const { clock } = fleet;
+  const tokenHash = hashOf(`own token of ${allocation.engineId}`);
+  const host = `node-${allocation.engineId}`;
+  const reports: { readonly training: Training; readonly body: StatusReportBody }[] = [];
+  let id: WorkerId | null = null;
+  let refused: string | null = null;
+  let training: Training | null = null;
+  let isLeaving = false;
+  let isAlive = true;
+  let isSending = false;
+  let isGoodbyeDue = false;
+  let registrations = 0;
+
+  const later = (ms: number, run: () => void): void =>
+    void clock.after(ms, () => {
+      if (isAlive) run();
+    });
+  const quit = (why: string): void => {
+    refused = why;
+    engine.finish(allocation, 'failed');
+  };
+  /** An answer of a dead orchestrator never arrives. */
+  const ask = <T>(call: () => Promise<T>, done: (answer: T) => void): void => {
+    if (!isAlive || !isUp()) return;
+    call().then(
+      answer => {
+        if (isAlive) done(answer);
+      },
+      // A full disk refuses changes; the next heartbeat tries again.
+      () => void (isSending = false),
+    );
+  };
+
+  const join = (): void =>
+    ask(
+      () => fleet.orchestrator.workers.join(hashOf(allocation.order.joinToken), tokenHash, '10.1.0.1'),
+      outcome => {
+        if (!outcome.ok) return quit(outcome.refusal.code);
+        id = outcome.value.worker_id;
+        register();
+      },
+    );
+
+  function register(): void {
+    if (id === null) return join();
+    const own = id;
+    const { gpus } = allocation.order;
+    const body = workerApi.register.body.parse({
+      name: host,
+      gpu_info: gpus === 0 ? null : { name: 'A100', vram_gb: 80, count: gpus, accelerator: 'cuda' },
+      persistent: true,
+      current_job_id: training?.jobId ?? null,
+      current_attempt_id: training?.attemptId ?? null,
+      protocol: 2,
+      instance_id: host,
+      start_id: host,
+      registration_no: (registrations += 1),
+    });
+    ask(
+      () => fleet.orchestrator.workers.register(own, body, '10.1.0.1'),
+      outcome => {
+        if (!outcome.ok) return quit(outcome.refusal.code);
+        if (outcome.value.abandon_job !== null) training = null;
+        openStream(own);
+        send();
+      },
+    );
+  }
+
+  function openStream(own: WorkerId): void {
+    const close = fleet.orchestrator.workers.openStream(own, {
+      send: hear,
+      end: () => void Promise.resolve().then(() => close()),
+    });
+  }
+
+  function hear(command: WorkerCommand): void {
+    if (!isAlive) return;
+    if (command.type === 'job_submit') begin({ jobId: command.job_id, attemptId: command.attempt_id });
+    if (command.type === 'notice') leave();
+    if (command.type === 'job_cancel' && training?.attemptId === command.attempt_id) stop('cancelled');
+    if (command.type === 'shutdown' && training === null) leave();
+  }
+
+  function begin(next: Training): void {
+    if (training?.attemptId === next.attemptId) return;
+    training = next;
+    report({ status: 'starting' });
+    report({ status: 'running' });
+    later(habits.jobMs, () => {
+      if (training === next) stop('completed');
+    });
+  }
+
+  function stop(status: 'completed' | 'cancelled' | 'failed', more: Partial<StatusReportBody> = {}): void {
+    report({ status, ...more });
+    training = null;
+  }
+
+  function report(body: StatusReportBody): void {
+    if (training !== null) reports.push({ training, body });
+    send();
+  }
+
+  function send(): void {
+    const [next] = reports;
+    const own = id;
+    if (next === undefined && isGoodbyeDue) return sayGoodbye();
+    if (next === undefined || own === null || isSending || !isUp()) return;
+    isSending = true;
+    const { jobId, attemptId } = next.training;
+    const body = StatusReport.parse({ attempt_id: attemptId, ...next.body });
+    ask(
+      () => fleet.orchestrator.jobs.report(own, jobId, body),
+      outcome => {
+        isSending = false;
+        reports.shift();
+        if (!outcome.ok && training?.attemptId === attemptId) training = null;
+        send();
+      },
+    );
+  }
+
+  function leave(): void {
+    if (isLeaving || habits.leaveMs === null) return;
+    isLeaving = true;
+    later(habits.leaveMs, () => {
+      isGoodbyeDue = true;
+      if (training === null) return send();
+      const left = training;
+      if (!habits.saves) return stop('failed', { cause: 'preempted', saved: false });
+      ask(
+        () => upload(fleet, left.jobId),
+        () => {
+          if (training === left) stop('failed', { cause: 'preempted', saved: true });
+        },
+      );
+    });
+  }
+
+  function sayGoodbye(): void {
+    const own = id;
+    if (own === null) return engine.finish(allocation, 'completed');
+    ask(
+      () => fleet.orchestrator.workers.disconnect(own),
+      () => engine.finish(allocation, 'completed'),
+    );
+  }
+
+  function beat(): void {
+    later(beatMs, beat);
+    const own = id;
+    if (own === null) return isLeaving ? undefined : join();
+    if (!isUp()) return;
+    if (fleet.orchestrator.workers.byTokenHash(tokenHash) === null) return quit('token_invalid');
+    send();
+    const body = workerApi.heartbeat.body.parse({
+      worker_id: own,
+      current_job_id: training?.jobId ?? null,
+      attempt_id: training?.attemptId,
+    });
+    const named = training;
+    ask(
+      () => fleet.orchestrator.workers.heartbeat(own, body),
+      outcome => {
+        if (!outcome.ok)
+          return outcome.refusal.code === 'not_registered' ? register() : quit(outcome.refusal.code);
+        const { notice, cancel, abandon_job: abandoned } = outcome.value;
+        if (notice) leave();
+        if (named !== null && training === named && cancel?.attempt_id === named.attemptId) stop('cancelled');
+        if (named !== null && training === named && abandoned === named.jobId) training = null;
+      },
+    );
+  }
+  later(beatMs, beat);
+
+  return {
+    allocation,
+    get id() {
+      return id;
+    },
+    get refused() {
+      return refused;
+    },
+    get job() {
+      return training?.jobId ?? null;
+    },
+    get isLeaving() {
+      return isLeaving;
+    },
+    join,
+    leave,
+    die: () => void (isAlive = false),
+    reconnect() {
+      isSending = false;
+      if (isAlive && id !== null) register();
+    },
+  };
+}
+
+/** Stores a checkpoint of the job's present attempt, as an upload does. */
+const upload = (fleet: Fleet, jobId: JobId): Promise<void> =>
+  fleet.store.write(tx => {
+    const attempt = tx.job(jobId)?.attempt;
+    if (!attempt) return;
+    tx.putArtifact({
+      jobId,
+      attempt: attempt.n,
+      key: `checkpoint-${attempt.n}/${manifestName}`,
+      kind: 'checkpoint',
+      bytes: 1,
+      sha256: hashOf(`${jobId} ${attempt.n}`),
+      file: `${jobId}-${attempt.n}`,
+      createdAt: fleet.clock.wall(),
+    });
+  });

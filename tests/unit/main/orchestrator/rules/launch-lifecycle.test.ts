@@ -1,0 +1,291 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { EndReason, Launch } from '../../../../../main/orchestrator/pool-model.ts';
+import type { Sighting } from '../../../../../main/orchestrator/ports/engines.ts';
+import {
+  advanceLaunch,
+  type LaunchEvent,
+  maxMissing,
+  unclearMs,
+} from '../../../../../main/orchestrator/rules/launch-lifecycle.ts';
+import { LaunchState } from '../../../../../protocol/pool.ts';
+import { freezeDeep, NOW } from '../builders.ts';
+import { makeLaunch, makeSighting } from '../pool-builders.ts';
+
+const reasons: readonly EndReason[] = [
+  'not_needed',
+  'idle',
+  'left',
+  'cancelled',
+  'never_joined',
+  'pool_deleted',
+  'test_over',
+];
+const exits: readonly Sighting['exit'][] = [
+  'completed',
+  'failed',
+  'cancelled',
+  'preempted',
+  'timeout',
+  'node_failed',
+  null,
+];
+
+type Named = { readonly name: string; readonly event: LaunchEvent };
+
+const named = (name: string, event: LaunchEvent): Named => ({ name, event });
+const sight = (changes: Partial<Sighting>): LaunchEvent => ({
+  type: 'sight',
+  sighting: makeSighting(changes),
+});
+
+// Every event that a launch can meet, with lists that are too early and late enough.
+const eventsAt = (now: number): readonly Named[] => [
+  named('submit', { type: 'submit' }),
+  named('accept', { type: 'accept', engineId: '7' }),
+  named('refuse for now', { type: 'refuse', scope: 'temporary', message: 'busy' }),
+  named('refuse', { type: 'refuse', scope: 'permanent', message: 'no such machine' }),
+  named('unanswered', { type: 'unanswered', message: 'no answer' }),
+  named('sight waiting', sight({ reason: { kind: 'resources', text: 'Resources' }, expectedStart: now + 9 })),
+  named('sight running', sight({ state: 'running', startedAt: now - 5, endsAt: now + 9, nodes: ['n1'] })),
+  ...exits.map(exit => named('sight ended', sight({ state: 'ended', exit }))),
+  named('miss', { type: 'miss', listedAt: now }),
+  named('early miss', { type: 'miss', listedAt: 0 }),
+  named('join', { type: 'join' }),
+  named('leave', { type: 'leave' }),
+  ...reasons.map(why => named('end', { type: 'end', why, detail: 'why' })),
+  named('end asked', { type: 'end_asked' }),
+];
+
+// The table of the design, written a second time. A state without an entry stays.
+const moves: { readonly [S in LaunchState]: Readonly<Record<string, LaunchState>> } = (() => {
+  const seen = { 'sight waiting': 'waiting', 'sight running': 'running', 'sight ended': 'ended' } as const;
+  const asked = { accept: 'waiting', 'refuse for now': 'wanted', refuse: 'ended' } as const;
+  return {
+    wanted: { ...seen, submit: 'submitting', join: 'joined', end: 'ended' },
+    submitting: { ...seen, ...asked, unanswered: 'unclear', join: 'joined', end: 'ending' },
+    unclear: { ...seen, ...asked, miss: 'wanted', join: 'joined', end: 'ending' },
+    waiting: { ...seen, 'third miss': 'ended', join: 'joined', end: 'ending' },
+    running: { ...seen, 'third miss': 'ended', join: 'joined', end: 'ending' },
+    joined: { 'sight ended': 'ended', 'third miss': 'ended', leave: 'ending', end: 'ending' },
+    ending: { 'sight ended': 'ended', 'third miss': 'ended', refuse: 'ended', 'refuse for now': 'ended' },
+    ended: {},
+  };
+})();
+
+function expected(launch: Launch, { name, event }: Named): LaunchState {
+  const { state, engineId, submittedAt, missing } = launch;
+  if (event.type === 'miss') {
+    const isTooEarly = engineId === null && event.listedAt < (submittedAt ?? 0) + unclearMs;
+    if (isTooEarly) return state;
+    const isThird = missing + 1 >= maxMissing;
+    return moves[state].miss ?? (isThird ? (moves[state]['third miss'] ?? state) : state);
+  }
+  return moves[state][name] ?? state;
+}
+
+function expectSound(before: Launch, after: Launch, now: number): void {
+  const { state, outcome, endedAt, startedAt, joinedAt, submittedAt, engineId, missing, reason } = after;
+  expect(outcome !== null).toBe(state === 'ended');
+  expect(endedAt !== null).toBe(state === 'ended');
+  if (state === 'joined') expect([startedAt, joinedAt]).not.toContain(null);
+  if (state !== 'wanted' && state !== 'ended') expect(submittedAt).not.toBeNull();
+  if (state === 'ending') expect(after.endReason).not.toBeNull();
+  if (state !== 'waiting' && state !== 'ending') expect(reason).toBeNull();
+  expect(missing).toBeLessThanOrEqual(maxMissing);
+  // What has happened does not become undone.
+  for (const key of ['acceptedAt', 'startedAt', 'joinedAt', 'endAskedAt'] as const)
+    if (before[key] !== null) expect(after[key]).not.toBeNull();
+  if (before.engineId !== null) expect(engineId).not.toBeNull();
+  if (before.state === 'ended') expect(after).toBe(before);
+  if (before.state === 'ending') expect(['ending', 'ended']).toContain(state);
+  if (endedAt !== null && before.endedAt === null) expect(endedAt).toBe(now);
+}
+
+test('moves a launch as its table says, in every sequence of events', () => {
+  const reached = new Set<string>();
+  const probed = new Map<LaunchState, number>();
+  const steps = fc.array(
+    fc.record({ pick: fc.nat({ max: 999 }), waits: fc.constantFrom(1, 5_000, 31_000) }),
+    { maxLength: 30, size: 'max' },
+  );
+  const meet = (launch: Launch, step: Named, now: number): Launch => {
+    const before = freezeDeep(launch);
+    const after = advanceLaunch(before, freezeDeep(step.event), now);
+    reached.add(`${before.state} ${step.name}`);
+    expect(after.state, `${before.state} x ${step.name}`).toBe(expected(before, step));
+    expectSound(before, after, now);
+    return after;
+  };
+  fc.assert(
+    fc.property(steps, story => {
+      let launch = makeLaunch();
+      let now = NOW;
+      for (const { pick, waits } of story) {
+        now += waits;
+        const events = eventsAt(now);
+        const was = launch.state;
+        launch = meet(launch, events[pick % events.length] ?? named('join', { type: 'join' }), now);
+        const probes = probed.get(launch.state) ?? 0;
+        // Some events would rarely meet a rare state by chance.
+        if (launch.state !== was && probes < 20) {
+          probed.set(launch.state, probes + 1);
+          for (const step of events) meet(launch, step, now);
+        }
+        if (launch.state === 'ended') launch = makeLaunch({ orderedAt: now });
+      }
+    }),
+    { numRuns: 200 },
+  );
+  const names = new Set(eventsAt(NOW).map(({ name }) => name));
+  const all = LaunchState.options.flatMap(state => [...names].map(name => `${state} ${name}`));
+  expect(all.filter(pair => !reached.has(pair))).toEqual([]);
+});
+
+const run = (launch: Launch, ...events: readonly LaunchEvent[]): Launch =>
+  events.reduce((now, event, index) => advanceLaunch(now, event, NOW + (index + 1) * 1_000), launch);
+
+describe('a submission without an answer', () => {
+  const unclear = run(
+    makeLaunch(),
+    { type: 'submit' },
+    { type: 'unanswered', message: 'The engine did not answer' },
+  );
+  // The answer failed at NOW + 2 s.
+  const from = NOW + 2_000 + unclearMs;
+
+  test('is not repeated before a list that began 30 s after it failed', () => {
+    expect(unclear).toMatchObject({ state: 'unclear', detail: 'The engine did not answer' });
+    expect(advanceLaunch(unclear, { type: 'miss', listedAt: from - 1 }, from)).toBe(unclear);
+    const again = advanceLaunch(unclear, { type: 'miss', listedAt: from }, from);
+    expect(again).toMatchObject({ state: 'wanted', submittedAt: null, engineId: null });
+  });
+
+  test('is adopted when a list has it, whatever the state', () => {
+    const wanted = advanceLaunch(unclear, { type: 'miss', listedAt: from }, from);
+    for (const launch of [unclear, wanted]) {
+      const seen = advanceLaunch(launch, sight({}), from);
+      expect(seen).toMatchObject({ state: 'waiting', engineId: '7', acceptedAt: from });
+      // Lists that do not have it count from now on.
+      const gone = run(
+        seen,
+        ...[1, 2, 3].map((n): LaunchEvent => ({ type: 'miss', listedAt: from + n * 60_000 })),
+      );
+      expect(gone).toMatchObject({ state: 'ended', outcome: 'unknown' });
+      expect(seen.submittedAt).not.toBeNull();
+    }
+  });
+});
+
+describe('a list of the engine', () => {
+  const accepted = run(makeLaunch(), { type: 'submit' }, { type: 'accept', engineId: '7' });
+
+  test('changes nothing when it says nothing new', () => {
+    for (const changes of [
+      {},
+      { state: 'running', startedAt: NOW, endsAt: NOW + 9, nodes: ['n1'] },
+    ] as const) {
+      const once = advanceLaunch(accepted, sight(changes), NOW);
+      expect(advanceLaunch(once, sight({ ...changes }), NOW + 5_000)).toBe(once);
+      const joined = run(once, { type: 'join' });
+      expect(advanceLaunch(joined, sight({ ...changes }), NOW + 5_000)).toEqual(joined);
+    }
+    const waiting = { reason: { kind: 'quota', text: 'QOS' }, expectedStart: 5 } as const;
+    const once = advanceLaunch(accepted, sight(waiting), NOW);
+    expect(advanceLaunch(once, sight({ ...waiting, reason: { ...waiting.reason } }), NOW)).toBe(once);
+  });
+
+  test('resets the count of lists without the launch', () => {
+    const twice = run(accepted, { type: 'miss', listedAt: NOW }, { type: 'miss', listedAt: NOW });
+    expect(twice).toMatchObject({ state: 'waiting', missing: 2 });
+    expect(advanceLaunch(twice, sight({}), NOW)).toMatchObject({ missing: 0 });
+  });
+
+  test('keeps what an earlier list said and this one does not', () => {
+    const running = run(accepted, sight({ state: 'running', startedAt: 5, endsAt: 9, nodes: ['n1'] }));
+    expect(run(running, sight({ state: 'running' }))).toMatchObject({
+      startedAt: 5,
+      endsAt: 9,
+      machines: ['n1'],
+    });
+  });
+
+  test('uses the present time for a start that the engine does not say', () => {
+    expect(advanceLaunch(accepted, sight({ state: 'running' }), NOW)).toMatchObject({ startedAt: NOW });
+  });
+});
+
+describe('the outcome', () => {
+  const accepted = run(makeLaunch(), { type: 'submit' }, { type: 'accept', engineId: '7' });
+  const joined = run(accepted, { type: 'join' });
+  const ended = (exit: Sighting['exit']) => sight({ state: 'ended', exit });
+
+  test.each([
+    ['completed', 'never_joined', 'finished'],
+    ['failed', 'failed', 'failed'],
+    ['node_failed', 'failed', 'failed'],
+    ['cancelled', 'cancelled', 'cancelled'],
+    ['preempted', 'preempted', 'preempted'],
+    ['timeout', 'timeout', 'timeout'],
+    [null, 'unknown', 'unknown'],
+  ] as const)('follows the exit %s when nobody asked for the end', (exit, before, after) => {
+    expect(run(accepted, ended(exit)).outcome).toBe(before);
+    expect(run(joined, ended(exit)).outcome).toBe(after);
+  });
+
+  test.each([
+    ['not_needed', 'not_needed'],
+    ['idle', 'finished'],
+    ['left', 'finished'],
+    ['test_over', 'finished'],
+    ['cancelled', 'cancelled'],
+    ['pool_deleted', 'cancelled'],
+    ['never_joined', 'never_joined'],
+  ] as const)('follows the reason %s when it was asked to end', (why, outcome) => {
+    const ending = run(joined, { type: 'end', why, detail: null });
+    expect(run(ending, ended('cancelled')).outcome).toBe(outcome);
+    expect(run(ending, { type: 'refuse', scope: 'temporary', message: 'x' }).outcome).toBe(outcome);
+    const misses = [1, 2, 3].map((): LaunchEvent => ({ type: 'miss', listedAt: NOW * 2 }));
+    expect(run(ending, ...misses).outcome).toBe(outcome);
+    // The engine took the machine first.
+    expect(run(ending, ended('preempted')).outcome).toBe('preempted');
+    expect(run(ending, ended('timeout')).outcome).toBe('timeout');
+    expect(run(makeLaunch(), { type: 'end', why, detail: null })).toMatchObject({ state: 'ended', outcome });
+  });
+
+  test('names the exit and the id of the engine in the detail', () => {
+    expect(run(accepted, ended('node_failed')).detail).toBe('The engine reports 7 as node failed');
+    expect(run(accepted, ended('completed')).detail).toBeNull();
+  });
+
+  test('is unknown for an ending launch without a reason, as from an older version', () => {
+    const ending = makeLaunch({ state: 'ending', engineId: '7' });
+    expect(run(ending, ended(null)).outcome).toBe('unknown');
+    expect(run(ending, { type: 'refuse', scope: 'permanent', message: 'x' }).outcome).toBe('unknown');
+    const misses = [1, 2, 3].map((): LaunchEvent => ({ type: 'miss', listedAt: NOW * 2 }));
+    expect(run(ending, ...misses).outcome).toBe('unknown');
+  });
+});
+
+test('keeps the first times of an answer and of a request to end', () => {
+  const ending = run(
+    makeLaunch(),
+    { type: 'submit' },
+    { type: 'end', why: 'cancelled', detail: 'ada ended it' },
+    { type: 'accept', engineId: '7' },
+    { type: 'end_asked' },
+  );
+  expect(ending).toMatchObject({
+    state: 'ending',
+    engineId: '7',
+    acceptedAt: NOW + 3_000,
+    endAskedAt: NOW + 4_000,
+  });
+  expect(advanceLaunch(ending, { type: 'end_asked' }, NOW * 2)).toEqual(ending);
+  expect(advanceLaunch(ending, { type: 'accept', engineId: '7' }, NOW * 2)).toMatchObject({
+    acceptedAt: NOW + 3_000,
+  });
+  const late = advanceLaunch(ending, { type: 'join' }, NOW * 2);
+  expect(late).toMatchObject({ state: 'ending', startedAt: NOW * 2, joinedAt: NOW * 2 });
+  expect(advanceLaunch(late, { type: 'join' }, NOW * 3)).toEqual(late);
+});
