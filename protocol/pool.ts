@@ -19,6 +19,9 @@ const Slurm = z.strictObject({
   account: word('Account to charge; null for the default.'),
   qos: word('Quality of service; null for the default.'),
   gpu_type: word('Type in `--gres=gpu:TYPE:N`; null for any type.'),
+  output: word(
+    'File on the cluster for the output of each worker, such as `/home/me/trainyard-%j.log`; null to discard it. It says why a worker did not join.',
+  ),
   constraint: word('Node features, as for `--constraint`; null for none.'),
   cpus_per_gpu: z
     .int()

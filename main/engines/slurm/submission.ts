@@ -43,7 +43,7 @@ export const submitArgv = (fleet: string, settings: SlurmSettings, order: Launch
   `--export=${tokenVariable}`,
   `--signal=B:${noticeSignal}@${Math.min(order.noticeS, maxNoticeS)}`,
   '--chdir=/tmp',
-  '--output=/dev/null',
+  `--output=${settings.output ?? '/dev/null'}`,
   ...machineArgs(settings, order),
 ];
 
