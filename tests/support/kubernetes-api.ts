@@ -54,6 +54,7 @@ const kinds: Readonly<Record<string, readonly [group: string, kind: string]>> = 
   jobs: ['batch/v1', 'Job'],
   pods: ['v1', 'Pod'],
   secrets: ['v1', 'Secret'],
+  events: ['v1', 'Event'],
   resourcequotas: ['v1', 'ResourceQuota'],
   selfsubjectaccessreviews: ['authorization.k8s.io/v1', 'SelfSubjectAccessReview'],
   workloads: ['kueue.x-k8s.io/v1beta1', 'Workload'],

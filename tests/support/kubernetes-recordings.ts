@@ -164,6 +164,10 @@ const workloadCondition = (type: string, status: string, reason: string, message
   type,
 });
 
+/** Event of a Job: openshift-docs and kubernetes/kubernetes plugin/pkg/admission/resourcequota. */
+export const podQuotaMessage =
+  'Error creating: pods "restricteddeploy-869775475b-264wg" is forbidden: exceeded quota: mylimits, requested: memory=2G, used: memory=0, limited: memory=1G';
+
 export const quotaMessage =
   "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor in ClusterQueue";
 

@@ -48,13 +48,13 @@ export const checkCluster = (kubectl: Kubectl, settings: KubernetesSettings): Pr
 /** Reads the version, asks for each right that the engine needs, and lists queues or quotas of the namespace. */
 async function check(kubectl: Kubectl, settings: KubernetesSettings): Promise<EngineCheck> {
   const { namespace, queue } = settings;
-  const asked = await kubectl(['version', '--output=json']);
+  const asked = await kubectl.run(['version', '--output=json']);
   if (!asked.ok) return failed(null, `The cluster does not answer: ${errorOf(asked.stderr)}`);
   const { serverVersion } = Versions.parse(JSON.parse(asked.stdout));
   const version = serverVersion.gitVersion;
 
   const attributes = '{.spec.resourceAttributes.verb} {.spec.resourceAttributes.resource}';
-  const reviews = await kubectl(
+  const reviews = await kubectl.run(
     [
       'create',
       '--filename=-',
@@ -77,7 +77,7 @@ async function check(kubectl: Kubectl, settings: KubernetesSettings): Promise<En
 
 /** Quotas are for information: an account that may not list them can order all the same. */
 async function checkQuotas(kubectl: Kubectl, namespace: string, version: string): Promise<EngineCheck> {
-  const quotas = await kubectl(['get', 'resourcequotas', '--output=json']);
+  const quotas = await kubectl.run(['get', 'resourcequotas', '--output=json']);
   const { items } = quotas.ok ? ResourceQuotas.parse(JSON.parse(quotas.stdout)) : { items: [] };
   const limitsOf = ({ hard, used }: (typeof items)[number]['status']) =>
     Object.entries(hard).map(([resource, limit]) => `${resource} ${used[resource] ?? '0'} of ${limit}`);
@@ -97,7 +97,7 @@ async function checkQueue(
   { namespace, queue }: KubernetesSettings,
   version: string,
 ): Promise<EngineCheck> {
-  const found = await kubectl(['get', 'localqueues.kueue.x-k8s.io', '--output=json']);
+  const found = await kubectl.run(['get', 'localqueues.kueue.x-k8s.io', '--output=json']);
   if (!found.ok) return failed(version, `The queues of Kueue are unknown: ${errorOf(found.stderr)}`);
   const { items } = LocalQueues.parse(JSON.parse(found.stdout));
   const queues = items.slice(0, 200).map(({ metadata, spec, status }) => ({

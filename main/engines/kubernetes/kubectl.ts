@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { LaunchAnswer } from '../../orchestrator/ports/engines.ts';
 import { cleanLine } from '../../../protocol/text.ts';
 import type { KubernetesSettings } from '../../../protocol/pool.ts';
@@ -6,11 +7,21 @@ import { type RunProgram, describeFailure } from '../run-program.ts';
 const timeoutMs = 30_000;
 const maxOutput = 64 * 1024 * 1024;
 
-/** Runs kubectl on the cluster of the settings. A failure that kubectl did not print itself is in `stderr`, too. */
-export type Kubectl = (
-  args: readonly string[],
-  manifest?: unknown,
-) => Promise<{ readonly ok: boolean; readonly stdout: string; readonly stderr: string }>;
+interface Printed {
+  readonly ok: boolean;
+  readonly stdout: string;
+  /** Also has a failure that kubectl did not print itself. */
+  readonly stderr: string;
+}
+
+/** Runs kubectl on the cluster of the settings. */
+export interface Kubectl {
+  run(args: readonly string[], manifest?: unknown): Promise<Printed>;
+  /** What it printed. Throws when it failed. */
+  demand(args: readonly string[]): Promise<string>;
+  /** Objects as JSON. Throws when it failed, or printed something else. */
+  get<T extends z.ZodType>(schema: T, what: string, selector: string): Promise<z.output<T>>;
+}
 
 export interface KubectlOptions {
   readonly run: RunProgram;
@@ -19,7 +30,7 @@ export interface KubectlOptions {
 }
 
 export function createKubectl(
-  { run, kubectl = 'kubectl' }: KubectlOptions,
+  { run, kubectl: program = 'kubectl' }: KubectlOptions,
   { context, namespace }: KubernetesSettings,
 ): Kubectl {
   const place = [
@@ -27,13 +38,43 @@ export function createKubectl(
     `--namespace=${namespace}`,
     '--request-timeout=20s',
   ];
-  return async (args, manifest) => {
-    const stdin = manifest === undefined ? '' : JSON.stringify(manifest);
-    const result = await run([kubectl, ...place, ...args], { stdin, timeoutMs, maxOutput });
-    const { code, stdout, stderr } = result;
-    const isOwnWord = code !== null && code < 126;
-    return { ok: code === 0, stdout, stderr: isOwnWord ? stderr : describeFailure('kubectl', result) };
+  const kubectl: Kubectl = {
+    async run(args, manifest) {
+      const stdin = manifest === undefined ? '' : JSON.stringify(manifest);
+      const result = await run([program, ...place, ...args], { stdin, timeoutMs, maxOutput });
+      const { code, stdout, stderr } = result;
+      const isOwnWord = code !== null && code < 126;
+      return { ok: code === 0, stdout, stderr: isOwnWord ? stderr : describeFailure('kubectl', result) };
+    },
+    async demand(args) {
+      const { ok, stdout, stderr } = await kubectl.run(args);
+      if (!ok) throw new Error(`kubectl ${args[0]} failed: ${errorOf(stderr)}`);
+      return stdout;
+    },
+    async get(schema, what, selector) {
+      const printed = await kubectl.demand(['get', what, `--selector=${selector}`, '--output=json']);
+      const parsed = schema.safeParse(parseJson(printed));
+      if (!parsed.success) throw new Error(`kubectl get ${what} printed something unexpected`);
+      return parsed.data;
+    },
   };
+  return kubectl;
+}
+
+/** Selectors travel in URLs. */
+const maxIdsPerCall = 100;
+
+export const inChunks = (ids: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(ids.length / maxIdsPerCall) }, (_, at) =>
+    ids.slice(at * maxIdsPerCall, (at + 1) * maxIdsPerCall),
+  );
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 type Failure = Exclude<LaunchAnswer, { kind: 'accepted' }>;

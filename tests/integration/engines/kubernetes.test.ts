@@ -16,6 +16,7 @@ import { joinToken, orderOf, testEngineContract } from '../../support/engine-con
 import { type KubernetesApi, kubeconfigFor, startKubernetesApi } from '../../support/kubernetes-api.ts';
 import {
   jobs,
+  podQuotaMessage,
   pods,
   quotaMessage,
   unschedulableMessage,
@@ -168,6 +169,22 @@ test('reports what happens to a launch, from the queue of Kueue to its end', asy
   });
   api.play(name, { job: { status: jobs.preemptedJob } });
   expect(await sighting()).toMatchObject({ state: 'ended', exit: 'preempted' });
+});
+
+test('gives the event that says why a Job has no pod', async () => {
+  const { sighting, name } = await launchOne();
+  api.play(name, {});
+  expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
+  const { uid } = api.find('jobs', name)!.metadata;
+  api.put('events', { metadata: { name: 'e1' }, involvedObject: { uid }, message: podQuotaMessage });
+  expect(await sighting()).toMatchObject({ reason: { kind: 'quota', text: podQuotaMessage } });
+});
+
+test('deletes a Job that Kueue evicted, so that it does not start again', async () => {
+  const { sighting, name } = await launchOne({ queue: 'gpu-queue' });
+  api.play(name, { job: { status: jobs.suspended }, workload: workloads.evicted });
+  expect(await sighting()).toMatchObject({ state: 'ended', exit: 'preempted' });
+  await expect.poll(() => api.find('jobs', name)).toBeUndefined();
 });
 
 // The refusal is the next answer for any Job, so no other test may order one meanwhile.

@@ -5,13 +5,15 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { toFailure } from '../../../../main/engines/kubernetes/kubectl.ts';
 import { jobManifest } from '../../../../main/engines/kubernetes/manifests.ts';
-import { JobsAndPods, Workloads, readSightings } from '../../../../main/engines/kubernetes/sightings.ts';
+import { JobsAndPods, Workloads, groupByLaunch } from '../../../../main/engines/kubernetes/objects.ts';
+import { toSighting } from '../../../../main/engines/kubernetes/sightings.ts';
 import { LaunchId } from '../../../../protocol/ids.ts';
 import { EngineSettings, type KubernetesSettings } from '../../../../protocol/pool.ts';
 import { orderOf } from '../../../support/engine-contract.ts';
 import {
   disruptions,
   jobs,
+  podQuotaMessage,
   pods,
   quotaMessage,
   unschedulableMessage,
@@ -24,12 +26,13 @@ interface Scene {
   readonly job?: object;
   readonly pod?: object;
   readonly workload?: object;
+  readonly refusal?: string;
   readonly queue?: string;
   readonly suspend?: boolean;
 }
 
 /** The sighting of one launch whose objects have these statuses. */
-function sightingOf({ job = {}, pod, workload, queue, suspend = false }: Scene) {
+function sightingOf({ job = {}, pod, workload, refusal, queue, suspend = false }: Scene) {
   const settings = EngineSettings.parse({
     kind: 'kubernetes',
     image: 'trainer',
@@ -60,7 +63,8 @@ function sightingOf({ job = {}, pod, workload, queue, suspend = false }: Scene) 
   const found = Workloads.parse({
     items: workload === undefined ? [] : [{ kind: 'Workload', metadata, status: workload }],
   });
-  return readSightings(items, found.items).get(launch);
+  const objects = groupByLaunch(items).get(launch);
+  return objects && toSighting({ ...objects, workload: found.items[0], refusal });
 }
 
 const waiting = (kind: string, text: string) => ({
@@ -75,6 +79,7 @@ const queued = { job: jobs.suspended, queue: 'q', suspend: true };
 
 test.each<[string, Scene, object]>([
   ['has no pod yet', {}, silent],
+  ['has no pod because of a quota', { refusal: podQuotaMessage }, waiting('quota', podQuotaMessage)],
   ['has a pod that no node fits', { pod: pods.unschedulable }, waiting('resources', unschedulableMessage)],
   [
     'has a pod without its image',
