@@ -88,10 +88,14 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
       return sightings;
     },
     check: () => checkCluster(kubectl, settings),
-    launch: order =>
-      launch(order).catch((error: unknown) => ({
-        kind: 'unknown',
+    async launch(order) {
+      const answer = await launch(order).catch((error: unknown) => ({
+        kind: 'unknown' as const,
         message: error instanceof Error ? error.message : String(error),
-      })),
+      }));
+      if (answer.kind === 'accepted') return answer;
+      // kubectl may quote the Secret in an error.
+      return { ...answer, message: answer.message.replaceAll(order.joinToken, '...') };
+    },
   };
 }

@@ -233,13 +233,14 @@ describe('refusals', () => {
     expect((await engine.list()).size).toBe(1);
   });
 
-  test('leaves no Job behind when the Secret is refused', async () => {
+  test('leaves no Job behind when the Secret is refused, and quotes no token', async () => {
     api.refuse('secrets', {
       code: 403,
       reason: 'Forbidden',
-      message: 'secrets is forbidden: User "u" cannot create resource "secrets"',
+      message: `secrets is forbidden: User "u" cannot create resource "secrets" ${joinToken}`,
     });
     const { answer, name } = await launchOne();
+    expect(JSON.stringify(answer)).not.toContain(joinToken);
     expect(answer).toMatchObject({ kind: 'rejected', scope: 'permanent', code: 'Forbidden' });
     await expect.poll(() => api.find('jobs', name)).toBeUndefined();
   });
