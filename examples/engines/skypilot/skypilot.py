@@ -38,8 +38,8 @@ def sky(*args, env=None):
 
 
 def clusters():
-    """Clusters by name. Lines before the JSON are messages of SkyPilot."""
-    printed = sky("status", "--refresh", "-o", "json")
+    """Clusters by name, as SkyPilot last saw them. Lines before the JSON are messages of SkyPilot."""
+    printed = sky("status", "-o", "json")
     return {cluster["name"]: cluster for cluster in json.loads(printed[printed.index("[") :])}
 
 
