@@ -10,6 +10,8 @@ export interface CliOptions {
   readonly answer?: string | null;
   /** Text on standard input, which is a terminal by default. */
   readonly input?: string;
+  /** Receives what the command does on a signal. */
+  readonly onSignal?: ProgramDeps['onSignal'];
   /** Called with each piece of output. */
   readonly onText?: (text: string) => void;
 }
@@ -34,7 +36,7 @@ async function record(
   run: (deps: ProgramDeps) => Promise<number>,
   options: CliOptions = {},
 ): Promise<CliRun> {
-  const { env = {}, screen = null, answer, input, onText } = options;
+  const { env = {}, screen = null, answer, input, onText, onSignal = () => undefined } = options;
   const texts = { out: '', err: '' };
   const questions: string[] = [];
   const write = (where: 'out' | 'err') => (text: string) => {
@@ -64,7 +66,7 @@ async function record(
       stdin: input === undefined ? null : () => Promise.resolve(input),
     },
     ownCommand: [],
-    onSignal: () => undefined,
+    onSignal,
     onClosedPipe: () => undefined,
   });
   return { code, ...texts, questions };

@@ -54,13 +54,21 @@ const plainDescription = (text: string): string =>
     .replace(/; null (when|for|to)/, '; "none" $1')
     .replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase());
 
+/** Options that all commands have. */
+const otherFlags: Readonly<Record<string, string>> = { output: 'worker-output' };
+
+function flagOf(field: string, kind: Kind): string {
+  const name = kind === 'labels' ? field.replace(/s$/, '') : field.replace(/_s$/, '');
+  return otherFlags[name] ?? name.replaceAll('_', '-');
+}
+
 function settingOf(field: string, schema: Schema, engines: PoolSetting['engines']): PoolSetting {
   const layers = layersOf(schema);
   const kind = kindOf(field, typeOf(layers.at(-1) ?? schema));
   const { def } = schema;
   return {
     field,
-    flag: (kind === 'labels' ? field.replace(/s$/, '') : field.replace(/_s$/, '')).replaceAll('_', '-'),
+    flag: flagOf(field, kind),
     kind,
     isOptional: layers.some(layer => typeOf(layer) === 'nullable'),
     description: plainDescription(schema.description ?? ''),
@@ -147,7 +155,8 @@ function optionOf(setting: PoolSetting, isChange: boolean): Option {
   );
   if (kind === 'labels') return isChange ? option.argParser(addChange) : option.argParser(addLabel);
   const parse = parsers[kind];
-  return option.argParser(text => (isOptional && text === none ? null : parse(text)));
+  // Commander replaces null.
+  return option.argParser(text => (isOptional && text === none ? none : parse(text)));
 }
 
 const titles: Readonly<Record<string, string>> = {
@@ -183,8 +192,9 @@ const isChanges = (value: unknown): value is LabelChanges =>
 const asObject = (value: unknown): Values => (typeof value === 'object' ? { ...value } : {});
 
 /** The value of a flag. Changes of labels are applied to the labels before. */
-function valueOf({ flag, field }: PoolSetting, flags: Flags, before: Values): unknown {
+function valueOf({ flag, field, isOptional }: PoolSetting, flags: Flags, before: Values): unknown {
   const value = flags[flag];
+  if (isOptional && value === none) return null;
   if (!isChanges(value)) return value;
   const labels = Object.entries({ ...asObject(before[field]), ...value.set });
   return Object.fromEntries(labels.filter(([key]) => !value.removed.includes(key)));
@@ -231,7 +241,11 @@ export function settingLines({ engine, settings }: Pick<PoolView, 'engine' | 'se
   return poolSettings
     .filter(({ engines }) => engines === null || engines.includes(engine.kind))
     .filter(({ field, defaultValue }) => !isSame(values[field], defaultValue))
-    .map(setting => `--${setting.flag} ${valueText(setting, values[setting.field])}`);
+    .flatMap(setting => {
+      const text = valueText(setting, values[setting.field]);
+      const each = setting.kind === 'labels' ? text.split(' ') : [text];
+      return each.map(one => `--${setting.flag} ${one}`);
+    });
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
