@@ -1,8 +1,7 @@
 /** A fleet on virtual time whose pools get machines from engines in memory. A worker runs on each machine by itself. */
 import type { z } from 'zod';
 import type { EngineOf } from '../../main/orchestrator/ports/index.ts';
-import type { LaunchView } from '../../protocol/pool.ts';
-import { NewPool, type PoolView } from '../../protocol/pool.ts';
+import { type LaunchView, NewPool, type PoolView } from '../../protocol/pool.ts';
 import { ada, createFleet, type Fleet, type FleetOptions } from './fleet.ts';
 import { valueOf } from './fleet-outcome.ts';
 import {

@@ -76,19 +76,16 @@ export function createPoolWorker(
     engine.finish(allocation, 'failed');
   };
   /** An answer of a dead orchestrator never arrives. */
-  const ask = <T>(call: () => Promise<T>, done: (answer: T) => void): void => {
+  const ask = async <T>(call: () => Promise<T>, done: (answer: T) => void): Promise<void> => {
     if (!isAlive || !isUp()) return;
-    call().then(
-      answer => {
-        if (isAlive) done(answer);
-      },
-      // A full disk refuses changes; the next heartbeat tries again.
-      () => void (isSending = false),
-    );
+    const [answer] = await Promise.allSettled([call()]);
+    // A full disk refuses changes; the next heartbeat tries again.
+    if (answer.status === 'rejected') isSending = false;
+    else if (isAlive) done(answer.value);
   };
 
   const join = (): void =>
-    ask(
+    void ask(
       () => fleet.orchestrator.workers.join(hashOf(allocation.order.joinToken), tokenHash, '10.1.0.1'),
       outcome => {
         if (!outcome.ok) return quit(outcome.refusal.code);
@@ -112,7 +109,7 @@ export function createPoolWorker(
       start_id: host,
       registration_no: (registrations += 1),
     });
-    ask(
+    void ask(
       () => fleet.orchestrator.workers.register(own, body, '10.1.0.1'),
       outcome => {
         if (!outcome.ok) return quit(outcome.refusal.code);
@@ -166,7 +163,7 @@ export function createPoolWorker(
     isSending = true;
     const { jobId, attemptId } = next.training;
     const body = StatusReport.parse({ attempt_id: attemptId, ...next.body });
-    ask(
+    void ask(
       () => fleet.orchestrator.jobs.report(own, jobId, body),
       outcome => {
         isSending = false;
@@ -185,7 +182,7 @@ export function createPoolWorker(
       if (training === null) return send();
       const left = training;
       if (!habits.saves) return stop('failed', { cause: 'preempted', saved: false });
-      ask(
+      void ask(
         () => upload(fleet, left.jobId),
         () => {
           if (training === left) stop('failed', { cause: 'preempted', saved: true });
@@ -197,7 +194,7 @@ export function createPoolWorker(
   function sayGoodbye(): void {
     const own = id;
     if (own === null) return engine.finish(allocation, 'completed');
-    ask(
+    void ask(
       () => fleet.orchestrator.workers.disconnect(own),
       () => engine.finish(allocation, 'completed'),
     );
@@ -216,7 +213,7 @@ export function createPoolWorker(
       attempt_id: training?.attemptId,
     });
     const named = training;
-    ask(
+    void ask(
       () => fleet.orchestrator.workers.heartbeat(own, body),
       outcome => {
         if (!outcome.ok)

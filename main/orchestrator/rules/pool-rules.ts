@@ -12,8 +12,12 @@ const defaultNoticeS = 120;
 /** How long before its end a worker of the pool saves and leaves, in milliseconds. */
 export const noticeMsOf = ({ settings }: Pool): number => (settings.notice_s ?? defaultNoticeS) * 1_000;
 
-/** Spreads retries between half and all of the pause. `share`: 0 to 1. */
+/**
+ * Spreads retries between half and all of the pause. `share`: 0 to 1. Refusals during the pause answer orders from before it, so
+ * they do not extend it.
+ */
 export function backoffAfter({ backoff }: Pool, now: WallMs, share: number): Pool['backoff'] {
+  if (backoff !== null && backoff.until > now) return backoff;
   const refusals = (backoff?.refusals ?? 0) + 1;
   const pauseMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(refusals - 1, 10));
   return { refusals, until: now + Math.round(pauseMs * (0.5 + share / 2)) };
@@ -43,31 +47,31 @@ export function markImpossible(pool: Pool, { nodes, gpus }: Launch, message: str
   return { ...pool, impossible: [...others, { nodes, gpus, message, since: now }] };
 }
 
-const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
-type Day = (typeof days)[number];
+const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 const minutesOf = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
 
 /** Day of the week and minutes since midnight in a time zone. */
-function localTime(now: WallMs, timeZone: string): { readonly day: Day; readonly minutes: number } {
-  const parts = new Intl.DateTimeFormat('en-US', {
+function localTime(now: WallMs, timeZone: string): { readonly day: string; readonly minutes: number } {
+  const format = new Intl.DateTimeFormat('en-GB', {
     timeZone,
     weekday: 'short',
     hour: '2-digit',
     minute: '2-digit',
     hourCycle: 'h23',
-  }).formatToParts(now);
-  const part = (type: string): string => parts.find(each => each.type === type)?.value ?? '';
-  const day = days.find(each => each === part('weekday').toLowerCase()) ?? 'sun';
-  return { day, minutes: Number(part('hour')) * 60 + Number(part('minute')) };
+  });
+  // Such as "Wed 08:59"; some versions put a comma after the day.
+  const text = format.format(now);
+  return { day: text.slice(0, 3).toLowerCase(), minutes: minutesOf(text.slice(-5)) };
 }
 
 /** Whether a time lies within the hours. The day is the one on which the hours began. */
 export function isWithin({ from, to, days: wanted, time_zone: zone }: Hours, now: WallMs): boolean {
   const { day, minutes } = localTime(now, zone);
   const [start, end] = [minutesOf(from), minutesOf(to)];
-  const isOn = (one: Day): boolean => wanted === undefined || wanted.includes(one);
+  const isOn = (one: string | undefined): boolean =>
+    wanted === undefined || wanted.some(each => each === one);
   if (start < end) return isOn(day) && minutes >= start && minutes < end;
-  const yesterday = days[(days.indexOf(day) + 6) % 7] ?? day;
+  const yesterday = days.at(days.indexOf(day) - 1);
   return (isOn(day) && minutes >= start) || (isOn(yesterday) && minutes < end);
 }

@@ -259,7 +259,7 @@ describe('the outcome', () => {
   });
 
   test('is unknown for an ending launch without a reason, as from an older version', () => {
-    const ending = makeLaunch({ state: 'ending', engineId: '7' });
+    const ending = makeLaunch({ state: 'ending' });
     expect(run(ending, ended(null)).outcome).toBe('unknown');
     expect(run(ending, { type: 'refuse', scope: 'permanent', message: 'x' }).outcome).toBe('unknown');
     const misses = [1, 2, 3].map((): LaunchEvent => ({ type: 'miss', listedAt: NOW * 2 }));

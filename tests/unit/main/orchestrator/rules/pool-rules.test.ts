@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  backoffAfter,
+  countNeverJoined,
+  isNeverJoined,
+  isWithin,
+  markImpossible,
+  noticeMsOf,
+} from '../../../../../main/orchestrator/rules/pool-rules.ts';
+import { Hours } from '../../../../../protocol/pool.ts';
+import { NOW } from '../builders.ts';
+import { makeLaunch, makePool } from '../pool-builders.ts';
+
+describe('the backoff after a temporary refusal', () => {
+  const pauses = (share: number, count: number): readonly number[] => {
+    let pool = makePool();
+    let now = NOW;
+    return Array.from({ length: count }, () => {
+      const backoff = backoffAfter(pool, now, share);
+      const pauseMs = (backoff?.until ?? 0) - now;
+      pool = { ...pool, backoff };
+      now += pauseMs;
+      return pauseMs;
+    });
+  };
+
+  test('doubles from 30 s to 30 min', () => {
+    expect(pauses(1, 8)).toEqual([30, 60, 120, 240, 480, 960, 1_800, 1_800].map(s => s * 1_000));
+    expect(pauses(0, 2)).toEqual([15_000, 30_000]);
+  });
+
+  test('stays between half and all of the pause, however often the engine refuses', () => {
+    const refusals = fc.nat({ max: 5_000 });
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), refusals, (share, before) => {
+        const pool = makePool({}, { backoff: { refusals: before, until: 0 } });
+        const pauseMs = (backoffAfter(pool, NOW, share)?.until ?? 0) - NOW;
+        expect(pauseMs).toBeGreaterThanOrEqual(15_000);
+        expect(pauseMs).toBeLessThanOrEqual(1_800_000);
+      }),
+    );
+  });
+
+  test('counts refusals that arrive during the pause as one', () => {
+    const first = makePool({}, { backoff: backoffAfter(makePool(), NOW, 1) });
+    expect(backoffAfter(first, NOW + 5, 1)).toBe(first.backoff);
+    expect(backoffAfter(first, NOW + 30_000, 1)).toEqual({ refusals: 2, until: NOW + 90_000 });
+  });
+});
+
+describe('a launch that never joined', () => {
+  const ended = makeLaunch({ state: 'ended', startedAt: 5, outcome: 'never_joined', endedAt: 9 });
+
+  test.each([
+    [ended, true],
+    [{ ...ended, outcome: 'failed' as const }, true],
+    [{ ...ended, outcome: 'timeout' as const }, true],
+    [{ ...ended, outcome: 'not_needed' as const }, false],
+    [{ ...ended, outcome: 'preempted' as const }, false],
+    [{ ...ended, joinedAt: 7 }, false],
+    [{ ...ended, startedAt: null }, false],
+    [{ ...ended, state: 'running' as const }, false],
+  ])('is one that started and ended without a worker (%#)', (launch, expected) => {
+    expect(isNeverJoined(launch)).toBe(expected);
+  });
+
+  test('pauses the pool the third time in a row, and says why', () => {
+    const once = countNeverJoined(makePool(), ended, NOW);
+    const twice = countNeverJoined(once, ended, NOW);
+    expect([once, twice]).toMatchObject([
+      { neverJoined: 1, pause: null },
+      { neverJoined: 2, pause: null },
+    ]);
+    const third = countNeverJoined(twice, { ...ended, detail: 'Its worker has not registered' }, NOW);
+    expect(third.pause).toEqual({
+      by: 'system',
+      since: NOW,
+      reason:
+        '3 machines in a row started, and none of their workers registered; the last one: Its worker has not registered. ' +
+        'Run "trainyard pools test gpu" to see why, then resume the pool',
+    });
+    expect(countNeverJoined(twice, ended, NOW).pause?.reason).toContain('registered. Run');
+    const fourth = countNeverJoined(third, ended, NOW + 1);
+    expect(fourth).toEqual({ ...third, neverJoined: 4 });
+  });
+});
+
+test('remembers the newest refusal of each kind of machine', () => {
+  const once = markImpossible(makePool(), makeLaunch(), 'no GPUs', 1);
+  const twice = markImpossible(once, makeLaunch({ gpus: 2 }), 'too many', 2);
+  const thrice = markImpossible(twice, makeLaunch({ nodes: 2 }), 'too many machines', 3);
+  expect(markImpossible(thrice, makeLaunch(), 'still none', 4).impossible).toEqual([
+    { nodes: 1, gpus: 2, message: 'too many', since: 2 },
+    { nodes: 2, gpus: 1, message: 'too many machines', since: 3 },
+    { nodes: 1, gpus: 1, message: 'still none', since: 4 },
+  ]);
+});
+
+test('uses 120 s of notice unless the pool has its own', () => {
+  expect(noticeMsOf(makePool())).toBe(120_000);
+  expect(noticeMsOf(makePool({ notice_s: 30 }))).toBe(30_000);
+});
+
+describe('hours', () => {
+  const at = (text: string): number => Date.parse(text);
+  const hours = (from: string, to: string, more: object = {}) => Hours.parse({ from, to, ...more });
+
+  test.each([
+    ['2026-01-07T08:59:59Z', false],
+    ['2026-01-07T09:00:00Z', true],
+    ['2026-01-07T16:59:59Z', true],
+    ['2026-01-07T17:00:00Z', false],
+  ])('of a day begin and end on the minute (%s)', (time, expected) => {
+    expect(isWithin(hours('09:00', '17:00'), at(time))).toBe(expected);
+  });
+
+  test.each([
+    ['2026-01-07T21:59:00Z', false],
+    ['2026-01-07T22:00:00Z', true],
+    ['2026-01-08T00:00:00Z', true],
+    ['2026-01-08T05:59:00Z', true],
+    ['2026-01-08T06:00:00Z', false],
+  ])('over midnight last until the next morning (%s)', (time, expected) => {
+    expect(isWithin(hours('22:00', '06:00'), at(time))).toBe(expected);
+  });
+
+  // 2026-01-07 is a Wednesday.
+  test.each([
+    ['2026-01-06T23:00:00Z', false],
+    ['2026-01-07T05:00:00Z', false],
+    ['2026-01-07T23:00:00Z', true],
+    ['2026-01-08T05:00:00Z', true],
+    ['2026-01-08T23:00:00Z', false],
+  ])('belong to the day on which they began (%s)', (time, expected) => {
+    expect(isWithin(hours('22:00', '06:00', { days: ['wed'] }), at(time))).toBe(expected);
+  });
+
+  test('of Sunday night reach into Monday, and days limit hours of one day', () => {
+    const night = hours('22:00', '06:00', { days: ['sat'] });
+    expect(isWithin(night, at('2026-01-11T05:00:00Z'))).toBe(true);
+    expect(isWithin(hours('22:00', '06:00', { days: ['sun'] }), at('2026-01-12T05:00:00Z'))).toBe(true);
+    const day = hours('09:00', '17:00', { days: ['mon'] });
+    expect([at('2026-01-11T12:00:00Z'), at('2026-01-12T12:00:00Z')].map(time => isWithin(day, time))).toEqual(
+      [false, true],
+    );
+  });
+
+  test('follow the clock of their time zone, also when it changes', () => {
+    const berlin = hours('09:00', '17:00', { time_zone: 'Europe/Berlin' });
+    expect(isWithin(berlin, at('2026-01-07T08:00:00Z'))).toBe(true);
+    expect(isWithin(berlin, at('2026-01-07T16:00:00Z'))).toBe(false);
+    // Summer time begins on 2026-03-29.
+    expect(isWithin(berlin, at('2026-03-30T07:00:00Z'))).toBe(true);
+    const tokyo = hours('22:00', '02:00', { time_zone: 'Asia/Tokyo', days: ['thu'] });
+    expect(isWithin(tokyo, at('2026-01-08T14:00:00Z'))).toBe(true);
+    expect(isWithin(tokyo, at('2026-01-07T14:00:00Z'))).toBe(false);
+  });
+
+  test('cover each minute of the week once, with those of the remaining time', () => {
+    const minute = fc.integer({ min: 0, max: 1_439 });
+    const text = (n: number): string =>
+      `${String(Math.floor(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}`;
+    fc.assert(
+      fc.property(minute, minute, fc.integer({ min: 0, max: 10_079 }), (from, to, offset) => {
+        fc.pre(from !== to);
+        const time = at('2026-01-05T00:00:00Z') + offset * 60_000;
+        const inside = isWithin(hours(text(from), text(to)), time);
+        expect(isWithin(hours(text(to), text(from)), time)).toBe(!inside);
+      }),
+    );
+  });
+});
