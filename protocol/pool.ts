@@ -71,8 +71,7 @@ const Command = z.strictObject({
 /** How a pool gets its machines. */
 export const EngineSettings = z
   .discriminatedUnion('kind', [Slurm, Kubernetes, Command])
-  .meta({ id: 'EngineSettings' })
-  .describe('The engine of the pool and its settings.');
+  .meta({ id: 'EngineSettings', description: 'The engine of the pool and its settings.' });
 export type EngineSettings = Readonly<z.output<typeof EngineSettings>>;
 export type SlurmSettings = Extract<EngineSettings, { kind: 'slurm' }>;
 export type KubernetesSettings = Extract<EngineSettings, { kind: 'kubernetes' }>;
@@ -312,8 +311,7 @@ export const LaunchView = z
     machines: z.array(z.string()).describe('Names of its machines; empty while it waits.'),
     gpu_seconds: z.number().describe('GPU-seconds so far, from its start to its end.'),
   })
-  .meta({ id: 'Launch' })
-  .describe('A worker that a pool has ordered.');
+  .meta({ id: 'Launch', description: 'A worker that a pool has ordered.' });
 export type LaunchView = z.output<typeof LaunchView>;
 
 export const PoolView = z
@@ -366,6 +364,8 @@ export const PoolView = z
         'Kinds of jobs that the engine has refused for good, until the pool is changed or tried again.',
       ),
   })
-  .meta({ id: 'Pool' })
-  .describe('A pool: an engine with limits that orders workers when jobs need them.');
+  .meta({
+    id: 'Pool',
+    description: 'A pool: an engine with limits that orders workers when jobs need them.',
+  });
 export type PoolView = z.output<typeof PoolView>;

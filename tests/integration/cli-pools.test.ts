@@ -1,5 +1,5 @@
 /** `trainyard pools ...` against an orchestrator whose engine is four shell scripts. */
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
@@ -59,9 +59,7 @@ describe('trainyard pools', () => {
     );
     expect((await pools(['launches', 'shell'])).err).toMatch(/^No launches\. /);
 
-    const config = JSON.parse(
-      readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8'),
-    ) as Record<string, unknown>;
+    const config = { trainer: 'digits', epochs: 1 };
     const job = await server.submit({ config, target: 'worker' });
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     await server.watch.until('the end of the launch', event =>

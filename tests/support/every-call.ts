@@ -1,16 +1,17 @@
 import { auditApi, eventsApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
 import { agentApi } from '../../protocol/agent-api.ts';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
-import { backupApi } from '../../protocol/backup-api.ts';
 import type { Call } from '../../protocol/call.ts';
 import { configsApi } from '../../protocol/configs-api.ts';
 import { datasetsApi } from '../../protocol/datasets-api.ts';
 import { healthApi } from '../../protocol/health-api.ts';
 import { logsApi, workerLogsApi } from '../../protocol/logs-api.ts';
 import { metricsApi } from '../../protocol/metrics-api.ts';
+import { poolsApi } from '../../protocol/pools-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
+import { backupApi } from '../../protocol/backup-api.ts';
 import { storageApi } from '../../protocol/storage-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
@@ -21,6 +22,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   workerLogsApi,
   agentApi,
   workersApi,
+  poolsApi,
   queueApi,
   logsApi,
   artifactsApi,

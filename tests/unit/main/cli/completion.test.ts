@@ -13,6 +13,13 @@ async function complete(words: readonly string[], shell = 'zsh') {
 describe('completing words', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     ['commands', ['work'], ['worker', 'workers']],
+    ['subcommands of pools', ['pools', 're'], ['resume']],
+    ['kinds of engines', ['pools', 'create', 'x', '--engine', ''], ['slurm', 'kubernetes', 'command']],
+    [
+      'options from the schema of pools',
+      ['pools', 'set', 'x', '--max-'],
+      ['--max-launches', '--max-waiting', '--max-gpus'],
+    ],
     ['subcommands', ['jobs', 're'], ['reject', 'release', 'retry']],
     [
       'subcommands of queue',
@@ -29,7 +36,7 @@ describe('completing words', () => {
     ['priorities as option values', ['jobs', 'submit', 'x', '--priority', 'u'], ['urgent']],
     ['priorities as arguments', ['jobs', 'priority', 'j_1', 'c'], ['critical']],
     ['statuses', ['jobs', 'list', '--status', 'ca'], ['cancelling', 'cancelled']],
-    ['options that start with --no', ['jobs', 'submit', 'x', '--no'], ['--no-data', '--no-wait']],
+    ['options that start with --no', ['jobs', 'submit', 'x', '--no'], ['--nodes', '--no-data', '--no-wait']],
     ['no option after --', ['workers', 'get', '--', '--j'], []],
     ['nothing for a free argument', ['workers', 'create', ''], []],
     ['nothing for an argument that was already given', ['completion', 'bash', ''], []],
@@ -58,6 +65,7 @@ describe('completing words', () => {
   test.each([
     [['jobs', 'submit', ''], ':file'],
     [['jobs', 'submit', '--token-file', ''], ':file'],
+    [['pools', 'create', 'gpu', '--file', ''], ':file'],
     [['server', '--data-dir', ''], ':folder'],
     [['server', '--data-dir=/t'], ':folder'],
   ])('leaves %j to the shell', async (words, own) => {

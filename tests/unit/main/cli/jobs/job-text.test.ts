@@ -182,6 +182,17 @@ describe('explanationFacts and dryRunFacts', () => {
     ]);
   });
 
+  test('shows what each pool does for the job', () => {
+    const pools = [
+      { pool_id: 'p_1', name: 'gpu', launch_id: 'a1', detail: 'Requested from pool gpu' },
+      { pool_id: 'p_2', name: 'other', launch_id: null, detail: 'ada paused the pool' },
+    ];
+    expect(factLines(explanationFacts(explanation({ pools }))).slice(4)).toEqual([
+      'Pools     gpu: Requested from pool gpu',
+      '          other: ada paused the pool',
+    ]);
+  });
+
   test('shows a short explanation when there is little to explain', () => {
     const reasons = [{ code: 'paused', detail: 'It is paused' }];
     const waits = explanation({

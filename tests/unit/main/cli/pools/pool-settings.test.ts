@@ -1,0 +1,136 @@
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { flagsOf } from '../../../../../main/cli/flags.ts';
+import {
+  changesNothing,
+  type PoolBase,
+  poolSettings,
+  readPool,
+  settingLines,
+  withPoolSettings,
+} from '../../../../../main/cli/pools/settings.ts';
+import { EngineSettings, NewPool } from '../../../../../protocol/pool.ts';
+import { poolView } from '../../../../support/pool-views.ts';
+
+const empty: PoolBase = { engine: {}, settings: {} };
+
+function flagsFor(words: readonly string[], isChange = false) {
+  const command = withPoolSettings(new Command('x'), isChange).exitOverride();
+  command.configureOutput({ writeErr: () => undefined });
+  return flagsOf(command.parse([...words], { from: 'user' }));
+}
+
+const created = (...words: readonly string[]) => readPool('gpu', empty, flagsFor(words));
+
+test('has an option for every setting of the schema', () => {
+  const fields = EngineSettings.options.flatMap(({ shape }) => Object.keys(shape));
+  const all = new Set([...fields, ...Object.keys(NewPool.shape)]);
+  for (const field of ['kind', 'name', 'engine']) all.delete(field);
+  expect(new Set(poolSettings.map(({ field }) => field))).toEqual(all);
+  for (const { description, flag } of poolSettings) {
+    expect(description).toMatch(/^(?![A-Z][a-z]).+[^.]$/);
+    expect(description, flag).not.toMatch(/`|null/);
+  }
+});
+
+describe('readPool', () => {
+  test('reads numbers, times, names, labels, hours and texts', () => {
+    const words = ['--engine', 'slurm', '--login', 'me@login', '--gpus', '4', '--vram-gb', '79.5'];
+    const more = ['--wall-time', '12h', '--notice', '90', '--trainers', 'simpletuner, kohya'];
+    const rest = ['--label', 'site=berlin', '--label', 'rack=4', '--setup', 'module load cuda'];
+    const hours = ['--hours', '20:00-06:00 Europe/Berlin mon,tue'];
+    expect(created(...words, ...more, ...rest, ...hours)).toMatchObject({
+      name: 'gpu',
+      engine: { kind: 'slurm', login: 'me@login', partition: null },
+      gpus: 4,
+      vram_gb: 79.5,
+      wall_time_s: 43_200,
+      notice_s: 90,
+      trainers: ['simpletuner', 'kohya'],
+      labels: { site: 'berlin', rack: '4' },
+      setup: 'module load cuda',
+      hours: { from: '20:00', to: '06:00', time_zone: 'Europe/Berlin', days: ['mon', 'tue'] },
+      max_launches: 4,
+    });
+  });
+
+  test('removes optional values with "none"', () => {
+    const base = { engine: { kind: 'slurm', login: 'a' }, settings: { max_gpus: 8, config_keys: ['x'] } };
+    const flags = flagsFor(['--login', 'none', '--max-gpus', 'none', '--config-keys', 'none'], true);
+    expect(readPool('gpu', base, flags)).toMatchObject({
+      engine: { login: null },
+      max_gpus: null,
+      config_keys: [],
+    });
+  });
+
+  test('sets and removes single labels in a change', () => {
+    const base = { engine: { kind: 'slurm' }, settings: { labels: { site: 'berlin', rack: '4' } } };
+    const flags = flagsFor(['--label', 'rack-', '--label', 'gpu=a100'], true);
+    expect(readPool('gpu', base, flags).labels).toEqual({ site: 'berlin', gpu: 'a100' });
+  });
+
+  test('keeps no settings of another kind of engine', () => {
+    const base = { engine: { kind: 'slurm', login: 'a' }, settings: {} };
+    const { engine } = readPool('gpu', base, flagsFor(['--engine', 'command', '--programs', 'runpod']));
+    expect(engine).toEqual({ kind: 'command', programs: 'runpod' });
+  });
+
+  test.each([
+    [['--hours', '8'], 'hours such as'],
+    [['--hours', '8:00-9:00 UTC CET'], 'hours such as'],
+    [['--label', 'x'], 'KEY=VALUE'],
+    [['--max-launches', 'many'], 'Give a number'],
+    [['--wall-time', '1w'], '90s, 30m, 12h or 2d'],
+  ])('refuses %j', (words, message) => {
+    expect(() => flagsFor(words)).toThrow(message);
+  });
+
+  test.each([
+    [['--engine', 'slurm', '--hours', '8:00-9:00'], '--hours: expected HH:MM'],
+    [['--engine', 'slurm', '--max-launches', '1.5'], '--max-launches: must be a whole number (given: 1.5)'],
+    [['--engine', 'slurm', '--login=-oProxyCommand=x'], '--login: must not begin with "-"'],
+    [['--engine', 'kubernetes'], '--image: is required'],
+    [['--image', 'x'], '--engine: must be slurm, kubernetes, command'],
+    [['--engine', 'command', '--memory-gb', '4'], '--memory-gb is an option of Slurm and Kubernetes pools'],
+  ])('ends the command for %j', (words, message) => {
+    expect(() => created(...words)).toThrow(message);
+  });
+
+  test('names the field of a file that is not a setting', () => {
+    const base = { engine: { kind: 'slurm' }, settings: { max_lunches: 4 } };
+    expect(() => readPool('gpu', base, flagsFor([]))).toThrow('`max_lunches`');
+  });
+});
+
+test('knows whether a command line changes anything', () => {
+  expect(changesNothing(flagsFor([]))).toBe(true);
+  expect(changesNothing(flagsFor(['--max-gpus', 'none']))).toBe(false);
+  expect(changesNothing(flagsFor(['--file', 'x.yaml']))).toBe(false);
+});
+
+test('prints settings so that the options accept them', () => {
+  const words = ['--partition', 'a100', '--label', 'a=b', '--label', 'c=d', '--wall-time', '90m'];
+  const more = [
+    '--idle',
+    '0s',
+    '--notice',
+    '45',
+    '--hours',
+    '20:00-06:00 UTC sat,sun',
+    '--trainers',
+    'kohya',
+  ];
+  const body = created('--engine', 'slurm', ...words, ...more, '--accelerator', 'none');
+  expect(settingLines(poolView({}, body))).toEqual([
+    '--partition a100',
+    '--accelerator none',
+    '--trainers kohya',
+    '--label a=b',
+    '--label c=d',
+    '--hours 20:00-06:00 UTC sat,sun',
+    '--wall-time 90m',
+    '--idle 0s',
+    '--notice 45s',
+  ]);
+});
