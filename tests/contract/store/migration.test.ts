@@ -315,6 +315,17 @@ describe('migrating jobs', () => {
   });
 });
 
+test('gives an older database a fleet id that stays, and room for pools', async () => {
+  const file = writeOldFile(({ worker }) => worker('w_1'));
+  const [first, twin] = [open(file), open(writeOldFile(({ worker }) => worker('w_1')))];
+  const id = first.fleetId();
+  expect(id).toMatch(/^[a-z0-9]{8}$/);
+  expect(twin.fleetId()).not.toBe(id);
+  expect([first.pools(), first.openLaunches(), first.worker(workerId('w_1'))?.name]).toEqual([[], [], 'w_1']);
+  await first.close();
+  expect(open(file).fleetId()).toBe(id);
+});
+
 test('continues the event numbers and starts the audit trail', async () => {
   const fact = { kind: 'worker', type: 'worker.back', workerId: 'w_1' };
   const store = open(

@@ -8,6 +8,7 @@ import { describeJoinTokens } from './join-tokens.suite.ts';
 import { describeJobGuards } from './job-guards.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
 import { describeMetrics } from './metrics.suite.ts';
+import { describePools } from './pools.suite.ts';
 import { describeQueue } from './queue.suite.ts';
 import { describeQueueSettings } from './queue-settings.suite.ts';
 import { describeSearch } from './search.suite.ts';
@@ -29,6 +30,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeAudit(open);
     describeTokens(open);
     describeJoinTokens(open);
+    describePools(open);
     describeArtifacts(open);
     describeMetrics(open);
   });
