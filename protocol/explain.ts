@@ -21,6 +21,7 @@ const CheckCode = z
     'gpu_trouble',
     'local_limit',
     'target',
+    'nodes',
     'gpu_count',
     'gpu_limit',
     'vram',

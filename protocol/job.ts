@@ -140,6 +140,12 @@ export const AttemptView = z
         'Outcome: a final status, `requeued`, `given_up` or `withdrawn`; null while the attempt is active.',
       ),
     cause: FailureCause.nullable(),
+    used_retry: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Whether its end used one of the job's retries. A preemption after which it could save uses none.",
+      ),
     error_message: z.string().nullable().describe('Error of the attempt as text; null for none.'),
     exit_code: z
       .number()
@@ -206,6 +212,7 @@ export const JobView = z
     target: Target,
     worker_labels: LabelPatterns,
     gpu_count: z.number().describe('Minimum number of GPUs of the worker.'),
+    num_nodes: z.number().default(1).describe('Number of machines that train together.'),
     gpu_vram_gb: z.number().describe('Nominal GB per GPU; 0 for any.'),
     accelerator: z
       .string()

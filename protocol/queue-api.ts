@@ -79,6 +79,15 @@ export const SubmitRequest = z
       .max(1024)
       .optional()
       .describe('Minimum number of GPUs of the worker; defaults to what the config needs.'),
+    num_nodes: z
+      .number()
+      .int()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe(
+        'Number of machines that train together; defaults to 1. Several come from a pool, as one allocation. Each has `gpu_count` GPUs.',
+      ),
     gpu_vram_gb: z
       .number()
       .min(0)

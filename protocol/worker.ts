@@ -45,6 +45,8 @@ export interface Capabilities {
   readonly accelerator: string | null;
   readonly driver: string | null;
   readonly gpus: readonly Gpu[];
+  /** Machines of the worker's allocation; absent for one. */
+  readonly nodes?: number;
 }
 
 export const UploadChoice = z
@@ -83,6 +85,13 @@ export const CapabilityFields = {
   gpu_vram_gb: Vram.describe('Memory of the smallest GPU, in GiB. Takes precedence over `gpu_info.vram_gb`.'),
   accelerator_type: Text.describe('Kind of accelerator. Takes precedence over `gpu_info.accelerator`.'),
   gpu_info: GpuInfo.nullish().describe("GPUs of the machine, in the spelling of SimpleTuner's agent."),
+  nodes: z
+    .number()
+    .int()
+    .min(1)
+    .max(256)
+    .nullish()
+    .describe("Machines of the worker's allocation, each with these GPUs; older agents omit it."),
 };
 
 type CapabilityBody = z.output<z.ZodObject<typeof CapabilityFields>>;
@@ -96,6 +105,7 @@ export function capabilitiesFrom(body: CapabilityBody): Capabilities {
     accelerator: body.accelerator_type ?? info?.accelerator ?? null,
     driver: info?.driver ?? null,
     gpus: info?.gpus ?? [],
+    ...((body.nodes ?? 1) > 1 && { nodes: body.nodes ?? 1 }),
   };
 }
 
@@ -113,6 +123,7 @@ export const WorkerView = z
       .describe('Reason for the status, where it is not obvious: `no_stream`, `silent`, `goodbye`, ...'),
     worker_type: WorkerType,
     gpu_count: z.number().describe('Number of GPUs that the worker uses.'),
+    nodes: z.number().default(1).describe("Machines of the worker's allocation; 1 for a worker of its own."),
     gpu_name: z.string().nullable().describe('Model name of the GPUs; null when unknown.'),
     gpu_vram_gb: z.number().nullable().describe('Memory of the smallest GPU, in GiB; null when unknown.'),
     accelerator_type: z

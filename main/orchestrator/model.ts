@@ -78,6 +78,9 @@ const trainersOf = (worker: Worker): readonly string[] | null =>
 export interface Offering {
   /** The orchestrator's own machine; all others are remote. */
   readonly local: boolean;
+  /** Machines of its allocation: its jobs need exactly as many. */
+  readonly nodes: number;
+  /** Of each machine. */
   readonly gpuCount: number;
   /** How many of its GPUs a job may use; null for all. */
   readonly gpuLimit: number | null;
@@ -98,9 +101,10 @@ export interface Offering {
 
 /** The properties that jobs are matched against. Before the first registration they are unknown, and have defaults. */
 export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings, 'maxLocalGpus'>): Offering {
-  const { gpuCount = 0, gpuVramGb = null, accelerator = null } = worker.agent?.capabilities ?? {};
+  const { nodes = 1, gpuCount = 0, gpuVramGb = null, accelerator = null } = worker.agent?.capabilities ?? {};
   return {
     local: worker.local,
+    nodes,
     gpuCount,
     gpuLimit: worker.local ? maxLocalGpus : null,
     vramGb: gpuVramGb ?? 0,

@@ -51,6 +51,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
   const addWorker = (n: number): void => {
     const offering = {
       local: false,
+      nodes: 1,
       gpuCount: 1 + (n % 4),
       gpuLimit: null,
       vramGb: 24,

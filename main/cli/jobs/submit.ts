@@ -14,6 +14,7 @@ import { concludeSubmission, concludeDryRun, withWaitOptions } from './submissio
 const fields = {
   target: 'target',
   gpus: 'gpu_count',
+  nodes: 'num_nodes',
   vram: 'gpu_vram_gb',
   accelerator: 'accelerator',
   label: 'worker_labels',
@@ -98,6 +99,11 @@ function addOptions(command: Command): Command {
         new Option('-t, --target <target>', 'where the job may run (default: auto)').choices(Target.options),
       )
       .option('--gpus <count>', 'number of GPUs (default: num_processes of the config)', wholeNumber)
+      .option(
+        '--nodes <count>',
+        'number of machines that train together, from a pool (default: 1)',
+        wholeNumber,
+      )
       .option('--vram <gb>', 'minimum memory of each GPU, in GB (nominal size)', decimal)
       .option('--accelerator <kind>', 'kind of GPU: cuda, rocm, mps, ...')
       .option('--label <key=glob>', 'label that the worker must have; repeatable', addLabel)

@@ -135,10 +135,12 @@ function priorityText({ priority, priority_name: name, boosts, is_top: isTop }: 
 }
 
 function requirementsText(job: JobView): string | null {
-  const { target, gpu_count: gpus, gpu_vram_gb: vram, worker_labels: labels, timeout_s: limit } = job;
+  const { target, num_nodes: nodes, gpu_count: gpus, gpu_vram_gb: vram } = job;
+  const { worker_labels: labels, timeout_s: limit } = job;
   const parts = [
     target === 'auto' ? null : `target ${target}`,
-    gpus === 0 ? null : `${gpus} GPU${gpus === 1 ? '' : 's'}`,
+    nodes === 1 ? null : `${nodes} machines`,
+    gpus === 0 ? null : `${gpus} GPU${gpus === 1 ? '' : 's'}${nodes === 1 ? '' : ' on each'}`,
     vram === 0 ? null : `${vram} GB on each`,
     job.accelerator,
     ...Object.entries(labels).map(([key, pattern]) => `${key}=${pattern}`),

@@ -58,22 +58,22 @@ function createAllowances(allowance: Allowance) {
 interface PlannedPool {
   readonly facts: PoolFacts;
   readonly load: Load;
-  /** Coming launches that no job has claimed yet, in the order in which they were ordered. */
+  /** Coming launches that no job has claimed yet, in the order in which they were ordered. Tests take no jobs. */
   readonly unclaimed: Set<Launch>;
 }
 
 const planned = (facts: PoolFacts): PlannedPool => ({
   facts,
   load: loadOf(facts),
-  unclaimed: new Set(facts.coming),
+  unclaimed: new Set(facts.coming.filter(({ isTest }) => !isTest)),
 });
 
 /** The launch that is expected to take the job when its worker arrives. */
 function claim(pools: readonly PlannedPool[], { kind }: DemandJob): Launch | null {
   for (const { facts, unclaimed } of pools) {
     for (const launch of unclaimed) {
-      if (launch.isTest || launch.nodes !== kind.nodes) continue;
-      if (kind.mismatches(offeringOfPool(facts.pool, launch.gpus)).length > 0) continue;
+      if (launch.nodes !== kind.nodes) continue;
+      if (kind.mismatches(offeringOfPool(facts.pool, launch)).length > 0) continue;
       unclaimed.delete(launch);
       return launch;
     }
@@ -109,11 +109,13 @@ function orderWarm({ facts, load, unclaimed }: PlannedPool, now: WallMs): readon
   return orders;
 }
 
-/** Unclaimed launches beyond the warm ones, the newest first. A test ends by itself. */
+/** Unclaimed launches beyond the warm ones, the newest first. */
 function surplusOf({ facts, unclaimed }: PlannedPool): readonly LaunchId[] {
-  const spare = [...unclaimed].filter(({ isTest }) => !isTest).map(({ id }) => id);
   const kept = Math.max(0, facts.pool.settings.warm - facts.idle);
-  return spare.slice(kept).toReversed();
+  return [...unclaimed]
+    .slice(kept)
+    .toReversed()
+    .map(({ id }) => id);
 }
 
 /**

@@ -44,6 +44,7 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
     configName: request.config_name ?? 'inline',
     requirements: {
       target: request.target,
+      ...((request.num_nodes ?? 1) > 1 && { nodes: request.num_nodes ?? 1 }),
       gpuCount: wanted.value.count,
       ...usedOf(wanted.value),
       vramGb: request.gpu_vram_gb,

@@ -8,6 +8,7 @@ import type { Labels } from '../../../protocol/text.ts';
 export interface Mismatch {
   readonly code:
     | 'target'
+    | 'nodes'
     | 'gpu_count'
     | 'gpu_limit'
     | 'vram'
@@ -26,10 +27,13 @@ export type Matcher = (offering: Offering) => readonly Mismatch[];
 
 const usedGpus = ({ gpusUsed, gpuCount }: Requirements): number => gpusUsed ?? gpuCount;
 
+const nodesOf = ({ nodes }: Requirements): number => nodes ?? 1;
+
 /** Jobs with the same shape fit the same workers. */
 export const shapeOf = (needs: Requirements): string =>
   JSON.stringify([
     needs.target,
+    nodesOf(needs),
     needs.gpuCount,
     usedGpus(needs),
     needs.vramGb,
@@ -45,6 +49,7 @@ export const shapeOf = (needs: Requirements): string =>
 export const classOf = (offering: Offering): string =>
   JSON.stringify([
     offering.local,
+    offering.nodes,
     offering.gpuCount,
     offering.gpuLimit,
     offering.vramGb,
@@ -75,6 +80,7 @@ export function compileMatcher(needs: Requirements): Matcher {
   }));
   return offering => [
     ...target(needs.target, offering.local),
+    ...nodes(nodesOf(needs), offering.nodes),
     ...figures(needs, offering),
     ...trainer(needs, offering),
     ...data(needs, offering),
@@ -95,6 +101,10 @@ function target(wanted: Requirements['target'], isLocal: boolean): readonly Mism
   if (wanted === 'auto' || wanted === offered) return [];
   return [{ code: 'target', wanted: machineNames[wanted], offered: machineNames[offered] }];
 }
+
+/** A worker with several machines cannot leave some of them idle. */
+const nodes = (wanted: number, offered: number): readonly Mismatch[] =>
+  wanted === offered ? [] : [{ code: 'nodes', wanted: String(wanted), offered: String(offered) }];
 
 function trainer({ trainer: wanted }: Requirements, { trainers }: Offering): readonly Mismatch[] {
   if (wanted === undefined || trainers === null || trainers.includes(wanted) || trainers.includes('any'))

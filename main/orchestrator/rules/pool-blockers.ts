@@ -50,8 +50,12 @@ export type PoolBlocker =
   | { readonly code: 'spill_over'; readonly afterMs: number };
 
 /** What a worker of the pool will offer, as far as that is known before it registers. */
-export const offeringOfPool = ({ settings }: Pool, gpus = settings.gpus): Offering => ({
+export const offeringOfPool = (
+  { settings }: Pool,
+  { nodes, gpus = settings.gpus }: { readonly nodes: number; readonly gpus?: number },
+): Offering => ({
   local: false,
+  nodes,
   gpuCount: gpus,
   gpuLimit: null,
   vramGb: settings.vram_gb,
@@ -122,7 +126,7 @@ export function blockersFor(
   load: Load,
   now: WallMs,
 ): readonly PoolBlocker[] {
-  const mismatches = job.kind.mismatches(offeringOfPool(facts.pool));
+  const mismatches = job.kind.mismatches(offeringOfPool(facts.pool, { nodes: job.kind.nodes }));
   if (mismatches.length > 0) return [{ code: 'mismatch', mismatches }];
   const afterMs = facts.pool.settings.after_s * 1_000 - job.waitedMs;
   return [

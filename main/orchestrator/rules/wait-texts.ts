@@ -130,6 +130,13 @@ export const words: Readonly<Record<Mismatch['code'], Words>> = {
     isListed: false,
     isSaidByAdmin: true,
   },
+  nodes: {
+    heading: wanted => (wanted === '1' ? 'with several machines' : `without ${wanted} machines`),
+    detail: (wanted, offered) =>
+      `Machines: the job needs ${wanted === '1' ? 'one' : `${wanted} in one allocation`}, it has ${offered}`,
+    isListed: false,
+    isSaidByAdmin: false,
+  },
   gpu_count: {
     heading: wanted => (wanted === '1' ? 'without a GPU' : `with fewer than ${wanted} GPUs`),
     detail: (wanted, offered) => `GPUs: the job needs ${wanted}, it has ${offered}`,

@@ -57,6 +57,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     worker_type: worker.type,
     local: worker.local,
     gpu_count: count,
+    nodes: able?.nodes ?? 1,
     gpu_name: gpuName,
     gpu_vram_gb: vramGb,
     accelerator_type: accelerator,

@@ -137,7 +137,7 @@ export const newAttemptRow = (
   { spec: { devices, requirements } }: Job,
 ): Written<(typeof newAttemptColumns)[number]> => ({
   ...attemptRow(attempt),
-  gpus: devices?.length ?? requirements.gpuCount,
+  gpus: (devices?.length ?? requirements.gpuCount) * (requirements.nodes ?? 1),
 });
 
 const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[number]> => ({

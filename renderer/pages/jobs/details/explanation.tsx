@@ -106,6 +106,7 @@ const keys = {
   quarantined: 'jobs.check.quarantined',
   gpu_trouble: 'jobs.check.gpuTrouble',
   local_limit: 'jobs.check.localLimit',
+  nodes: 'jobs.check.nodes',
   gpu_count: 'jobs.check.gpuCount',
   gpu_limit: 'jobs.check.gpuLimit',
   vram: 'jobs.check.vram',

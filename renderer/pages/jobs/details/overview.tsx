@@ -103,6 +103,7 @@ function Facts({ job }: JobProps) {
     [t('jobs.fact.attempt'), job.attempt === 0 ? null : attemptText(job, t)],
     [t('jobs.fact.priority'), <PriorityCell key="priority" job={job} />],
     [t('jobs.fact.allocated'), job.allocated_gpus?.join(', ')],
+    [t('jobs.fact.machines'), job.num_nodes === 1 ? null : job.num_nodes],
     [t('jobs.fact.gpus'), gpusText(job, t)],
     [t('jobs.fact.accelerator'), job.accelerator],
     [t('jobs.fact.target'), t(`jobs.target.${job.target}`)],

@@ -40,6 +40,7 @@ export interface Draft {
   readonly base: Base | null;
   readonly target: Target;
   readonly labels: readonly LabelRow[];
+  readonly nodes: string;
   readonly gpus: string;
   readonly vramGb: string;
   readonly accelerator: string;
@@ -62,6 +63,7 @@ export const emptyDraft: Draft = {
   base: null,
   target: 'auto',
   labels: [],
+  nodes: '',
   gpus: '',
   vramGb: '',
   accelerator: '',
@@ -94,6 +96,7 @@ export function toDraft(job: JobView, origins: Origins): Draft {
     ...configOf(job.config_name, origins),
     target: job.target,
     labels: Object.entries(job.worker_labels).map(([key, pattern], id) => ({ id, key, pattern })),
+    nodes: job.num_nodes === 1 ? '' : String(job.num_nodes),
     gpus: String(job.gpu_count),
     vramGb: job.gpu_vram_gb === 0 ? '' : String(job.gpu_vram_gb),
     accelerator: job.accelerator ?? '',

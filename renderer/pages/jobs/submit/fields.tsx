@@ -71,6 +71,14 @@ export function WhereFields({ draft, errors, change }: PartProps) {
         />
         <TextField
           isNumber
+          label={t('jobs.submit.machines')}
+          hint={t('jobs.submit.machinesHint')}
+          error={errors['num_nodes']}
+          value={draft.nodes}
+          onChange={nodes => change({ nodes })}
+        />
+        <TextField
+          isNumber
           label={t('jobs.submit.gpus')}
           hint={t('jobs.submit.gpusHint')}
           error={errors['gpu_count']}

@@ -45,6 +45,7 @@ export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {
 export function makeOffering(changes: Partial<Offering> = {}): Offering {
   return {
     local: false,
+    nodes: 1,
     gpuCount: 0,
     gpuLimit: null,
     vramGb: 0,

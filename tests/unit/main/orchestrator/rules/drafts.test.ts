@@ -46,6 +46,14 @@ describe('prepare', () => {
     expect(spec.requirements).toMatchObject({ gpuCount: 3, gpusUsed: 2 });
   });
 
+  it('keeps the number of machines only when there are several', async () => {
+    const needsOf = async (num_nodes?: number) =>
+      valueOf(await draft({ config: {}, ...(num_nodes !== undefined && { num_nodes }) })).spec.requirements;
+    expect(await needsOf(2)).toMatchObject({ nodes: 2 });
+    expect(await needsOf(1)).not.toHaveProperty('nodes');
+    expect(await needsOf()).not.toHaveProperty('nodes');
+  });
+
   it('needs no GPU and no trainer for a built-in program', async () => {
     const { spec } = valueOf(await draft({ config: { trainer: 'selftest', seconds: 1 } }));
     expect(spec.requirements).toMatchObject({ gpuCount: 0 });

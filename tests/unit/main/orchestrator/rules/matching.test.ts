@@ -70,6 +70,15 @@ describe('matching a worker', () => {
     ]);
   });
 
+  test('requires exactly as many machines as the worker has', () => {
+    expect(misses({ nodes: 2 }, { nodes: 2 })).toEqual([]);
+    expect(misses({ nodes: 2 })).toEqual([{ code: 'nodes', wanted: '2', offered: '1' }]);
+    expect(misses({}, { nodes: 2 })).toEqual([{ code: 'nodes', wanted: '1', offered: '2' }]);
+    expect(shapeOf(makeNeeds({ nodes: 2 }))).not.toBe(shapeOf(makeNeeds()));
+    expect(shapeOf(makeNeeds({ nodes: 1 }))).toBe(shapeOf(makeNeeds()));
+    expect(classOf(makeOffering({ nodes: 2 }))).not.toBe(classOf(makeOffering()));
+  });
+
   test('requires every label and returns every mismatch', () => {
     const needs = { gpuCount: 2, labels: { gpu: 'a100*', team: 'nlp', rack: '4' } };
     expect(misses(needs, { gpuCount: 1, labels: { gpu: 'h100', team: 'nlp' } })).toEqual([
