@@ -54,10 +54,16 @@ const full = 2;
 /** Only another program can hold the lock, for example a `sqlite3` shell. The event loop blocks this long. */
 const waitForLockMs = 1_000;
 
-/** Opens, creates or migrates the database (`:memory:` for none on disk). Throws with a reason on failure. */
-export function openSqliteStore(file: string, deps: StoreDeps): SqliteStore {
+/** A file, `:memory:` for an empty database in memory, or the bytes of one in memory. */
+type DatabasePlace = string | Buffer;
+
+const isInMemory = (place: DatabasePlace): place is ':memory:' | Buffer =>
+  place === ':memory:' || Buffer.isBuffer(place);
+
+/** Opens, creates or migrates the database. Throws with a reason on failure. */
+export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteStore {
   const { log, clock, seal, onFatal } = deps;
-  const { db, isNew } = openDatabase(file, deps);
+  const { db, isNew } = openDatabase(place, deps);
   const stored = {
     ...createWorkerRows(db),
     ...createJobRows(db),
@@ -73,7 +79,7 @@ export function openSqliteStore(file: string, deps: StoreDeps): SqliteStore {
   };
   const wal = createWriteAheadLog(db);
   const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
-  const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(file) });
+  const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(place) });
   const { afterCommit, afterRollback } = writer;
   const rows = { ...stored, ...cacheRows(stored, afterRollback) };
   const tx: Tx = {
@@ -122,12 +128,13 @@ const watched = <R extends object>(rows: R, disk: DiskState): R =>
     }
   });
 
-function openDatabase(file: string, { beforeMigration }: StoreDeps) {
-  const opened = guarded(file, () => {
-    if (file !== ':memory:') makePrivate(file);
-    return new Database(file, { timeout: waitForLockMs });
+function openDatabase(place: DatabasePlace, { beforeMigration }: StoreDeps) {
+  const name = isInMemory(place) ? ':memory:' : place;
+  const opened = guarded(name, () => {
+    if (!isInMemory(place)) makePrivate(place);
+    return new Database(place, { timeout: waitForLockMs });
   });
-  return guarded(file, () => {
+  return guarded(name, () => {
     try {
       schemaOf(opened);
       if (opened.pragma('journal_mode', { simple: true }) === 'delete') passOverEvents(opened);
@@ -152,11 +159,11 @@ function openDatabase(file: string, { beforeMigration }: StoreDeps) {
 }
 
 /** Returns a check that throws when the open file was removed or replaced. Windows does not allow either. */
-function createPlaceCheck(file: string): () => void {
-  if (file === ':memory:' || process.platform === 'win32') return () => {};
-  const { ino } = statSync(file);
+function createPlaceCheck(place: DatabasePlace): () => void {
+  if (isInMemory(place) || process.platform === 'win32') return () => {};
+  const { ino } = statSync(place);
   return () => {
-    if (inodeNow(file, ino) !== ino) throw movedAway(file);
+    if (inodeNow(place, ino) !== ino) throw movedAway(place);
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Store, Tx } from '../../main/orchestrator/ports/index.ts';
 import { openSqliteStore, type StoreDeps } from '../../main/store/sqlite-store.ts';
+import { newDatabase } from './new-database.ts';
 
 /** The real store of one fleet, across any number of restarts of its orchestrator. */
 export interface FleetStore {
@@ -35,7 +36,7 @@ export function openFleetStore(
   let underWay = 0;
   let isFull = false;
   let onRoom: (() => void)[] = [];
-  let database = openSqliteStore(file, parts);
+  let database = openSqliteStore(file === ':memory:' ? newDatabase() : file, parts);
   let life = begin();
 
   function begin() {

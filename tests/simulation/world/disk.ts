@@ -10,6 +10,7 @@ import type {
   Tx,
 } from '../../../main/orchestrator/ports/index.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import { newDatabase } from '../../support/new-database.ts';
 import { testSeal } from '../../support/seal.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { WireRequest } from './wire.ts';
@@ -81,7 +82,7 @@ export interface DiskLife {
 const probeEveryMs = 5_000;
 
 export function openDisk(world: Clock, ears: DiskEars): Disk {
-  const real = openSqliteStore(':memory:', {
+  const real = openSqliteStore(newDatabase(), {
     log: ears.log,
     clock: world,
     seal: testSeal,

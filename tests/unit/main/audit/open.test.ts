@@ -4,6 +4,7 @@ import { createSeal, openAudit } from '../../../../main/audit/index.ts';
 import type { Witness } from '../../../../main/audit/witness.ts';
 import type { Store } from '../../../../main/orchestrator/ports/index.ts';
 import { openSqliteStore } from '../../../../main/store/sqlite-store.ts';
+import { newDatabase } from '../../../support/new-database.ts';
 import { wholeTrail } from '../../../support/seal.ts';
 import { createVirtualClock, trustedTimeOf } from '../../../support/virtual-clock.ts';
 
@@ -28,7 +29,7 @@ function openBench(): Bench {
   const logged: string[] = [];
   const note = (event: string): void => void logged.push(event);
   const log = { info: () => {}, warn: note, error: note };
-  const store = openSqliteStore(':memory:', { log, clock, seal, onFatal: () => {} });
+  const store = openSqliteStore(newDatabase(), { log, clock, seal, onFatal: () => {} });
   onTestFinished(() => store.close());
   const file = {
     text: null as string | null,

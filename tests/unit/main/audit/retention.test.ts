@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startRetention } from '../../../../main/audit/retention.ts';
 import type { Store } from '../../../../main/orchestrator/ports/index.ts';
 import { openSqliteStore } from '../../../../main/store/sqlite-store.ts';
+import { newDatabase } from '../../../support/new-database.ts';
 import { bookOf, testMarkSeal, testSeal, wholeTrail } from '../../../support/seal.ts';
 import { createVirtualClock, trustedTimeOf, type VirtualClock } from '../../../support/virtual-clock.ts';
 
@@ -21,7 +22,7 @@ function openBench(): Bench {
   const clock = createVirtualClock();
   const warned: string[] = [];
   const log = { info: () => {}, warn: (event: string) => void warned.push(event), error: () => {} };
-  const store = openSqliteStore(':memory:', { log, clock, seal: testSeal, onFatal: () => {} });
+  const store = openSqliteStore(newDatabase(), { log, clock, seal: testSeal, onFatal: () => {} });
   onTestFinished(() => store.close());
   return {
     store,

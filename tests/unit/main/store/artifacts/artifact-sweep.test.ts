@@ -4,6 +4,7 @@ import { startArtifactSweep } from '../../../../../main/store/artifacts/artifact
 import { openSqliteStore } from '../../../../../main/store/sqlite-store.ts';
 import { AttemptId } from '../../../../../protocol/ids.ts';
 import { emptyPayload, jobId, makeJob, quietDeps } from '../../../../contract/store/builders.ts';
+import { newDatabase } from '../../../../support/new-database.ts';
 import { createVirtualClock, trustedTimeOf } from '../../../../support/virtual-clock.ts';
 
 const MiB = 1_048_576;
@@ -12,7 +13,7 @@ const minute = 60_000;
 async function openBench(sizeOf: (file: string) => Promise<number>) {
   const parts = quietDeps();
   const clock = createVirtualClock();
-  const store = openSqliteStore(':memory:', parts);
+  const store = openSqliteStore(newDatabase(), parts);
   const uploadOf = (file: string, changes: Partial<Upload> = {}): Upload => ({
     file,
     jobId: jobId('j_1'),
