@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun, findAcknowledged, type Found } from './attempt/adopt.ts';
+import { type Availability, createAvailability } from './availability/availability.ts';
+import { describeHours } from './availability/hours.ts';
+import { openLastInput } from './availability/last-input.ts';
 import { createAgent } from './session/agent.ts';
 import {
   createApiClient,
@@ -24,6 +27,7 @@ import {
   choiceOf,
   createRunCommand,
   type GpuReport,
+  type RunCommand,
   probeFigures,
   probeGpus,
   selectGpus,
@@ -45,6 +49,7 @@ import { lockState, openStateFolder, type StateFolder } from './state/state-fold
 import { openStorage, type StorageDeps } from './artifacts/storage.ts';
 import { openTelemetry } from './session/telemetry.ts';
 import { type GivenToken, openOwnTokens, openToken, type TokenHolder } from './session/worker-token.ts';
+import { checkSharedFolder, nodesIn } from './attempt/several-nodes.ts';
 import { prepareJob, type Rig, trainerProbe } from './attempt/trainer.ts';
 import type { JobOffer, PreparedJob } from './job.ts';
 import { describeTrainer, type ProbedTrainer, probeTrainers, readKnownKeys } from './trainers/index.ts';
@@ -81,7 +86,7 @@ function clearAfterStart(): void {
 /** Runs the worker. Resolves with its exit code. */
 export async function runWorker(config: AgentConfig, host: Host): Promise<number> {
   const { log } = host;
-  const signals = catchEarlySignals(host.onSignal);
+  const signals = catchEarlySignals(host.onSignal, config.noticeSignal);
   stayYoung();
   const given = tokenFor(config);
   if (!given.ok) {
@@ -179,6 +184,7 @@ async function serve(serving: Serving): Promise<number> {
     introduction: {
       ...introductionOf(config, host.version, report, trainers),
       ...identityOf(state),
+      ...(rig.nodes !== null && { nodes: rig.nodes.count }),
     },
     state: { keepReport: state.keepReport, dropReport: logs.acknowledge },
     registrations: state.registrations,
@@ -192,6 +198,7 @@ async function serve(serving: Serving): Promise<number> {
         fetchFor(offer, job, AbortSignal.any([signal, network.signal]), storing),
       fetchData: data.fetchData,
       start: async (job, origin, listeners) => {
+        if (rig.nodes !== null) await checkSharedFolder(job, rig.nodes, trainerProbe(env).run);
         const run = await startRun(job, origin, listeners, { ...launching, runOf: state.runOf });
         return watch.follow(origin.jobId, run);
       },
@@ -203,10 +210,12 @@ async function serve(serving: Serving): Promise<number> {
     trainerKeys: openTrainerKeys(serving, token.current, network.signal),
     files: { open: root => createMetricsFiles({ root, log }), wall: Date.now },
     gpuFigures: () => probeFigures({ run: gpuCommand, report }),
+    ...availabilityOf(config, { run: gpuCommand, gpuTroubles: watch.troubles }),
     random: Math.random,
     log,
   });
-  const handOver = handleSignals(serving.signals, { agent, token, network, log });
+  const { noticeSignal } = config;
+  const handOver = handleSignals(serving.signals, { agent, token, network, noticeSignal, log });
   if (config.leavesWithParent) host.onInputEnd(handOver);
   clearAfterStart();
   const code = await agent.run();
@@ -249,6 +258,18 @@ const openOutputs = (
     log: host.log,
     signal,
   });
+
+/** Nothing for a rig that is open all day and does not yield to its user. */
+function availabilityOf(
+  { hours, yieldsToUser }: AgentConfig,
+  { run, gpuTroubles }: { readonly run: RunCommand; readonly gpuTroubles: GpuWatch['troubles'] },
+): { readonly availability?: Availability } {
+  if (hours === null && !yieldsToUser) return {};
+  const wall = Date.now;
+  const lastInput = yieldsToUser ? openLastInput({ run, platform: process.platform, wall }) : null;
+  const use = yieldsToUser ? { lastInput, gpuTroubles } : null;
+  return { availability: createAvailability({ hours, use, clock: systemClock, wall }) };
+}
 
 function openTrainerKeys(
   { config, host, trainers, fetch }: Serving,
@@ -315,6 +336,7 @@ function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {
     allowedConfigKeys: config.allowedConfigKeys,
     sample: findSample(),
     ownCommand: host.ownCommand,
+    nodes: nodesIn(host.env),
     gpuEnv: gpus => trainerGpuEnvironment(report, gpus),
     env: host.env,
   };
@@ -328,6 +350,7 @@ function firstWords(
   const gpus = report.count === 0 ? 'no GPU' : `${report.name} (${report.count} in all)`;
   return [
     `Worker ${config.name}: ${gpus}; ${config.persistent ? 'stays between jobs' : 'leaves after one job'}`,
+    ...(config.hours === null ? [] : [`Takes jobs at ${describeHours(config.hours)} only`]),
     ...(report.problem === undefined ? [] : [report.problem.message]),
     ...trainers.map(trainer => trainer.problem ?? `Trainer: ${describeTrainer(trainer)}`),
     ...(config.trust.verify ? [] : [unverified]),

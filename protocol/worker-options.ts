@@ -30,6 +30,16 @@ export const workerOptions: readonly WorkerOption[] = [
     isRepeatable: true,
   },
   { flags: '--gpus <list>', description: 'GPUs to use, such as 0,1 (default: all)' },
+  {
+    flags: '--hours <hours>',
+    description:
+      'when to take jobs, such as "20:00-08:00" or "mon-fri 20:00-08:00", in the time zone of this machine; repeatable (default: always)',
+    isRepeatable: true,
+  },
+  {
+    flags: '--yield-to-user',
+    description: 'take no jobs while somebody uses a GPU, the keyboard or the mouse of this machine',
+  },
   { flags: '--work-dir <folder>', description: 'folder for jobs and outputs (default: STATE-DIR/jobs)' },
   {
     flags: '--state-dir <folder>',
@@ -55,6 +65,11 @@ export const workerOptions: readonly WorkerOption[] = [
     flags: '--data-cache <size>',
     description:
       'maximum size of cached training data, such as 200GB (default: TRAINYARD_DATA_CACHE, or half of the free space)',
+  },
+  {
+    flags: '--notice-signal <name>',
+    description:
+      'signal that announces that this machine will be taken away, such as USR1: save, upload the checkpoint, and leave',
   },
   {
     flags: '--leave-with-parent',

@@ -10,23 +10,33 @@ import type { UploadDeps } from './upload.ts';
 export interface ArtifactUploader {
   /** Resolves when the uploads have ended: true when nothing is left to upload, false when the agent ended first. */
   readonly done: Promise<boolean>;
+  /** The checkpoints of the last scan that are on the server as they are on this disk. */
+  stored(): readonly Output[];
+  /** Uploads only checkpoints from now on, and looks for them more often. */
+  hasten(): void;
   /**
    * Call when the trainer has ended, and its files no longer change. `completed`: uploads everything, however long that
-   * takes, until the server closes the uploads. `preempted`: uploads only checkpoints, and retries nothing.
+   * takes, until the server closes the uploads. `preempted`: uploads only checkpoints, and retries nothing. `killed`: as
+   * `preempted`, but without checkpoints that the trainer may have been writing.
    */
-  finish(end: 'completed' | 'preempted'): void;
+  finish(end: UploadsEnd): void;
   stop(): void;
 }
+
+export type UploadsEnd = 'completed' | 'preempted' | 'killed';
 
 export interface ArtifactUploaderDeps
   extends UploadDeps,
     Pick<OutputBookDeps, 'root' | 'images' | 'startedAt'> {
   readonly which: 'all' | 'checkpoints';
   readonly log: (message: string) => void;
+  /** Called when the server has all files of a checkpoint. */
+  readonly onCheckpoint?: (checkpoint: Output) => void;
 }
 
 const minPauseMs = 2_500;
 const maxPauseMs = 60_000;
+const hastyPauseMs = 1_000;
 const rescanMs = 5_000;
 /** The pause after the server rejects an attempt. An attempt that was given up may be accepted again. */
 const overPauseMs = 60_000;
@@ -37,12 +47,8 @@ const overPauseMs = 60_000;
  */
 export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUploader {
   const { clock, root, images, startedAt, log, random } = deps;
-  let { which } = deps;
-  let ending: 'completed' | 'preempted' | null = null;
-  const over = new AbortController();
-  const stopped = new AbortController();
-  const signal = AbortSignal.any([deps.signal, stopped.signal]);
-  const restless = AbortSignal.any([signal, over.signal]);
+  const phase = createPhase(deps);
+  const { over, signal } = phase;
   const logOnce = createLogOnce(log);
   const onFlaw = (flaw: string): void => logOnce(`Some files in ${root} are not uploaded: ${flaw}`);
   const book = createOutputBook({ root, images, clock, startedAt, onFlaw });
@@ -56,6 +62,8 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
     const end = await by.upload(output);
     book.note(output, end);
     if (end.kind === 'uploaded') backoff.reset();
+    const isThere = end.kind === 'uploaded' || end.kind === 'there';
+    if (isThere && output.kind === 'checkpoint') deps.onCheckpoint?.(output);
     if (end.kind === 'no_room') whyLeft = end.why;
     logEnd(output, end, log, logOnce);
     return end;
@@ -64,20 +72,20 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
   const finalPauseMs = (): number => loopWaits.outputs.baseMs + backoff.nextMs();
   /** Returns the pause in ms while the server accepts no uploads of this attempt; null to give up. */
   const waitForServer = (): number | null => {
-    if (ending === null) return overPauseMs;
-    return ending === 'completed' ? finalPauseMs() : null;
+    if (phase.ending() === null) return overPauseMs;
+    return phase.ending() === 'completed' ? finalPauseMs() : null;
   };
   /** Call when nothing is due. Returns the pause in ms; null when the uploads are done. */
   const rest = async (scanMs: number, isOver: boolean): Promise<number | null> => {
-    if (!isOver) return Math.min(maxPauseMs, Math.max(minPauseMs, 20 * scanMs));
-    if (ending === 'preempted' || (await conclude(which, whyLeft))) return null;
+    if (!isOver) return phase.isHasty() ? hastyPauseMs : scanPauseMs(scanMs);
+    if (phase.ending() !== 'completed' || (await conclude(phase.which(), whyLeft))) return null;
     book.retry();
     return finalPauseMs();
   };
 
   /** Returns the pause until the next turn in ms; null when the uploads are done. */
   const turn = async (): Promise<number | null> => {
-    const isOver = over.signal.aborted;
+    const isOver = over.aborted;
     if (isOver && !isLast) {
       isLast = true;
       // The trainer may have uploaded some files itself, so list them again. Also retry those that had no room.
@@ -85,9 +93,9 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
       book.retry();
     }
     const beganAt = clock.mono();
-    const isBehind = await book.scan(which);
+    const isBehind = await book.scan(phase.which());
     const now = clock.mono();
-    const due = book.due(isOver, which);
+    const due = book.due(isOver, phase.which(), phase.killedAt());
     if (due.length === 0) return isBehind ? 0 : rest(now - beganAt, isOver);
     if (sender === null) {
       const stored = await listStored({ ...deps, signal }, logOnce);
@@ -103,7 +111,7 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
       if (kind === 'over') return waitForServer();
       if (kind === 'changed') waitMs = minPauseMs;
       // A more wanted output may have appeared.
-      if (signal.aborted || clock.mono() - now > rescanMs || over.signal.aborted !== isOver) break;
+      if (signal.aborted || clock.mono() - now > rescanMs || over.aborted !== isOver) break;
     }
     return waitMs;
   };
@@ -112,17 +120,51 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
     while (!signal.aborted) {
       const waitMs = await turn();
       if (waitMs === null && !signal.aborted) return true;
-      if (waitMs) await pause(clock, waitMs, over.signal.aborted ? signal : restless);
+      if (waitMs) await pause(clock, waitMs, phase.wakers());
     }
-    return stopped.signal.aborted;
+    return phase.isStopped();
   };
-  const finish: ArtifactUploader['finish'] = end => {
-    ending = end;
-    if (end === 'preempted') which = 'checkpoints';
-    over.abort();
-  };
-  return { done: run(), finish, stop: () => stopped.abort() };
+  const { hasten, finish, stop } = phase;
+  return { done: run(), stored: book.storedCheckpoints, hasten, finish, stop };
 }
+
+/** The state of an attempt's trainer, as the uploads see it. */
+function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
+  const over = new AbortController();
+  const hasty = new AbortController();
+  const stopped = new AbortController();
+  const signal = AbortSignal.any([ended, stopped.signal]);
+  const restless = AbortSignal.any([signal, over.signal]);
+  const sleepy = AbortSignal.any([restless, hasty.signal]);
+  let ending: UploadsEnd | null = null;
+  let killedAt: number | null = null;
+  return {
+    /** Fires when the trainer has ended. */
+    over: over.signal,
+    /** Fires when the uploads must end. */
+    signal,
+    ending: () => ending,
+    killedAt: () => killedAt,
+    isHasty: () => hasty.signal.aborted,
+    isStopped: () => stopped.signal.aborted,
+    which: () => ((ending === null ? !hasty.signal.aborted : ending === 'completed') ? which : 'checkpoints'),
+    /** Returns what ends a pause: only signals that have not fired, because no pause waits with one that has. */
+    wakers(): AbortSignal {
+      if (over.signal.aborted) return signal;
+      return hasty.signal.aborted ? restless : sleepy;
+    },
+    hasten: () => hasty.abort(),
+    finish(end: UploadsEnd): void {
+      ending = end;
+      if (end === 'killed') killedAt = clock.mono();
+      over.abort();
+    },
+    stop: () => stopped.abort(),
+  };
+}
+
+/** A scan of a large folder takes time, so it is repeated less often. */
+const scanPauseMs = (scanMs: number): number => Math.min(maxPauseMs, Math.max(minPauseMs, 20 * scanMs));
 
 /**
  * Reports what is left after a completed end, and again when that has changed. Resolves with true when the uploads are

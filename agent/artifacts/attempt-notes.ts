@@ -7,6 +7,8 @@ import { readFields, writeWhole } from '../files/whole-file.ts';
 /** What the next process of the worker needs to upload the files of an attempt. */
 export interface AttemptNote extends StorageLocation {
   readonly outputDir: string;
+  /** When the attempt started, in ms since 1970; null in notes of older agents. */
+  readonly startedAt: number | null;
 }
 
 /** Which attempts still have files to upload, and the images that the worker wrote for them. */
@@ -51,10 +53,11 @@ export function openAttemptNotes({ folder, imagesFolder }: AttemptNotesFolders):
     list,
     imagesOf,
     read(attemptId) {
-      const { endpoint, token, outputDir } = readFields(fileOf(attemptId)) ?? {};
+      const { endpoint, token, outputDir, startedAt } = readFields(fileOf(attemptId)) ?? {};
       const isWhole =
         typeof endpoint === 'string' && typeof token === 'string' && typeof outputDir === 'string';
-      return isWhole ? { endpoint, token, outputDir } : null;
+      if (!isWhole) return null;
+      return { endpoint, token, outputDir, startedAt: typeof startedAt === 'number' ? startedAt : null };
     },
     write(attemptId, note) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });

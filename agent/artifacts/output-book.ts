@@ -32,8 +32,10 @@ export interface OutputBook {
   /** Returns the path of the file with this key. */
   pathOf(key: string): string;
   /** Returns the outputs from the last scan that can be uploaded now, the most important first. */
-  due(isOver: boolean, which: 'all' | 'checkpoints'): readonly Output[];
+  due(isOver: boolean, which: 'all' | 'checkpoints', killedAt?: number | null): readonly Output[];
   note(output: Output, end: OutputEnd): void;
+  /** The checkpoints of the last scan that the server has unchanged, as far as this book has noted it. */
+  storedCheckpoints(): readonly Output[];
   /** Takes the keys that the server already stores. Only the first call has an effect. */
   know(stored: Iterable<string>): void;
   /** Returns the outputs from the last scan for which the server had no room. */
@@ -54,6 +56,8 @@ function describeOutdated(outputs: readonly Output[]): string {
 export function createOutputBook(deps: OutputBookDeps): OutputBook {
   const { root, images, clock, startedAt, onFlaw } = deps;
   const dealt = new Map<string, Dealt>();
+  /** The mark with which each checkpoint was uploaded. Those that were passed over are not in it. */
+  const stored = new Map<string, string>();
   let since: ReturnType<typeof recordScan> = new Map();
   let first: readonly Output[] | null = null;
   let outputs: readonly Output[] = [];
@@ -80,15 +84,20 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
       return isBehind;
     },
     pathOf: key => join(images !== null && imageKeys.has(key) ? images.root : root, key),
-    due: (isOver, which) => planUploads({ outputs, since, dealt, now: clock.mono(), isOver, which }),
+    due: (isOver, which, killedAt = null) =>
+      planUploads({ outputs, since, dealt, now: clock.mono(), isOver, which, killedAt }),
     note(output, { kind }) {
-      if (kind === 'uploaded' || kind === 'there') return deal(output, 'uploaded');
+      if (kind === 'uploaded' || kind === 'there') {
+        if (output.kind === 'checkpoint') stored.set(output.name, output.mark);
+        return deal(output, 'uploaded');
+      }
       if (kind === 'no_room' || kind === 'refused') deal(output, kind === 'no_room' ? 'left' : 'refused');
     },
-    know(stored) {
+    storedCheckpoints: () => outputs.filter(({ name, mark }) => stored.get(name) === mark),
+    know(listed) {
       if (isKnown) return;
       isKnown = true;
-      const keys = new Set(stored);
+      const keys = new Set(listed);
       const skipped = outdated(first ?? [], keys);
       pass(skipped);
       const missing = skipped.filter(({ files }) => files.some(([key]) => !keys.has(key)));

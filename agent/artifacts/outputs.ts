@@ -85,14 +85,18 @@ export interface ScanResult {
   readonly now: number;
   /** The trainer has ended, so the files no longer change. */
   readonly isOver: boolean;
+  /** When the trainer was killed; null when it was not. A file that it wrote shortly before may be incomplete. */
+  readonly killedAt?: number | null;
   readonly which: 'all' | 'checkpoints';
 }
 
 /** Returns the outputs to upload now: checkpoints first, then samples, then the rest. Within each kind, the newest comes first. */
-export function planUploads({ outputs, since, dealt, now, isOver, which }: ScanResult): readonly Output[] {
+export function planUploads(scan: ScanResult): readonly Output[] {
+  const { outputs, since, dealt, now, isOver, which, killedAt = null } = scan;
+  const quietUntil = killedAt ?? (isOver ? null : now);
   const isDue = ({ name, mark, kind }: Output): boolean => {
     const at = since.get(name)?.at ?? now;
-    if (!isOver && now - at < quietMs) return false;
+    if (quietUntil !== null && quietUntil - at < quietMs) return false;
     const last = dealt.get(name);
     if (last === undefined) return true;
     if (last.as === 'left') return !isOver && now - last.at >= againAfterMs;

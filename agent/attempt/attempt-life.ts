@@ -2,8 +2,15 @@ import type { AttemptId } from '../../protocol/ids.ts';
 import type { StatusReportBody } from '../../protocol/worker-api.ts';
 import type { Found } from './adopt.ts';
 import { reasonOf } from '../files/failure-text.ts';
-import { attendFound, type AttemptDeps, catchUpCurve, type HeldAttempt, startOffer } from './held-attempt.ts';
-import { neverStarted, type Report } from './reports.ts';
+import {
+  attendFound,
+  type AttemptDeps,
+  catchUpCurve,
+  type HeldAttempt,
+  startOffer,
+  stoppedBefore,
+} from './held-attempt.ts';
+import type { Report } from './reports.ts';
 import type { FinalReport } from '../state/state-folder.ts';
 import type { JobOffer } from '../job.ts';
 
@@ -71,7 +78,7 @@ export function createLife(deps: LifeDeps, reported: Attempts): Life {
     const { jobId, attemptId } = held;
     const claim = await deps.report(jobId, attemptId, { status: 'starting' }, held.given.signal);
     if (claim !== 'taken' || held.given.signal.aborted) return false;
-    const report = held.order === null ? await startOffer(offer, held, deps) : neverStarted(held.order);
+    const report = held.order === null ? await startOffer(offer, held, deps) : stoppedBefore(held);
     return conclude(report, held);
   };
 

@@ -7,12 +7,15 @@ import type { FetchData } from '../datasets/rig-data.ts';
 import type { Fetched } from '../artifacts/checkpoint-fetch.ts';
 import type { Curve, CurveOrigin } from '../metrics/curves.ts';
 import { endReport, neverStarted } from './reports.ts';
-import type { Contact, Order } from '../guard/guard-files.ts';
+import type { Clock } from '../clock.ts';
+import type { Contact, ExitRecord, Order } from '../guard/guard-files.ts';
+import { graceUntilEnd, isHalfway, type Preemption, uploadMs } from './preemption.ts';
 import { shownLine } from './sent-progress.ts';
 import type { Run, RunOrigin } from './run.ts';
 import type { RunListeners } from './run-follow.ts';
 import { reasonOf, startFailure } from '../files/failure-text.ts';
 import type { Prepared } from './trainer.ts';
+import type { Ask } from './trainer-actions.ts';
 import type { Held, JobOffer, PreparedJob } from '../job.ts';
 
 export interface AttemptDeps {
@@ -35,13 +38,20 @@ export interface AttemptDeps {
   /** Without it, no job with data can run. */
   readonly fetchData?: FetchData;
   /** Uploads the trainer's outputs. Without it, they stay on this machine. */
-  readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue'>;
+  readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue' | 'hasten' | 'saved'>;
+  /** Requests a checkpoint from the trainer before it is preempted. Without it, the trainer is only stopped. */
+  readonly ask?: Ask;
+  readonly clock: Clock;
 }
 
 export interface HeldAttempt extends Held {
   /** Whether the guard stops the run when contact is lost, so that it must know of each contact. */
   readonly stopsWithoutContact: boolean;
   order: Order | null;
+  /** Set when the machine is needed for something else: the trainer saves and is stopped. */
+  preemption: Preemption | null;
+  /** Whether the trainer was asked to save because of that. */
+  isAskedToSave: boolean;
   run: Run | null;
   progress: Progress | null;
   /** When the last answered call was sent, in ms of machine uptime; 0 when there was none. */
@@ -64,6 +74,8 @@ export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => (
   attemptId: origin.attemptId,
   stopsWithoutContact: origin.onLostContact === 'stop',
   order: null,
+  preemption: null,
+  isAskedToSave: false,
   run: null,
   progress: null,
   sentAt: 0,
@@ -92,8 +104,10 @@ export function giveOrder(held: HeldAttempt, order: Order, deps: AttemptDeps): v
   passOrder(held, deps);
 }
 
-function passOrder({ run, order }: HeldAttempt, { limits }: AttemptDeps): void {
-  if (order !== null) run?.stop(order, limits().graceMs);
+function passOrder({ run, order, preemption }: HeldAttempt, { limits, clock }: AttemptDeps): void {
+  if (order === null) return;
+  const { graceMs } = limits();
+  run?.stop(order, preemption === null ? graceMs : graceUntilEnd(preemption, graceMs, clock.mono()));
 }
 
 export function noteContact(
@@ -181,8 +195,7 @@ async function fetchDataFor(
 
 function endOfFetch(fetched: Fetched, held: HeldAttempt, deps: AttemptDeps): StatusReportBody | null {
   // The final report of a released attempt is not sent.
-  if (held.halted.signal.aborted || fetched.kind === 'aborted')
-    return neverStarted(held.order ?? 'leave_now');
+  if (held.halted.signal.aborted || fetched.kind === 'aborted') return stoppedBefore(held);
   if (fetched.kind === 'failed') return { status: 'failed', cause: 'start_failed', error: fetched.message };
   deps.log(fetched.words);
   return null;
@@ -260,12 +273,38 @@ async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<S
   if (held.isReleased) run.leave();
   const exit = await run.finished;
   deps.logs?.finish(held.attemptId);
+  const { preemption } = held;
+  if (preemption !== null && held.order === 'leave_now') return endPreempted(held, preemption, exit, deps);
   const report = endReport(exit, held.order);
   // The orchestrator accepts files that a trainer wrote when it was stopped, until its end is reported.
   if (report.cause === 'preempted') await deps.outputs?.rescue(held.attemptId, rescueMs);
   else if (deps.outputs?.finish(held.attemptId, report.status === 'completed'))
     return { ...report, uploads_pending: true };
   return report;
+}
+
+/** Uploads what is left of a preempted attempt, and returns its final report. */
+async function endPreempted(
+  { attemptId, progress, isAskedToSave }: HeldAttempt,
+  preemption: Preemption,
+  exit: ExitRecord | null,
+  { outputs, clock }: AttemptDeps,
+): Promise<StatusReportBody> {
+  const report = endReport(exit, 'leave_now', { why: preemption.reason, isHalfway: isHalfway(progress) });
+  if (report.cause !== 'preempted') {
+    const isPending = outputs?.finish(attemptId, report.status === 'completed') === true;
+    return isPending ? { ...report, uploads_pending: true } : report;
+  }
+  // A trainer that ended in its own way may have saved then. One that was killed may have been writing a checkpoint.
+  const end = exit?.signal === null && !isAskedToSave ? 'preempted' : 'killed';
+  await outputs?.rescue(attemptId, uploadMs(preemption, clock.mono()), end);
+  return { ...report, saved: outputs !== undefined && outputs.saved(attemptId) !== 'none' };
+}
+
+/** The final report of an attempt that was stopped before its trainer was started. */
+export function stoppedBefore({ order, preemption }: HeldAttempt): StatusReportBody {
+  if (preemption === null || order === 'cancel') return neverStarted(order ?? 'leave_now');
+  return { ...neverStarted('leave_now', `${preemption.reason}. The training was not started`), saved: false };
 }
 
 const secretsOf = ({ upload_token, hf_token }: JobOffer): readonly string[] =>

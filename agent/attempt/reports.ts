@@ -9,29 +9,39 @@ import type { Held } from '../job.ts';
 import type { ExitRecord, Order } from '../guard/guard-files.ts';
 
 /** The final report of an attempt that was stopped before its trainer was started. */
-export const neverStarted = (order: Order): StatusReportBody =>
-  order === 'cancel'
-    ? { status: 'cancelled' }
-    : {
-        status: 'failed',
-        cause: 'preempted',
-        error: 'The worker was stopped before the training was started',
-      };
+export const neverStarted = (
+  order: Order,
+  error = 'The worker was stopped before the training was started',
+): StatusReportBody =>
+  order === 'cancel' ? { status: 'cancelled' } : { status: 'failed', cause: 'preempted', error };
+
+/** Why a run was stopped, for its report. */
+export interface Stopping {
+  /** A sentence without the full stop. */
+  readonly why: string;
+  /** Whether its progress shows that the training was not done. A trainer may exit with 0 when it is stopped. */
+  readonly isHalfway: boolean;
+}
 
 /**
  * The final report of a run that has ended. It follows from what is on disk, so that the agent's next process reports
  * the same. `exit` is null when the guard ended without an exit record. `order` is the stop order that was given,
  * whether or not it was carried out.
  */
-export function endReport(exit: ExitRecord | null, order: Order | null): StatusReportBody {
+export function endReport(
+  exit: ExitRecord | null,
+  order: Order | null,
+  stopping: Stopping = { why: 'The worker was stopped', isHalfway: false },
+): StatusReportBody {
   if (exit === null) return guardGone(order);
   if (exit.startError !== null) return { status: 'failed', cause: 'start_failed', error: exit.startError };
   const end = { exit_code: exit.code, signal: exit.signal };
-  if (exit.code === 0) return { status: 'completed', ...end };
+  const isCut = stopping.isHalfway && exit.stopped === 'leave_now';
+  if (exit.code === 0 && !isCut) return { status: 'completed', ...end };
   if (order === 'cancel') return { status: 'cancelled', ...end };
   const error = describeExit(exit);
   if (order === 'leave_now')
-    return { status: 'failed', cause: 'preempted', error: `The worker was stopped. ${error}`, ...end };
+    return { status: 'failed', cause: 'preempted', error: `${stopping.why}. ${error}`, ...end };
   if (exit.stopped === 'lost_contact') {
     const why = 'Stopped because contact to the orchestrator was lost, as the job asks for';
     return { status: 'failed', cause: 'worker_lost', error: `${why}. ${error}`, ...end };

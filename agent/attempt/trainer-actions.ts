@@ -8,6 +8,7 @@ import type { Held } from '../job.ts';
 import { isRunning, type ProcessRef, type Processes } from '../process/processes.ts';
 import { reasonOf } from '../files/failure-text.ts';
 import { requestsFile } from './job-files.ts';
+import { firstRankOf } from './several-nodes.ts';
 import {
   nameOfChoice,
   type Requested,
@@ -27,8 +28,20 @@ export interface AskDeps {
   readonly log: (message: string) => void;
 }
 
-/** Asks the trainer of an attempt for something, and says what came of it. */
-export type Ask = (held: Held, what: string) => Promise<void>;
+/** `asked`: the trainer got the request. `later`: it does not take one at the moment. `never`: it has no way to be asked. */
+export type AskResult = 'asked' | 'later' | 'never';
+
+/** Asks the trainer of an attempt for something, and logs what came of it. */
+export type Ask = (held: Held, what: string) => Promise<AskResult>;
+
+interface Answer {
+  readonly result: AskResult;
+  readonly text: string;
+}
+
+const sentTo = (text: string): Answer => ({ result: 'asked', text });
+const later = (text: string): Answer => ({ result: 'later', text });
+const never = (text: string): Answer => ({ result: 'never', text });
 
 const words = { save: 'to save', sample: 'for samples' } as const satisfies Record<RequestKind, string>;
 
@@ -41,30 +54,39 @@ export const createAsk =
   async ({ jobId, attemptId }, what) => {
     const { log } = deps;
     const kind = RequestKind.safeParse(what).data;
-    if (kind === undefined) return log(`Job ${jobId}: this worker knows no "${what}" to ask for. Update it`);
-    const asked = `the trainer of job ${jobId} ${words[kind]}`;
+    if (kind === undefined) {
+      log(`Job ${jobId}: this worker knows no "${what}" to ask for. Update it`);
+      return 'never';
+    }
+    const request = `the trainer of job ${jobId} ${words[kind]}`;
     try {
-      log(await ask(deps.runOf(attemptId), kind, asked, deps));
+      const { result, text } = await ask(deps.runOf(attemptId), kind, request, deps);
+      log(text);
+      return result;
     } catch (cause) {
-      log(`Can't ask ${asked}: ${reasonOf(cause)}`);
+      log(`Can't ask ${request}: ${reasonOf(cause)}`);
+      return 'later';
     }
   };
 
-async function ask(run: RunFolder, kind: RequestKind, asked: string, deps: AskDeps): Promise<string> {
+async function ask(run: RunFolder, kind: RequestKind, request: string, deps: AskDeps): Promise<Answer> {
   const task = readTask(run);
   const trainer = readTrainer(run);
-  if (task === null || trainer === null) return `Did not ask ${asked}: it does not run`;
+  if (task === null || trainer === null) return later(`Did not ask ${request}: it does not run`);
   // The log lies in the job's folder, as all else of it does (trainer.ts).
   const folder = dirname(task.logFile);
   const kept = readFields(join(folder, requestsFile)) ?? {};
   const requests = requestsOf(kept);
-  if (!requests.ok) return `Can't ask ${asked}: ${requests.reason}`;
+  if (!requests.ok) return never(`Can't ask ${request}: ${requests.reason}`);
   const way = requests.value[kind];
-  if (way !== undefined) return goWay(way, { trainer, outputDir: join(folder, 'output'), asked }, deps);
-  if (!(await isRunning(deps.processes, trainer))) return `Did not ask ${asked}: it has ended`;
+  if (way !== undefined) {
+    const first = (await firstRankOf(folder, deps.processes)) ?? trainer;
+    return goWay(way, { trainer: first, outputDir: join(folder, 'output'), request }, deps);
+  }
+  if (!(await isRunning(deps.processes, trainer))) return later(`Did not ask ${request}: it has ended`);
   const own = await askInItsWay(kept['trainer'], { kind, folder, run: deps.run }, deps.trainers);
-  if (own === null) return `Can't ask ${asked}: its config has no "${kind}" in ${requestsKey}`;
-  return own.ok ? `Asked ${asked} (${own.by})` : `Can't ask ${asked}: ${own.reason}`;
+  if (own === null) return never(`Can't ask ${request}: its config has no "${kind}" in ${requestsKey}`);
+  return own.ok ? sentTo(`Asked ${request} (${own.by})`) : later(`Can't ask ${request}: ${own.reason}`);
 }
 
 /** Null for a trainer that has no way of its own, or that is not on this rig any more. */
@@ -81,29 +103,34 @@ async function askInItsWay(
 interface Asking {
   readonly trainer: ProcessRef;
   readonly outputDir: string;
-  readonly asked: string;
+  /** Names the trainer and the action, for people. */
+  readonly request: string;
 }
 
 async function goWay(
   way: RequestWay,
-  { trainer, outputDir, asked }: Asking,
+  { trainer, outputDir, request }: Asking,
   { processes }: AskDeps,
-): Promise<string> {
+): Promise<Answer> {
   if (way.kind === 'file') {
-    if (!(await isRunning(processes, trainer))) return `Did not ask ${asked}: it has ended`;
+    if (!(await isRunning(processes, trainer))) return later(`Did not ask ${request}: it has ended`);
     return layFile(outputDir, way.file)
-      ? `Asked ${asked} (${way.file} in its output folder)`
-      : `Asked ${asked} before, and it is not done: ${way.file} is still in its output folder`;
+      ? sentTo(`Asked ${request} (${way.file} in its output folder)`)
+      : sentTo(`Asked ${request} before, and it is not done: ${way.file} is still in its output folder`);
   }
   switch (await processes.signal(trainer, way.signal)) {
     case 'sent':
-      return `Asked ${asked} (${way.signal})`;
+      return sentTo(`Asked ${request} (${way.signal})`);
     case 'gone':
-      return `Did not ask ${asked}: it has ended`;
+      return later(`Did not ask ${request}: it has ended`);
     case 'unheard':
-      return `Did not ask ${asked}: it does not listen to ${way.signal} now, and would be ended by it`;
+      return later(
+        `Did not ask ${request}: it does not listen to ${way.signal} now, and would be ended by it`,
+      );
     case 'unable':
-      return `Can't ask ${asked}: this machine knows no signals. Let ${requestsKey} in its config name a file`;
+      return never(
+        `Can't ask ${request}: this machine knows no signals. Let ${requestsKey} in its config name a file`,
+      );
   }
 }
 

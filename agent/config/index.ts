@@ -13,12 +13,31 @@ import {
   parseUrl,
   type UploadChoice,
 } from './values.ts';
+import { type NoticeSignal, parseNoticeSignal } from './notice-signal.ts';
+import { type Hours, parseHours } from '../availability/hours.ts';
 import { parseTrust, type Trust } from '../connection/trust.ts';
 import { fail, type Loaded, reasonOf } from '../files/failure-text.ts';
 import { parseTrainers, type TrainerChoice } from '../trainers/index.ts';
 
+/** When the rig takes jobs, and how it hears that it will be gone. */
+interface RigTimes {
+  /** When the rig takes jobs; null for always. */
+  readonly hours: Hours | null;
+  /** Whether the rig takes no jobs while somebody uses it. */
+  readonly yieldsToUser: boolean;
+  /** The signal that announces that the machine will be taken away; null for none. */
+  readonly noticeSignal: NoticeSignal | null;
+}
+
+interface RigStorage {
+  /** Which outputs of trainers to upload. */
+  readonly upload: UploadChoice;
+  /** How many bytes of the disk fetched data may use; null for half of the free space. */
+  readonly dataCache: number | null;
+}
+
 /** The worker's settings, built once from flags, environment and config file. */
-export interface AgentConfig {
+export interface AgentConfig extends RigStorage, RigTimes {
   readonly orchestratorUrl: string;
   /** Null when none was given. The worker then uses the token that it created when it joined. */
   readonly token: TokenSource | null;
@@ -36,10 +55,6 @@ export interface AgentConfig {
   readonly selftest: boolean;
   /** Restricted config keys that jobs may use on this worker, although they can affect more than the job. */
   readonly allowedConfigKeys: readonly string[];
-  /** Which outputs of trainers to upload. */
-  readonly upload: UploadChoice;
-  /** How many bytes of the disk fetched data may use; null for half of the free space. */
-  readonly dataCache: number | null;
   readonly trust: Trust;
 }
 
@@ -114,10 +129,10 @@ export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
     'trainer',
   );
   if (!trainers.ok) return trainers;
-  const upload = located(parseUpload(text('upload')), 'upload');
-  if (!upload.ok) return upload;
-  const dataCache = located(parseSize(text('data-cache')), 'data-cache');
-  if (!dataCache.ok) return dataCache;
+  const storage = parseStorage({ setting, text, located });
+  if (!storage.ok) return storage;
+  const times = parseTimes({ setting, text, located });
+  if (!times.ok) return times;
   const allowed = parseAllowedKeys(setting('allow-config-scripts'));
   if (!allowed.ok) return allowed;
   const name = text('name') ?? hostname();
@@ -138,11 +153,35 @@ export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
       trainers: trainers.value,
       selftest: setting('selftest') !== false,
       allowedConfigKeys: allowed.value,
-      upload: upload.value,
-      dataCache: dataCache.value,
       trust: trust.value,
+      ...storage.value,
+      ...times.value,
     }),
   };
+}
+
+/** Looks up a setting, and names its source in a failure. */
+interface Lookup {
+  readonly setting: (name: string) => unknown;
+  readonly text: (name: string) => string | null;
+  readonly located: <T>(loaded: Loaded<T>, name: string) => Loaded<T>;
+}
+
+function parseStorage({ text, located }: Lookup): Loaded<RigStorage> {
+  const upload = located(parseUpload(text('upload')), 'upload');
+  if (!upload.ok) return upload;
+  const dataCache = located(parseSize(text('data-cache')), 'data-cache');
+  if (!dataCache.ok) return dataCache;
+  return { ok: true, value: { upload: upload.value, dataCache: dataCache.value } };
+}
+
+function parseTimes({ setting, text, located }: Lookup): Loaded<RigTimes> {
+  const hours = located(parseHours(setting('hours')), 'hours');
+  if (!hours.ok) return hours;
+  const noticeSignal = located(parseNoticeSignal(text('notice-signal')), 'notice-signal');
+  if (!noticeSignal.ok) return noticeSignal;
+  const yieldsToUser = isTrue(setting('yield-to-user'));
+  return { ok: true, value: { hours: hours.value, yieldsToUser, noticeSignal: noticeSignal.value } };
 }
 
 /** Returns the current token. A token file is read each time, so that a rotated token takes effect. */

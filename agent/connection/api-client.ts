@@ -146,7 +146,7 @@ export function noteContacts(
   };
 }
 
-interface CallsInFlight {
+export interface CallsInFlight {
   /** The same calls, tracked. */
   readonly api: ApiClient;
   /** Resolves when no call waits for its response, or after `withinMs`. */

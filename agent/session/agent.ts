@@ -1,19 +1,21 @@
 import type { RegistrationBody, StatusReportBody } from '../../protocol/worker-api.ts';
 import type { Found, FoundRun } from '../attempt/adopt.ts';
 import type { Ask } from '../attempt/trainer-actions.ts';
-import { initialState } from './agent-state.ts';
-import { type ApiClient, noteContacts, trackInFlight } from '../connection/api-client.ts';
+import type { Availability } from '../availability/availability.ts';
+import { type AgentState, initialState } from './agent-state.ts';
+import { type Closing, createClosing } from './closing.ts';
+import { type ApiClient, type CallsInFlight, noteContacts, trackInFlight } from '../connection/api-client.ts';
 import type { AttemptLogs } from '../logs/attempt-logs.ts';
 import type { AttemptOutputs } from '../artifacts/attempt-outputs.ts';
 import { pause } from '../retry/retry.ts';
-import { beatUntil, type BeatDeps, reportChanges } from './heartbeat.ts';
+import { beatUntil, type BeatDeps, reportChanges, sendBeat } from './heartbeat.ts';
 import type { Clock } from '../clock.ts';
 import type { FollowStream } from '../connection/command-stream.ts';
-import { createCurves, type CurveDeps } from '../metrics/curves.ts';
+import { createCurves, type CurveDeps, type Curves } from '../metrics/curves.ts';
 import { catchUpCurve } from '../attempt/held-attempt.ts';
 import { createJobSlot, type JobSlot, type SlotDeps } from './job-slot.ts';
 import { createProgressReporter, createReporter } from '../attempt/reports.ts';
-import { runSessions } from './session.ts';
+import { runSessions, type SessionDeps } from './session.ts';
 import type { Registrations, StateFolder } from '../state/state-folder.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './worker-token.ts';
@@ -43,7 +45,10 @@ export interface AgentDeps {
   /** Requests a checkpoint or samples from the trainer. Without it, the agent ignores such requests. */
   readonly ask?: Ask;
   /** Uploads the files that trainers write. Without it, they stay on this machine. */
-  readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue' | 'leave'>;
+  readonly outputs?: Pick<
+    AttemptOutputs,
+    'follow' | 'finish' | 'rescue' | 'leave' | 'hasten' | 'saved' | 'saveMs'
+  >;
   /** GPU metrics for the next heartbeat. */
   readonly telemetry: () => Telemetry;
   /** Dataset versions on this machine, most recently used first. Without it, the agent reports none. */
@@ -54,6 +59,8 @@ export interface AgentDeps {
   readonly gpuFigures: CurveDeps['gpuFigures'];
   /** Reads the metrics files that trainers write. Without it, the agent reads none. */
   readonly files?: CurveDeps['files'];
+  /** When the rig takes jobs. Without it, always. */
+  readonly availability?: Availability;
   readonly random: () => number;
   readonly log: (message: string) => void;
 }
@@ -65,6 +72,8 @@ export interface Agent {
   leave(): void;
   /** Stops the current job, reports it, and leaves. */
   leaveNow(): void;
+  /** This signal announces that the machine will be taken away: saves and stops the current job in time, and leaves. */
+  notice(signal: string): void;
   /**
    * Leaves immediately, without the disconnect call. The job continues under its guard, and the agent's next process
    * adopts it. Returns false, and does nothing, when there is no job.
@@ -106,17 +115,34 @@ export function createAgent(deps: AgentDeps): Agent {
   const ended = new AbortController();
   let isHandedOver = false;
   const inFlight = trackInFlight(deps.api, clock);
-  const api = noteContacts(inFlight.api, deps.uptime, sentAt => slot.contact(sentAt));
+  const api = noteContacts(inFlight.api, deps.uptime, sentAt => {
+    slot.contact(sentAt);
+    closing.contact();
+  });
   const troubles = createConnectionWarnings(clock, deps.url, log);
   const report = createReporter({ clock, api, random, onTrouble: troubles.warn });
   const curves = createCurves({ ...deps, api, ended: ended.signal });
+  const closing: Closing = createClosing({
+    clock,
+    availability: deps.availability ?? null,
+    saveMs: () => deps.outputs?.saveMs() ?? null,
+    slot: () => slot,
+    report: () => void sendBeat(shared),
+    leave: () => leaveOnce(),
+    leaveNow: () => endNow(),
+    log,
+    ended: ended.signal,
+  });
   const slot: JobSlot = createJobSlot({
     ...deps.jobs,
+    clock,
+    ...(deps.ask && { ask: deps.ask }),
+    isClosed: () => closing.closed() !== null,
     ...(deps.logs && { logs: deps.logs }),
     ...(deps.outputs && { outputs: deps.outputs }),
     curve: curves.open,
     async report(job, attempt, body, signal) {
-      if (isLast(body)) await reportChanges(beatDeps);
+      if (isLast(body)) await reportChanges(shared);
       return report(job, attempt, body, AbortSignal.any([signal, hurry.signal, ended.signal]));
     },
     reportProgress: createProgressReporter({ clock, api, ended: ended.signal, slot: () => slot }),
@@ -127,21 +153,16 @@ export function createAgent(deps: AgentDeps): Agent {
     onFree: worked => {
       if (worked && !deps.persistent) state.leaving = true;
       if (state.leaving) over.abort();
-      return !state.leaving;
+      return !state.leaving && closing.closed() === null;
     },
   });
 
-  const beatDeps: BeatDeps = { ...deps, api, state, slot, troubles, over: over.signal };
-
-  const leave = (): void => {
-    state.leaving = true;
-    // A second request to leave skips the remaining uploads.
-    if (over.signal.aborted) hurry.abort();
-    if (slot.held() === null) over.abort();
-  };
+  const shared = { ...deps, api, state, slot, troubles, closing, over: over.signal };
+  const { leave, leaveOnce, endNow } = createLeaving({ state, slot, over, hurry });
 
   return {
     leave,
+    notice: closing.noticeSignal,
     leaveNow() {
       slot.leaveNow();
       leave();
@@ -157,31 +178,83 @@ export function createAgent(deps: AgentDeps): Agent {
       over.abort();
       return true;
     },
-    async run() {
-      for (const run of deps.acknowledgedRuns ?? [])
-        catchUpCurve(run, { curve: curves.open, ...(deps.logs && { logs: deps.logs }) });
-      if (deps.found !== null) slot.resume(deps.found);
-      const beats = new AbortController();
-      const beaten = beatUntil(beats.signal, beatDeps);
-      const ending = await runSessions({ ...deps, api, state, slot, troubles, leave, over: over.signal });
-      const left = slot.held();
-      if (ending !== 'left' && left !== null)
-        log(
-          `Job ${left.jobId} continues without this worker. Correct the problem and start the worker again, to continue with the job`,
-        );
-      // A trainer that still runs continues under its guard.
-      slot.release();
-      if (ending === 'left' && !isHandedOver) await sendTheRest(deps, hurry.signal);
-      beats.abort();
-      if (ending === 'left' && left === null) await curves.drained(farewellMs);
-      ended.abort();
-      if (ending === 'left' && !isHandedOver) {
-        await beaten;
-        // The disconnect must be the last call, because a later one would count as the worker's return.
-        await inFlight.drained(farewellMs);
-        if (state.workerId !== null) await api.disconnect(state.workerId);
-      }
-      return exitCodes[ending];
+    run: () =>
+      runAgent(deps, {
+        ...shared,
+        leave,
+        curves,
+        inFlight,
+        hurry: hurry.signal,
+        ended,
+        isHandedOver: () => isHandedOver,
+      }),
+  };
+}
+
+interface LeavingDeps {
+  readonly state: AgentState;
+  readonly slot: JobSlot;
+  readonly over: AbortController;
+  readonly hurry: AbortController;
+}
+
+function createLeaving({ state, slot, over, hurry }: LeavingDeps) {
+  const leave = (): void => {
+    state.leaving = true;
+    // A second request to leave skips the remaining uploads.
+    if (over.signal.aborted) hurry.abort();
+    if (slot.held() === null) over.abort();
+  };
+  return {
+    leave,
+    /** As `leave`, for a reason that is no second request. */
+    leaveOnce: (): void => (state.leaving ? undefined : leave()),
+    /** Leaves although reports and uploads are not done. */
+    endNow(): void {
+      hurry.abort();
+      over.abort();
     },
   };
+}
+
+type Running = SessionDeps &
+  BeatDeps & {
+    readonly api: ApiClient;
+    readonly closing: Closing;
+    readonly inFlight: CallsInFlight;
+    readonly curves: Curves;
+    readonly hurry: AbortSignal;
+    readonly ended: AbortController;
+    readonly isHandedOver: () => boolean;
+  };
+
+/** Runs the loops until the agent has left. Resolves with the exit code. */
+async function runAgent(deps: AgentDeps, parts: Running): Promise<number> {
+  const { slot, closing, curves, inFlight, api, state, hurry, ended, isHandedOver } = parts;
+  const { found, logs } = deps;
+  for (const run of deps.acknowledgedRuns ?? [])
+    catchUpCurve(run, { curve: curves.open, ...(logs && { logs }) });
+  if (found !== null) slot.resume(found);
+  closing.start();
+  const beats = new AbortController();
+  const beaten = beatUntil(beats.signal, parts);
+  const ending = await runSessions(parts);
+  const left = slot.held();
+  if (ending !== 'left' && left !== null)
+    parts.log(
+      `Job ${left.jobId} continues without this worker. Correct the problem and start the worker again, to continue with the job`,
+    );
+  // A trainer that still runs continues under its guard.
+  slot.release();
+  if (ending === 'left' && !isHandedOver()) await sendTheRest(deps, hurry);
+  beats.abort();
+  if (ending === 'left' && left === null) await curves.drained(farewellMs);
+  ended.abort();
+  if (ending === 'left' && !isHandedOver()) {
+    await beaten;
+    // The disconnect must be the last call, because a later one would count as the worker's return.
+    await inFlight.drained(farewellMs);
+    if (state.workerId !== null) await api.disconnect(state.workerId);
+  }
+  return exitCodes[ending];
 }

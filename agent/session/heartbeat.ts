@@ -1,5 +1,6 @@
 import type { HeartbeatReply } from '../../protocol/worker-api.ts';
 import type { AgentState } from './agent-state.ts';
+import type { Closing } from './closing.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
 import type { Held } from '../job.ts';
@@ -47,6 +48,7 @@ export interface BeatDeps {
   readonly random: () => number;
   readonly telemetry: () => Telemetry;
   readonly datasets?: () => readonly string[];
+  readonly closing: Pick<Closing, 'reported' | 'notice'>;
   readonly state: AgentState;
   readonly slot: JobSlot;
   readonly troubles: ConnectionWarnings;
@@ -91,7 +93,8 @@ function newDatasets({ datasets, state }: BeatDeps): string[] | null {
 const troublesText = (troubles: Telemetry['gpu_troubles']): string | null =>
   troubles === undefined ? null : JSON.stringify(troubles);
 
-async function sendBeat(deps: BeatDeps): Promise<boolean> {
+/** Sends one heartbeat, and carries out the orders in the reply. Resolves with false if it was not acknowledged. */
+export async function sendBeat(deps: BeatDeps): Promise<boolean> {
   const { api, telemetry, state, slot, troubles } = deps;
   if (state.workerId === null) return false;
   const figures = telemetry();
@@ -106,6 +109,7 @@ async function sendBeat(deps: BeatDeps): Promise<boolean> {
     attempt_id: held?.attemptId ?? null,
     ...(progress && { job_progress: progress }),
     ...(datasets && { datasets }),
+    ...deps.closing.reported(),
   });
   if (!result.ok) {
     troubles.missedBeat(result.failure, state.timeoutMs);
@@ -117,6 +121,7 @@ async function sendBeat(deps: BeatDeps): Promise<boolean> {
   if (datasets !== null) state.sentDatasets = JSON.stringify(datasets);
   state.heartbeatMs = result.value.heartbeat_interval_s * 1000;
   obey(slot, result.value, held);
+  if (result.value.notice) deps.closing.notice(result.value.notice);
   return true;
 }
 

@@ -4,7 +4,9 @@ import type { Found } from '../attempt/adopt.ts';
 import { type Attempts, createLife, type LifeDeps, rememberAttempts } from '../attempt/attempt-life.ts';
 import { giveOrder, type HeldAttempt, holdAttempt, noteContact, originOf } from '../attempt/held-attempt.ts';
 import type { Held, JobOffer } from '../job.ts';
+import { type Announcement, combine } from '../attempt/preemption.ts';
 import type { Report } from '../attempt/reports.ts';
+import { saveAndStop } from '../attempt/save-and-stop.ts';
 
 export interface SlotDeps extends LifeDeps {
   /**
@@ -12,6 +14,8 @@ export interface SlotDeps extends LifeDeps {
    * Returns whether the slot may take another offer.
    */
   readonly onFree: (worked: boolean) => boolean;
+  /** Whether the rig is closed: it ignores offers, which the orchestrator then gives to other workers. */
+  readonly isClosed?: () => boolean;
 }
 
 export interface JobSlot {
@@ -25,6 +29,8 @@ export interface JobSlot {
   abandon(jobId: JobId): void;
   /** Stops the current run, so that the job is retried elsewhere. */
   leaveNow(): void;
+  /** Saves and stops the current run in time, so that the job continues elsewhere or later. */
+  preempt(announcement: Announcement): void;
   /** Stops following the current run, which continues under its guard. */
   release(): void;
   /** Records contact: a call was answered that was sent at this time, in ms of machine uptime. */
@@ -68,7 +74,7 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
   return {
     offer(offer) {
       const { attempt_id: id } = offer;
-      if (cancels.has(id) || reported.has(id)) return;
+      if (cancels.has(id) || reported.has(id) || deps.isClosed?.() === true) return;
       if (current === null) take(offer);
       else if (current.attemptId !== id) next = offer;
     },
@@ -87,6 +93,14 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
     leaveNow() {
       next = null;
       if (current !== null) giveOrder(current, 'leave_now', deps);
+    },
+    preempt(announcement) {
+      next = null;
+      const held = current;
+      if (held === null || held.ended || held.order !== null) return;
+      const isFirst = held.preemption === null;
+      held.preemption = combine(held.preemption, announcement, deps.clock.mono());
+      if (isFirst) void saveAndStop(held, deps);
     },
     release() {
       if (current === null) return;

@@ -8,6 +8,7 @@ import {
 } from '../../protocol/worker-api.ts';
 import type { Ask } from '../attempt/trainer-actions.ts';
 import type { AgentState } from './agent-state.ts';
+import type { Closing } from './closing.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import { createBackoff, pause } from '../retry/retry.ts';
 import { namedDatasets, obey } from './heartbeat.ts';
@@ -38,6 +39,7 @@ export interface SessionDeps {
   readonly log: (message: string) => void;
   readonly state: AgentState;
   readonly slot: JobSlot;
+  readonly closing: Pick<Closing, 'reported' | 'notice' | 'allocate'>;
   readonly troubles: ConnectionWarnings;
   /** Without it, the worker ignores requests for its trainer. */
   readonly ask?: Ask;
@@ -72,13 +74,14 @@ export async function runSessions(deps: SessionDeps): Promise<SessionsEnd> {
     troubles.clear();
     applyIntervals(state, registered.reply);
     obey(deps.slot, registered.reply, sentFor);
+    deps.closing.allocate(registered.reply.allocation ?? null);
     void deps.trainerKeys?.(registered.reply.trainer_keys_wanted ?? []);
     await follow(registered.reply, deps, backoff.reset);
   } while (!deps.over.aborted && (await pause(clock, backoff.nextMs(), deps.over)));
   return 'left';
 }
 
-function introduce({ introduction, slot, telemetry, datasets }: SessionDeps): RegistrationBody {
+function introduce({ introduction, slot, telemetry, datasets, closing }: SessionDeps): RegistrationBody {
   const held = slot.held();
   const { gpu_troubles: troubles } = telemetry();
   return {
@@ -86,6 +89,7 @@ function introduce({ introduction, slot, telemetry, datasets }: SessionDeps): Re
     protocol: protocolVersion,
     ...(troubles && { gpu_troubles: troubles }),
     ...(datasets && { datasets: namedDatasets(datasets()) }),
+    ...closing.reported(),
     current_job_id: held?.jobId ?? null,
     current_attempt_id: held?.attemptId ?? null,
   };
@@ -116,7 +120,7 @@ async function follow(reply: RegisterReply, deps: SessionDeps, onOpen: () => voi
   });
 }
 
-function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask }: SessionDeps): void {
+function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask, closing }: SessionDeps): void {
   switch (command.type) {
     case 'job_submit':
       return slot.offer(command);
@@ -127,6 +131,8 @@ function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask }:
       if (slot.alive(command.attempt_id))
         void ask?.({ jobId: command.job_id, attemptId: command.attempt_id }, command.what);
       return;
+    case 'notice':
+      return closing.notice(command);
     case 'shutdown':
       return leave();
     case 'stopping':

@@ -1,32 +1,43 @@
+import type { NoticeSignal } from '../config/notice-signal.ts';
 import type { Agent } from './agent.ts';
 import type { TokenHolder } from './worker-token.ts';
 
-const workerSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const;
-export type WorkerSignal = (typeof workerSignals)[number];
+const usualSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const;
+type UsualSignal = (typeof usualSignals)[number];
+export type WorkerSignal = UsualSignal | NoticeSignal;
+
+type Handlers = Readonly<Record<UsualSignal, () => void>> &
+  Partial<Readonly<Record<NoticeSignal, () => void>>>;
 
 export interface EarlySignals {
   /** Replays earlier signals in order, then passes each further one to its handler. */
-  attach(handlers: Readonly<Record<WorkerSignal, () => void>>): void;
+  attach(handlers: Handlers): void;
 }
 
 /**
  * Catches signals from now on. Without a handler, SIGUSR2 kills a process that is still probing its GPUs, and a service
  * manager that upgrades the worker sees a crash.
  */
-export function catchEarlySignals(onSignal: (signal: WorkerSignal, act: () => void) => void): EarlySignals {
+export function catchEarlySignals(
+  onSignal: (signal: WorkerSignal, act: () => void) => void,
+  notice: NoticeSignal | null = null,
+): EarlySignals {
   const early: WorkerSignal[] = [];
   let receive = (signal: WorkerSignal): void => void early.push(signal);
-  for (const signal of workerSignals) onSignal(signal, () => receive(signal));
+  const signals: readonly WorkerSignal[] = notice === null ? usualSignals : [...usualSignals, notice];
+  for (const signal of signals) onSignal(signal, () => receive(signal));
   return {
     attach(handlers) {
-      receive = signal => handlers[signal]();
+      receive = signal => handlers[signal]?.();
       for (const signal of early.splice(0)) receive(signal);
     },
   };
 }
 
 export interface SignalDeps {
-  readonly agent: Pick<Agent, 'leave' | 'leaveNow' | 'handOver'>;
+  readonly agent: Pick<Agent, 'leave' | 'leaveNow' | 'handOver' | 'notice'>;
+  /** The signal that announces that the machine will be taken away; null for none. */
+  readonly noticeSignal?: NoticeSignal | null;
   readonly token: TokenHolder;
   /** Aborts all calls of this worker. */
   readonly network: AbortController;
@@ -35,10 +46,11 @@ export interface SignalDeps {
 
 /**
  * The first SIGTERM or SIGINT makes the agent finish its job and leave; the second one stops the job. At SIGUSR2 the
- * agent leaves immediately, and the guard keeps the training alive. At SIGHUP it reads the token file again. Returns
- * what SIGUSR2 does, for a worker that leaves with its parent.
+ * agent leaves immediately, and the guard keeps the training alive. At SIGHUP it reads the token file again. The notice
+ * signal makes it save and stop its job, and leave. Returns what SIGUSR2 does, for a worker that leaves with its parent.
  */
-export function handleSignals(signals: EarlySignals, { agent, token, network, log }: SignalDeps): () => void {
+export function handleSignals(signals: EarlySignals, deps: SignalDeps): () => void {
+  const { agent, token, network, noticeSignal = null, log } = deps;
   let isStopping = false;
   const stop = (): void => {
     log(isStopping ? 'Stopping now' : 'Leaving when the job is done; a second signal stops it now');
@@ -59,6 +71,7 @@ export function handleSignals(signals: EarlySignals, { agent, token, network, lo
     log('Leaving now: the training goes on, and the next start of this worker takes it up again');
     network.abort();
   };
-  signals.attach({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload, SIGUSR2: handOver });
+  const notice = noticeSignal === null ? {} : { [noticeSignal]: () => agent.notice(noticeSignal) };
+  signals.attach({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload, SIGUSR2: handOver, ...notice });
   return handOver;
 }

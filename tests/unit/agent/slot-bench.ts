@@ -1,3 +1,4 @@
+import { systemClock } from '../../../agent/clock.ts';
 import { createJobSlot, type JobSlot, type SlotDeps } from '../../../agent/session/job-slot.ts';
 import type { Answer } from '../../../agent/attempt/reports.ts';
 import type { RunOrigin } from '../../../agent/attempt/run.ts';
@@ -63,6 +64,7 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
     keep: ({ attemptId, body }) => void did.push(`keep ${attemptId} ${body.status}`),
     drop: attempt => void did.push(`drop ${attempt}`),
     limits: () => ({ timeoutMs: 120_000, graceMs: 30_000 }),
+    clock: systemClock,
     log: message => void said.push(message),
     onLine: () => {},
     curve: () => ({

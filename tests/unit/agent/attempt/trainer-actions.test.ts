@@ -311,8 +311,10 @@ describe('impossible actions', () => {
 describe('agent', () => {
   it('passes on requests only for the attempt that it runs', async () => {
     const asked: string[] = [];
-    const ask = async ({ jobId: job, attemptId: attempt }: typeof held, what: string): Promise<void> =>
-      void asked.push(`${job} ${attempt} ${what}`);
+    const ask = async ({ jobId: job, attemptId: attempt }: typeof held, what: string) => {
+      asked.push(`${job} ${attempt} ${what}`);
+      return 'asked' as const;
+    };
     const { orchestrator, run, exit, agent } = await startBusy({ ask });
     const push = (attempt: string, what: string): void =>
       orchestrator.push({ type: 'job_ask', job_id: jobId('j1'), attempt_id: attemptId(attempt), what });

@@ -58,6 +58,9 @@ describe('outstanding uploads', () => {
       follow: () => Promise.resolve(),
       finish: () => false,
       rescue: async () => {},
+      hasten: () => false,
+      saved: () => 'none',
+      saveMs: () => null,
       leave(withinMs, hurry) {
         left.push({ withinMs, hurry });
         waiting.resolve();

@@ -65,6 +65,8 @@ describe('offer to report', () => {
             return isCompleted;
           },
           rescue: async attempt => void outputs.push(`rescue ${attempt}`),
+          hasten: () => false,
+          saved: () => 'none',
         },
       });
       bench.slot.offer(resumed);

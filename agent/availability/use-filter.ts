@@ -1,0 +1,38 @@
+/**
+ * Decides whether somebody uses the machine, from single observations. A short glance does not close the rig: the use
+ * must last. A short break does not open it: the machine must be left alone for longer.
+ *
+ *     free --use seen twice, `lastsMs` apart--> in use --no use for `leftAloneMs`--> free
+ */
+export interface UseFilter {
+  /**
+   * Records an observation, and returns whether the machine is in use. `usedAt`: when it was last used; null for never. All
+   * times are in ms on one clock.
+   */
+  note(usedAt: number | null, now: number): boolean;
+}
+
+/** Use that is longer ago does not continue an earlier one. */
+const recentMs = 5 * 60_000;
+const lastsMs = 60_000;
+const leftAloneMs = 10 * 60_000;
+
+export function createUseFilter(): UseFilter {
+  let isInUse = false;
+  let firstUsedAt: number | null = null;
+  let lastUsedAt = Number.NEGATIVE_INFINITY;
+  return {
+    note(usedAt, now) {
+      if (usedAt !== null && usedAt > lastUsedAt) lastUsedAt = Math.min(usedAt, now);
+      if (isInUse) {
+        isInUse = now - lastUsedAt < leftAloneMs;
+        if (!isInUse) firstUsedAt = null;
+        return isInUse;
+      }
+      if (now - lastUsedAt >= recentMs) firstUsedAt = null;
+      else firstUsedAt ??= lastUsedAt;
+      isInUse = firstUsedAt !== null && lastUsedAt - firstUsedAt >= lastsMs;
+      return isInUse;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { constants } from 'node:os';
+import { fail, type Loaded } from '../files/failure-text.ts';
+
+/** Signals with which batch systems and clouds announce that a machine will be taken away. */
+const noticeSignals = ['SIGUSR1', 'SIGALRM', 'SIGXCPU', 'SIGPWR'] as const;
+export type NoticeSignal = (typeof noticeSignals)[number];
+
+/** Signals that mean something else to the worker. */
+const taken: Readonly<Record<string, string>> = {
+  SIGTERM: 'the worker then finishes its job and leaves',
+  SIGINT: 'the worker then finishes its job and leaves',
+  SIGHUP: 'the worker then reads its token file again',
+  SIGUSR2: 'the worker then leaves, and its training continues',
+};
+
+/** Parses the name of a signal, with or without `SIG`. Null when none is given. */
+export function parseNoticeSignal(text: string | null): Loaded<NoticeSignal | null> {
+  if (text === null) return { ok: true, value: null };
+  const name = `SIG${text.toUpperCase().replace(/^SIG/, '')}`;
+  const choices = `Use one of: ${noticeSignals.map(each => each.slice(3)).join(', ')}`;
+  const meaning = Object.hasOwn(taken, name) ? taken[name] : undefined;
+  if (meaning !== undefined)
+    return fail(
+      `--notice-signal ${text} is not possible, because it has another meaning: ${meaning}. ${choices}`,
+    );
+  const found = noticeSignals.find(each => each === name);
+  if (found === undefined)
+    return fail(`--notice-signal ${JSON.stringify(text)} is not supported. ${choices}`);
+  if (!(found in constants.signals))
+    return fail(`--notice-signal ${text} is not possible: this system has no such signal`);
+  return { ok: true, value: found };
+}

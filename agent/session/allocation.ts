@@ -1,0 +1,89 @@
+import type { RegisterReply } from '../../protocol/worker-api.ts';
+import type { Clock } from '../clock.ts';
+import { pause } from '../retry/retry.ts';
+
+type Reported = NonNullable<RegisterReply['allocation']>;
+
+export interface AllocationDeps {
+  readonly clock: Clock;
+  /** How long a checkpoint took of late, from its first file to its upload, in ms; null when unknown. */
+  readonly saveMs: () => number | null;
+  readonly isIdle: () => boolean;
+  /** It is time to save and leave. `endsAt` is in ms of the monotonic clock. */
+  readonly onDue: (endsAt: number) => void;
+  /** The worker has no job, and has had no contact with the orchestrator for too long. */
+  readonly onDeserted: () => void;
+  /** Fires when the agent has ended. */
+  readonly ended: AbortSignal;
+}
+
+/** How long a worker has its machine. It keeps the time by itself, and so leaves in time without contact. */
+export interface Allocation {
+  /** Takes what the orchestrator says; null when it does not know. */
+  set(reported: Reported | null): void;
+  /** A call was answered. */
+  contact(): void;
+  /** When the machine is taken away, in ms of the monotonic clock; null when unknown. */
+  endsAt(): number | null;
+  /** The notice that the orchestrator wants, in ms; null when unknown. */
+  noticeMs(): number | null;
+}
+
+/** Of a measured save, twice the time is needed, because the next one may take longer. */
+const saveFactor = 2;
+/** A slow connection must not end an allocation long before its time. */
+const maxLeadMs = 30 * 60_000;
+/** How often to check the time that is left, which a new measurement changes. */
+const checkEveryMs = 30_000;
+/** A machine that no orchestrator uses any more only costs money. */
+const withoutContactMs = 15 * 60_000;
+
+interface Known {
+  readonly endsAt: number;
+  readonly noticeMs: number;
+  readonly leadLimitMs: number;
+}
+
+export function createAllocation({ clock, ended, ...deps }: AllocationDeps): Allocation {
+  let known: Known | null = null;
+  let isOver = false;
+  let contactAt = clock.mono();
+
+  /** Early enough to save and upload twice as slowly as before. */
+  const dueAt = ({ endsAt, noticeMs, leadLimitMs }: Known): number =>
+    endsAt - Math.max(noticeMs, Math.min(saveFactor * (deps.saveMs() ?? 0), leadLimitMs));
+
+  const check = (): void => {
+    if (known === null || isOver) return;
+    const isDue = clock.mono() >= dueAt(known);
+    const isDeserted = deps.isIdle() && clock.mono() - contactAt >= withoutContactMs;
+    isOver = isDue || isDeserted;
+    if (isDue) deps.onDue(known.endsAt);
+    else if (isDeserted) deps.onDeserted();
+  };
+  const waitMs = (): number =>
+    known === null ? checkEveryMs : Math.max(1, Math.min(checkEveryMs, dueAt(known) - clock.mono()));
+  const watch = async (): Promise<void> => {
+    while (!isOver && (await pause(clock, waitMs(), ended))) check();
+  };
+
+  return {
+    set(reported) {
+      if (reported === null) return;
+      const isFirst = known === null;
+      const leftMs = reported.ends_in_s * 1_000;
+      known = {
+        endsAt: clock.mono() + leftMs,
+        noticeMs: reported.notice_s * 1_000,
+        leadLimitMs: known?.leadLimitMs ?? Math.min(maxLeadMs, leftMs / 2),
+      };
+      check();
+      if (isFirst) void watch();
+    },
+    contact() {
+      contactAt = clock.mono();
+    },
+    endsAt: () => known?.endsAt ?? null,
+    noticeMs: () => known?.noticeMs ?? null,
+  };
+}
