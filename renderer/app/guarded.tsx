@@ -5,10 +5,11 @@ import { type May, shownPermissions } from '../api/session.ts';
 import { type MessageKey, useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import { PanelProvider, useMay, usePanel } from './context.ts';
+import type { Access } from './pages.ts';
 
 interface GuardedProps {
   /** The user needs permission for one of these calls; an empty list admits everyone. */
-  readonly calls: readonly Call[];
+  readonly calls: readonly Access[];
   /** Title of the page, shown when access is missing. */
   readonly title: MessageKey;
   /** An alternative for users without access. */
@@ -63,7 +64,7 @@ const isPermission = (authority: Authority): authority is CallPermission =>
   permissions.some(each => each === authority);
 
 /** Returns the least permission that allows the call; null when no permission does. Another user's job needs the full permission. */
-function requiredPermission({ authority, own }: Call): Permission | null {
+function requiredPermission({ authority, own }: Access): Permission | null {
   const limited = permissions.find(each => each === `${authority}.own`);
   if (limited !== undefined && (own === 'shared' || own === 'filtered')) return limited;
   return isPermission(authority) ? authority : null;
@@ -84,7 +85,7 @@ export function Hidden({ call, page }: HiddenProps) {
 }
 
 interface MissingProps {
-  readonly call: Call;
+  readonly call: Access;
   /** An alternative for users without access. */
   readonly children?: ReactNode;
 }

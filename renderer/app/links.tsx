@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { workersApi } from '../../protocol/admin-api.ts';
-import type { Call } from '../../protocol/call.ts';
 import { datasetsApi } from '../../protocol/datasets-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { useT } from '../i18n/index.ts';
 import { useMay } from './context.ts';
+import type { Access } from './pages.ts';
 
 interface ThingLinkProps {
   readonly id: string;
@@ -49,7 +49,7 @@ function ThingLink({
   title,
   className,
   children,
-}: ThingLinkProps & { readonly call: Pick<Call, 'authority' | 'own'>; readonly href: string }) {
+}: ThingLinkProps & { readonly call: Access; readonly href: string }) {
   const may = useMay();
   if (may(call))
     return (

@@ -5,7 +5,19 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import type { May } from '../api/session.ts';
 
 /** Also names the icon and the title of the page. */
-export type PageName = 'overview' | 'workers' | 'jobs' | 'queue' | 'data' | 'audit' | 'settings' | 'help';
+export type PageName =
+  | 'overview'
+  | 'workers'
+  | 'jobs'
+  | 'queue'
+  | 'pools'
+  | 'data'
+  | 'audit'
+  | 'settings'
+  | 'help';
+
+/** The parts of a call that decide who may make it. */
+export type Access = Pick<Call, 'authority' | 'own'>;
 
 interface PageEntry {
   readonly name: PageName;
@@ -15,7 +27,7 @@ interface PageEntry {
   /** The shortcut key after `g`. */
   readonly key: string;
   /** The page is useful to users who may make one of these calls; an empty list means everyone. */
-  readonly calls: readonly Call[];
+  readonly calls: readonly Access[];
 }
 
 export const pages: readonly PageEntry[] = [
@@ -29,6 +41,14 @@ export const pages: readonly PageEntry[] = [
     calls: [queueApi.list, queueApi.submit],
   },
   { name: 'queue', path: '/queue', key: 'q', calls: [queueApi.status] },
+  {
+    name: 'pools',
+    path: '/pools',
+    pattern: '/pools/:id?/:act?',
+    key: 'p',
+    // Importing the calls would load the schemas of pools with the first page.
+    calls: [{ authority: 'admin.pools' }],
+  },
   { name: 'data', path: '/data', pattern: '/data/:id?', key: 'd', calls: [datasetsApi.list] },
   { name: 'audit', path: '/audit', key: 'a', calls: [auditApi.list] },
   { name: 'settings', path: '/settings', key: 's', calls: [] },

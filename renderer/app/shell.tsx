@@ -25,6 +25,9 @@ const parts = {
   queue: lazy(() =>
     loadPart(async () => ({ default: (await import('../pages/queue/index.tsx')).QueuePage })),
   ),
+  pools: lazy(() =>
+    loadPart(async () => ({ default: (await import('../pages/pools/index.tsx')).PoolsPage })),
+  ),
   data: lazy(() => loadPart(async () => ({ default: (await import('../pages/data/index.tsx')).DataPage }))),
   audit: lazy(() =>
     loadPart(async () => ({ default: (await import('../pages/audit/index.tsx')).AuditPage })),

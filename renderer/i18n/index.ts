@@ -34,18 +34,39 @@ export function preferredLanguage(wanted: readonly string[]): Language {
 
 /** Texts of one language. Numbers and times use its formats. */
 export interface Translator extends Place {
-  (key: MessageKey, values?: Readonly<Record<string, string | number>>): string;
+  (key: MessageKey, values?: Values): string;
 }
 
 export async function loadLanguage(language: Language | typeof pseudo, zone: Zone): Promise<Translator> {
   const messages = language === 'en' ? en : await catalogs[language]();
   const locale = language === pseudo ? 'en' : language;
+  return Object.assign(compileTexts(messages, locale), { language: locale, zone });
+}
+
+/** Texts of a page that has its own, and all others. */
+export interface PageTranslator<K extends string> extends Place {
+  (key: K | MessageKey, values?: Values): string;
+}
+
+/** Adds texts that are loaded with their page, because most users never open it. */
+export function withPageTexts<K extends string>(
+  t: Translator,
+  messages: Readonly<Record<K, string>>,
+): PageTranslator<K> {
+  const own = compileTexts(messages, t.language);
+  const isOwn = (key: K | MessageKey): key is K => Object.hasOwn(messages, key);
+  const translate = (key: K | MessageKey, values?: Values): string =>
+    isOwn(key) ? own(key, values) : t(key as MessageKey, values);
+  return Object.assign(translate, { language: t.language, zone: t.zone });
+}
+
+type Values = Readonly<Record<string, string | number>>;
+
+function compileTexts<K extends string>(messages: Readonly<Record<K, string>>, locale: string) {
   const texts: I18n = setupI18n().setMessagesCompiler(onceEach(compileMessage));
   texts.load(locale, { ...messages });
   texts.activate(locale);
-  const translate = (key: MessageKey, values?: Readonly<Record<string, string | number>>): string =>
-    texts._(key, { ...values });
-  return Object.assign(translate, { language: locale, zone });
+  return (key: K, values?: Values): string => texts._(key, { ...values });
 }
 
 /** Caches compiled messages. The library would compile a message at each use, hundreds of times a second in a table. */

@@ -1,11 +1,11 @@
-import type { Messages } from './en/index.ts';
-
 const plain = 'aeiouyAEIOUYcnsz';
 const marks = 'áéíóúýÁÉÍÓÚÝçñšž';
 const marked = new Map(Array.from(plain, (letter, at) => [letter, marks[at] ?? letter]));
 
 /** Makes texts half as long again, as in German or Finnish; keeps text in braces unchanged. */
-export function pseudoOf(messages: Messages): Messages {
+export function pseudoOf<M extends Readonly<Record<string, string>>>(
+  messages: M,
+): Readonly<Record<keyof M, string>> {
   const entries = Object.entries(messages).map(([key, text]) => [key, `[${pad(text)}]`] as const);
   return { ...messages, ...Object.fromEntries(entries) };
 }

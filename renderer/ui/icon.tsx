@@ -15,6 +15,7 @@ import CircleX from 'lucide-react/icons/circle-x';
 import Clock from 'lucide-react/icons/clock';
 import Database from 'lucide-react/icons/database';
 import Hourglass from 'lucide-react/icons/hourglass';
+import Layers from 'lucide-react/icons/layers';
 import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
 import ListOrdered from 'lucide-react/icons/list-ordered';
 import LoaderCircle from 'lucide-react/icons/loader-circle';
@@ -35,6 +36,7 @@ const icons = {
   workers: Server,
   jobs: Activity,
   queue: ListOrdered,
+  pools: Layers,
   data: Database,
   audit: ScrollText,
   settings: Settings,

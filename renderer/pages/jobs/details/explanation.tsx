@@ -21,10 +21,13 @@ interface ExplainedProps {
 export function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   const t = useT();
   const { reasons, workers, pools, unsatisfiable, predicted_start: start } = explanation;
+  const isRequested = pools.some(({ launch_id: launch }) => launch !== null);
   const shown = workers.toSorted((a, b) => a.reasons.length - b.reasons.length).slice(0, maxWorkers);
   return (
     <div className="explained">
-      {unsatisfiable && !isHeadline && <p className="trouble">{t('jobs.explain.unsatisfiable')}</p>}
+      {unsatisfiable && !isHeadline && !isRequested && (
+        <p className="trouble">{t('jobs.explain.unsatisfiable')}</p>
+      )}
       {start !== null && (
         <p>
           {t('jobs.explain.start')} <Time at={start.at} /> <span className="muted">({start.basis})</span>

@@ -50,12 +50,13 @@ describe('pathsFor', () => {
   const own = ['/settings', '/help'];
 
   test.each<readonly [readonly Permission[], readonly string[]]>([
-    [permissions, ['/', '/workers', '/jobs', '/queue', '/data', '/audit']],
+    [permissions, ['/', '/workers', '/jobs', '/queue', '/pools', '/data', '/audit']],
     [['queue.view'], ['/', '/jobs', '/queue', '/data']],
     [['queue.view.own'], ['/', '/jobs', '/queue', '/data']],
     [['queue.submit'], ['/jobs']],
     [['admin.workers'], ['/', '/workers']],
     [['admin.audit'], ['/audit']],
+    [['admin.pools'], ['/pools']],
     [['admin.tokens'], []],
     [[], []],
   ])('shows with permissions %j the pages %j, Settings and Help', (held, paths) => {

@@ -4,15 +4,29 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
 import { describe, expect, test } from 'vitest';
-import { en } from '../../../../../renderer/i18n/en/index.ts';
+import { en as frame } from '../../../../../renderer/i18n/en/index.ts';
+import { pools as enPools } from '../../../../../renderer/i18n/en/pools.ts';
 import { es } from '../../../../../renderer/i18n/es/index.ts';
+import { pools as esPools } from '../../../../../renderer/i18n/es/pools.ts';
 import { hi } from '../../../../../renderer/i18n/hi/index.ts';
-import { type Language, loadLanguage, type MessageKey } from '../../../../../renderer/i18n/index.ts';
+import { pools as hiPools } from '../../../../../renderer/i18n/hi/pools.ts';
+import { type Language, loadLanguage, withPageTexts } from '../../../../../renderer/i18n/index.ts';
 import { ja } from '../../../../../renderer/i18n/ja/index.ts';
+import { pools as jaPools } from '../../../../../renderer/i18n/ja/pools.ts';
 import { zh } from '../../../../../renderer/i18n/zh/index.ts';
+import { pools as zhPools } from '../../../../../renderer/i18n/zh/pools.ts';
 
-const catalogs = { en, es, zh, hi, ja } as const;
-const keys = Object.keys(en) as readonly MessageKey[];
+/** Texts of pages that are loaded with their page are checked, too. */
+const en = { ...frame, ...enPools };
+const pagesOf = { en: enPools, es: esPools, zh: zhPools, hi: hiPools, ja: jaPools } as const;
+const catalogs = {
+  en,
+  es: { ...es, ...esPools },
+  zh: { ...zh, ...zhPools },
+  hi: { ...hi, ...hiPools },
+  ja: { ...ja, ...jaPools },
+} as const;
+const keys = Object.keys(en) as readonly (keyof typeof en)[];
 
 /** The placeholder names of a text, including those in its plural cases. */
 function namesIn(text: string): readonly string[] {
@@ -62,7 +76,7 @@ describe.each(Object.keys(catalogs) as Language[])('the catalogue %s', language 
   });
 
   test.each([0, 1, 2, 5_000])('renders every message with the count %d', async count => {
-    const t = await loadLanguage(language, 'utc');
+    const t = withPageTexts(await loadLanguage(language, 'utc'), pagesOf[language]);
     const broken = keys.filter(key => {
       const said = t(key, Object.fromEntries(namesIn(en[key]).map(name => [name, count])));
       return said === '' || said === key || /[{}#]/.test(said);

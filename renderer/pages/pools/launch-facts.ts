@@ -1,0 +1,85 @@
+import type { LaunchView } from '../../../protocol/pool.ts';
+import type { IconName } from '../../ui/icon.tsx';
+
+export type PhaseName = 'ordering' | 'queue' | 'joining' | 'work';
+
+/** A part of the life of a launch. */
+export interface Phase {
+  readonly name: PhaseName;
+  /** Null when the launch has not reached it. */
+  readonly seconds: number | null;
+  /** `failed`: the launch ended in it, without success. */
+  readonly state: 'ahead' | 'now' | 'done' | 'failed';
+}
+
+/** Outcomes that are no trouble. */
+const calm: ReadonlySet<LaunchView['outcome']> = new Set(['finished', 'not_needed', 'cancelled']);
+
+export const isOpen = ({ state }: Pick<LaunchView, 'state'>): boolean => state !== 'ended';
+export const isTroubled = ({ outcome }: Pick<LaunchView, 'outcome'>): boolean =>
+  outcome !== null && !calm.has(outcome);
+
+/** How long each part has lasted. `now` in milliseconds since 1970, by the server's clock. */
+export function phasesOf(launch: LaunchView, now: number): readonly Phase[] {
+  const ended = launch.ended_at;
+  const starts: readonly (readonly [PhaseName, string | null])[] = [
+    ['ordering', launch.ordered_at],
+    ['queue', launch.submitted_at],
+    ['joining', launch.started_at],
+    ['work', launch.joined_at],
+  ];
+  // An engine may report the start before it confirms the order.
+  const last = starts.findLastIndex(([, at]) => at !== null);
+  return starts.map(([name, at], index) => {
+    if (index > last) return { name, seconds: null, state: 'ahead' };
+    const end = starts.slice(index + 1).find(([, next]) => next !== null)?.[1] ?? ended;
+    const seconds = at === null ? null : secondsBetween(Date.parse(at), end === null ? now : Date.parse(end));
+    return { name, seconds, state: index < last ? 'done' : stateOfLast(launch) };
+  });
+}
+
+function stateOfLast(launch: LaunchView): Phase['state'] {
+  if (isOpen(launch)) return 'now';
+  return isTroubled(launch) ? 'failed' : 'done';
+}
+
+/** The clock of an engine may differ from that of the server. */
+const secondsBetween = (from: number, to: number): number => Math.max(0, (to - from) / 1_000);
+
+/**
+ * The share of a phase in its strip. By the square root, seconds remain visible beside hours.
+ */
+export const weightOf = ({ seconds }: Phase): number => Math.max(1, Math.sqrt(seconds ?? 0));
+
+/** Open launches first, then the newest. */
+export const inOrder = (launches: readonly LaunchView[]): readonly LaunchView[] =>
+  launches.toSorted(
+    (a, b) => Number(isOpen(b)) - Number(isOpen(a)) || Date.parse(b.ordered_at) - Date.parse(a.ordered_at),
+  );
+
+const icons = {
+  wanted: 'dispatched',
+  submitting: 'connecting',
+  unclear: 'recovering',
+  waiting: 'pending',
+  running: 'starting',
+  joined: 'running',
+  ending: 'draining',
+  ended: 'completed',
+} as const satisfies Readonly<Record<LaunchView['state'], IconName>>;
+
+/** The icon and the colour of a launch; names of states of jobs. */
+export function iconOf(
+  launch: Pick<LaunchView, 'state' | 'outcome'>,
+): (typeof icons)[LaunchView['state']] | 'failed' | 'cancelled' {
+  if (isTroubled(launch)) return 'failed';
+  if (launch.outcome === 'not_needed' || launch.outcome === 'cancelled') return 'cancelled';
+  return icons[launch.state];
+}
+
+/** Why a test did not pass; null when it passed or has not ended. */
+export function failureOfTest(launch: LaunchView): Exclude<LaunchView['outcome'], null> | null {
+  if (launch.outcome === null || (launch.outcome === 'finished' && launch.joined_at !== null)) return null;
+  // A worker that left before the server saw it has not joined.
+  return launch.outcome === 'finished' ? 'never_joined' : launch.outcome;
+}

@@ -1,0 +1,201 @@
+import { useState } from 'react';
+import { poolsApi } from '../../../protocol/pools-api.ts';
+import type { LaunchView } from '../../../protocol/pool.ts';
+import { useFleet, usePanel } from '../../app/context.ts';
+import { JobLink, WorkerLink } from '../../app/links.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Time, useNow } from '../../ui/time.tsx';
+import { showFailure } from '../../ui/toast.tsx';
+import { duration } from '../jobs/figures.ts';
+import { iconOf, isOpen, isTroubled, type Phase, phasesOf, weightOf } from './launch-facts.ts';
+import { type PoolTranslator, usePoolT } from './texts.tsx';
+
+interface LaunchesProps {
+  readonly launches: readonly LaunchView[];
+  /** Id of the heading. */
+  readonly labelledBy: string;
+}
+
+export function Launches({ launches, labelledBy }: LaunchesProps) {
+  const t = usePoolT();
+  const { client } = usePanel();
+  const [ending, setEnding] = useState<LaunchView | null>(null);
+  const end = (launch: LaunchView): void =>
+    void client
+      .call(poolsApi.endLaunch, { params: { id: launch.launch_id } })
+      .then(answer => !answer.ok && showFailure(t, answer.failure));
+  return (
+    <>
+      <ul className="launches" aria-labelledby={labelledBy}>
+        {launches.map((launch, index) => (
+          <Launch key={launch.launch_id} launch={launch} index={index} onEnd={() => setEnding(launch)} />
+        ))}
+      </ul>
+      {ending !== null && (
+        <Confirm
+          title={t('pools.end.title', { name: ending.worker_name })}
+          consequence={t('pools.end.consequence')}
+          act={t('pools.end.act')}
+          onConfirm={() => end(ending)}
+          onClose={() => setEnding(null)}
+        />
+      )}
+    </>
+  );
+}
+
+export function launchStateText(launch: LaunchView, t: PoolTranslator): string {
+  return launch.outcome === null
+    ? t(`pools.launch.state.${launch.state}`)
+    : t(`pools.outcome.${launch.outcome}`);
+}
+
+interface LaunchProps {
+  readonly launch: LaunchView;
+  readonly index: number;
+  readonly onEnd: () => void;
+}
+
+function Launch({ launch, index, onEnd }: LaunchProps) {
+  const t = usePoolT();
+  const state = launchStateText(launch, t);
+  const { worker_name: name, outcome } = launch;
+  return (
+    <li
+      className="launch"
+      data-row={index}
+      tabIndex={-1}
+      aria-label={t('pools.launch.name', { name, state })}
+      data-open={isOpen(launch)}
+    >
+      <div className="launch-head">
+        <span className="state" data-state={iconOf(launch)}>
+          <Icon name={iconOf(launch)} />
+          {state}
+        </span>
+        <WorkerName launch={launch} />
+        <Purpose launch={launch} />
+        {isOpen(launch) && launch.state !== 'ending' && (
+          <Button className="launch-end" aria-label={t('pools.end.of', { name })} onClick={onEnd}>
+            {t('pools.end.button')}
+          </Button>
+        )}
+      </div>
+      <PhaseStrip launch={launch} />
+      <WaitingReason launch={launch} />
+      {launch.detail !== null && launch.reason === null && (
+        <p className={isTroubled({ outcome }) ? 'trouble' : 'muted'}>{launch.detail}</p>
+      )}
+      <LaunchFacts launch={launch} />
+    </li>
+  );
+}
+
+/** A launch has a worker from the beginning; it is gone after the end. */
+function WorkerName({ launch }: { readonly launch: LaunchView }) {
+  const { worker_id: id, worker_name: name, joined_at: joined } = launch;
+  if (!isOpen(launch) || joined === null) return <strong translate="no">{name}</strong>;
+  return (
+    <strong translate="no">
+      <WorkerLink id={id}>{name}</WorkerLink>
+    </strong>
+  );
+}
+
+/** What it was ordered for. */
+function Purpose({ launch: { job_id: id, is_test: isTest } }: { readonly launch: LaunchView }) {
+  const t = usePoolT();
+  const config = useFleet(({ fleet }) => (id === null ? undefined : fleet.jobs.get(id)?.config_name));
+  if (isTest) return <span className="chip">{t('pools.launch.test')}</span>;
+  if (id === null) return <span className="chip">{t('pools.launch.warm')}</span>;
+  return (
+    <span>
+      {t('pools.launch.job')} <JobLink id={id}>{config ?? id}</JobLink>
+    </span>
+  );
+}
+
+function LaunchFacts({ launch }: { readonly launch: LaunchView }) {
+  const t = usePoolT();
+  const { nodes, gpus, engine_id: engineId, machines, gpu_seconds: seconds, ends_at: endsAt } = launch;
+  return (
+    <ul className="launch-facts muted">
+      <li>{t('pools.launch.machines', { count: nodes })}</li>
+      <li>{t('pools.launch.gpus', { count: nodes * gpus })}</li>
+      {machines.length > 0 && <li className="mono">{machines.join(', ')}</li>}
+      {engineId !== null && (
+        <li>
+          {t('pools.launch.engineId')} <code>{engineId}</code>
+        </li>
+      )}
+      {seconds > 0 && <li>{t('pools.launch.gpuTime', { time: duration(seconds, t.language) })}</li>}
+      {isOpen(launch) && endsAt !== null && (
+        <li>
+          {t('pools.launch.wallTime')} <Time at={endsAt} />
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** Why it waits, in the panel's language and in the engine's own words. */
+function WaitingReason({ launch: { reason, expected_start: start } }: { readonly launch: LaunchView }) {
+  const t = usePoolT();
+  if (reason === null && start === null) return null;
+  return (
+    <p>
+      {reason !== null && (
+        <>
+          {t(`pools.reason.${reason.kind}`)} <span className="muted">({reason.text})</span>{' '}
+        </>
+      )}
+      {start !== null && (
+        <span className="launch-start">
+          {t('pools.launch.expected')} <Time at={start} />
+        </span>
+      )}
+    </p>
+  );
+}
+
+/** The server's time, every second while something runs. */
+function useServerNow(isRunning: boolean): number {
+  const lead = useFleet(state => state.clockLeadMs);
+  return useNow(isRunning ? 1_000 : 60_000) + lead;
+}
+
+/** How long each phase took, drawn in proportion. */
+export function PhaseStrip({ launch }: { readonly launch: LaunchView }) {
+  const t = usePoolT();
+  const phases = phasesOf(launch, useServerNow(isOpen(launch)));
+  return (
+    <ol className="phases" aria-label={t('pools.phases')}>
+      {phases.map(phase => (
+        <li
+          key={phase.name}
+          className="phase"
+          data-phase={phase.state}
+          style={{ flexGrow: weightOf(phase) }}
+          aria-current={phase.state === 'now' ? 'step' : undefined}
+        >
+          <span className="phase-bar" />
+          <span className="phase-name">{t(`pools.phase.${phase.name}`)}</span>
+          <span className="phase-time">{phaseTime(phase, t)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function phaseTime({ state, seconds }: Phase, t: PoolTranslator) {
+  if (state === 'ahead' || seconds === null)
+    return (
+      <>
+        <span aria-hidden="true">{t('time.none')}</span>
+        <span className="unseen">{t('pools.phase.none')}</span>
+      </>
+    );
+  return duration(seconds, t.language);
+}

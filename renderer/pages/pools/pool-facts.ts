@@ -1,0 +1,79 @@
+import type { EngineSettings, Hours, PoolView } from '../../../protocol/pool.ts';
+import type { IconName } from '../../ui/icon.tsx';
+
+export type PoolState = 'paused' | 'unreachable' | 'budget' | 'full' | 'ordering' | 'ready';
+
+/** What the pool does now. What stops it comes before what it does. */
+export function stateOf({ paused, unreachable, open, usage, settings }: PoolView): PoolState {
+  if (paused !== null) return 'paused';
+  if (unreachable !== null) return 'unreachable';
+  const { gpu_hours_per_day: budget, max_launches: max } = settings;
+  if (budget !== null && usage.gpu_hours_today >= budget) return 'budget';
+  if (open.launches >= max) return 'full';
+  return open.launches > 0 ? 'ordering' : 'ready';
+}
+
+/** The icon and the colour of a state; names of states of workers and jobs. */
+export const stateIcons = {
+  paused: 'draining',
+  unreachable: 'failed',
+  budget: 'blocked',
+  full: 'blocked',
+  ordering: 'running',
+  ready: 'idle',
+} as const satisfies Readonly<Record<PoolState, IconName>>;
+
+/** "Try again" instead of "Resume" when there is something to try. */
+export const resumeActOf = ({ paused, impossible }: PoolView): 'resume' | 'tryAgain' | null => {
+  if (paused !== null) return paused.by === 'system' ? 'tryAgain' : 'resume';
+  return impossible.length > 0 ? 'tryAgain' : null;
+};
+
+export interface Meter {
+  readonly name: 'launches' | 'gpus' | 'budget';
+  readonly used: number;
+  /** Null for no limit. */
+  readonly max: number | null;
+}
+
+export const metersOf = ({ open, usage, settings }: PoolView): readonly Meter[] => [
+  { name: 'launches', used: open.launches, max: settings.max_launches },
+  { name: 'gpus', used: open.gpus, max: settings.max_gpus },
+  { name: 'budget', used: usage.gpu_hours_today, max: settings.gpu_hours_per_day },
+];
+
+/** 0 to 100; null without a limit. A limit of 0 is reached at once. */
+export function percentOf({ used, max }: Meter): number | null {
+  if (max === null) return null;
+  return max === 0 ? 100 : Math.min(100, (used / max) * 100);
+}
+
+/** Partition, queue or folder, in the words of the engine; null for the default. */
+export function queueOf(engine: EngineSettings): string | null {
+  switch (engine.kind) {
+    case 'slurm':
+      return engine.partition;
+    case 'kubernetes':
+      return engine.queue ?? engine.namespace;
+    case 'command':
+      return engine.programs;
+  }
+}
+
+const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+export type Weekday = (typeof weekdays)[number];
+export const allDays: readonly Weekday[] = weekdays;
+
+/** The short name of a day in a language. */
+export function dayName(day: Weekday, language: string): string {
+  // The first of January 2024 was a Monday.
+  const date = Date.UTC(2024, 0, 1 + weekdays.indexOf(day));
+  return new Intl.DateTimeFormat(language, { weekday: 'short', timeZone: 'UTC' }).format(date);
+}
+
+/** The days of the hours, "Mon, Tue"; null for every day. */
+export function daysText({ days }: Hours, language: string): string | null {
+  if (days === undefined || days.length === weekdays.length) return null;
+  const names = weekdays.filter(day => days.includes(day)).map(day => dayName(day, language));
+  return new Intl.ListFormat(language, { type: 'unit', style: 'short' }).format(names);
+}

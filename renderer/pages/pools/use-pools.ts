@@ -1,0 +1,75 @@
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { PoolId } from '../../../protocol/ids.ts';
+import type { LaunchView, PoolView } from '../../../protocol/pool.ts';
+import { poolsApi } from '../../../protocol/pools-api.ts';
+import type { CallFailure } from '../../../protocol/client.ts';
+import { useFleet, useLoaded } from '../../app/context.ts';
+import { inOrder } from './launch-facts.ts';
+
+/** GPU time and the reachability of engines change without events. */
+const refreshMs = 10_000;
+/** Many events at once cause one read. */
+const settleMs = 300;
+
+/** Changes when the data must be read again: after an event of the pool, or of any, and when the stream has returned. */
+function useVersion(id: PoolId | null, refreshes: number): string {
+  const seq = useFleet(({ fleet: { poolSeqs } }) =>
+    id === null ? Math.max(0, ...poolSeqs.values()) : (poolSeqs.get(id) ?? 0),
+  );
+  const isLive = useFleet(({ stream }) => stream.kind === 'live');
+  // The fleet does not know who acted if there is no stream.
+  const acted = useFleet(state => state.acted);
+  return useSettledValue(`${refreshes} ${isLive} ${acted} ${seq}`);
+}
+
+/** The value as it was up to `settleMs` ago. Further changes do not postpone it. */
+function useSettledValue(value: string): string {
+  const [settled, setSettled] = useState(value);
+  const newest = useRef(value);
+  newest.current = value;
+  const isDue = value !== settled;
+  useEffect(() => {
+    if (!isDue) return undefined;
+    const timer = setTimeout(() => setSettled(newest.current), settleMs);
+    return () => clearTimeout(timer);
+  }, [isDue]);
+  return settled;
+}
+
+/** Counts up at an interval while the page is visible. */
+export function useRefreshes(): number {
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    const refresh = (): void => {
+      if (!document.hidden) setCount(was => was + 1);
+    };
+    const timer = setInterval(refresh, refreshMs);
+    document.addEventListener('visibilitychange', refresh);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', refresh);
+    };
+  }, []);
+  return count;
+}
+
+export interface PoolsRead {
+  /** Null before the first answer. */
+  readonly pools: readonly PoolView[] | null;
+  readonly failure: CallFailure | null;
+  readonly reload: () => void;
+  readonly refreshes: number;
+}
+
+export function usePools(): PoolsRead {
+  const refreshes = useRefreshes();
+  const { value, failure, reload } = useLoaded(poolsApi.list, undefined, useVersion(null, refreshes));
+  return { pools: value?.pools ?? null, failure, reload, refreshes };
+}
+
+/** The launches of a pool, open ones first; null before the first answer. */
+export function useLaunches(id: PoolId, limit: number, refreshes: number): readonly LaunchView[] | null {
+  const input = useMemo(() => ({ params: { id }, query: { limit } }), [id, limit]);
+  const { value } = useLoaded(poolsApi.launches, input, useVersion(id, refreshes));
+  return useMemo(() => (value === null ? null : inOrder(value.launches)), [value]);
+}

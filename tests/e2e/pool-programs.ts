@@ -1,0 +1,71 @@
+/** Programs of a `command` engine, which keep their machines in files. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * What the engine does with an order. `waiting`: keeps it in its queue. `silent`: starts a machine that never calls home.
+ * `running`: starts a real worker. `refusing`: refuses it for good. `broken`: cannot list.
+ */
+export type EngineBehaviour = 'waiting' | 'silent' | 'running' | 'refusing' | 'broken';
+
+const cli = fileURLToPath(new URL('../../main/cli.ts', import.meta.url));
+
+const check = `echo '{ "ok": true, "version": "22.05.8", "detail": "The account lab may submit to 2 queues.", "queues": [
+  { "name": "a100", "limits": "8 nodes with 8 GPUs, at most 2 days" }, { "name": "debug", "limits": "1 node, at most 30 min" } ] }'`;
+const checkBroken = `echo '{ "ok": false, "detail": "The controller does not answer. Ask its administrators." }'`;
+
+const entries: Readonly<Record<EngineBehaviour, string>> = {
+  waiting: `{ state: 'waiting', reason: { kind: 'resources', text: 'Resources' }, expected_start: new Date(now + 840_000) }`,
+  silent: `{ state: 'running', started_at: new Date(now), nodes: ['node-3'] }`,
+  running: `{ state: 'running', started_at: new Date(now), nodes: ['node-7'], ends_at: new Date(now + order.wall_time_s * 1_000) }`,
+  refusing: 'null',
+  broken: '{}',
+};
+
+const launch = (behaviour: EngineBehaviour): string => `
+const order = JSON.parse(fs.readFileSync(0, 'utf8'));
+const now = Date.now();
+const entry = ${entries[behaviour]};
+if (entry === null) {
+  print({ result: 'rejected', scope: 'permanent', code: 'gres', message: 'Requested node configuration is not available' });
+} else {
+  const engine_id = String(4_000 + fs.readdirSync('machines').length);
+  fs.writeFileSync(\`machines/\${order.name}\`, JSON.stringify({ name: order.name, engine_id, ...entry }));
+  if (${behaviour === 'running'}) {
+    const env = { ...process.env, TRAINYARD_JOIN: order.join_token };
+    require('node:child_process').spawn('sh', ['-c', order.start], { env, detached: true, stdio: 'ignore' }).unref();
+  }
+  print({ result: 'accepted', engine_id });
+}`;
+
+const list = (behaviour: EngineBehaviour): string =>
+  behaviour === 'broken'
+    ? `console.error('Unable to contact the controller'); process.exit(1);`
+    : `print({ launches: fs.readdirSync('machines').map(name => JSON.parse(fs.readFileSync('machines/' + name, 'utf8'))) });`;
+
+const end = `
+for (const name of JSON.parse(fs.readFileSync(0, 'utf8')).names) {
+  const file = 'machines/' + name;
+  if (!fs.existsSync(file)) continue;
+  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), state: 'ended', exit: 'completed' }));
+}`;
+
+/** Writes the programs into the data folder of a server. Returns the path of a worker program for its machines. */
+export function writePrograms(dataDir: string, name: string, behaviour: EngineBehaviour): string {
+  const folder = join(dataDir, 'engines', name);
+  mkdirSync(join(folder, 'machines'), { recursive: true });
+  const script = (file: string, text: string): string => {
+    const path = join(folder, file);
+    writeFileSync(path, text);
+    chmodSync(path, 0o700);
+    return path;
+  };
+  const inNode = (text: string): string =>
+    `#!${process.execPath}\nconst fs = require('node:fs');\nprocess.chdir(__dirname);\nconst print = answer => console.log(JSON.stringify(answer));\n${text}\n`;
+  script('check', `#!/bin/sh\n${behaviour === 'broken' ? checkBroken : check}\n`);
+  script('launch', inNode(launch(behaviour)));
+  script('list', inNode(list(behaviour)));
+  script('end', inNode(end));
+  return script('worker', `#!/bin/sh\nexec '${process.execPath}' '${cli}' worker "$@"\n`);
+}

@@ -1,0 +1,220 @@
+/** The page of pools: their states and launches, the form, tests, and what users do with them. */
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { cutTexts, settled, tooWide } from './in-page.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { type EngineBehaviour, writePrograms } from './pool-programs.ts';
+
+let orchestrator: Orchestrator;
+test.beforeEach(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterEach(() => orchestrator.close());
+
+async function createPool(name: string, behaviour: EngineBehaviour, settings: object = {}): Promise<string> {
+  const program = writePrograms(orchestrator.dataDir, name, behaviour);
+  const pool = await orchestrator.call('POST', '/api/admin/pools', {
+    name,
+    engine: { kind: 'command', programs: name },
+    gpus: 0,
+    after_s: 0,
+    accelerator: null,
+    labels: { site: name },
+    worker_program: program,
+    ...settings,
+  });
+  return String(pool['pool_id']);
+}
+
+const submitTo = (pool: string, gpus = 0): Promise<string> =>
+  orchestrator.submit({
+    config_name: `${pool}-lora`,
+    config: {},
+    gpu_count: gpus,
+    worker_labels: { site: pool },
+  });
+
+async function open(page: Page, path = '/pools'): Promise<void> {
+  await signIn(page, orchestrator);
+  await page.goto(orchestrator.url + path);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+}
+
+const cardOf = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
+
+async function choose(page: Page, name: string, item: string): Promise<void> {
+  await page.getByRole('button', { name: `Actions for pool ${name}` }).click();
+  await page.getByRole('menuitem', { name: item }).click();
+}
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  await settled(page);
+  await page.mouse.move(0, 0);
+  const path = `${test.info().project.outputDir}/screens/pools-${name}.png`;
+  await page.screenshot({ path, animations: 'disabled', fullPage: true });
+}
+
+/** Checks the page, and takes its picture. */
+async function expectShownWell(page: Page, name: string): Promise<void> {
+  await takePicture(page, name);
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
+    [],
+  );
+  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+}
+
+async function expectShownWellEverywhere(page: Page, name: string): Promise<void> {
+  const { width: desktop } = page.viewportSize() ?? { width: 1_280 };
+  const show = async (colorScheme: 'light' | 'dark', width: number): Promise<string> => {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.setViewportSize({ width, height: 900 });
+    return `${name}-${colorScheme}-${width}`;
+  };
+  await takePicture(page, await show('light', 1_440));
+  await takePicture(page, await show('dark', 390));
+  for (const [scheme, width] of [
+    ['light', 390],
+    ['dark', desktop],
+    ['light', desktop],
+  ] as const)
+    await expectShownWell(page, await show(scheme, width));
+}
+
+test('explains pools when there is none, and creates and checks the first one', async ({ page }) => {
+  test.setTimeout(180_000);
+  writePrograms(orchestrator.dataDir, 'lab', 'waiting');
+  await open(page, '/');
+  await page.keyboard.press('g');
+  await page.keyboard.press('p');
+  await expect(page.getByText('A pool orders machines from a cluster or cloud')).toBeVisible();
+  await expectShownWell(page, 'empty');
+  await page.getByRole('link', { name: 'Create pool' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Lab 1');
+  await page.getByLabel('Partition').fill('-a b');
+  await page.getByLabel('Max open launches').fill('0');
+  await page.getByLabel('When the pool orders machines').selectOption('some');
+  await page.getByLabel('Time zone').fill('Mars');
+  await page.getByRole('button', { name: 'Create and check' }).click();
+  await expect(page.getByText('Correct 4 fields.')).toBeVisible();
+  await expect(page.getByLabel('Name', { exact: true })).toBeFocused();
+  await expect(page.getByText('Enter 1 or more.')).toBeVisible();
+  await expectShownWellEverywhere(page, 'form');
+  await page.getByLabel('Name', { exact: true }).fill('lab');
+  await page.getByLabel('Max open launches').fill('2');
+  await page.getByLabel('Time zone').fill('Europe/Berlin');
+  await page.getByLabel('Engine', { exact: true }).selectOption('command');
+  await page.getByLabel('Folder of the programs').fill('lab');
+  await page.getByRole('button', { name: 'Create and check' }).click();
+  await expect(page.getByText('The engine takes orders')).toBeVisible();
+  await expect(page.getByRole('row', { name: 'a100' })).toContainText('8 nodes with 8 GPUs');
+  await expect(page.getByText('every day, 20:00–08:00 (Europe/Berlin)')).toBeVisible();
+  await expectShownWellEverywhere(page, 'check');
+});
+
+test('shows pools in every state, with their launches, live', async ({ page }) => {
+  test.setTimeout(180_000);
+  await createPool('gpu', 'waiting', {
+    gpus: 4,
+    max_gpus: 16,
+    gpu_hours_per_day: 100,
+    price_per_gpu_hour: 2.5,
+  });
+  await createPool('spot', 'running', { warm: 1, gpu_hours_per_day: 24 });
+  await createPool('a100', 'refusing', { gpus: 8 });
+  await createPool('cluster', 'broken');
+  const paused = await createPool('old', 'waiting');
+  await orchestrator.call('POST', `/api/admin/pools/${paused}/pause`, { reason: 'moves to the new rack' });
+  const silent = await createPool('edge', 'silent', { join_s: 10 });
+  await Promise.all([1, 2, 3].map(() => orchestrator.call('POST', `/api/admin/pools/${silent}/test`, {})));
+  await open(page);
+  const gpu = cardOf(page, 'gpu');
+  await expect(gpu).toContainText('Ready: no machine needed');
+  await submitTo('gpu', 4);
+  await submitTo('gpu', 2);
+  await submitTo('a100', 8);
+  await expect(gpu.getByText('Waits for a free machine')).toHaveCount(2);
+  await expect(gpu).toContainText('Expected start:');
+  await expect(gpu.getByRole('progressbar', { name: 'GPUs of pool gpu' })).toHaveAttribute(
+    'aria-valuetext',
+    '6 of 16',
+  );
+  await expect(cardOf(page, 'spot').getByRole('listitem', { name: /: joined$/ })).toBeVisible();
+  await expect(cardOf(page, 'a100')).toContainText('Requested node configuration is not available');
+  await expect(cardOf(page, 'cluster')).toContainText('Engine does not answer');
+  await expect(cardOf(page, 'old')).toContainText('moves to the new rack');
+  await expect(cardOf(page, 'edge')).toContainText('The pool paused itself', { timeout: 60_000 });
+  await expectShownWellEverywhere(page, 'list');
+});
+
+test('pauses, resumes, ends launches, edits and deletes', async ({ page }) => {
+  test.setTimeout(150_000);
+  await createPool('gpu', 'waiting');
+  const job = await submitTo('gpu');
+  await open(page);
+  const gpu = cardOf(page, 'gpu');
+  await expect(gpu).toContainText('Waits for a free machine');
+  await choose(page, 'gpu', 'Pause');
+  const dialog = page.getByRole('alertdialog');
+  await dialog.getByLabel('Reason (optional)').fill('too expensive');
+  await dialog.getByLabel('Also end its launches').check();
+  await expectShownWell(page, 'pause');
+  await dialog.getByRole('button', { name: 'Pause pool' }).click();
+  await expect(gpu).toContainText('Paused by admin');
+  await expect(gpu).toContainText('too expensive');
+  await expect(gpu.getByRole('listitem', { name: /ended by a user$/ })).toBeVisible();
+  await page.goto(`${orchestrator.url}/jobs/${job}`);
+  await expect(page.getByText('admin paused the pool: too expensive')).toBeVisible();
+  await expectShownWell(page, 'job');
+  await page.getByRole('link', { name: 'gpu', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'gpu' })).toBeVisible();
+  await page.getByRole('button', { name: 'Resume: pool gpu' }).click();
+  await page.getByRole('button', { name: /^End launch gpu-/ }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'End launch' }).click();
+  await expect(page.getByRole('listitem', { name: /ended by a user$/ })).toHaveCount(2);
+  await orchestrator.call('POST', `/api/queue/${job}/cancel`, {});
+  await choose(page, 'gpu', 'Edit');
+  await page.getByRole('button', { name: 'Check engine' }).click();
+  await expect(page.getByText('The engine takes orders')).toBeVisible();
+  await page.getByLabel('Max open launches').fill('7');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('of 7')).toBeVisible();
+  await expect(page.getByRole('button', { name: /^End launch/ })).toHaveCount(0, { timeout: 30_000 });
+  await choose(page, 'gpu', 'Delete');
+  await page.getByLabel('Type gpu to delete it').fill('gpu');
+  await page.getByRole('button', { name: 'Delete pool' }).click();
+  await expect(page.getByText('A pool orders machines from a cluster')).toBeVisible();
+});
+
+test('tests a pool and shows its phases, and what to do when no worker joins', async ({ page }) => {
+  test.setTimeout(150_000);
+  await createPool('spot', 'running');
+  await createPool('edge', 'silent', { join_s: 10 });
+  await open(page);
+  await page.getByRole('button', { name: 'Test: pool spot' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Test of pool spot' });
+  await expect(dialog.getByRole('list', { name: 'Phases' })).toBeVisible();
+  await expectShownWell(page, 'test-running');
+  await expect(dialog).toContainText('Test passed', { timeout: 60_000 });
+  await expectShownWellEverywhere(page, 'test-passed');
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Test: pool edge' }).click();
+  const other = page.getByRole('dialog', { name: 'Test of pool edge' });
+  await expect(other).toContainText('Test failed: never joined.', { timeout: 60_000 });
+  await expect(other).toContainText('can reach the public address of the server');
+  await expectShownWell(page, 'test-failed');
+});
+
+test('shows nothing of pools to a user without the permission', async ({ page }) => {
+  const created = await orchestrator.call('POST', '/api/tokens', {
+    name: 'ada',
+    permissions: ['queue.view'],
+  });
+  await page.goto(orchestrator.url);
+  await page.getByLabel('Token').fill(String(created['token']));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('navigation')).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Pools' })).toHaveCount(0);
+  await page.goto(`${orchestrator.url}/pools`);
+  await expect(page.getByText('“Manage pools” (admin.pools)')).toBeVisible();
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { NewPool } from '../../../../../protocol/pool.ts';
+import { checkDraft, type Draft, emptyDraft, toDraft } from '../../../../../renderer/pages/pools/draft.ts';
+import { poolView } from '../../pool-builders.ts';
+
+const draft = (values: Readonly<Record<string, string>> = {}, parts: Partial<Draft> = {}): Draft => {
+  const empty = emptyDraft('Europe/Berlin');
+  return { ...empty, ...parts, values: { ...empty.values, name: 'gpu', ...values } };
+};
+const errorsOf = (given: Draft) => {
+  const checked = checkDraft(given);
+  return checked.ok ? {} : checked.errors;
+};
+
+describe('checkDraft', () => {
+  it('needs only a name for a Slurm pool, and leaves the rest at the defaults of the schema', () => {
+    expect(checkDraft(draft())).toEqual({
+      ok: true,
+      body: NewPool.parse({ name: 'gpu', engine: { kind: 'slurm' } }),
+    });
+  });
+
+  it('reads numbers, lists, labels and hours', () => {
+    const checked = checkDraft(
+      draft(
+        { max_gpus: '16', wall_time_h: '1.5', trainers: 'simpletuner, kohya', labels: 'team=nlp\nsite=a' },
+        {
+          hours: { isLimited: true, from: '20:00', to: '08:00', zone: 'Europe/Berlin', days: ['tue', 'mon'] },
+        },
+      ),
+    );
+    expect(checked.ok && checked.body).toMatchObject({
+      max_gpus: 16,
+      wall_time_s: 5_400,
+      trainers: ['simpletuner', 'kohya'],
+      labels: { team: 'nlp', site: 'a' },
+      hours: { from: '20:00', to: '08:00', time_zone: 'Europe/Berlin', days: ['mon', 'tue'] },
+    });
+  });
+
+  it('checks only the fields of the chosen engine', () => {
+    expect(errorsOf(draft({ partition: 'a b' }))).toEqual({ partition: { name: 'word' } });
+    expect(errorsOf(draft({ partition: 'a b', programs: 'runpod' }, { kind: 'command' }))).toEqual({});
+    expect(errorsOf(draft({}, { kind: 'kubernetes' }))).toEqual({ image: { name: 'required' } });
+  });
+
+  it('says for each field what is wrong', () => {
+    expect(
+      errorsOf(
+        draft({
+          name: 'My pool',
+          gpus: '',
+          nodes: '1.5',
+          max_launches: '0',
+          wall_time_h: '1000',
+          after_s: 'soon',
+          labels: 'no label',
+        }),
+      ),
+    ).toEqual({
+      name: { name: 'name' },
+      gpus: { name: 'number' },
+      nodes: { name: 'whole' },
+      max_launches: { name: 'min', values: { min: 1 } },
+      wall_time_h: { name: 'max', values: { max: 168 } },
+      after_s: { name: 'number' },
+      labels: { name: 'labels', values: { line: 'no label' } },
+    });
+  });
+
+  it('checks the hours, and ignores them when the pool orders at any time', () => {
+    const hours = { isLimited: true, from: '', to: '08:00', zone: 'Mars', days: [] };
+    expect(errorsOf(draft({}, { hours }))).toEqual({
+      from: { name: 'time' },
+      zone: { name: 'zone' },
+      days: { name: 'days' },
+    });
+    const same = { isLimited: true, from: '08:00', to: '08:00', zone: 'UTC', days: ['mon' as const] };
+    expect(errorsOf(draft({}, { hours: same }))).toEqual({ to: { name: 'sameHours' } });
+    expect(errorsOf(draft({}, { hours: { ...hours, isLimited: false } }))).toEqual({});
+  });
+});
+
+describe('toDraft', () => {
+  it('gives back the same pool when nothing is changed', () => {
+    const {
+      pool_id: _id,
+      name,
+      engine,
+      settings,
+    } = poolView({
+      settings: {
+        labels: { team: 'nlp' },
+        trainers: ['kohya'],
+        setup: 'module load cuda\n',
+        wall_time_s: 5_430,
+        hours: { from: '20:00', to: '08:00', time_zone: 'UTC' },
+      },
+    });
+    expect(checkDraft(toDraft(poolView({ name, engine, settings }), 'Europe/Berlin'))).toEqual({
+      ok: true,
+      body: { name, engine, ...settings },
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { LaunchId } from '../../../../../protocol/ids.ts';
+import type { LaunchView } from '../../../../../protocol/pool.ts';
+import {
+  failureOfTest,
+  iconOf,
+  inOrder,
+  phasesOf,
+  weightOf,
+} from '../../../../../renderer/pages/pools/launch-facts.ts';
+import { at, launchView } from '../../pool-builders.ts';
+
+const phases = (parts: Partial<LaunchView>, nowS: number) =>
+  phasesOf(launchView(parts), Date.parse(at(nowS))).map(({ seconds, state }) => [seconds, state]);
+
+describe('phasesOf', () => {
+  it('counts the current phase up to now', () => {
+    expect(phases({}, 10)).toEqual([
+      [4, 'done'],
+      [6, 'now'],
+      [null, 'ahead'],
+      [null, 'ahead'],
+    ]);
+  });
+
+  it('shows each phase of a launch that has worked', () => {
+    const times = { started_at: at(64), joined_at: at(70), ended_at: at(100) };
+    expect(phases({ ...times, state: 'ended', outcome: 'finished' }, 500)).toEqual([
+      [4, 'done'],
+      [60, 'done'],
+      [6, 'done'],
+      [30, 'done'],
+    ]);
+  });
+
+  it('marks the phase in which a launch failed', () => {
+    const ended = { state: 'ended', outcome: 'never_joined', started_at: at(5), ended_at: at(605) } as const;
+    expect(phases(ended, 900)).toEqual([
+      [4, 'done'],
+      [1, 'done'],
+      [600, 'failed'],
+      [null, 'ahead'],
+    ]);
+    expect(phases({ state: 'ended', outcome: 'cancelled', ended_at: at(9) }, 900)[1]).toEqual([5, 'done']);
+  });
+
+  it('counts no negative time when the clock of the engine is behind', () => {
+    expect(phases({ started_at: at(2) }, 10)[1]).toEqual([0, 'done']);
+  });
+
+  it('skips the confirmation that an engine did not give', () => {
+    expect(phases({ submitted_at: null, started_at: at(8) }, 10)).toEqual([
+      [8, 'done'],
+      [null, 'done'],
+      [2, 'now'],
+      [null, 'ahead'],
+    ]);
+  });
+});
+
+describe('weightOf', () => {
+  it('keeps seconds visible beside hours, and gives phases ahead the least', () => {
+    const [first, second, third] = phasesOf(launchView({ started_at: at(3_604) }), Date.parse(at(3_605)));
+    expect([first, second, third].map(phase => phase && weightOf(phase))).toEqual([2, 60, 1]);
+  });
+});
+
+describe('inOrder', () => {
+  it('puts open launches first, then the newest', () => {
+    const launch = (id: string, seconds: number, state: LaunchView['state']) =>
+      launchView({ launch_id: LaunchId.parse(id), ordered_at: at(seconds), state });
+    const all = [launch('a', 1, 'joined'), launch('b', 3, 'ended'), launch('c', 2, 'waiting')];
+    expect(inOrder(all).map(({ launch_id: id }) => id)).toEqual(['c', 'a', 'b']);
+  });
+});
+
+describe('iconOf', () => {
+  it('shows trouble only for outcomes that are one', () => {
+    const of = (outcome: LaunchView['outcome']) => iconOf({ state: 'ended', outcome });
+    expect(of('finished')).toBe('completed');
+    expect(of('not_needed')).toBe('cancelled');
+    expect(of('preempted')).toBe('failed');
+    expect(iconOf({ state: 'waiting', outcome: null })).toBe('pending');
+  });
+});
+
+describe('failureOfTest', () => {
+  it('passes only when a worker joined and left', () => {
+    const ended = { state: 'ended', outcome: 'finished' } as const;
+    expect(failureOfTest(launchView(ended))).toBe('never_joined');
+    expect(failureOfTest(launchView({ ...ended, joined_at: at(9) }))).toBeNull();
+    expect(failureOfTest(launchView({ state: 'ended', outcome: 'rejected' }))).toBe('rejected');
+    expect(failureOfTest(launchView())).toBeNull();
+  });
+});
