@@ -57,6 +57,7 @@ test('explains a pending job with every worker and every check', async () => {
         ],
       },
     ],
+    pools: [],
     predicted_start: null,
     no_prediction: 'No worker that ever registered could take it',
   });
