@@ -94,6 +94,9 @@ export function createPoolWorker(
       },
     );
 
+  /** A worker has its job until the report of the end is answered. */
+  const held = (): Training | null => training ?? reports.at(-1)?.training ?? null;
+
   function register(): void {
     if (id === null) return join();
     const own = id;
@@ -102,8 +105,8 @@ export function createPoolWorker(
       name: host,
       gpu_info: gpus === 0 ? null : { name: 'A100', vram_gb: 80, count: gpus, accelerator: 'cuda' },
       persistent: true,
-      current_job_id: training?.jobId ?? null,
-      current_attempt_id: training?.attemptId ?? null,
+      current_job_id: held()?.jobId ?? null,
+      current_attempt_id: held()?.attemptId ?? null,
       protocol: 2,
       instance_id: host,
       start_id: host,
@@ -209,8 +212,8 @@ export function createPoolWorker(
     send();
     const body = workerApi.heartbeat.body.parse({
       worker_id: own,
-      current_job_id: training?.jobId ?? null,
-      attempt_id: training?.attemptId,
+      current_job_id: held()?.jobId ?? null,
+      attempt_id: held()?.attemptId,
     });
     const named = training;
     void ask(
