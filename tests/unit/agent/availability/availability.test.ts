@@ -1,0 +1,103 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { type AvailabilityDeps, createAvailability } from '../../../../agent/availability/availability.ts';
+import type { Zone } from '../../../../agent/availability/hours.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+
+const utc: Zone = {
+  dayOf(at) {
+    const date = new Date(at);
+    return { year: date.getUTCFullYear(), month: date.getUTCMonth(), day: date.getUTCDate() };
+  },
+  at: ({ year, month, day }, minutes) => Date.UTC(year, month, day, 0, minutes),
+};
+const minute = 60_000;
+
+/** Starts at noon of 2026-01-01. */
+function watch(parts: Partial<Pick<AvailabilityDeps, 'hours' | 'use'>>) {
+  const clock = createVirtualClock();
+  const availability = createAvailability({
+    hours: null,
+    use: null,
+    clock,
+    wall: clock.wall,
+    zone: utc,
+    ...parts,
+  });
+  const ended = new AbortController();
+  const changes: (string | null)[] = [];
+  void availability.watch(() => changes.push(availability.closed()?.reason ?? null), ended.signal);
+  onTestFinished(() => ended.abort());
+  return { clock, availability, changes };
+}
+
+const every = [0, 1, 2, 3, 4, 5, 6];
+
+it('is closed outside of its hours, and says when it opens', async () => {
+  const { clock, availability, changes } = watch({ hours: [{ days: every, from: 780, until: 840 }] });
+  expect(availability.closed()).toEqual({
+    reason: 'hours',
+    detail: 'The rig takes jobs at 13:00-14:00 only',
+    opens_at: '2026-01-01T13:00:00.000Z',
+  });
+  await clock.advance(60 * minute);
+  expect(changes).toEqual([null]);
+  await clock.advance(60 * minute);
+  expect(changes).toEqual([null, 'hours']);
+  expect(availability.closed()?.opens_at).toBe('2026-01-02T13:00:00.000Z');
+});
+
+it('notices within a minute that the wall clock was set', async () => {
+  const { clock, changes } = watch({ hours: [{ days: every, from: 780, until: 840 }] });
+  await clock.settle();
+  clock.shiftWall(70 * minute);
+  await clock.advance(minute);
+  expect(changes).toEqual([null]);
+});
+
+it('closes while somebody uses the keyboard, and opens ten minutes later', async () => {
+  let isUsed = false;
+  let lastAt: number | null = null;
+  const bench = watch({
+    use: {
+      lastInput: async () => {
+        if (isUsed) lastAt = bench.clock.wall();
+        return lastAt;
+      },
+      gpuTroubles: () => [],
+    },
+  });
+  const { clock, availability, changes } = bench;
+  await clock.advance(30 * minute);
+  expect(changes).toEqual([]);
+  isUsed = true;
+  await clock.advance(2 * minute);
+  expect(availability.closed()).toEqual({
+    reason: 'in_use',
+    detail: 'Somebody uses the keyboard or the mouse',
+    opens_at: null,
+  });
+  isUsed = false;
+  await clock.advance(9 * minute);
+  expect(changes).toEqual(['in_use']);
+  await clock.advance(2 * minute);
+  expect(changes).toEqual(['in_use', null]);
+});
+
+it('closes while another program holds a GPU, and ignores what its own jobs left', async () => {
+  const held = { gpu: 1, kind: 'held', detail: 'process 7 (blender) holds its memory' } as const;
+  let troubles: readonly (typeof held & { readonly ours?: true })[] = [{ ...held, ours: true }];
+  const { clock, availability } = watch({ use: { lastInput: null, gpuTroubles: () => troubles } });
+  await clock.advance(5 * minute);
+  expect(availability.closed()).toBeNull();
+  troubles = [held];
+  await clock.advance(2 * minute);
+  expect(availability.closed()).toMatchObject({ reason: 'in_use', detail: 'Another program uses GPU 1' });
+});
+
+it('ignores a tool that fails', async () => {
+  const { clock, changes } = watch({
+    use: { lastInput: () => Promise.reject(new Error('no bus')), gpuTroubles: () => [] },
+  });
+  await clock.advance(5 * minute);
+  expect(changes).toEqual([]);
+});

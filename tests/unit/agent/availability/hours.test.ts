@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describeHours, type Hours, openingAt, parseHours } from '../../../../agent/availability/hours.ts';
+
+const hours = (...texts: readonly string[]): Hours => {
+  const parsed = parseHours(texts);
+  if (!parsed.ok || parsed.value === null) throw new Error(parsed.ok ? 'no hours' : parsed.message);
+  return parsed.value;
+};
+const message = (given: unknown): string => {
+  const parsed = parseHours(given);
+  if (parsed.ok) throw new Error('the hours were taken');
+  return parsed.message;
+};
+
+let zone: string | undefined;
+beforeEach(() => {
+  zone = process.env['TZ'];
+  process.env['TZ'] = 'Europe/Berlin';
+});
+afterEach(() => {
+  if (zone === undefined) delete process.env['TZ'];
+  else process.env['TZ'] = zone;
+});
+
+/** Local times, as `2026-03-27 20:00`. */
+const at = (text: string): number => new Date(text.replace(' ', 'T')).getTime();
+const local = (ms: number | null): string | null =>
+  ms === null ? null : new Date(ms).toLocaleString('sv-SE').slice(0, 16);
+const opening = (given: Hours, text: string) => {
+  const { isOpen, changesAt } = openingAt(given, at(text));
+  return [isOpen, local(changesAt)];
+};
+
+describe('parsing of hours', () => {
+  it.each<[unknown, string]>([
+    ['20:00-08:00', '20:00-08:00'],
+    [' 8:30 - 9:05 ', '08:30-09:05'],
+    [
+      ['mon-fri 20:00-08:00', 'sat,sun 00:00-24:00'],
+      'mon,tue,wed,thu,fri 20:00-08:00 and sun,sat 00:00-24:00',
+    ],
+    ['FRI-MON 18:00-24:00', 'sun,mon,fri,sat 18:00-24:00'],
+    ['mon-sun 01:00-02:00', '01:00-02:00'],
+    ['wed 22:00-00:00', 'wed 22:00-24:00'],
+  ])('reads %j as %j', (given, expected) => {
+    const parsed = parseHours(given);
+    expect(parsed.ok && parsed.value !== null && describeHours(parsed.value)).toBe(expected);
+  });
+
+  it('means always open without hours', () => {
+    expect(parseHours(undefined)).toEqual({ ok: true, value: null });
+    expect(parseHours([])).toEqual({ ok: true, value: null });
+  });
+
+  it.each<[unknown, string]>([
+    ['', 'Use hours such as "20:00-08:00"'],
+    ['20-08', 'Use hours such as "20:00-08:00"'],
+    ['20:00', 'Use hours such as "20:00-08:00"'],
+    ['25:00-08:00', 'Times go from 00:00 to 23:59'],
+    ['20:60-08:00', 'Times go from 00:00 to 23:59'],
+    ['24:00-08:00', 'Times go from 00:00 to 23:59'],
+    ['20:00-24:01', 'Times go from 00:00 to 23:59'],
+    ['08:00-08:00', 'starts and ends at the same time'],
+    ['xyz 20:00-08:00', 'Days are sun, mon'],
+    ['mon-tue-wed 20:00-08:00', 'Days are sun, mon'],
+    [42, 'Use hours such as'],
+  ])('rejects %j and says what to write', (given, expected) => {
+    expect(message(given)).toContain(expected);
+    expect(message(given)).toContain(`--hours ${JSON.stringify(given)} can't be used`);
+  });
+});
+
+describe('opening', () => {
+  const nights = hours('20:00-08:00');
+
+  it.each<[string, boolean, string]>([
+    ['2026-05-06 19:59', false, '2026-05-06 20:00'],
+    ['2026-05-06 20:00', true, '2026-05-07 08:00'],
+    ['2026-05-07 00:00', true, '2026-05-07 08:00'],
+    ['2026-05-07 07:59', true, '2026-05-07 08:00'],
+    ['2026-05-07 08:00', false, '2026-05-07 20:00'],
+    ['2026-12-31 23:00', true, '2027-01-01 08:00'],
+  ])('across midnight: at %s open is %s until %s', (text, isOpen, until) => {
+    expect(opening(nights, text)).toEqual([isOpen, until]);
+  });
+
+  it('counts the day on which a window starts', () => {
+    const weekdays = hours('mon-fri 20:00-08:00');
+    // 2026-05-08 is a Friday.
+    expect(opening(weekdays, '2026-05-08 21:00')).toEqual([true, '2026-05-09 08:00']);
+    expect(opening(weekdays, '2026-05-09 09:00')).toEqual([false, '2026-05-11 20:00']);
+    expect(opening(weekdays, '2026-05-11 07:00')).toEqual([false, '2026-05-11 20:00']);
+  });
+
+  it('joins windows that touch or overlap', () => {
+    const weekend = hours('mon-fri 20:00-08:00', 'sat,sun 00:00-24:00', 'sat 10:00-11:00');
+    expect(opening(weekend, '2026-05-08 21:00')).toEqual([true, '2026-05-11 00:00']);
+  });
+
+  it('finds a window that is a week away', () => {
+    const mondays = hours('mon 08:00-09:00');
+    expect(opening(mondays, '2026-05-04 09:00')).toEqual([false, '2026-05-11 08:00']);
+    expect(opening(mondays, '2026-05-04 08:30')).toEqual([true, '2026-05-04 09:00']);
+  });
+
+  it('never changes when the windows cover the whole week', () => {
+    expect(opening(hours('00:00-24:00'), '2026-05-04 09:00')).toEqual([true, null]);
+    expect(opening(hours('00:00-12:00', '12:00-24:00'), '2026-05-04 12:00')).toEqual([true, null]);
+  });
+});
+
+describe('daylight saving', () => {
+  // Clocks in Berlin go from 02:00 to 03:00 on 2026-03-29, and from 03:00 to 02:00 on 2026-10-25.
+  it('keeps the times of the wall clock', () => {
+    const nights = hours('20:00-08:00');
+    const spring = openingAt(nights, at('2026-03-28 20:00'));
+    const autumn = openingAt(nights, at('2026-10-24 20:00'));
+    expect([local(spring.changesAt), local(autumn.changesAt)]).toEqual([
+      '2026-03-29 08:00',
+      '2026-10-25 08:00',
+    ]);
+    expect((spring.changesAt ?? 0) - at('2026-03-28 20:00')).toBe(11 * 3_600_000);
+    expect((autumn.changesAt ?? 0) - at('2026-10-24 20:00')).toBe(13 * 3_600_000);
+  });
+
+  it('keeps the length of a window that starts or ends in the skipped hour', () => {
+    expect(opening(hours('01:00-02:30'), '2026-03-29 01:00')).toEqual([true, '2026-03-29 03:30']);
+    expect(opening(hours('02:30-06:00'), '2026-03-29 01:00')).toEqual([false, '2026-03-29 03:30']);
+  });
+
+  it('ignores a window that the skipped hour turns around', () => {
+    expect(opening(hours('02:50-03:10'), '2026-03-29 01:00')).toEqual([false, '2026-03-30 02:50']);
+  });
+
+  it('is open once in the repeated hour', () => {
+    const early = hours('01:00-02:30');
+    const first = openingAt(early, at('2026-10-25 01:00'));
+    expect(first.changesAt).toBe(Date.UTC(2026, 9, 25, 0, 30));
+    expect(openingAt(early, Date.UTC(2026, 9, 25, 1, 15))).toMatchObject({ isOpen: false });
+  });
+});
