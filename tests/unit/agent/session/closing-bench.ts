@@ -1,0 +1,188 @@
+import type { Saved } from '../../../../agent/artifacts/attempt-saves.ts';
+import type { AskResult } from '../../../../agent/attempt/trainer-actions.ts';
+import type { Availability } from '../../../../agent/availability/availability.ts';
+import { createAgent } from '../../../../agent/session/agent.ts';
+import type { ApiClient } from '../../../../agent/connection/api-client.ts';
+import type { StreamDeps } from '../../../../agent/connection/command-stream.ts';
+import { holdRegistrations } from '../../../../agent/state/state-folder.ts';
+import { WorkerId } from '../../../../protocol/ids.ts';
+import type { Closed } from '../../../../protocol/reports.ts';
+import type {
+  Notice,
+  RegisterReply,
+  StatusReportBody,
+  WorkerCommand,
+} from '../../../../protocol/worker-api.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { tokenOf } from '../agent-bench.ts';
+import { offerOf, scriptJob, unreachable } from '../builders.ts';
+import { type HeldRun, holdRun } from '../held-runs.ts';
+
+interface BenchOptions {
+  readonly allocation?: RegisterReply['allocation'];
+  readonly persistent?: boolean;
+  /** Without uploads: the owner of the rig has turned them off. */
+  readonly uploads?: boolean;
+  readonly closed?: Closed | null;
+}
+
+/** A complete agent on virtual time. The test controls the orchestrator, the trainer, the uploads and the rig's hours. */
+export async function startClosable(options: BenchOptions = {}) {
+  const clock = createVirtualClock();
+  const began = clock.mono();
+  const streams: StreamDeps[] = [];
+  const runs: (HeldRun & { readonly stoppedAt: () => number | null })[] = [];
+  const did: string[] = [];
+  const said: string[] = [];
+  const reports: StatusReportBody[] = [];
+  const seconds = (): number => Math.round((clock.mono() - began) / 1_000);
+  const world: {
+    isThere: boolean;
+    notice: Notice | null;
+    saved: Saved;
+    saveMs: number | null;
+    answer: AskResult;
+    closed: Closed | null;
+    onAsk: () => void;
+  } = {
+    isThere: true,
+    notice: null,
+    saved: 'none',
+    saveMs: null,
+    answer: 'asked',
+    closed: options.closed ?? null,
+    onAsk: () => {},
+  };
+  const closings: (Closed | null | undefined)[] = [];
+  const answer = <T>(value: T) =>
+    world.isThere ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
+  const api: ApiClient = {
+    register: async body => {
+      closings.push(body.closed);
+      return answer({
+        worker_id: WorkerId.parse('w_1'),
+        name: 'rig',
+        sse_url: '',
+        resume_job: null,
+        abandon_job: null,
+        cancel: null,
+        protocol: 2,
+        heartbeat_interval_s: 30,
+        heartbeat_timeout_s: 120,
+        stop_grace_s: 20,
+        stream_silence_s: 60,
+        allocation: options.allocation,
+      });
+    },
+    beat: async body => {
+      closings.push(body.closed);
+      return answer({
+        success: true,
+        cancel: null,
+        abandon_job: null,
+        heartbeat_interval_s: 30,
+        notice: world.notice,
+      });
+    },
+    report: async (_job, attempt, body) => {
+      did.push(`${seconds()} ${body.status} ${attempt}`);
+      if (world.isThere) reports.push(body);
+      return answer({ success: true });
+    },
+    uploadPoints: async () => answer({ success: true, next: 0, last_step: null, last_elapsed_ms: 0 }),
+    disconnect: async () => {
+      did.push(`${seconds()} goodbye`);
+      return answer({ success: true });
+    },
+  };
+  let onChange = (): void => {};
+  const availability: Availability = {
+    closed: () => world.closed,
+    watch: (listener, _signal) => {
+      onChange = listener;
+      return Promise.resolve();
+    },
+  };
+  const agent = createAgent({
+    clock,
+    uptime: clock.mono,
+    api,
+    followStream: deps => {
+      streams.push(deps);
+      if (!world.isThere) return Promise.resolve('lost');
+      deps.onOpen();
+      return new Promise(resolve => deps.signal.addEventListener('abort', () => resolve('aborted')));
+    },
+    url: 'http://orchestrator.test',
+    token: tokenOf({ kind: 'value', token: 'wt_1' }),
+    persistent: options.persistent ?? true,
+    introduction: { name: 'rig' },
+    state: { keepReport: () => {}, dropReport: () => {} },
+    registrations: holdRegistrations(),
+    found: null,
+    jobs: {
+      prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
+      start: async (_job, _origin, ears) => {
+        let stoppedAt: number | null = null;
+        const held = holdRun(ears, () => (stoppedAt ??= seconds()));
+        runs.push({ ...held, stoppedAt: () => stoppedAt });
+        return held.run;
+      },
+      onLine: () => {},
+    },
+    ask: async (_held, what) => {
+      did.push(`${seconds()} ask ${what}`);
+      world.onAsk();
+      return world.answer;
+    },
+    outputs: {
+      follow: () => Promise.resolve(),
+      finish: () => false,
+      hasten: () => options.uploads !== false,
+      saved: () => world.saved,
+      saveMs: () => world.saveMs,
+      rescue: async (_attempt, withinMs, end) =>
+        void did.push(`${seconds()} rescue ${end ?? ''} for ${Math.round(withinMs / 1_000)}`),
+      leave: () => Promise.resolve(),
+    },
+    ...(options.closed !== undefined && { availability }),
+    telemetry: () => ({}),
+    gpuFigures: async () => ({}),
+    random: () => 0.5,
+    log: message => void said.push(message),
+  });
+  const code = agent.run();
+  const exit: { code: number | null } = { code: null };
+  void code.then(value => (exit.code = value));
+  await clock.settle();
+  const push = (command: WorkerCommand): Promise<void> => {
+    streams.at(-1)?.onCommand(command);
+    return clock.settle();
+  };
+  return {
+    agent,
+    clock,
+    world,
+    runs,
+    did,
+    said,
+    closings,
+    exit,
+    push,
+    /** The report of the attempt's end. */
+    last: () => reports.at(-1),
+    advance: (wantedSeconds: number) => clock.advance(wantedSeconds * 1_000),
+    offer: (id: string) => push(offerOf(`j${id}`, `a${id}`)),
+    /** Opens or closes the rig, as its hours do. */
+    setClosed(closed: Closed | null) {
+      world.closed = closed;
+      onChange();
+      return clock.settle();
+    },
+    /** The trainer ends as after SIGTERM. */
+    async endStopped(run = runs.at(-1)) {
+      run?.end(143, null, '', { stopped: 'leave_now' });
+      await clock.settle();
+    },
+  };
+}

@@ -1,0 +1,340 @@
+import { describe, expect, it } from 'vitest';
+import { startClosable } from './closing-bench.ts';
+
+const notice = { type: 'notice', ends_in_s: 120, reason: 'The machine is given back' } as const;
+
+/** Starts an agent with a running job. */
+async function startBusy(options: Parameters<typeof startClosable>[0] = {}) {
+  const bench = await startClosable(options);
+  await bench.offer('1');
+  const [run] = bench.runs;
+  if (run === undefined) throw new Error('the trainer did not start');
+  return { ...bench, run };
+}
+
+describe('sources of a notice', () => {
+  it.each<[string, (bench: Awaited<ReturnType<typeof startBusy>>) => unknown]>([
+    ['a signal', ({ agent }) => agent.notice('SIGUSR1')],
+    ['a command on the stream', ({ push }) => push(notice)],
+    [
+      'a heartbeat reply',
+      ({ world, advance }) => {
+        world.notice = notice;
+        return advance(35);
+      },
+    ],
+  ])('saves, stops, reports and leaves after %s', async (_what, give) => {
+    const bench = await startBusy();
+    await give(bench);
+    const { did, run, world, advance, endStopped, exit, last, closings } = bench;
+    await advance(2);
+    expect(did.filter(line => line.includes('ask'))).toHaveLength(1);
+    expect(run.stops).toEqual([]);
+    expect(closings.at(-1)).toMatchObject({ reason: 'notice', opens_at: null });
+    world.saved = 'newer';
+    await advance(2);
+    expect(run.orders).toEqual(['leave_now']);
+    await endStopped();
+    expect(last()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true, exit_code: 143 });
+    await advance(10);
+    expect(exit.code).toBe(0);
+    expect(did.at(-1)).toMatch(/goodbye$/);
+  });
+
+  it('leaves at once without a job', async () => {
+    const bench = await startClosable();
+    await bench.push(notice);
+    await bench.advance(3);
+    expect(bench.exit.code).toBe(0);
+    expect(bench.runs).toEqual([]);
+  });
+
+  it('takes no other job, during its job and afterwards', async () => {
+    const bench = await startBusy();
+    await bench.push(notice);
+    await bench.offer('2');
+    bench.world.saved = 'newer';
+    await bench.advance(2);
+    await bench.endStopped();
+    await bench.advance(10);
+    expect(bench.runs).toHaveLength(1);
+    expect(bench.did.filter(line => line.includes('a2'))).toEqual([]);
+  });
+
+  it('takes the earliest end of several notices', async () => {
+    const { push, world, run, advance } = await startBusy();
+    world.saved = 'earlier';
+    await push({ ...notice, ends_in_s: 600 });
+    await push({ ...notice, ends_in_s: 60 });
+    await push({ ...notice, ends_in_s: 600 });
+    await advance(34);
+    expect(run.stops).toEqual([]);
+    await advance(2);
+    expect(run.stops).toHaveLength(1);
+  });
+
+  it('reports nothing about closing without a notice', async () => {
+    const { closings, advance } = await startClosable();
+    await advance(100);
+    expect(closings.length).toBeGreaterThan(2);
+    expect(new Set(closings)).toEqual(new Set([undefined]));
+  });
+});
+
+describe('the job on notice', () => {
+  it('is stopped before the end when the checkpoint is not uploaded in time', async () => {
+    const bench = await startBusy();
+    await bench.push(notice);
+    // 120 s, less 20 s of grace and 5 s to report.
+    await bench.advance(94);
+    expect(bench.run.stops).toEqual([]);
+    await bench.advance(2);
+    expect(bench.run.stops[0]).toBeLessThanOrEqual(20_000);
+    expect(bench.run.stoppedAt()).toBe(95);
+    await bench.endStopped();
+    expect(bench.did).toContainEqual(expect.stringMatching(/ rescue killed for /));
+    expect(bench.last()).toMatchObject({ cause: 'preempted', saved: false });
+    expect(bench.last()?.error).toContain('The machine is given back. Training exited with code 143');
+  });
+
+  it('counts an earlier checkpoint of the attempt as saved', async () => {
+    const bench = await startBusy();
+    bench.world.saved = 'earlier';
+    await bench.push(notice);
+    await bench.advance(96);
+    await bench.endStopped();
+    expect(bench.last()).toMatchObject({ cause: 'preempted', saved: true });
+  });
+
+  it('divides a short notice, so that half of it is for saving', async () => {
+    const bench = await startBusy();
+    await bench.push({ ...notice, ends_in_s: 30 });
+    await bench.advance(14);
+    expect(bench.run.stops).toEqual([]);
+    await bench.advance(2);
+    expect(bench.run.stoppedAt()).toBe(15);
+    expect(bench.run.stops[0]).toBeLessThanOrEqual(10_000);
+  });
+
+  it('is stopped at once when there is no time left', async () => {
+    const bench = await startBusy();
+    await bench.push({ ...notice, ends_in_s: 0 });
+    await bench.advance(1);
+    expect(bench.run.stops).toHaveLength(1);
+  });
+
+  it('is asked again while its trainer does not listen', async () => {
+    const bench = await startBusy();
+    bench.world.answer = 'later';
+    await bench.push(notice);
+    await bench.advance(12);
+    expect(bench.did.filter(line => line.includes('ask'))).toHaveLength(3);
+    bench.world.answer = 'asked';
+    await bench.advance(60);
+    expect(bench.did.filter(line => line.includes('ask'))).toHaveLength(4);
+  });
+
+  it('runs on in the time that is known when its trainer cannot be asked, and is rescued in its own way', async () => {
+    const bench = await startBusy();
+    bench.world.answer = 'never';
+    await bench.push(notice);
+    await bench.advance(90);
+    expect(bench.run.stops).toEqual([]);
+    await bench.advance(6);
+    expect(bench.run.stops).toHaveLength(1);
+    await bench.endStopped();
+    expect(bench.did).toContainEqual(expect.stringMatching(/ rescue preempted for /));
+  });
+
+  it('is stopped at once after a signal when its trainer cannot be asked', async () => {
+    const bench = await startBusy();
+    bench.world.answer = 'never';
+    bench.agent.notice('SIGUSR1');
+    await bench.advance(1);
+    expect(bench.run.stops).toHaveLength(1);
+  });
+
+  it('gets half a minute to save when the worker uploads nothing', async () => {
+    const bench = await startBusy({ uploads: false });
+    await bench.push(notice);
+    await bench.advance(29);
+    expect(bench.run.stops).toEqual([]);
+    await bench.advance(2);
+    expect(bench.run.stops).toHaveLength(1);
+  });
+
+  it('is completed when its trainer ends by itself meanwhile', async () => {
+    const bench = await startBusy();
+    await bench.push(notice);
+    await bench.advance(5);
+    bench.run.end(0);
+    await bench.advance(10);
+    expect(bench.last()).toMatchObject({ status: 'completed' });
+    expect(bench.exit.code).toBe(0);
+  });
+
+  it('is preempted when its trainer exits with 0 halfway, after it was stopped', async () => {
+    const bench = await startBusy();
+    bench.run.ears.onProgress({ step: 10, total_steps: 100 });
+    bench.world.saved = 'newer';
+    await bench.push(notice);
+    await bench.advance(2);
+    bench.run.end(0, null, '', { stopped: 'leave_now' });
+    await bench.clock.settle();
+    expect(bench.last()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
+  });
+
+  it('is cancelled when somebody cancels it meanwhile', async () => {
+    const bench = await startBusy();
+    await bench.push(notice);
+    await bench.advance(2);
+    const command = { type: 'job_cancel', job_id: 'j1', attempt_id: 'a1' };
+    await bench.push(command as Parameters<typeof bench.push>[0]);
+    await bench.endStopped();
+    expect(bench.run.orders[0]).toBe('cancel');
+    expect(bench.last()).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('does not keep the worker beyond the end', async () => {
+    const bench = await startBusy();
+    await bench.push(notice);
+    bench.world.isThere = false;
+    await bench.advance(96);
+    await bench.endStopped();
+    await bench.advance(30);
+    expect(bench.exit.code).toBe(0);
+  });
+});
+
+describe('an allocation', () => {
+  const allocation = { ends_in_s: 3_600, notice_s: 120 };
+
+  it('starts the notice by itself, without contact', async () => {
+    const { world, advance, did, run } = await startBusy({ allocation });
+    await advance(600);
+    world.isThere = false;
+    await advance(2_875);
+    expect(did.filter(line => line.includes('ask'))).toEqual([]);
+    await advance(10);
+    expect(did.filter(line => line.includes('ask'))).toEqual(['3480 ask save']);
+    await advance(95);
+    expect(run.stoppedAt()).toBe(3_575);
+  });
+
+  it('starts earlier when saving took long', async () => {
+    const { world, advance, did } = await startBusy({ allocation });
+    await advance(60);
+    world.saveMs = 300_000;
+    await advance(2_960);
+    expect(did.filter(line => line.includes('ask'))).toEqual(['3000 ask save']);
+  });
+
+  it('does not give up more than half of its time for that', async () => {
+    const { world, advance, did } = await startBusy({ allocation });
+    world.saveMs = 86_400_000;
+    await advance(1_700);
+    expect(did.filter(line => line.includes('ask'))).toEqual([]);
+    await advance(150);
+    expect(did.filter(line => line.includes('ask'))).toHaveLength(1);
+  });
+
+  it('makes an idle worker leave at its notice', async () => {
+    const { advance, exit } = await startClosable({ allocation });
+    await advance(3_470);
+    expect(exit.code).toBeNull();
+    await advance(20);
+    expect(exit.code).toBe(0);
+  });
+
+  it('limits the time after a signal', async () => {
+    const { agent, advance, run } = await startBusy({ allocation: { ends_in_s: 3_600, notice_s: 60 } });
+    agent.notice('SIGUSR1');
+    await advance(36);
+    expect(run.stoppedAt()).toBe(35);
+  });
+
+  it('makes an idle worker leave after 15 minutes without contact', async () => {
+    const { world, advance, exit, said } = await startClosable({
+      allocation: { ends_in_s: 86_400, notice_s: 120 },
+    });
+    await advance(100);
+    world.isThere = false;
+    await advance(14 * 60);
+    expect(exit.code).toBeNull();
+    await advance(120);
+    expect(exit.code).toBe(0);
+    expect(said).toContainEqual(expect.stringContaining('has not answered for 15 minutes'));
+  });
+
+  it('keeps a worker with a job, and one of its own machine, without contact', async () => {
+    const own = await startClosable();
+    const busy = await startBusy({ allocation: { ends_in_s: 86_400, notice_s: 120 } });
+    for (const { world, advance } of [own, busy]) {
+      world.isThere = false;
+      await advance(3_600);
+    }
+    expect([own.exit.code, busy.exit.code]).toEqual([null, null]);
+  });
+});
+
+describe('hours of a rig', () => {
+  const hours = {
+    reason: 'hours',
+    detail: 'Closed until 20:00',
+    opens_at: '2026-01-01T20:00:00.000Z',
+  } as const;
+  const inUse = { reason: 'in_use', detail: 'Somebody is here', opens_at: null } as const;
+
+  it('save and stop the job, and keep the worker connected', async () => {
+    const bench = await startBusy({ closed: null });
+    expect(bench.closings.at(-1)).toBeNull();
+    await bench.setClosed(hours);
+    expect(bench.closings.at(-1)).toEqual(hours);
+    bench.world.saved = 'newer';
+    await bench.advance(2);
+    await bench.endStopped();
+    expect(bench.last()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
+    expect(bench.last()?.error).toContain('Closed until 20:00');
+    await bench.offer('2');
+    await bench.advance(3_600);
+    expect(bench.runs).toHaveLength(1);
+    expect(bench.exit.code).toBeNull();
+    await bench.setClosed(null);
+    expect(bench.closings.at(-1)).toBeNull();
+    await bench.offer('3');
+    expect(bench.runs).toHaveLength(2);
+  });
+
+  it('are reported in the first registration', async () => {
+    const { closings } = await startClosable({ closed: hours });
+    expect(closings[0]).toEqual(hours);
+  });
+
+  it('give a job at most ten minutes', async () => {
+    const bench = await startBusy({ closed: null });
+    await bench.setClosed(hours);
+    await bench.advance(574);
+    expect(bench.run.stops).toEqual([]);
+    await bench.advance(2);
+    expect(bench.run.stops).toHaveLength(1);
+  });
+
+  it('stop a trainer at once that cannot be asked while somebody needs the machine', async () => {
+    const bench = await startBusy({ closed: null });
+    bench.world.answer = 'never';
+    await bench.setClosed(inUse);
+    await bench.advance(1);
+    expect(bench.run.stops).toHaveLength(1);
+  });
+
+  it('give way to a notice', async () => {
+    const bench = await startBusy({ closed: null });
+    await bench.setClosed(hours);
+    await bench.push(notice);
+    expect(bench.closings.at(-1)).toMatchObject({ reason: 'notice' });
+    await bench.advance(96);
+    await bench.endStopped();
+    await bench.advance(10);
+    expect(bench.exit.code).toBe(0);
+  });
+});
