@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import {
@@ -201,4 +209,76 @@ test('extracts no images when the trainer writes them as files, also after a res
   second.outputs.resume(null);
   await second.outputs.leave(600_000, never);
   expect([...bucket.files.keys()].toSorted()).toEqual([eventsName, 'sample.png']);
+});
+
+/** Writes a checkpoint whose files changed at this time, in ms since 1970. */
+function writeCheckpoint(root: string, name: string, changedAt: number): void {
+  writeFileSync(join(root, name), name);
+  utimesSync(join(root, name), changedAt / 1_000, changedAt / 1_000);
+}
+
+test('knows which checkpoints of an attempt are safe, and how long that took', async () => {
+  const bucket = await openBucket();
+  let now = 1_000_000_000;
+  const { outputs } = openOutputs(bucket, tempFolder(), { wall: () => now });
+  const job = jobWith('a.png');
+  const id = attemptId('a1');
+  writeCheckpoint(job.outputDir, 'checkpoint-1.bin', now - 60_000);
+  await outputs.follow(offer, job);
+  await eventually('the image is there', () => bucket.files.has('a.png'));
+  expect([outputs.saved(id), outputs.saveMs()]).toEqual(['none', null]);
+
+  now += 100_000;
+  writeCheckpoint(job.outputDir, 'checkpoint-2.bin', now - 30_000);
+  await eventually('an earlier one is safe', () => outputs.saved(id) === 'earlier');
+  expect(outputs.saveMs()).toBe(30_000);
+
+  expect(outputs.hasten(id)).toBe(true);
+  expect(outputs.hasten(attemptId('a0'))).toBe(false);
+  writeFileSync(join(job.outputDir, 'b.png'), 'b');
+  writeCheckpoint(job.outputDir, 'checkpoint-3.bin', now + 1_000);
+  await eventually('the newer one is there', () => bucket.files.has('checkpoint-3.bin'));
+  now += 3_000;
+  expect(outputs.saved(id)).toBe('earlier');
+  now += 4_000;
+  await eventually('the newer one is safe', () => outputs.saved(id) === 'newer');
+  expect([outputs.saved(attemptId('a0')), bucket.files.has('b.png')]).toEqual(['none', false]);
+
+  writeCheckpoint(job.outputDir, 'checkpoint-3.bin', now + 60_000);
+  await eventually('the changed one is not safe', () => outputs.saved(id) === 'earlier');
+  await outputs.rescue(id, 60_000, 'killed');
+  expect(outputs.saved(id)).not.toBe('none');
+});
+
+test('leaves out a checkpoint that a killed trainer may have been writing', async () => {
+  const bucket = await openBucket();
+  // Time passes only while the uploads rest.
+  let mono = 0;
+  const hasty = answeredClock();
+  const { outputs } = openOutputs(bucket, tempFolder(), { clock: { ...hasty, mono: () => mono } });
+  const job = jobWith();
+  await outputs.follow(offer, job);
+  writeFileSync(join(job.outputDir, 'checkpoint-1.bin'), '1');
+  outputs.hasten(attemptId('a1'));
+  await new Promise(resolve => setImmediate(resolve));
+  mono += 1_000;
+  await outputs.rescue(attemptId('a1'), 60_000, 'killed');
+  expect(bucket.files.size).toBe(0);
+  expect(outputs.saved(attemptId('a1'))).toBe('none');
+});
+
+test('counts the checkpoints of an attempt that an earlier process of the agent started', async () => {
+  const bucket = await openBucket();
+  const stateDir = tempFolder();
+  const now = Date.now();
+  const first = openOutputs(bucket, stateDir, { wall: () => now });
+  const job = jobWith();
+  writeCheckpoint(job.outputDir, 'checkpoint-1.bin', now - 60_000);
+  await first.outputs.follow(offer, job);
+  first.ended.abort();
+  writeCheckpoint(job.outputDir, 'checkpoint-2.bin', now + 10_000);
+  const second = openOutputs(bucket, stateDir, { wall: () => now + 60_000 });
+  second.outputs.resume(attemptId('a1'));
+  await eventually('it is safe', () => second.outputs.saved(attemptId('a1')) === 'earlier');
+  expect(second.outputs.saveMs()).toBeNull();
 });

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { loaded, minimalFlags, refusal, tempFolder, writeFile } from '../builders.ts';
+
+const withFlag = (name: string, value: unknown) => ({ ...minimalFlags, [name]: value });
+
+describe('notice signal', () => {
+  it.each(['USR1', 'SIGUSR1', 'usr1'])('takes %j as SIGUSR1', name => {
+    expect(loaded(withFlag('notice-signal', name)).noticeSignal).toBe('SIGUSR1');
+  });
+
+  it('is none by default', () => {
+    expect(loaded(minimalFlags).noticeSignal).toBeNull();
+  });
+
+  it.each<[string, string]>([
+    ['TERM', 'another meaning: the worker then finishes its job and leaves'],
+    ['SIGUSR2', 'another meaning: the worker then leaves, and its training continues'],
+    ['HUP', 'another meaning: the worker then reads its token file again'],
+    ['KILL', 'is not supported. Use one of: USR1, ALRM, XCPU, PWR'],
+    ['10', 'is not supported'],
+    ['constructor', 'is not supported'],
+  ])('rejects %s with the reason', (name, reason) => {
+    expect(refusal(withFlag('notice-signal', name))).toContain(reason);
+  });
+});
+
+describe('hours', () => {
+  it('takes hours from repeated flags', () => {
+    expect(loaded(withFlag('hours', ['20:00-08:00', 'sat 00:00-24:00'])).hours).toEqual([
+      { days: [0, 1, 2, 3, 4, 5, 6], from: 1_200, until: 1_920 },
+      { days: [6], from: 0, until: 1_440 },
+    ]);
+  });
+
+  it('is open all day and yields to nobody by default', () => {
+    expect(loaded(minimalFlags)).toMatchObject({ hours: null, yieldsToUser: false });
+    expect(loaded(withFlag('yield-to-user', true)).yieldsToUser).toBe(true);
+  });
+
+  it('names the source of wrong hours', () => {
+    const path = writeFile(tempFolder(), 'config.json', JSON.stringify({ hours: '8-20' }));
+    expect(refusal({ ...minimalFlags, config: path })).toBe(
+      `--hours "8-20" can't be used. Use hours such as "20:00-08:00" or "mon-fri 20:00-08:00" (given by "hours" in ${path})`,
+    );
+  });
+});
