@@ -87,7 +87,7 @@ export function makeKind({
   readonly nodes?: number;
   readonly gpus?: number;
 } = {}): DemandKind {
-  return { nodes, gpus, mismatches: compileMatcher(makeNeeds({ gpuCount: gpus })) };
+  return { nodes, gpus, mismatches: compileMatcher(makeNeeds({ nodes, gpuCount: gpus })) };
 }
 
 export const makeDemand = (id: string, changes: Partial<Omit<DemandJob, 'id'>> = {}): DemandJob => ({

@@ -1,0 +1,260 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Launch } from '../../../../../main/orchestrator/pool-model.ts';
+import { type Allowance, planDemand } from '../../../../../main/orchestrator/rules/demand.ts';
+import { compileMatcher } from '../../../../../main/orchestrator/rules/matching.ts';
+import {
+  type DemandJob,
+  poolBlockers,
+  type PoolFacts,
+} from '../../../../../main/orchestrator/rules/pool-blockers.ts';
+import type { PoolOptions } from '../../../../support/pool-fleet.ts';
+import { makeNeeds, NOW } from '../builders.ts';
+import { launchId, makeDemand, makeFacts, makeKind, makeLaunch, makePool, poolId } from '../pool-builders.ts';
+
+const noLimit: Allowance = { ofAll: null, ofUser: () => null, ofTeam: () => null };
+
+const plan = (jobs: readonly DemandJob[], pools: readonly PoolFacts[], allowance: Partial<Allowance> = {}) =>
+  planDemand(jobs, pools, { ...noLimit, ...allowance }, NOW);
+
+const jobs = (count: number, changes: Partial<DemandJob> = {}): readonly DemandJob[] =>
+  Array.from({ length: count }, (_, n) => makeDemand(`j${n + 1}`, changes));
+
+const waiting = (id: string, changes: Partial<Launch> = {}): Launch =>
+  makeLaunch({ id: launchId(id), state: 'waiting', ...changes });
+
+const open = (settings: PoolOptions = {}, changes: Partial<PoolFacts> = {}): PoolFacts =>
+  makeFacts(makePool({ max_launches: 10, max_waiting: 10, ...settings }), changes);
+
+describe('orders', () => {
+  test('one launch for each job, with the GPUs that the job needs', () => {
+    const [one, two] = [makeDemand('j1'), makeDemand('j2', { kind: makeKind({ gpus: 4 }) })];
+    expect(plan([one, two], [open({ gpus: 8 })]).orders).toEqual([
+      { poolId: poolId('p_gpu'), jobId: 'j1', nodes: 1, gpus: 1 },
+      { poolId: poolId('p_gpu'), jobId: 'j2', nodes: 1, gpus: 4 },
+    ]);
+  });
+
+  test('nothing without jobs', () => {
+    expect(plan([], [open()])).toEqual({ orders: [], surplus: [], claims: new Map() });
+  });
+
+  test('nothing for a job that a coming launch can take', () => {
+    const coming = [waiting('l1')];
+    const { orders, claims } = plan(jobs(2), [open({}, { coming })]);
+    expect(orders.map(({ jobId }) => jobId)).toEqual(['j2']);
+    expect([...claims]).toEqual([['j1', 'l1']]);
+  });
+
+  test('from the first pool that can give the machine, and from the next when it is full', () => {
+    const pools = [open({ name: 'a', max_launches: 1 }), open({ name: 'b', max_launches: 1 })];
+    expect(plan(jobs(3), pools).orders.map(({ poolId: id }) => id)).toEqual(['p_a', 'p_b']);
+    const small = [open({ name: 'a', gpus: 1 }), open({ name: 'b', gpus: 8 })];
+    const [order] = plan([makeDemand('j1', { kind: makeKind({ gpus: 2 }) })], small).orders;
+    expect(order?.poolId).toBe('p_b');
+  });
+
+  test.each<[string, PoolOptions, Partial<PoolFacts>, Partial<Parameters<typeof makePool>[1]>, number]>([
+    ['max_launches', { max_launches: 2 }, {}, {}, 2],
+    ['max_waiting', { max_waiting: 3 }, {}, {}, 3],
+    ['max_gpus', { max_gpus: 2 }, {}, {}, 2],
+    ['a pause', {}, {}, { pause: { reason: '', by: 'ada', since: 0 } }, 0],
+    ['an engine that does not answer', {}, { isUnreachable: true }, {}, 0],
+    ['the hours', {}, { isWithinHours: false }, {}, 0],
+    ['the budget', { gpu_hours_per_day: 2 }, { gpuHoursToday: 2 }, {}, 0],
+    ['a budget that is not used up', { gpu_hours_per_day: 2 }, { gpuHoursToday: 1.9 }, {}, 5],
+    ['no budget', {}, { gpuHoursToday: 1e6 }, {}, 5],
+    ['a backoff', {}, {}, { backoff: { refusals: 1, until: NOW + 1 } }, 0],
+    ['a backoff that is over', {}, {}, { backoff: { refusals: 1, until: NOW } }, 5],
+    ['a refusal for good', {}, {}, { impossible: [{ nodes: 1, gpus: 1, message: 'no', since: 0 }] }, 0],
+    ['a refusal of others', {}, {}, { impossible: [{ nodes: 1, gpus: 2, message: 'no', since: 0 }] }, 5],
+    ['a refusal of more nodes', {}, {}, { impossible: [{ nodes: 2, gpus: 1, message: 'no', since: 0 }] }, 5],
+  ])('as many as allowed by %s', (_, settings, facts, pool, count) => {
+    const made = open(settings, facts);
+    const changed = { ...made, pool: { ...made.pool, ...pool } };
+    expect(plan(jobs(5), [changed]).orders).toHaveLength(count);
+    const [first] = jobs(1);
+    if (first !== undefined) expect(poolBlockers(changed, first, NOW).length > 0).toBe(count === 0);
+  });
+
+  test('nothing for a job that spans more machines than the pool gives', () => {
+    const pair = makeDemand('j1', { kind: makeKind({ nodes: 2 }) });
+    expect(plan([pair], [open()]).orders).toEqual([]);
+    expect(plan([pair], [open({ nodes: 2, max_gpus: 2 })]).orders).toMatchObject([{ nodes: 2, gpus: 1 }]);
+    expect(plan([pair], [open({ nodes: 2, max_gpus: 1 })]).orders).toEqual([]);
+  });
+
+  test('nothing for a job that needs what the pool does not have', () => {
+    const kind = { ...makeKind(), mismatches: compileMatcher(makeNeeds({ accelerator: 'cuda' })) };
+    expect(plan([makeDemand('j1', { kind })], [open({ accelerator: null })]).orders).toEqual([]);
+    expect(plan([makeDemand('j1', { kind })], [open({ accelerator: 'CUDA' })]).orders).toHaveLength(1);
+  });
+
+  test('nothing before the job has waited for other workers', () => {
+    const job = makeDemand('j1', { waitedMs: 59_999 });
+    const pool = open({ after_s: 60 });
+    expect(plan([job], [pool]).orders).toEqual([]);
+    expect(poolBlockers(pool, job, NOW)).toEqual([{ code: 'spill_over', afterMs: 1 }]);
+    expect(plan([{ ...job, waitedMs: 60_000 }], [pool]).orders).toHaveLength(1);
+  });
+
+  test('within what the limits of the queue let start, counting claims', () => {
+    const coming = [waiting('l1')];
+    const teams = [
+      makeDemand('j1', { team: 'red' }),
+      makeDemand('j2', { team: 'red' }),
+      makeDemand('j3', { user: 'bob' }),
+      makeDemand('j4', { user: 'bob', team: 'blue' }),
+    ];
+    const ordered = (allowance: Partial<Allowance>) =>
+      plan(teams, [open({}, { coming })], allowance).orders.map(({ jobId }) => jobId);
+    expect(ordered({})).toEqual(['j2', 'j3', 'j4']);
+    expect(ordered({ ofAll: 2 })).toEqual(['j2']);
+    expect(ordered({ ofAll: 0 })).toEqual([]);
+    expect(ordered({ ofUser: user => (user === 'bob' ? 1 : null) })).toEqual(['j2', 'j3']);
+    expect(ordered({ ofTeam: team => (team === 'red' ? 1 : null) })).toEqual(['j3', 'j4']);
+  });
+
+  test('nothing for a job over a limit that is at the front, and something for those behind', () => {
+    const mixed = [...jobs(3), makeDemand('j9', { user: 'bob' })];
+    const { orders } = plan(mixed, [open()], { ofUser: user => (user === 'ada' ? 0 : null) });
+    expect(orders.map(({ jobId }) => jobId)).toEqual(['j9']);
+  });
+});
+
+describe('claims', () => {
+  test('only launches with as many machines and enough GPUs, and no tests', () => {
+    const pair = makeDemand('j1', { kind: makeKind({ nodes: 2, gpus: 2 }) });
+    const claimed = (launch: Launch) =>
+      [...plan([pair], [open({ nodes: 2, gpus: 4 }, { coming: [launch] })]).claims.values()].length;
+    expect(claimed(waiting('l1', { nodes: 2, gpus: 2 }))).toBe(1);
+    expect(claimed(waiting('l1', { nodes: 2, gpus: 4 }))).toBe(1);
+    expect(claimed(waiting('l1', { nodes: 2, gpus: 1 }))).toBe(0);
+    expect(claimed(waiting('l1', { nodes: 1, gpus: 2 }))).toBe(0);
+    expect(claimed(waiting('l1', { nodes: 2, gpus: 2, isTest: true }))).toBe(0);
+  });
+});
+
+describe('surplus', () => {
+  test('ends what no job needs, the newest first, but no tests', () => {
+    const coming = [waiting('l1'), waiting('l2'), waiting('l3'), waiting('l4', { isTest: true })];
+    const { surplus, claims } = plan(jobs(1), [open({}, { coming })]);
+    expect(surplus).toEqual(['l3', 'l2']);
+    expect([...claims.values()]).toEqual(['l1']);
+  });
+
+  test('keeps the warm ones', () => {
+    const coming = [waiting('l1'), waiting('l2')];
+    expect(plan([], [open({ warm: 1 }, { coming })]).surplus).toEqual(['l2']);
+    expect(plan([], [open({ warm: 1 }, { coming, idle: 1 })]).surplus).toEqual(['l2', 'l1']);
+    expect(plan([], [open({ warm: 1 }, { coming, idle: 5 })]).surplus).toEqual(['l2', 'l1']);
+  });
+});
+
+describe('warm launches', () => {
+  test('are ordered with all GPUs of a machine until there are enough', () => {
+    const { orders } = plan([], [open({ warm: 3, gpus: 8 }, { coming: [waiting('l1')], idle: 1 })]);
+    expect(orders).toEqual([{ poolId: 'p_gpu', jobId: null, nodes: 1, gpus: 8 }]);
+  });
+
+  test('are ordered in addition to those that jobs claim', () => {
+    const { orders } = plan(jobs(1), [open({ warm: 1 }, { coming: [waiting('l1')] })]);
+    expect(orders.map(({ jobId }) => jobId)).toEqual([null]);
+  });
+
+  test('stay within all limits', () => {
+    const count = (settings: PoolOptions, facts: Partial<PoolFacts> = {}) =>
+      plan([], [open({ warm: 9, ...settings }, facts)]).orders.length;
+    expect(count({ max_launches: 2 })).toBe(2);
+    expect(count({ max_waiting: 2 })).toBe(2);
+    expect(count({ gpus: 4, max_gpus: 9 })).toBe(2);
+    expect(count({}, { isWithinHours: false })).toBe(0);
+  });
+
+  test('are not replaced by a test', () => {
+    const coming = [waiting('l1', { isTest: true })];
+    expect(plan([], [open({ warm: 1 }, { coming })]).orders).toHaveLength(1);
+  });
+});
+
+const arbitraryLaunch = fc.record({
+  state: fc.constantFrom('wanted', 'waiting', 'running', 'joined' as const),
+  nodes: fc.integer({ min: 1, max: 2 }),
+  gpus: fc.integer({ min: 0, max: 4 }),
+  isTest: fc.boolean(),
+  isComing: fc.boolean(),
+});
+const arbitraryPool = fc.record({
+  settings: fc.record({
+    gpus: fc.integer({ min: 0, max: 4 }),
+    nodes: fc.integer({ min: 1, max: 2 }),
+    max_launches: fc.integer({ min: 1, max: 6 }),
+    max_waiting: fc.integer({ min: 1, max: 6 }),
+    max_gpus: fc.option(fc.integer({ min: 1, max: 12 })),
+    warm: fc.integer({ min: 0, max: 3 }),
+    after_s: fc.constantFrom(0, 60),
+  }),
+  idle: fc.integer({ min: 0, max: 2 }),
+  launches: fc.array(arbitraryLaunch, { maxLength: 6 }),
+  isPaused: fc.boolean(),
+});
+const arbitraryJob = fc.record({
+  user: fc.constantFrom('ada', 'bob'),
+  nodes: fc.integer({ min: 1, max: 2 }),
+  gpus: fc.integer({ min: 0, max: 5 }),
+  waitedMs: fc.constantFrom(0, 60_000),
+});
+
+test('never exceeds a limit, orders nothing without need, and claims each launch once', () => {
+  fc.assert(
+    fc.property(
+      fc.array(arbitraryPool, { maxLength: 3 }),
+      fc.array(arbitraryJob, { maxLength: 12 }),
+      fc.option(fc.nat({ max: 5 })),
+      (pools, wanted, ofAll) => {
+        const facts = pools.map(({ settings, idle, launches, isPaused }, index) => {
+          const name = `p${index}`;
+          const all = launches.map(({ isComing, ...changes }, n) => ({
+            isComing,
+            launch: waiting(`${name}l${n}`, { ...changes, poolId: poolId(`p_${name}`) }),
+          }));
+          const pause = isPaused ? { reason: '', by: 'ada', since: 0 } : null;
+          return makeFacts(makePool({ name, ...settings }, { pause }), {
+            open: all.map(({ launch }) => launch),
+            coming: all.filter(each => each.isComing).map(({ launch }) => launch),
+            idle,
+          });
+        });
+        const queue = wanted.map(({ nodes, gpus, ...rest }, n) =>
+          makeDemand(`j${n}`, { ...rest, kind: makeKind({ nodes, gpus }) }),
+        );
+        const { orders, claims, surplus } = plan(queue, facts, { ofAll });
+        for (const { pool, open: own, coming } of facts) {
+          const mine = orders.filter(({ poolId: id }) => id === pool.id);
+          if (mine.length === 0) continue;
+          const { max_launches: maxLaunches, max_waiting: maxWaiting, max_gpus: maxGpus } = pool.settings;
+          expect(pool.pause).toBeNull();
+          expect(own.length + mine.length).toBeLessThanOrEqual(maxLaunches);
+          const queued = coming.filter(({ state }) => state === 'wanted' || state === 'waiting').length;
+          expect(queued + mine.length).toBeLessThanOrEqual(maxWaiting);
+          const gpusOf = (each: { readonly nodes: number; readonly gpus: number }) => each.nodes * each.gpus;
+          const total = [...own, ...mine].reduce((sum, each) => sum + gpusOf(each), 0);
+          if (maxGpus !== null) expect(total).toBeLessThanOrEqual(maxGpus);
+        }
+        const forJobs = orders.flatMap(({ jobId }) => (jobId === null ? [] : [jobId]));
+        expect(new Set(forJobs).size).toBe(forJobs.length);
+        expect(forJobs.filter(id => claims.has(id))).toEqual([]);
+        expect(new Set(claims.values()).size).toBe(claims.size);
+        expect(surplus.filter(id => [...claims.values()].includes(id))).toEqual([]);
+        if (ofAll !== null) expect(forJobs.length + claims.size).toBeLessThanOrEqual(ofAll);
+        // Nothing is ordered and ended at the same time in a pool without tests.
+        for (const { pool, coming } of facts) {
+          const ended = coming.filter(({ id }) => surplus.includes(id)).length;
+          const warm = orders.filter(({ poolId: id, jobId }) => id === pool.id && jobId === null).length;
+          expect(Math.min(ended, warm)).toBe(0);
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
