@@ -56,7 +56,7 @@ export function withPageTexts<K extends string>(
   const own = compileTexts(messages, t.language);
   const isOwn = (key: K | MessageKey): key is K => Object.hasOwn(messages, key);
   const translate = (key: K | MessageKey, values?: Values): string =>
-    isOwn(key) ? own(key, values) : t(key as MessageKey, values);
+    isOwn(key) ? own(key, values) : t(key, values);
   return Object.assign(translate, { language: t.language, zone: t.zone });
 }
 

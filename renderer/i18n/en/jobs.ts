@@ -56,7 +56,6 @@ export const jobs = {
   'jobs.wait.requestedUntil': 'Requested from pool {pool}: {why}; expected start: {time}',
   'jobs.wait.launch':
     '{state, select, waiting {waiting for a machine} running {its machine has started} joined {its worker has joined} ending {ending} other {being ordered}}',
-  'jobs.wait.launchReason': 'in the queue ({reason})',
   'jobs.wait.localLimit': '{count, number} blocked by a limit',
   'jobs.wait.closed': '{count, number} closed',
   'jobs.wait.gpuTrouble': '{count, number} with GPU trouble',
@@ -263,7 +262,6 @@ export const jobs = {
   'jobs.explain.fetchesData': 'has to fetch the data',
   'jobs.explain.hasSomeData': 'has {here} of {wanted} datasets',
   'jobs.explain.more': '{count, plural, one {and # more} other {and # more}}',
-  'jobs.explain.pool': 'Pool',
   'jobs.check.neverRegistered': 'not registered yet',
   'jobs.check.silent': 'offline: no heartbeat',
   'jobs.check.signedOff': 'offline: shut down',

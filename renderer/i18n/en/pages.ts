@@ -180,7 +180,7 @@ export const pages = {
   'audit.trimmed': 'Entries up to {seq, number} were removed because of their age.',
   'help.keys': 'Keyboard shortcuts',
   'help.keyPalette': 'Go to any page, worker or job',
-  'help.keyGo': 'Go to overview, workers, jobs, queue, audit, settings or this page',
+  'help.keyGo': 'Go to overview, workers, jobs, queue, pools, audit, settings or this page',
   'help.keyFilter': 'Go to the filter of the page',
   'help.keyHelp': 'Go to this page',
   'help.keyTab': 'Go to the next link, button or row',

@@ -9,6 +9,8 @@ export const pools = {
   'pools.engine.kubernetes': 'Kubernetes',
   'pools.engine.command': 'Own programs',
   'pools.state.ordering': 'Ordering machines',
+  'pools.state.working': 'Machines at work',
+  'pools.state.refused': 'Engine refused a machine',
   'pools.state.ready': 'Ready: no machine needed',
   'pools.state.paused': 'Paused',
   'pools.state.unreachable': 'Engine does not answer',

@@ -59,7 +59,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.requestedUntil': 'Solicitado al pool {pool}: {why}; inicio previsto: {time}',
   'jobs.wait.launch':
     '{state, select, waiting {esperando una máquina} running {su máquina ha arrancado} joined {su worker se ha unido} ending {terminando} other {pidiéndose}}',
-  'jobs.wait.launchReason': 'en cola ({reason})',
   'jobs.wait.localLimit': '{count, number} bloqueados por un límite',
   'jobs.wait.closed': '{count, number} cerrados',
   'jobs.wait.gpuTrouble': '{count, number} con problemas de GPU',
@@ -271,7 +270,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.explain.fetchesData': 'tiene que descargar los datos',
   'jobs.explain.hasSomeData': 'tiene {here} de {wanted} conjuntos de datos',
   'jobs.explain.more': '{count, plural, one {y # más} other {y # más}}',
-  'jobs.explain.pool': 'Pool',
   'jobs.check.neverRegistered': 'aún no registrado',
   'jobs.check.silent': 'sin conexión: no envía latidos',
   'jobs.check.signedOff': 'sin conexión: se apagó',

@@ -202,6 +202,6 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'help.diagnosticsNote':
     'Información que ayuda a encontrar la causa de un problema. No contiene nombres de workers ni de trabajos, ni tokens.',
   'help.keyPalette': 'Ir a cualquier página, worker o trabajo',
-  'help.keyGo': 'Ir a resumen, workers, trabajos, cola, auditoría, ajustes o esta página',
+  'help.keyGo': 'Ir a resumen, workers, trabajos, cola, pools, auditoría, ajustes o esta página',
   'help.keyFilter': 'Ir al filtro de la página',
 };

@@ -10,6 +10,8 @@ export const pools: Readonly<Record<PoolKey, string>> = {
   'pools.engine.kubernetes': 'Kubernetes',
   'pools.engine.command': 'Programas propios',
   'pools.state.ordering': 'Pidiendo máquinas',
+  'pools.state.working': 'Máquinas trabajando',
+  'pools.state.refused': 'El motor rechazó una máquina',
   'pools.state.ready': 'Listo: no hacen falta máquinas',
   'pools.state.paused': 'En pausa',
   'pools.state.unreachable': 'El motor no responde',

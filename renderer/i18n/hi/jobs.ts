@@ -57,7 +57,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.requestedUntil': 'पूल {pool} से अनुरोध किया गया: {why}; शुरू होने का अनुमान: {time}',
   'jobs.wait.launch':
     '{state, select, waiting {मशीन की प्रतीक्षा} running {मशीन शुरू हो चुकी है} joined {वर्कर जुड़ चुका है} ending {समाप्त हो रहा है} other {मँगाया जा रहा है}}',
-  'jobs.wait.launchReason': 'कतार में ({reason})',
   'jobs.wait.localLimit': '{count, number} सीमा के कारण अवरुद्ध',
   'jobs.wait.closed': '{count, number} बंद',
   'jobs.wait.gpuTrouble': '{count, number} में GPU समस्या',
@@ -262,7 +261,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.explain.fetchesData': 'डेटा लाना होगा',
   'jobs.explain.hasSomeData': '{wanted} में से {here} डेटासेट मौजूद हैं',
   'jobs.explain.more': '{count, plural, one {और # अन्य} other {और # अन्य}}',
-  'jobs.explain.pool': 'पूल',
   'jobs.check.neverRegistered': 'अभी पंजीकृत नहीं',
   'jobs.check.silent': 'ऑफ़लाइन: कोई हार्टबीट नहीं',
   'jobs.check.signedOff': 'ऑफ़लाइन: बंद हो गया',

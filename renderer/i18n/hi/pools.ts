@@ -10,6 +10,8 @@ export const pools: Readonly<Record<PoolKey, string>> = {
   'pools.engine.kubernetes': 'Kubernetes',
   'pools.engine.command': 'अपने प्रोग्राम',
   'pools.state.ordering': 'मशीनें मँगाई जा रही हैं',
+  'pools.state.working': 'मशीनें काम पर',
+  'pools.state.refused': 'इंजन ने एक मशीन से मना किया',
   'pools.state.ready': 'तैयार: मशीन की ज़रूरत नहीं',
   'pools.state.paused': 'रुका हुआ',
   'pools.state.unreachable': 'इंजन जवाब नहीं देता',

@@ -58,7 +58,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.requestedUntil': 'プール {pool} に要求済み: {why}、開始予定: {time}',
   'jobs.wait.launch':
     '{state, select, waiting {マシンを待っています} running {マシンが起動しました} joined {ワーカーが参加しました} ending {終了しています} other {発注しています}}',
-  'jobs.wait.launchReason': '順番待ち（{reason}）',
   'jobs.wait.localLimit': '上限により不可 {count, number}',
   'jobs.wait.closed': '受付停止中 {count, number}',
   'jobs.wait.gpuTrouble': 'GPU 障害 {count, number}',
@@ -267,7 +266,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.explain.fetchesData': 'データの取得が必要',
   'jobs.explain.hasSomeData': 'データセット {wanted} 個のうち {here} 個あり',
   'jobs.explain.more': '{count, plural, other {ほか # 台}}',
-  'jobs.explain.pool': 'プール',
   'jobs.check.neverRegistered': 'まだ登録されていません',
   'jobs.check.silent': 'オフライン：ハートビートがありません',
   'jobs.check.signedOff': 'オフライン：終了しました',

@@ -10,6 +10,8 @@ export const pools: Readonly<Record<PoolKey, string>> = {
   'pools.engine.kubernetes': 'Kubernetes',
   'pools.engine.command': '自作プログラム',
   'pools.state.ordering': 'マシンを発注中',
+  'pools.state.working': 'マシンが稼働中',
+  'pools.state.refused': 'エンジンがマシンを拒否しました',
   'pools.state.ready': '準備完了：必要なマシンはありません',
   'pools.state.paused': '一時停止中',
   'pools.state.unreachable': 'エンジンが応答しません',

@@ -56,7 +56,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.requestedUntil': '已向资源池 {pool} 请求：{why}；预计开始：{time}',
   'jobs.wait.launch':
     '{state, select, waiting {正在等待机器} running {机器已启动} joined {工作节点已加入} ending {正在结束} other {正在订购}}',
-  'jobs.wait.launchReason': '排队中（{reason}）',
   'jobs.wait.localLimit': '{count, number} 个受限额限制',
   'jobs.wait.closed': '{count, number} 个已关闭',
   'jobs.wait.gpuTrouble': '{count, number} 个 GPU 有故障',
@@ -260,7 +259,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.explain.fetchesData': '需要先获取数据',
   'jobs.explain.hasSomeData': '已有 {wanted} 个数据集中的 {here} 个',
   'jobs.explain.more': '{count, plural, other {还有 # 个}}',
-  'jobs.explain.pool': '资源池',
   'jobs.check.neverRegistered': '尚未注册',
   'jobs.check.silent': '离线：没有心跳',
   'jobs.check.signedOff': '离线：已关闭',

@@ -9,6 +9,8 @@ export const pools: Readonly<Record<PoolKey, string>> = {
   'pools.engine.kubernetes': 'Kubernetes',
   'pools.engine.command': '自定义程序',
   'pools.state.ordering': '正在订购机器',
+  'pools.state.working': '机器正在工作',
+  'pools.state.refused': '引擎拒绝了一台机器',
   'pools.state.ready': '就绪：不需要机器',
   'pools.state.paused': '已暂停',
   'pools.state.unreachable': '引擎没有响应',

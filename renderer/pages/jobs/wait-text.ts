@@ -49,8 +49,7 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
 }
 
 function requestedText({ pool = '', state = '', reason, until }: JobWait['params'], t: Translator): string {
-  const why =
-    reason === undefined ? t('jobs.wait.launch', { state }) : t('jobs.wait.launchReason', { reason });
+  const why = reason ?? t('jobs.wait.launch', { state });
   if (until === undefined) return t('jobs.wait.requested', { pool, why });
   return t('jobs.wait.requestedUntil', { pool, why, time: clock(String(until), t) });
 }

@@ -1,4 +1,5 @@
-import { type EngineSettings, Hours, NewPool, type PoolView } from '../../../protocol/pool.ts';
+import { type EngineSettings, type Hours, NewPool, type PoolView } from '../../../protocol/pool.ts';
+import { Labels } from '../../../protocol/text.ts';
 import type { PoolKey } from '../../i18n/en/pools.ts';
 import { formatLabels, parseLabels } from '../workers/labels.tsx';
 import { allDays, type Weekday } from './pool-facts.ts';
@@ -133,10 +134,9 @@ function toValues(settings: object): Readonly<Record<string, string>> {
   const values = Object.entries(settings).map(([name, value]: [string, unknown]): [string, string] => {
     if (name === 'wall_time_s') return ['wall_time_h', String(Number(value) / 3_600)];
     if (Array.isArray(value)) return [name, value.join(', ')];
-    const labels: unknown = value;
-    if (typeof labels === 'object' && labels !== null)
-      return [name, formatLabels(Object.fromEntries(Object.entries(labels)))];
-    return [name, value === null ? '' : String(value)];
+    const labels = Labels.safeParse(value);
+    if (labels.success) return [name, formatLabels(labels.data)];
+    return [name, typeof value === 'string' || typeof value === 'number' ? String(value) : ''];
   });
   return Object.fromEntries(values);
 }

@@ -1,16 +1,26 @@
 import type { EngineSettings, Hours, PoolView } from '../../../protocol/pool.ts';
 import type { IconName } from '../../ui/icon.tsx';
 
-export type PoolState = 'paused' | 'unreachable' | 'budget' | 'full' | 'ordering' | 'ready';
+export type PoolState =
+  | 'paused'
+  | 'unreachable'
+  | 'budget'
+  | 'full'
+  | 'ordering'
+  | 'working'
+  | 'refused'
+  | 'ready';
 
 /** What the pool does now. What stops it comes before what it does. */
-export function stateOf({ paused, unreachable, open, usage, settings }: PoolView): PoolState {
+export function stateOf({ paused, unreachable, open, usage, settings, impossible }: PoolView): PoolState {
   if (paused !== null) return 'paused';
   if (unreachable !== null) return 'unreachable';
   const { gpu_hours_per_day: budget, max_launches: max } = settings;
   if (budget !== null && usage.gpu_hours_today >= budget) return 'budget';
   if (open.launches >= max) return 'full';
-  return open.launches > 0 ? 'ordering' : 'ready';
+  if (open.launches > open.joined) return 'ordering';
+  if (open.launches > 0) return 'working';
+  return impossible.length > 0 ? 'refused' : 'ready';
 }
 
 /** The icon and the colour of a state; names of states of workers and jobs. */
@@ -19,7 +29,9 @@ export const stateIcons = {
   unreachable: 'failed',
   budget: 'blocked',
   full: 'blocked',
-  ordering: 'running',
+  ordering: 'starting',
+  working: 'running',
+  refused: 'recovering',
   ready: 'idle',
 } as const satisfies Readonly<Record<PoolState, IconName>>;
 

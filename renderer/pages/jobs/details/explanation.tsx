@@ -41,15 +41,18 @@ export function WaitingExplained({ explanation, isHeadline = false }: ExplainedP
         </ul>
       )}
       {pools.length > 0 && (
-        <ul className="explained-pools">
-          {pools.map(({ pool_id: id, name, detail }) => (
-            <li key={id}>
-              {t('jobs.explain.pool')} <PoolLink id={id}>{name}</PoolLink>
-              {': '}
-              {detail}
-            </li>
-          ))}
-        </ul>
+        <div>
+          {t('nav.pools')}
+          <ul className="explained-pools">
+            {pools.map(({ pool_id: id, name, detail }) => (
+              <li key={id}>
+                <PoolLink id={id}>{name}</PoolLink>
+                {': '}
+                {detail}
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
       {workers.length > 0 && (
         <details>

@@ -29,7 +29,7 @@ test.each<[JobWait, string]>([
       reason: 'Resources',
       until: '2026-03-01T14:20:00.000Z',
     }),
-    'Requested from pool gpu: in the queue (Resources); expected start: 2:20 PM',
+    'Requested from pool gpu: Resources; expected start: 2:20 PM',
   ],
   [wait('unmet'), 'No registered worker meets these requirements'],
   [wait('no_workers'), 'No workers yet'],

@@ -11,6 +11,7 @@ import {
 import { at, poolView } from '../../pool-builders.ts';
 
 const paused = { reason: '', by: 'ada', since: at(0) };
+const impossible = [{ shape: '8 GPUs', message: 'no such node', since: at(0) }];
 const unreachable = { since: at(0), detail: 'timed out' };
 
 describe('stateOf', () => {
@@ -18,6 +19,8 @@ describe('stateOf', () => {
     const open = { launches: 2 };
     expect(stateOf(poolView())).toBe('ready');
     expect(stateOf(poolView({ open }))).toBe('ordering');
+    expect(stateOf(poolView({ open: { ...open, joined: 2 } }))).toBe('working');
+    expect(stateOf(poolView({ impossible }))).toBe('refused');
     expect(stateOf(poolView({ open, settings: { max_launches: 2 } }))).toBe('full');
     expect(stateOf(poolView({ open, usage: { gpu_hours_today: 100 } }))).toBe('budget');
     expect(stateOf(poolView({ open, unreachable }))).toBe('unreachable');
@@ -27,7 +30,6 @@ describe('stateOf', () => {
 
 describe('resumeActOf', () => {
   it('offers to try again what the engine refused or the pool gave up', () => {
-    const impossible = [{ shape: '8 GPUs', message: 'no such node', since: at(0) }];
     expect(resumeActOf(poolView())).toBeNull();
     expect(resumeActOf(poolView({ impossible }))).toBe('tryAgain');
     expect(resumeActOf(poolView({ paused, impossible }))).toBe('resume');
