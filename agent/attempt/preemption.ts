@@ -10,7 +10,7 @@ export interface Announcement {
   readonly mayWait: boolean;
 }
 
-/** What was announced for a running attempt. */
+/** The announcements for a running attempt. */
 export interface Preemption extends Announcement {
   /** When it was announced, in ms of the monotonic clock. */
   readonly startedAt: number;
