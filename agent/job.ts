@@ -27,6 +27,14 @@ export interface PreparedJob extends Command {
   readonly logFile: string;
 }
 
+/** The machines of an allocation. The worker runs on the first one. */
+export interface Nodes {
+  readonly count: number;
+  /** Where the processes of a training meet: an address and a port of the first machine. */
+  readonly address: string;
+  readonly port: number;
+}
+
 /** The attempt that the agent holds, from the offer to the acknowledged report. The agent holds one at most. */
 export interface Held {
   readonly jobId: JobId;

@@ -1,6 +1,6 @@
 import { restrictedUses } from '../../protocol/config-policy.ts';
 import { trainerFor, trainerNamed } from '../../trainers/index.ts';
-import type { JobOffer } from '../job.ts';
+import type { JobOffer, Nodes } from '../job.ts';
 import { nameOfChoice, type TrainerChoice } from '../trainers/index.ts';
 
 /** What a rig offers to jobs. */
@@ -51,6 +51,21 @@ export function refusalOf(builtIn: BuiltIn, rig: RigOffer): string | null {
     'The sample training is not on this rig: it comes with the source code of Trainyard, after npm ci, and not with the ' +
     'worker alone'
   );
+}
+
+const oneNodeTrainers: readonly string[] = ['ai-toolkit', 'onetrainer'];
+
+/** Why a trainer cannot train on several nodes; null when it can, and on one node. */
+export function nodesRefusal(
+  builtIn: BuiltIn | null,
+  choice: TrainerChoice | null,
+  { nodes }: { readonly nodes: Nodes | null },
+): string | null {
+  if (nodes === null) return null;
+  if (builtIn !== null) return 'The built-in trainings run on one node';
+  const name = choice === null ? '' : nameOfChoice(choice);
+  if (!oneNodeTrainers.includes(name)) return null;
+  return `${trainerNamed(name)?.title ?? name} trains on one node only. Submit the job without --nodes`;
 }
 
 /** The server also checks configs. The worker does not rely on that, because a path in a config could lead out of the job's folder. */

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { trainerNamed } from '../../trainers/index.ts';
 import { dataFolderOf, placesOf, withPlaces } from '../datasets/places.ts';
 import { writeWhole } from '../files/whole-file.ts';
-import type { JobOffer, PreparedJob } from '../job.ts';
+import type { JobOffer, Nodes, PreparedJob } from '../job.ts';
 import type { LogCheck } from '../logs/attempt-logs.ts';
 import { createRunCommand } from '../process/run-command.ts';
 import { fillPlaceholders } from '../trainers/argv.ts';
@@ -17,6 +17,7 @@ import {
   type TrainerChoice,
   type TrainerProbeDeps,
 } from '../trainers/index.ts';
+import { onNodes } from './several-nodes.ts';
 import { logFileOf, withFiles, writeDataloader, writeRequests } from './job-files.ts';
 import {
   type BuiltIn,
@@ -24,6 +25,7 @@ import {
   choiceFor,
   configRefusal,
   lacking,
+  nodesRefusal,
   refusalOf,
   type RigOffer,
 } from './trainer-choice.ts';
@@ -35,6 +37,8 @@ export interface Rig extends RigOffer {
   readonly cwd: string;
   /** This program's own command line up to its `selftest` command. */
   readonly ownCommand: readonly string[];
+  /** The machines on which its jobs train; null for this one alone. */
+  readonly nodes: Nodes | null;
   /** Returns variables that show the trainer only its job's GPUs, by their positions in the worker's list; null means all in that list. */
   readonly gpuEnv: (gpus: readonly number[] | null) => Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -58,7 +62,9 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   const choice = choiceFor(offer, rig);
   if (builtIn === null && choice === null)
     return { ok: false, cause: 'rejected', message: lacking(offer, rig) };
-  const refusal = builtIn === null ? configRefusal(offer, rig, choice) : refusalOf(builtIn, rig);
+  const refusal =
+    nodesRefusal(builtIn, choice, rig) ??
+    (builtIn === null ? configRefusal(offer, rig, choice) : refusalOf(builtIn, rig));
   if (refusal !== null) return { ok: false, cause: 'rejected', message: refusal };
   const folder = join(rig.workDir, offer.job_id);
   const outputDir = join(folder, 'output');
@@ -71,22 +77,23 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
     ? launched(placed, rig, { choice, folder, outputDir, resumeFrom })
     : asItIs(placed, rig, { builtIn, choice, folder, outputDir, resumeFrom });
   writeRequests(folder, offer.config, isKnown ? choice.name : null);
+  const job: PreparedJob = {
+    argv,
+    folder,
+    places,
+    cwd: cwd ?? rig.cwd,
+    env: {
+      ...trainerEnv(offer, rig, configPath, resumeFrom),
+      ...env,
+      ...(places.length > 0 && { TRAINYARD_DATA_DIR: dataFolderOf(folder) }),
+    },
+    outputDir,
+    samplesAreFiles: builtIn === null && samplesAreFiles(choice),
+    logFile: logFileOf(offer, folder, isLogTaken),
+  };
   return {
     ok: true,
-    job: {
-      argv,
-      folder,
-      places,
-      cwd: cwd ?? rig.cwd,
-      env: {
-        ...trainerEnv(offer, rig, configPath, resumeFrom),
-        ...env,
-        ...(places.length > 0 && { TRAINYARD_DATA_DIR: dataFolderOf(folder) }),
-      },
-      outputDir,
-      samplesAreFiles: builtIn === null && samplesAreFiles(choice),
-      logFile: logFileOf(offer, folder, isLogTaken),
-    },
+    job: rig.nodes === null ? job : onNodes(job, rig.nodes, offer.gpus?.length ?? 1),
   };
 }
 
@@ -133,6 +140,7 @@ function launched(
     makePipe: name => makePipe(join(places.folder, name)),
     config: withFiles(offer, places.folder),
     allowedKeys: rig.allowedConfigKeys,
+    nodes: rig.nodes,
     checkout: choice.kind === 'checkout' ? choice.folder : '',
     python: pythonOf(choice) ?? pythonOnPath(rig.env),
   });

@@ -90,7 +90,7 @@ export function diffusersLaunch(input: LaunchInput): Launch {
     configFile: { path, text: configTextIn(settings, 'json') },
     argv: [
       ...accelerate(python),
-      ...processOptions(processes > 0 ? processes : null),
+      ...processOptions(processes > 0 ? processes : null, input.nodes),
       join(checkout, String(script)),
       ...argumentsOf(settings),
     ],
@@ -116,6 +116,7 @@ export function kohyaLaunch({
   checkout,
   python,
   gpuCount,
+  nodes,
 }: LaunchInput): Launch {
   const path = join(folder, 'config.toml');
   const settings = {
@@ -129,7 +130,7 @@ export function kohyaLaunch({
     configFile: { path, text: configTextIn(settings, 'toml') },
     argv: [
       ...accelerate(python),
-      ...processOptions(gpuCount),
+      ...processOptions(gpuCount, nodes),
       '--num_cpu_threads_per_process=1',
       script,
       '--config_file',

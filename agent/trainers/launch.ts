@@ -1,4 +1,5 @@
 import type { TrainerConfig } from '../../protocol/job.ts';
+import type { Nodes } from '../job.ts';
 import { restrictedKeyFor, restrictedUses } from '../../protocol/config-policy.ts';
 
 /** Where a job's files are on the rig. */
@@ -20,6 +21,8 @@ export interface LaunchInput extends JobPlaces {
   readonly python: string;
   /** How many GPUs the job was given; null if it asked for none, if its config names them, or if an older server does not say. */
   readonly gpuCount: number | null;
+  /** The machines on which the trainer is started; null for this one alone. */
+  readonly nodes: Nodes | null;
   /** Makes a named pipe below the job's folder; null on systems that have none. */
   readonly makePipe: (name: string) => string | null;
 }
@@ -56,5 +59,16 @@ export const spellingOf = (config: TrainerConfig, key: string): string =>
 export const accelerate = (python: string): readonly string[] => [python, '-m', 'accelerate.commands.launch'];
 
 /** One process for each GPU. Without a number accelerate starts one for every GPU that it sees. */
-export const processOptions = (count: number | null): readonly string[] =>
-  count === null ? [] : [...(count > 1 ? ['--multi_gpu'] : []), `--num_processes=${count}`];
+export function processOptions(count: number | null, nodes: Nodes | null): readonly string[] {
+  if (nodes !== null)
+    return ['--multi_gpu', `--num_processes=${(count ?? 1) * nodes.count}`, ...machineOptions(nodes)];
+  return count === null ? [] : [...(count > 1 ? ['--multi_gpu'] : []), `--num_processes=${count}`];
+}
+
+/** What accelerate needs to know about several machines. Each of them adds its own rank (agent/attempt/several-nodes.ts). */
+export const machineOptions = ({ count, address, port }: Nodes): readonly string[] => [
+  `--num_machines=${count}`,
+  '--machine_rank=',
+  `--main_process_ip=${address}`,
+  `--main_process_port=${port}`,
+];

@@ -2,7 +2,15 @@ import { join } from 'node:path';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { configTextIn } from '../../trainers/index.ts';
 import { splitCommand } from './argv.ts';
-import { accelerate, type Launch, type LaunchInput, leadsOut, spellingOf, withoutKey } from './launch.ts';
+import {
+  accelerate,
+  type Launch,
+  type LaunchInput,
+  leadsOut,
+  machineOptions,
+  spellingOf,
+  withoutKey,
+} from './launch.ts';
 
 /** Each request to SimpleTuner raises a number in the file that this variable names (`simpletuner/train.py`). */
 const requestsVariable = 'SIMPLETUNER_ACCELERATE_SIGNAL_FILE';
@@ -29,23 +37,28 @@ export function simpletunerLaunch(input: LaunchInput): Launch {
  * The module alone trains in one process. For several GPUs SimpleTuner's own launcher starts it with accelerate and these options
  * (`_launch_with_accelerate` in `helpers/training/trainer.py`).
  */
-function launcherFor({ config, python, gpuCount }: LaunchInput): readonly string[] {
+function launcherFor({ config, python, gpuCount, nodes }: LaunchInput): readonly string[] {
   const read = (key: string): unknown => config[spellingOf(config, key)];
   const textOf = (key: string, usual = ''): string => {
     const value = read(key);
     return typeof value === 'string' && value.trim() !== '' ? value.trim() : usual;
   };
-  const processes = gpuCount ?? (Number(read('num_processes')) || 1);
+  const perNode = gpuCount ?? (Number(read('num_processes')) || 1);
+  const processes = nodes === null ? perNode : perNode * nodes.count;
+  const machines = nodes === null ? null : machineOptions(nodes);
   const [configFile, extra] = [textOf('accelerate_config'), extraArgs(textOf('accelerate_extra_args'))];
   if (processes < 2 && configFile === '' && extra.length === 0) return [python];
-  if (configFile !== '') return [...accelerate(python), `--config_file=${configFile}`, ...extra];
+  if (configFile !== '') {
+    const own = machines === null ? [] : [`--num_processes=${processes}`, ...machines];
+    return [...accelerate(python), `--config_file=${configFile}`, ...own, ...extra];
+  }
   const isChosen = extra.some(word => strategies.has(word.split('=')[0] ?? ''));
   return [
     ...accelerate(python),
     ...(processes > 1 && !isChosen ? ['--multi_gpu'] : []),
     `--mixed_precision=${textOf('mixed_precision', 'bf16')}`,
     `--num_processes=${processes}`,
-    '--num_machines=1',
+    ...(machines ?? ['--num_machines=1']),
     `--dynamo_backend=${textOf('dynamo_backend', 'no')}`,
     ...extra,
   ];

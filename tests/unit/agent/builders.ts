@@ -54,6 +54,7 @@ export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
   allowedConfigKeys: [],
   sample: null,
   ownCommand: ['/opt/trainyard-worker'],
+  nodes: null,
   gpuEnv: () => ({}),
   env: { PATH: process.env['PATH'] },
   ...parts,

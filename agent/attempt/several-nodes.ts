@@ -1,0 +1,137 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Nodes, PreparedJob } from '../job.ts';
+import type { ProcessRef, Processes } from '../process/processes.ts';
+import type { RunCommand } from '../process/run-command.ts';
+
+/** Returns the nodes of the allocation in which this worker runs, as the batch script exports them; null for one node. */
+export function nodesIn(env: Readonly<Record<string, string | undefined>>): Nodes | null {
+  const count = Number(env['TRAINYARD_NODES']);
+  const port = Number(env['MASTER_PORT']);
+  const address = env['MASTER_ADDR'] ?? '';
+  return count > 1 && port > 0 && address !== '' ? { count, address, port } : null;
+}
+
+/** A step with one task on each node. */
+const stepOptions = ({ count }: Nodes): readonly string[] => [
+  '--overlap',
+  `--nodes=${count}`,
+  `--ntasks=${count}`,
+  '--ntasks-per-node=1',
+  '--mpi=none',
+];
+
+const firstRankFile = 'first-rank.pid';
+
+/**
+ * Starts the step, and is what the guard stops. srun answers SIGTERM by killing all tasks at once, so it runs in a session of its
+ * own, gets SIGINT when the guard stops this process, and passes that on. When the guard has killed this process, the watcher ends srun,
+ * which kills the tasks on all nodes. Descriptors 8 and 9 are pipes for the output of the first node, because the guard's own may be
+ * sockets, which no other process can open.
+ */
+const launcher = `rank=$1 first=$2 options=$3
+shift 3
+srun= stopped=
+trap 'stopped=1; [ -z "$srun" ] || kill -INT "$srun" 2>/dev/null' TERM
+rm -f -- "$first"
+export TRAINYARD_LAUNCHER=$$
+exec 8> >(trap '' TERM; exec cat) 9> >(trap '' TERM; exec cat >&2)
+[ -z "$stopped" ] || exit 143
+setsid srun $options \${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} sh -c "$rank" "$first" "$@" </dev/null 8>&- 9>&- &
+srun=$!
+setsid sh -c 'while kill -0 "$1" 2>/dev/null; do sleep 0.5; done; kill -TERM "$2" 2>/dev/null' sh $$ "$srun" </dev/null >/dev/null 2>&1 8>&- 9>&- &
+while wait "$srun"; kill -0 "$srun" 2>/dev/null; do :; done
+wait "$srun"
+exit $?
+`;
+
+/**
+ * Becomes the trainer of one node. Slurm announces a preemption with SIGTERM to every process of a step, and the trainer is needed until
+ * it has saved, so that signal is blocked. An \`env\` that cannot block it ignores it, which a trainer with a handler undoes. The first node
+ * writes to the launcher directly, because srun holds a line back until it ends, and progress bars end none.
+ */
+const rank = `NODE_RANK=$SLURM_NODEID RANK=$((SLURM_NODEID * TRAINYARD_PROCESSES_PER_NODE))
+export NODE_RANK RANK
+if [ "$NODE_RANK" = 0 ]; then
+  echo $$ >"$0"
+  out=/proc/$TRAINYARD_LAUNCHER/fd
+  if (: >"$out/8" 2>"$out/9") 2>/dev/null; then exec >"$out/8" 2>"$out/9"; fi
+fi
+for word; do
+  shift
+  [ "$word" != --machine_rank= ] || word=--machine_rank=$NODE_RANK
+  set -- "$@" "$word"
+done
+if env --block-signal=TERM true 2>/dev/null; then exec env --block-signal=TERM "$@"; fi
+trap '' TERM
+exec "$@"
+`;
+
+/** Makes a job train on all nodes: the same command on each, with variables that say which node it is. */
+export function onNodes(job: PreparedJob, nodes: Nodes, gpusPerNode: number): PreparedJob {
+  const perNode = Math.max(1, gpusPerNode);
+  const options = [...stepOptions(nodes), '--kill-on-bad-exit=1', '--disable-status'].join(' ');
+  return {
+    ...job,
+    argv: [
+      'bash',
+      '-c',
+      launcher,
+      'trainyard-nodes',
+      rank,
+      join(job.folder, firstRankFile),
+      options,
+      ...job.argv,
+    ],
+    env: {
+      ...job.env,
+      MASTER_ADDR: nodes.address,
+      MASTER_PORT: String(nodes.port),
+      NNODES: String(nodes.count),
+      WORLD_SIZE: String(nodes.count * perNode),
+      TRAINYARD_PROCESSES_PER_NODE: String(perNode),
+    },
+  };
+}
+
+/** Network file systems may show a new file late. */
+const look = `for _ in 1 2 3 4 5 6 7 8 9 10; do [ ! -e "$1" ] || exit 0; sleep 0.5; done; echo "$SLURMD_NODENAME"`;
+
+/** Throws when a node does not see the folder of the job. */
+export async function checkSharedFolder(
+  { folder }: Pick<PreparedJob, 'folder'>,
+  nodes: Nodes,
+  run: RunCommand,
+): Promise<void> {
+  const file = join(folder, 'seen-by-all-nodes');
+  writeFileSync(file, '');
+  try {
+    const result = await run('srun', [...stepOptions(nodes), 'sh', '-c', look, 'sh', file]);
+    if (result.kind !== 'exited' || result.code !== 0) {
+      const why = result.kind === 'exited' ? result.stderr.trim().slice(-300) : `srun: ${result.kind}`;
+      throw new Error(`the ${nodes.count} nodes of the allocation cannot be used: ${why}`);
+    }
+    const blind = result.stdout.trim().split('\n').filter(Boolean).toSorted();
+    if (blind.length === 0) return;
+    throw new Error(
+      `node ${blind.join(', ')} cannot see the job's folder ${folder}. A job on several nodes needs a folder that all of them ` +
+        'share: add --work-dir FOLDER to worker_options of the pool',
+    );
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+/** The trainer on the first node; null for a job on one node, and before it has started. */
+export async function firstRankOf(
+  folder: string,
+  processes: Pick<Processes, 'identify'>,
+): Promise<ProcessRef | null> {
+  let pid: number;
+  try {
+    pid = Number(readFileSync(join(folder, firstRankFile), 'utf8'));
+  } catch {
+    return null;
+  }
+  return pid > 1 ? processes.identify(pid) : null;
+}

@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { artifactsApi } from '../../protocol/artifacts-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { root, temporaryFolder } from '../support/processes.ts';
+import { conveniences, valueOf } from '../support/server.ts';
+import { startSlurmFleet } from '../support/slurm-fleet.ts';
+import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
+
+/** Two nodes for most tests, and two that can be taken away. */
+const partitions = `PartitionName=gpu Nodes=rig[1-2] Default=YES
+PartitionName=low Nodes=rig[3-4] PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
+PartitionName=top Nodes=rig[3-4] PriorityTier=10
+`;
+
+const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], {
+  encoding: 'utf8',
+}).trim();
+const trainer = join(root, 'tests/support/trainers/rendezvous.py');
+
+let lab: SlurmLab;
+
+beforeAll(async () => {
+  lab = await startSlurmLab(partitions);
+}, 30_000);
+
+afterAll(() => lab.stop());
+
+interface Said {
+  readonly what: string;
+  readonly rank: number;
+  readonly pid?: number;
+  readonly [name: string]: unknown;
+}
+
+/** A pool of two nodes, and one job on both. */
+async function startTraining(partition: string, config: { readonly seconds: number }, more = {}) {
+  const fleet = await startSlurmFleet(lab);
+  const folder = temporaryFolder();
+  const report = join(folder, 'report');
+  const pool = await fleet.createPool(partition, {
+    partition,
+    nodes: 2,
+    // The names of the lab's nodes are in no name service.
+    setup: 'export MASTER_ADDR=127.0.0.1',
+    worker_options: `--work-dir '${folder}/jobs' --trainer "${python} ${trainer} {config_path} {output_dir} {resume_from}"`,
+  });
+  const { submit } = conveniences(fleet.client);
+  const job = await submit({
+    config: { ...config, report, until: `${report}.done`, $requests: { save: { signal: 'SIGUSR1' } } },
+    num_nodes: 2,
+    ...more,
+  });
+  const said = (): readonly Said[] =>
+    existsSync(report)
+      ? readFileSync(report, 'utf8')
+          .split('\n')
+          .filter(Boolean)
+          .map(line => JSON.parse(line) as Said)
+      : [];
+  const saidBy = (what: string): readonly Said[] =>
+    said()
+      .filter(each => each.what === what)
+      .toSorted((a, b) => a.rank - b.rank);
+  const untilSaid = (what: string, times: number): Promise<readonly Said[]> =>
+    fleet.until(
+      `"${what}" ${times} times`,
+      async () => {
+        const found = saidBy(what);
+        if (found.length >= times) return found;
+        const { status, error_message: error } = await fleet.job(job);
+        if (status === 'failed') throw new Error(error ?? status);
+        return null;
+      },
+      60_000,
+    );
+  return { fleet, pool, job, saidBy, untilSaid, finish: () => writeFileSync(`${report}.done`, '') };
+}
+
+const isGone = (pid: number | undefined): boolean => {
+  try {
+    process.kill(pid ?? 0, 0);
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return true;
+  }
+};
+
+test('trains one job on two nodes of one allocation, in one world', async () => {
+  const { fleet, pool, job, saidBy, untilSaid } = await startTraining('gpu', { seconds: 2 });
+  expect(await fleet.job(job)).toMatchObject({ num_nodes: 2 });
+  await untilSaid('met', 2);
+  expect(await fleet.jobIn(job, 'completed', 60_000)).toMatchObject({ attempt: 1 });
+
+  const [first, second, ...others] = saidBy('started');
+  expect(others).toEqual([]);
+  const world = { NNODES: '2', WORLD_SIZE: '2', MASTER_ADDR: '127.0.0.1' };
+  expect(first).toMatchObject({ ...world, NODE_RANK: '0', RANK: '0', SLURMD_NODENAME: 'rig1' });
+  expect(second).toMatchObject({ ...world, NODE_RANK: '1', RANK: '1', SLURMD_NODENAME: 'rig2' });
+  expect(first?.['MASTER_PORT']).toBe(second?.['MASTER_PORT']);
+  expect(first?.['SLURM_JOB_ID']).toBe(second?.['SLURM_JOB_ID']);
+  expect(saidBy('trained')).toHaveLength(2);
+  expect(await fleet.launches(pool)).toMatchObject([{ nodes: 2, machines: ['rig1', 'rig2'], job_id: job }]);
+}, 120_000);
+
+test('fails the attempt for both nodes when one of them fails, and tries again', async () => {
+  const { fleet, job, saidBy, untilSaid, finish } = await startTraining(
+    'gpu',
+    { seconds: 300 },
+    { retry_on: ['trainer_exit', 'trainer_signal'] },
+  );
+  await untilSaid('met', 2);
+  const [first, second] = saidBy('started');
+  process.kill(second?.pid ?? 0, 'SIGKILL');
+  await untilSaid('met', 4);
+  finish();
+  expect(await fleet.jobIn(job, 'completed', 60_000)).toMatchObject({ attempt: 2 });
+  expect(isGone(first?.pid)).toBe(true);
+  const [failed] = await fleet.attempts(job);
+  expect(failed).toMatchObject({ outcome: 'requeued', exit_code: 137 });
+  expect(saidBy('started')).toHaveLength(4);
+  expect(saidBy('trained')).toHaveLength(2);
+}, 150_000);
+
+test('stops both nodes when the job is cancelled', async () => {
+  const { fleet, job, saidBy, untilSaid } = await startTraining('gpu', { seconds: 300 });
+  await untilSaid('met', 2);
+  valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
+  await fleet.jobIn(job, 'cancelled', 30_000);
+  expect(saidBy('interrupted')).toHaveLength(2);
+  expect(saidBy('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
+}, 90_000);
+
+test('saves on the first node before both are preempted, and resumes from that', async () => {
+  const { fleet, job, saidBy, untilSaid } = await startTraining('low', { seconds: 60 });
+  await untilSaid('met', 2);
+  const rival = (
+    await lab.slurm('sbatch', '--parsable', '-p', 'top', '-N', '2', '--exclusive', '--wrap=sleep 60')
+  ).trim();
+  expect(await untilSaid('saved', 1)).toMatchObject([{ rank: 0 }]);
+  await fleet.until(
+    'the end of the first attempt',
+    async () => (await fleet.attempts(job))[0]?.outcome ?? null,
+  );
+  expect((await fleet.attempts(job))[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
+  expect(saidBy('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
+  await lab.slurm('scancel', rival);
+  await untilSaid('met', 4);
+  expect(saidBy('started').filter(({ resume }) => /checkpoint-1$/.test(String(resume)))).toHaveLength(2);
+  const { artifacts } = valueOf(await fleet.client.call(artifactsApi.list, { params: { id: job } }));
+  expect(artifacts.map(({ kind }) => kind)).toContain('checkpoint');
+}, 150_000);
