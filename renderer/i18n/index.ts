@@ -43,26 +43,10 @@ export async function loadLanguage(language: Language | typeof pseudo, zone: Zon
   return Object.assign(compileTexts(messages, locale), { language: locale, zone });
 }
 
-/** Texts of a page that has its own, and all others. */
-export interface PageTranslator<K extends string> extends Place {
-  (key: K | MessageKey, values?: Values): string;
-}
+/** What the placeholders of a text stand for. */
+export type Values = Readonly<Record<string, string | number>>;
 
-/** Adds texts that are loaded with their page, because most users never open it. */
-export function withPageTexts<K extends string>(
-  t: Translator,
-  messages: Readonly<Record<K, string>>,
-): PageTranslator<K> {
-  const own = compileTexts(messages, t.language);
-  const isOwn = (key: K | MessageKey): key is K => Object.hasOwn(messages, key);
-  const translate = (key: K | MessageKey, values?: Values): string =>
-    isOwn(key) ? own(key, values) : t(key, values);
-  return Object.assign(translate, { language: t.language, zone: t.zone });
-}
-
-type Values = Readonly<Record<string, string | number>>;
-
-function compileTexts<K extends string>(messages: Readonly<Record<K, string>>, locale: string) {
+export function compileTexts<K extends string>(messages: Readonly<Record<K, string>>, locale: string) {
   const texts: I18n = setupI18n().setMessagesCompiler(onceEach(compileMessage));
   texts.load(locale, { ...messages });
   texts.activate(locale);

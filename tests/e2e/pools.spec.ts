@@ -198,6 +198,8 @@ test('tests a pool and shows its phases, and what to do when no worker joins', a
   await expect(dialog).toContainText('Test passed', { timeout: 60_000 });
   await expectShownWellEverywhere(page, 'test-passed');
   await dialog.getByRole('button', { name: 'Close' }).click();
+  await expect(cardOf(page, 'spot').getByRole('listitem', { name: /: finished$/ })).toBeVisible();
+  await expect(cardOf(page, 'spot')).toContainText('Ready: no machine needed');
   await page.getByRole('button', { name: 'Test: pool edge' }).click();
   const other = page.getByRole('dialog', { name: 'Test of pool edge' });
   await expect(other).toContainText('Test failed: never joined.', { timeout: 60_000 });

@@ -3,7 +3,8 @@ import { usePanel } from '../../app/context.ts';
 import { loadPart } from '../../app/part.ts';
 import { type PoolKey, pools } from '../../i18n/en/pools.ts';
 import { perLanguage } from '../../i18n/formats.ts';
-import { type PageTranslator, useT, withPageTexts } from '../../i18n/index.ts';
+import { useT } from '../../i18n/index.ts';
+import { type PageTranslator, withPageTexts } from '../../i18n/page-texts.ts';
 import { usePreferences } from '../../state/stores.ts';
 
 export type PoolTranslator = PageTranslator<PoolKey>;

@@ -32,7 +32,8 @@ function useSettledValue(value: string): string {
     if (!isDue) return undefined;
     const timer = setTimeout(() => setSettled(newest.current), settleMs);
     return () => clearTimeout(timer);
-  }, [isDue]);
+    // The value may have changed again by the time it is taken.
+  }, [isDue, settled]);
   return settled;
 }
 
