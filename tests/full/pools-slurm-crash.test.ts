@@ -1,0 +1,119 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { JobId } from '../../protocol/ids.ts';
+import { type SlurmFleet, startSlurmFleet } from '../support/slurm-fleet.ts';
+import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
+
+let lab: SlurmLab;
+
+beforeAll(async () => {
+  lab = await startSlurmLab();
+}, 30_000);
+
+afterAll(() => lab.stop());
+
+/** An `sbatch` before the real one on PATH, which waits before it submits and before it answers. */
+function gatedSbatch(name: string) {
+  const folder = join(lab.folder, name);
+  mkdirSync(folder);
+  const gate = (at: string): string =>
+    `touch '${folder}/at-${at}'; until [ -e '${folder}/${at}' ]; do sleep 0.05; done`;
+  const real = `'${join(lab.folder, 'bin/sbatch')}' "$@"`;
+  const script = `#!/bin/sh\necho $$ >'${folder}/pid'\n${gate('before')}\n${real}\ncode=$?\n${gate('after')}\nexit $code\n`;
+  writeFileSync(join(folder, 'sbatch'), script);
+  chmodSync(join(folder, 'sbatch'), 0o755);
+  return {
+    folder,
+    isAt: (at: 'before' | 'after'): boolean => existsSync(join(folder, `at-${at}`)),
+    open(...gates: readonly ('before' | 'after')[]): void {
+      for (const each of gates) writeFileSync(join(folder, each), '');
+    },
+    end: (): boolean => process.kill(Number(readFileSync(join(folder, 'pid'), 'utf8')), 'SIGKILL'),
+  };
+}
+
+type Gate = ReturnType<typeof gatedSbatch>;
+
+const launchNames = async (): Promise<ReadonlySet<string>> => {
+  const names = await lab.slurm('squeue', '--me', '-h', '-t', 'all', '-o', '%j');
+  return new Set(names.split('\n').filter(name => name.startsWith('trainyard-')));
+};
+
+/** Kills the server while it waits for `sbatch` at a gate, and starts it again with the real one. */
+async function killAt(
+  gate: Gate,
+  at: 'before' | 'after',
+  andThen: () => void,
+): Promise<{ readonly fleet: SlurmFleet; readonly job: JobId }> {
+  if (at === 'after') gate.open('before');
+  const first = await startSlurmFleet(lab, { path: gate.folder });
+  await first.createPool('gpu', { partition: 'gpu', idle_s: 5 });
+  const job = await first.submitDigits(1);
+  await first.until(`sbatch at the gate "${at}"`, async () => (gate.isAt(at) ? true : null));
+  first.server.kill('SIGKILL');
+  await first.server.exited;
+  andThen();
+  return { fleet: await startSlurmFleet(lab, { dataDir: first.server.dataDir }), job };
+}
+
+/** The job was trained once, on the only machine that Slurm gave, and nothing is left. */
+async function expectOneLaunch(
+  { fleet, job }: Awaited<ReturnType<typeof killAt>>,
+  before: ReadonlySet<string>,
+): Promise<void> {
+  expect(await fleet.jobIn(job, 'completed', 90_000)).toMatchObject({ attempt: 1 });
+  await fleet.until('an empty queue', async () =>
+    (await lab.slurm('squeue', '--me', '-h')) === '' ? true : null,
+  );
+  expect([...(await launchNames()).difference(before)]).toHaveLength(1);
+}
+
+test('submits a launch again after kill -9 when sbatch did not run', async () => {
+  const before = await launchNames();
+  const gate = gatedSbatch('ended');
+  await expectOneLaunch(await killAt(gate, 'before', () => gate.end()), before);
+}, 200_000);
+
+test('finds the launch after kill -9 when sbatch runs later than the restart', async () => {
+  const before = await launchNames();
+  const gate = gatedSbatch('late');
+  const killed = await killAt(gate, 'before', () => {});
+  // Its own list was made before: the launch is unclear, and not submitted again for 30 s.
+  gate.open('before', 'after');
+  await expectOneLaunch(killed, before);
+}, 200_000);
+
+test('finds the launch after kill -9 when sbatch ran without an answer', async () => {
+  const before = await launchNames();
+  const gate = gatedSbatch('unanswered');
+  const killed = await killAt(gate, 'after', () => gate.open('after'));
+  await expectOneLaunch(killed, before);
+}, 200_000);
+
+test('submits once when the controller hangs, and decides nothing while it is down', async () => {
+  const before = await launchNames();
+  const fleet = await startSlurmFleet(lab);
+  const pool = await fleet.createPool('gpu', { partition: 'gpu', idle_s: 5 });
+  await fleet.until('the first list', async () => {
+    const { unreachable } = await fleet.pool(pool);
+    return unreachable === null ? true : null;
+  });
+  lab.signal('slurmctld', 'SIGSTOP');
+  const job = await fleet.submitDigits(1);
+  const unclear = await fleet.until(
+    'a launch without an answer',
+    async () => {
+      const [launch] = await fleet.launches(pool);
+      return launch?.state === 'unclear' ? launch : null;
+    },
+    90_000,
+  );
+  expect(unclear.outcome).toBeNull();
+  // Health checks of the server do not wait for the engine.
+  const began = performance.now();
+  expect((await fetch(`${fleet.server.url}/health/live`)).status).toBe(200);
+  expect(performance.now() - began).toBeLessThan(1_000);
+  lab.signal('slurmctld', 'SIGCONT');
+  await expectOneLaunch({ fleet, job }, before);
+}, 300_000);

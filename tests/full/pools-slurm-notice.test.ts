@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { valueOf } from '../support/server.ts';
+import { startSlurmFleet } from '../support/slurm-fleet.ts';
+import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
+
+let lab: SlurmLab;
+
+beforeAll(async () => {
+  lab = await startSlurmLab();
+}, 30_000);
+
+afterAll(() => lab.stop());
+
+test('resumes a job that Slurm preempts from the checkpoint that it saves then, without a retry', async () => {
+  const fleet = await startSlurmFleet(lab);
+  const pool = await fleet.createPool('spot', { partition: 'spot' });
+  const job = await fleet.submitDigits(8);
+  const stepBefore = await fleet.until('progress', async () => {
+    const step = (await fleet.job(job)).progress?.step ?? 0;
+    return step > 200 ? step : null;
+  });
+
+  // The partition `high` shares its only machine with `spot`, and goes first.
+  const rival = (
+    await lab.slurm('sbatch', '--parsable', '-p', 'high', '--exclusive', '--wrap=sleep 60')
+  ).trim();
+  await fleet.until('the end of the first attempt', async () =>
+    (await fleet.job(job)).status === 'pending' ? true : null,
+  );
+  const [first] = await fleet.attempts(job);
+  expect(first).toMatchObject({ outcome: 'requeued', cause: 'preempted', used_retry: false });
+  await lab.slurm('scancel', rival);
+
+  const resumed = await fleet.until('the second attempt', async () => (await fleet.attempts(job))[1] ?? null);
+  expect(resumed.resumed).toMatchObject({ checkpoint: expect.any(String), steps_lost: expect.any(Number) });
+  // Only steps from after the save were lost.
+  expect(resumed.resumed?.step).toBeGreaterThanOrEqual(stepBefore);
+  expect(await fleet.jobIn(job, 'completed', 120_000)).toMatchObject({ attempt: 2 });
+  const launches = await fleet.launches(pool);
+  expect(launches).toHaveLength(2);
+  expect(launches[1]).toMatchObject({ state: 'ended', job_id: job });
+}, 240_000);
+
+test('trains over three wall times, each from the checkpoint of the one before, without a retry', async () => {
+  const fleet = await startSlurmFleet(lab);
+  const pool = await fleet.createPool('gpu', { partition: 'gpu', wall_time_s: 60, notice_s: 40 });
+  const job = await fleet.submitDigits(900);
+  const attempts = await fleet.until(
+    'a third attempt that trains',
+    async () => {
+      const all = await fleet.attempts(job);
+      return all.length >= 3 && all[2]?.started_at ? all : null;
+    },
+    300_000,
+  );
+  const leg = { outcome: 'requeued', cause: 'preempted', used_retry: false };
+  expect(attempts).toMatchObject([leg, leg, { resumed: { checkpoint: expect.any(String) } }]);
+  const steps = attempts.map(({ resumed }) => resumed?.step ?? 0);
+  expect(steps[1]).toBeGreaterThan(0);
+  expect(steps[2]).toBeGreaterThan(steps[1] ?? 0);
+  valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
+  await fleet.jobIn(job, 'cancelled', 60_000);
+  await fleet.until('an empty queue', async () =>
+    (await lab.slurm('squeue', '--me', '-h')) === '' ? true : null,
+  );
+  expect((await fleet.launches(pool)).map(({ state }) => state)).toEqual(['ended', 'ended', 'ended']);
+}, 420_000);

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { artifactsApi } from '../../protocol/artifacts-api.ts';
+import { auditApi, workersApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { startSlurmFleet } from '../support/slurm-fleet.ts';
+import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
+import { valueOf } from '../support/server.ts';
+
+let lab: SlurmLab;
+
+beforeAll(async () => {
+  lab = await startSlurmLab();
+}, 30_000);
+
+afterAll(() => lab.stop());
+
+test('trains a job of an empty fleet on a machine from Slurm, and gives the machine back', async () => {
+  const fleet = await startSlurmFleet(lab);
+  const pool = await fleet.createPool('gpu', { partition: 'gpu' });
+  const job = await fleet.submitDigits(1);
+
+  const running = await fleet.until('a launch that has joined', async () => {
+    const [launch] = await fleet.launches(pool);
+    return launch?.state === 'joined' ? launch : null;
+  });
+  expect(running).toMatchObject({ machines: [expect.stringMatching(/^rig[12]$/)], job_id: job, gpus: 0 });
+  const shown = await lab.slurm('scontrol', 'show', 'job', running.engine_id ?? '');
+  expect(shown).toContain(`JobName=trainyard-`);
+
+  expect(await fleet.jobIn(job, 'completed')).toMatchObject({ attempt: 1, worker_name: running.worker_name });
+  const { artifacts } = valueOf(await fleet.client.call(artifactsApi.list, { params: { id: job } }));
+  // The digits trainer writes its model as a checkpoint.
+  expect(artifacts.map(({ kind }) => kind)).toContain('checkpoint');
+
+  const ended = await fleet.until('the launch to end', async () => {
+    const [launch] = await fleet.launches(pool);
+    return launch?.state === 'ended' ? launch : null;
+  });
+  expect(ended).toMatchObject({ outcome: 'finished', detail: 'It had no job for 2 s' });
+  expect(await lab.slurm('squeue', '--me', '-h')).toBe('');
+  const { workers } = valueOf(await fleet.client.call(workersApi.list));
+  expect(workers).toEqual([]);
+
+  // The join token starts with `tj_`, and the worker's own token with `wt_`.
+  const { entries } = valueOf(await fleet.client.call(auditApi.list, { query: { limit: 500 } }));
+  const places = [lab.calls(), shown, fleet.server.lines.join('\n'), JSON.stringify(entries)];
+  expect(places.join('\n')).not.toMatch(/\b(?:tj|wt)_\w/);
+  expect(readFileSync(join(lab.folder, 'workers.log'), 'utf8')).not.toMatch(/\btj_\w/);
+}, 90_000);
+
+test('gives back the machine of a job that is cancelled while it waits in Slurm', async () => {
+  const fleet = await startSlurmFleet(lab);
+  const pool = await fleet.createPool('down', { partition: 'down' });
+  const job = await fleet.submitDigits(1);
+  const waiting = await fleet.until('a reason of Slurm', async () => {
+    const [launch] = await fleet.launches(pool);
+    return launch?.reason === undefined || launch.reason === null ? null : launch;
+  });
+  expect(waiting).toMatchObject({
+    state: 'waiting',
+    reason: { text: expect.stringMatching(/PartitionDown/) },
+  });
+  expect((await fleet.job(job)).reason).toMatch(/^Requested from pool down at .* \(Slurm job \d+\): /);
+
+  valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
+  const gone = Date.now() + 10_000;
+  await fleet.until('an empty queue', async () =>
+    (await lab.slurm('squeue', '-h', '-p', 'down')) === '' ? true : null,
+  );
+  expect(Date.now()).toBeLessThan(gone);
+}, 60_000);

@@ -1,0 +1,136 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, vi } from 'vitest';
+import type { Client } from '../../protocol/client.ts';
+import type { JobId, PoolId } from '../../protocol/ids.ts';
+import type { AttemptView, JobDetail } from '../../protocol/job.ts';
+import type { LaunchView, NewPool, PoolView } from '../../protocol/pool.ts';
+import { poolsApi } from '../../protocol/pools-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { digitsTrainer, root, type ServerProgram, startServer, temporaryFolder } from './processes.ts';
+import { adminClient, conveniences, valueOf } from './server.ts';
+import type { SlurmLab } from './slurm-lab.ts';
+
+/** A server whose pools order workers from a Slurm cluster of this machine's own. */
+export interface SlurmFleet {
+  readonly server: ServerProgram;
+  readonly client: Client;
+  createPool(name: string, settings: Partial<NewPool> & { readonly partition: string }): Promise<PoolId>;
+  /** Trains handwritten digits: `epochs` of about two seconds each. */
+  submitDigits(epochs: number): Promise<JobId>;
+  job(id: JobId): Promise<JobDetail>;
+  attempts(id: JobId): Promise<readonly AttemptView[]>;
+  pool(id: PoolId): Promise<PoolView>;
+  /** Newest first. */
+  launches(pool: PoolId): Promise<readonly LaunchView[]>;
+  /** Waits until `find` returns something else than null. */
+  until<T>(what: string, find: () => Promise<T | null>, timeoutMs?: number): Promise<T>;
+  jobIn(id: JobId, status: string, timeoutMs?: number): Promise<JobDetail>;
+}
+
+/** Starts the worker from the sources, on whichever machine Slurm chooses. */
+function workerProgram(lab: SlurmLab): string {
+  const file = join(lab.folder, 'trainyard-worker');
+  const log = join(lab.folder, 'workers.log');
+  writeFileSync(
+    file,
+    `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'agent/main.ts')}' "$@" >>'${log}' 2>&1\n`,
+  );
+  chmodSync(file, 0o755);
+  return file;
+}
+
+export async function startSlurmFleet(
+  lab: SlurmLab,
+  {
+    dataDir = temporaryFolder(),
+    path,
+  }: {
+    readonly dataDir?: string;
+    /** A folder with programs that stand before those of the lab. */
+    readonly path?: string;
+  } = {},
+): Promise<SlurmFleet> {
+  const env = {
+    SLURM_CONF: join(lab.folder, 'slurm.conf'),
+    PATH: [path, join(lab.folder, 'bin'), process.env['PATH']].filter(part => part !== undefined).join(':'),
+  };
+  const server = await startServer([], dataDir, { env });
+  onTestFinished(() => server.kill('SIGKILL'));
+  const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+  const client = adminClient(server.url, token);
+  const { submit } = conveniences(client);
+  const program = workerProgram(lab);
+
+  const until: SlurmFleet['until'] = (what, find, timeoutMs = 30_000) =>
+    vi.waitFor(
+      async () => {
+        const found = await find();
+        if (found === null) throw new Error(`not yet: ${what}\n${workersLog(lab)}`);
+        return found;
+      },
+      { timeout: timeoutMs, interval: 100 },
+    );
+  const job = async (id: JobId): Promise<JobDetail> =>
+    valueOf(await client.call(queueApi.get, { params: { id } }));
+
+  return {
+    server,
+    client,
+    until,
+    job,
+    async createPool(name, { partition, ...settings }) {
+      const body = poolsApi.create.body.parse({
+        name,
+        engine: { kind: 'slurm', partition },
+        after_s: 0,
+        idle_s: 2,
+        wall_time_s: 600,
+        worker_program: program,
+        worker_options: `--trainer "${digitsTrainer.replaceAll('"', String.raw`\"`)}"`,
+        ...settings,
+      });
+      return valueOf(await client.call(poolsApi.create, { body })).pool_id;
+    },
+    submitDigits: epochs =>
+      submit({
+        config: {
+          epochs,
+          batch_size: 64,
+          learning_rate: 0.05,
+          final_learning_rate: 0.001,
+          hidden: 64,
+          seed: 7,
+          checkpoint_every: 100_000,
+          $requests: { save: { signal: 'SIGUSR1' } },
+        },
+      }),
+    attempts: async id => (await job(id)).attempts,
+    pool: async id => valueOf(await client.call(poolsApi.get, { params: { id } })),
+    async launches(id) {
+      const { launches } = valueOf(
+        await client.call(poolsApi.launches, { params: { id }, query: { limit: 50 } }),
+      );
+      return launches;
+    },
+    jobIn: (id, status, timeoutMs) =>
+      until(
+        `job ${id} ${status}`,
+        async () => {
+          const view = await job(id);
+          if (view.status === 'failed' && status !== 'failed')
+            expect.fail(`job ${id} failed: ${view.error_message}`);
+          return view.status === status ? view : null;
+        },
+        timeoutMs,
+      ),
+  };
+}
+
+function workersLog(lab: SlurmLab): string {
+  try {
+    return readFileSync(join(lab.folder, 'workers.log'), 'utf8').split('\n').slice(-15).join('\n');
+  } catch {
+    return 'no worker has started';
+  }
+}
