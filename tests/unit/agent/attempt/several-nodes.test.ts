@@ -1,0 +1,162 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { checkSharedFolder, firstRankOf, nodesIn, onNodes } from '../../../../agent/attempt/several-nodes.ts';
+import { prepareJob } from '../../../../agent/attempt/trainer.ts';
+import type { PreparedJob } from '../../../../agent/job.ts';
+import type { CommandResult } from '../../../../agent/process/run-command.ts';
+import { aiToolkit, kohya, simpletuner } from '../../trainers/configs.ts';
+import { offerOf, rigOf, tempFolder } from '../builders.ts';
+
+const nodes = { count: 3, address: 'node-1', port: 21_234 };
+
+describe('the nodes of an allocation', () => {
+  test('are what the batch script exports', () => {
+    const env = { TRAINYARD_NODES: '3', MASTER_ADDR: 'node-1', MASTER_PORT: '21234' };
+    expect(nodesIn(env)).toEqual(nodes);
+  });
+
+  test.each([
+    {},
+    { TRAINYARD_NODES: '1', MASTER_ADDR: 'node-1', MASTER_PORT: '21234' },
+    { MASTER_ADDR: 'node-1', MASTER_PORT: '21234' },
+    { TRAINYARD_NODES: '3' },
+  ])('are one for %j', env => expect(nodesIn(env)).toBeNull());
+});
+
+describe('a job on several nodes', () => {
+  const job: PreparedJob = {
+    argv: ['/opt/train', 'a b', ''],
+    cwd: '/',
+    env: { PATH: '/bin' },
+    folder: '/shared/j_1',
+    outputDir: '/shared/j_1/output',
+    samplesAreFiles: false,
+    places: [],
+    logFile: '/shared/j_1/trainer.log',
+  };
+
+  test('starts the same command on each node by a step of srun', () => {
+    const { argv, ...rest } = onNodes(job, nodes, 8);
+    expect(argv.slice(0, 2)).toEqual(['bash', '-c']);
+    expect(argv.slice(5)).toEqual([
+      '/shared/j_1/first-rank.pid',
+      '--overlap --nodes=3 --ntasks=3 --ntasks-per-node=1 --mpi=none --kill-on-bad-exit=1 --disable-status',
+      ...job.argv,
+    ]);
+    expect(rest).toEqual({ ...job, argv: undefined, env: rest.env });
+  });
+
+  test.each([
+    [8, '24'],
+    [0, '3'],
+  ])('with %d GPUs each has a world of %s', (gpus, world) => {
+    expect(onNodes(job, nodes, gpus).env).toMatchObject({
+      PATH: '/bin',
+      MASTER_ADDR: 'node-1',
+      MASTER_PORT: '21234',
+      NNODES: '3',
+      WORLD_SIZE: world,
+    });
+  });
+});
+
+describe('trainers on several nodes', () => {
+  const words = (config: object, trainers: Parameters<typeof rigOf>[1]) => {
+    const prepared = prepareJob(
+      offerOf('j1', 'a1', { config: { ...config }, gpus: [0, 1] }),
+      rigOf(tempFolder(), { ...trainers, nodes }),
+    );
+    return prepared.ok ? prepared.job.argv.slice(7) : prepared.message;
+  };
+  const machines = [
+    '--num_machines=3',
+    '--machine_rank=',
+    '--main_process_ip=node-1',
+    '--main_process_port=21234',
+  ];
+
+  test('SimpleTuner starts through accelerate, whose rank each node adds', () => {
+    const trainers = [{ kind: 'package', name: 'simpletuner', python: '/opt/st/bin/python' }] as const;
+    const argv = words(simpletuner, { trainers });
+    expect(argv).toEqual(expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]));
+    expect(argv).not.toContain('--num_machines=1');
+    const own = words(
+      { ...simpletuner, accelerate_config: '/shared/accelerate.yaml' },
+      { trainers, allowedConfigKeys: ['accelerate_config'] },
+    );
+    expect(own).toEqual(
+      expect.arrayContaining(['--config_file=/shared/accelerate.yaml', '--num_processes=6', ...machines]),
+    );
+  });
+
+  test("kohya's scripts, too", () => {
+    const trainers = [{ kind: 'checkout', name: 'kohya', folder: tempFolder(), python: '/python' }] as const;
+    expect(words(kohya, { trainers })).toEqual(
+      expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]),
+    );
+  });
+
+  test('ai-toolkit and the built-in trainings refuse', () => {
+    const trainers = [
+      { kind: 'checkout', name: 'ai-toolkit', folder: tempFolder(), python: '/python' },
+    ] as const;
+    expect(words(aiToolkit, { trainers })).toBe(
+      'ai-toolkit trains on one node only. Submit the job without --nodes',
+    );
+    expect(words({ trainer: 'selftest', seconds: 1 }, {})).toBe('The built-in trainings run on one node');
+  });
+});
+
+describe('the folder of a job on several nodes', () => {
+  const exited = (stdout: string, code = 0, stderr = ''): CommandResult => ({
+    kind: 'exited',
+    code,
+    stdout,
+    stderr,
+  });
+  const check = async (result: CommandResult) => {
+    const folder = tempFolder();
+    const seen: string[] = [];
+    const run = async (_: string, args: readonly string[]): Promise<CommandResult> => {
+      seen.push(`${args.slice(0, 4).join(' ')} ${existsSync(args.at(-1) ?? '')}`);
+      return result;
+    };
+    try {
+      await checkSharedFolder({ folder }, nodes, run);
+      return seen;
+    } catch (cause) {
+      return cause instanceof Error ? cause.message.replace(folder, 'FOLDER') : cause;
+    } finally {
+      expect(readdirSync(folder)).toEqual([]);
+    }
+  };
+
+  test('is looked for on each node', async () => {
+    expect(await check(exited(''))).toEqual(['--overlap --nodes=3 --ntasks=3 --ntasks-per-node=1 true']);
+  });
+
+  test('names the nodes that do not see it, and what to do', async () => {
+    expect(await check(exited('node-3\nnode-2\n'))).toBe(
+      "node node-2, node-3 cannot see the job's folder FOLDER. A job on several nodes needs a folder that all of them share: " +
+        'add --work-dir FOLDER to worker_options of the pool',
+    );
+  });
+
+  test.each<[CommandResult, string]>([
+    [exited('', 1, 'srun: error: Unable to create step\n'), 'srun: error: Unable to create step'],
+    [{ kind: 'missing' }, 'srun: missing'],
+  ])('says why srun fails: %j', async (result, why) => {
+    expect(await check(result)).toBe(`the 3 nodes of the allocation cannot be used: ${why}`);
+  });
+
+  test('has the trainer of the first node, which requests go to', async () => {
+    const folder = tempFolder();
+    const processes = { identify: async (pid: number) => ({ pid, start: '1' }) };
+    expect(await firstRankOf(folder, processes)).toBeNull();
+    writeFileSync(join(folder, 'first-rank.pid'), '4711\n');
+    expect(await firstRankOf(folder, processes)).toEqual({ pid: 4711, start: '1' });
+    writeFileSync(join(folder, 'first-rank.pid'), '');
+    expect(await firstRankOf(folder, processes)).toBeNull();
+  });
+});
