@@ -1,5 +1,5 @@
 /** `trainyard pools ...` against an orchestrator whose engine is four shell scripts. */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
@@ -36,9 +36,14 @@ function installWorker(dataDir: string): string {
 }
 
 const shellPool = (server: TestServer): readonly string[] => [
-  ...['--engine', 'command', '--programs', 'shell', '--gpus', '0', '--accelerator', 'none'],
-  ...['--after', '0s', '--idle', '0s', '--worker-program', installWorker(server.dataDir)],
-  ...['--worker-options', `--trainer "${digitsTrainer}"`],
+  '--engine=command',
+  '--programs=shell',
+  '--gpus=0',
+  '--accelerator=none',
+  '--after=0s',
+  '--idle=0s',
+  `--worker-program=${installWorker(server.dataDir)}`,
+  `--worker-options=--trainer "${digitsTrainer}"`,
 ];
 
 describe('trainyard pools', () => {
@@ -59,7 +64,8 @@ describe('trainyard pools', () => {
     );
     expect((await pools(['launches', 'shell'])).err).toMatch(/^No launches\. /);
 
-    const config = { trainer: 'digits', epochs: 1 };
+    const quick = readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8');
+    const config = { ...(JSON.parse(quick) as object), epochs: 1 };
     const job = await server.submit({ config, target: 'worker' });
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     await server.watch.until('the end of the launch', event =>
@@ -83,7 +89,7 @@ describe('trainyard pools', () => {
     const engine = installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server)]);
     const run = await pools(['test', 'shell']);
-    expect(run.code, `${run.err}\n${engine.machines()[0]?.log}`).toBe(0);
+    expect(`${run.code}\n${run.err}${engine.machines()[0]?.log}`).toMatch(/^0\n/);
     expect(run.out).toMatch(
       /^Test +passed\nLaunch +\w+, \d+ in the engine\nNode +node7\nGPUs +0 ordered.*\nOrdered +[\d.]+ s until the engine accepted it\nQueued .*\nStarted .*\nJoined .*\nOutcome +finished\n/,
     );
@@ -130,10 +136,34 @@ describe('trainyard pools', () => {
       onSignal: (_signal, act) => (interrupt = act),
       onText: text => text.startsWith('Started') && interrupt(),
     });
-    expect(run.code, run.err).toBe(130);
+    expect(`${run.code}\n${run.err}`).toMatch(/^130\n/);
     expect(run.err).toContain('Interrupted: ending the launch');
     const { launches } = await json<{ launches: readonly LaunchView[] }>(['launches', 'shell']);
     expect(launches).toMatchObject([{ state: 'ended', outcome: 'cancelled' }]);
+  }, 60_000);
+
+  test('names open launches in completions, explanations and jobs', async () => {
+    const { server, pools } = await start();
+    installShellEngine(server.dataDir, 'shell');
+    await pools(['create', 'shell', ...shellPool(server), '--warm', '1', '--setup', 'sleep 60']);
+    await server.watch.until('a launch', event =>
+      event.kind === 'pool' && event.type === 'launch.accepted' ? event : null,
+    );
+    const complete = (...words: readonly string[]) =>
+      runTrainyard(['__complete', 'zsh', ...words, '--data-dir', server.dataDir, '']);
+    expect((await complete('pools', 'get')).out).toBe('shell\tcommand  ready\n:\n');
+    const { out } = await complete('pools', 'end');
+    expect(out).toMatch(/^\w{16}\tshell-\w{6} {2}(waiting|running)\n:\n$/);
+    const [id = ''] = out.split('\t');
+    const job = await server.submit({ config: { trainer: 'digits' }, target: 'worker' });
+    for (const command of ['why', 'get']) {
+      const shown = await runTrainyard(['jobs', command, job, '--data-dir', server.dataDir]);
+      expect(shown.out).toMatch(/\nPools +shell: Requested from pool shell at 2\S+Z \(id \d+\): /);
+    }
+    expect((await pools(['delete', 'shell'])).code).toBe(5);
+    expect((await pools(['end', id.slice(0, 8)])).out).toMatch(
+      new RegExp(`^Launch +${id}\\nPool +shell\\nStatus +(ending|cancelled)\\n`),
+    );
   }, 60_000);
 
   test('changes given settings, and keeps all others', async () => {

@@ -9,7 +9,7 @@ type Values = Readonly<Record<string, unknown>>;
 type Kind = 'number' | 'time' | 'words' | 'labels' | 'hours' | 'text';
 
 /** A setting of a pool, as an option. The schema says everything about it, so the two always agree. */
-export interface PoolSetting {
+interface PoolSetting {
   /** Name in the API. */
   readonly field: string;
   /** Name of the option, without dashes. */
@@ -100,7 +100,11 @@ const limitSettings: readonly PoolSetting[] = Object.entries(limitShape).map(([f
   settingOf(field, schema, null),
 );
 
-/** All settings of pools besides name and kind of engine, in the order of the help. */
+/**
+ * All settings of pools besides name and kind of engine.
+ *
+ * @internal
+ */
 export const poolSettings: readonly PoolSetting[] = [...engineSettings, ...limitSettings];
 
 const none = 'none';

@@ -43,13 +43,8 @@ export const test: RemoteSpec = {
     const { launch_id: launchId } = await remote.request(poolsApi.test, { params: { id } });
     const stop = createStop(remote, launchId);
     onSignal('SIGINT', () => stop.now('Interrupted', exitCodes.interrupted));
-    const limitS = numberOf(remote.flags, 'timeout');
-    const limit = setTimeout(
-      () => stop.now(`The test took longer than ${duration(limitS ?? 0)}`, exitCodes.failed),
-      (limitS ?? 0) * 1_000,
-    );
-    if (limitS === null) clearTimeout(limit);
-    const { launch, gpus } = await follow(remote, launchId).finally(() => clearTimeout(limit));
+    const cancelLimit = startLimit(numberOf(remote.flags, 'timeout'), stop);
+    const { launch, gpus } = await follow(remote, launchId).finally(cancelLimit);
     conclude(remote, launch, gpus, stop.cause());
   },
 };
@@ -57,6 +52,17 @@ export const test: RemoteSpec = {
 interface StopCause {
   readonly why: string;
   readonly code: number;
+}
+
+/** The longest timer of Node. */
+const maxTimerMs = 2 ** 31 - 1;
+
+/** Stops the test after this time. Returns a function that cancels the limit. */
+function startLimit(seconds: number | null, stop: ReturnType<typeof createStop>): () => void {
+  if (seconds === null) return () => undefined;
+  const why = `The test took longer than ${duration(seconds)}`;
+  const timer = setTimeout(() => stop.now(why, exitCodes.failed), Math.min(seconds * 1_000, maxTimerMs));
+  return () => clearTimeout(timer);
 }
 
 /** Ends the launch once; the second interrupt does not wait for it. */
@@ -133,7 +139,11 @@ function stepText(launch: LaunchView): string {
   return `${stepTexts[launch.state](launch)}${detail === '' ? '' : `: ${detail}`}`;
 }
 
-/** Seconds of each step; null for a step that was not reached. */
+/**
+ * Seconds of each step; null for a step that was not reached.
+ *
+ * @internal
+ */
 export function phasesOf(launch: LaunchView) {
   const { ordered_at: ordered, submitted_at: submitted, started_at: started } = launch;
   const { joined_at: joined, ended_at: ended } = launch;
