@@ -61,8 +61,10 @@ test('trains over three wall times, each from the checkpoint of the one before, 
   expect(steps[2]).toBeGreaterThan(steps[1] ?? 0);
   valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
   await fleet.jobIn(job, 'cancelled', 60_000);
-  await fleet.until('an empty queue', async () =>
-    (await lab.slurm('squeue', '--me', '-h')) === '' ? true : null,
-  );
-  expect((await fleet.launches(pool)).map(({ state }) => state)).toEqual(['ended', 'ended', 'ended']);
+  const launches = await fleet.until('the end of all launches', async () => {
+    const all = await fleet.launches(pool);
+    return all.every(({ state }) => state === 'ended') ? all : null;
+  });
+  expect(launches).toHaveLength(3);
+  expect(await lab.slurm('squeue', '--me', '-h')).toBe('');
 }, 420_000);
