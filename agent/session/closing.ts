@@ -64,7 +64,7 @@ export function createClosing(deps: ClosingDeps): Closing {
     noticed = { reason: 'notice', detail: reason.slice(0, maxDetail), opens_at: null };
     ended.addEventListener('abort', () => cancelEnd(), { once: true });
     const seconds = Math.round((at - clock.mono()) / 1_000);
-    log(`Leaving, because this machine is taken away in ${seconds} s: ${reason}`);
+    log(`Leaving within ${seconds} s: ${reason}`);
     deps.report();
     deps.leave();
   };

@@ -43,7 +43,8 @@ export async function startClosable(options: BenchOptions = {}) {
     saveMs: number | null;
     answer: AskResult;
     closed: Closed | null;
-    onAsk: () => void;
+    /** Resolves when a trainer may start. */
+    gate: Promise<unknown>;
   } = {
     isThere: true,
     notice: null,
@@ -51,7 +52,7 @@ export async function startClosable(options: BenchOptions = {}) {
     saveMs: null,
     answer: 'asked',
     closed: options.closed ?? null,
-    onAsk: () => {},
+    gate: Promise.resolve(),
   };
   const closings: (Closed | null | undefined)[] = [];
   const answer = <T>(value: T) =>
@@ -123,6 +124,7 @@ export async function startClosable(options: BenchOptions = {}) {
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
       start: async (_job, _origin, ears) => {
+        await world.gate;
         let stoppedAt: number | null = null;
         const held = holdRun(ears, () => (stoppedAt ??= seconds()));
         runs.push({ ...held, stoppedAt: () => stoppedAt });
@@ -132,7 +134,6 @@ export async function startClosable(options: BenchOptions = {}) {
     },
     ask: async (_held, what) => {
       did.push(`${seconds()} ask ${what}`);
-      world.onAsk();
       return world.answer;
     },
     outputs: {

@@ -163,6 +163,20 @@ describe('the job on notice', () => {
     expect(bench.run.stops).toHaveLength(1);
   });
 
+  it('is stopped when its trainer is only being started', async () => {
+    const bench = await startClosable();
+    const gate = Promise.withResolvers<void>();
+    bench.world.gate = gate.promise;
+    await bench.offer('1');
+    await bench.push(notice);
+    gate.resolve();
+    await bench.clock.settle();
+    expect(bench.runs[0]?.orders).toEqual(['leave_now']);
+    await bench.endStopped();
+    expect(bench.last()).toMatchObject({ cause: 'preempted', saved: false });
+    expect(bench.did.filter(line => line.includes('ask'))).toEqual([]);
+  });
+
   it('is completed when its trainer ends by itself meanwhile', async () => {
     const bench = await startBusy();
     await bench.push(notice);
