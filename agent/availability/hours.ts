@@ -31,7 +31,7 @@ export interface Zone {
   at(day: Day, minutes: number): number;
 }
 
-export const ownZone: Zone = {
+const ownZone: Zone = {
   dayOf(at) {
     const date = new Date(at);
     return { year: date.getFullYear(), month: date.getMonth(), day: date.getDate() };
