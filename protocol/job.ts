@@ -97,6 +97,14 @@ export const ConfigFiles = z
     'Texts of files that the config names, keyed by the paths in the config. At most 32 files and 1,000,000 characters.',
   );
 
+export const NodeCount = z
+  .int()
+  .min(1)
+  .max(256)
+  .describe(
+    'Number of machines that train together; defaults to 1. Several come from a pool, as one allocation. Each has `gpu_count` GPUs.',
+  );
+
 /** Requirements of a job for its worker. */
 export interface Requirements {
   readonly target: Target;

@@ -12,6 +12,7 @@ import {
   JobDetail,
   JobStatus,
   JobView,
+  NodeCount,
   OnLostContact,
   priorities,
   PriorityWord,
@@ -79,15 +80,7 @@ export const SubmitRequest = z
       .max(1024)
       .optional()
       .describe('Minimum number of GPUs of the worker; defaults to what the config needs.'),
-    num_nodes: z
-      .number()
-      .int()
-      .min(1)
-      .max(256)
-      .optional()
-      .describe(
-        'Number of machines that train together; defaults to 1. Several come from a pool, as one allocation. Each has `gpu_count` GPUs.',
-      ),
+    num_nodes: NodeCount.optional(),
     gpu_vram_gb: z
       .number()
       .min(0)

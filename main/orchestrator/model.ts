@@ -80,7 +80,7 @@ export interface Offering {
   readonly local: boolean;
   /** Machines of its allocation: its jobs need exactly as many. */
   readonly nodes: number;
-  /** Of each machine. */
+  /** GPUs of each machine. */
   readonly gpuCount: number;
   /** How many of its GPUs a job may use; null for all. */
   readonly gpuLimit: number | null;
