@@ -351,11 +351,15 @@ function firstWords(
   return [
     `Worker ${config.name}: ${gpus}; ${config.persistent ? 'stays between jobs' : 'leaves after one job'}`,
     ...(config.hours === null ? [] : [`Takes jobs at ${describeHours(config.hours)} only`]),
+    ...(config.yieldsToUser && process.platform === 'win32' ? [userUnknown] : []),
     ...(report.problem === undefined ? [] : [report.problem.message]),
     ...trainers.map(trainer => trainer.problem ?? `Trainer: ${describeTrainer(trainer)}`),
     ...(config.trust.verify ? [] : [unverified]),
   ];
 }
+
+const userUnknown =
+  '--yield-to-user has no effect on Windows, which does not tell this worker whether somebody uses the machine';
 
 const unverified =
   'WARNING: TLS certificates are not checked (--ssl-no-verify), so that anybody on the way can take the token and give orders ' +
