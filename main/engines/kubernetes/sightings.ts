@@ -16,24 +16,27 @@ export function toSighting(objects: LaunchObjects): Sighting {
   const { job, pod } = objects;
   const isLive = pod !== undefined && pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed';
   const exit = isLive ? null : toExit(objects);
-  const startedAt = pod === undefined ? null : startOf(pod);
-  const state = exit !== null ? 'ended' : isLive && startedAt !== null ? 'running' : 'waiting';
+  const hasRun = pod !== undefined && containerStart(pod) !== null;
+  const state = exit !== null ? 'ended' : isLive && hasRun ? 'running' : 'waiting';
   return {
     engineId: job.metadata.name,
     state,
     reason: state === 'waiting' ? reasonOf(objects) : null,
     expectedStart: null,
-    startedAt,
+    startedAt: pod === undefined ? null : startOf(pod),
     endsAt: state === 'running' && pod !== undefined ? endOf(objects, pod) : null,
     nodes: pod?.spec.nodeName ? [pod.spec.nodeName] : [],
     exit,
   };
 }
 
-function startOf({ status }: Pod): number | null {
+function containerStart({ status }: Pod): number | null {
   const state = status.containerStatuses?.[0]?.state;
   return toMs(state?.running?.startedAt ?? state?.terminated?.startedAt);
 }
+
+/** A pod holds its GPUs from the moment it has a node, also while the node fetches its image. */
+const startOf = (pod: Pod): number | null => toMs(pod.status.startTime) ?? containerStart(pod);
 
 /** The earliest of its deadlines, or the end of the grace period when it is being deleted. */
 function endOf({ job }: LaunchObjects, { metadata, spec, status }: Pod): number | null {

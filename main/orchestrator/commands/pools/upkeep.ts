@@ -24,11 +24,13 @@ export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
 
 /** A machine that started and does not call home is given back; so is one whose test is over. */
 function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): void {
-  const { state, startedAt, isTest, workerId } = launch;
-  if (state === 'running' && startedAt !== null) {
+  const { state, startedAt, isTest, workerId, reason } = launch;
+  // A machine can be held without running, for example while it cannot fetch its image.
+  if ((state === 'running' || state === 'waiting') && startedAt !== null) {
     const sinceS = (core.time.now() - startedAt) / 1_000;
     if (sinceS < settings.join_s) return;
-    const detail = `Its machine started ${Math.round(sinceS)} s ago, and its worker has not registered`;
+    const words = reason === null ? '' : ` (${reason.text})`;
+    const detail = `Its machine started ${Math.round(sinceS)} s ago, and its worker has not registered${words}`;
     endLaunch(core, tx, launch, 'never_joined', detail);
   }
   if (state === 'joined' && isTest && core.connections.of(workerId)?.streaming === true)

@@ -120,7 +120,8 @@ test.each<[string, Scene, object]>([
     { pod: pods.running },
     {
       state: 'running',
-      startedAt: Date.parse('2026-04-26T18:37:06Z'),
+      // Its pod had the node for a minute before the container ran.
+      startedAt: Date.parse('2026-04-26T18:36:06Z'),
       endsAt: Date.parse('2026-04-26T18:46:06Z'),
     },
   ],
