@@ -207,6 +207,38 @@ test('tests a pool and shows its phases, and what to do when no worker joins', a
   await expectShownWell(page, 'test-failed');
 });
 
+test('moves between launches by keys, and fits the texts of each language', async ({ page }) => {
+  test.setTimeout(180_000);
+  await createPool('gpu', 'waiting', { gpu_hours_per_day: 100, price_per_gpu_hour: 2.5 });
+  await createPool('a100', 'refusing', { gpus: 8 });
+  await submitTo('gpu');
+  await submitTo('a100', 8);
+  await open(page);
+  const launches = page.locator('.launch');
+  await expect(launches).toHaveCount(2);
+  await page.keyboard.press('j');
+  await expect(launches.first()).toBeFocused();
+  await page.keyboard.press('j');
+  await expect(launches.last()).toBeFocused();
+  await page.keyboard.press('k');
+  await expect(launches.first()).toBeFocused();
+  for (const language of ['es', 'zh', 'hi', 'ja', 'pseudo']) {
+    await page.evaluate(`localStorage.setItem('trainyard.preferences', '{"language":"${language}"}')`);
+    for (const [path, ready] of [
+      ['/pools', '.launch-facts'],
+      ['/pools/new', '.pool-form'],
+    ] as const) {
+      await page.goto(orchestrator.url + path);
+      await expect(page.locator(ready).first()).toBeVisible();
+      for (const width of [390, 1_280]) {
+        await page.setViewportSize({ width, height: 900 });
+        await takePicture(page, `${ready.slice(1)}-${language}-${width}`);
+        expect([language, ...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([language]);
+      }
+    }
+  }
+});
+
 test('shows nothing of pools to a user without the permission', async ({ page }) => {
   const created = await orchestrator.call('POST', '/api/tokens', {
     name: 'ada',

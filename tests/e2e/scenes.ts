@@ -183,6 +183,7 @@ export const scenes: readonly Scene[] = [
       await expect(dialogOf(page)).toBeVisible();
     },
   },
+  { name: 'pool-new', path: at('/pools/new'), ready: '.pool-form' },
   { name: 'data', path: at('/data'), ready: '[data-row="2"]' },
   {
     name: 'data-menu',
@@ -218,5 +219,6 @@ export const emptyScenes: readonly Scene[] = [
   { name: 'empty-workers', path: at('/workers'), ready: '.card' },
   { name: 'empty-jobs', path: at('/jobs'), ready: '.empty' },
   { name: 'empty-queue', path: at('/queue'), ready: '.empty' },
+  { name: 'empty-pools', path: at('/pools'), ready: '.empty' },
   { name: 'empty-data', path: at('/data'), ready: '.empty' },
 ];

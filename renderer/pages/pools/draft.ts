@@ -143,7 +143,7 @@ function toValues(settings: object): Readonly<Record<string, string>> {
 
 type ErrorName = Extract<PoolKey, `pools.error.${string}`> extends `pools.error.${infer Name}` ? Name : never;
 
-/** What is wrong with a field. */
+/** The error of a field. */
 export interface FieldError {
   readonly name: ErrorName;
   readonly values?: Readonly<Record<string, string | number>>;

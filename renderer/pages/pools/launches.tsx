@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type KeyboardEvent, useState } from 'react';
 import { poolsApi } from '../../../protocol/pools-api.ts';
 import type { LaunchView } from '../../../protocol/pool.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
@@ -28,7 +28,7 @@ export function Launches({ launches, labelledBy }: LaunchesProps) {
       .then(answer => !answer.ok && showFailure(t, answer.failure));
   return (
     <>
-      <ul className="launches" aria-labelledby={labelledBy}>
+      <ul className="launches" aria-labelledby={labelledBy} onKeyDown={moveFocus}>
         {launches.map((launch, index) => (
           <Launch key={launch.launch_id} launch={launch} index={index} onEnd={() => setEnding(launch)} />
         ))}
@@ -44,6 +44,16 @@ export function Launches({ launches, labelledBy }: LaunchesProps) {
       )}
     </>
   );
+}
+
+/** Moves to the next or previous launch on the page, as in a table, also to those of another pool. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+  const rows = [...document.querySelectorAll<HTMLElement>('#content .launch')];
+  const at = rows.findIndex(row => row.contains(document.activeElement));
+  if (step === undefined || at === -1) return;
+  event.preventDefault();
+  rows[at + step]?.focus();
 }
 
 export function launchStateText(launch: LaunchView, t: PoolTranslator): string {

@@ -38,7 +38,7 @@ function useSettledValue(value: string): string {
 }
 
 /** Counts up at an interval while the page is visible. */
-export function useRefreshes(): number {
+function useRefreshes(): number {
   const [count, setCount] = useState(0);
   useEffect(() => {
     const refresh = (): void => {

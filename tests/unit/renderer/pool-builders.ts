@@ -10,14 +10,14 @@ const { name, engine, ...settings } = NewPool.parse({
   gpu_hours_per_day: 100,
 });
 
-type PoolParts = Partial<Omit<PoolView, 'settings' | 'open' | 'usage'>> & {
+type PoolFields = Partial<Omit<PoolView, 'settings' | 'open' | 'usage'>> & {
   readonly settings?: Partial<PoolView['settings']>;
   readonly open?: Partial<PoolView['open']>;
   readonly usage?: Partial<PoolView['usage']>;
 };
 
 /** A pool of a Slurm cluster that has ordered nothing. */
-export const poolView = (parts: PoolParts = {}): PoolView => ({
+export const poolView = (parts: PoolFields = {}): PoolView => ({
   pool_id: PoolId.parse('p_1'),
   name,
   engine,
