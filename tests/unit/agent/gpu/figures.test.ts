@@ -55,7 +55,7 @@ describe('figures of NVIDIA GPUs', () => {
     ['does not exist', { kind: 'missing' }],
     ['could not be started', { kind: 'failed', message: 'no memory' }],
   ])('throws when the driver tool %s', async (_what, result) => {
-    await expect(nvidia(result)).rejects.toThrow(/could not be asked/);
+    await expect(nvidia(result)).rejects.toThrow(/could not be queried/);
   });
 });
 
@@ -105,7 +105,7 @@ describe('figures of AMD GPUs', () => {
 
   test('returns no figures when rocm-smi prints none', async () => {
     expect(await amd(exited(0, 'Driver not initialized'))).toEqual({});
-    await expect(amd(TIMED_OUT)).rejects.toThrow(/could not be asked/);
+    await expect(amd(TIMED_OUT)).rejects.toThrow(/could not be queried/);
     expect((await probe({ 'rocm-smi': RX_7900_XT })).accelerator).toBe('rocm');
   });
 });
