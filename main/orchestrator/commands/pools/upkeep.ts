@@ -5,6 +5,9 @@ import type { PoolFacts } from '../../rules/pool-blockers.ts';
 import { demandFacts, isIdle } from '../../views/demand-facts.ts';
 import { endLaunch, orderLaunch } from './launches.ts';
 
+/** Ended launches are kept this long, for the usage of 30 days and for people who ask what happened. */
+const keptMs = 60 * 86_400_000;
+
 /** In one transaction: orders what jobs need, and asks for the end of what nothing needs. */
 export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
   const { plan, pools } = demandFacts(core, tx, contactOf);
@@ -20,6 +23,7 @@ export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
     for (const launch of facts.open) endOverdue(core, tx, facts.pool, launch);
     endIdle(core, tx, facts);
   }
+  tx.trimLaunches(core.time.earliest() - keptMs);
 }
 
 /** A machine that started and does not call home is given back; so is one whose test is over. */
