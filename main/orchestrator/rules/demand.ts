@@ -60,29 +60,45 @@ interface PlannedPool {
   readonly load: Load;
   /** Coming launches that no job has claimed yet, in the order in which they were ordered. Tests take no jobs. */
   readonly unclaimed: Set<Launch>;
+  /** Kinds that it cannot give: its load only grows while a plan is made. */
+  readonly refused: Set<DemandKind>;
+  /** Kinds that none of the unclaimed launches fits: they only become fewer. */
+  readonly unfit: Set<DemandKind>;
 }
 
 const planned = (facts: PoolFacts): PlannedPool => ({
   facts,
   load: loadOf(facts),
   unclaimed: new Set(facts.coming.filter(({ isTest }) => !isTest)),
+  refused: new Set(),
+  unfit: new Set(),
 });
 
 /** The launch that is expected to take the job when its worker arrives. */
 function claim(pools: readonly PlannedPool[], { kind }: DemandJob): Launch | null {
-  for (const { facts, unclaimed } of pools) {
+  for (const { facts, unclaimed, unfit } of pools) {
+    if (unfit.has(kind)) continue;
     for (const launch of unclaimed) {
       if (launch.nodes !== kind.nodes) continue;
       if (kind.mismatches(offeringOfPool(facts.pool, launch)).length > 0) continue;
       unclaimed.delete(launch);
       return launch;
     }
+    unfit.add(kind);
   }
   return null;
 }
 
+function canGive({ facts, load, refused }: PlannedPool, job: DemandJob, now: WallMs): boolean {
+  if (refused.has(job.kind)) return false;
+  const blockers = blockersFor(facts, job, load, now);
+  // Another job of this kind may have waited for long enough.
+  if (blockers.some(({ code }) => code !== 'spill_over')) refused.add(job.kind);
+  return blockers.length === 0;
+}
+
 function order(pools: readonly PlannedPool[], job: DemandJob, now: WallMs): DemandOrder | null {
-  const taker = pools.find(({ facts, load }) => blockersFor(facts, job, load, now).length === 0);
+  const taker = pools.find(pool => canGive(pool, job, now));
   if (taker === undefined) return null;
   const { nodes, gpus } = job.kind;
   addTo(taker.load, nodes * gpus);

@@ -4,7 +4,7 @@ import type { Job, QueueSettings, WallMs } from '../model.ts';
 import type { ContactOf, Launch, Pool } from '../pool-model.ts';
 import type { Read } from '../ports/index.ts';
 import { type Allowance, type DemandPlan, planDemand } from '../rules/demand.ts';
-import { compileMatcher, shapeOf } from '../rules/matching.ts';
+import { compileMatcher } from '../rules/matching.ts';
 import type { DemandJob, DemandKind, PoolFacts } from '../rules/pool-blockers.ts';
 import { isWithin } from '../rules/pool-rules.ts';
 
@@ -94,10 +94,9 @@ export const demandJobOf = (job: Job, now: WallMs, kind = kindOf(job)): DemandJo
 function demandJobs(core: Core, read: Read, now: WallMs, limit: number): readonly DemandJob[] {
   const kinds = new Map<string, DemandKind>();
   const found: DemandJob[] = [];
-  for (const { id } of core.jobQueue.waiting(core, read, limit)) {
+  for (const { id, shape } of core.jobQueue.waiting(core, read, limit)) {
     const job = read.job(id);
     if (job === null || job.status !== 'pending' || job.spec.requirements.target === 'local') continue;
-    const shape = shapeOf(job.spec.requirements);
     const kind = kinds.get(shape) ?? kindOf(job);
     kinds.set(shape, kind);
     found.push(demandJobOf(job, now, kind));
