@@ -35,8 +35,8 @@ function gatedSbatch(name: string) {
 
 type Gate = ReturnType<typeof gatedSbatch>;
 
-const launchNames = async (): Promise<ReadonlySet<string>> => {
-  const names = await lab.slurm('squeue', '--me', '-h', '-t', 'all', '-o', '%j');
+const launchNames = async (states: string): Promise<ReadonlySet<string>> => {
+  const names = await lab.slurm('squeue', '--me', '-h', '-t', states, '-o', '%j');
   return new Set(names.split('\n').filter(name => name.startsWith('trainyard-')));
 };
 
@@ -54,7 +54,9 @@ async function killAt(
   first.server.kill('SIGKILL');
   await first.server.exited;
   andThen();
-  return { fleet: await startSlurmFleet(lab, { dataDir: first.server.dataDir }), job };
+  // Workers that Slurm starts have the address of the first one.
+  const { port } = new URL(first.server.url);
+  return { fleet: await startSlurmFleet(lab, { dataDir: first.server.dataDir, port }), job };
 }
 
 /** The job was trained once, on the only machine that Slurm gave, and nothing is left. */
@@ -63,20 +65,21 @@ async function expectOneLaunch(
   before: ReadonlySet<string>,
 ): Promise<void> {
   expect(await fleet.jobIn(job, 'completed', 90_000)).toMatchObject({ attempt: 1 });
-  await fleet.until('an empty queue', async () =>
-    (await lab.slurm('squeue', '--me', '-h')) === '' ? true : null,
+  const [name, ...others] = (await launchNames('all')).difference(before);
+  expect(others).toEqual([]);
+  await fleet.until('the end of the launch', async () =>
+    (await launchNames('RUNNING,PENDING')).has(name ?? '') ? null : true,
   );
-  expect([...(await launchNames()).difference(before)]).toHaveLength(1);
 }
 
 test('submits a launch again after kill -9 when sbatch did not run', async () => {
-  const before = await launchNames();
+  const before = await launchNames('all');
   const gate = gatedSbatch('ended');
   await expectOneLaunch(await killAt(gate, 'before', () => gate.end()), before);
 }, 200_000);
 
 test('finds the launch after kill -9 when sbatch runs later than the restart', async () => {
-  const before = await launchNames();
+  const before = await launchNames('all');
   const gate = gatedSbatch('late');
   const killed = await killAt(gate, 'before', () => {});
   // Its own list was made before: the launch is unclear, and not submitted again for 30 s.
@@ -85,14 +88,14 @@ test('finds the launch after kill -9 when sbatch runs later than the restart', a
 }, 200_000);
 
 test('finds the launch after kill -9 when sbatch ran without an answer', async () => {
-  const before = await launchNames();
+  const before = await launchNames('all');
   const gate = gatedSbatch('unanswered');
   const killed = await killAt(gate, 'after', () => gate.open('after'));
   await expectOneLaunch(killed, before);
 }, 200_000);
 
 test('submits once when the controller hangs, and decides nothing while it is down', async () => {
-  const before = await launchNames();
+  const before = await launchNames('all');
   const fleet = await startSlurmFleet(lab);
   const pool = await fleet.createPool('gpu', { partition: 'gpu', idle_s: 5 });
   await fleet.until('the first list', async () => {

@@ -23,7 +23,15 @@ test('resumes a job that Slurm preempts from the checkpoint that it saves then, 
 
   // The partition `high` shares its only machine with `spot`, and goes first.
   const rival = (
-    await lab.slurm('sbatch', '--parsable', '-p', 'high', '--exclusive', '--wrap=sleep 60')
+    await lab.slurm(
+      'sbatch',
+      '--parsable',
+      '-p',
+      'high',
+      '--exclusive',
+      '--output=/dev/null',
+      '--wrap=sleep 60',
+    )
   ).trim();
   await fleet.until('the end of the first attempt', async () =>
     (await fleet.job(job)).status === 'pending' ? true : null,
@@ -37,9 +45,11 @@ test('resumes a job that Slurm preempts from the checkpoint that it saves then, 
   // Only steps from after the save were lost.
   expect(resumed.resumed?.step).toBeGreaterThanOrEqual(stepBefore);
   expect(await fleet.jobIn(job, 'completed', 120_000)).toMatchObject({ attempt: 2 });
-  const launches = await fleet.launches(pool);
-  expect(launches).toHaveLength(2);
-  expect(launches[1]).toMatchObject({ state: 'ended', job_id: job });
+  const launches = await fleet.until('the end of both launches', async () => {
+    const all = await fleet.launches(pool);
+    return all.every(({ state }) => state === 'ended') ? all : null;
+  });
+  expect(launches).toMatchObject([{ outcome: 'finished' }, { job_id: job }]);
 }, 240_000);
 
 test('trains over three wall times, each from the checkpoint of the one before, without a retry', async () => {

@@ -44,9 +44,11 @@ export async function startSlurmFleet(
   lab: SlurmLab,
   {
     dataDir = temporaryFolder(),
+    port = '0',
     path,
   }: {
     readonly dataDir?: string;
+    readonly port?: string;
     /** A folder with programs that stand before those of the lab. */
     readonly path?: string;
   } = {},
@@ -55,7 +57,7 @@ export async function startSlurmFleet(
     SLURM_CONF: join(lab.folder, 'slurm.conf'),
     PATH: [path, join(lab.folder, 'bin'), process.env['PATH']].filter(part => part !== undefined).join(':'),
   };
-  const server = await startServer([], dataDir, { env });
+  const server = await startServer(['--port', port], dataDir, { env });
   onTestFinished(() => server.kill('SIGKILL'));
   const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
   const client = adminClient(server.url, token);
