@@ -42,7 +42,7 @@ import { createMetricsFiles } from './metrics/metrics-files/index.ts';
 import { openNetwork } from './connection/network.ts';
 import { ownProcesses } from './process/own-processes.ts';
 import { openProcessTable } from './gpu/holders.ts';
-import { startRun } from './attempt/run.ts';
+import { type Run, startRun } from './attempt/run.ts';
 import { findSample } from './simulated/sample.ts';
 import { fail, type Loaded, reasonOf } from './files/failure-text.ts';
 import { lockState, openStateFolder, type StateFolder } from './state/state-folder.ts';
@@ -200,6 +200,7 @@ async function serve(serving: Serving): Promise<number> {
       start: async (job, origin, listeners) => {
         if (rig.nodes !== null) await checkSharedFolder(job, rig.nodes, trainerProbe(env).run);
         const run = await startRun(job, origin, listeners, { ...launching, runOf: state.runOf });
+        if (rig.nodes !== null) leaveAfterFailure(run, () => agent.leave());
         return watch.follow(origin.jobId, run);
       },
       onLine: config.verbose ? line => log(`| ${line}`) : () => {},
@@ -222,6 +223,13 @@ async function serve(serving: Serving): Promise<number> {
   // Nothing needs the pending calls, and they would keep the process running.
   network.abort();
   return code;
+}
+
+/** A node may have caused the failure, so a retry gets a new allocation. */
+function leaveAfterFailure({ finished }: Run, leave: () => void): void {
+  void finished.then(exit => {
+    if (exit === null || (exit.code !== 0 && exit.stopped === null)) leave();
+  });
 }
 
 function openLogs(
