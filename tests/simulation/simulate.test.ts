@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { sourcesWith } from './loading/install.ts';
 import { plants } from './loading/plants.ts';
+import { poolPlants } from './loading/pool-plants.ts';
 
 const run = promisify(execFile);
 const command = new URL('simulate.ts', import.meta.url).pathname;
@@ -81,9 +82,10 @@ describe('planted bugs', () => {
   });
 
   test('lists all planted bugs, and finds the text of each exactly once in the source', async () => {
-    for (const plant of plants) expect(sourcesWith(plant).size).toBeGreaterThan(0);
+    const all = [...plants, ...poolPlants];
+    for (const plant of all) expect(sourcesWith(plant).size).toBeGreaterThan(0);
     const { said } = await simulate('--plants');
-    expect(said.trim().split('\n')).toEqual(plants.map(({ name }) => name));
+    expect(said.trim().split('\n')).toEqual(all.map(({ name }) => name));
   });
 
   test('refuses a planted bug whose text does not occur exactly once', () => {
@@ -98,6 +100,27 @@ describe('planted bugs', () => {
     expect(() => sourcesWith(lost)).toThrow('finds it 0 times');
     const vague = { name, changes: [{ ...change, text: 'const' }] };
     expect(() => sourcesWith(vague)).toThrow(/finds it [1-9]\d* times/);
+  });
+});
+
+describe('pools', () => {
+  test.each([
+    ['4 fleets of 40 jobs', ['--seeds', '4']],
+    ['a fleet of 1,000 jobs', ['--seeds', '1', '--jobs', '1000']],
+  ] as const)('passes every check in %s', async (_, options) => {
+    const { code, said } = await simulate('--pools', ...options);
+    expect(said).toContain(' of pools from 1: all checks passed');
+    expect(code).toBe(0);
+  });
+
+  test.each([
+    ['an order without an answer is repeated at once', 'an unclear launch is not repeated too early'],
+    ['one list without a launch ends it', 'no launch ends while it exists'],
+    ['a pool has one launch more than its limit', 'no limit is exceeded'],
+  ])('finds the planted bug: %s', async (plant, rule) => {
+    const { code, said } = await simulate('--plant', plant);
+    expect(code).toBe(1);
+    expect(said).toContain(`BROKEN    ${rule}`);
   });
 });
 

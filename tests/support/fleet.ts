@@ -296,10 +296,10 @@ function mortalEngine(engine: Engine, isDead: () => boolean, onPoint: (point: Fl
   const call = async <T>(ask: () => Promise<T>): Promise<T> => {
     onPoint('before call');
     if (isDead()) return never();
-    const answer = ask();
+    const answer = Promise.allSettled([ask()]);
     onPoint('after call');
     if (isDead()) return never();
-    const [result] = await Promise.allSettled([answer]);
+    const [result] = await answer;
     if (isDead()) return never();
     if (result.status === 'rejected') throw result.reason;
     return result.value;

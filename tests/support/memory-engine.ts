@@ -11,6 +11,8 @@ export interface Allocation {
   readonly engineId: string;
   readonly order: LaunchOrder;
   readonly createdAt: number;
+  /** Not started before this, on the wall clock. */
+  readonly readyAt: number;
   state: Sighting['state'];
   startedAt: number | null;
   endsAt: number | null;
@@ -35,8 +37,8 @@ export interface MemoryEngineOptions {
   readonly gpus?: number;
   /** Machines that run at once. */
   readonly machines?: number;
-  /** From the order to the start, if there is room. */
-  readonly startMs?: number;
+  /** From the order to the start, if there is room. Read for every order. */
+  readonly startMs?: number | (() => number);
   /** How long the list has what ended. */
   readonly keepsEndedMs?: number;
 }
@@ -81,11 +83,13 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
   function create(fleet: string, order: LaunchOrder): Allocation {
     const twin = live(fleet).find(each => each.order.launchId === order.launchId);
     if (twin !== undefined) violations.push(`launch ${order.launchId} exists twice`);
+    const inMs = typeof startMs === 'number' ? startMs : startMs();
     const allocation: Allocation = {
       fleet,
       engineId: String(1_000 + allocations.length),
       order,
       createdAt: clock.wall(),
+      readyAt: clock.wall() + inMs,
       state: 'waiting',
       startedAt: null,
       endsAt: null,
@@ -93,7 +97,7 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
       exit: null,
     };
     allocations.push(allocation);
-    clock.after(startMs, startWhatFits);
+    clock.after(inMs, startWhatFits);
     return allocation;
   }
 
@@ -107,7 +111,7 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
       freeGpus -= each.order.nodes * each.order.gpus;
       freeMachines -= each.order.nodes;
       if (freeGpus < 0 || freeMachines < 0) return;
-      if (clock.wall() - each.createdAt >= startMs) start(each);
+      if (clock.wall() >= each.readyAt) start(each);
     }
   }
 
@@ -141,7 +145,7 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
     engineId: each.engineId,
     state: each.state,
     reason: each.state === 'waiting' ? { kind: 'resources', text: '(Resources)' } : null,
-    expectedStart: each.state === 'waiting' ? each.createdAt + startMs : null,
+    expectedStart: each.state === 'waiting' ? each.readyAt : null,
     startedAt: each.startedAt,
     endsAt: each.endsAt,
     nodes: each.startedAt === null ? [] : [`node-${each.engineId}`],

@@ -1,6 +1,6 @@
 import type { Check } from '../world/scene.ts';
 
-/** I6: the panel sees each event once and in order, over any number of reconnects, and only events that are stored. */
+/** Invariant I6: the panel receives each stored event exactly once and in order, and no others, even when it reconnects. */
 export const watchPanel: Check = scene => {
   let last = 0;
   return {
@@ -8,7 +8,7 @@ export const watchPanel: Check = scene => {
       if (event.seq !== last + 1 || event.kind === 'reset')
         scene.violate(
           'I6 the event stream has no gap and no repeat',
-          `after ${last} came ${event.kind} ${event.seq}`,
+          `${event.kind} ${event.seq} follows ${last}`,
         );
       last = event.seq;
       const [stored] = scene.disk.store.eventsAfter(event.seq - 1, 1);

@@ -2,6 +2,8 @@
 export interface Plant {
   readonly name: string;
   readonly changes: readonly Change[];
+  /** `pools`: found by the worlds with pools, not by the others. */
+  readonly world?: 'pools';
 }
 
 interface Change {
@@ -12,7 +14,8 @@ interface Change {
   readonly instead: string;
 }
 
-const orchestrator = (file: string, text: string, instead: string): Change => ({
+/** @internal */
+export const orchestrator = (file: string, text: string, instead: string): Change => ({
   file: `main/orchestrator/${file}.ts`,
   text,
   instead,

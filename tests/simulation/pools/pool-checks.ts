@@ -1,0 +1,157 @@
+import type { LaunchId } from '../../../protocol/ids.ts';
+import type { Launch } from '../../../main/orchestrator/ports/index.ts';
+import { hashOf } from '../../support/fleet.ts';
+import type { Allocation, MemoryEngine } from '../../support/memory-engine.ts';
+import type { PoolFleet } from '../../support/pool-fleet.ts';
+
+interface Watched {
+  readonly pools: PoolFleet;
+  readonly engines: readonly MemoryEngine[];
+  readonly violate: (rule: string, how: string) => void;
+  /** How often the orchestrator was killed: an answer to an earlier life does not arrive. */
+  readonly life: () => number;
+}
+
+/** No list may take longer than this for a launch to be ended, given all outages of a rough world. */
+const patienceMs = 300_000;
+const unclearMs = 30_000;
+const isStray = (id: string): boolean => id.startsWith('stray');
+
+/** Watches engines and rows, and knows only what the design promises. */
+export function watchPools({ pools, engines, violate, life }: Watched) {
+  const { fleet } = pools;
+  /** Launches that were open at the last look. */
+  const seen = new Map<LaunchId, Launch['state']>();
+  const since = new Map<string, number>();
+  const silentSince = new Map<LaunchId, number>();
+  for (const engine of engines) watchAnswers(engine);
+
+  /** A submission without an answer is repeated only after a list that began 30 s later, and had it not. */
+  function watchAnswers(engine: MemoryEngine): void {
+    const { engine: engineOf } = engine;
+    let listedFrom = 0;
+    engine.engine = name => {
+      const real = engineOf(name);
+      return {
+        ...real,
+        async launch(order) {
+          const { launchId } = order;
+          const from = silentSince.get(launchId);
+          if (from !== undefined && listedFrom < from + unclearMs)
+            violate('an unclear launch is not repeated too early', `${launchId} is submitted again`);
+          const lifeThen = life();
+          silentSince.set(launchId, fleet.clock.wall());
+          const answer = await real.launch(order);
+          if (answer.kind !== 'unknown' && lifeThen === life()) silentSince.delete(launchId);
+          else if (lifeThen === life()) silentSince.set(launchId, fleet.clock.wall());
+          return answer;
+        },
+        async list() {
+          const from = fleet.clock.wall();
+          const found = await real.list();
+          listedFrom = Math.max(listedFrom, from);
+          return found;
+        },
+      };
+    };
+  }
+
+  const liveOf = (id: LaunchId): Allocation | undefined =>
+    engines.flatMap(engine => engine.live()).find(({ order }) => order.launchId === id);
+
+  function lookAtRow(launch: Launch): void {
+    if (!seen.has(launch.id) && !launch.isTest) checkBudget(launch);
+    if (launch.state !== 'ended') seen.set(launch.id, launch.state);
+    else seen.delete(launch.id);
+    const live = launch.state === 'ended' ? liveOf(launch.id) : undefined;
+    if (live !== undefined)
+      violate(
+        'no launch ends while it exists',
+        `${launch.id} (${launch.outcome}) is ${live.state} as ${live.engineId}`,
+      );
+  }
+
+  function checkBudget({ id, poolId, orderedAt }: Launch): void {
+    const budget = fleet.store.pool(poolId)?.settings.gpu_hours_per_day ?? null;
+    if (budget === null) return;
+    const hours = fleet.store.launchesOf(poolId, 10_000).reduce((sum, each) => {
+      const from = Math.min(each.startedAt ?? orderedAt, orderedAt);
+      const to = Math.min(each.endedAt ?? orderedAt, orderedAt);
+      return sum + (Math.max(0, to - from) * each.nodes * each.gpus) / 3_600_000;
+    }, 0);
+    if (hours > budget) violate('no order beyond the budget', `${id} was ordered after ${hours} GPU-hours`);
+  }
+
+  function checkLimits(): void {
+    const open = fleet.store.openLaunches().filter(({ isTest }) => !isTest);
+    for (const { id, name, settings } of fleet.store.pools()) {
+      const own = open.filter(({ poolId }) => poolId === id);
+      const gpus = own.reduce((sum, each) => sum + each.nodes * each.gpus, 0);
+      const queued = own.filter(
+        ({ id: each, state }) => state === 'waiting' && liveOf(each)?.state === 'waiting',
+      ).length;
+      const over = (what: string, count: number, max: number | null): void => {
+        if (max !== null && count > max)
+          violate('no limit is exceeded', `${name}: ${count} ${what}, not ${max}`);
+      };
+      over('launches', own.length, settings.max_launches);
+      over('GPUs', gpus, settings.max_gpus);
+      over('launches in the queue', queued, settings.max_waiting);
+    }
+  }
+
+  /** Calls back when something has lasted for longer than the patience. */
+  function lasts(key: string, is: boolean, forMs: number, tell: () => void): void {
+    const now = fleet.clock.wall();
+    if (!is) since.delete(key);
+    else if (now - (since.get(key) ?? now) > forMs) tell();
+    else if (!since.has(key)) since.set(key, now);
+  }
+
+  function lookAtMachine(each: Allocation): void {
+    const { launchId } = each.order;
+    const row = fleet.store.launch(launchId);
+    const pool = row && fleet.store.pool(row.poolId);
+    const isOpen = row !== null && row.state !== 'ended';
+    lasts(`stray ${each.engineId} ${launchId}`, !isOpen, patienceMs, () =>
+      violate('nothing runs that nobody knows', `${each.engineId} of ${launchId}`),
+    );
+    if (!isOpen || !pool) return;
+    const isSilent = each.state === 'running' && row.joinedAt === null;
+    lasts(`silent ${each.engineId}`, isSilent, pool.settings.join_s * 1_000 + patienceMs, () =>
+      violate('machines that never register are given back', launchId),
+    );
+    const isIdle =
+      row.state === 'joined' && pool.settings.warm === 0 && fleet.store.liveJobOf(row.workerId) === null;
+    lasts(`idle ${each.engineId}`, isIdle, pool.settings.idle_s * 1_000 + patienceMs, () =>
+      violate('idle machines are given back', launchId),
+    );
+  }
+
+  return {
+    look(): void {
+      for (const { violations } of engines)
+        for (const each of violations) violate('no launch exists twice', each);
+      const open = fleet.store.openLaunches();
+      const rows = [...seen.keys()].map(id => fleet.store.launch(id)).filter(row => row?.state === 'ended');
+      for (const row of [...rows, ...open]) if (row !== null) lookAtRow(row);
+      checkLimits();
+      for (const engine of engines) for (const each of engine.live()) lookAtMachine(each);
+    },
+    expectNothingComing(): void {
+      for (const { id, state } of fleet.store.openLaunches())
+        if (state !== 'joined') violate('surplus launches are ended', `${id} is ${state}`);
+    },
+    expectNothingLeft(): void {
+      for (const { id, state } of fleet.store.openLaunches())
+        violate('everything is given back', `${id} is ${state}`);
+      for (const engine of engines) {
+        for (const { engineId, order } of engine.live())
+          violate('nothing is leaked', `${engineId} of ${order.launchId}`);
+        for (const { joinToken, launchId } of engine.orders)
+          if (!isStray(launchId) && fleet.orchestrator.workers.knowsJoinToken(hashOf(joinToken)))
+            violate('tokens end with their launches', `${joinToken} of ${launchId}`);
+      }
+    },
+  };
+}

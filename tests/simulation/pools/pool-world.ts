@@ -1,0 +1,297 @@
+import type { JobId, LaunchId } from '../../../protocol/ids.ts';
+import type { Actor } from '../../../main/orchestrator/ports/index.ts';
+import { SubmitRequest } from '../../../protocol/queue-api.ts';
+import { valueOf } from '../../support/fleet-outcome.ts';
+import { ada } from '../../support/fleet.ts';
+import type { Allocation, LaunchFault, ListFault, MemoryEngine } from '../../support/memory-engine.ts';
+import { createPoolFleet, type PoolFleet, type PoolOptions, poolOf } from '../../support/pool-fleet.ts';
+import { createRandom, type Random } from '../world/random.ts';
+import { watchPools } from './pool-checks.ts';
+
+export interface PoolPlan {
+  readonly seed: number;
+  readonly jobs: number;
+  /** Jobs arrive, and faults occur, for this long. */
+  readonly roughMs: number;
+}
+
+export interface PoolOutcome {
+  readonly violation: { readonly rule: string; readonly how: string; readonly atS: number } | null;
+  readonly launches: number;
+  readonly kills: number;
+  readonly virtualMs: number;
+  /** What happened, in order; the same for each run of a seed. */
+  readonly trace: readonly string[];
+}
+
+/** The time in which every job must end after the last fault. */
+const patienceMs = 3_600_000;
+/** The time in which everything must be given back after the last job. */
+const tidyMs = 300_000;
+const stepMs = 2_000;
+
+const poolsOf = (random: Random, isLarge: boolean): readonly PoolOptions[] => {
+  const scale = isLarge ? 8 : 1;
+  const limits = () => ({
+    max_launches: scale * random.int(2, 5),
+    max_waiting: scale * random.int(1, 4),
+    idle_s: random.int(5, 40),
+    join_s: 60,
+    wall_time_s: random.pick([600, 1_200]),
+    notice_s: 60,
+    after_s: random.pick([0, 20]),
+  });
+  return [
+    { ...limits(), name: 'north', gpus: 4, labels: { zone: 'north' }, max_gpus: scale * random.int(4, 10) },
+    {
+      ...limits(),
+      name: 'small',
+      gpus: 2,
+      gpu_hours_per_day: random.pick([0.05, 0.5]),
+      warm: random.int(0, 1),
+    },
+    { ...limits(), name: 'wide', gpus: 8, max_gpus: scale * random.int(8, 24) },
+  ];
+};
+
+/** 20 shapes, each of which at least one pool without a budget can give. */
+const shapes = Array.from({ length: 20 }, (_, n) =>
+  n < 12
+    ? { gpu_count: (n % 8) + 1, gpu_vram_gb: n < 8 ? 0 : 40 }
+    : { gpu_count: (n % 4) + 1, worker_labels: { zone: 'n*' }, gpu_vram_gb: n * 2 },
+);
+
+/** Runs one fleet with three pools until everything is over, or until the first violation. */
+export async function runPoolPlan({ seed, jobs, roughMs }: PoolPlan): Promise<PoolOutcome> {
+  const random = createRandom(`pools ${seed}`);
+  const isLarge = jobs >= 500;
+  const trace: string[] = [];
+  const found: { rule: string; how: string; atS: number }[] = [];
+  const state = { isRough: true, isStuck: false, killAt: 0, points: 0, isDead: false, kills: 0 };
+  const pools = await createPoolFleet({
+    onPoint: () => {
+      state.points += 1;
+      if (state.killAt === 0 || state.points < state.killAt || state.isDead) return;
+      state.isDead = true;
+      state.kills += 1;
+      note('the orchestrator is killed');
+      pools.kill();
+    },
+    startMs: () => (state.isStuck ? 86_400_000 : random.int(500, 20_000)),
+    keepsEndedMs: random.pick([0, 300_000]),
+    gpus: isLarge ? 320 : 24,
+  });
+  const { fleet, habits } = pools;
+  const { clock } = fleet;
+  const began = clock.wall();
+  const now = (): number => Math.round((clock.wall() - began) / 1_000);
+  const note = (what: string): void => void trace.push(`${now()} s ${what}`);
+  const violate = (rule: string, how: string): void => {
+    if (found.length === 0) found.push({ rule, how, atS: now() });
+    note(`BROKEN ${rule}: ${how}`);
+  };
+  const engines = [
+    pools.memory,
+    pools.addEngine('wide', { startMs: () => random.int(500, 20_000), gpus: 64 }),
+  ];
+  for (const options of poolsOf(random, isLarge)) await pools.addPool(options);
+  const checks = watchPools({ pools, engines, violate, life: () => state.kills });
+  for (const [index, engine] of engines.entries())
+    makeRough(engine, random.fork(`engine ${index}`), pools, () => state.isRough);
+
+  const submitted: JobId[] = [];
+  const arrivals = Array.from({ length: jobs }, () => random.int(0, roughMs / 2)).toSorted((a, b) => a - b);
+  const step = async (): Promise<void> => {
+    await clock.advance(stepMs);
+    if (state.isDead) {
+      state.killAt = 0;
+      await pools.restart({ crash: true, awayMs: random.int(0, 4_000) });
+      state.isDead = false;
+      note('the orchestrator is back');
+    }
+    checks.look();
+    if (fleet.errors.length > 0) violate('no unexpected error', fleet.errors.join('\n'));
+  };
+  const passes = async (ms: number, isOver = () => false): Promise<void> => {
+    for (const end = clock.wall() + ms; clock.wall() < end && found.length === 0 && !isOver(); ) await step();
+  };
+  const submit = async (): Promise<void> => {
+    const user = random.pick(['ada', 'bob', 'cyd']);
+    const shape = random.pick(shapes as unknown as readonly [(typeof shapes)[0], ...typeof shapes]);
+    const by = { ...ada, id: user } as Actor;
+    const request = SubmitRequest.parse({ config: {}, max_retries: 100, ...shape });
+    // A killed orchestrator never answers.
+    void fleet.orchestrator.jobs.submit(request, by).then(
+      outcome => {
+        if (outcome.ok && outcome.value.status !== 'rejected') submitted.push(outcome.value.jobId);
+      },
+      () => {},
+    );
+    await clock.settle();
+  };
+
+  for (const end = clock.wall() + roughMs; clock.wall() < end && found.length === 0; ) {
+    while ((arrivals[0] ?? Number.POSITIVE_INFINITY) <= clock.wall() - began && !state.isDead) {
+      arrivals.shift();
+      await submit();
+    }
+    habits.jobMs = random.int(5, isLarge ? 15 : 60) * 1_000;
+    habits.saves = random.chance(0.7);
+    habits.joinMs = random.chance(0.9) ? random.int(200, 8_000) : null;
+    if (!state.isDead) await disturb(pools, engines, submitted, random, note);
+    if (state.killAt === 0 && random.chance(0.03)) state.killAt = state.points + random.int(1, 30);
+    await step();
+  }
+  state.isRough = false;
+  state.killAt = 0;
+  habits.joinMs = 1_000;
+  await passes(10_000);
+  if (found.length === 0) await keepNothingWarm(pools);
+  note('all is calm');
+  const hasEnded = (): boolean => fleet.store.countJobs().every(({ status }) => endings.has(status));
+  for (let m = 0; m < patienceMs / 60_000 && !hasEnded(); m += 1) {
+    await passes(60_000, hasEnded);
+    // Machines of the rough time may still fail to register, and pause their pool.
+    if (found.length === 0) await resumeAll(pools);
+  }
+  if (found.length === 0 && !hasEnded()) violate('every job ends', whyWaiting(pools));
+
+  // Jobs that nobody needs any more while their machines wait.
+  state.isStuck = true;
+  const late: JobId[] = [];
+  for (let n = 0; n < 3 && found.length === 0; n += 1)
+    late.push((await fleet.submit({ gpu_count: 1, worker_labels: { zone: 'north' } })).jobId);
+  await passes(50_000);
+  for (const id of found.length > 0 ? [] : late) await fleet.cancel(id);
+  await passes(60_000);
+  if (found.length === 0) checks.expectNothingComing();
+  await passes(tidyMs);
+  if (found.length === 0) checks.expectNothingLeft();
+  const launches = engines.reduce((sum, { allocations }) => sum + allocations.length, 0);
+  fleet.errors.length = 0;
+  for (const { violations } of engines) (violations as string[]).length = 0;
+  await pools.close();
+  return {
+    violation: found[0] ?? null,
+    launches,
+    kills: state.kills,
+    virtualMs: clock.wall() - began,
+    trace,
+  };
+}
+
+async function resumeAll({ fleet }: PoolFleet): Promise<void> {
+  const { pools } = fleet.orchestrator;
+  for (const { pool_id: id, paused } of pools.list())
+    if (paused !== null) valueOf(await pools.resume(id, ada));
+}
+
+/** Also lets pools try again what their engines refused. */
+async function keepNothingWarm({ fleet }: PoolFleet): Promise<void> {
+  const { pools } = fleet.orchestrator;
+  for (const { pool_id: id, settings, name, engine } of pools.list()) {
+    valueOf(await pools.update(id, poolOf({ ...settings, name, engine, warm: 0 }), ada));
+    valueOf(await pools.resume(id, ada));
+  }
+}
+
+/** What the pools say about the jobs that wait. */
+const whyWaiting = ({ fleet }: PoolFleet): string =>
+  fleet.store
+    .pendingJobs()
+    .map(({ id, spec }) => {
+      const { pools } = valueOf(fleet.orchestrator.jobs.explain(id));
+      const lines = pools.map(({ name, detail }) => `${name}: ${detail}`);
+      return `${id} (${spec.requirements.gpuCount} GPUs): ${lines.join('; ')}`;
+    })
+    .join('\n');
+
+const endings: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+
+/** Faults of the engine itself. Omissions stay below what the design tolerates. */
+function makeRough(engine: MemoryEngine, random: Random, pools: PoolFleet, isRough: () => boolean): void {
+  const omitted = new Map<LaunchId, number>();
+  const { onStart } = engine;
+  engine.onStart = allocation => {
+    // A stray stays until the orchestrator ends it.
+    if (!allocation.order.launchId.startsWith('stray')) onStart(allocation);
+  };
+  engine.onLaunch = (): LaunchFault => {
+    const dice = isRough() ? random.next() : 1;
+    if (dice < 0.06) return { kind: 'refuse', scope: 'temporary', message: 'busy' };
+    if (dice < 0.065) return { kind: 'refuse', scope: 'permanent', message: 'no such machine' };
+    if (dice < 0.12) return { kind: 'silent', createsAfterMs: null, delayMs: random.int(0, 40_000) };
+    if (dice < 0.24)
+      return { kind: 'silent', createsAfterMs: random.int(0, 25_000), delayMs: random.int(0, 40_000) };
+    return { kind: 'accept', delayMs: isRough() ? random.int(0, 3_000) : 0 };
+  };
+  engine.onList = (): ListFault => {
+    if (!isRough()) return { kind: 'answer', delayMs: 0 };
+    const delayMs = random.chance(0.3) ? random.int(1_000, 15_000) : 0;
+    if (random.chance(0.15)) return { kind: 'fail', delayMs };
+    const isPartial = random.chance(0.2);
+    const omits = (id: LaunchId): boolean => {
+      const launch = pools.fleet.store.launch(id);
+      const count = omitted.get(id) ?? 0;
+      // One that has no id yet may be unclear, and one list without it is enough then.
+      const isOmitted =
+        isPartial && launch !== null && launch.engineId !== null && count < 2 && random.chance(0.6);
+      omitted.set(id, isOmitted ? count + 1 : 0);
+      return isOmitted;
+    };
+    return { kind: 'answer', delayMs, omits };
+  };
+  engine.onEnd = () => (isRough() && random.chance(0.15) ? 'fail' : 'take');
+}
+
+let orphans = 0;
+
+/** What people and clusters do meanwhile. */
+async function disturb(
+  { fleet }: PoolFleet,
+  engines: readonly MemoryEngine[],
+  jobs: readonly JobId[],
+  random: Random,
+  note: (what: string) => void,
+): Promise<void> {
+  const { pools } = fleet.orchestrator;
+  const all = pools.list();
+  const pool = all[random.int(0, all.length - 1)];
+  const engine = engines[random.int(0, engines.length - 1)];
+  if (pool === undefined || engine === undefined) return;
+  const ignore = (answer: Promise<unknown>): void => void answer.catch(() => {});
+  if (random.chance(0.02)) {
+    const running = engine.live().filter((each: Allocation) => each.state === 'running');
+    const taken = running[random.int(0, running.length - 1)];
+    if (taken !== undefined) {
+      note(`${taken.order.launchId} is preempted`);
+      engine.finish(taken, random.pick(['preempted', 'node_failed', 'failed']));
+    }
+  }
+  if (random.chance(0.03) && jobs.length > 0) {
+    const id = jobs[random.int(0, jobs.length - 1)];
+    if (id !== undefined) ignore(fleet.orchestrator.jobs.cancel(id, ada));
+  }
+  if (random.chance(0.01)) {
+    note(`pool ${pool.name} is ${pool.paused === null ? 'paused' : 'resumed'}`);
+    if (pool.paused === null)
+      ignore(pools.pause(pool.pool_id, { reason: '', endLaunches: random.chance(0.5) }, ada));
+    else ignore(pools.resume(pool.pool_id, ada));
+  }
+  if (random.chance(0.005)) ignore(pools.test(pool.pool_id, ada));
+  if (random.chance(0.02)) {
+    const launchId = `stray${(orphans += 1)}` as LaunchId;
+    const order = {
+      launchId,
+      nodes: 1,
+      gpus: 1,
+      wallTimeS: 86_400,
+      noticeS: 60,
+      workerName: 'x',
+      joinToken: 'x',
+    };
+    note(`${launchId} appears`);
+    ignore(engine.engine(fleet.store.fleetId()).launch(order));
+  }
+  await fleet.clock.settle();
+}
