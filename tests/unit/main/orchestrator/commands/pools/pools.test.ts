@@ -1,40 +1,19 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { JobId } from '../../../../../../protocol/ids.ts';
+import { describe, expect, test } from 'vitest';
 import { ada } from '../../../../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
+import { poolOf } from '../../../../../support/pool-fleet.ts';
 import {
-  createPoolFleet,
-  type PoolFleet,
-  type PoolFleetOptions,
-  type PoolOptions,
-  poolOf,
-} from '../../../../../support/pool-fleet.ts';
-
-async function start(options: PoolFleetOptions = {}): Promise<PoolFleet> {
-  const pools = await createPoolFleet(options);
-  onTestFinished(pools.close);
-  return pools;
-}
-
-async function startWith(pool: PoolOptions = {}, options: PoolFleetOptions = {}): Promise<PoolFleet> {
-  const pools = await start(options);
-  await pools.addPool(pool);
-  return pools;
-}
-
-const oneGpu = { gpu_count: 1 } as const;
-const [minute, hour] = [60_000, 3_600_000];
-const statesOf = ({ launches }: PoolFleet, name?: string) => launches(name).map(({ state }) => state);
-const outcomesOf = ({ launches }: PoolFleet, name?: string) => launches(name).map(({ outcome }) => outcome);
-const countsOf = ({ fleet }: PoolFleet) => {
-  const counts: Record<string, number> = {};
-  for (const { status, count } of fleet.store.countJobs()) counts[status] = (counts[status] ?? 0) + count;
-  return counts;
-};
-const retriesOf = ({ fleet }: PoolFleet, id: JobId) => fleet.store.job(id)?.retriesUsed;
-const idOf = ({ pool }: PoolFleet, name?: string) => pool(name).pool_id;
-const poolLine = ({ fleet }: PoolFleet, job: Parameters<typeof fleet.job>[0]) =>
-  valueOf(fleet.orchestrator.jobs.explain(job)).pools.map(({ detail }) => detail);
+  countsOf,
+  hour,
+  idOf,
+  minute,
+  oneGpu,
+  outcomesOf,
+  poolLine,
+  retriesOf,
+  startWith,
+  statesOf,
+} from '../../pool-bench.ts';
 
 describe('a machine', () => {
   test('is ordered for a job, runs it, and leaves when it was idle', async () => {
@@ -101,7 +80,7 @@ describe('a machine', () => {
     const { fleet } = pools;
     const { jobId } = await fleet.submit({
       ...oneGpu,
-      worker_labels: { zone: 'moon', pool: 'gpu' } as never,
+      worker_labels: { zone: 'moon', pool: 'gpu' },
     });
     await fleet.clock.advance(30_000);
     expect(poolLine(pools, jobId)).toEqual([expect.stringContaining('Label')]);
@@ -148,7 +127,7 @@ describe('limits', () => {
   test('of the queue keep pools from ordering', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
-    await fleet.orchestrator.queue.limit({ user_max_concurrent: 1 } as never, ada);
+    await fleet.orchestrator.queue.limit({ user_max_concurrent: 1 }, ada);
     await fleet.submit(oneGpu);
     await fleet.submit(oneGpu);
     await fleet.clock.advance(30_000);
@@ -187,301 +166,6 @@ describe('a warm pool', () => {
     expect(memory.live()).toHaveLength(2);
     await fleet.clock.advance(10 * minute);
     expect(memory.live()).toHaveLength(1);
-  });
-});
-
-describe('machines whose workers never register', () => {
-  test('are given back, and pause the pool the third time', async () => {
-    const pools = await startWith({ join_s: 600, max_launches: 1 });
-    const { fleet, memory, habits, pool } = pools;
-    habits.joinMs = null;
-    const { jobId } = await fleet.submit(oneGpu);
-    await fleet.clock.advance(12 * minute);
-    expect(outcomesOf(pools).slice(0, 1)).toEqual(['never_joined']);
-    expect(pool().paused).toBeNull();
-    await fleet.clock.advance(hour);
-    expect(outcomesOf(pools)).toEqual(['never_joined', 'never_joined', 'never_joined']);
-    expect(pool().paused).toMatchObject({
-      by: 'system',
-      reason: expect.stringContaining('3 machines in a row'),
-    });
-    expect(memory.live()).toEqual([]);
-    expect(poolLine(pools, jobId)).toEqual([expect.stringContaining('system paused the pool: 3 machines')]);
-    // The time that they cost counts.
-    expect(pool().usage.gpu_hours_today).toBeCloseTo(0.5, 1);
-    habits.joinMs = 1_000;
-    valueOf(await fleet.orchestrator.pools.resume(idOf(pools), ada));
-    await fleet.clock.advance(30_000);
-    expect(fleet.job(jobId).status).toBe('running');
-  });
-
-  test('do not count when one of them registers in between', async () => {
-    const pools = await startWith({ join_s: 60, max_launches: 1, idle_s: 0 });
-    const { fleet, habits, pool } = pools;
-    for (const joinMs of [null, null, 1_000, null, null]) {
-      habits.joinMs = joinMs;
-      const { jobId } = await fleet.submit(oneGpu);
-      await fleet.clock.advance(80_000);
-      await fleet.cancel(jobId);
-      await fleet.clock.advance(minute);
-    }
-    expect(outcomesOf(pools).filter(outcome => outcome === 'never_joined')).toHaveLength(4);
-    expect(pool().paused).toBeNull();
-  });
-});
-
-describe('a refusal', () => {
-  test('for now makes the pool wait, and then try again', async () => {
-    const pools = await startWith();
-    const { fleet, memory } = pools;
-    memory.onLaunch = () => ({ kind: 'refuse', scope: 'temporary', message: 'QOSMaxSubmitJobPerUserLimit' });
-    const { jobId } = await fleet.submit(oneGpu);
-    const tries: number[] = [];
-    for (let n = 0; n < 120; n += 1) {
-      const before = memory.calls.launch;
-      await fleet.clock.advance(5_000);
-      if (memory.calls.launch > before) tries.push(n * 5);
-    }
-    expect(memory.calls.launch).toBeLessThan(9);
-    const waits = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
-    for (const [n, wait] of waits.entries()) {
-      expect(wait).toBeGreaterThanOrEqual(15 * 2 ** n);
-      expect(wait).toBeLessThanOrEqual(30 * 2 ** n + 10);
-    }
-    memory.onLaunch = () => ({ kind: 'accept', delayMs: 0 });
-    await fleet.clock.advance(10 * minute);
-    expect(fleet.job(jobId).status).toBe('completed');
-  });
-
-  test('of several orders at once counts once', async () => {
-    const pools = await startWith({ max_launches: 8, max_waiting: 8 });
-    const { fleet, memory } = pools;
-    memory.onLaunch = () => ({ kind: 'refuse', scope: 'temporary', message: 'busy' });
-    for (let n = 0; n < 8; n += 1) await fleet.submit(oneGpu);
-    await fleet.clock.advance(10_000);
-    memory.onLaunch = () => ({ kind: 'accept', delayMs: 0 });
-    await fleet.clock.advance(35_000);
-    expect(memory.live()).toHaveLength(8);
-  });
-
-  test('for good is shown and not repeated before "Try again"', async () => {
-    const pools = await startWith({ gpus: 8 });
-    const { fleet, memory, pool } = pools;
-    memory.onLaunch = ({ gpus }) =>
-      gpus > 4
-        ? { kind: 'refuse', scope: 'permanent', message: 'Requested node configuration is not available' }
-        : { kind: 'accept', delayMs: 0 };
-    const { jobId } = await fleet.submit({ gpu_count: 8 });
-    const other = await fleet.submit({ gpu_count: 2 });
-    await fleet.clock.advance(10 * minute);
-    expect(memory.orders.filter(({ gpus }) => gpus === 8)).toHaveLength(1);
-    expect(fleet.job(other.jobId).status).toBe('completed');
-    expect(pool().impossible).toMatchObject([
-      { shape: '8 GPUs', message: 'Requested node configuration is not available' },
-    ]);
-    expect(poolLine(pools, jobId)).toEqual([expect.stringContaining('The engine refused such a machine')]);
-    expect(outcomesOf(pools)).toContain('rejected');
-    memory.onLaunch = () => ({ kind: 'accept', delayMs: 0 });
-    valueOf(await fleet.orchestrator.pools.resume(idOf(pools), ada));
-    await fleet.clock.advance(3 * minute);
-    expect(fleet.job(jobId).status).toBe('completed');
-  });
-
-  test('for good makes another pool order the machine, and ends with a change of the pool', async () => {
-    const pools = await start();
-    const { fleet, memory } = pools;
-    const strict = pools.addEngine('first');
-    strict.onLaunch = () => ({ kind: 'refuse', scope: 'permanent', message: 'no' });
-    await pools.addPool({ name: 'first' });
-    await pools.addPool({ name: 'second' });
-    await fleet.submit(oneGpu);
-    await fleet.clock.advance(30_000);
-    expect([strict.calls.launch, memory.live().length]).toEqual([1, 1]);
-    valueOf(await fleet.orchestrator.pools.update(idOf(pools, 'first'), poolOf({ name: 'first' }), ada));
-    await fleet.submit(oneGpu);
-    await fleet.clock.advance(30_000);
-    expect(strict.calls.launch).toBe(2);
-  });
-});
-
-describe('an answer that does not arrive', () => {
-  test('is not followed by a second order when the launch exists', async () => {
-    const pools = await startWith();
-    const { fleet, memory } = pools;
-    memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: 25_000, delayMs: 10_000 });
-    const { jobId } = await fleet.submit(oneGpu);
-    await fleet.clock.advance(16_000);
-    expect(statesOf(pools)).toEqual(['unclear']);
-    await fleet.clock.advance(10 * minute);
-    expect(memory.calls.launch).toBe(1);
-    expect(fleet.job(jobId).status).toBe('completed');
-  });
-
-  test('is followed by a second order only after a list that began 30 s later', async () => {
-    const pools = await startWith();
-    const { fleet, memory } = pools;
-    memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: null, delayMs: 40_000 });
-    await fleet.submit(oneGpu);
-    await fleet.clock.advance(45_000);
-    expect(statesOf(pools)).toEqual(['unclear']);
-    await fleet.clock.advance(29_000);
-    expect(memory.calls.launch).toBe(1);
-    memory.onLaunch = () => ({ kind: 'accept', delayMs: 0 });
-    await fleet.clock.advance(12_000);
-    expect(memory.calls.launch).toBe(2);
-    expect(memory.orders.map(({ launchId }) => launchId)).toEqual(['l1', 'l1']);
-    // Each try has a token of its own.
-    expect(memory.orders.map(({ joinToken }) => joinToken)).toEqual(['tj_1', 'tj_2']);
-  });
-
-  test('is not followed by a second order while lists fail', async () => {
-    const pools = await startWith();
-    const { fleet, memory } = pools;
-    memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: null, delayMs: 0 });
-    await fleet.submit(oneGpu);
-    await fleet.clock.advance(6_000);
-    memory.onList = () => ({ kind: 'fail', delayMs: 0 });
-    await fleet.clock.advance(10 * minute);
-    expect(memory.calls.launch).toBe(1);
-  });
-});
-
-describe('a list', () => {
-  test('that fails decides nothing, and the pool shows since when', async () => {
-    const pools = await startWith();
-    const { fleet, memory, pool } = pools;
-    const { jobId } = await fleet.submit(oneGpu);
-    await fleet.clock.advance(20_000);
-    memory.onList = () => ({ kind: 'fail', delayMs: 1_000 });
-    await fleet.clock.advance(30_000);
-    expect(pool().unreachable).toEqual({
-      since: expect.stringMatching(/^2026-01-01T12:00:2/),
-      detail: 'The engine does not answer',
-    });
-    expect(statesOf(pools)).toEqual(['joined']);
-    expect(fleet.job(jobId).status).toBe('running');
-    const { jobId: next } = await fleet.submit(oneGpu);
-    await fleet.clock.advance(10_000);
-    expect(memory.calls.launch).toBe(1);
-    expect(poolLine(pools, next)).toEqual(['The engine of the pool does not answer']);
-    memory.onList = () => ({ kind: 'answer', delayMs: 0 });
-    await fleet.clock.advance(10_000);
-    expect(pool().unreachable).toBeNull();
-    expect(memory.calls.launch).toBe(2);
-  });
-
-  test('without the launch ends it the third time, and its job is judged again', async () => {
-    const pools = await startWith({ max_launches: 1 }, { keepsEndedMs: 0 });
-    const { fleet, memory } = pools;
-    const { jobId } = await fleet.submit(oneGpu);
-    await fleet.clock.advance(20_000);
-    const [allocation] = memory.live();
-    if (allocation === undefined) throw new Error('nothing was launched');
-    memory.finish(allocation, 'node_failed');
-    await fleet.clock.advance(9_000);
-    expect(fleet.job(jobId).status).toBe('running');
-    await fleet.clock.advance(hour);
-    expect(outcomesOf(pools)[0]).toBe('unknown');
-    expect(fleet.job(jobId)).toMatchObject({ status: 'completed', attempt: 2 });
-  });
-
-  test('without the launch twice ends nothing', async () => {
-    const pools = await startWith();
-    const { fleet, memory } = pools;
-    await fleet.submit(oneGpu);
-    await fleet.clock.advance(20_000);
-    let omissions = 2;
-    memory.onList = () => ({ kind: 'answer', delayMs: 0, omits: () => (omissions -= 1) >= 0 });
-    await fleet.clock.advance(30_000);
-    expect(statesOf(pools)).toEqual(['joined']);
-    expect(omissions).toBeLessThan(0);
-  });
-
-  test('that says nothing new is stored nowhere', async () => {
-    const pools = await startWith({}, { startMs: hour });
-    const { fleet } = pools;
-    await fleet.submit(oneGpu);
-    await fleet.clock.advance(30_000);
-    const before = fleet.events.length;
-    await fleet.clock.advance(5 * minute);
-    expect(fleet.events.length).toBe(before);
-  });
-
-  test('with launches of this fleet that nobody knows ends them the second time', async () => {
-    const pools = await startWith();
-    const { fleet, memory, habits } = pools;
-    habits.joinMs = null;
-    const order = {
-      launchId: 'lost1',
-      nodes: 1,
-      gpus: 1,
-      wallTimeS: 9e6,
-      noticeS: 9,
-      workerName: 'x',
-      joinToken: 'x',
-    };
-    await memory.engine(fleet.store.fleetId()).launch(order as never);
-    await memory.engine('otherone').launch(order as never);
-    await fleet.clock.advance(70_000);
-    expect(memory.live(fleet.store.fleetId())).toHaveLength(1);
-    await fleet.clock.advance(60_000);
-    expect(memory.live(fleet.store.fleetId())).toEqual([]);
-    expect(memory.live('otherone')).toHaveLength(1);
-  });
-});
-
-describe('a machine that is taken away', () => {
-  const untilNotice = async (saves: boolean) => {
-    const pools = await startWith({ wall_time_s: 300, notice_s: 120, max_launches: 1, idle_s: 5 });
-    pools.habits.saves = saves;
-    pools.habits.jobMs = 4 * minute;
-    const { jobId } = await pools.fleet.submit({ ...oneGpu, max_retries: 2 });
-    await pools.fleet.clock.advance(150_000);
-    pools.habits.jobMs = minute;
-    return { ...pools, pools, jobId };
-  };
-
-  test('gives notice before its wall time: a saved job returns to the queue for free', async () => {
-    const { pools, fleet, jobId } = await untilNotice(true);
-    await fleet.clock.advance(10 * minute);
-    expect(fleet.job(jobId)).toMatchObject({ status: 'completed', attempt: 2 });
-    expect(retriesOf(pools, jobId)).toBe(0);
-    expect(outcomesOf(pools)).toEqual(['finished', 'finished']);
-  });
-
-  test('costs a retry when the job could not save', async () => {
-    const { pools, fleet, jobId } = await untilNotice(false);
-    await fleet.clock.advance(10 * minute);
-    expect(fleet.job(jobId)).toMatchObject({ status: 'completed', attempt: 2 });
-    expect(retriesOf(pools, jobId)).toBe(1);
-  });
-
-  test('gets no further job between the notice and its end', async () => {
-    const pools = await startWith({ wall_time_s: 300, notice_s: 120, max_launches: 1 });
-    const { fleet, habits, workers } = pools;
-    habits.jobMs = 10_000;
-    habits.leaveMs = null;
-    await fleet.submit(oneGpu);
-    await fleet.clock.advance(60_000);
-    await fleet.clock.advance(130_000);
-    const { jobId } = await fleet.submit(oneGpu);
-    await fleet.clock.advance(30_000);
-    expect(fleet.job(jobId).status).toBe('pending');
-    expect(workers[0]?.job ?? null).toBeNull();
-    await fleet.clock.advance(10 * minute);
-    expect(fleet.job(jobId).status).toBe('completed');
-  });
-
-  test('without a notice loses its job to the next machine, for a retry', async () => {
-    const pools = await startWith({ max_launches: 1 });
-    const { fleet, memory } = pools;
-    const { jobId } = await fleet.submit(oneGpu);
-    await fleet.clock.advance(20_000);
-    for (const allocation of memory.live()) memory.finish(allocation, 'preempted');
-    await fleet.clock.advance(5 * minute);
-    expect(outcomesOf(pools)[0]).toBe('preempted');
-    expect(fleet.job(jobId)).toMatchObject({ status: 'completed', attempt: 2 });
-    expect(retriesOf(pools, jobId)).toBe(1);
   });
 });
 
