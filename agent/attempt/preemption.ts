@@ -10,7 +10,7 @@ export interface Announcement {
   readonly mayWait: boolean;
 }
 
-/** The announcements for a running attempt. */
+/** The announcements for a running attempt, combined. */
 export interface Preemption extends Announcement {
   /** When it was announced, in ms of the monotonic clock. */
   readonly startedAt: number;
@@ -52,6 +52,6 @@ export const uploadMs = (preemption: Preemption, now: number): number =>
 export const graceUntilEnd = (preemption: Preemption, graceMs: number, now: number): number =>
   Math.max(minGraceMs, Math.min(graceMs, uploadMs(preemption, now)));
 
-/** Whether progress shows that the training was not done. Unknown progress does not. */
+/** Whether the reported progress is before the last step. False for unknown progress. */
 export const isHalfway = (progress: Progress | null): boolean =>
   progress?.step !== undefined && progress.total_steps !== undefined && progress.step < progress.total_steps;
