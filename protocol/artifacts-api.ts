@@ -3,7 +3,7 @@ import { ArtifactKey, ArtifactView, CheckpointView } from './artifact.ts';
 import { call } from './call.ts';
 import { JobId } from './ids.ts';
 
-const place = z.object({ id: JobId, key: ArtifactKey });
+const fileParams = z.object({ id: JobId, key: ArtifactKey });
 
 /** Artifacts of jobs, for people and scripts with `Authorization: Bearer`. */
 export const artifactsApi = {
@@ -52,7 +52,7 @@ export const artifactsApi = {
     authority: 'queue.submit',
     own: 'job',
     summary: 'Download a file of a job, or a range of it',
-    params: place,
+    params: fileParams,
     reply: z.string(),
     stream: 'application/octet-stream',
   }),
@@ -71,7 +71,7 @@ export const artifactsApi = {
     authority: 'queue.manage',
     own: 'job',
     summary: 'Delete a file of a job',
-    params: place,
+    params: fileParams,
     reply: z.object({
       success: z.literal(true).describe('Always true.'),
       job_id: JobId,

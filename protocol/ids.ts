@@ -13,23 +13,25 @@ export type WorkerId = z.infer<typeof WorkerId>;
 export const JobId = Id.brand<'JobId'>().describe('Id of a job: up to 64 letters, digits, `_` and `-`.');
 export type JobId = z.infer<typeof JobId>;
 
-export const TokenId = Id.brand<'TokenId'>().describe('Id of a token, which is not its secret.');
+export const TokenId = Id.brand<'TokenId'>().describe(
+  'Id of a token. It is not secret and does not authenticate.',
+);
 export type TokenId = z.infer<typeof TokenId>;
 
 export const SessionId = Id.brand<'SessionId'>().describe(
-  'Id of a browser session, which is not its cookie.',
+  'Id of a browser session. It is not secret and does not authenticate.',
 );
 export type SessionId = z.infer<typeof SessionId>;
 
 export const AttemptId = Id.brand<'AttemptId'>().describe(
-  'Id of one attempt at a job. A new one is made at each dispatch.',
+  'Id of one attempt at a job. Each dispatch creates a new attempt.',
 );
 export type AttemptId = z.infer<typeof AttemptId>;
 
 export const PoolId = Id.brand<'PoolId'>().describe('Id of a pool: up to 64 letters, digits, `_` and `-`.');
 export type PoolId = z.infer<typeof PoolId>;
 
-/** Part of the names that launches have in their engine, so it has lower-case letters and digits only. */
+/** Only lower-case letters and digits, because it is part of the name that a launch has in its engine. */
 export const LaunchId = z
   .string()
   .regex(/^[a-z0-9]{1,32}$/, 'expected lower-case letters and digits, at most 32 of them')

@@ -4,7 +4,7 @@ import { Line, Labels } from './text.ts';
 
 const Time = z.iso.datetime();
 
-/** A word of an engine's command line. It cannot begin with `-`, so no program takes it for an option. */
+/** An argument in an engine's command line. It cannot begin with `-`, so that no program reads it as an option. */
 const Word = z
   .string()
   .regex(/^[\w.@:/+%=,*-]{1,200}$/, 'expected at most 200 letters, digits and . @ : / + % = , * _ -')
@@ -13,16 +13,16 @@ const Word = z
 const word = (text: string) => Word.nullable().default(null).describe(text);
 
 const Slurm = z.strictObject({
-  kind: z.literal('slurm').describe('A Slurm cluster, by its command line.'),
+  kind: z.literal('slurm').describe('A Slurm cluster, used through its command line.'),
   login: word('Host for `ssh`, such as `me@login.example.org`; null when `sbatch` is on this machine.'),
   partition: word('Partition; null for the default partition of the cluster.'),
   account: word('Account to charge; null for the default.'),
   qos: word('Quality of service; null for the default.'),
   gpu_type: word('Type in `--gres=gpu:TYPE:N`; null for any type.'),
   output: word(
-    'File on the cluster for the output of each worker, such as `/home/me/trainyard-%j.log`; null to discard it. It says why a worker did not join.',
+    'File on the cluster for the output of each worker, such as `/home/me/trainyard-%j.log`; null to discard it. It shows why a worker does not join.',
   ),
-  constraint: word('Node features, as for `--constraint`; null for none.'),
+  constraint: word('Required node features, as in `sbatch --constraint`; null for any node.'),
   cpus_per_gpu: z
     .int()
     .min(1)
@@ -40,9 +40,9 @@ const Slurm = z.strictObject({
 });
 
 const Kubernetes = z.strictObject({
-  kind: z.literal('kubernetes').describe('A Kubernetes cluster, by `kubectl`.'),
+  kind: z.literal('kubernetes').describe('A Kubernetes cluster, used through `kubectl`.'),
   context: word('Context of the kubeconfig; null for the current one.'),
-  namespace: Word.default('default').describe('Namespace of the jobs.'),
+  namespace: Word.default('default').describe('Namespace of the pods.'),
   queue: word('Local queue of Kueue; null when the cluster does not use Kueue.'),
   image: Line.min(1).max(500).describe('Container image with the trainer, `curl` and a shell.'),
   gpu_resource: Word.default('nvidia.com/gpu').describe('Name of the GPU resource.'),
@@ -64,7 +64,7 @@ const Command = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'expected lower-case letters, digits, "_" and "-", at most 64')
     .describe(
-      'Name of the folder below `engines` in the data folder that has `check`, `launch`, `list` and `end`.',
+      'Name of a folder in `engines` of the data folder, with the programs `check`, `launch`, `list` and `end`.',
     ),
 });
 
@@ -79,14 +79,14 @@ export type CommandSettings = Extract<EngineSettings, { kind: 'command' }>;
 
 const Minute = /^([01]\d|2[0-3]):[0-5]\d$/;
 
-/** Hours of each day in a time zone. `from` after `to` means over midnight. */
+/** Hours of each day in a time zone. They continue over midnight when `to` is before `from`. */
 export const Hours = z
   .strictObject({
     from: z.string().regex(Minute, 'expected HH:MM').describe('Start of the hours, `HH:MM`.'),
     to: z
       .string()
       .regex(Minute, 'expected HH:MM')
-      .describe('End of the hours, `HH:MM`; before `from`: on the next day.'),
+      .describe('End of the hours, `HH:MM`; on the next day when it is before `from`.'),
     days: z
       .array(z.enum(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']))
       .min(1)
@@ -121,14 +121,16 @@ const settings = {
     .min(0)
     .max(64)
     .default(1)
-    .describe('Most GPUs that one machine of the pool can have; 0 for machines without.'),
-  nodes: z.int().min(1).max(256).default(1).describe('Most machines of one job.'),
+    .describe('Maximum number of GPUs of one machine; 0 for machines without GPUs.'),
+  nodes: z.int().min(1).max(256).default(1).describe('Maximum number of machines of one job.'),
   vram_gb: z
     .number()
     .min(0)
     .max(1_000)
     .default(0)
-    .describe('Memory of each GPU in GB; 0 when unknown, which fits jobs without a wish.'),
+    .describe(
+      'Memory of each GPU in GB; 0 when unknown, which fits only jobs that do not require an amount.',
+    ),
   accelerator: z
     .string()
     .max(40)
@@ -147,20 +149,20 @@ const settings = {
     .max(64)
     .default([])
     .describe('Restricted config keys that the workers of the pool allow; none by default.'),
-  max_launches: z.int().min(1).max(1_000).default(4).describe('Most open launches at once.'),
+  max_launches: z.int().min(1).max(1_000).default(4).describe('Maximum number of open launches.'),
   max_waiting: z
     .int()
     .min(1)
     .max(1_000)
     .default(4)
-    .describe("Most launches that wait in the engine's queue at once."),
+    .describe("Maximum number of launches that wait in the engine's queue."),
   max_gpus: z
     .int()
     .min(1)
     .max(100_000)
     .nullable()
     .default(null)
-    .describe('Most GPUs of all open launches; null for no limit.'),
+    .describe('Maximum number of GPUs of all open launches; null for no limit.'),
   gpu_hours_per_day: z
     .number()
     .min(0)
@@ -168,7 +170,7 @@ const settings = {
     .nullable()
     .default(null)
     .describe(
-      'GPU-hours per day (UTC) after which the pool orders nothing until the next day; null for no budget.',
+      'Budget of GPU-hours per day (UTC). After that, the pool orders nothing until the next day; null for no budget.',
     ),
   price_per_gpu_hour: z
     .number()
@@ -180,23 +182,30 @@ const settings = {
   hours: Hours.nullable().default(null).describe('Hours in which the pool orders machines; null for always.'),
   wall_time_s: seconds(60, 604_800)
     .default(14_400)
-    .describe('Wall time of a launch in seconds; longer jobs continue in the next launch.'),
+    .describe(
+      'Wall time (maximum duration) of a launch, in seconds; longer jobs continue in the next launch.',
+    ),
   after_s: seconds(0, 86_400)
     .default(60)
-    .describe('Seconds that a job waits for other workers before the pool orders a machine.'),
+    .describe('Time that a job waits for other workers before the pool orders a machine, in seconds.'),
   idle_s: seconds(0, 86_400)
     .default(120)
-    .describe('Seconds without a job after which a worker of the pool leaves.'),
+    .describe('Time without a job after which a worker of the pool leaves, in seconds.'),
   join_s: seconds(10, 86_400)
     .default(600)
-    .describe('Seconds that a started machine has to register before it is ended.'),
+    .describe('Time that a started machine has to register before the pool ends it, in seconds.'),
   notice_s: seconds(10, 86_400)
     .nullable()
     .default(null)
     .describe(
-      'Seconds before the wall time at which the worker saves and stops; null for 120 s, or more when saving takes longer.',
+      'Time before the end of the wall time at which the worker saves and stops, in seconds; null for 120 s, or more when saving takes longer.',
     ),
-  warm: z.int().min(0).max(100).default(0).describe('Launches that the pool keeps without jobs.'),
+  warm: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(0)
+    .describe('Number of launches that the pool keeps running without jobs.'),
   setup: z
     .string()
     .max(4_000)
@@ -232,7 +241,7 @@ export const WaitingReason = z.object({
   kind: z
     .enum(['quota', 'resources', 'held', 'dependency', 'other'])
     .describe(
-      'Kind of the reason: a limit of the account, no free machine, held back, another job, or none of these.',
+      'Kind of the reason: a limit of the account (`quota`), no free machine (`resources`), held until a time or until somebody releases it (`held`), another job (`dependency`), or `other`.',
     ),
   text: z.string().max(300).describe("The engine's own words."),
 });
@@ -242,7 +251,7 @@ export const EngineCheck = z
   .object({
     ok: z.boolean().describe('Whether the engine can be reached and takes orders.'),
     version: z.string().nullable().describe('Version of the engine; null when unknown.'),
-    detail: z.string().max(2_000).describe('What was found, or what failed and what to do.'),
+    detail: z.string().max(2_000).describe('Details of the engine, or the failure and how to fix it.'),
     queues: z
       .array(
         z.object({
@@ -253,7 +262,7 @@ export const EngineCheck = z
       .max(200)
       .describe('Partitions or queues of the engine, with their limits.'),
   })
-  .describe('What the engine of a pool answered to a check.');
+  .describe('Result of a check of the engine of a pool.');
 export type EngineCheck = Readonly<z.output<typeof EngineCheck>>;
 
 export const LaunchState = z
@@ -276,7 +285,7 @@ export const LaunchOutcome = z
     'unknown',
   ])
   .describe(
-    'How the launch ended: its worker left (`finished`), no job needed it any more, a person ended it, the engine refused it, it never registered, it failed, the engine took the machine away (`preempted`), its wall time was over (`timeout`), or it vanished (`unknown`).',
+    'How the launch ended: its worker left (`finished`), no job needed it any more (`not_needed`), a user ended it (`cancelled`), the engine refused it (`rejected`), it never registered (`never_joined`), it failed (`failed`), the engine took the machine away (`preempted`), its wall time was over (`timeout`), or it vanished (`unknown`).',
   );
 export type LaunchOutcome = z.infer<typeof LaunchOutcome>;
 
@@ -286,28 +295,28 @@ export const LaunchView = z
     pool_id: PoolId,
     pool: z.string().describe('Name of the pool.'),
     state: LaunchState,
-    outcome: LaunchOutcome.nullable().describe('How it ended; null while it has not.'),
-    detail: z.string().nullable().describe('Reason of the state in one sentence; null for none.'),
+    outcome: LaunchOutcome.nullable().describe('How it ended; null while it is open.'),
+    detail: z.string().nullable().describe('Reason for the state in one sentence; null without one.'),
     engine_id: z
       .string()
       .nullable()
-      .describe("The engine's own id, such as a Slurm job id; null while there is none."),
+      .describe('Id in the engine, such as a Slurm job id; null before the engine accepts it.'),
     worker_id: WorkerId,
     worker_name: z.string().describe('Name of its worker.'),
     job_id: JobId.nullable().describe(
       'Job that it was ordered for; null for a test or a warm launch. Its worker may take another one.',
     ),
-    nodes: z.number().describe('Machines.'),
+    nodes: z.number().describe('Number of machines.'),
     gpus: z.number().describe('GPUs of each machine.'),
     is_test: z.boolean().describe('Whether it was launched to test the pool.'),
-    reason: WaitingReason.nullable().describe('Why it waits in the engine; null when it does not.'),
+    reason: WaitingReason.nullable().describe('Why it waits in the engine; null when it is not waiting.'),
     expected_start: Time.nullable().describe('When the engine expects to start it; null when unknown.'),
     ordered_at: Time.describe('When it was ordered.'),
-    submitted_at: Time.nullable().describe('When the engine accepted it; null when it has not.'),
-    started_at: Time.nullable().describe('When its machine started; null when it has not.'),
-    joined_at: Time.nullable().describe('When its worker registered; null when it has not.'),
+    submitted_at: Time.nullable().describe('When the engine accepted it; null before that.'),
+    started_at: Time.nullable().describe('When its machine started; null before that.'),
+    joined_at: Time.nullable().describe('When its worker registered; null before that.'),
     ends_at: Time.nullable().describe('When the engine will end it; null when unknown.'),
-    ended_at: Time.nullable().describe('When it ended; null while it has not.'),
+    ended_at: Time.nullable().describe('When it ended; null while it is open.'),
     machines: z.array(z.string()).describe('Names of its machines; empty while it waits.'),
     gpu_seconds: z.number().describe('GPU-seconds so far, from its start to its end.'),
   })
@@ -328,7 +337,7 @@ export const PoolView = z
         since: Time.describe('When it was paused.'),
       })
       .nullable()
-      .describe('Set while the pool orders nothing; null otherwise.'),
+      .describe('Set while the pool is paused; null otherwise.'),
     unreachable: z
       .object({
         since: Time.describe('When the engine last stopped answering.'),
@@ -339,8 +348,8 @@ export const PoolView = z
     open: z
       .object({
         launches: z.number().describe('Open launches.'),
-        waiting: z.number().describe("Those that wait in the engine's queue."),
-        joined: z.number().describe('Those whose worker has registered.'),
+        waiting: z.number().describe("Launches that wait in the engine's queue."),
+        joined: z.number().describe('Launches whose worker has registered.'),
         gpus: z.number().describe('GPUs of all open launches.'),
       })
       .describe('Open launches of the pool.'),
@@ -351,17 +360,17 @@ export const PoolView = z
         cost_today: z.number().nullable().describe('Cost since midnight UTC; null without a price.'),
         cost_30_days: z.number().nullable().describe('Cost of the last 30 days; null without a price.'),
       })
-      .describe('What the pool has used.'),
+      .describe('GPU-hours and cost of the pool.'),
     impossible: z
       .array(
         z.object({
-          shape: z.string().describe('What jobs of this kind need.'),
-          message: z.string().describe('What the engine said.'),
+          shape: z.string().describe('Machine that jobs of this kind need.'),
+          message: z.string().describe('Message of the engine.'),
           since: Time.describe('When the engine refused it.'),
         }),
       )
       .describe(
-        'Kinds of jobs that the engine has refused for good, until the pool is changed or tried again.',
+        'Kinds of jobs that the engine has refused. The pool orders no machine for them until it is changed or resumed.',
       ),
   })
   .meta({

@@ -31,7 +31,7 @@ export const serviceCommands = (invocation: ServiceInvocation): readonly Command
 
 const userFlag = [
   '--user',
-  'use the service manager of the current user (default: of the whole machine for root)',
+  'use the service manager of the current user (default: for root, that of the machine)',
 ] as const;
 
 function installCommand(invocation: ServiceInvocation): Command {

@@ -107,7 +107,7 @@ const withLocalWorkerOptions = (command: Command): Command =>
     )
     .option(
       '--local-worker-allow-config-scripts <keys>',
-      'config keys to allow although they run programs or reach outside the job folder (default: none)',
+      'restricted config keys to allow; they run programs or reach outside the job folder (default: none)',
     );
 
 async function serve(flags: Flags, { env, terminal, ownCommand }: Invocation): Promise<number> {

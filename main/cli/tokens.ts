@@ -43,7 +43,7 @@ const create: RemoteSpec = {
   description: 'Create a token and print it once',
   shape: command =>
     command
-      .argument('<name>', 'name of the user or script; owns the jobs submitted with the token')
+      .argument('<name>', 'name of the user or script; jobs submitted with the token belong to this name')
       .option(
         '--allow <permissions>',
         `permissions, separated by commas: ${permissions.join(', ')} (default: ${ownPermissions.join(',')})`,

@@ -45,7 +45,7 @@ function printChanges(
   );
 }
 
-/** Minimum and maximum time between two redraws. Ages of last contacts grow without an event. */
+/** Minimum and maximum time between two redraws. The maximum keeps the shown ages current, for which there is no event. */
 const minMs = 250;
 const maxMs = 5_000;
 
@@ -54,7 +54,7 @@ function redrawTable(remote: Remote, { table, after }: WatchOptions): Promise<ne
   return live<never>(
     remote,
     async events => {
-      // Use a new canvas per session, because a message about the lost connection may be in between.
+      // A new canvas for each connection, so that it does not overwrite the message about the lost one.
       const canvas = createCanvas(terminal.out, terminal.outScreen);
       const changes = detectChanges(events);
       do {
@@ -79,7 +79,7 @@ function detectChanges(events: AsyncIterable<UiEvent>) {
     over = true;
     changed.resolve();
   });
-  // The loop reads the failure once it sees the end.
+  // Prevents an unhandled rejection: the caller gets the error from `failure`.
   reading.catch(() => undefined);
   return {
     isOver: () => over,
@@ -102,12 +102,14 @@ function createCanvas(write: (text: string) => void, size: () => Screen | null) 
   let drawn = 0;
   return {
     draw(lines: readonly string[]) {
-      const room = Math.max(1, (size()?.rows ?? 24) - 2);
-      const cut =
-        lines.length > room ? [...lines.slice(0, room), `... and ${lines.length - room} more`] : lines;
-      const back = drawn === 0 ? '' : `\r\u001b[${drawn}A`;
-      write(`${back}\u001b[J${cut.map(line => `${line}\n`).join('')}`);
-      drawn = cut.length;
+      const maxLines = Math.max(1, (size()?.rows ?? 24) - 2);
+      const shown =
+        lines.length > maxLines
+          ? [...lines.slice(0, maxLines), `... and ${lines.length - maxLines} more`]
+          : lines;
+      const toTop = drawn === 0 ? '' : `\r\u001b[${drawn}A`;
+      write(`${toTop}\u001b[J${shown.map(line => `${line}\n`).join('')}`);
+      drawn = shown.length;
     },
   };
 }

@@ -60,7 +60,7 @@ describe('trainyard pools', () => {
     expect(created.out).toMatch(/^Pool +shell \(p_\w+\)\nEngine +command\nStatus +ready\n/);
     expect((await pools(['list', '-o', 'name,engine.kind,settings.gpus'])).out).toBe('shell\tcommand\t0\n');
     expect((await pools(['check', 'shell'])).out).toBe(
-      'Pool          shell\nEngine        command\nTakes orders  yes\nVersion       1.0\nDetails       Four scripts\nQueues        all  1 d\n',
+      'Pool            shell\nEngine          command\nAccepts orders  yes\nVersion         1.0\nDetails         Four scripts\nQueues          all  1 d\n',
     );
     expect((await pools(['launches', 'shell'])).err).toMatch(/^No launches\. /);
 
@@ -112,17 +112,17 @@ describe('trainyard pools', () => {
     expect((await json<PoolView>(['resume', 'shell'])).paused).toBeNull();
   }, 60_000);
 
-  test('launches nothing when the engine takes no orders', async () => {
+  test('launches nothing when the engine does not accept orders', async () => {
     const { pools } = await start();
     await pools(['create', 'shell', '--engine', 'command', '--programs', 'shell']);
     expect(await pools(['check', 'shell'])).toMatchObject({
       code: 1,
-      err: 'The engine of pool shell takes no orders\n',
+      err: 'The engine of pool shell does not accept orders\n',
     });
     const run = await pools(['test', 'shell']);
     expect([run.code, run.out]).toEqual([1, '']);
     expect(run.err).toMatch(
-      /^Nothing was launched: the engine of pool shell takes no orders: .*does not exist/,
+      /^Nothing was launched: the engine of pool shell does not accept orders: .*does not exist/,
     );
     expect((await pools(['launches', 'shell', '-o', 'launch_id'])).out).toBe('');
   });
@@ -200,7 +200,7 @@ labels: { site: berlin, rack: "4" }
     [['create', 'x', '--engine', 'kubernetes'], 2, '--image: is required'],
     [['create', '--engine', 'slurm'], 2, 'NAME: is required'],
     [['create', 'X!', '--engine', 'slurm'], 2, 'NAME: expected lower-case letters'],
-    [['create', 'x', '--engine', 'slurm', '--image', 'a'], 2, '--image is an option of Kubernetes pools'],
+    [['create', 'x', '--engine', 'slurm', '--image', 'a'], 2, '--image is only for Kubernetes pools'],
     [['create', 'x', '--engine', 'slurm', '--max-launches', '0'], 2, '--max-launches: must be at least 1'],
     [['create', 'x', '--engine', 'slurm', '--hours', '8-9'], 2, '--hours: expected HH:MM'],
     [['create', 'x', '--engine', 'slurm', '--file', '/nonexistent.yaml'], 2, 'The pool cannot be read'],

@@ -115,7 +115,7 @@ const prune: RemoteSpec = {
   description: 'Remove unused older versions; with names, all unused versions of these datasets',
   shape: command =>
     command
-      .argument('[name...]', 'datasets of which to remove all unused versions')
+      .argument('[name...]', 'datasets whose unused versions to remove')
       .option('-n, --dry-run', 'print what would be removed, without removing it')
       .option('--yes', 'skip the confirmation'),
   async act(remote, names) {

@@ -15,7 +15,7 @@ type JobPage = ValueOf<typeof queueApi.list>;
 /** Maximum page size of the orchestrator. */
 const maxPage = 500;
 
-/** Fetches all matching jobs as one page. It leaves out jobs submitted in the meantime. */
+/** Fetches all pages of matching jobs, and returns them as one. Jobs that are submitted meanwhile are not included. */
 export async function everyPage(
   { request }: Pick<Remote, 'request'>,
   query: JobQuery,
@@ -31,7 +31,7 @@ export async function everyPage(
   return { ...first, entries, next_cursor: null };
 }
 
-/** Job filters of the commands. A config name selects among these jobs only, and completion offers only these. */
+/** Filters for the jobs that a command accepts. Config names and completion match only these jobs. */
 export const among = {
   all: {},
   unended: { include_completed: 'false' },
@@ -41,7 +41,7 @@ export const among = {
   blocked: { blocked: 'true' },
 } as const satisfies Readonly<Record<string, JobQuery>>;
 
-/** A job among those that a command accepts. */
+/** The argument of a command that accepts the jobs of a filter. */
 export class JobArgument extends Argument {
   readonly which: JobQuery;
 
@@ -58,11 +58,11 @@ export const withJobArgument = (command: Command, which: JobQuery): Command =>
 const maxText = 200;
 
 interface FindOptions {
-  /** Takes the newest job with a config name. Only for commands that change nothing. */
+  /** Selects the newest of several jobs with a config name. Only for commands that change nothing. */
   readonly newest?: boolean;
 }
 
-/** Finds the job that a person names. A full id matches any job; an id prefix or config name matches only jobs of `which`. */
+/** Finds a job by its id, the start of its id, or its config name. Only a full id also matches jobs outside `which`. */
 export async function findJob(
   remote: Remote,
   word = '',
@@ -82,11 +82,11 @@ export async function findJob(
   throw new CommandEnd(choice.failure);
 }
 
-/** Finds the job to show. A config name stands for its newest job. */
+/** Finds the job to show. A config name matches its newest job. */
 export const findNewestJob = (remote: Remote, word = ''): Promise<JobView> =>
   findJob(remote, word, among.all, { newest: true });
 
-/** Ends the command with a better reason than "not found" when the job has ended. */
+/** When the job has ended, fails with a message that says so. */
 async function failIfEnded(remote: Remote, word: string): Promise<void> {
   const { entries } = await everyPage(remote, { ...among.ended, q: word.slice(0, maxText) });
   const identify = (job: JobView) => ({ id: job.id, name: job.config_name });

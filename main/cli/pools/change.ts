@@ -11,7 +11,7 @@ const noun = { noun: 'pool', remedy: 'Give a local file, or - for standard input
 
 type FileBase = PoolBase & { readonly name: unknown };
 
-/** Reads the file of `--file`. It is empty without one. */
+/** Reads the file of `--file`. Returns no settings without one. */
 async function readFile({ flags, terminal }: Remote): Promise<FileBase> {
   const path = textOf(flags, 'file');
   if (path === null) return { name: undefined, engine: {}, settings: {} };
@@ -24,7 +24,7 @@ async function readFile({ flags, terminal }: Remote): Promise<FileBase> {
 
 export const create: RemoteSpec = {
   name: 'create',
-  description: 'Create a pool. Its engine is not asked yet',
+  description: 'Create a pool. To check its engine, run "pools check"',
   examples: [
     'trainyard pools create gpu --engine slurm --login me@login.example.org --gpus 4',
     'trainyard pools create cloud --engine command --programs skypilot --gpu-hours-per-day 50',
@@ -42,7 +42,7 @@ export const create: RemoteSpec = {
 
 export const set: RemoteSpec = {
   name: 'set',
-  description: 'Change settings of a pool, and keep all others. Open launches keep theirs',
+  description: 'Change settings of a pool, and keep all others. Open launches keep the old settings',
   examples: [
     'trainyard pools set gpu --max-launches 8 --wall-time 12h',
     'trainyard pools set gpu --hours "20:00-08:00 Europe/Berlin" --max-gpus none',

@@ -55,18 +55,18 @@ const launches: RemoteSpec = {
 
 const check: RemoteSpec = {
   name: 'check',
-  description: 'Ask the engine whether it can be reached and takes orders',
+  description: 'Check that the engine of a pool is reachable and accepts orders',
   shape: withPoolArgument,
   async act(remote, [word]) {
     const { pool_id: id, name, engine } = await findPool(remote, word);
     const answer = await remote.request(poolsApi.check, { params: { id } });
     printOne(remote, { answer, facts: [['Pool', name], ['Engine', engine.kind], ...checkFacts(answer)] });
-    if (!answer.ok) fail(exitCodes.failed, `The engine of pool ${name} takes no orders`);
+    if (!answer.ok) fail(exitCodes.failed, `The engine of pool ${name} does not accept orders`);
   },
 };
 
 const checkFacts = ({ ok, version, detail, queues }: EngineCheck): readonly Fact[] => [
-  ['Takes orders', ok ? 'yes' : 'no'],
+  ['Accepts orders', ok ? 'yes' : 'no'],
   ['Version', version],
   ['Details', detail || null],
   ['Queues', queues.map(({ name, limits }) => `${name}  ${limits}`.trim()).join('\n') || null],
@@ -74,7 +74,7 @@ const checkFacts = ({ ok, version, detail, queues }: EngineCheck): readonly Fact
 
 const pause: RemoteSpec = {
   name: 'pause',
-  description: 'Stop ordering machines until "pools resume". Machines of the pool stay',
+  description: 'Stop ordering machines until "pools resume". Running machines continue',
   shape: command =>
     withPoolArgument(command)
       .option('--reason <text>', 'reason to show with the paused pool')
@@ -99,7 +99,7 @@ const pause: RemoteSpec = {
 
 const resume: RemoteSpec = {
   name: 'resume',
-  description: 'Order machines again, also kinds of machines that the engine refused',
+  description: 'Resume ordering machines, and try again the machines that the engine refused',
   shape: withPoolArgument,
   async act(remote, [word]) {
     const { pool_id: id } = await findPool(remote, word);
@@ -122,7 +122,7 @@ const end: RemoteSpec = {
 
 const remove: RemoteSpec = {
   name: 'delete',
-  description: 'Delete a pool without open launches, and the list of its launches',
+  description: 'Delete a pool that has no open launches, with its list of past launches',
   shape: command => withPoolArgument(command).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const { pool_id: id, name } = await findPool(remote, word);

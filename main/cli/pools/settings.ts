@@ -8,7 +8,7 @@ import { addChange, type LabelChanges } from '../workers/change.ts';
 type Values = Readonly<Record<string, unknown>>;
 type Kind = 'number' | 'time' | 'words' | 'labels' | 'hours' | 'text';
 
-/** A setting of a pool, as an option. The schema says everything about it, so the two always agree. */
+/** A setting of a pool as an option. Everything is derived from the schema of the API, so that both always agree. */
 interface PoolSetting {
   /** Name in the API. */
   readonly field: string;
@@ -17,7 +17,7 @@ interface PoolSetting {
   readonly kind: Kind;
   readonly isOptional: boolean;
   readonly description: string;
-  /** Undefined when there is none. */
+  /** Undefined for a required setting. */
   readonly defaultValue: unknown;
   /** Engines that have the setting; null for all. */
   readonly engines: readonly string[] | null;
@@ -31,7 +31,7 @@ interface Schema {
 const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && 'def' in value && typeof value.def === 'object';
 
-/** The schema, and those inside of `default` and `nullable`. */
+/** Returns the schema and the schemas inside its `default` and `nullable`, outermost first. */
 function layersOf(schema: Schema): readonly Schema[] {
   const inner = 'innerType' in schema.def ? schema.def.innerType : null;
   return isSchema(inner) ? [schema, ...layersOf(inner)] : [schema];
@@ -46,15 +46,16 @@ function kindOf(field: string, type: string): Kind {
   return type === 'string' ? 'text' : 'labels';
 }
 
-/** A description of the API as one of an option. */
+/** Rewrites a description of the API for the help of an option. */
 const plainDescription = (text: string): string =>
   text
     .replace(/\.$/, '')
+    .replace(', in seconds', '')
     .replaceAll('`', '')
     .replace(/; null (when|for|to)/, '; "none" $1')
     .replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase());
 
-/** Options that all commands have. */
+/** Options for settings whose name is already an option of every command. */
 const otherFlags: Readonly<Record<string, string>> = { output: 'worker-output' };
 
 function flagOf(field: string, kind: Kind): string {
@@ -87,7 +88,7 @@ const engineShapes: ReadonlyMap<string, Readonly<Record<string, Schema>>> = new 
 /** Kinds of engines. */
 const engineKinds: readonly string[] = [...engineShapes.keys()];
 
-/** Settings of the engines; those with one name in several engines are one option. */
+/** Settings of the engines. Settings of several engines with the same name share one option. */
 const engineSettings: readonly PoolSetting[] = [...engineShapes].flatMap(([kind, fields]) =>
   Object.entries(fields).flatMap(([field, schema]) => {
     const engines = engineKinds.filter(each => Object.hasOwn(engineShapes.get(each) ?? {}, field));
@@ -101,7 +102,7 @@ const limitSettings: readonly PoolSetting[] = Object.entries(limitShape).map(([f
 );
 
 /**
- * All settings of pools besides name and kind of engine.
+ * All settings of pools, without the name and the kind of the engine.
  *
  * @internal
  */
@@ -109,7 +110,7 @@ export const poolSettings: readonly PoolSetting[] = [...engineSettings, ...limit
 
 const none = 'none';
 
-/** Parses `22:00-06:00`, which a time zone, days, or both may follow. The schema checks the parts. */
+/** Parses text such as `22:00-06:00 Europe/Berlin mon,tue`. Zone and days are optional. The schema checks each part. */
 function hours(text: string): Values {
   const [span = '', ...rest] = text.trim().split(/\s+/);
   const [, from, to] = /^([\d:]+)-([\d:]+)$/.exec(span) ?? [];
@@ -145,7 +146,7 @@ const placeholders: Readonly<Record<Kind, string>> = {
   text: 'text',
 };
 
-/** `isChange`: also accepts `KEY-`, which removes a label. */
+/** Returns the option of a setting. With `isChange`, labels also accept `KEY-`, which removes a label. */
 function optionOf(setting: PoolSetting, isChange: boolean): Option {
   const { flag, kind, isOptional, description } = setting;
   const before = valueText(setting, setting.defaultValue);
@@ -175,7 +176,7 @@ const engineList = (engines: readonly string[]): string =>
 /** Adds an option for every setting. */
 export function withPoolSettings(command: Command, isChange: boolean): Command {
   command
-    .addOption(new Option('--engine <kind>', 'where the machines come from').choices(engineKinds))
+    .addOption(new Option('--engine <kind>', 'source of the machines').choices(engineKinds))
     .option('--file <file>', 'JSON, YAML or TOML file with settings as in the API, or - for standard input');
   for (const setting of [...limitSettings, ...engineSettings]) {
     const group = setting.engines === null ? 'Limits and settings:' : `${engineList(setting.engines)}:`;
@@ -195,7 +196,7 @@ const isChanges = (value: unknown): value is LabelChanges =>
 
 const asObject = (value: unknown): Values => (typeof value === 'object' ? { ...value } : {});
 
-/** The value of a flag. Changes of labels are applied to the labels before. */
+/** Returns the value of a flag. Changes of labels are applied to the current labels. */
 function valueOf({ flag, field, isOptional }: PoolSetting, flags: Flags, before: Values): unknown {
   const value = flags[flag];
   if (isOptional && value === none) return null;
@@ -213,13 +214,13 @@ const applied = (settings: readonly PoolSetting[], flags: Flags, before: Values)
   ),
 });
 
-/** What a file says, or the pool before a change. */
+/** Settings from a file, or those of the pool before a change. */
 export interface PoolBase {
   readonly engine: Values;
   readonly settings: Values;
 }
 
-/** Combines name, earlier settings and options into the body of a request; ends the command when the result is not valid. */
+/** Combines name, earlier settings and options into the body of a request. Fails the command when the result is invalid. */
 export function readPool(name: unknown, base: PoolBase, flags: Flags): NewPool {
   const kind = textOf(flags, 'engine') ?? base.engine['kind'];
   if (typeof kind !== 'string') return fail(exitCodes.usage, `--engine: must be ${engineKinds.join(', ')}`);
@@ -227,7 +228,7 @@ export function readPool(name: unknown, base: PoolBase, flags: Flags): NewPool {
   if (foreign !== undefined)
     fail(
       exitCodes.usage,
-      `--${foreign.flag} is an option of ${engineList(foreign.engines ?? [])} pools, and this pool has the engine ${kind}`,
+      `--${foreign.flag} is only for ${engineList(foreign.engines ?? [])} pools. The engine of this pool is ${kind}`,
     );
   const earlier = base.engine['kind'] === kind ? base.engine : { kind };
   const names = Object.fromEntries(poolSettings.map(({ field, flag }) => [field, `--${flag}`]));
@@ -239,7 +240,7 @@ export function readPool(name: unknown, base: PoolBase, flags: Flags): NewPool {
   return readInput(NewPool, { ...settings, name, engine }, { ...names, name: 'NAME' });
 }
 
-/** Settings that differ from their defaults, as options. */
+/** Returns the settings that differ from their defaults, as options. */
 export function settingLines({ engine, settings }: Pick<PoolView, 'engine' | 'settings'>): readonly string[] {
   const values: Values = { ...engine, ...settings };
   return poolSettings
@@ -254,7 +255,7 @@ export function settingLines({ engine, settings }: Pick<PoolView, 'engine' | 'se
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** A value as its option accepts it. */
+/** Formats a value as its option accepts it. */
 function valueText({ kind }: PoolSetting, value: unknown): string {
   if (value === null) return none;
   if (typeof value === 'number') return kind === 'time' ? timeText(value) : String(value);

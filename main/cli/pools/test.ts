@@ -38,7 +38,7 @@ export const test: RemoteSpec = {
     if (!check.ok)
       fail(
         exitCodes.failed,
-        `Nothing was launched: the engine of pool ${name} takes no orders: ${check.detail}`,
+        `Nothing was launched: the engine of pool ${name} does not accept orders: ${check.detail}`,
       );
     const { launch_id: launchId } = await remote.request(poolsApi.test, { params: { id } });
     const stop = createStop(remote, launchId);

@@ -92,7 +92,7 @@ describe('readPool', () => {
     [['--engine', 'slurm', '--login=-oProxyCommand=x'], '--login: must not begin with "-"'],
     [['--engine', 'kubernetes'], '--image: is required'],
     [['--image', 'x'], '--engine: must be slurm, kubernetes, command'],
-    [['--engine', 'command', '--memory-gb', '4'], '--memory-gb is an option of Slurm and Kubernetes pools'],
+    [['--engine', 'command', '--memory-gb', '4'], '--memory-gb is only for Slurm and Kubernetes pools'],
   ])('ends the command for %j', (words, message) => {
     expect(() => created(...words)).toThrow(message);
   });
