@@ -208,5 +208,5 @@ function notifyContinues(
 ): void {
   if (settings.now.has_told_goes_on) return;
   settings.change({ has_told_goes_on: true });
-  show(words.goesOn, words.goesOnBody, reopen);
+  show(words.stillRunning, words.stillRunningBody, reopen);
 }

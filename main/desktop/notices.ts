@@ -78,7 +78,7 @@ function notifyOne({ kind, fleet, name, worker, why, page }: Notice, words: Word
         page,
       };
     case 'worker_lost':
-      return { title: words.workerLost(worker ?? '?'), body: words.itHad(name), fleet, page };
+      return { title: words.workerLost(worker ?? '?'), body: words.jobOfWorker(name), fleet, page };
   }
 }
 

@@ -55,7 +55,7 @@ async function startOwn(deps: OwnDeps, words: Words): Promise<Own> {
     const { response } = await dialog.showMessageBox({
       type: 'warning',
       message: words.portTaken(deps.config.port),
-      detail: words.portTakenWhat,
+      detail: words.portTakenDetail,
       buttons: [words.otherPort, words.quitShort],
       defaultId: 1,
       cancelId: 1,

@@ -5,7 +5,7 @@ import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import type { Battery } from '../../protocol/desktop-api.ts';
 import type { Words } from './words/index.ts';
 
-/** At or below this level, saving the battery has priority: a sleeping computer loses less than one that shuts down. */
+/** At or below this level the computer may sleep, because an empty battery would shut it down. */
 const lowLevel = 0.2;
 
 /** Whether to prevent automatic sleep. A battery with unknown level counts as full. */
@@ -20,7 +20,7 @@ export const staysAwake = (
 /** State of a fleet that the tray, the notifications and the sleep blocker need. */
 export interface Summary {
   readonly workers: ReadonlyMap<string, WorkerStatus>;
-  /** Jobs that a worker runs, by job id. */
+  /** Running jobs by id. */
   readonly live: ReadonlyMap<string, LiveJob>;
   /** Null when the token may not read the queue. */
   readonly isPaused: boolean | null;
@@ -51,7 +51,7 @@ export const summaryOf = ({ workers, jobs, queue, mayPause }: Read): Summary => 
   isPaused: queue === null ? null : queue.paused !== null,
 });
 
-/** Applies an event. Replaying one is harmless because each carries the full state of its object. */
+/** Applies an event. An event may be applied twice, because it has the full state of its object. */
 export function follow(summary: Summary, event: UiEvent): Summary {
   switch (event.kind) {
     case 'worker':
@@ -96,11 +96,11 @@ interface Question {
   readonly detail: string;
 }
 
-/** The question to confirm quitting; null when quitting stops no running job. Remote fleets are not affected. */
+/** Asks to confirm quitting while jobs run on the app's own fleet; null without such jobs. */
 export function quitQuestion(
   own: { readonly isGuest: boolean; readonly summary: Summary | null } | null,
   words: Words,
 ): Question | null {
   const running = own === null || own.isGuest ? 0 : (own.summary?.live.size ?? 0);
-  return running === 0 ? null : { message: words.quitAsk(running), detail: words.quitWhat };
+  return running === 0 ? null : { message: words.quitQuestion(running), detail: words.quitDetail };
 }

@@ -61,7 +61,7 @@ export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly 
 
 /** One-line summary. */
 export function trayText({ fleet, summary }: TrayState, words: Words): string {
-  if (summary === null) return `${fleet}: ${words.notReached}`;
+  if (summary === null) return `${fleet}: ${words.unreachable}`;
   const state = [words.workersConnected(connectedCount(summary)), words.jobsRunning(summary.live.size)];
   return `${fleet}: ${[...state, ...(summary.isPaused === true ? [words.paused] : [])].join(', ')}`;
 }

@@ -1,4 +1,4 @@
-/** Texts that the app shows outside its page. Inside a list, a count of zero yields an empty string. */
+/** Texts of the tray, the menus, the notifications and the dialogs. Notifications leave out a count whose text is empty. */
 export interface Words {
   readonly thisComputer: string;
   readonly open: string;
@@ -7,7 +7,7 @@ export interface Words {
   readonly quit: string;
   readonly quitShort: string;
   readonly cancel: string;
-  readonly notReached: string;
+  readonly unreachable: string;
   readonly workersConnected: (count: number) => string;
   readonly jobsRunning: (count: number) => string;
   readonly moreJobs: (count: number) => string;
@@ -19,13 +19,13 @@ export interface Words {
   readonly jobCompleted: string;
   readonly jobFailed: string;
   readonly workerLost: (name: string) => string;
-  readonly itHad: (job: string) => string;
-  readonly goesOn: string;
-  readonly goesOnBody: string;
-  readonly quitAsk: (jobs: number) => string;
-  readonly quitWhat: string;
+  readonly jobOfWorker: (job: string) => string;
+  readonly stillRunning: string;
+  readonly stillRunningBody: string;
+  readonly quitQuestion: (jobs: number) => string;
+  readonly quitDetail: string;
   readonly portTaken: (port: number) => string;
-  readonly portTakenWhat: string;
+  readonly portTakenDetail: string;
   readonly otherPort: string;
   readonly notStarted: string;
   readonly restored: string;
@@ -64,7 +64,7 @@ export const en: Words = {
   quit: 'Quit Trainyard…',
   quitShort: 'Quit',
   cancel: 'Cancel',
-  notReached: 'not reachable',
+  unreachable: 'not reachable',
   workersConnected: n => (n === 0 ? 'no workers' : `${n} ${n === 1 ? 'worker' : 'workers'}`),
   jobsRunning: n => (n === 0 ? 'no jobs running' : `${jobs(n)} running`),
   moreJobs: n => `${n} more…`,
@@ -76,16 +76,16 @@ export const en: Words = {
   jobCompleted: 'Job completed',
   jobFailed: 'Job failed',
   workerLost: name => `Worker ${name} stopped responding`,
-  itHad: job => `Its job: ${job}`,
-  goesOn: 'Trainyard is still running',
-  goesOnBody:
+  jobOfWorker: job => `Its job: ${job}`,
+  stillRunning: 'Trainyard is still running',
+  stillRunningBody:
     'The window is closed, but the orchestrator keeps running. Use its icon near the clock to open the window again or to quit.',
-  quitAsk: n => `Quit while ${n === 1 ? '1 job is running' : `${n} jobs are running`}?`,
-  quitWhat:
+  quitQuestion: n => `Quit while ${n === 1 ? '1 job is running' : `${n} jobs are running`}?`,
+  quitDetail:
     'All workers keep training, including the one on this computer, and report when Trainyard runs again. Until then, no ' +
     'pending jobs are dispatched, and you cannot see progress.',
   portTaken: port => `Port ${port} is in use by another program`,
-  portTakenWhat:
+  portTakenDetail:
     'Workers on other machines connect to this port. Stop that program and start Trainyard again, or use another port this time.',
   otherPort: 'Use another port',
   notStarted: 'The orchestrator cannot start',

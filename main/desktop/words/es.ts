@@ -11,7 +11,7 @@ export const es: Words = {
   quit: 'Salir de Trainyard…',
   quitShort: 'Salir',
   cancel: 'Cancelar',
-  notReached: 'no accesible',
+  unreachable: 'no accesible',
   workersConnected: n => (n === 0 ? 'ningún worker' : `${n} ${n === 1 ? 'worker' : 'workers'}`),
   jobsRunning: n =>
     n === 0 ? 'ningún trabajo en curso' : `${n} ${n === 1 ? 'trabajo' : 'trabajos'} en curso`,
@@ -24,16 +24,16 @@ export const es: Words = {
   jobCompleted: 'Trabajo completado',
   jobFailed: 'Trabajo fallido',
   workerLost: name => `El worker ${name} dejó de responder`,
-  itHad: job => `Su trabajo: ${job}`,
-  goesOn: 'Trainyard sigue en marcha',
-  goesOnBody:
+  jobOfWorker: job => `Su trabajo: ${job}`,
+  stillRunning: 'Trainyard sigue en marcha',
+  stillRunningBody:
     'La ventana está cerrada, pero el orquestador sigue en marcha. Use su icono junto al reloj para abrirla de nuevo o salir.',
-  quitAsk: n => `¿Salir mientras ${n === 1 ? 'hay un trabajo en curso' : `hay ${n} trabajos en curso`}?`,
-  quitWhat:
+  quitQuestion: n => `¿Salir mientras ${n === 1 ? 'hay un trabajo en curso' : `hay ${n} trabajos en curso`}?`,
+  quitDetail:
     'Los workers siguen entrenando, también en este equipo, e informan cuando Trainyard vuelve a funcionar. Hasta entonces ' +
     'no se asignan trabajos pendientes y no se ve el progreso.',
   portTaken: port => `Otro programa usa el puerto ${port}`,
-  portTakenWhat:
+  portTakenDetail:
     'Los workers de otras máquinas se conectan a este puerto. Cierre ese programa y vuelva a iniciar Trainyard, o use otro puerto esta vez.',
   otherPort: 'Usar otro puerto',
   notStarted: 'El orquestador no puede iniciarse',

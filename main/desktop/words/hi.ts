@@ -10,7 +10,7 @@ export const hi: Words = {
   quit: 'Trainyard बंद करें…',
   quitShort: 'बंद करें',
   cancel: 'रद्द करें',
-  notReached: 'पहुँच नहीं है',
+  unreachable: 'पहुँच नहीं है',
   workersConnected: n => (n === 0 ? 'कोई वर्कर नहीं' : `${n} वर्कर`),
   jobsRunning: n => (n === 0 ? 'कोई जॉब नहीं चल रहा' : `${n} जॉब चल रहे हैं`),
   moreJobs: n => `${n} और…`,
@@ -22,16 +22,16 @@ export const hi: Words = {
   jobCompleted: 'जॉब पूरा हुआ',
   jobFailed: 'जॉब विफल हुआ',
   workerLost: name => `वर्कर ${name} ने जवाब देना बंद कर दिया`,
-  itHad: job => `उसका जॉब: ${job}`,
-  goesOn: 'Trainyard चलता रहता है',
-  goesOnBody:
+  jobOfWorker: job => `उसका जॉब: ${job}`,
+  stillRunning: 'Trainyard चलता रहता है',
+  stillRunningBody:
     'विंडो बंद है; ऑर्केस्ट्रेटर काम करता रहता है। घड़ी के पास उसके आइकन से विंडो फिर खुलती है, और वहीं से बंद किया जाता है।',
-  quitAsk: n => `${n} जॉब चल रहे हैं। फिर भी बंद करें?`,
-  quitWhat:
+  quitQuestion: n => `${n} जॉब चल रहे हैं। फिर भी बंद करें?`,
+  quitDetail:
     'वर्कर, इस कंप्यूटर पर भी, अपनी ट्रेनिंग जारी रखते हैं, और Trainyard के फिर चलने पर बताते हैं। तब तक प्रतीक्षा में खड़े जॉब नहीं भेजे जाते, ' +
     'और प्रगति नहीं दिखती।',
   portTaken: port => `पोर्ट ${port} किसी और प्रोग्राम के पास है`,
-  portTakenWhat:
+  portTakenDetail:
     'दूसरी मशीनों के वर्कर इस पोर्ट से जुड़ते हैं। वह प्रोग्राम बंद करके Trainyard फिर शुरू करें, या इस बार दूसरा पोर्ट लें।',
   otherPort: 'दूसरा पोर्ट लें',
   notStarted: 'ऑर्केस्ट्रेटर शुरू नहीं हो सकता',

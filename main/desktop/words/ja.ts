@@ -10,7 +10,7 @@ export const ja: Words = {
   quit: 'Trainyard を終了…',
   quitShort: '終了',
   cancel: 'キャンセル',
-  notReached: '接続できません',
+  unreachable: '接続できません',
   workersConnected: n => (n === 0 ? 'ワーカーなし' : `ワーカー ${n} 台`),
   jobsRunning: n => (n === 0 ? '実行中のジョブなし' : `実行中のジョブ ${n} 件`),
   moreJobs: n => `ほか ${n} 件…`,
@@ -22,15 +22,15 @@ export const ja: Words = {
   jobCompleted: 'ジョブが完了しました',
   jobFailed: 'ジョブが失敗しました',
   workerLost: name => `ワーカー ${name} が応答しなくなりました`,
-  itHad: job => `ジョブ: ${job}`,
-  goesOn: 'Trainyard は動き続けています',
-  goesOnBody:
+  jobOfWorker: job => `ジョブ: ${job}`,
+  stillRunning: 'Trainyard は動き続けています',
+  stillRunningBody:
     'ウィンドウは閉じましたが、オーケストレーターは動いています。時計の横のアイコンから、また開いたり終了したりできます。',
-  quitAsk: n => `${n} 件のジョブが実行中です。終了しますか？`,
-  quitWhat:
+  quitQuestion: n => `${n} 件のジョブが実行中です。終了しますか？`,
+  quitDetail:
     'ワーカーは、このコンピューターのものも含めて学習を続け、Trainyard が再び動いたときに報告します。それまで待機中のジョブは割り当てられず、進み具合も見えません。',
   portTaken: port => `ポート ${port} は別のプログラムが使っています`,
-  portTakenWhat:
+  portTakenDetail:
     '他のマシンのワーカーはこのポートに接続します。そのプログラムを止めてから Trainyard を起動し直すか、今回だけ別のポートを使ってください。',
   otherPort: '別のポートを使う',
   notStarted: 'オーケストレーターを起動できません',

@@ -10,7 +10,7 @@ export const zh: Words = {
   quit: '退出 Trainyard…',
   quitShort: '退出',
   cancel: '取消',
-  notReached: '无法连接',
+  unreachable: '无法连接',
   workersConnected: n => (n === 0 ? '没有工作节点' : `${n} 个工作节点`),
   jobsRunning: n => (n === 0 ? '没有任务在运行' : `${n} 个任务在运行`),
   moreJobs: n => `还有 ${n} 个…`,
@@ -22,14 +22,14 @@ export const zh: Words = {
   jobCompleted: '任务已完成',
   jobFailed: '任务已失败',
   workerLost: name => `工作节点 ${name} 停止响应`,
-  itHad: job => `任务：${job}`,
-  goesOn: 'Trainyard 继续运行',
-  goesOnBody: '窗口已关闭，调度服务器继续工作。点击时钟旁的图标可以重新打开窗口或退出。',
-  quitAsk: n => `有 ${n} 个任务在运行，仍要退出吗？`,
-  quitWhat:
+  jobOfWorker: job => `任务：${job}`,
+  stillRunning: 'Trainyard 继续运行',
+  stillRunningBody: '窗口已关闭，调度服务器继续工作。点击时钟旁的图标可以重新打开窗口或退出。',
+  quitQuestion: n => `有 ${n} 个任务在运行，仍要退出吗？`,
+  quitDetail:
     '工作节点（包括本机的）会继续训练，并在 Trainyard 再次运行时上报结果。在此之前，等待中的任务不会被派发，也看不到训练进度。',
   portTaken: port => `端口 ${port} 正被其他程序使用`,
-  portTakenWhat:
+  portTakenDetail:
     '其他机器上的工作节点连接到此端口。请停止该程序后重新启动 Trainyard，或仅这一次使用其他端口。',
   otherPort: '使用其他端口',
   notStarted: '调度服务器无法启动',

@@ -23,12 +23,12 @@ describe.each(Object.keys(languages))('texts of the app in %s', language => {
       'completed',
       'failed',
       'lost',
-      'quitAsk',
+      'quitQuestion',
       'portTaken',
     ] as const)
       expect(words[name](7)).toContain('7');
     expect(words.workerLost('rig-1')).toContain('rig-1');
-    expect(words.itHad('flux')).toContain('flux');
+    expect(words.jobOfWorker('flux')).toContain('flux');
   });
 
   test('omits empty counts from a list', () => {
