@@ -10,8 +10,8 @@ import type {
 import type { MarkSeal } from './chain.ts';
 
 const dayMs = 86_400_000;
-const firstAfterMs = 60_000;
-const everyMs = 6 * 3_600_000;
+const firstPassMs = 60_000;
+const intervalMs = 6 * 3_600_000;
 /** Rows per transaction. A limit, because other writers wait for each transaction. */
 const batchSize = 1_000;
 
@@ -27,7 +27,7 @@ export interface RetentionDeps {
 }
 
 export interface Retention {
-  /** Changes retention from now on; the first pass with the new value runs a minute later. Null keeps all rows. */
+  /** Sets the maximum age in days; null keeps all rows. The next pass runs a minute later. */
   setRetention(days: number | null): void;
   stop(): Promise<void>;
 }
@@ -35,33 +35,33 @@ export interface Retention {
 /**
  * Removes old rows periodically. It leaves an anchor in their place so that the remaining rows can still be verified.
  */
-export function startRetention(parts: RetentionDeps): Retention {
-  const { clock, log } = parts;
+export function startRetention(deps: RetentionDeps): Retention {
+  const { clock, log } = deps;
   let days: number | null = null;
-  let isOver = false;
+  let isStopped = false;
   let running: Promise<void> | null = null;
   let cancelTimer = (): void => {};
-  const passIn = (ms: number): void => {
+  const schedulePass = (ms: number): void => {
     cancelTimer();
-    cancelTimer = isOver || days === null || running !== null ? () => {} : clock.after(ms, pass);
+    cancelTimer = isStopped || days === null || running !== null ? () => {} : clock.after(ms, pass);
   };
   const pass = (): void => {
-    running = trim(parts, () => (isOver ? null : days))
+    running = trim(deps, () => (isStopped ? null : days))
       .catch((cause: unknown) => log.error('audit.not_trimmed', { cause }))
       .then(() => {
         running = null;
-        passIn(everyMs);
+        schedulePass(intervalMs);
       });
   };
   const setRetention = (next: number | null): void => {
     days = next;
-    passIn(firstAfterMs);
+    schedulePass(firstPassMs);
   };
-  setRetention(parts.days);
+  setRetention(deps.days);
   return {
     setRetention,
     async stop() {
-      isOver = true;
+      isStopped = true;
       cancelTimer();
       await running;
     },
@@ -69,8 +69,8 @@ export function startRetention(parts: RetentionDeps): Retention {
 }
 
 /**
- * Runs one pass and reads `daysNow` before each batch; null ends the pass. Each batch is recorded in the transaction that
- * removes it.
+ * Runs one pass. It calls `daysNow` before each batch, and ends when that is null. The transaction that removes a batch
+ * also records it.
  */
 async function trim(
   { store, seal, clock, time }: RetentionDeps,
@@ -80,25 +80,25 @@ async function trim(
     const days = daysNow();
     if (days === null || !store.acceptsWrites()) return;
     const old = oldest(store.audit, time.earliest() - days * dayMs);
-    const last = old.at(-1);
-    if (last === undefined) return;
+    const newest = old.at(-1);
+    if (newest === undefined) return;
     await store.write(tx => {
       const at = clock.wall();
-      const mark: AuditMark = { seq: last.seq, hash: last.hash, at };
+      const mark: AuditMark = { seq: newest.seq, hash: newest.hash, at };
       tx.trimAudit({ ...mark, seal: seal('anchor', mark) });
       const target = { type: 'audit', id: 'audit' } as const;
-      const details = { through: last.seq, rows: old.length, older_than_days: days };
+      const details = { through: newest.seq, rows: old.length, older_than_days: days };
       tx.appendAudit({ at, type: 'audit.trimmed', actor: { type: 'system' }, target, details });
     });
   }
 }
 
 /**
- * Returns the oldest rows, up to the first that is recent enough to keep. The newest row always stays because the next one is
- * sealed with its hash.
+ * Returns the oldest rows, up to the first that is recent enough to keep. The newest row always stays, because the next row
+ * contains its hash.
  */
 function oldest(trail: AuditTrail, cutoff: number): readonly AuditRow[] {
   const rows = trail.after(trail.anchor()?.seq ?? 0, batchSize);
-  const kept = rows.findIndex(({ at, seq }) => at >= cutoff || seq === trail.lastSeq());
-  return kept === -1 ? rows : rows.slice(0, kept);
+  const firstKept = rows.findIndex(({ at, seq }) => at >= cutoff || seq === trail.lastSeq());
+  return firstKept === -1 ? rows : rows.slice(0, firstKept);
 }

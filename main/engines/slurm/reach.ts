@@ -5,14 +5,14 @@ import { tokenVariable } from '../start-script.ts';
 export interface SlurmCall {
   readonly timeoutMs: number;
   readonly stdin?: string;
-  /** Reaches the command in its environment, and appears in no argument. */
+  /** Passed to the command in an environment variable, never as an argument. */
   readonly token?: string;
 }
 
-/** Runs a command of Slurm, here or on the login machine. */
+/** Runs a command of Slurm, on this machine or on the login machine. */
 export type SlurmCommand = (argv: readonly string[], call: SlurmCall) => Promise<ProgramResult>;
 
-/** Variables with which a user changes what Slurm's commands print or select. One of them would hide jobs from `squeue`. */
+/** Environment variables that change what Slurm's commands print or select. A user's `SQUEUE_STATES` would hide jobs. */
 const changingVariables = [
   ['SQUEUE', 'ACCOUNT ALL ARRAY FEDERATION FORMAT FORMAT2 LICENSES LOCAL NAMES PARTITION PRIORITY'],
   ['SQUEUE', 'QOS SIB SIBLING SORT STATES USERS'],
@@ -21,7 +21,7 @@ const changingVariables = [
   ['SBATCH', 'ARRAY_INX WAIT'],
 ].flatMap(([command = '', names = '']) => names.split(' ').map(name => `${command}_${name}`));
 
-/** Times as seconds since 1970. */
+/** Makes Slurm print times as seconds since 1970. */
 const timeFormat = '%s';
 
 export function createSlurmCommand(run: RunProgram, login: string | null): SlurmCommand {
@@ -36,8 +36,8 @@ export function createSlurmCommand(run: RunProgram, login: string | null): Slurm
 }
 
 /**
- * sshd passes the line to the user's login shell, whichever that is, so the line uses only single quotes. The token is the first line of
- * stdin: `read` takes no byte more than that line, and the command gets the rest.
+ * sshd passes the line to the user's login shell. The line uses only single quotes, which all shells read alike. The token is
+ * the first line of stdin. `read` consumes only that line, so the command gets the rest.
  */
 function overSsh(run: RunProgram, login: string): SlurmCommand {
   const prepare =
@@ -51,7 +51,7 @@ function overSsh(run: RunProgram, login: string): SlurmCommand {
     });
 }
 
-/** ssh has its own exit code for failures of its own. Before a session begins, nothing has run on the login machine. */
+/** Whether ssh failed before it ran anything on the login machine. ssh exits with 255 when the failure is its own. */
 export const hasNotReachedLogin = ({ code, stderr }: ProgramResult): boolean =>
   code === 255 &&
   /^ssh: (?:connect to host|Could not resolve)|Permission denied|Host key verification failed|kex_exchange_identification|Too many authentication failures|Connection timed out during banner exchange|no matching (?:host key|cipher|key exchange|MAC)/m.test(

@@ -14,11 +14,11 @@ export interface ContentDeps {
     readonly files: Pick<Orchestrator['files'], 'roomForContent' | 'contentStored' | 'storedContents'>;
   };
   readonly files: ContentFiles;
-  /** An existing folder on the disk of the contents. */
+  /** An existing folder on the disk that stores the contents. */
   readonly folder: string;
   /** Shared with the code that removes contents. */
   readonly locks: Locks;
-  /** So much of the disk stays free for everything else. */
+  /** Disk space that uploads leave free. */
   readonly reserveBytes: number;
   readonly pace?: Pace | undefined;
   readonly log: Log;
@@ -29,20 +29,20 @@ export interface ContentDelivery {
   readonly user: string;
   readonly plan: UploadPlan;
   readonly request: IncomingMessage;
-  /** Called when the body is wanted. It may take its time from then on. */
+  /** Called before the body is read. From then on, the time limit of requests does not apply. */
   readonly onAccepted: () => void;
 }
 
 export interface ContentHandler {
-  /** Returns how many bytes are stored afterwards; null if the connection broke. */
+  /** Returns the number of stored bytes of the content; null if the connection broke. */
   receive(delivery: ContentDelivery): Promise<Outcome<number | null>>;
-  /** How much of a content is stored. */
+  /** Returns the number of stored bytes, and whether that is the whole content. */
   progressOf(sha256: string): Promise<{ readonly bytes: number; readonly isComplete: boolean }>;
-  /** Returns those that are not on the disk, whatever the database says. */
+  /** Returns the contents that are not on the disk, even if the database lists them. */
   missing(sha256s: readonly string[]): Promise<readonly string[]>;
 }
 
-const maxAtOnce = { ofUser: 16, inAll: 64 };
+const maxConcurrent = { perUser: 16, total: 64 };
 
 interface UnderWay {
   readonly sha256: string;
@@ -66,7 +66,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
   const underWay = new Set<UnderWay>();
   const unfinished = createUnfinishedUploads(files);
 
-  /** A user who sends a content again has lost the connection, even if the server has not noticed that yet. */
+  /** Ends the same user's earlier upload of this content: its connection is lost, even if the server has not noticed yet. */
   const takeLock = async ({ sha256, user }: ContentDelivery): Promise<(() => void) | null> => {
     const other = [...underWay].find(each => each.sha256 === sha256 && each.user === user);
     other?.request.destroy();
@@ -79,7 +79,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
       const { sha256, user, plan, request } = delivery;
       const release = await takeLock(delivery);
       if (release === null)
-        return refuse('too_many_uploads', 'This file is being stored at the moment: try again soon');
+        return refuse('too_many_uploads', 'Another upload of this file is in progress: try again soon');
       const finished = Promise.withResolvers<undefined>();
       const entry: UnderWay = {
         sha256,
@@ -93,7 +93,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
       underWay.add(entry);
       try {
         const admitted = await admit(deps, delivery, others, unfinished);
-        return admitted.ok ? await take(deps, delivery, entry) : admitted;
+        return admitted.ok ? await receiveContent(deps, delivery, entry) : admitted;
       } catch (cause) {
         if (!isFull(cause)) throw cause;
         deps.log.warn('content.disk_full', { sha256, cause });
@@ -122,7 +122,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
 const bytesOf = ({ part, length }: UploadPlan): number => part?.total ?? length;
 const sumOf = (numbers: IteratorObject<number>): number => numbers.reduce((sum, each) => sum + each, 0);
 
-/** Refuses if there are too many uploads, or too little room. */
+/** Refuses the upload if there are too many others, or not enough disk space. */
 async function admit(
   { orchestrator, folder, reserveBytes }: ContentDeps,
   { sha256, user, plan }: ContentDelivery,
@@ -130,12 +130,12 @@ async function admit(
   unfinished: UnfinishedUploads,
 ): Promise<Outcome<null>> {
   const own = others.filter(each => each.user === user).length;
-  if (others.length >= maxAtOnce.inAll || own >= maxAtOnce.ofUser)
+  if (others.length >= maxConcurrent.total || own >= maxConcurrent.perUser)
     return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
-  const comes = new Map(others.map(each => [each.sha256, each.bytes]));
-  comes.delete(sha256);
-  const incomplete = await unfinished.besides(new Set([sha256, ...comes.keys()]));
-  const room = orchestrator.files.roomForContent(bytesOf(plan), incomplete + sumOf(comes.values()));
+  const incoming = new Map(others.map(each => [each.sha256, each.bytes]));
+  incoming.delete(sha256);
+  const incomplete = await unfinished.bytesExcept(new Set([sha256, ...incoming.keys()]));
+  const room = orchestrator.files.roomForContent(bytesOf(plan), incomplete + sumOf(incoming.values()));
   if (!room.ok) {
     unfinished.recount();
     return room;
@@ -145,15 +145,15 @@ async function admit(
   return bavail * bsize - reserveBytes < rest + plan.length ? noRoom : accept(null);
 }
 
-async function take(
+async function receiveContent(
   { orchestrator, files, ...deps }: ContentDeps,
   { sha256, plan, request, onAccepted }: ContentDelivery,
   entry: UnderWay,
 ): Promise<Outcome<number | null>> {
   const { first, total } = plan.part ?? { first: 0, total: plan.length };
-  const here = await files.arrived(sha256);
-  if (first > here)
-    return refuse('upload_offset', `The server has ${here} bytes of this file: continue at that offset`);
+  const stored = await files.arrived(sha256);
+  if (first > stored)
+    return refuse('upload_offset', `The server has ${stored} bytes of this file: continue at that offset`);
   const part = await files.openPart(sha256, first);
   const hash = createHash('sha256');
   try {
@@ -173,7 +173,7 @@ async function take(
   if (!(await files.keep(content, new AbortController().signal, written)))
     return refuse(
       'checksum_mismatch',
-      'The file does not have this SHA-256: it has changed since it was read. Push it again',
+      'The file does not match its SHA-256, because it changed while it was pushed. Push it again',
     );
   await orchestrator.files.contentStored(content);
   return accept(total);

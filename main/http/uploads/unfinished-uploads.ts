@@ -3,10 +3,10 @@ import type { ContentFiles } from '../../../datasets/content-files.ts';
 /** Partial uploads of dataset contents. They use disk space and count towards the datasets' limit. */
 export interface UnfinishedUploads {
   /** Returns the bytes of all partial uploads except those of these contents. */
-  besides(sha256s: ReadonlySet<string>): Promise<number>;
+  bytesExcept(sha256s: ReadonlySet<string>): Promise<number>;
   /** Reports that more of this content has arrived, or that it is complete. */
   changed(sha256: string): void;
-  /** Makes the next call of `besides` read the whole disk again, because abandoned parts are removed after a day. */
+  /** Makes the next call of `bytesExcept` read the whole disk again, because abandoned parts are removed after a day. */
   recount(): void;
 }
 
@@ -36,7 +36,7 @@ export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'arr
     return parts;
   };
   return {
-    async besides(sha256s) {
+    async bytesExcept(sha256s) {
       const parts = await (counted ?? next(count()));
       return parts.entries().reduce((sum, [sha256, bytes]) => sum + (sha256s.has(sha256) ? 0 : bytes), 0);
     },

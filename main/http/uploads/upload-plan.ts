@@ -48,7 +48,7 @@ export function planUpload(headers: IncomingHttpHeaders): Outcome<UploadPlan> {
   if (length === null)
     return refuse(
       'length_required',
-      'Say with Content-Length how long it is: room is set aside before it comes',
+      'Send the size of the body in Content-Length, because the server reserves disk space before it reads the body',
     );
   const part = partOf(headers['content-range'], length);
   if (!part.ok) return part;

@@ -4,9 +4,9 @@ import type { BackupFolder } from './backups.ts';
 import type { SqliteStore } from '../sqlite-store.ts';
 
 export interface BackupLoop {
-  /** Makes an additional backup once the current one has finished. Resolves with its path; rejects with the reason. */
+  /** Makes an additional backup once the current one has finished. Resolves with its path. */
   now(kind: 'manual' | 'before-restore'): Promise<string>;
-  /** Whether the last backup that was not aborted failed. */
+  /** Whether the last backup failed. Aborted backups do not count. */
   hasFailed(): boolean;
   /** Aborts the current backup, if any, and discards it. */
   stop(): Promise<void>;
@@ -19,52 +19,52 @@ interface BackupLoopDeps {
   readonly log: Log;
 }
 
-/** Makes a backup every hour, and at startup when the newest one is older. Logs failures and continues. */
+/** Makes a backup every hour, and at startup if the newest one is more than an hour old. Logs failures and continues. */
 export function startBackups({ store, folder, clock, log }: BackupLoopDeps): BackupLoop {
   const controller = new AbortController();
   const { signal } = controller;
-  let underWay: Promise<unknown> = Promise.resolve();
+  let current: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
   let cancel = (): void => {};
 
   const makeOne = (kind: BackupKind): Promise<string> => {
-    const made = underWay.then(() => {
+    const made = current.then(() => {
       signal.throwIfAborted();
       return folder.add(kind, target => store.copyTo(target, signal), signal);
     });
-    underWay = made.then(
+    current = made.then(
       () => {
         hasFailed = false;
       },
       () => {
-        // An abort says nothing about the database, so an earlier failure stands.
+        // After an abort, the result of the previous backup remains.
         hasFailed ||= !signal.aborted;
       },
     );
     return made;
   };
-  const takeIn = (ms: number): void => {
-    cancel = clock.after(ms, () => void take());
+  const scheduleIn = (ms: number): void => {
+    cancel = clock.after(ms, () => void runHourly());
   };
-  const take = async (): Promise<void> => {
+  const runHourly = async (): Promise<void> => {
     try {
       const file = await makeOne('hourly');
       log.info('backup.made', { file });
     } catch (cause) {
       if (signal.aborted) return;
-      log.error('backup.failed', { cause, note: `The next one is tried in an hour, in ${folder.path}` });
+      log.error('backup.failed', { cause, note: `The next attempt is in an hour, in ${folder.path}` });
     }
-    if (!signal.aborted) takeIn(hourMs);
+    if (!signal.aborted) scheduleIn(hourMs);
   };
 
-  takeIn(firstInMs({ store, folder, clock }));
+  scheduleIn(firstInMs({ store, folder, clock }));
   return {
     now: makeOne,
     hasFailed: () => hasFailed,
     async stop() {
       controller.abort();
       cancel();
-      await underWay;
+      await current;
     },
   };
 }
@@ -75,7 +75,7 @@ function firstInMs({ store, folder, clock }: Omit<BackupLoopDeps, 'log'>): numbe
   try {
     return nextBackupInMs(folder.list(), clock.wall());
   } catch {
-    // An unreadable folder makes the backup fail as well, which is then logged.
+    // The folder is unreadable. A backup now fails too, and its failure is logged.
     return 0;
   }
 }

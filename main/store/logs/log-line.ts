@@ -1,5 +1,5 @@
-const feed = 0x0a;
-const back = 0x0d;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
 
 export interface FoldedLine {
   readonly text: string;
@@ -22,7 +22,7 @@ export function createLineFold(maxBytes: number): LineFold {
   let pieces: Buffer[] = [];
   let bytes = 0;
   let isCut = false;
-  let isBack = false;
+  let isReturnPending = false;
   const keep = (piece: Buffer): void => {
     const room = maxBytes - bytes;
     if (piece.length > room) isCut = true;
@@ -35,35 +35,35 @@ export function createLineFold(maxBytes: number): LineFold {
     pieces = [];
     bytes = 0;
     isCut = false;
-    isBack = false;
+    isReturnPending = false;
   };
   return {
     clear,
     add(piece) {
       const end = endOfShown(piece);
       if (end > 0) {
-        const over = piece.lastIndexOf(back, end - 1);
-        if (over !== -1 || isBack) clear();
-        keep(piece.subarray(over + 1, end));
+        const lastReturn = piece.lastIndexOf(carriageReturn, end - 1);
+        if (lastReturn !== -1 || isReturnPending) clear();
+        keep(piece.subarray(lastReturn + 1, end));
       }
-      if (end < piece.length) isBack = true;
+      if (end < piece.length) isReturnPending = true;
     },
     line: () => ({ text: textOf(Buffer.concat(pieces), isCut), isCut }),
   };
 }
 
-/** Does the same for a complete line. */
+/** Reduces a complete line as `LineFold` does. */
 export function foldLine(line: Buffer, maxBytes: number): FoldedLine {
   const end = endOfShown(line);
-  const start = end === 0 ? 0 : line.lastIndexOf(back, end - 1) + 1;
+  const start = end === 0 ? 0 : line.lastIndexOf(carriageReturn, end - 1) + 1;
   const isCut = end - start > maxBytes;
   return { text: textOf(line.subarray(start, isCut ? start + maxBytes : end), isCut), isCut };
 }
 
-/** Ignores trailing carriage returns, which have not overwritten anything yet. */
+/** Returns the end of the text without trailing carriage returns. Those do not erase text until more text follows. */
 function endOfShown(piece: Buffer): number {
   let end = piece.length;
-  while (end > 0 && piece[end - 1] === back) end -= 1;
+  while (end > 0 && piece[end - 1] === carriageReturn) end -= 1;
   return end;
 }
 
@@ -79,7 +79,7 @@ function textOf(bytes: Buffer, isCut: boolean): string {
 
 export function countFeeds(text: Buffer): number {
   let count = 0;
-  for (let at = text.indexOf(feed); at !== -1; at = text.indexOf(feed, at + 1)) count += 1;
+  for (let at = text.indexOf(lineFeed); at !== -1; at = text.indexOf(lineFeed, at + 1)) count += 1;
   return count;
 }
 
@@ -87,11 +87,11 @@ export function countFeeds(text: Buffer): number {
 export function afterFeed(text: Buffer, number: number): number {
   let at = 0;
   for (let n = 0; n < number; n += 1) {
-    at = text.indexOf(feed, at) + 1;
+    at = text.indexOf(lineFeed, at) + 1;
     if (at === 0) return text.length;
   }
   return at;
 }
 
-export const lastFeed = (text: Buffer): number => text.lastIndexOf(feed);
-export const nextFeed = (text: Buffer, from: number): number => text.indexOf(feed, from);
+export const lastFeed = (text: Buffer): number => text.lastIndexOf(lineFeed);
+export const nextFeed = (text: Buffer, from: number): number => text.indexOf(lineFeed, from);
