@@ -22,7 +22,7 @@ export interface DatasetsRead {
 const settleMs = 1_000;
 const allVersions = { all: 'true' } as const;
 
-/** No event reports a push, so the list is read again after job events and when the user returns to the page. */
+/** Reads the list again after job events and when the user returns to the page, because no event reports a new dataset. */
 export function useDatasets(): DatasetsRead {
   const { client } = usePanel();
   const [answer, setAnswer] = useState<Answer | null>(null);
@@ -40,24 +40,24 @@ export function useDatasets(): DatasetsRead {
     },
     [client],
   );
-  useSettled(read, settleMs, useReturns());
+  useSettled(read, settleMs, useReturnCount());
   const datasets = useMemo(() => groupVersions(answer?.datasets ?? []), [answer]);
   return { answer, datasets, failure, reload: useCallback(() => void read(), [read]) };
 }
 
 /** Counts how often the user has returned to the page. */
-function useReturns(): number {
+function useReturnCount(): number {
   const [returns, setReturns] = useState(0);
   useEffect(() => {
-    const note = (): void => {
+    const countReturn = (): void => {
       if (!document.hidden) setReturns(count => count + 1);
     };
-    document.addEventListener('visibilitychange', note);
-    // A terminal next to the browser takes the focus but does not hide the page.
-    globalThis.addEventListener('focus', note);
+    document.addEventListener('visibilitychange', countReturn);
+    // The page stays visible while the user works in a terminal next to it, so `visibilitychange` does not suffice.
+    globalThis.addEventListener('focus', countReturn);
     return () => {
-      document.removeEventListener('visibilitychange', note);
-      globalThis.removeEventListener('focus', note);
+      document.removeEventListener('visibilitychange', countReturn);
+      globalThis.removeEventListener('focus', countReturn);
     };
   }, []);
   return returns;

@@ -10,7 +10,7 @@ interface HoursFieldsProps {
   readonly onChange: (hours: HoursDraft) => void;
 }
 
-/** When the pool orders machines: at any time, or in some hours of some days. */
+/** Fields for the hours in which the pool orders machines: always, or some hours on some days. */
 export function HoursFields({ hours, errors, onChange }: HoursFieldsProps) {
   const t = usePoolT();
   const change = (part: Partial<HoursDraft>): void => onChange({ ...hours, ...part });

@@ -14,19 +14,19 @@ import { daysText } from './pool-facts.ts';
 import { PoolTexts, usePoolT } from './texts.tsx';
 import { type PoolsRead, useLaunches, usePools } from './use-pools.ts';
 
-/** Which machines are ordered, why, and what they cost. */
+/** Lists the pools and their launches: the ordered machines, the reasons for them, and their cost. */
 export const PoolsPage = () => (
   <PoolTexts>
-    <Places />
+    <PoolRoutes />
   </PoolTexts>
 );
 
-/** The list, the form of a new pool, or a pool with its form or its check. */
-function Places() {
+/** Shows the list of pools, the form of a new pool, or the page of one pool. */
+function PoolRoutes() {
   const { id, act } = useParams<{ readonly id?: string; readonly act?: string }>();
   const read = usePools();
   if (id === undefined) return <PoolList read={read} />;
-  return id === 'new' ? <NewPool /> : <PoolPlace key={id} id={id} act={act ?? null} read={read} />;
+  return id === 'new' ? <NewPool /> : <PoolRoute key={id} id={id} act={act ?? null} read={read} />;
 }
 
 function PoolList({ read: { pools, failure, reload, refreshes } }: { readonly read: PoolsRead }) {
@@ -83,14 +83,14 @@ function BackLink() {
   );
 }
 
-interface PoolPlaceProps {
+interface PoolRouteProps {
   readonly id: string;
-  /** `edit` or `check`; null for the pool alone. */
+  /** `edit` shows the form of the pool, and `check` also its check. Null shows only its details. */
   readonly act: string | null;
   readonly read: PoolsRead;
 }
 
-function PoolPlace({ id, act, read: { pools, failure, reload, refreshes } }: PoolPlaceProps) {
+function PoolRoute({ id, act, read: { pools, failure, reload, refreshes } }: PoolRouteProps) {
   const t = usePoolT();
   const { actions, dialog } = usePoolActions();
   const pool = pools?.find(each => each.pool_id === id);
@@ -106,14 +106,14 @@ function PoolPlace({ id, act, read: { pools, failure, reload, refreshes } }: Poo
         </>
       )}
       {pool !== undefined && act !== 'edit' && (
-        <WholePool pool={pool} actions={actions} refreshes={refreshes} isChecking={act === 'check'} />
+        <PoolDetails pool={pool} actions={actions} refreshes={refreshes} isChecking={act === 'check'} />
       )}
       {dialog}
     </div>
   );
 }
 
-interface WholePoolProps {
+interface PoolDetailsProps {
   readonly pool: PoolView;
   readonly actions: PoolActions;
   readonly refreshes: number;
@@ -122,7 +122,7 @@ interface WholePoolProps {
 
 const maxLaunches = 200;
 
-function WholePool({ pool, actions, refreshes, isChecking }: WholePoolProps) {
+function PoolDetails({ pool, actions, refreshes, isChecking }: PoolDetailsProps) {
   const t = usePoolT();
   const { pool_id: id, name, settings } = pool;
   const launches = useLaunches(id, maxLaunches, refreshes);

@@ -6,14 +6,14 @@ import { configTrouble, parseConfig } from './json.ts';
 
 export type SubmitBody = NonNullable<CallInput<typeof queueApi.submit>['body']>;
 
-/** Keyed by the server's field names. */
+/** Messages by the server's name of the field. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
 export type Checked =
   | { readonly ok: true; readonly body: SubmitBody }
   | { readonly ok: false; readonly errors: FieldErrors };
 
-/** Checks what needs no server; the server checks the rest. */
+/** Checks the fields that can be checked without the server, which checks the rest. */
 export function checkDraft(draft: Draft, t: Translator): Checked {
   const errors: Record<string, string> = {};
   const number = (field: string, text: string): number | undefined => {

@@ -1,4 +1,4 @@
-/** The stream of a log resumes after the last known line, also when the server stops silently. */
+/** A log stream resumes after the last line that the page has, even if the server stopped without closing the connection. */
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../protocol/ids.ts';
 import { followLog } from '../../../../renderer/api/follow-log.ts';
@@ -12,7 +12,7 @@ interface Connection {
 
 function openBench() {
   const connections: Connection[] = [];
-  const news: string[] = [];
+  const received: string[] = [];
   let line = 0;
   let due: (() => void) | null = null;
   const connect = (url: string): Source => {
@@ -41,55 +41,54 @@ function openBench() {
     id: JobId.parse('j_1'),
     attempt: 2,
     line: () => line,
-    tell: event => news.push(event.type),
+    tell: event => received.push(event.type),
     open: (address, tell) => createOwnStream({ connect: () => connect(address()), after })('', tell),
   });
   return {
     connections,
-    news,
+    received,
     stop,
     newest: () => connections.at(-1) ?? expect.fail('no connection was opened'),
-    know: (lines: number) => void (line = lines),
-    /** The next timer fires. */
-    passTime() {
-      const run = due ?? expect.fail('nothing waits for its time');
+    receiveLines: (count: number) => void (line = count),
+    fireTimer() {
+      const run = due ?? expect.fail('no timer is set');
       due = null;
       run();
     },
-    waits: () => due !== null,
+    hasTimer: () => due !== null,
   };
 }
 
 const ping = { kind: 'ping', every_ms: 20_000 };
 const lines = { type: 'lines', lines: [], open_line: null };
 
-test('reopens a log stream behind the known lines after two missed pings', () => {
+test('resumes a log stream after the last received line when two pings are missing', () => {
   const bench = openBench();
   expect(bench.newest().url).toBe('http://fleet/api/queue/j_1/logs/stream?attempt=2&line=0&pings=true');
   bench.newest().happen('open');
   bench.newest().happen('message', ping);
   bench.newest().happen('message', lines);
-  bench.know(40);
-  bench.passTime();
-  expect([bench.news, bench.newest().isClosed]).toEqual([['open', 'lines', 'lost'], true]);
-  bench.passTime();
+  bench.receiveLines(40);
+  bench.fireTimer();
+  expect([bench.received, bench.newest().isClosed]).toEqual([['open', 'lines', 'lost'], true]);
+  bench.fireTimer();
   expect(bench.newest().url).toContain('line=40');
   bench.newest().happen('open');
-  expect(bench.news).toEqual(['open', 'lines', 'lost', 'open']);
+  expect(bench.received).toEqual(['open', 'lines', 'lost', 'open']);
 });
 
 test('closes the log stream at the end of the log', () => {
   const bench = openBench();
   bench.newest().happen('open');
   bench.newest().happen('message', { type: 'end', next_attempt: null });
-  expect([bench.news, bench.newest().isClosed, bench.waits()]).toEqual([['open', 'end'], true, false]);
+  expect([bench.received, bench.newest().isClosed, bench.hasTimer()]).toEqual([['open', 'end'], true, false]);
 });
 
 test('ignores unknown log stream events', () => {
   const bench = openBench();
   bench.newest().happen('open');
   bench.newest().happen('message', { type: 'chapter' });
-  expect(bench.news).toEqual(['open']);
+  expect(bench.received).toEqual(['open']);
   bench.stop();
   expect(bench.newest().isClosed).toBe(true);
 });
