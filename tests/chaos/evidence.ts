@@ -78,7 +78,7 @@ async function read(server: BenchServer, path: string): Promise<Reply> {
 
 async function readJson<T>(server: BenchServer, path: string, shape: z.ZodType<T>): Promise<T> {
   const { status, bytes } = await read(server, path);
-  if (status !== 200) throw new Error(`GET ${path} was answered ${status}: ${bytes.toString()}`);
+  if (status !== 200) throw new Error(`GET ${path} returned status ${status}: ${bytes.toString()}`);
   return shape.parse(JSON.parse(bytes.toString()));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Builds the app and tests it with every driver that is available here. Prints which drivers are missing, and why.
- * `--built`: `npm run build` has just run. `--all`: also the specs that take minutes. Other arguments go to Playwright.
+ * Builds the app and tests it with every available driver. Prints which drivers are missing, and why.
+ * `--built` skips the build. `--all` also runs the specs that take minutes. All other arguments are passed to Playwright.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
@@ -23,9 +23,9 @@ import { electronVariables } from '../support/desktop/driver.ts';
 import { fetchElectron33 } from '../support/desktop/electron-33.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const say = (line: string): void => console.log(line);
+const print = (line: string): void => console.log(line);
 
-/** The binary that the package `electron` has downloaded; null for none. Importing the package would download it. */
+/** Returns the binary that the package `electron` has downloaded, or null. An import of the package would download it. */
 function currentElectron(): string | null {
   const folder = join(root, 'node_modules/electron');
   const named = join(folder, 'path.txt');
@@ -34,9 +34,9 @@ function currentElectron(): string | null {
   return existsSync(program) ? program : null;
 }
 
-/** This Electron accepts no app path. It contains an app, which this function replaces by this checkout's build. */
+/** Returns a copy of this Electron with this checkout's build as its app, because it accepts no app path. */
 function withApp(electron: string, folder: string): string {
-  // Electron has 500 MB, so hard links replace the copy where the disk supports them.
+  // Hard links where the disk supports them, because Electron has 500 MB.
   if (spawnSync('cp', ['-al', electron, folder]).status !== 0) cpSync(electron, folder, { recursive: true });
   const app = join(folder, 'resources/app');
   mkdirSync(app);
@@ -93,32 +93,32 @@ async function main(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-desktop-'));
   const display = await openDisplay();
   const drivers = new Map<DriverName, string>();
-  const without = (name: DriverName, why: string): void => say(`Desktop specs without ${name}: ${why}`);
+  const skip = (name: DriverName, why: string): void => print(`Desktop specs without ${name}: ${why}`);
   try {
     const electron = currentElectron();
     const registry =
       display.name === null
         ? null
-        : await fetchElectron33(say).catch((cause: unknown) => {
-            say(String(cause));
+        : await fetchElectron33(print).catch((cause: unknown) => {
+            print(String(cause));
             return null;
           });
     const noDisplay = 'there is no display, and no Xvfb (apt-get install xvfb)';
-    if (electron === null) without('electron', 'its binary is not there (npx install-electron)');
-    else if (display.name === null) without('electron', noDisplay);
+    if (electron === null) skip('electron', 'its binary is missing (npx install-electron)');
+    else if (display.name === null) skip('electron', noDisplay);
     else drivers.set('electron', electron);
     if (registry !== null) drivers.set('electron-33', withApp(registry, join(folder, 'electron-33')));
-    else without('electron-33', display.name === null ? noDisplay : 'it could not be fetched');
+    else skip('electron-33', display.name === null ? noDisplay : 'it could not be downloaded');
     if (chromium !== null) drivers.set('stand-in', '');
-    else without('stand-in', 'there is no Chromium (on Debian: apt-get install chromium)');
-    const wanted = (process.env['TRAINYARD_DESKTOP_NEEDS'] ?? '').split(',').filter(Boolean);
-    const missing = wanted.filter(name => ![...drivers.keys()].some(driver => driver === name));
+    else skip('stand-in', 'there is no Chromium (on Debian: apt-get install chromium)');
+    const required = (process.env['TRAINYARD_DESKTOP_NEEDS'] ?? '').split(',').filter(Boolean);
+    const missing = required.filter(name => ![...drivers.keys()].some(driver => driver === name));
     if (missing.length > 0) {
-      say(`Desktop specs were to run on ${missing.join(', ')}, too`);
+      print(`TRAINYARD_DESKTOP_NEEDS requires desktop specs on ${missing.join(', ')}`);
       return 1;
     }
     if (drivers.size === 0) return 0;
-    say(`Desktop specs on: ${[...drivers.keys()].join(', ')}`);
+    print(`Desktop specs on: ${[...drivers.keys()].join(', ')}`);
     const env = {
       ...process.env,
       ...(display.name !== null && { DISPLAY: display.name }),

@@ -95,7 +95,7 @@ async function followAs(server: ServerProgram, token: string) {
     token: () => token,
     silenceMs: 30_000,
     onOpen: opened.resolve,
-    onRefused: status => opened.reject(new Error(`the stream was answered with ${status}`)),
+    onRefused: status => opened.reject(new Error(`the stream returned status ${status}`)),
     onCommand: ({ type }) => types.push(type),
     signal: over.signal,
   });

@@ -1,9 +1,9 @@
-/** Invariants of the events of any run (docs/internals/faults.md, section 1), checked in the order of their numbers. */
+/** Checks the invariants of docs/internals/faults.md, section 1, on the events of a run, in the order of the event numbers. */
 import type { EventLine } from './stream-record.ts';
 
 const finals = new Set(['job.completed', 'job.failed', 'job.cancelled']);
 const closing = new Set([...finals, 'job.requeued']);
-/** Events that revive a pending job, because its former worker continues the last attempt. */
+/** Events of a pending job whose former worker continues the last attempt. */
 const reopening = new Set(['job.starting', 'job.running']);
 
 interface Current {
@@ -11,7 +11,7 @@ interface Current {
   readonly worker: string | null;
 }
 
-const never: Current = { attempt: 0, worker: null };
+const notDispatched: Current = { attempt: 0, worker: null };
 
 /** Checks I2, I3, I4 and I8 in one pass over the history. */
 export function historyViolations(events: readonly EventLine[]): readonly string[] {
@@ -28,24 +28,24 @@ export function historyViolations(events: readonly EventLine[]): readonly string
     if (worker !== null) live.set(job, worker);
   };
 
-  const takeJob = (job: string, event: EventLine): void => {
+  const checkJobEvent = (job: string, event: EventLine): void => {
     const ended = final.get(job);
-    // A refused result, or outputs that are still to be uploaded: neither changes the status.
+    // These events do not change the status. They report a refused result, and outputs that are not uploaded yet.
     if (event.type === 'job.late_result' || event.type === 'job.outstanding') return;
     if (ended !== undefined) found.push(`I3 event ${event.seq}: ${event.type} of ${job} after ${ended}`);
     if (event.type === 'job.dispatched') {
       const worker = event.worker_id ?? null;
       if (worker !== null && draining.has(worker)) {
-        found.push(`I8 event ${event.seq}: ${job} is offered to ${worker}, which drains`);
+        found.push(`I8 event ${event.seq}: ${job} was dispatched to the draining worker ${worker}`);
       }
-      const before = current.get(job) ?? never;
+      const before = current.get(job) ?? notDispatched;
       if (event.attempt !== before.attempt + 1) {
         found.push(`I4 event ${event.seq}: attempt ${event.attempt} of ${job} after ${before.attempt}`);
       }
       open(job, worker, event);
       current.set(job, { attempt: event.attempt, worker });
     } else {
-      const { attempt, worker } = current.get(job) ?? never;
+      const { attempt, worker } = current.get(job) ?? notDispatched;
       if (event.attempt !== attempt || (event.worker_id ?? null) !== worker) {
         const actual = `attempt ${event.attempt} on ${event.worker_id}`;
         found.push(
@@ -59,7 +59,7 @@ export function historyViolations(events: readonly EventLine[]): readonly string
   };
 
   for (const event of events) {
-    if (event.kind === 'job' && event.job_id) takeJob(event.job_id, event);
+    if (event.kind === 'job' && event.job_id) checkJobEvent(event.job_id, event);
     if (event.type === 'worker.draining' && event.worker_id) draining.add(event.worker_id);
     if (event.type === 'worker.undrained' && event.worker_id) draining.delete(event.worker_id);
   }

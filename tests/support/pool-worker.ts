@@ -64,7 +64,7 @@ export function createPoolWorker(
   let isLeaving = false;
   let isAlive = true;
   let isSending = false;
-  let isGoodbyeDue = false;
+  let isDisconnectDue = false;
   let registrations = 0;
 
   const later = (ms: number, run: () => void): void =>
@@ -125,12 +125,12 @@ export function createPoolWorker(
 
   function openStream(own: WorkerId): void {
     const close = fleet.orchestrator.workers.openStream(own, {
-      send: hear,
+      send: receive,
       end: () => void Promise.resolve().then(() => close()),
     });
   }
 
-  function hear(command: WorkerCommand): void {
+  function receive(command: WorkerCommand): void {
     if (!isAlive) return;
     if (command.type === 'job_submit') begin({ jobId: command.job_id, attemptId: command.attempt_id });
     if (command.type === 'notice') leave();
@@ -161,7 +161,7 @@ export function createPoolWorker(
   function send(): void {
     const [next] = reports;
     const own = id;
-    if (next === undefined && isGoodbyeDue) return sayGoodbye();
+    if (next === undefined && isDisconnectDue) return disconnect();
     if (next === undefined || own === null || isSending || !isUp()) return;
     isSending = true;
     const { jobId, attemptId } = next.training;
@@ -181,7 +181,7 @@ export function createPoolWorker(
     if (isLeaving || habits.leaveMs === null) return;
     isLeaving = true;
     later(habits.leaveMs, () => {
-      isGoodbyeDue = true;
+      isDisconnectDue = true;
       if (training === null) return send();
       const left = training;
       if (!habits.saves) return stop('failed', { cause: 'preempted', saved: false });
@@ -194,7 +194,7 @@ export function createPoolWorker(
     });
   }
 
-  function sayGoodbye(): void {
+  function disconnect(): void {
     const own = id;
     if (own === null) return engine.finish(allocation, 'completed');
     void ask(

@@ -1,8 +1,8 @@
 import { get } from 'node:http';
 
 /**
- * Sends an ETag as a cache does. Returns the ETag, the status and the length of the answer. `fetch` would bypass the
- * cache.
+ * Requests a URL with `if-none-match`. Returns the ETag, the status and the length of the answer. Not with `fetch`, which adds
+ * `cache-control: no-cache` to such a request.
  */
 export const revalidate = (url: string, etag: string): Promise<readonly unknown[]> =>
   new Promise((resolve, reject) => {

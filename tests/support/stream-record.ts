@@ -5,7 +5,7 @@ import { createNotices, type Found, type Notices } from './notices.ts';
 
 const Named = z.looseObject({ status: z.string() }).nullish();
 
-/** One event of the UI stream, parsed as an external client may: unknown fields are not an error. */
+/** One event of the UI stream. Unknown fields are accepted, as an external client would. */
 const EventLine = z.looseObject({
   seq: z.number(),
   kind: z.string(),
@@ -20,14 +20,14 @@ const EventLine = z.looseObject({
 export type EventLine = z.output<typeof EventLine>;
 
 /**
- * Records all events of a server's stream from the first one on, across all reconnects. It often breaks the connection
- * itself, so that every scenario tests resuming (I6).
+ * Records all events of a server's stream across reconnects, starting with the first. It often breaks the connection itself,
+ * so that every scenario tests how the stream resumes (invariant I6).
  */
 export interface StreamRecord {
   readonly events: readonly EventLine[];
   /** Problems with the numbering: a gap, a repeat, a reset, or an SSE id that differs from the event's number. */
   readonly faults: readonly string[];
-  /** Allows one reset, because the server is about to restart its numbering. That reset is not a fault. */
+  /** Accepts the next reset, because the server is about to restart its numbering. Other resets are faults. */
   expectReset(): void;
   /** The number of connections so far. */
   readonly connections: number;
@@ -61,10 +61,10 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
   let connections = 0;
   let resetsDue = 0;
 
-  const take = ({ id, data }: SseFrame): void => {
+  const record = ({ id, data }: SseFrame): void => {
     const parsed = EventLine.safeParse(JSON.parse(data));
     if (!parsed.success) {
-      faults.push(`no event: ${data.slice(0, 200)}`);
+      faults.push(`not an event: ${data.slice(0, 200)}`);
       return;
     }
     const event = parsed.data;
@@ -81,12 +81,12 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
 
   const follow = async (address: string): Promise<void> => {
     connections += 1;
-    let taken = 0;
+    let recorded = 0;
     const headers = { authorization: `Bearer ${token()}`, 'last-event-id': String(last) };
     for await (const frame of sseFrames(new URL('/api/events', address), headers, controller.signal)) {
-      take(frame);
-      taken += 1;
-      if (taken >= breakAfter(connections)) return;
+      record(frame);
+      recorded += 1;
+      if (recorded >= breakAfter(connections)) return;
     }
   };
 
@@ -141,7 +141,7 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
       ),
     close() {
       controller.abort();
-      notices.end(new Error('the record was closed'));
+      notices.end(new Error('the record is closed'));
     },
   };
 }
@@ -163,7 +163,7 @@ export async function* sseFrames(
       request.once('response', resolve);
       request.on('error', reject);
     });
-    if (answer.statusCode !== 200) throw new Error(`the event stream was answered ${answer.statusCode}`);
+    if (answer.statusCode !== 200) throw new Error(`the event stream returned status ${answer.statusCode}`);
     answer.setEncoding('utf8');
     let rest = '';
     for await (const text of answer) {

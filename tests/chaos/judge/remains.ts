@@ -49,6 +49,6 @@ export function judgeRemains(remains: Remains): readonly Violation[] {
   ];
   const alive = oldTokens
     .filter(status => status !== 401)
-    .map(status => ({ rule: 'replaced tokens are rejected', what: `one was answered ${status}` }));
+    .map(status => ({ rule: 'replaced tokens are rejected', what: `one got status ${status}` }));
   return [...idle, ...banned, ...crashed, ...left, ...alive];
 }

@@ -55,6 +55,6 @@ export function judgeAnswers(lines: readonly ClientLine[]): readonly Violation[]
     if (line.kind === 'submit' || line.status === null || line.status < 500 || allowed.has(line.status))
       return [];
     const call = line.kind === 'answer' ? `submit ${line.n}` : line.kind === 'call' ? line.call : 'cancel';
-    return [{ rule: 'no internal errors', what: `${call} was answered ${line.status}` }];
+    return [{ rule: 'no internal errors', what: `${call} returned status ${line.status}` }];
   });
 }

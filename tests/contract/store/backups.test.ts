@@ -15,19 +15,19 @@ import { testSeal } from '../../support/seal.ts';
 const windows = process.platform === 'win32';
 const hourMs = 3_600_000;
 
-// A log that lets a test wait for its next line of a type.
+// A log with a promise of its next line for an event.
 function createAwaitableLog(): {
   readonly log: Log;
   next(event: string): Promise<Readonly<Record<string, unknown>>>;
 } {
   const waiting = new Map<string, (fields: Readonly<Record<string, unknown>>) => void>();
-  const note = (event: string, fields: Readonly<Record<string, unknown>> = {}): void => {
-    const tell = waiting.get(event);
+  const record = (event: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+    const resolve = waiting.get(event);
     waiting.delete(event);
-    tell?.(fields);
+    resolve?.(fields);
   };
   return {
-    log: { info: note, warn: note, error: note },
+    log: { info: record, warn: record, error: record },
     next: event => new Promise(resolve => waiting.set(event, resolve)),
   };
 }
@@ -69,7 +69,7 @@ describe('hourly backups', () => {
       await clock.advance(order === 1 ? 1 : hourMs);
       const { file } = await made;
       expect(jobsIn(String(file))).toBe(order);
-      // The next hour starts when the backup is done.
+      // The hour until the next backup starts when this one is finished.
       await clock.settle();
     }
     expect(readdirSync(folder.path).toSorted()).toEqual([
@@ -265,7 +265,7 @@ describe('backups before a migration', () => {
     expect(readdirSync(join(dirname(file), 'backups'))).toHaveLength(1);
   });
 
-  test('rolls all steps back when one step of a migration fails', () => {
+  test('rolls back the whole migration when one of its steps fails', () => {
     const file = newFile();
     migrateFrom(file, []);
     expect(() => migrateFrom(file, [second, 'CREATE NONSENSE'])).toThrow('NONSENSE');

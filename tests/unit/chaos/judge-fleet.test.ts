@@ -49,9 +49,9 @@ describe('judgeSubmits', () => {
     expect(
       judgeAnswers([answered(3, 500), call(502), { kind: 'cancel', at: 0, id: 'j_1', status: 500 }]),
     ).toEqual([
-      { rule: 'no internal errors', what: 'submit 3 was answered 500' },
-      { rule: 'no internal errors', what: 'POST /api/backup was answered 502' },
-      { rule: 'no internal errors', what: 'cancel was answered 500' },
+      { rule: 'no internal errors', what: 'submit 3 returned status 500' },
+      { rule: 'no internal errors', what: 'POST /api/backup returned status 502' },
+      { rule: 'no internal errors', what: 'cancel returned status 500' },
     ]);
   });
 });

@@ -49,7 +49,7 @@ test('retries every 10 s while the server is down', async () => {
 test.each([
   ['registration', { status: 401 }],
   ['stream', { body: { worker_id: 'w_1' } }],
-])('stops its training, says goodbye and exits on a 401 at the %s (11)', async (_where, registration) => {
+])('stops its training, disconnects and exits on a 401 at the %s (11)', async (_where, registration) => {
   const { events, run } = await bench.startBusy();
   bench.server.answer('/workers/', { status: 401 });
   bench.server.answer('/workers/register', registration);
@@ -90,7 +90,7 @@ test('closes the connection after every call except the stream', async () => {
   expect(calls).toHaveLength(5);
 });
 
-test('asks for more jobs when ephemeral and leaves at the next stream line (11)', async () => {
+test('leaves at the next stream line when it is ephemeral and the queue is empty (11)', async () => {
   const trainer = scriptedTrainer();
   const { agent, events } = await bench.start({ persistent: false, trainer, instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
@@ -103,7 +103,7 @@ test('asks for more jobs when ephemeral and leaves at the next stream line (11)'
   expect(bench.server.named('/disconnect').map(call => call.body)).toEqual([{ worker_id: 'w_1' }]);
 });
 
-test('stays when ephemeral and the queue has jobs (11)', async () => {
+test('stays when it is ephemeral and the queue has jobs (11)', async () => {
   bench.server.answer('/queue', { body: { has_jobs: true } });
   const trainer = scriptedTrainer();
   const { agent, events } = await bench.start({ persistent: false, trainer, instant: ['poll'] });
@@ -114,14 +114,14 @@ test('stays when ephemeral and the queue has jobs (11)', async () => {
   expect(agent.isLeaving).toBe(false);
 });
 
-test('leaves when ephemeral and its queue request is refused (11)', async () => {
+test('leaves when it is ephemeral and its queue request is refused (11)', async () => {
   bench.server.answer('/queue', { status: 404, body: { has_jobs: true } });
   const { events } = await bench.start({ persistent: false, trainer: scriptedTrainer(), instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
   await events.waitFor('leaving', seen => seen.by === 'queue');
 });
 
-test('continues without asking for more jobs when persistent', async () => {
+test('does not request the queue after a job when it is persistent', async () => {
   const { agent, events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
   await events.waitFor('jobCleared');

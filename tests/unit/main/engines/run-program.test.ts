@@ -21,7 +21,7 @@ it('returns the exit code and both outputs', async () => {
   });
 });
 
-it('passes arguments unchanged, the environment and stdin', async () => {
+it('passes the arguments, the environment and stdin unchanged', async () => {
   const argv = ['sh', '-c', 'printf "%s|" "$@" "$TOKEN" "$NOTHING"; cat', 'name', 'a b', "c'd", '$(e)'];
   const env = { TOKEN: 'tj_1', NOTHING: undefined };
   expect(await run(argv, { env, stdin: 'input', timeoutMs: 10_000 })).toMatchObject({
@@ -30,7 +30,7 @@ it('passes arguments unchanged, the environment and stdin', async () => {
   });
 });
 
-/** A zombie has ended: not every init process collects its children at once. */
+/** A zombie counts as ended, because some init processes collect their children late. */
 function isRunning(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -59,7 +59,7 @@ it('kills a program that prints too much', async () => {
   expect(result.stdout.length).toBeLessThanOrEqual(10_000);
 });
 
-it('returns a result for a program that is killed, ignores its input or cannot start', async () => {
+it('returns a result when the program is killed, ignores its input or cannot start', async () => {
   expect(await shell('kill -9 $$')).toMatchObject({ code: 137 });
   expect(await shell('exec <&-; exit 0', { stdin: 'x'.repeat(1_000_000) })).toMatchObject({ code: 0 });
   const start = (file: string) => run([file], { timeoutMs: 10_000 });

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { batchScript } from '../../../../../main/engines/slurm/batch-script.ts';
 
-/** Says what it hears, and leaves on a notice. */
+/** A stand-in for the worker. It prints its token and each notice, and exits with 5 on a notice. */
 const worker = `exec bash -c 'trap "echo notice; exit 5" USR1; echo "token $TRAINYARD_JOIN"; echo "started $$"; while :; do sleep 0.1; done'`;
 
-/** Runs a batch script with a stand-in for srun: `srun` is its shell text. */
+/** Runs a batch script with `srun`, a shell script, in place of the real program. */
 function runBatch(start: string, srun: string, nodes = 1) {
   const folder = mkdtempSync(join(tmpdir(), 'batch-'));
   mkdirSync(join(folder, 'bin'));
@@ -30,25 +30,25 @@ function runBatch(start: string, srun: string, nodes = 1) {
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
     } catch {
-      // Everything that it started has ended.
+      // All of its processes have already ended.
     }
   });
   let output = '';
   const waiting = new Set<() => void>();
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   });
   return {
     child,
     output: () => output,
-    said: (text: string) =>
+    printed: (text: string) =>
       new Promise<void>(resolve => {
-        const look = (): void => {
+        const check = (): void => {
           if (output.includes(text)) resolve();
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
     exited: new Promise<number | null>(resolve => {
       child.once('exit', resolve);
@@ -56,38 +56,41 @@ function runBatch(start: string, srun: string, nodes = 1) {
   };
 }
 
-const canaryLives = 'echo up; exec sleep 60';
+const runningCanary = 'echo up; exec sleep 60';
 
-it.each(['SIGTERM', 'SIGUSR1'] as const)('passes %s on to the worker, and exits as it does', async signal => {
-  const batch = runBatch(worker, canaryLives);
-  await batch.said('started');
-  batch.child.kill(signal);
-  expect(await batch.exited).toBe(5);
-  expect(batch.output()).toMatch(/^token tj_1\nstarted \d+\nnotice\n$/);
-});
+it.each(['SIGTERM', 'SIGUSR1'] as const)(
+  'passes %s on to the worker, and exits with its exit code',
+  async signal => {
+    const batch = runBatch(worker, runningCanary);
+    await batch.printed('started');
+    batch.child.kill(signal);
+    expect(await batch.exited).toBe(5);
+    expect(batch.output()).toMatch(/^token tj_1\nstarted \d+\nnotice\n$/);
+  },
+);
 
-it('tells the worker when the canary ends', async () => {
+it('sends the worker a notice when the canary ends', async () => {
   const batch = runBatch(worker, 'echo up; exec sleep 0.5');
   expect(await batch.exited).toBe(5);
   expect(batch.output()).toMatch(/notice/);
 });
 
-it('tells the worker nothing when there was no canary', async () => {
+it('sends the worker no notice when the canary cannot start', async () => {
   const batch = runBatch(`echo begun; sleep 1; exit 4`, 'echo "unrecognized option --overlap" >&2; exit 1');
   expect(await batch.exited).toBe(4);
 });
 
-it('remembers a notice that arrives before the worker', async () => {
-  // The setup lines stand for a slow start, in which only the shell runs.
-  const batch = runBatch('echo setup; sleep 20; exit 0', canaryLives);
-  await batch.said('setup');
+it('delivers a notice that arrives before the worker starts', async () => {
+  // During slow setup lines, only their shell runs.
+  const batch = runBatch('echo setup; sleep 20; exit 0', runningCanary);
+  await batch.printed('setup');
   batch.child.kill('SIGUSR1');
   expect(await batch.exited).toBe(138);
 });
 
-it('exports the place of the worker among several nodes', async () => {
+it('exports the number of nodes, the rank and the address when there are several nodes', async () => {
   const start = 'echo "$TRAINYARD_NODES $TRAINYARD_NODE_RANK $MASTER_ADDR $MASTER_PORT"; exit 0';
-  const batch = runBatch(start, canaryLives, 3);
+  const batch = runBatch(start, runningCanary, 3);
   await batch.exited;
   expect(batch.output()).toBe('3 0 rig1 20007\n');
 });

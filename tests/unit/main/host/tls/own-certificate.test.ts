@@ -22,8 +22,8 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
   const facts: Fact[] = [];
   const log: string[] = [];
   const notices = createNotices();
-  const fate = { note: () => Promise.resolve() };
-  const say = (event: string): void => {
+  const auditTrail = { write: () => Promise.resolve() };
+  const record = (event: string): void => {
     log.push(event);
     notices.changed();
   };
@@ -32,12 +32,12 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
     folder,
     names: () => [...names],
     clock,
-    log: { info: say, warn: say, error: say },
+    log: { info: record, warn: record, error: record },
     orchestrator: {
       access: {
-        async noteSettings(told) {
-          await fate.note();
-          facts.push(...told);
+        async noteSettings(changes) {
+          await auditTrail.write();
+          facts.push(...changes);
         },
       },
     },
@@ -47,12 +47,24 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
     },
   });
   onTestFinished(() => certificates.stop());
-  // Certificates created at run time take real time.
+  // The creation of a certificate takes real time, which the virtual clock does not advance.
   const nextShown = (count: number): Promise<Identity> =>
     notices.waitFor(`certificate ${count}`, () => shown[count - 1]);
-  const said = (event: string) => notices.waitFor(event, () => log.includes(event));
+  const logged = (event: string) => notices.waitFor(event, () => log.includes(event));
   const certificateOnDisk = () => new X509Certificate(readFileSync(join(folder, 'cert.pem')));
-  return { certificates, folder, clock, names, shown, facts, log, fate, nextShown, said, certificateOnDisk };
+  return {
+    certificates,
+    folder,
+    clock,
+    names,
+    shown,
+    facts,
+    log,
+    auditTrail,
+    nextShown,
+    logged,
+    certificateOnDisk,
+  };
 }
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -85,7 +97,7 @@ describe('own certificate at the first start', () => {
     expect(made.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
     expect(made.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(identity.expiresAt - identity.validFrom).toBe(397 * dayMs);
-    // One hour allows for clocks that are behind.
+    // Valid since an hour ago, for clients whose clocks are behind.
     expect(bench.clock.wall() - identity.validFrom).toBe(3_600_000);
     expect(made.verify(made.publicKey)).toBe(true);
   });
@@ -102,7 +114,7 @@ describe('own certificate at the first start', () => {
     expect(shell('openssl x509 -in "$1" -noout -fingerprint -sha256')).toContain(fingerprint);
   });
 
-  test('creates a certificate that verifies as its own authority', async () => {
+  test('creates a certificate that clients can trust as its own authority', async () => {
     const bench = open();
     await bench.certificates.open();
     const file = join(bench.folder, 'cert.pem');
@@ -123,7 +135,7 @@ describe('own certificate at the first start', () => {
 
   test('creates nothing when the audit trail cannot record it', async () => {
     const bench = open();
-    bench.fate.note = () => Promise.reject(new Error('disk full'));
+    bench.auditTrail.write = () => Promise.reject(new Error('disk full'));
     await expect(bench.certificates.open()).rejects.toThrow('disk full');
     expect(existsSync(join(bench.folder, 'cert.pem'))).toBe(false);
     expect(existsSync(join(bench.folder, 'cert.pem.new'))).toBe(false);
@@ -171,12 +183,12 @@ describe('own certificate at a later start', () => {
     first.certificates.stop();
     first.clock.shiftWall(380 * dayMs);
     const second = open(first.folder, first.clock);
-    second.fate.note = () => Promise.reject(new Error('disk full'));
+    second.auditTrail.write = () => Promise.reject(new Error('disk full'));
     expect(await second.certificates.open()).toEqual(was);
     expect(second.log).toEqual(['tls.not_renewed']);
     first.clock.shiftWall(20 * dayMs);
     const third = open(first.folder, first.clock);
-    third.fate.note = second.fate.note;
+    third.auditTrail.write = second.auditTrail.write;
     for (let tries = 0; tries < 2; tries += 1)
       await expect(third.certificates.open()).rejects.toThrow(/cert\.pem has expired/);
   });
@@ -204,7 +216,7 @@ describe('own certificate at a later start', () => {
     await expect(open(first.folder, first.clock).certificates.open()).rejects.toThrow(reason);
   });
 
-  test('names the folder that it cannot create', async () => {
+  test('names the folder in the error when it cannot create it', async () => {
     const folder = openFolder();
     writeFileSync(join(folder, 'tls'), '');
     mkdirSync(join(folder, 'other'));
@@ -231,7 +243,7 @@ describe('own certificate at run time', () => {
     expect(bench.certificateOnDisk().fingerprint256).toBe(now.fingerprint);
   });
 
-  test('adds new names of the machine and keeps removed ones', async () => {
+  test('adds new names of the machine, and keeps names that the machine no longer has', async () => {
     const bench = open();
     const was = await bench.certificates.open();
     bench.names.pop();
@@ -257,14 +269,14 @@ describe('own certificate at run time', () => {
   test('logs a failed renewal once, and retries it until it succeeds', async () => {
     const bench = open();
     const was = await bench.certificates.open();
-    const { note } = bench.fate;
-    bench.fate.note = () => Promise.reject(new Error('disk full'));
+    const { write } = bench.auditTrail;
+    bench.auditTrail.write = () => Promise.reject(new Error('disk full'));
     bench.names.push('198.51.100.9');
     await bench.clock.advance(11_000);
-    await bench.said('tls.not_renewed');
+    await bench.logged('tls.not_renewed');
     expect(bench.certificates.shown).toEqual(was);
     expect(bench.certificateOnDisk().fingerprint256).toBe(was.fingerprint);
-    bench.fate.note = note;
+    bench.auditTrail.write = write;
     await bench.clock.advance(11_000);
     expect((await bench.nextShown(2)).names).toContain('198.51.100.9');
     expect(bench.log).toEqual(['tls.not_renewed']);

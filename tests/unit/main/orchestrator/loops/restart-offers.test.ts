@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 4, item 3, and docs/internals/faults.md, F1 to F3. T = 120 s, takeover 160 s.
+// See docs/internals/semantics.md, section 4, item 3, and docs/internals/faults.md, F1 to F3. T, the heartbeat timeout, is 120 s, takeover 160 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';

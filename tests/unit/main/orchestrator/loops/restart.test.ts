@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, sections 4 and 5. T = 120 s, takeover after 160 s.
+// See docs/internals/semantics.md, sections 4 and 5. T, the heartbeat timeout, is 120 s, takeover after 160 s.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';

@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, sections 1, 2 and 5. T = 120 s, takeover after 160 s.
+// See docs/internals/semantics.md, sections 1, 2 and 5. T, the heartbeat timeout, is 120 s, takeover after 160 s.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../support/fleet-bench.ts';
@@ -57,7 +57,7 @@ describe('detecting an offline worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(T - 1);
-    // This timer is set after the alarm for the same time, so it runs between the decision and its effect.
+    // The alarm of the timeout is for the same time and was set earlier, so the heartbeat arrives between the decision and its write.
     fleet.clock.after(1, () => void fleet.orchestrator.workers.heartbeat(rig.id, {}));
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('idle');
@@ -101,7 +101,7 @@ describe('detecting an offline worker', () => {
 });
 
 describe('an offer to a silent worker', () => {
-  test('withdraws the offer to a silent worker in time, without using a retry', async () => {
+  test('withdraws the offer to a silent worker 45 s after the dispatch, without using a retry', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(T - 10_000);
@@ -118,7 +118,7 @@ describe('an offer to a silent worker', () => {
     });
   });
 
-  test('lets a silent worker claim its offer before the withdrawal', async () => {
+  test('accepts the claim of a silent worker before its offer is withdrawn', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(T - 10_000);
@@ -173,7 +173,7 @@ describe('a claimed job of a silent worker', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost', attempt: 1 });
   });
 
-  test('takes the job of a disconnected worker over at the same time', async () => {
+  test('ends the attempt of a disconnected worker at takeover, as for a silent worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -248,7 +248,7 @@ describe('a claimed job of a silent worker', () => {
 });
 
 describe('after takeover', () => {
-  test('abandons the job in heartbeat and registration responses to its former worker', async () => {
+  test('tells the former worker in heartbeat and registration responses to abandon the job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -265,7 +265,7 @@ describe('after takeover', () => {
     ['a registration', (rig, job) => rig.register({ currentJobId: job })],
     ['a report', (rig, job) => rig.report(job, 'running')],
   ])(
-    'resumes the pending job and returns its retry when its former worker returns with %s',
+    'resumes the pending job and restores its retry when its former worker returns with %s',
     async (_what, call) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();

@@ -1,4 +1,4 @@
-// See docs/internals/worker-contract.md, section 3, item 10: published agents are silent while their trainer prints nothing. T = 120 s.
+// See docs/internals/worker-contract.md, section 3, item 10: published agents are silent while their trainer prints nothing. T, the heartbeat timeout, is 120 s.
 import { expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 

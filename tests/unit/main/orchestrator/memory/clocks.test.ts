@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 3, and docs/internals/faults.md, F6 and F20. T = 120 s.
+// See docs/internals/semantics.md, section 3, and docs/internals/faults.md, F6 and F20. T, the heartbeat timeout, is 120 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../support/fleet.ts';

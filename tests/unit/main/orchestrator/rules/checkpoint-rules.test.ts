@@ -38,7 +38,9 @@ describe('completes', () => {
     ['checkpoint-500/checkpoint-manifest.json', true],
     ['checkpoint-500/deeper/checkpoint-manifest.json', false],
     ['model.safetensors', false],
-  ])('decides whether file %s completes a checkpoint: %s', (key, is) => expect(completes(key)).toBe(is));
+  ])('decides whether file %s completes a checkpoint: %s', (key, expected) =>
+    expect(completes(key)).toBe(expected),
+  );
 });
 
 describe('checkpointsIn', () => {
@@ -125,7 +127,7 @@ describe('lossAt', () => {
     ['the mean of the last tenth of the steps', 1_000, 1.5],
     ['the mean without later values', 999, 2],
     ['the last known value when recent ones are missing', 500, 4],
-    ['the same value across a gap', 1_010, 1.5],
+    ['the mean of the last tenth of the steps after a point without a value', 1_010, 1.5],
     ['null without an earlier value', 99, null],
   ])('returns %s at step %s', (_what, step, loss) => expect(lossAt(buckets, step)).toBe(loss));
 });
@@ -159,7 +161,7 @@ describe('judge', () => {
     ]);
   });
 
-  test('marks the newest checkpoint that the trainer can resume from, which never expires', () => {
+  test('marks the newest checkpoint that the trainer can resume from as newest, and keeps it', () => {
     const both = checkpointsIn([
       file('backup/x-backup-100-0-100/model.bin'),
       file('backup/x-backup-100-0-100/checkpoint-manifest.json'),
@@ -173,7 +175,7 @@ describe('judge', () => {
     ]);
   });
 
-  test('marks the newer of two equally good checkpoints as best, and none without a loss', () => {
+  test('marks the newer of two equally good checkpoints as best, and no checkpoint without a loss', () => {
     const two = checkpointsIn([file('checkpoint-1.bin'), file('checkpoint-2.bin'), file('e-epoch-1.bin')]);
     expect(judge(two, () => 1).map(({ isBest }) => isBest)).toEqual([true, false, false]);
     expect(judge(two, none).some(({ isBest }) => isBest)).toBe(false);
@@ -196,7 +198,7 @@ describe('expired', () => {
     expect(expired(judged, 0)).toEqual([]);
   });
 
-  test('counts steps, each of which may have several checkpoints', () => {
+  test('keeps all checkpoints of a kept step', () => {
     const both = checkpointsIn(
       [1, 2].flatMap(step => [
         file(`a-step0000000${step}.safetensors`),

@@ -93,7 +93,7 @@ function expectSound(before: Launch, after: Launch, now: number): void {
   if (state === 'ending') expect(after.endReason).not.toBeNull();
   if (state !== 'waiting' && state !== 'ending') expect(reason).toBeNull();
   expect(missing).toBeLessThanOrEqual(maxMissing);
-  // What has happened does not become undone.
+  // Times of past steps, the id from the engine, and the end of a launch are never removed.
   for (const key of ['acceptedAt', 'startedAt', 'joinedAt', 'endAskedAt'] as const)
     if (before[key] !== null) expect(after[key]).not.toBeNull();
   if (before.engineId !== null) expect(engineId).not.toBeNull();

@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 8, and docs/internals/faults.md, F21. T = 120 s.
+// See docs/internals/semantics.md, section 8, and docs/internals/faults.md, F21. T, the heartbeat timeout, is 120 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';

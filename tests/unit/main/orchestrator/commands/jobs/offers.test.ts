@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 4. T = 120 s: an offer repeats after 15 and 30 s and is withdrawn after 45 s.
+// See docs/internals/semantics.md, section 4. T, the heartbeat timeout, is 120 s: an offer repeats after 15 and 30 s and is withdrawn after 45 s.
 import { describe, expect, test } from 'vitest';
 import { AttemptId, JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';

@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 7. T = 120 s.
+// See docs/internals/semantics.md, section 7. T, the heartbeat timeout, is 120 s.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';

@@ -1,4 +1,4 @@
-// T = 120 s.
+// The heartbeat timeout is 120 s.
 import { describe, expect, test } from 'vitest';
 import { accept, refuse } from '../../../../../../protocol/problem.ts';
 import type { JobPayload } from '../../../../../../main/orchestrator/ports/index.ts';

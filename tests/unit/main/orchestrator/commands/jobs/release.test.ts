@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 2. T = 120 s, takeover after 160 s.
+// See docs/internals/semantics.md, section 2. T, the heartbeat timeout, is 120 s, takeover after 160 s.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import type { JobDetail } from '../../../../../../protocol/job.ts';

@@ -1,4 +1,4 @@
-// T = 120 s.
+// The heartbeat timeout is 120 s.
 import { describe, expect, test } from 'vitest';
 import { SubmitRequest } from '../../../../../../protocol/queue-api.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -43,7 +43,7 @@ describe('requestAction', () => {
     });
   });
 
-  test('sends an action once within five seconds, and each kind on its own', async () => {
+  test('ignores a repeated action within five seconds, but not an action of another kind', async () => {
     const { fleet, rig, request } = await openRunning();
     await request('save');
     const before = fleet.events.length;
@@ -150,7 +150,7 @@ describe('refused trainer actions', () => {
     expect(rig.commandsOf('job_ask')).toEqual([]);
   });
 
-  test('explains how to declare an action that the config does not have', async () => {
+  test('explains how to declare an action that the config lacks', async () => {
     const { fleet, request, job } = await openRunning({
       config: { $requests: { save: { file: 'save.now' } } },
     });

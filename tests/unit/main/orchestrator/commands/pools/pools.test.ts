@@ -300,3 +300,13 @@ test('explains what each pool does about a job', async () => {
     wait: { code: 'requested', params: { pool: 'gpu', state: 'waiting' } },
   });
 });
+
+test('requests a machine for the first job in the queue, also when more jobs wait than the pool has launches', async () => {
+  const pools = await startWith({ max_launches: 1 }, { startMs: hour });
+  const { fleet } = pools;
+  const low = await fleet.submit({ ...oneGpu, priority: 'low' });
+  const high = await fleet.submit({ ...oneGpu, priority: 'high' });
+  await fleet.clock.advance(10_000);
+  expect(poolLine(pools, high.jobId)).toEqual([expect.stringContaining('Requested from pool gpu')]);
+  expect(poolLine(pools, low.jobId)).toEqual([expect.stringContaining('which is its limit (max_launches)')]);
+});

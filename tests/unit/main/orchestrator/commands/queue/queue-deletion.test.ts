@@ -1,4 +1,4 @@
-// T = 120 s.
+// The heartbeat timeout is 120 s.
 import { describe, expect, test } from 'vitest';
 import { everyJob } from '../../../../../support/every-job.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';

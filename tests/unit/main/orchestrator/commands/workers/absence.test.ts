@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 5. T = 120 s: two heartbeats count as two when they are at least 20 s apart.
+// See docs/internals/semantics.md, section 5. T, the heartbeat timeout, is 120 s: two heartbeats count as two when they are at least 20 s apart.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';

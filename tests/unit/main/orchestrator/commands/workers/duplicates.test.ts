@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F19. T = 120 s: the first machine counts as present for 45 s.
+// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F19. T, the heartbeat timeout, is 120 s: the first machine counts as present for 45 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../../support/fleet-outcome.ts';
