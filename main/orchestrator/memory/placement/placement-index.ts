@@ -196,17 +196,11 @@ export function createPlacementIndex(): PlacementIndex {
     },
     waiting(limit) {
       const counts = new Map<Shape, number>();
-      const found: Waiting[] = [];
-      for (const job of jobs.values()) {
-        const { shape, user } = job.line;
+      return [...jobs.values()].toSorted(byTurn).flatMap(({ id, line: { shape, user } }) => {
         const count = counts.get(shape) ?? 0;
-        if (count >= limit || limits.isReached(user) || front.isTeamAtLimit(shape.team)) continue;
+        if (count >= limit || limits.isReached(user) || front.isTeamAtLimit(shape.team)) return [];
         counts.set(shape, count + 1);
-        found.push(job);
-      }
-      return found.toSorted(byTurn).map(({ id, line }) => {
-        const { key, team, matcher } = line.shape;
-        return { id, user: line.user, team, shape: key, matcher };
+        return [{ id, user, team: shape.team, shape: shape.key, matcher: shape.matcher }];
       });
     },
   };
