@@ -145,9 +145,9 @@ function missed(launch: Launch, { listedAt }: EventOf<'miss'>, now: WallMs, over
   return missing < maxMissing ? { ...launch, missing } : end({ ...launch, missing }, over, now);
 }
 
-/** Whether a submission without an answer may have reached the engine after it made the list. */
-const mayStillArrive = ({ engineId, submittedAt }: Launch, listedAt: WallMs): boolean =>
-  engineId === null && listedAt < (submittedAt ?? 0) + unclearMs;
+/** Whether the launch may have reached the engine after it made the list. */
+const mayStillArrive = ({ acceptedAt, submittedAt }: Launch, listedAt: WallMs): boolean =>
+  listedAt < (acceptedAt ?? (submittedAt ?? 0) + unclearMs);
 
 const miss: Rule<'miss'> = (launch, event, now) => missed(launch, event, now, 'unknown');
 

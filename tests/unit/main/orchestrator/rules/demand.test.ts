@@ -17,8 +17,11 @@ const noLimit: Allowance = { ofAll: null, ofUser: () => null, ofTeam: () => null
 const plan = (jobs: readonly DemandJob[], pools: readonly PoolFacts[], allowance: Partial<Allowance> = {}) =>
   planDemand(jobs, pools, { ...noLimit, ...allowance }, NOW);
 
-const jobs = (count: number, changes: Partial<DemandJob> = {}): readonly DemandJob[] =>
-  Array.from({ length: count }, (_, n) => makeDemand(`j${n + 1}`, changes));
+// Jobs with equal requirements share one object.
+const jobs = (count: number, changes: Partial<DemandJob> = {}): readonly DemandJob[] => {
+  const kind = makeKind();
+  return Array.from({ length: count }, (_, n) => makeDemand(`j${n + 1}`, { kind, ...changes }));
+};
 
 const waiting = (id: string, changes: Partial<Launch> = {}): Launch =>
   makeLaunch({ id: launchId(id), state: 'waiting', ...changes });
@@ -96,6 +99,13 @@ describe('orders', () => {
     expect(plan([job], [pool]).orders).toEqual([]);
     expect(poolBlockers(pool, job, NOW)).toEqual([{ code: 'spill_over', afterMs: 1 }]);
     expect(plan([{ ...job, waitedMs: 60_000 }], [pool]).orders).toHaveLength(1);
+  });
+
+  test('for a job that has waited long enough behind one of its kind that has not', () => {
+    const [first, second] = jobs(2);
+    if (first === undefined || second === undefined) throw new Error('two jobs');
+    const { orders } = plan([{ ...first, waitedMs: 0 }, second], [open({ after_s: 60 })]);
+    expect(orders.map(({ jobId }) => jobId)).toEqual(['j2']);
   });
 
   test('within what the limits of the queue let start, counting claims', () => {
@@ -225,9 +235,13 @@ test('never exceeds a limit, orders nothing without need, and claims each launch
             idle,
           });
         });
-        const queue = wanted.map(({ nodes, gpus, ...rest }, n) =>
-          makeDemand(`j${n}`, { ...rest, kind: makeKind({ nodes, gpus }) }),
-        );
+        const kinds = new Map<string, DemandJob['kind']>();
+        const queue = wanted.map(({ nodes, gpus, ...rest }, n) => {
+          const key = `${nodes} ${gpus}`;
+          const kind = kinds.get(key) ?? makeKind({ nodes, gpus });
+          kinds.set(key, kind);
+          return makeDemand(`j${n}`, { ...rest, kind });
+        });
         const { orders, claims, surplus } = plan(queue, facts, { ofAll });
         for (const { pool, open: own, coming } of facts) {
           const mine = orders.filter(({ poolId: id }) => id === pool.id);

@@ -74,9 +74,9 @@ const moves: { readonly [S in LaunchState]: Readonly<Record<string, LaunchState>
 })();
 
 function expected(launch: Launch, { name, event }: Named): LaunchState {
-  const { state, engineId, submittedAt, missing } = launch;
+  const { state, acceptedAt, submittedAt, missing } = launch;
   if (event.type === 'miss') {
-    const isTooEarly = engineId === null && event.listedAt < (submittedAt ?? 0) + unclearMs;
+    const isTooEarly = event.listedAt < (acceptedAt ?? (submittedAt ?? 0) + unclearMs);
     if (isTooEarly) return state;
     const isThird = missing + 1 >= maxMissing;
     return moves[state].miss ?? (isThird ? (moves[state]['third miss'] ?? state) : state);
@@ -196,9 +196,15 @@ describe('a list of the engine', () => {
   });
 
   test('resets the count of lists without the launch', () => {
-    const twice = run(accepted, { type: 'miss', listedAt: NOW }, { type: 'miss', listedAt: NOW });
+    const listedAt = NOW + 2_000;
+    const twice = run(accepted, { type: 'miss', listedAt }, { type: 'miss', listedAt });
     expect(twice).toMatchObject({ state: 'waiting', missing: 2 });
     expect(advanceLaunch(twice, sight({}), NOW)).toMatchObject({ missing: 0 });
+  });
+
+  test('that began before the engine accepted the launch does not count', () => {
+    expect(advanceLaunch(accepted, { type: 'miss', listedAt: NOW + 1_999 }, NOW + 9_000)).toBe(accepted);
+    expect(advanceLaunch(accepted, { type: 'miss', listedAt: NOW + 2_000 }, NOW + 9_000).missing).toBe(1);
   });
 
   test('keeps what an earlier list said and this one does not', () => {
