@@ -19,7 +19,7 @@ import { parseTrust, type Trust } from '../connection/trust.ts';
 import { fail, type Loaded, reasonOf } from '../files/failure-text.ts';
 import { parseTrainers, type TrainerChoice } from '../trainers/index.ts';
 
-/** When the rig takes jobs, and how it hears that it will be gone. */
+/** When the rig takes jobs, and how it learns that the machine will be taken away. */
 interface RigTimes {
   /** When the rig takes jobs; null for always. */
   readonly hours: Hours | null;

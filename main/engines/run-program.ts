@@ -115,7 +115,7 @@ function follow(
     stderr.push(Buffer.from(`${file}: ${isMissing ? 'not found' : error.message}`));
     finish(isMissing ? 127 : 126);
   });
-  // A program that does not read its input is no error: its exit code tells.
+  // A program may exit without reading its input. Its exit code shows whether that was a failure.
   child.stdin.on('error', () => {});
   child.stdin.end(stdin);
 }

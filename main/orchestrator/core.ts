@@ -146,7 +146,7 @@ export function recordPoolEvent(
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** Like `recordWorkerEvent`, for a launch. What an engine reports in between is no transition, and leaves no audit row. */
+/** Like `recordWorkerEvent`, for a launch. Reports of the engine that change no state leave no audit row. */
 export function recordLaunchEvent(
   core: Core,
   tx: Tx,

@@ -38,7 +38,7 @@ export interface Pool {
   readonly backoff: { readonly refusals: number; readonly until: WallMs } | null;
 }
 
-/** Why a launch is being ended. The outcome of the launch follows from it, unless the engine or the worker says otherwise. */
+/** Why a launch is being ended. It determines the outcome, unless the engine or the worker reports another one. */
 export type EndReason =
   | 'not_needed'
   | 'idle'
@@ -48,7 +48,7 @@ export type EndReason =
   | 'pool_deleted'
   | 'test_over';
 
-/** One ordered worker, as stored. `state` says which of the other fields are set; rules/launch-lifecycle.ts has the table. */
+/** One ordered worker, as stored. `state` determines which other fields are set (see rules/launch-lifecycle.ts). */
 export interface Launch {
   readonly id: LaunchId;
   readonly poolId: PoolId;

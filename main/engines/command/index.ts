@@ -38,9 +38,9 @@ export function createCommandEngine({ fleet, folder, start, run }: CommandEngine
       const message = messageOf(error);
       if (!(error instanceof ProgramError)) return { kind: 'unknown', message };
       if (error.isRefused) return { kind: 'rejected', scope: 'temporary', code: 'programs', message };
-      // A program that fails may have ordered the machine before, unless it says that it did not.
-      const said = OrderAnswer.safeParse(error.answer);
-      return said.success && said.data.kind === 'rejected' ? said.data : { kind: 'unknown', message };
+      // The program may have ordered the machine before it failed, unless it printed `rejected`.
+      const answer = OrderAnswer.safeParse(error.answer);
+      return answer.success && answer.data.kind === 'rejected' ? answer.data : { kind: 'unknown', message };
     }
   }
 

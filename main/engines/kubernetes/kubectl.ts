@@ -95,7 +95,7 @@ const loginNeeded = /^error: (You must be logged in to the server.*)$/m;
 
 const toLine = (words: string): string => cleanLine(words).replaceAll(/ +/g, ' ').trim().slice(0, 300);
 
-/** What kubectl's error says, in one line without the log lines around it. */
+/** Returns the error of kubectl in one line, without the log lines around it. */
 export function errorOf(stderr: string): string {
   const lines = stderr
     .split('\n')

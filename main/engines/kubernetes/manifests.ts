@@ -24,12 +24,12 @@ trap 'kill -${noticeSignal} $worker' TERM
 while kill -0 $worker 2>/dev/null; do wait $worker; code=$?; done
 exit $code`;
 
-/** Kubernetes replaces `$(NAME)` in commands, and takes `$$` for `$`. The shell must get each `$` as it is. */
+/** Escapes each `$` for the shell, because Kubernetes replaces `$(NAME)` in commands, and `$$` by `$`. */
 const escapeDollars = (script: string): string => script.replaceAll('$', () => '$$');
 
 /**
- * A pod's deadline counts from its arrival on a node, and ends with SIGTERM and the grace period. So the worker hears of it
- * `noticeS` before the wall time is over. A Job's deadline also counts the time in the queue, so it is only a last resort.
+ * The deadline of a pod counts from its arrival on a node. Then the pod gets SIGTERM and the grace period, so the worker gets
+ * its notice `noticeS` before the end of the wall time. A Job's deadline also counts the time in the queue, so it is only a last resort.
  */
 export function jobManifest(fleet: string, settings: KubernetesSettings, order: LaunchOrder, script: string) {
   const labels = labelsOf(fleet, order.launchId);

@@ -11,7 +11,7 @@ const toReason = (kind: WaitingReason['kind'], words: string): WaitingReason => 
   text: cleanLine(words).trim().slice(0, 300),
 });
 
-/** A pod that saves before it leaves still has its machine, whatever the Job says. */
+/** A pod that is still saving has its machine, even if its Job has already ended. */
 export function toSighting(objects: LaunchObjects): Sighting {
   const { job, pod } = objects;
   const isLive = pod !== undefined && pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed';
@@ -76,7 +76,7 @@ export function toExit({ job, pod, workload }: LaunchObjects): Sighting['exit'] 
   return job.spec.suspend && findCondition(workload?.status.conditions, 'Evicted') ? 'preempted' : null;
 }
 
-/** Only what the cluster says: a launch without a word about it has no reason. */
+/** Returns the reason that the cluster gives for the wait; null without one. */
 function reasonOf({ job, pod, workload, refusal }: LaunchObjects): WaitingReason | null {
   if (pod !== undefined) return podReason(pod);
   if (!job.spec.suspend) {

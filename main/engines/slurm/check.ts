@@ -32,7 +32,7 @@ export async function checkSlurm(
   return { ...answer, ok: false, detail: `Slurm does not give the pool's largest machine: ${reason}` };
 }
 
-/** `Job 58 to start at 1795649106 using ...`: Slurm prints all times as seconds, as it is told to. */
+/** Replaces the seconds in `Job 58 to start at 1795649106 using ...`. `SLURM_TIME_FORMAT` makes Slurm print all times so. */
 const withDate = (text: string): string =>
   text.replace(/(?<=start at )\d{9,11}\b/, seconds => new Date(Number(seconds) * 1_000).toISOString());
 

@@ -66,7 +66,7 @@ export function createSlurmEngine(options: SlurmEngineOptions): Engine {
       if (found.length === 0) return;
       const jobs = found.map(({ sighting }) => sighting.engineId);
       if (how === 'now') return cancel([], jobs);
-      // Waiting jobs have no worker to ask. A job that starts in between is not cancelled, and hears the signal.
+      // Waiting jobs have no worker to signal. A job that starts before this call is not cancelled, but gets the signal below.
       if (found.some(({ sighting }) => sighting.state === 'waiting')) await cancel(['--state=PENDING'], jobs);
       // Slurm drops a signal to a job whose batch script is just starting, without an error.
       return cancel(['--batch', '--signal=TERM'], jobs);

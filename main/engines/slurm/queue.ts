@@ -11,10 +11,10 @@ export interface QueuedJob {
 
 export const jobName = (fleet: string, launchId: LaunchId): string => `trainyard-${fleet}-${launchId}`;
 
-/** Cannot occur in a name that a person types, unlike any printable separator. */
+/** A separator that no name or reason contains, because users cannot easily type it. */
 const separator = '\u001F';
 
-/** Name first: it says whether the rest of the line is ours. */
+/** The name is first, so that lines of other jobs can be skipped by their prefix. */
 const format = ['%j', '%i', '%T', '%r', '%S', '%e', '%N'].join(separator);
 
 /** `--all` includes hidden partitions, and `--states=all` what ended in the last minutes. */
@@ -46,7 +46,7 @@ export function parseQueue(fleet: string, output: string): readonly QueuedJob[] 
     });
 }
 
-/** Slurm lets two jobs have one name. The entry of a launch is the job that lives, and the newest of several. */
+/** Slurm allows several jobs of one name. Returns for each launch the live job, or else the newest one. */
 export function mergeByLaunch(jobs: readonly QueuedJob[]): ReadonlyMap<LaunchId, Sighting> {
   const found = new Map<LaunchId, Sighting>();
   for (const { launchId, sighting } of jobs.toSorted((a, b) => rank(a.sighting) - rank(b.sighting)))

@@ -41,7 +41,7 @@ export function reasonKind(reason: string): WaitingReason['kind'] {
   if (kind !== undefined) return kind;
   // Limits of accounts, of which there are more than a hundred. A QOS that is not allowed is no limit.
   if (/^(?:QOS(?!NotAllowed)|Assoc|Max\w+Per(?:Account|User)$)/.test(word)) return 'quota';
-  // Slurm says this in a sentence.
+  // Slurm reports this reason as a sentence.
   if (reason.startsWith('Nodes required for job are DOWN')) return 'resources';
   if (reason.endsWith('requeued held')) return 'held';
   return 'other';

@@ -101,11 +101,11 @@ const temporary: readonly Row[] = [
   ['SLURMCTLD_COMMUNICATIONS_BACKOFF', 'Rate limit exceeded, please retry momentarily'],
   ['SLURMCTLD_COMMUNICATIONS_HARD_DROP', 'Rate limit exceeded, please retry later'],
   ['SLURM_PROTOCOL_AUTHENTICATION_ERROR', 'Protocol authentication error'],
-  // Nothing was sent.
+  // The command could not connect, so it sent nothing.
   ['SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR', 'Unable to contact slurm controller (connect failure)'],
-  // A plugin of the site refused it, and says why in the line before.
+  // A plugin of the cluster refused the job. The line before has the reason.
   ['SLURM_ERROR', 'Unspecified error'],
-  // Which limit is not known.
+  // The message does not name the limit.
   ['ESLURM_ACCOUNTING_POLICY', policy],
 ];
 
@@ -148,7 +148,7 @@ function classify(text: string, message: string): LaunchAnswer {
   return { kind: 'rejected', scope: 'temporary', code: later ?? 'refused', message };
 }
 
-/** What sbatch itself says, without its prefixes. A login machine may print other lines. */
+/** Returns the messages of sbatch without its prefixes. Leaves out other lines, which a login machine may print. */
 export const sbatchLines = (stderr: string): readonly string[] =>
   stderr
     .split('\n')

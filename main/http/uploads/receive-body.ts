@@ -62,9 +62,9 @@ function inPortions(end: Pick<FileEnd, 'write'>) {
 }
 
 /**
- * Writes the body of a request to the end of a file, as fast as the disk takes it, with little of it in memory. Throws what the disk says.
- * `file` is the hash of the file so far, which takes the body in. The digests of the body cost the one thread time: only those are
- * worked out that the request has announced.
+ * Appends the body of a request to a file, at the speed of the disk and with little memory. Throws errors of the disk.
+ * `file` is the hash of the file so far, which is updated with the body. Only the digests that the request has announced are
+ * computed, because they take time of the only thread.
  */
 export async function receiveBody(
   request: IncomingMessage,

@@ -25,10 +25,10 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
   const apply = (id: LaunchId, event: LaunchEvent): Promise<void> =>
     core.store
       .write(tx => void applyLaunchEvent(core, tx, id, event))
-      // The row keeps its state, and the next list of the engine says what became of the launch.
+      // The row keeps its state. The next list of the engine corrects it.
       .catch((cause: unknown) => core.log.error('launch.event_not_stored', { launch_id: id, cause }));
 
-  /** Makes a new token for each try: the text of an earlier one was never stored. */
+  /** Creates a new token for each try, because the text of an earlier one is not stored. */
   async function submit(pool: Pool, launch: Launch): Promise<void> {
     const { id, workerId, nodes, gpus } = launch;
     submitting.add(id);

@@ -35,12 +35,12 @@ export type LaunchAnswer =
     }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** What an engine says about a launch. */
+/** A launch as the engine lists it. */
 export interface Sighting {
   /** The engine's own id, such as a Slurm job id. */
   readonly engineId: string;
   readonly state: 'waiting' | 'running' | 'ended';
-  /** Why it waits; null when it does not, or when the engine gives no reason. */
+  /** Why it waits; null when it is not waiting, or when the engine gives no reason. */
   readonly reason: WaitingReason | null;
   /** When the engine expects to start it; null when unknown. */
   readonly expectedStart: WallMs | null;
@@ -49,28 +49,28 @@ export interface Sighting {
   readonly endsAt: WallMs | null;
   /** Names of its machines; empty while it waits. */
   readonly nodes: readonly string[];
-  /** How it ended; null while it has not, or when the engine does not say. */
+  /** How it ended; null while it is open, or when the engine does not report it. */
   readonly exit: 'completed' | 'failed' | 'cancelled' | 'preempted' | 'timeout' | 'node_failed' | null;
 }
 
 /**
- * One way to get machines. Stateless: everything to remember is in the launch row, or is asked of the engine. A launch is named
- * `trainyard-FLEET-LAUNCH` there, and that name is its idempotency key. Calls run in child processes with time limits, so a hung
+ * A source of machines. Stateless: everything to remember is in the row of the launch or in the engine. The engine knows a launch
+ * as `trainyard-FLEET-LAUNCH`. This name is its idempotency key. Calls run in child processes with time limits, so a hung
  * engine delays nothing else.
  */
 export interface Engine {
-  /** Whether the engine can be reached and takes orders. Never throws. */
+  /** Checks that the engine is reachable and accepts orders. Never throws. */
   check(): Promise<EngineCheck>;
-  /** Never throws: a failure that says nothing about the launch is `unknown`. */
+  /** Never throws. Returns `unknown` after a failure that leaves open whether the launch exists. */
   launch(order: LaunchOrder): Promise<LaunchAnswer>;
-  /** Everything that has this fleet's name. Throws rather than return a part. */
+  /** Returns all launches of this fleet. Throws when the list is incomplete. */
   list(): Promise<ReadonlyMap<LaunchId, Sighting>>;
   /**
-   * `ask` signals the worker, which saves and leaves; `now` ends the launch. Idempotent: a launch that does not exist is no error.
-   * Throws when the engine did not take the request.
+   * `ask` signals the worker, which saves and leaves; `now` ends the launch. Idempotent: ignores launches that do not exist.
+   * Throws when the engine did not accept the request.
    */
   end(ids: readonly LaunchId[], how: 'ask' | 'now'): Promise<void>;
 }
 
-/** Makes the engine of a pool, as its settings are now. */
+/** Creates the engine of a pool from its current settings. */
 export type EngineOf = (pool: Pool) => Engine;

@@ -81,7 +81,7 @@ export const loadOf = ({ open, coming }: PoolFacts): Load => ({
   gpus: open.reduce((sum, { nodes, gpus }) => sum + nodes * gpus, 0),
 });
 
-/** Blockers of the pool itself, whichever job asks. */
+/** Returns the blockers that apply to every job: those of the pool itself. */
 export function blockersOfPool(
   { pool, ...facts }: PoolFacts,
   load: Load,

@@ -119,7 +119,7 @@ export function endLaunch(core: Core, tx: Tx, launch: Launch, why: EndReason, de
   tx.updateWorker({ ...worker, drain });
 }
 
-/** What the event says about the pool: the engine takes orders, refuses them, or its machines do not reach the orchestrator. */
+/** Updates the pool after an event that shows that its engine accepts or refuses orders, or that its machines do not register. */
 function adjustPool(core: Core, tx: Tx, pool: Pool, before: Launch, after: Launch, event: LaunchEvent): void {
   const now = core.time.now();
   const next = poolAfter(pool, before, after, event, now);
