@@ -59,12 +59,12 @@ test.each([
   });
 });
 
-test('is unsure after an error of the server', async () => {
+test('returns unknown for a launch after a server error', async () => {
   api.refuse(502, 'Bad Gateway');
   expect(await engineOf('t4').launch(order('a'))).toMatchObject({ kind: 'unknown' });
 });
 
-test('says that the key is wrong', async () => {
+test('reports a wrong API key in the check', async () => {
   expect(await engineOf('t5', { RUNPOD_API_KEY: 'other' }).check()).toMatchObject({
     ok: false,
     detail: expect.stringContaining('401'),

@@ -171,7 +171,7 @@ test('reports what happens to a launch, from the queue of Kueue to its end', asy
   expect(await sighting()).toMatchObject({ state: 'ended', exit: 'preempted' });
 });
 
-test('gives the event that says why a Job has no pod', async () => {
+test('shows the event of a Job without a pod as the reason', async () => {
   const { sighting, name } = await launchOne();
   api.play(name, {});
   expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
@@ -288,7 +288,7 @@ describe('check', () => {
     expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('create jobs, delete pods') });
   });
 
-  test('finds the local queue, and says when it is missing or inactive', async () => {
+  test('finds the local queue, and reports when it is missing or inactive', async () => {
     const active = { type: 'Active', status: 'True', message: 'Can submit new workloads to localQueue' };
     const stopped = {
       type: 'Active',

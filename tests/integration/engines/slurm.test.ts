@@ -110,7 +110,7 @@ describe.concurrent('a launch', () => {
     expect(nodes).toEqual([expect.stringMatching(/^rig[12]$/)]);
   });
 
-  it('has several nodes, and a worker on the first', async () => {
+  it('starts the worker on the first of several nodes', async () => {
     const { engine, launchId, jobId } = await launchOne('wide', {}, { nodes: 2 });
     await untilSaid(lab, 'wide', 'started');
     expect((await untilSeen(engine, launchId, isRunning)).nodes).toEqual(['rig1', 'rig2']);
@@ -118,7 +118,7 @@ describe.concurrent('a launch', () => {
     expect(lab.worker.said('wide')).toContain(`node 0 of 2, rig1:${port}`);
   });
 
-  it('saves and leaves when it is asked, with its trainer untouched', async () => {
+  it('signals the worker but not its trainer when the launch is asked to end', async () => {
     const launchId = LaunchId.parse('ask');
     const engine = slurmEngine(lab, {
       fleet: 'ofask',
@@ -155,21 +155,21 @@ describe.concurrent('a launch', () => {
     expect(() => readdirSync(folder)).toThrow(/ENOENT/);
   });
 
-  it('is cancelled when it is ended now', async () => {
+  it('cancels the Slurm job when the launch is ended now', async () => {
     const { engine, launchId } = await launchOne('now', {});
     await untilSaid(lab, 'now', 'started');
     await engine.end([launchId], 'now');
     expect(await untilSeen(engine, launchId, isEnded)).toMatchObject({ exit: 'cancelled' });
   });
 
-  it('hears of its wall time, with its trainer untouched', async () => {
+  it('signals the worker but not its trainer before the wall time', async () => {
     const { engine, launchId } = await launchOne('wall', {}, { wallTimeS: 60, noticeS: 55 });
     await untilSaid(lab, 'wall', 'left', 40_000);
     expect(await untilSeen(engine, launchId, isEnded)).toMatchObject({ exit: 'completed' });
     expect(lab.worker.said('wall')).not.toContain('trainer signalled');
   }, 60_000);
 
-  it('hears of a preemption, with its trainer untouched', async () => {
+  it('signals the worker but not its trainer at a preemption', async () => {
     const spot = await launchOne('spot', { partition: 'spot' }, { gpus: 2 });
     await untilSaid(lab, 'spot', 'trainer started');
     const urgent = await launchOne('urgent', { partition: 'high' }, { gpus: 2 });

@@ -271,7 +271,7 @@ describe('--leave-with-parent', () => {
     expect(readExit(run)).toBeNull();
   });
 
-  it('says goodbye without a job when its parent is gone', async () => {
+  it('disconnects when its parent is gone and it has no job', async () => {
     const orchestrator = await startOrchestrator();
     const { exit, says, endInput } = startWorker({
       'orchestrator-url': orchestrator.url,

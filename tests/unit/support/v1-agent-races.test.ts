@@ -114,7 +114,7 @@ test('starts a job pushed during a late `failed` report and never reports it aga
   expect(bench.statusesOf('j2')).toEqual(['starting', 'training']);
 });
 
-test('kills a trainer that ignores SIGTERM after 30 s and hears nothing meanwhile', async () => {
+test('kills a trainer that ignores SIGTERM after 30 s and receives nothing meanwhile', async () => {
   const { trainer, run } = manualTrainer({ onTerm: 'ignore' });
   const { events, waits } = await bench.start({ trainer });
   bench.server.push(createSubmission('j1'));
@@ -129,7 +129,7 @@ test('kills a trainer that ignores SIGTERM after 30 s and hears nothing meanwhil
   expect((await run()).signals).toEqual(['SIGTERM', 'SIGKILL']);
 });
 
-test('sends no heartbeat and hears no cancel while its trainer is silent (10)', async () => {
+test('sends no heartbeat and receives no cancel while its trainer is silent (10)', async () => {
   const { events, manual, waits } = await bench.start();
   await events.waitFor('heartbeatSent');
   bench.server.push(createSubmission('j1'));

@@ -32,7 +32,7 @@ function watch(parts: Partial<Pick<AvailabilityDeps, 'hours' | 'use'>>) {
 
 const every = [0, 1, 2, 3, 4, 5, 6];
 
-it('is closed outside of its hours, and says when it opens', async () => {
+it('is closed outside of its hours, and reports when it opens', async () => {
   const { clock, availability, changes } = watch({ hours: [{ days: every, from: 780, until: 840 }] });
   expect(availability.closed()).toEqual({
     reason: 'hours',

@@ -22,7 +22,7 @@ describe('metrics of a job', () => {
     });
   });
 
-  it('sends all metrics before a leaving worker says goodbye', async () => {
+  it('sends all metrics before a leaving worker disconnects', async () => {
     const { orchestrator, run, exit } = await startBusy({ persistent: false });
     run.ears.onFigures({ progress: { step: 7, loss: 0.5 }, gaps: [] }, false);
     run.end(0);

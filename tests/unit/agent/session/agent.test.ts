@@ -89,7 +89,7 @@ describe('a job', () => {
 });
 
 describe('leaving', () => {
-  it('leaves after its first job when it is ephemeral, with a goodbye', async () => {
+  it('disconnects and leaves after its first job when it is ephemeral', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, started, runs, exit } = startAgent(orchestrator, { persistent: false });
     await connected();
@@ -176,7 +176,7 @@ describe('leaving', () => {
     expect(kept()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
   });
 
-  it('says no goodbye before its first registration', async () => {
+  it('does not disconnect from the server before its first registration', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => refused(503);
     const { agent, exit } = startAgent(orchestrator);

@@ -82,7 +82,7 @@ describe('sources of a notice', () => {
 });
 
 describe('the job on notice', () => {
-  it('is stopped before the end when the checkpoint is not uploaded in time', async () => {
+  it('stops the trainer before the end when the checkpoint is not uploaded in time', async () => {
     const bench = await startBusy();
     await bench.push(notice);
     // 120 s, less 20 s of grace and 5 s to report.
@@ -116,14 +116,14 @@ describe('the job on notice', () => {
     expect(bench.run.stops[0]).toBeLessThanOrEqual(10_000);
   });
 
-  it('is stopped at once when there is no time left', async () => {
+  it('stops the trainer at once when there is no time left', async () => {
     const bench = await startBusy();
     await bench.push({ ...notice, ends_in_s: 0 });
     await bench.advance(1);
     expect(bench.run.stops).toHaveLength(1);
   });
 
-  it('is asked again while its trainer does not listen', async () => {
+  it('asks the trainer to save again while it cannot accept the request', async () => {
     const bench = await startBusy();
     bench.world.answer = 'later';
     await bench.push(notice);
@@ -134,7 +134,7 @@ describe('the job on notice', () => {
     expect(bench.did.filter(line => line.includes('ask'))).toHaveLength(4);
   });
 
-  it('runs on in the time that is known when its trainer cannot be asked, and is rescued in its own way', async () => {
+  it('keeps training until the announced end when its trainer cannot save on request, and saves what it wrote', async () => {
     const bench = await startBusy();
     bench.world.answer = 'never';
     await bench.push(notice);
@@ -146,7 +146,7 @@ describe('the job on notice', () => {
     expect(bench.did).toContainEqual(expect.stringMatching(/ rescue preempted for /));
   });
 
-  it('is stopped at once after a signal when its trainer cannot be asked', async () => {
+  it('stops a trainer that cannot save on request at once after a signal', async () => {
     const bench = await startBusy();
     bench.world.answer = 'never';
     bench.agent.notice('SIGUSR1');
@@ -154,7 +154,7 @@ describe('the job on notice', () => {
     expect(bench.run.stops).toHaveLength(1);
   });
 
-  it('gets half a minute to save when the worker uploads nothing', async () => {
+  it('gives the trainer half a minute to save when the worker uploads nothing', async () => {
     const bench = await startBusy({ uploads: false });
     await bench.push(notice);
     await bench.advance(29);
@@ -163,7 +163,7 @@ describe('the job on notice', () => {
     expect(bench.run.stops).toHaveLength(1);
   });
 
-  it('is stopped when its trainer is only being started', async () => {
+  it('stops a job whose trainer is still starting', async () => {
     const bench = await startClosable();
     const gate = Promise.withResolvers<void>();
     bench.world.gate = gate.promise;
@@ -177,7 +177,7 @@ describe('the job on notice', () => {
     expect(bench.did.filter(line => line.includes('ask'))).toEqual([]);
   });
 
-  it('is completed when its trainer ends by itself meanwhile', async () => {
+  it('completes the job when its trainer finishes during the notice', async () => {
     const bench = await startBusy();
     await bench.push(notice);
     await bench.advance(5);
@@ -187,7 +187,7 @@ describe('the job on notice', () => {
     expect(bench.exit.code).toBe(0);
   });
 
-  it('is preempted when its trainer exits with 0 halfway, after it was stopped', async () => {
+  it('reports a stopped trainer that exits with 0 before its last step as preempted', async () => {
     const bench = await startBusy();
     bench.run.ears.onProgress({ step: 10, total_steps: 100 });
     bench.world.saved = 'newer';
@@ -198,7 +198,7 @@ describe('the job on notice', () => {
     expect(bench.last()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
   });
 
-  it('is cancelled when somebody cancels it meanwhile', async () => {
+  it('cancels the job when it is cancelled during the notice', async () => {
     const bench = await startBusy();
     await bench.push(notice);
     await bench.advance(2);
@@ -209,7 +209,7 @@ describe('the job on notice', () => {
     expect(bench.last()).toMatchObject({ status: 'cancelled' });
   });
 
-  it('does not keep the worker beyond the end', async () => {
+  it('exits at the end although the server cannot be reached', async () => {
     const bench = await startBusy();
     await bench.push(notice);
     bench.world.isThere = false;
@@ -220,10 +220,10 @@ describe('the job on notice', () => {
   });
 });
 
-describe('an allocation', () => {
+describe('a worker with an allocation', () => {
   const allocation = { ends_in_s: 3_600, notice_s: 120 };
 
-  it('starts the notice by itself, without contact', async () => {
+  it('starts the notice on time without contact to the server', async () => {
     const { world, advance, did, run } = await startBusy({ allocation });
     await advance(600);
     world.isThere = false;
@@ -235,7 +235,7 @@ describe('an allocation', () => {
     expect(run.stoppedAt()).toBe(3_575);
   });
 
-  it('starts earlier when saving took long', async () => {
+  it('starts the notice earlier when the last save took long', async () => {
     const { world, advance, did } = await startBusy({ allocation });
     await advance(60);
     world.saveMs = 300_000;
@@ -243,7 +243,7 @@ describe('an allocation', () => {
     expect(did.filter(line => line.includes('ask'))).toEqual(['3000 ask save']);
   });
 
-  it('does not give up more than half of its time for that', async () => {
+  it('starts the notice after at least half of the time', async () => {
     const { world, advance, did } = await startBusy({ allocation });
     world.saveMs = 86_400_000;
     await advance(1_700);
@@ -252,7 +252,7 @@ describe('an allocation', () => {
     expect(did.filter(line => line.includes('ask'))).toHaveLength(1);
   });
 
-  it('makes an idle worker leave at its notice', async () => {
+  it('lets an idle worker leave when the notice starts', async () => {
     const { advance, exit } = await startClosable({ allocation });
     await advance(3_470);
     expect(exit.code).toBeNull();
@@ -260,7 +260,7 @@ describe('an allocation', () => {
     expect(exit.code).toBe(0);
   });
 
-  it('limits the time after a signal', async () => {
+  it('exits within the limited time after a signal', async () => {
     const { agent, advance, run } = await startBusy({ allocation: { ends_in_s: 3_600, notice_s: 60 } });
     agent.notice('SIGUSR1');
     await advance(36);
@@ -280,7 +280,7 @@ describe('an allocation', () => {
     expect(said).toContainEqual(expect.stringContaining('has not answered for 15 minutes'));
   });
 
-  it('keeps a worker with a job, and one of its own machine, without contact', async () => {
+  it('keeps running without contact when it has a job, or no allocation', async () => {
     const own = await startClosable();
     const busy = await startBusy({ allocation: { ends_in_s: 86_400, notice_s: 120 } });
     for (const { world, advance } of [own, busy]) {
@@ -299,7 +299,7 @@ describe('hours of a rig', () => {
   } as const;
   const inUse = { reason: 'in_use', detail: 'Somebody is here', opens_at: null } as const;
 
-  it('save and stop the job, and keep the worker connected', async () => {
+  it('saves and stops the job, and keeps the worker connected when the hours end', async () => {
     const bench = await startBusy({ closed: null });
     expect(bench.closings.at(-1)).toBeNull();
     await bench.setClosed(hours);
@@ -319,12 +319,12 @@ describe('hours of a rig', () => {
     expect(bench.runs).toHaveLength(2);
   });
 
-  it('are reported in the first registration', async () => {
+  it('reports closed hours in the first registration', async () => {
     const { closings } = await startClosable({ closed: hours });
     expect(closings[0]).toEqual(hours);
   });
 
-  it('give a job at most ten minutes', async () => {
+  it('gives a job at most ten minutes after the hours end', async () => {
     const bench = await startBusy({ closed: null });
     await bench.setClosed(hours);
     await bench.advance(574);
@@ -333,7 +333,7 @@ describe('hours of a rig', () => {
     expect(bench.run.stops).toHaveLength(1);
   });
 
-  it('stop a trainer at once that cannot be asked while somebody needs the machine', async () => {
+  it('stops a trainer that cannot save on request at once while somebody uses the machine', async () => {
     const bench = await startBusy({ closed: null });
     bench.world.answer = 'never';
     await bench.setClosed(inUse);
@@ -341,7 +341,7 @@ describe('hours of a rig', () => {
     expect(bench.run.stops).toHaveLength(1);
   });
 
-  it('give way to a notice', async () => {
+  it('gives a notice precedence over closed hours', async () => {
     const bench = await startBusy({ closed: null });
     await bench.setClosed(hours);
     await bench.push(notice);

@@ -70,13 +70,13 @@ describe('the queue', () => {
     expect(one({ state, nodes })).toMatchObject({ state: expected, exit });
   });
 
-  it('says that the nodes of a waiting launch start', () => {
+  it('shows that the nodes of a waiting launch are starting', () => {
     expect(one({ state: 'CONFIGURING' })).toMatchObject({
       reason: { kind: 'resources', text: 'CONFIGURING' },
     });
   });
 
-  it('has no start for a launch that was cancelled while it waited', () => {
+  it('returns no start for a launch that was cancelled while it waited', () => {
     expect(one({ state: 'CANCELLED', nodes: '' })).toMatchObject({ startedAt: null, nodes: [] });
   });
 

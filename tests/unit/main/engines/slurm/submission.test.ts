@@ -111,7 +111,7 @@ it.each([
   expect(failed(`${stderr}\n`, code)).toMatchObject({ kind: 'rejected', scope: 'temporary', code: expected });
 });
 
-it('leaves out what a login machine prints besides', () => {
+it('leaves out lines that the login machine prints itself', () => {
   expect(
     failed('Welcome!\nsbatch: error: Batch job submission failed: Invalid qos specification\nBye\n'),
   ).toMatchObject({

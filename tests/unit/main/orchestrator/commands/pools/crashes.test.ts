@@ -49,7 +49,7 @@ async function run(killAt: number): Promise<Told> {
   return told;
 }
 
-test('gives exactly one machine for a job and leaks none, wherever the orchestrator is killed', async () => {
+test('orders exactly one machine for a job and leaks none, at whatever point the orchestrator is killed', async () => {
   const calm = await run(0);
   expect(calm).toMatchObject({ launches: 1, status: 'completed', retries: 0, open: 0 });
   expect(calm.points).toBeGreaterThan(100);

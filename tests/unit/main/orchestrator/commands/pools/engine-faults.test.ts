@@ -16,7 +16,7 @@ import {
 } from '../../pool-bench.ts';
 
 describe('machines whose workers never register', () => {
-  test('are given back, and pause the pool the third time', async () => {
+  test('ends a machine whose worker does not register, and pauses the pool at the third in a row', async () => {
     const pools = await startWith({ join_s: 600, max_launches: 1 });
     const { fleet, memory, habits, pool } = pools;
     habits.joinMs = null;
@@ -40,7 +40,7 @@ describe('machines whose workers never register', () => {
     expect(fleet.job(jobId).status).toBe('running');
   });
 
-  test('do not count when one of them registers in between', async () => {
+  test('does not pause the pool when a worker registers between two that do not', async () => {
     const pools = await startWith({ join_s: 60, max_launches: 1, idle_s: 0 });
     const { fleet, habits, pool } = pools;
     for (const joinMs of [null, null, 1_000, null, null]) {
@@ -55,8 +55,8 @@ describe('machines whose workers never register', () => {
   });
 });
 
-describe('a refusal', () => {
-  test('for now makes the pool wait, and then try again', async () => {
+describe('refused orders', () => {
+  test('waits after a temporary refusal, and then orders again', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'refuse', scope: 'temporary', message: 'QOSMaxSubmitJobPerUserLimit' });
@@ -78,7 +78,7 @@ describe('a refusal', () => {
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('of several orders at once counts once', async () => {
+  test('counts simultaneous refusals of several orders as one', async () => {
     const pools = await startWith({ max_launches: 8, max_waiting: 8 });
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'refuse', scope: 'temporary', message: 'busy' });
@@ -89,7 +89,7 @@ describe('a refusal', () => {
     expect(memory.live()).toHaveLength(8);
   });
 
-  test('for good is shown and not repeated before "Try again"', async () => {
+  test('shows a permanent refusal, and orders such a machine again only after "Try again"', async () => {
     const pools = await startWith({ gpus: 8 });
     const { fleet, memory, pool } = pools;
     memory.onLaunch = ({ gpus }) =>
@@ -112,7 +112,7 @@ describe('a refusal', () => {
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('for good makes another pool order the machine, and ends with a change of the pool', async () => {
+  test('orders from another pool after a permanent refusal, until the pool is changed', async () => {
     const pools = await start();
     const { fleet, memory } = pools;
     const strict = pools.addEngine('first');
@@ -129,8 +129,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('an answer that does not arrive', () => {
-  test('is not followed by a second order when the launch exists', async () => {
+describe('orders without an answer', () => {
+  test('does not order again when the unanswered launch exists', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: 25_000, delayMs: 10_000 });
@@ -142,7 +142,7 @@ describe('an answer that does not arrive', () => {
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('is followed by a second order only after a list that began 30 s later', async () => {
+  test('orders again only after a list that began 30 s later', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: null, delayMs: 40_000 });
@@ -159,7 +159,7 @@ describe('an answer that does not arrive', () => {
     expect(memory.orders.map(({ joinToken }) => joinToken)).toEqual(['tj_1', 'tj_2']);
   });
 
-  test('is not followed by a second order while lists fail', async () => {
+  test('does not order again while lists fail', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: null, delayMs: 0 });
@@ -171,8 +171,8 @@ describe('an answer that does not arrive', () => {
   });
 });
 
-describe('a list', () => {
-  test('that fails decides nothing, and the pool shows since when', async () => {
+describe('lists of the engine', () => {
+  test('changes no launch while lists fail, and shows since when they fail', async () => {
     const pools = await startWith();
     const { fleet, memory, pool } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -195,7 +195,7 @@ describe('a list', () => {
     expect(memory.calls.launch).toBe(2);
   });
 
-  test('without the launch ends it the third time, and its job is judged again', async () => {
+  test('ends a launch that three lists in a row lack, and retries its job', async () => {
     const pools = await startWith({ max_launches: 1 }, { keepsEndedMs: 0 });
     const { fleet, memory } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -210,7 +210,7 @@ describe('a list', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'completed', attempt: 2 });
   });
 
-  test('without the launch twice ends nothing', async () => {
+  test('keeps a launch that only two lists in a row lack', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
     await fleet.submit(oneGpu);
@@ -222,7 +222,7 @@ describe('a list', () => {
     expect(omissions).toBeLessThan(0);
   });
 
-  test('that says nothing new is stored nowhere', async () => {
+  test('stores nothing for a list without news', async () => {
     const pools = await startWith({}, { startMs: hour });
     const { fleet } = pools;
     await fleet.submit(oneGpu);
@@ -232,7 +232,7 @@ describe('a list', () => {
     expect(fleet.events.length).toBe(before);
   });
 
-  test('with launches of this fleet that nobody knows ends them the second time', async () => {
+  test('ends unknown launches of this fleet when two lists in a row contain them', async () => {
     const pools = await startWith();
     const { fleet, memory, habits } = pools;
     habits.joinMs = null;
@@ -255,7 +255,7 @@ describe('a list', () => {
   });
 });
 
-describe('a machine that is taken away', () => {
+describe('machines that are taken away', () => {
   const untilNotice = async (saves: boolean) => {
     const pools = await startWith({ wall_time_s: 300, notice_s: 120, max_launches: 1, idle_s: 5 });
     pools.habits.saves = saves;
@@ -266,7 +266,7 @@ describe('a machine that is taken away', () => {
     return { ...pools, pools, jobId };
   };
 
-  test('gives notice before its wall time: a saved job returns to the queue for free', async () => {
+  test('gives a notice before the wall time, and requeues a saved job without using a retry', async () => {
     const { pools, fleet, jobId } = await untilNotice(true);
     await fleet.clock.advance(10 * minute);
     expect(fleet.job(jobId)).toMatchObject({ status: 'completed', attempt: 2 });
@@ -274,14 +274,14 @@ describe('a machine that is taken away', () => {
     expect(outcomesOf(pools)).toEqual(['finished', 'finished']);
   });
 
-  test('costs a retry when the job could not save', async () => {
+  test('uses a retry when the job could not save', async () => {
     const { pools, fleet, jobId } = await untilNotice(false);
     await fleet.clock.advance(10 * minute);
     expect(fleet.job(jobId)).toMatchObject({ status: 'completed', attempt: 2 });
     expect(retriesOf(pools, jobId)).toBe(1);
   });
 
-  test('gets no further job between the notice and its end', async () => {
+  test('assigns no further job to a machine between its notice and its end', async () => {
     const pools = await startWith({ wall_time_s: 300, notice_s: 120, max_launches: 1 });
     const { fleet, habits, workers } = pools;
     habits.jobMs = 10_000;
@@ -297,7 +297,7 @@ describe('a machine that is taken away', () => {
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('without a notice loses its job to the next machine, for a retry', async () => {
+  test('moves the job to the next machine and uses a retry when there was no notice', async () => {
     const pools = await startWith({ max_launches: 1 });
     const { fleet, memory } = pools;
     const { jobId } = await fleet.submit(oneGpu);

@@ -15,8 +15,8 @@ import {
   statesOf,
 } from '../../pool-bench.ts';
 
-describe('a machine', () => {
-  test('is ordered for a job, runs it, and leaves when it was idle', async () => {
+describe('ordering machines', () => {
+  test('orders a machine for a job, runs the job there, and ends the machine once it is idle', async () => {
     const pools = await startWith();
     const { fleet, memory, launches } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -34,7 +34,7 @@ describe('a machine', () => {
     expect(pools.pool().open).toEqual({ launches: 0, waiting: 0, joined: 0, gpus: 0 });
   });
 
-  test('takes the next job that fits, whichever it was ordered for', async () => {
+  test('gives a machine the next job that fits, even if it was ordered for another one', async () => {
     const pools = await startWith({ max_launches: 1 });
     const { fleet, memory } = pools;
     const first = await fleet.submit(oneGpu);
@@ -49,7 +49,7 @@ describe('a machine', () => {
     });
   });
 
-  test('that waits is ended when its job is cancelled, within 10 s', async () => {
+  test('ends a waiting launch within 10 s after its job is cancelled', async () => {
     const pools = await startWith({}, { startMs: hour });
     const { fleet, memory } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -65,7 +65,7 @@ describe('a machine', () => {
     expect(memory.orders.map(({ joinToken }) => joinToken)).toEqual(['tj_1']);
   });
 
-  test('is ordered for no job that is held, local, or more than the pool has', async () => {
+  test('orders no machine for a job that is held, local, or too large for the pool', async () => {
     const pools = await startWith({ gpus: 2 });
     const { fleet, memory } = pools;
     await fleet.submit({ gpu_count: 4 });
@@ -75,7 +75,7 @@ describe('a machine', () => {
     expect(memory.calls.launch).toBe(0);
   });
 
-  test('gets the labels of the pool, so that jobs can ask for them', async () => {
+  test('gives workers the labels of the pool, so that jobs can require them', async () => {
     const pools = await startWith({ labels: { zone: 'moon' } });
     const { fleet } = pools;
     const { jobId } = await fleet.submit({
@@ -90,7 +90,7 @@ describe('a machine', () => {
     expect(fleet.job(other.jobId).status).toBe('running');
   });
 
-  test('is ordered only after other workers had their time', async () => {
+  test('orders a machine only after the job has waited for other workers', async () => {
     const pools = await startWith({ after_s: 60 });
     const { fleet, memory } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -101,7 +101,7 @@ describe('a machine', () => {
     expect(memory.calls.launch).toBe(1);
   });
 
-  test('is not ordered for a job that a present worker takes', async () => {
+  test('orders no machine for a job that a connected worker takes', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
     const rig = await fleet.addIdleWorker();
@@ -111,8 +111,8 @@ describe('a machine', () => {
   });
 });
 
-describe('limits', () => {
-  test('hold, whatever waits', async () => {
+describe('limits of pools', () => {
+  test('never exceeds max_launches, max_waiting and max_gpus', async () => {
     const pools = await startWith({ max_launches: 3, max_waiting: 2, max_gpus: 4, gpus: 2 });
     const { fleet, memory } = pools;
     for (let n = 0; n < 6; n += 1) await fleet.submit({ gpu_count: 2 });
@@ -124,7 +124,7 @@ describe('limits', () => {
     expect(countsOf(pools)).toMatchObject({ completed: 6 });
   });
 
-  test('of the queue keep pools from ordering', async () => {
+  test('orders nothing for jobs that a limit of the queue holds back', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
     await fleet.orchestrator.queue.limit({ user_max_concurrent: 1 }, ada);
@@ -134,7 +134,7 @@ describe('limits', () => {
     expect(memory.live()).toHaveLength(1);
   });
 
-  test('of GPU-hours stop orders until the next day', async () => {
+  test('orders nothing until the next day once the GPU-hours are used', async () => {
     const pools = await startWith({ gpu_hours_per_day: 0.05, idle_s: 0, max_launches: 1 });
     const { fleet, memory, habits } = pools;
     habits.jobMs = 2 * minute;
@@ -155,7 +155,7 @@ describe('limits', () => {
 });
 
 describe('a warm pool', () => {
-  test('keeps machines without jobs, and replaces the one that a job takes', async () => {
+  test('keeps machines without jobs, and replaces a machine that a job takes', async () => {
     const pools = await startWith({ warm: 1, wall_time_s: 600_000 });
     const { fleet, memory } = pools;
     await fleet.clock.advance(20 * minute);
@@ -169,8 +169,8 @@ describe('a warm pool', () => {
   });
 });
 
-describe('people', () => {
-  test('pause a pool, and end its launches if they want', async () => {
+describe('requests of users', () => {
+  test('pauses a pool, and also ends its launches on request', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -190,7 +190,7 @@ describe('people', () => {
     expect(poolLine(pools, jobId)).toEqual(['ada paused the pool: Repairs']);
   });
 
-  test('cannot delete a pool with open launches', async () => {
+  test('refuses to delete a pool with open launches', async () => {
     const pools = await startWith({ idle_s: 0 });
     const { fleet } = pools;
     const id = idOf(pools);
@@ -206,7 +206,7 @@ describe('people', () => {
     expect(refusalOf(await fleet.orchestrator.pools.remove(id, ada))).toEqual({ code: 'pool_not_found' });
   });
 
-  test('end one launch: its job saves, and runs on another machine', async () => {
+  test('ends one launch: its job saves, and runs on another machine', async () => {
     const pools = await startWith();
     const { fleet, launches } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -222,7 +222,7 @@ describe('people', () => {
     expect(valueOf(fleet.orchestrator.pools.launch(launch.launch_id))).toMatchObject({ state: 'ended' });
   });
 
-  test('test a paused pool: a machine joins, leaves, and takes no job', async () => {
+  test('tests a paused pool with a machine that joins, takes no job, and leaves', async () => {
     const pools = await startWith();
     const { fleet, memory } = pools;
     valueOf(await fleet.orchestrator.pools.pause(idOf(pools), { reason: '', endLaunches: false }, ada));
@@ -240,7 +240,7 @@ describe('people', () => {
     expect(fleet.job(jobId).status).toBe('pending');
   });
 
-  test('cannot have two pools of one name, or more than 50', async () => {
+  test('refuses a second pool of the same name, and more than 50 pools', async () => {
     const pools = await startWith();
     const { orchestrator } = pools.fleet;
     expect(refusalOf(await orchestrator.pools.create(poolOf(), ada))).toEqual({ code: 'name_taken' });
@@ -254,7 +254,7 @@ describe('people', () => {
     });
   });
 
-  test('get a refusal for pools and launches that do not exist', async () => {
+  test('refuses calls for pools and launches that do not exist', async () => {
     const pools = await startWith();
     const { orchestrator } = pools.fleet;
     const calls = orchestrator.pools;
