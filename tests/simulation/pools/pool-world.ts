@@ -210,7 +210,6 @@ const endings: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'
 
 /** Faults of the engine itself. Omissions stay below what the design tolerates. */
 function makeRough(engine: MemoryEngine, random: Random, pools: PoolFleet, isRough: () => boolean): void {
-  const omitted = new Map<LaunchId, number>();
   const { onStart } = engine;
   engine.onStart = allocation => {
     // A stray stays until the orchestrator ends it.
@@ -232,12 +231,10 @@ function makeRough(engine: MemoryEngine, random: Random, pools: PoolFleet, isRou
     const isPartial = random.chance(0.2);
     const omits = (id: LaunchId): boolean => {
       const launch = pools.fleet.store.launch(id);
-      const count = omitted.get(id) ?? 0;
       // One that has no id yet may be unclear, and one list without it is enough then.
-      const isOmitted =
-        isPartial && launch !== null && launch.engineId !== null && count < 2 && random.chance(0.6);
-      omitted.set(id, isOmitted ? count + 1 : 0);
-      return isOmitted;
+      return (
+        isPartial && launch !== null && launch.engineId !== null && launch.missing < 2 && random.chance(0.6)
+      );
     };
     return { kind: 'answer', delayMs, omits };
   };
