@@ -7,26 +7,25 @@ import type { EngineOf, LaunchAnswer } from '../ports/index.ts';
 import type { LaunchEvent } from '../rules/launch-lifecycle.ts';
 import { noticeMsOf } from '../rules/pool-rules.ts';
 
-/** After its notice, a worker has this long to leave; then its machine is taken away. */
+/** The time after its notice in which a worker must leave. Then its machine is ended. */
 const leaveMs = 60_000;
-/** How long to wait before the engine is asked again to end a launch. */
+/** Minimum time between two calls to end the same launch. */
 const endAgainMs = 30_000;
-/** A join token is valid for at most this long. */
+/** Maximum lifetime of a join token. */
 const maxTokenMs = 7 * 86_400_000;
 
-/** Asks engines for what the rows of launches want. */
+/** Makes the calls to engines that the rows of launches require. */
 export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: ContactOf) {
-  /** Launches that an engine is being asked for. There are none after a restart, so their outcome is unclear then. */
+  /** Launches whose order waits for the engine. A launch in state `submitting` that is not here was ordered before a restart. */
   const submitting = new Set<LaunchId>();
-  /** When an engine was last asked to end a launch, and when it was first seen as ending. */
-  const endings = new Map<LaunchId, { readonly since: MonoMs; readonly askedAt: MonoMs | null }>();
   const notified = new Set<LaunchId>();
 
-  const apply = (id: LaunchId, event: LaunchEvent): Promise<void> =>
+  const apply: Apply = (id, event) =>
     core.store
       .write(tx => void applyLaunchEvent(core, tx, id, event))
       // The row keeps its state. The next list of the engine corrects it.
       .catch((cause: unknown) => core.log.error('launch.event_not_stored', { launch_id: id, cause }));
+  const endCalls = createEndCalls(core, engineOf, apply);
 
   /** Creates a new token for each try, because the text of an earlier one is not stored. */
   async function submit(pool: Pool, launch: Launch): Promise<void> {
@@ -60,6 +59,54 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
     }
   }
 
+  function notify({ id, workerId }: Launch): void {
+    const notice = core.launches.noticeFor(workerId, core.time.now());
+    if (notice === null || notified.has(id)) return;
+    notified.add(id);
+    core.connections.send(workerId, { type: 'notice', ...notice });
+    core.jobQueue.noteWorker(workerId);
+  }
+
+  /** Tests are also allowed in a paused pool, because they can show why it was paused. */
+  const canOrder = ({ id, pause, backoff }: Pool, isTest: boolean): boolean => {
+    const { isKnown, failure } = contactOf(id);
+    const isHeldBack = !isTest && (pause !== null || (backoff !== null && backoff.until > core.time.now()));
+    return isKnown && failure === null && !isHeldBack;
+  };
+
+  /** Submits wanted launches, ends ending ones, and sends notices to workers that must leave. */
+  return function carryOut(): void {
+    const open = core.store.openLaunches();
+    forgetOthers(open, endCalls.endings, notified);
+    for (const pool of core.store.pools()) {
+      const own = open.filter(({ poolId }) => poolId === pool.id);
+      for (const launch of own) {
+        if (launch.state === 'joined' || launch.state === 'ending') notify(launch);
+        if (submitting.has(launch.id)) continue;
+        if (launch.state === 'wanted' && canOrder(pool, launch.isTest)) void submit(pool, launch);
+        if (launch.state === 'submitting') void apply(launch.id, { type: 'unanswered', message: restarted });
+      }
+      endCalls.end(
+        pool,
+        own.filter(({ state }) => state === 'ending'),
+      );
+    }
+  };
+}
+
+interface Ending {
+  /** When the launch was first seen as ending. */
+  readonly since: MonoMs;
+  /** When the engine was last asked to end it; null before the first call. */
+  readonly askedAt: MonoMs | null;
+}
+
+type Apply = (id: LaunchId, event: LaunchEvent) => Promise<void>;
+
+/** Ends launches in their engine: first with a notice to the worker, then by force. Repeats calls that have no effect. */
+function createEndCalls(core: Core, engineOf: EngineOf, apply: Apply) {
+  const endings = new Map<LaunchId, Ending>();
+
   const howToEnd = (pool: Pool, launch: Launch, since: MonoMs): 'ask' | 'now' | null => {
     if (launch.joinedAt === null) return 'now';
     const passedMs = core.clock.mono() - since;
@@ -88,39 +135,7 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
     }
   }
 
-  function notify({ id, workerId }: Launch): void {
-    const notice = core.launches.noticeFor(workerId, core.time.now());
-    if (notice === null || notified.has(id)) return;
-    notified.add(id);
-    core.connections.send(workerId, { type: 'notice', ...notice });
-    core.jobQueue.noteWorker(workerId);
-  }
-
-  /** A test is for finding out why a pool is paused. */
-  const canOrder = ({ id, pause, backoff }: Pool, isTest: boolean): boolean => {
-    const { isKnown, failure } = contactOf(id);
-    const isHeldBack = !isTest && (pause !== null || (backoff !== null && backoff.until > core.time.now()));
-    return isKnown && failure === null && !isHeldBack;
-  };
-
-  /** Submits what is wanted, ends what is ending, and tells workers that they have to leave. */
-  return function carryOut(): void {
-    const open = core.store.openLaunches();
-    forgetOthers(open, endings, notified);
-    for (const pool of core.store.pools()) {
-      const own = open.filter(({ poolId }) => poolId === pool.id);
-      for (const launch of own) {
-        if (launch.state === 'joined' || launch.state === 'ending') notify(launch);
-        if (submitting.has(launch.id)) continue;
-        if (launch.state === 'wanted' && canOrder(pool, launch.isTest)) void submit(pool, launch);
-        if (launch.state === 'submitting') void apply(launch.id, { type: 'unanswered', message: restarted });
-      }
-      end(
-        pool,
-        own.filter(({ state }) => state === 'ending'),
-      );
-    }
-  };
+  return { end, endings };
 }
 
 const restarted = 'The orchestrator stopped while it waited for the answer of the engine';

@@ -29,8 +29,8 @@ const waiting = (id: string, changes: Partial<Launch> = {}): Launch =>
 const open = (settings: PoolOptions = {}, changes: Partial<PoolFacts> = {}): PoolFacts =>
   makeFacts(makePool({ max_launches: 10, max_waiting: 10, ...settings }), changes);
 
-describe('orders', () => {
-  test('one launch for each job, with the GPUs that the job needs', () => {
+describe('planned orders', () => {
+  test('orders one launch for each job, with the GPUs that the job needs', () => {
     const [one, two] = [makeDemand('j1'), makeDemand('j2', { kind: makeKind({ gpus: 4 }) })];
     expect(plan([one, two], [open({ gpus: 8 })]).orders).toEqual([
       { poolId: poolId('p_gpu'), jobId: 'j1', nodes: 1, gpus: 1 },
@@ -38,18 +38,18 @@ describe('orders', () => {
     ]);
   });
 
-  test('nothing without jobs', () => {
+  test('orders nothing without jobs', () => {
     expect(plan([], [open()])).toEqual({ orders: [], surplus: [], claims: new Map() });
   });
 
-  test('nothing for a job that a coming launch can take', () => {
+  test('orders nothing for a job that an open launch can take', () => {
     const coming = [waiting('l1')];
     const { orders, claims } = plan(jobs(2), [open({}, { coming })]);
     expect(orders.map(({ jobId }) => jobId)).toEqual(['j2']);
     expect([...claims]).toEqual([['j1', 'l1']]);
   });
 
-  test('from the first pool that can give the machine, and from the next when it is full', () => {
+  test('orders from the first pool that has such machines, and from the next when it is full', () => {
     const pools = [open({ name: 'a', max_launches: 1 }), open({ name: 'b', max_launches: 1 })];
     expect(plan(jobs(3), pools).orders.map(({ poolId: id }) => id)).toEqual(['p_a', 'p_b']);
     const small = [open({ name: 'a', gpus: 1 }), open({ name: 'b', gpus: 8 })];
@@ -72,7 +72,7 @@ describe('orders', () => {
     ['a refusal for good', {}, {}, { impossible: [{ nodes: 1, gpus: 1, message: 'no', since: 0 }] }, 0],
     ['a refusal of others', {}, {}, { impossible: [{ nodes: 1, gpus: 2, message: 'no', since: 0 }] }, 5],
     ['a refusal of more nodes', {}, {}, { impossible: [{ nodes: 2, gpus: 1, message: 'no', since: 0 }] }, 5],
-  ])('as many as allowed by %s', (_, settings, facts, pool, count) => {
+  ])('orders as many launches as %s allows', (_, settings, facts, pool, count) => {
     const made = open(settings, facts);
     const changed = { ...made, pool: { ...made.pool, ...pool } };
     expect(plan(jobs(5), [changed]).orders).toHaveLength(count);
@@ -80,20 +80,20 @@ describe('orders', () => {
     if (first !== undefined) expect(poolBlockers(changed, first, NOW).length > 0).toBe(count === 0);
   });
 
-  test('nothing for a job that spans more machines than the pool gives', () => {
+  test('orders nothing for a job that needs more machines than the pool allows', () => {
     const pair = makeDemand('j1', { kind: makeKind({ nodes: 2 }) });
     expect(plan([pair], [open()]).orders).toEqual([]);
     expect(plan([pair], [open({ nodes: 2, max_gpus: 2 })]).orders).toMatchObject([{ nodes: 2, gpus: 1 }]);
     expect(plan([pair], [open({ nodes: 2, max_gpus: 1 })]).orders).toEqual([]);
   });
 
-  test('nothing for a job that needs what the pool does not have', () => {
+  test('orders nothing for a job that does not fit the machines of the pool', () => {
     const kind = { ...makeKind(), mismatches: compileMatcher(makeNeeds({ accelerator: 'cuda' })) };
     expect(plan([makeDemand('j1', { kind })], [open({ accelerator: null })]).orders).toEqual([]);
     expect(plan([makeDemand('j1', { kind })], [open({ accelerator: 'CUDA' })]).orders).toHaveLength(1);
   });
 
-  test('nothing before the job has waited for other workers', () => {
+  test('orders nothing before the job has waited for other workers', () => {
     const job = makeDemand('j1', { waitedMs: 59_999 });
     const pool = open({ after_s: 60 });
     expect(plan([job], [pool]).orders).toEqual([]);
@@ -101,14 +101,14 @@ describe('orders', () => {
     expect(plan([{ ...job, waitedMs: 60_000 }], [pool]).orders).toHaveLength(1);
   });
 
-  test('for a job that has waited long enough behind one of its kind that has not', () => {
+  test('orders for a job that has waited long enough, even behind a similar one that has not', () => {
     const [first, second] = jobs(2);
     if (first === undefined || second === undefined) throw new Error('two jobs');
     const { orders } = plan([{ ...first, waitedMs: 0 }, second], [open({ after_s: 60 })]);
     expect(orders.map(({ jobId }) => jobId)).toEqual(['j2']);
   });
 
-  test('within what the limits of the queue let start, counting claims', () => {
+  test('orders only for jobs that the limits of the queue allow to start, including claimed launches', () => {
     const coming = [waiting('l1')];
     const teams = [
       makeDemand('j1', { team: 'red' }),
@@ -125,15 +125,15 @@ describe('orders', () => {
     expect(ordered({ ofTeam: team => (team === 'red' ? 1 : null) })).toEqual(['j3', 'j4']);
   });
 
-  test('nothing for a job over a limit that is at the front, and something for those behind', () => {
+  test('orders nothing for the first job when it is over a limit, but for jobs behind it', () => {
     const mixed = [...jobs(3), makeDemand('j9', { user: 'bob' })];
     const { orders } = plan(mixed, [open()], { ofUser: user => (user === 'ada' ? 0 : null) });
     expect(orders.map(({ jobId }) => jobId)).toEqual(['j9']);
   });
 });
 
-describe('claims', () => {
-  test('only launches with as many machines and enough GPUs, and no tests', () => {
+describe('claimed launches', () => {
+  test('claims only launches with the same number of machines and enough GPUs, and no tests', () => {
     const pair = makeDemand('j1', { kind: makeKind({ nodes: 2, gpus: 2 }) });
     const claimed = (launch: Launch) =>
       [...plan([pair], [open({ nodes: 2, gpus: 4 }, { coming: [launch] })]).claims.values()].length;
@@ -145,15 +145,15 @@ describe('claims', () => {
   });
 });
 
-describe('surplus', () => {
-  test('ends what no job needs, the newest first, but no tests', () => {
+describe('surplus launches', () => {
+  test('ends launches that no job needs, newest first, but no tests', () => {
     const coming = [waiting('l1'), waiting('l2'), waiting('l3'), waiting('l4', { isTest: true })];
     const { surplus, claims } = plan(jobs(1), [open({}, { coming })]);
     expect(surplus).toEqual(['l3', 'l2']);
     expect([...claims.values()]).toEqual(['l1']);
   });
 
-  test('keeps the warm ones', () => {
+  test('keeps warm launches', () => {
     const coming = [waiting('l1'), waiting('l2')];
     expect(plan([], [open({ warm: 1 }, { coming })]).surplus).toEqual(['l2']);
     expect(plan([], [open({ warm: 1 }, { coming, idle: 1 })]).surplus).toEqual(['l2', 'l1']);
@@ -162,17 +162,17 @@ describe('surplus', () => {
 });
 
 describe('warm launches', () => {
-  test('are ordered with all GPUs of a machine until there are enough', () => {
+  test('orders warm launches with all GPUs of a machine until there are enough', () => {
     const { orders } = plan([], [open({ warm: 3, gpus: 8 }, { coming: [waiting('l1')], idle: 1 })]);
     expect(orders).toEqual([{ poolId: 'p_gpu', jobId: null, nodes: 1, gpus: 8 }]);
   });
 
-  test('are ordered in addition to those that jobs claim', () => {
+  test('orders warm launches in addition to those that jobs claim', () => {
     const { orders } = plan(jobs(1), [open({ warm: 1 }, { coming: [waiting('l1')] })]);
     expect(orders.map(({ jobId }) => jobId)).toEqual([null]);
   });
 
-  test('stay within all limits', () => {
+  test('orders warm launches only within all limits', () => {
     const count = (settings: PoolOptions, facts: Partial<PoolFacts> = {}) =>
       plan([], [open({ warm: 9, ...settings }, facts)]).orders.length;
     expect(count({ max_launches: 2 })).toBe(2);
@@ -181,7 +181,7 @@ describe('warm launches', () => {
     expect(count({}, { isWithinHours: false })).toBe(0);
   });
 
-  test('are not replaced by a test', () => {
+  test('does not count a test as a warm launch', () => {
     const coming = [waiting('l1', { isTest: true })];
     expect(plan([], [open({ warm: 1 }, { coming })]).orders).toHaveLength(1);
   });

@@ -102,7 +102,7 @@ function expectSound(before: Launch, after: Launch, now: number): void {
   if (endedAt !== null && before.endedAt === null) expect(endedAt).toBe(now);
 }
 
-test('moves a launch as its table says, in every sequence of events', () => {
+test('follows its state table in every sequence of events', () => {
   const reached = new Set<string>();
   const probed = new Map<LaunchState, number>();
   const steps = fc.array(
@@ -154,14 +154,14 @@ describe('a submission without an answer', () => {
   // The answer failed at NOW + 2 s.
   const from = NOW + 2_000 + unclearMs;
 
-  test('is not repeated before a list that began 30 s after it failed', () => {
+  test('does not repeat an unanswered submission before a list that began 30 s after the failure', () => {
     expect(unclear).toMatchObject({ state: 'unclear', detail: 'The engine did not answer' });
     expect(advanceLaunch(unclear, { type: 'miss', listedAt: from - 1 }, from)).toBe(unclear);
     const again = advanceLaunch(unclear, { type: 'miss', listedAt: from }, from);
     expect(again).toMatchObject({ state: 'wanted', submittedAt: null, engineId: null });
   });
 
-  test('is adopted when a list has it, whatever the state', () => {
+  test('adopts an unanswered submission that a list contains, in every state', () => {
     const wanted = advanceLaunch(unclear, { type: 'miss', listedAt: from }, from);
     for (const launch of [unclear, wanted]) {
       const seen = advanceLaunch(launch, sight({}), from);
@@ -180,7 +180,7 @@ describe('a submission without an answer', () => {
 describe('a list of the engine', () => {
   const accepted = run(makeLaunch(), { type: 'submit' }, { type: 'accept', engineId: '7' });
 
-  test('changes nothing when it says nothing new', () => {
+  test('does not change the launch when the list has no news', () => {
     for (const changes of [
       {},
       { state: 'running', startedAt: NOW, endsAt: NOW + 9, nodes: ['n1'] },
@@ -195,19 +195,19 @@ describe('a list of the engine', () => {
     expect(advanceLaunch(once, sight({ ...waiting, reason: { ...waiting.reason } }), NOW)).toBe(once);
   });
 
-  test('resets the count of lists without the launch', () => {
+  test('resets the count of lists without the launch when a list contains it', () => {
     const listedAt = NOW + 2_000;
     const twice = run(accepted, { type: 'miss', listedAt }, { type: 'miss', listedAt });
     expect(twice).toMatchObject({ state: 'waiting', missing: 2 });
     expect(advanceLaunch(twice, sight({}), NOW)).toMatchObject({ missing: 0 });
   });
 
-  test('that began before the engine accepted the launch does not count', () => {
+  test('ignores a list without the launch that began before the engine accepted it', () => {
     expect(advanceLaunch(accepted, { type: 'miss', listedAt: NOW + 1_999 }, NOW + 9_000)).toBe(accepted);
     expect(advanceLaunch(accepted, { type: 'miss', listedAt: NOW + 2_000 }, NOW + 9_000).missing).toBe(1);
   });
 
-  test('keeps what an earlier list said and this one does not', () => {
+  test('keeps values of an earlier list that this one lacks', () => {
     const running = run(accepted, sight({ state: 'running', startedAt: 5, endsAt: 9, nodes: ['n1'] }));
     expect(run(running, sight({ state: 'running' }))).toMatchObject({
       startedAt: 5,
@@ -216,7 +216,7 @@ describe('a list of the engine', () => {
     });
   });
 
-  test('uses the present time for a start that the engine does not say', () => {
+  test('uses the present time when the engine reports no start', () => {
     expect(advanceLaunch(accepted, sight({ state: 'running' }), NOW)).toMatchObject({ startedAt: NOW });
   });
 });
@@ -234,10 +234,13 @@ describe('the outcome', () => {
     ['preempted', 'preempted', 'preempted'],
     ['timeout', 'timeout', 'timeout'],
     [null, 'unknown', 'unknown'],
-  ] as const)('follows the exit %s when nobody asked for the end', (exit, before, after) => {
-    expect(run(accepted, ended(exit)).outcome).toBe(before);
-    expect(run(joined, ended(exit)).outcome).toBe(after);
-  });
+  ] as const)(
+    'derives the outcome from the exit %s when the end was not requested',
+    (exit, before, after) => {
+      expect(run(accepted, ended(exit)).outcome).toBe(before);
+      expect(run(joined, ended(exit)).outcome).toBe(after);
+    },
+  );
 
   test.each([
     ['not_needed', 'not_needed'],
@@ -247,7 +250,7 @@ describe('the outcome', () => {
     ['cancelled', 'cancelled'],
     ['pool_deleted', 'cancelled'],
     ['never_joined', 'never_joined'],
-  ] as const)('follows the reason %s when it was asked to end', (why, outcome) => {
+  ] as const)('derives the outcome from the reason %s when the end was requested', (why, outcome) => {
     const ending = run(joined, { type: 'end', why, detail: null });
     expect(run(ending, ended('cancelled')).outcome).toBe(outcome);
     expect(run(ending, { type: 'refuse', scope: 'temporary', message: 'x' }).outcome).toBe(outcome);
@@ -264,7 +267,7 @@ describe('the outcome', () => {
     expect(run(accepted, ended('completed')).detail).toBeNull();
   });
 
-  test('is unknown for an ending launch without a reason, as from an older version', () => {
+  test('sets the outcome unknown for an ending launch without a reason, as an older version stored it', () => {
     const ending = makeLaunch({ state: 'ending' });
     expect(run(ending, ended(null)).outcome).toBe('unknown');
     expect(run(ending, { type: 'refuse', scope: 'permanent', message: 'x' }).outcome).toBe('unknown');

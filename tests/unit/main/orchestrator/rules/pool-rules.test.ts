@@ -25,12 +25,12 @@ describe('the backoff after a temporary refusal', () => {
     });
   };
 
-  test('doubles from 30 s to 30 min', () => {
+  test('doubles the backoff from 30 s to 30 min', () => {
     expect(pauses(1, 8)).toEqual([30, 60, 120, 240, 480, 960, 1_800, 1_800].map(s => s * 1_000));
     expect(pauses(0, 2)).toEqual([15_000, 30_000]);
   });
 
-  test('stays between half and all of the pause, however often the engine refuses', () => {
+  test('waits between half and all of the backoff, after any number of refusals', () => {
     const refusals = fc.nat({ max: 5_000 });
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), refusals, (share, before) => {
@@ -42,7 +42,7 @@ describe('the backoff after a temporary refusal', () => {
     );
   });
 
-  test('counts refusals that arrive during the pause as one', () => {
+  test('counts refusals that arrive during the backoff as one', () => {
     const first = makePool({}, { backoff: backoffAfter(makePool(), NOW, 1) });
     expect(backoffAfter(first, NOW + 5, 1)).toBe(first.backoff);
     expect(backoffAfter(first, NOW + 30_000, 1)).toEqual({ refusals: 2, until: NOW + 90_000 });
@@ -61,11 +61,11 @@ describe('a launch that never joined', () => {
     [{ ...ended, joinedAt: 7 }, false],
     [{ ...ended, startedAt: null }, false],
     [{ ...ended, state: 'running' as const }, false],
-  ])('is one that started and ended without a worker (%#)', (launch, expected) => {
+  ])('recognises a launch that started and ended without a worker (%#)', (launch, expected) => {
     expect(isNeverJoined(launch)).toBe(expected);
   });
 
-  test('pauses the pool the third time in a row, and says why', () => {
+  test('pauses the pool with a reason after the third such launch in a row', () => {
     const once = countNeverJoined(makePool(), ended, NOW);
     const twice = countNeverJoined(once, ended, NOW);
     expect([once, twice]).toMatchObject([
@@ -111,7 +111,7 @@ describe('hours', () => {
     ['2026-01-07T09:00:00Z', true],
     ['2026-01-07T16:59:59Z', true],
     ['2026-01-07T17:00:00Z', false],
-  ])('of a day begin and end on the minute (%s)', (time, expected) => {
+  ])('starts and ends hours of a day on the minute (%s)', (time, expected) => {
     expect(isWithin(hours('09:00', '17:00'), at(time))).toBe(expected);
   });
 
@@ -121,7 +121,7 @@ describe('hours', () => {
     ['2026-01-08T00:00:00Z', true],
     ['2026-01-08T05:59:00Z', true],
     ['2026-01-08T06:00:00Z', false],
-  ])('over midnight last until the next morning (%s)', (time, expected) => {
+  ])('extends hours over midnight until the next morning (%s)', (time, expected) => {
     expect(isWithin(hours('22:00', '06:00'), at(time))).toBe(expected);
   });
 
@@ -132,11 +132,11 @@ describe('hours', () => {
     ['2026-01-07T23:00:00Z', true],
     ['2026-01-08T05:00:00Z', true],
     ['2026-01-08T23:00:00Z', false],
-  ])('belong to the day on which they began (%s)', (time, expected) => {
+  ])('assigns hours over midnight to the day on which they begin (%s)', (time, expected) => {
     expect(isWithin(hours('22:00', '06:00', { days: ['wed'] }), at(time))).toBe(expected);
   });
 
-  test('of Sunday night reach into Monday, and days limit hours of one day', () => {
+  test('extends hours of Sunday night into Monday, and limits hours of one day to the given days', () => {
     const night = hours('22:00', '06:00', { days: ['sat'] });
     expect(isWithin(night, at('2026-01-11T05:00:00Z'))).toBe(true);
     expect(isWithin(hours('22:00', '06:00', { days: ['sun'] }), at('2026-01-12T05:00:00Z'))).toBe(true);
@@ -146,7 +146,7 @@ describe('hours', () => {
     );
   });
 
-  test('follow the clock of their time zone, also when it changes', () => {
+  test('follows the clock of the time zone, also at the change to summer time', () => {
     const berlin = hours('09:00', '17:00', { time_zone: 'Europe/Berlin' });
     expect(isWithin(berlin, at('2026-01-07T08:00:00Z'))).toBe(true);
     expect(isWithin(berlin, at('2026-01-07T16:00:00Z'))).toBe(false);
@@ -157,7 +157,7 @@ describe('hours', () => {
     expect(isWithin(tokyo, at('2026-01-07T14:00:00Z'))).toBe(false);
   });
 
-  test('cover each minute of the week once, with those of the remaining time', () => {
+  test('covers each minute of the week once, together with the complementary hours', () => {
     const minute = fc.integer({ min: 0, max: 1_439 });
     const text = (n: number): string =>
       `${String(Math.floor(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}`;
