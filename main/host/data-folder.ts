@@ -26,8 +26,8 @@ export interface DataFolder {
 }
 
 /**
- * Creates a folder that only its owner can access, whatever the umask. Leaves an existing folder unchanged. Throws with a reason
- * when it cannot be created.
+ * Creates a folder that only its owner can access, independent of the umask. Leaves an existing folder unchanged. Throws with a
+ * reason when it cannot be created.
  */
 export function makeFolder(path: string): void {
   try {
@@ -35,7 +35,7 @@ export function makeFolder(path: string): void {
   } catch (cause) {
     // On a read-only disk, Node reports that the parent folder does not exist.
     throw new Error(
-      `The folder ${path} cannot be made: something else has its name, or the folder above it cannot be written`,
+      `The folder ${path} cannot be created: a file has this name, or the parent folder is not writable`,
       { cause },
     );
   }
@@ -107,8 +107,8 @@ function readKey(file: string): Uint8Array {
   const text = readSecret(file);
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex');
   throw new Error(
-    `${file} is not the key that was made: put it back from a copy. Without the file the next start makes a new key, and ` +
-      'what the audit trail holds by then cannot be verified any more',
+    `${file} is not a valid key: restore it from a copy. Without the file, the next start creates a new key, and earlier ` +
+      'rows of the audit trail can no longer be verified',
   );
 }
 

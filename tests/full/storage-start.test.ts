@@ -95,7 +95,7 @@ describe('an unusable data folder', () => {
     expect(old.said).toMatch(/^The orchestrator cannot start: .*cannot be written: give its owner/);
     const fresh = await failureOf(tryServer(join(disk.path, 'other')));
     expect(fresh.code).toBe(1);
-    expect(fresh.said).toContain(`The folder ${join(disk.path, 'other')} cannot be made: `);
+    expect(fresh.said).toContain(`The folder ${join(disk.path, 'other')} cannot be created: `);
   });
 
   test.skipIf(!canMount)(

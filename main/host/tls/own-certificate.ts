@@ -21,7 +21,7 @@ const earlierMs = 3_600_000;
 const curve = 'P-256';
 const algorithm = { name: 'ECDSA', namedCurve: curve, hash: 'SHA-256' };
 
-/** Returns a new private key as PEM. */
+/** Returns a new private key as PEM. @internal */
 export function makeKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: curve });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -37,6 +37,7 @@ function checkKey(pem: string): void {
 /**
  * Makes a self-signed server certificate that is not a CA. It has no key usage extension: with one that excludes signing
  * certificates, OpenSSL would not accept it as its own root (`--ca-file`).
+ * @internal
  */
 export async function makeCertificate(key: string, names: readonly string[], now: number): Promise<string> {
   // Loaded on demand: they take 140 ms to load and are needed once a year. `@peculiar/x509` requires the polyfill of
@@ -193,7 +194,7 @@ function keyIn(file: string): string {
     checkKey(key);
   } catch (cause) {
     throw new Error(
-      `${file} is not the key that was made: put it back from a copy, or delete it, and the next start makes a new one, which ` +
+      `${file} is not a valid key: restore it from a copy, or delete it. Then the next start creates a new key, which ` +
         'workers with the old pin refuse',
       { cause },
     );

@@ -119,7 +119,7 @@ const fetching = `fetch() {
     wget "$@"
   else
     fail 'This machine has neither curl nor wget: install one of them'
-  fi || fail "The worker could not be fetched from $url/agent/: can this machine reach it, and is it the right address?"
+  fi || fail "The worker could not be downloaded from $url/agent/: check the address, and that this machine can reach it"
 }
 
 sha256_of() {
@@ -130,7 +130,7 @@ sha256_of() {
   elif has openssl; then
     openssl dgst -sha256 -r <"$1"
   else
-    fail 'This machine has no sha256sum, shasum or openssl to check the worker with: install one of them'
+    fail 'This machine has no sha256sum, shasum or openssl to verify the worker: install one of them'
   fi
 }
 
@@ -141,17 +141,17 @@ const installing = `install() {
   if [ -z "$dir" ]; then
     home=\${HOME:-}
     [ -n "$home" ] || home=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6) || :
-    [ -n "$home" ] || fail 'This user has no home: say with --dir where the worker is to be put' 2
+    [ -n "$home" ] || fail 'This user has no home folder: choose the folder of the worker with --dir' 2
     dir=$home/.local/bin
   fi
-  mkdir -p -- "$dir" || fail "$dir cannot be made: say with --dir where the worker is to be put"
+  mkdir -p -- "$dir" || fail "The folder $dir cannot be created: choose another folder with --dir"
   dir=$(cd -- "$dir" && pwd)
   program=$dir/trainyard-worker
   case $(uname -s)-$(uname -m) in
     Linux-x86_64 | Linux-amd64)
       if [ -n "$sha256_executable" ]; then
         put trainyard-worker-linux-x64 "$sha256_executable" "$program" && return 0
-        say 'The worker for Linux x64 does not run here: trying the one for a Node of this machine'
+        say 'The worker for Linux x64 does not run here: trying the one for Node'
       fi
       ;;
   esac
@@ -163,7 +163,7 @@ const installing = `install() {
   ln -sf -- trainyard-worker.mjs "$program"
 }
 
-# Fails when it does not run here; what was there before stays until the new one has proved itself.
+# Fails when the new worker does not run here. The old one is replaced only after the new one has run.
 put() {
   if is_it "$3" "$2"; then return 0; fi
   draft=$dir/.trainyard-worker.$$.mjs
@@ -172,10 +172,10 @@ put() {
   trap 'exit 130' INT
   trap 'exit 143' TERM
   fetch "$1" "$draft"
-  is_it "$draft" "$2" || fail "What came from $url/agent/$1 is not the worker that belongs to this script: nothing was changed"
+  is_it "$draft" "$2" || fail "The file $url/agent/$1 is not the worker of this script: nothing was changed"
   chmod 755 "$draft"
   if said=$("$draft" --version 2>&1) && [ "$said" = "$version" ]; then
-    mv -f -- "$draft" "$3" || fail "The worker cannot be put into $dir"
+    mv -f -- "$draft" "$3" || fail "The worker cannot be written to $dir"
     trap - EXIT HUP INT TERM
     say "The worker $version is in $3"
   else

@@ -56,7 +56,7 @@ describe('openDataFolder', () => {
     openDataFolder(folder);
     const file = join(folder, 'audit-key');
     writeFileSync(file, ruin(readFileSync(file, 'utf8')));
-    expect(() => openDataFolder(folder)).toThrow(`${file} is not the key that was made`);
+    expect(() => openDataFolder(folder)).toThrow(`${file} is not a valid key`);
     rmSync(file);
     expect(openDataFolder(folder).auditKey).toHaveLength(32);
   });
@@ -98,7 +98,7 @@ describe('makeFolder', () => {
     const file = join(openFolder(), 'file');
     writeFileSync(file, '');
     const path = join(file, 'data');
-    expect(() => makeFolder(path)).toThrow(`The folder ${path} cannot be made: `);
-    expect(() => makeFolder(file)).toThrow(`The folder ${file} cannot be made: `);
+    expect(() => makeFolder(path)).toThrow(`The folder ${path} cannot be created: `);
+    expect(() => makeFolder(file)).toThrow(`The folder ${file} cannot be created: `);
   });
 });

@@ -147,7 +147,7 @@ test('logs a folder that cannot be created, and tries again', async () => {
   writeFileSync(file, '');
   const bench = open(`${hook} ${waits}`, { folder: join(file, 'local-worker') });
   expect(await bench.skip()).toBe(1_000);
-  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('cannot be made');
+  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('cannot be created');
 });
 
 test('starts nothing until a token can be issued', async () => {

@@ -202,12 +202,12 @@ describe('own certificate at a later start', () => {
     [
       'with invalid content',
       (file: string) => writeFileSync(file, 'x'),
-      /key\.pem is not the key that was made: put/,
+      /key\.pem is not a valid key: restore/,
     ],
     [
       'of another type',
       (file: string) => execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', file]),
-      /key\.pem is not the key that was made/,
+      /key\.pem is not a valid key/,
     ],
   ])('refuses to start with a private key %s', async (_what, spoil, reason) => {
     const first = open();
@@ -220,7 +220,7 @@ describe('own certificate at a later start', () => {
     const folder = openFolder();
     writeFileSync(join(folder, 'tls'), '');
     mkdirSync(join(folder, 'other'));
-    await expect(open(join(folder, 'tls')).certificates.open()).rejects.toThrow(/tls cannot be made/);
+    await expect(open(join(folder, 'tls')).certificates.open()).rejects.toThrow(/tls cannot be created/);
   });
 });
 

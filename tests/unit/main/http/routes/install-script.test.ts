@@ -204,14 +204,14 @@ describe('failing installations', () => {
         { files: {} },
         at,
         1,
-        'could not be fetched from http://yard:8001/agent/',
+        'could not be downloaded from http://yard:8001/agent/',
       ],
       [
         'a different program',
         { files: { [executableName]: 'evil' } },
         at,
         1,
-        'is not the worker that belongs to this script',
+        'is not the worker of this script',
       ],
       [
         'half of the program',
@@ -284,7 +284,7 @@ describe('installing the bundle for an existing Node', () => {
     const { status, stderr } = opened.run(at);
     expect(status).toBe(0);
     expect(stderr).toContain('libstdc++.so.6: cannot open shared object file');
-    expect(stderr).toContain('trying the one for a Node of this machine');
+    expect(stderr).toContain('trying the one for Node');
     expect(opened.installed()).toEqual(['trainyard-worker', 'trainyard-worker.mjs']);
   });
 });
