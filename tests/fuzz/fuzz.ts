@@ -12,9 +12,9 @@ type Counts = Map<number, number>;
 export interface FuzzResult {
   readonly requests: number;
   readonly byStatus: ReadonlyMap<number, number>;
-  /** The same for each call by itself: `GET /api/queue`. */
+  /** Statuses by call, such as `GET /api/queue`. */
   readonly byCall: ReadonlyMap<string, ReadonlyMap<number, number>>;
-  /** What must not have happened, with the request that it came of. */
+  /** Violations, each with the request that caused it. */
   readonly faults: readonly string[];
 }
 
@@ -23,13 +23,13 @@ export interface FuzzDeps {
   readonly rows: readonly Call[];
   readonly seed: number;
   readonly requests: number;
-  /** Headers of each kind of caller. */
+  /** Authentication headers of each kind of caller. The first caller has all permissions. */
   readonly callers: readonly Headers[];
-  /** Ids that are really there: what knows of nothing is soon done. */
+  /** Ids of existing objects, without which most requests would fail early with 404. */
   readonly ids: readonly string[];
-  /** A job that runs, and whose it is, while there is one: else no report would ever be taken. */
+  /** A running job and the headers of its worker, without which no report would be accepted; null while no job runs. */
   readonly held?: () => { readonly job: string; readonly headers: Headers; readonly uploads: Headers } | null;
-  /** Texts that no answer may contain. */
+  /** Texts that no response may contain. */
   readonly secrets: readonly string[];
   readonly onProgress?: (done: number) => void;
 }
@@ -38,11 +38,11 @@ const schemaOf = (schema: z.ZodType): unknown =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 const atOnce = 8;
 
-/** Sends what the schemas of the calls ask for, and what they do not, as everybody who may call. */
-export async function fuzz(parts: FuzzDeps): Promise<FuzzResult> {
-  const { rows, seed, requests, onProgress, server } = parts;
+/** Sends valid and invalid requests for the schemas of all calls, from all kinds of callers. */
+export async function fuzz(deps: FuzzDeps): Promise<FuzzResult> {
+  const { rows, seed, requests, onProgress, server } = deps;
   const random = createRandom(seed);
-  const known = createKnown(parts.ids, parts.callers);
+  const known = createKnown(deps.ids, deps.callers);
   const schemas = new Map(rows.map(row => [row, { query: schemaOf(row.query), body: schemaOf(row.body) }]));
   const byStatus: Counts = new Map();
   const byCall = new Map(rows.map(row => [nameOf(row), new Map() as Counts]));
@@ -50,7 +50,7 @@ export async function fuzz(parts: FuzzDeps): Promise<FuzzResult> {
   let done = 0;
   const send = async (): Promise<void> => {
     const row = pickRow(rows, known, random);
-    const asked = makeRequest(row, schemas.get(row) ?? { query: {}, body: {} }, known, random, parts);
+    const asked = makeRequest(row, schemas.get(row) ?? { query: {}, body: {} }, known, random, deps);
     const fault = (why: string): void =>
       void faults.push(`${why}: ${asked.method} ${asked.path} ${String(asked.body).slice(0, 500)}`);
     try {
@@ -58,14 +58,14 @@ export async function fuzz(parts: FuzzDeps): Promise<FuzzResult> {
       count(byStatus, status);
       if (asked.method === row.method) count(byCall.get(nameOf(row)), status);
       if (status === 200 && row.method === 'POST') known.learn(text);
-      for (const why of complaints(status, text, parts)) fault(why);
+      for (const why of complaints(status, text, deps)) fault(why);
     } catch (cause) {
-      fault(`no answer (${String(cause)})`);
+      fault(`no response (${String(cause)})`);
     }
     done += 1;
     if (done % 1_000 === 0) onProgress?.(done);
   };
-  // As many at once as keep both sides busy; each takes the next one when it is done.
+  // Enough concurrent senders to keep both sides busy. Each sends its next request when the last one is answered.
   let left = requests;
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
@@ -88,12 +88,12 @@ function complaints(status: number, text: string, { secrets, server }: FuzzDeps)
   const isInside = /\n\s+at |node_modules|SQLITE|no such table/.test(text) || text.includes(server.dataDir);
   return [
     ...(status >= 500 ? [`${status} ${text.slice(0, 300)}`] : []),
-    ...(shown ? ['a secret was shown'] : []),
-    ...(status >= 400 && isInside ? [`told too much: ${text.slice(0, 300)}`] : []),
+    ...(shown ? ['a secret in the response'] : []),
+    ...(status >= 400 && isInside ? [`internal details in the response: ${text.slice(0, 300)}`] : []),
   ];
 }
 
-/** What makes things, and what takes long, is called less often than the rest: else there is soon nothing else. */
+/** Picks a call. Slow calls and calls that create workers or tokens are rare, so that they do not dominate the run. */
 function pickRow(rows: readonly Call[], known: Known, random: Random): Call {
   const row = random.pick(rows);
   const isRare =
@@ -153,7 +153,7 @@ function makeRequest(
   };
 }
 
-/** How ids of what a call is about begin. */
+/** Returns the prefix of the ids that a call expects. */
 const kindOf = ({ path }: Call): string => {
   const [, kind = ''] = /^\/api\/(?:admin\/)?(\w+)/.exec(path) ?? [];
   return (

@@ -4,23 +4,23 @@ import type { Random } from './random.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Ids and tokens that really exist, so that requests get past the first check. Ids in answers are added. */
+/** Ids and tokens that exist, so that requests pass the first checks. Ids in responses are added. */
 export interface Known {
-  /** Mostly one that the call could mean: `j_` for jobs, `w_` for workers. */
+  /** Returns an id, usually one with the prefix `like`: `j_` for jobs, `w_` for workers. */
   id(random: Random, like?: string): string;
-  /** Mostly of the kind that the call is for. */
+  /** Returns headers of a caller, usually of the kind that the call accepts. */
   caller(random: Random, authority: Authority): Headers;
-  /** A token of somebody. */
+  /** Returns the bearer token of any user. */
   bearer(random: Random): string;
-  /** How many things were made so far. */
+  /** Returns the number of tokens created so far. */
   made(): number;
   learn(answer: string): void;
 }
 
-/** How many of the newest ids of each kind are remembered. */
-const most = 40;
+/** Maximum number of remembered ids of each kind. */
+const maxIds = 40;
 
-const Telling = z.object({
+const CreatedObjects = z.object({
   job_id: z.string().nullish(),
   worker_id: z.string().nullish(),
   id: z.string().nullish(),
@@ -38,7 +38,7 @@ export function createKnown(ids: readonly string[], callers: readonly Headers[])
   const add = (id: string | null | undefined): void => {
     if (!id || known.includes(id)) return;
     known.push(id);
-    if (known.length > firstIds + most) known.splice(firstIds, 1);
+    if (known.length > firstIds + maxIds) known.splice(firstIds, 1);
   };
   const keep = (list: Headers[], headers: Headers): void => {
     list.push(headers);
@@ -52,22 +52,22 @@ export function createKnown(ids: readonly string[], callers: readonly Headers[])
     caller(random, authority) {
       const all = [...callers, ...workers, ...people];
       const isFor = (headers: Headers): boolean => 'x-worker-token' in headers === (authority === 'worker');
-      // The first of them may do everything.
+      // The first caller has all permissions.
       if (authority !== 'worker' && random.chance(0.4)) return random.pick(callers);
       return random.pick(random.chance(0.8) ? all.filter(isFor) : all);
     },
     bearer: random => random.pick([...callers, ...people])['authorization']?.slice('Bearer '.length) ?? '',
     made: () => made,
     learn(answer) {
-      const told = Telling.safeParse(parseJson(answer)).data;
-      if (told === undefined) return;
-      // Whose job it is is no news; a worker that was made is.
-      for (const id of [told.job_id, told.token ? told.worker_id : null, told.id]) add(id);
-      for (const { attempt_id: id } of told.attempts ?? []) add(id);
-      if (typeof told.token !== 'string') return;
+      const parsed = CreatedObjects.safeParse(parseJson(answer)).data;
+      if (parsed === undefined) return;
+      // `worker_id` is new only in a response with a token. In a job, it names an existing worker.
+      for (const id of [parsed.job_id, parsed.token ? parsed.worker_id : null, parsed.id]) add(id);
+      for (const { attempt_id: id } of parsed.attempts ?? []) add(id);
+      if (typeof parsed.token !== 'string') return;
       made += 1;
-      if (told.token.startsWith('wt_')) keep(workers, { 'x-worker-token': told.token });
-      else keep(people, { authorization: `Bearer ${told.token}` });
+      if (parsed.token.startsWith('wt_')) keep(workers, { 'x-worker-token': parsed.token });
+      else keep(people, { authorization: `Bearer ${parsed.token}` });
     },
   };
 }

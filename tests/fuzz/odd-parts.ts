@@ -2,7 +2,7 @@ import type { Random } from './random.ts';
 
 type Header = readonly [name: string, value: string];
 
-/** Values of headers that mean something to some call, or to what stands before all calls. */
+/** Values for headers that a call or the middleware reads. */
 const headerValues: Readonly<Record<string, readonly string[]>> = {
   'idempotency-key': ['k1', 'k1', 'x'.repeat(201), 'a b', '"'],
   'if-match': ['*', '"x"', 'W/"x"', '"', ''],
@@ -32,7 +32,7 @@ const headerValues: Readonly<Record<string, readonly string[]>> = {
   'x-http-method-override': ['DELETE'],
 };
 
-/** Mostly none; now and then one or two. */
+/** Returns usually no headers, sometimes one or two. */
 export function oddHeaders(random: Random): readonly Header[] {
   if (!random.chance(0.2)) return [];
   return Array.from({ length: 1 + random.below(2) }, () => {
@@ -63,11 +63,11 @@ export function contentType(random: Random): readonly Header[] {
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY'];
 
-/** Mostly the right one. */
+/** Returns usually the right method, sometimes another one. */
 export const methodLike = (method: string, random: Random): string =>
   random.chance(0.97) ? method : random.pick(methods);
 
-/** Mostly as it is; now and then something that only begins like JSON, or is none at all. */
+/** Returns usually the JSON itself, sometimes text that is truncated, damaged or not JSON. */
 export function damaged(json: string, random: Random): string | Uint8Array {
   if (!random.chance(0.04)) return json;
   const at = random.below(json.length + 1);
@@ -89,7 +89,7 @@ export function damaged(json: string, random: Random): string | Uint8Array {
   }
 }
 
-/** The same name twice, names with brackets, signs that mean nothing. */
+/** Returns usually an empty query, sometimes one with repeated names, brackets or invalid escapes. */
 export const oddQuery = (random: Random): string =>
   random.chance(0.95)
     ? ''

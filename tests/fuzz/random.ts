@@ -1,8 +1,8 @@
 import { createRandom as createChance } from '../simulation/world/random.ts';
 
-/** The same for the same seed. */
+/** A generator that repeats its values for the same seed. */
 export interface Random {
-  /** From 0 up to, and without, 1. */
+  /** Returns a number from 0 to 1, without 1. */
   next(): number;
   below(count: number): number;
   chance(of: number): boolean;

@@ -1,7 +1,7 @@
 /**
- * `npm run fuzz`: hostile requests over every schema, against a real server in this process.
+ * `npm run fuzz` sends hostile requests for every schema to a real server in this process.
  *
- *   --requests 100000   so many (default 20,000)      --seed 7   the same ones again
+ *   --requests 100000   number of requests (default 20,000)      --seed 7   repeats the requests of an earlier run
  */
 import { parseArgs } from 'node:util';
 import { fuzzServer } from './target.ts';

@@ -5,7 +5,7 @@ import { everyCall } from '../support/every-call.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { type FuzzDeps, fuzz, type FuzzResult } from './fuzz.ts';
 
-// What it would set is the machine that the fuzzer runs on: its sockets, and a program that it starts.
+// Fixes the settings that would change the machine that the fuzzer runs on: its sockets, and the program that it starts.
 const fixedBy = {
   host: '--host',
   'local-worker': '--no-local-worker',
@@ -15,8 +15,8 @@ const fixedBy = {
 };
 
 /**
- * A server with workers and jobs, and secrets in each place where one may stand, fuzzed. Afterwards it must live, its audit
- * trail must verify, and its log must know no secret and nothing that was not expected.
+ * Fuzzes a server that has workers, jobs and secrets in each possible place. Afterwards the server must still run, its audit
+ * trail must verify, and its log must contain no secret and no unexpected line.
  */
 export async function fuzzServer(
   order: Pick<FuzzDeps, 'seed' | 'requests' | 'onProgress'>,
@@ -36,7 +36,7 @@ export async function fuzzServer(
       await server.admin.call(workersApi.createJoinToken, { params: { id: other.id }, body: {} }),
     );
     server.config('kept', { model_family: 'sdxl' });
-    // Nobody is told of its id, so that its token stays what it is.
+    // The fuzzer does not know the id of this worker, so that it does not rotate its token.
     const puppet = await server.createWorker({ name: 'rig-0' });
     const attendance = attendStream(server.url, puppet);
     const secrets = [server.adminToken, token, other.token, puppet.token, scoped.token, joining.join_token];
@@ -67,7 +67,7 @@ export async function fuzzServer(
   }
 }
 
-/** A worker that takes what it is offered, and does no more: so jobs get further than the queue. */
+/** Starts a worker that accepts every offer and reports it as running, so that some jobs are not pending. */
 function attendStream(url: string, { id, token }: { readonly id: string; readonly token: string }) {
   const over = new AbortController();
   let newest: { readonly job: string; readonly token: string } | null = null;
@@ -76,7 +76,7 @@ function attendStream(url: string, { id, token }: { readonly id: string; readonl
     const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 8 });
     const options = { headers, signal: over.signal };
     const registered = await fetch(`${url}/api/workers/register`, { ...options, method: 'POST', body });
-    // Its token was rotated, or it was deleted.
+    // The token was rotated, or the worker was deleted.
     if (registered.status === 401) return;
     const stream = await fetch(`${url}/api/workers/stream?worker_id=${id}`, options);
     if (!stream.ok) await pause(100, undefined, { signal: over.signal });
@@ -89,7 +89,7 @@ function attendStream(url: string, { id, token }: { readonly id: string; readonl
       const report = `${url}/api/workers/job/${job}/status`;
       await fetch(report, { ...options, method: 'POST', body: '{"status":"running"}' });
     }
-    // Somebody else has opened it in its name.
+    // A request of the fuzzer has replaced this stream.
     await attend();
   };
   void attend().catch(() => undefined);

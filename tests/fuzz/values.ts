@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Random } from './random.ts';
 
-/** As JSON Schema has it, as far as the schemas of the contract go. */
+/** The part of JSON Schema that the schemas of the contract use. */
 const Shape = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   const: z.unknown().optional(),
@@ -20,7 +20,7 @@ const Shape = z.looseObject({
 
 const deep = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown;
 
-/** What people who break things send in the place of what was asked for. */
+/** Values that attackers and broken clients send instead of valid ones. */
 export const hostile: readonly unknown[] = [
   null,
   true,
@@ -81,7 +81,7 @@ const words = [
   '2026-01-01T00:00:00Z',
 ];
 
-/** Something like what the schema asks for; now and then, anywhere in it, something hostile. */
+/** Returns a value that usually fits the schema, with a hostile value at a random place from time to time. */
 export function valueLike(
   schema: unknown,
   random: Random,
@@ -124,7 +124,7 @@ export function valueLike(
   }
 }
 
-/** Ids are known by their pattern, and times by their format. */
+/** Returns an existing id when the pattern is that of ids, and a time when the format is that of times. */
 function stringLike(
   { pattern, format }: z.output<typeof Shape>,
   random: Random,
