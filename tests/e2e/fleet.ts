@@ -85,7 +85,7 @@ export interface ShownFleet {
   leave(): Promise<void>;
 }
 
-/** T in seconds. It is shorter than usual, so that workers send heartbeats often. */
+/** The heartbeat timeout in seconds. It is short, so that workers send heartbeats often. */
 export const silenceS = 24;
 
 /** Requires an orchestrator with its own clock: a whole day passes in seconds. */

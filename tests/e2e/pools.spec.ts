@@ -106,7 +106,7 @@ test('explains pools when there is none, and creates and checks the first one', 
   await page.getByLabel('Engine', { exact: true }).selectOption('command');
   await page.getByLabel('Folder of the programs').fill('lab');
   await page.getByRole('button', { name: 'Create and check' }).click();
-  await expect(page.getByText('The engine takes orders')).toBeVisible();
+  await expect(page.getByText('The engine accepts orders')).toBeVisible();
   await expect(page.getByRole('row', { name: 'a100' })).toContainText('8 nodes with 8 GPUs');
   await expect(page.getByText('every day, 20:00–08:00 (Europe/Berlin)')).toBeVisible();
   await expectShownWellEverywhere(page, 'check');
@@ -175,7 +175,7 @@ test('pauses, resumes, ends launches, edits and deletes', async ({ page }) => {
   await orchestrator.call('POST', `/api/queue/${job}/cancel`, {});
   await choose(page, 'gpu', 'Edit');
   await page.getByRole('button', { name: 'Check engine' }).click();
-  await expect(page.getByText('The engine takes orders')).toBeVisible();
+  await expect(page.getByText('The engine accepts orders')).toBeVisible();
   await page.getByLabel('Max open launches').fill('7');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('of 7')).toBeVisible();

@@ -11,7 +11,7 @@ import { valueOf } from '../support/server.ts';
 import { type Watch, watchEvents } from '../support/watch.ts';
 import { adminOf, openServer } from './storage-bench.ts';
 
-/** T = 4 s. The job of a silent worker is given to another one after 5.4 s. */
+/** The heartbeat timeout is 4 s. After 5.4 s, another worker takes over the job of a silent one. */
 const shortT = ['--heartbeat-timeout', '4'];
 const takeoverMs = 5_400;
 
