@@ -75,7 +75,6 @@ export const EngineSettings = z
 export type EngineSettings = Readonly<z.output<typeof EngineSettings>>;
 export type SlurmSettings = Extract<EngineSettings, { kind: 'slurm' }>;
 export type KubernetesSettings = Extract<EngineSettings, { kind: 'kubernetes' }>;
-export type CommandSettings = Extract<EngineSettings, { kind: 'command' }>;
 
 const Minute = /^([01]\d|2[0-3]):[0-5]\d$/;
 
@@ -224,7 +223,7 @@ const settings = {
     .describe('Path of the worker on the machines; null to download it from the orchestrator.'),
 } as const;
 
-export const PoolName = z
+const PoolName = z
   .string()
   .regex(
     /^[a-z0-9][a-z0-9-]{0,31}$/,

@@ -92,6 +92,7 @@ const defaultSeconds = 10;
 /**
  * Runs a trainer that trains nothing. It prints progress like a real one for ten seconds (or `seconds` of the config), to test the
  * path of a job through a fleet. Returns an exit code.
+ * @internal
  */
 export async function runSelftest(configPath: string | null, ports: SelftestPorts): Promise<number> {
   const seconds = configPath === null ? defaultSeconds : secondsOf(configPath);
@@ -124,7 +125,7 @@ interface GuardInvocation extends Pick<Host, 'env' | 'onSignal'> {
   readonly err: (text: string) => void;
 }
 
-/** Runs the guard of the run in this folder, as a program. The agent that started it reads its error output. */
+/** Runs the guard of the run in this folder, as a program. The agent that started it reads its error output. @internal */
 export async function runGuardCommand(
   folder: string,
   { env, onSignal, err }: GuardInvocation,

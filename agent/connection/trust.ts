@@ -48,6 +48,7 @@ const hashBytes = 32;
  * Parses repeated flags, or a text or list from the config file; one text can contain several pins, separated by commas. Accepts
  * formats of other tools: no padding, base64url, hex, and curl's `sha256//` with semicolons. Fails for an empty or invalid pin,
  * because the user would believe that it protects the connection.
+ * @internal
  */
 export function parsePins(given: unknown): Loaded<readonly Pin[]> {
   if (given === undefined || given === null) return { ok: true, value: [] };

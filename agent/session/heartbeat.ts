@@ -24,6 +24,7 @@ interface HeartbeatDeps {
 /**
  * Sends heartbeats until the signal fires. The loop does not depend on jobs and waits for none, so that no trainer can
  * delay a heartbeat. It retries a failed one after 1, 2, 4, 8 s.
+ * @internal
  */
 export async function runHeartbeat({
   clock,

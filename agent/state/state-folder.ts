@@ -91,7 +91,7 @@ export interface Registrations {
   record(): void;
 }
 
-/** Survives restarts of the agent: `file` exists once an orchestrator has accepted this worker. */
+/** Survives restarts of the agent: `file` exists once an orchestrator has accepted this worker. @internal */
 export function openRegistrations(file: string): Registrations {
   let known = existsSync(file);
   return {

@@ -13,6 +13,7 @@ import { challenge } from '../server-proof.ts';
 /**
  * Finds the server of the data folder; null when there is none or it cannot prove its identity. A program that took over a dead
  * server's port fails the proof.
+ * @internal
  */
 export async function findRunning(
   dataDir: string,

@@ -10,6 +10,7 @@ import { createDatasetCalls } from './commands/files/datasets.ts';
 import { createLogCalls } from './commands/files/logs.ts';
 import { createMetricCalls } from './commands/files/metrics.ts';
 import { createJobCalls } from './commands/jobs/jobs.ts';
+import { createLaunchRequests, createPoolCalls, type PoolCallsDeps } from './commands/pools/pools.ts';
 import { createTurnCalls, createQueueCalls } from './commands/queue/queue.ts';
 import { createReports, type ProgressBook } from './commands/jobs/reports.ts';
 import { createSubmissions } from './commands/jobs/submit.ts';
@@ -190,5 +191,26 @@ export function accessOf(core: Core) {
     noteRefusal: notes.noteRefusal,
     noteBackup: notes.noteBackup,
     noteSettings: noteSettings(core),
+  };
+}
+
+/** Pools of machines that engines provide, and their launches. */
+export function poolsOf(deps: PoolCallsDeps) {
+  const pools = createPoolCalls(deps);
+  const launches = createLaunchRequests(deps);
+  return {
+    list: pools.list,
+    get: pools.get,
+    create: pools.create,
+    update: pools.update,
+    remove: pools.remove,
+    pause: pools.pause,
+    resume: pools.resume,
+
+    check: launches.check,
+    test: launches.test,
+    launches: launches.launches,
+    launch: launches.launch,
+    endLaunch: launches.endLaunch,
   };
 }

@@ -3,11 +3,10 @@ import { enqueueCommand } from './commands/command.ts';
 import { createLogDropping } from './commands/files/logs.ts';
 import type { HoldingBack } from '../../protocol/worker.ts';
 import type { Core } from './core.ts';
-import { accessOf, filesOf, jobsOf, queueOf, workersOf } from './interface.ts';
+import { accessOf, filesOf, jobsOf, poolsOf, queueOf, workersOf } from './interface.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createHealthLoop } from './loops/health.ts';
 import { createPoolLoop } from './loops/pools.ts';
-import { createPoolCalls } from './commands/pools/pools.ts';
 import { createAuditRepeats } from './memory/audit-repeats.ts';
 import { createConnectionRegistry } from './memory/connection-registry.ts';
 import { createFeed } from './memory/feed.ts';
@@ -119,7 +118,7 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     queue: queueOf(core),
     files: filesOf(core, parts),
     access: accessOf(core),
-    pools: createPoolCalls({ core, engineOf, lookNow: pools.lookNow }),
+    pools: poolsOf({ core, engineOf, lookNow: pools.lookNow }),
     lifecycle: createLifecycle({ core, clock, timers, health, pools, localWorkerSettings, gpuTroublePolicy }),
   };
 }

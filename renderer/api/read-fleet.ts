@@ -126,7 +126,7 @@ const sliceMs = 10;
 /** Above this length, it also yields before and after checking, because parsing and rendering a long list take time too. */
 const longList = 250;
 
-/** Parses the rows with the schema; returns null when a row is invalid. */
+/** Parses the rows with the schema; returns null when a row is invalid. @internal */
 export async function checkedRows<T>(
   schema: z.ZodType<T>,
   rows: readonly unknown[],

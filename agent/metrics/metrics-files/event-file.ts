@@ -63,6 +63,7 @@ function readSummary<T>(summary: PbfReader, into: T[], readValue: (value: PbfRea
 /** The name of a figure and its value. */
 type Scalar = readonly [tag: string, value: number];
 
+/** @internal */
 export const decodeScalars = (data: Uint8Array): SummaryEvent<Scalar> | null =>
   decodeSummary(data, readScalar);
 

@@ -17,7 +17,7 @@ function crc32c(bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
-/** TFRecord files store a rotated checksum, because a CRC over bytes that contain CRCs is weak. */
+/** TFRecord files store a rotated checksum, because a CRC over bytes that contain CRCs is weak. @internal */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
@@ -39,7 +39,7 @@ type RecordOutcome =
 const headerBytes = 12;
 const frameBytes = headerBytes + 4;
 
-/** Reads the record at the beginning of `bytes`. Allocates nothing, whatever length the record claims. */
+/** Reads the record at the beginning of `bytes`. Allocates nothing, whatever length the record claims. @internal */
 export function readRecord(bytes: Uint8Array, maxDataBytes: number): RecordOutcome {
   if (bytes.length < headerBytes) return { kind: 'needs_more', bytes: headerBytes };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

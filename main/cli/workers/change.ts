@@ -14,11 +14,7 @@ export interface LabelChanges {
   readonly removed: readonly string[];
 }
 
-/**
- * Collects `KEY=VALUE` and `KEY-`, as in kubectl.
- *
- * @internal
- */
+/** Collects `KEY=VALUE` and `KEY-`, as in kubectl. */
 export function addChange(text: string, before: LabelChanges = { set: {}, removed: [] }): LabelChanges {
   const [, key] = /^([^=]+)-$/s.exec(text) ?? [];
   if (key === undefined && !/^[^=]+=/s.test(text))

@@ -33,6 +33,7 @@ const slowCommitMs = 1_000;
 /** The health loop may be this late before it counts as stopped. */
 const loopToleranceMs = 10_000;
 
+/** @internal */
 export function judgeHealth(checks: Checks): readonly HealthComponent[] {
   const named = (name: HealthComponent['name'], verdict: Verdict, latencyMs: number | null = null) => ({
     name,
@@ -49,6 +50,7 @@ export function judgeHealth(checks: Checks): readonly HealthComponent[] {
   ];
 }
 
+/** @internal */
 export function worstOf(components: readonly HealthComponent[]): HealthReport['status'] {
   const found = new Set(components.map(({ status }) => status));
   if (found.has('unhealthy')) return 'unhealthy';

@@ -168,6 +168,7 @@ interface OneTimeCodes {
   redeem(code: string): CodeHolder | null;
 }
 
+/** @internal */
 export const codeLastsMs = 600_000;
 /** Above this number, the oldest code is dropped. */
 const maxCodes = 100;

@@ -86,9 +86,10 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
         if (launch.state === 'wanted' && canOrder(pool, launch.isTest)) void submit(pool, launch);
         if (launch.state === 'submitting') void apply(launch.id, { type: 'unanswered', message: restarted });
       }
+      // The engine may not know a launch yet whose order it has not answered.
       endCalls.end(
         pool,
-        own.filter(({ state }) => state === 'ending'),
+        own.filter(({ id, state }) => state === 'ending' && !submitting.has(id)),
       );
     }
   };

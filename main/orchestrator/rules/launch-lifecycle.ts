@@ -45,9 +45,9 @@ type Rule<T extends LaunchEvent['type']> = {
 }['decide'];
 type Row = { readonly [T in LaunchEvent['type']]: Rule<T> };
 
-/** A submission may still arrive after its answer has failed. It is not repeated before a list that began this long after that. */
+/** A submission may still arrive after its answer has failed. It is not repeated before a list that began this long after that. @internal */
 export const unclearMs = 30_000;
-/** A launch that this many complete lists in a row do not have is over. */
+/** A launch that this many complete lists in a row do not have is over. @internal */
 export const maxMissing = 3;
 
 const same = (launch: Launch): Launch => launch;

@@ -30,7 +30,7 @@ export function demandFacts(core: Core, read: Read, contactOf: ContactOf): Deman
   return { pools, plan, now };
 }
 
-export function poolFacts(core: Core, read: Read, contactOf: ContactOf): readonly PoolFacts[] {
+function poolFacts(core: Core, read: Read, contactOf: ContactOf): readonly PoolFacts[] {
   const now = core.time.now();
   const gpuMs = read.gpuMsOfPools(startOfDay(now), now);
   const open = Map.groupBy(read.openLaunches(), ({ poolId }) => poolId);

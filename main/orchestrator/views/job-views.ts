@@ -134,7 +134,7 @@ const few = 8;
 /** Maximum number of jobs to read at once. Jobs further back are looked up one by one. */
 export const maxPositions = 100_000;
 
-/** Returns a function that finds a job's position in the queue, 1 for the next job, as of one moment. */
+/** Returns a function that finds a job's position in the queue, 1 for the next job, as of one moment. @internal */
 export function createPositions(read: Pick<Read, 'position' | 'line'>): (job: PendingJob) => number {
   let asked = 0;
   let positions: ReadonlyMap<JobId, number> | null = null;

@@ -59,7 +59,7 @@ function toInstant(local: string): string {
   return Number.isNaN(at) ? '' : new Date(at).toISOString();
 }
 
-/** Adds `worker.*` and similar groups, sorted before their types. */
+/** Adds `worker.*` and similar groups, sorted before their types. @internal */
 export function withGroups(types: readonly string[]): readonly string[] {
   const groups = types.map(type => `${type.split('.', 1)[0] ?? type}.*`);
   return [...new Set([...groups, ...types])].toSorted((a, b) => a.localeCompare(b, 'en'));

@@ -13,6 +13,7 @@ import { showToast, showFailure, showUndo } from '../../ui/toast.tsx';
 import { type ActionToConfirm, ActionDialog } from './action-dialogs.tsx';
 import type { Call } from '../../../protocol/call.ts';
 
+/** @internal */
 export const jobActions = [
   'save',
   'sample',
@@ -46,6 +47,7 @@ export const mayActOnJobs = (may: May): boolean => Object.values(calls).some(cal
 /**
  * Returns whether to offer an action. It never offers forbidden actions. It offers approval only for jobs that wait for it, and requests
  * only for running jobs whose trainer supports them; elsewhere they would be noise.
+ * @internal
  */
 export const isOffered = (act: JobAction, job: JobView, may: May): boolean =>
   may(calls[act], job) && fits(act, job);
@@ -55,7 +57,7 @@ function fits(act: JobAction, job: JobView): boolean {
   return (act !== 'save' && act !== 'sample') || (job.status === 'running' && job.requests.includes(act));
 }
 
-/** Returns why an action is impossible now; null when it is possible. The server decides in the end. */
+/** Returns why an action is impossible now; null when it is possible. The server decides in the end. @internal */
 export function unavailableReason(act: JobAction, job: JobView): MessageKey | null {
   switch (act) {
     case 'cancel':

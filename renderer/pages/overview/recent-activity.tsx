@@ -75,7 +75,7 @@ interface Activity {
   } | null;
 }
 
-/** Merges events of the stream with older audit rows, newest first. */
+/** Merges events of the stream with older audit rows, newest first. @internal */
 export function mergeActivity(
   rows: readonly TrailRow[],
   events: readonly UiEvent[],

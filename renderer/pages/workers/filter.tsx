@@ -37,7 +37,7 @@ export function parseQuery(text: string): WorkerQuery {
   return { fits, states, unknown };
 }
 
-/** Replaces the states in the text with this one, or removes them for null. */
+/** Replaces the states in the text with this one, or removes them for null. @internal */
 export function withState(text: string, state: ShownState | null): string {
   const others = text.split(/\s+/).filter(part => part !== '' && !/^state:/i.test(part));
   return [...(state === null ? [] : [`state:${state}`]), ...others].join(' ');

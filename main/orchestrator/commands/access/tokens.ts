@@ -153,7 +153,7 @@ const lookalikes: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Names with the same skeleton look alike. A skeleton ignores invisible characters, wide forms, case and alphabet. */
+/** Names with the same skeleton look alike. A skeleton ignores invisible characters, wide forms, case and alphabet. @internal */
 export const skeletonOf = (name: string): string =>
   Array.from(
     name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''),

@@ -1,5 +1,11 @@
 import type { LaunchId, PoolId } from '../../../../protocol/ids.ts';
-import type { EngineCheck, LaunchView, NewPool, PoolView } from '../../../../protocol/pool.ts';
+import type {
+  EngineCheck,
+  EngineSettings,
+  LaunchView,
+  NewPool,
+  PoolView,
+} from '../../../../protocol/pool.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type Core, recordPoolEvent } from '../../core.ts';
 import { type Actor, nameOf } from '../../model.ts';
@@ -19,8 +25,8 @@ export interface PoolCallsDeps {
   readonly lookNow: () => void;
 }
 
-/** Calls of people about pools and launches. */
-export function createPoolCalls({ core, engineOf, lookNow }: PoolCallsDeps) {
+/** Calls of people about pools. */
+export function createPoolCalls({ core, lookNow }: PoolCallsDeps) {
   const viewOf = (id: PoolId): Outcome<PoolView> => {
     const pool = core.store.pool(id);
     return pool === null ? unknown(id) : accept(poolView(core, core.store, pool));
@@ -44,51 +50,23 @@ export function createPoolCalls({ core, engineOf, lookNow }: PoolCallsDeps) {
     list: (): readonly PoolView[] => core.store.pools().map(pool => poolView(core, core.store, pool)),
     get: viewOf,
 
-    async create({ name, engine, ...settings }: NewPool, by: Actor): Promise<Outcome<PoolView>> {
-      const id = core.ids.pool();
-      const refused = await core.store.write(tx => {
-        if (tx.pools().length >= maxPools) return refuse('invalid_request', `At most ${maxPools} pools`);
-        if (isTaken(tx, name, id)) return nameTaken(name);
-        const pool: Pool = {
-          id,
-          name,
-          engine,
-          settings,
-          createdAt: core.time.now(),
-          pause: null,
-          impossible: [],
-          neverJoined: 0,
-          backoff: null,
-        };
-        tx.insertPool(pool);
-        recordPoolEvent(core, tx, 'pool.created', pool, by, { engine, settings });
-        return null;
-      });
+    async create(wanted: NewPool, by: Actor): Promise<Outcome<PoolView>> {
+      const pool = newPool(core, wanted);
+      const refused = await core.store.write(tx => insertPool(core, tx, pool, by));
       if (refused !== null) return refused;
       lookNow();
-      return viewOf(id);
+      return viewOf(pool.id);
     },
 
-    update: (id: PoolId, { name, engine, ...settings }: NewPool, by: Actor): Promise<Outcome<PoolView>> =>
-      change(id, (tx, pool) => {
-        if (isTaken(tx, name, id)) return nameTaken(name);
-        const next: Pool = { ...pool, name, engine, settings, impossible: [], backoff: null };
-        tx.updatePool(next);
-        recordPoolEvent(core, tx, 'pool.changed', next, by, { engine, settings });
-        return null;
-      }),
+    update: (id: PoolId, wanted: NewPool, by: Actor): Promise<Outcome<PoolView>> =>
+      change(id, (tx, pool) => updatePool(core, tx, pool, wanted, by)),
 
-    remove: async (id: PoolId, by: Actor): Promise<Outcome<{ readonly success: true }>> =>
+    remove: (id: PoolId, by: Actor): Promise<Outcome<{ readonly success: true }>> =>
       core.store.write(tx => {
         const pool = tx.pool(id);
         if (pool === null) return unknown(id);
-        const open = tx.openLaunches().filter(({ poolId }) => poolId === id).length;
-        if (open > 0)
-          return refuse(
-            'pool_in_use',
-            `Pool ${pool.name} has ${open} open ${open === 1 ? 'launch' : 'launches'}: ` +
-              `end them with "trainyard pools pause ${pool.name} --end-launches", then delete it`,
-          );
+        const open = openOf(tx, id);
+        if (open > 0) return inUse(pool, open, 'delete it');
         tx.removePool(id);
         recordPoolEvent(core, tx, 'pool.deleted', pool, by);
         return accept({ success: true as const });
@@ -115,7 +93,64 @@ export function createPoolCalls({ core, engineOf, lookNow }: PoolCallsDeps) {
         recordPoolEvent(core, tx, 'pool.resumed', next, by);
         return null;
       }),
+  };
+}
 
+const newPool = (core: Core, { name, engine, ...settings }: NewPool): Pool => ({
+  id: core.ids.pool(),
+  name,
+  engine,
+  settings,
+  createdAt: core.time.now(),
+  pause: null,
+  impossible: [],
+  neverJoined: 0,
+  backoff: null,
+});
+
+/** Returns the refusal, or null when the pool is stored. */
+function insertPool(core: Core, tx: Tx, pool: Pool, by: Actor) {
+  if (tx.pools().length >= maxPools) return refuse('invalid_request', `At most ${maxPools} pools`);
+  if (isTaken(tx, pool.name, pool.id)) return nameTaken(pool.name);
+  tx.insertPool(pool);
+  recordPoolEvent(core, tx, 'pool.created', pool, by, { engine: pool.engine, settings: pool.settings });
+  return null;
+}
+
+function updatePool(core: Core, tx: Tx, pool: Pool, { name, engine, ...settings }: NewPool, by: Actor) {
+  if (isTaken(tx, name, pool.id)) return nameTaken(name);
+  const open = openOf(tx, pool.id);
+  // The launches would be looked for where they are not.
+  if (open > 0 && placeOf(engine) !== placeOf(pool.engine)) return inUse(pool, open, 'change its engine');
+  const next: Pool = { ...pool, name, engine, settings, impossible: [], backoff: null };
+  tx.updatePool(next);
+  recordPoolEvent(core, tx, 'pool.changed', next, by, { engine, settings });
+  return null;
+}
+
+/** What tells one engine from another. Other settings may change while a pool has launches. */
+function placeOf(engine: EngineSettings): string {
+  switch (engine.kind) {
+    case 'slurm':
+      return JSON.stringify(['slurm', engine.login]);
+    case 'kubernetes':
+      return JSON.stringify(['kubernetes', engine.context, engine.namespace]);
+    case 'command':
+      return JSON.stringify(['command', engine.programs]);
+  }
+}
+
+const openOf = (tx: Tx, id: PoolId): number => tx.openLaunches().filter(({ poolId }) => poolId === id).length;
+
+function inUse({ name }: Pool, open: number, then: string) {
+  const launches = open === 1 ? 'launch' : 'launches';
+  const how = `end them with "trainyard pools pause ${name} --end-launches", then ${then}`;
+  return refuse('pool_in_use', `Pool ${name} has ${open} open ${launches}: ${how}`);
+}
+
+/** Calls of people that ask the engine of a pool, and calls about launches. */
+export function createLaunchRequests({ core, engineOf, lookNow }: PoolCallsDeps) {
+  return {
     async check(id: PoolId): Promise<Outcome<EngineCheck>> {
       const pool = core.store.pool(id);
       return pool === null ? unknown(id) : accept(await engineOf(pool).check());

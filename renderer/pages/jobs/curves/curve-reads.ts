@@ -17,7 +17,7 @@ const minPoints = 100;
 /** Enough to show where each attempt lies. */
 const overviewPoints = 50;
 
-/** One point per pixel shows all that is visible. With many curves there are fewer, so that the answer stays small. */
+/** One point per pixel shows all that is visible. With many curves there are fewer, so that the answer stays small. @internal */
 export function pointsFor(widthPx: number, curves: number): number {
   const wanted = Math.ceil(Math.max(1, widthPx) / 200) * 200;
   const maxPerCurve = Math.max(minPoints, Math.floor(maxDots / Math.max(1, curves)));
@@ -58,6 +58,7 @@ type Result =
   | { readonly ok: true; readonly value: VisibleCurves }
   | { readonly ok: false; readonly failure: CallFailure };
 
+/** @internal */
 export async function readCurves(
   client: Client,
   id: JobId,

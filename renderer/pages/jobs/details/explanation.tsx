@@ -125,7 +125,7 @@ const keys = {
   avoid_previous: 'jobs.check.avoidPrevious',
 } as const satisfies Readonly<Partial<Record<WorkerReason['code'], MessageKey>>>;
 
-/** Describes in the panel's language why a worker cannot take a job. */
+/** Describes in the panel's language why a worker cannot take a job. @internal */
 export function checkText({ code, wanted, there }: WorkerReason, t: Translator): string {
   if (code === 'offline') return t(there === 'goodbye' ? 'jobs.check.signedOff' : 'jobs.check.silent');
   if (code === 'target') return t(wanted === 'this machine' ? 'jobs.check.onlyHere' : 'jobs.check.notHere');

@@ -87,7 +87,7 @@ interface Throttle {
   readonly stop: () => void;
 }
 
-/** Limits how often an action runs. Data may arrive slightly after its event, so each burst ends with one extra run. */
+/** Limits how often an action runs. Data may arrive slightly after its event, so each burst ends with one extra run. @internal */
 export function createThrottle({ everyMs, now, schedule, run }: ThrottleOptions): Throttle {
   let last = Number.NEGATIVE_INFINITY;
   let runsDue = 0;

@@ -47,7 +47,7 @@ interface Entry {
   isReading: boolean;
 }
 
-/** Loads the visible pictures and shows them from blob URLs, because the server sends trainer output only as attachments. */
+/** Loads the visible pictures and shows them from blob URLs, because the server sends trainer output only as attachments. @internal */
 export function createPictures({ read, urls, maxParallel, spare }: PicturesDeps): Pictures {
   /** In the order in which they were last released. */
   const entries = new Map<string, Entry>();

@@ -166,7 +166,7 @@ const counted =
 /** The digits example: sample-000938.png. A short number is that of a prompt. */
 const padded = /^samples?[-_](?<step>\d{4,12})(?=[-_.])/i;
 
-/** Reads the step or epoch from a path. The file's own name takes precedence, then the innermost folder. */
+/** Reads the step or epoch from a path. The file's own name takes precedence, then the innermost folder. @internal */
 export function readMoment(key: string): Named {
   const segments = key.split('/');
   const last = segments.length - 1;

@@ -16,6 +16,7 @@ export interface FoundJobs {
   readonly cursor: string | null | undefined;
 }
 
+/** @internal */
 export const nothingFound: FoundJobs = { jobs: [], cursor: undefined };
 
 interface ListDeps {
@@ -29,6 +30,7 @@ interface ListDeps {
 /**
  * Returns the jobs to list, unsorted. A job in memory replaces its copy in a page. While there are further pages, it leaves out jobs beyond
  * the last one read. Unknown jobs may lie in between, and a later page brings them.
+ * @internal
  */
 export function jobsToList({
   live,
@@ -42,7 +44,7 @@ export function jobsToList({
   return [...[...live.values()].filter(isWithin), ...older];
 }
 
-/** Adds a page. A job that moved between two pages appears once. */
+/** Adds a page. A job that moved between two pages appears once. @internal */
 export function appendPage(found: FoundJobs, page: readonly JobView[], cursor: string | null): FoundJobs {
   const known = new Set(found.jobs.map(({ id }) => id));
   return { jobs: [...found.jobs, ...page.filter(({ id }) => !known.has(id))], cursor };

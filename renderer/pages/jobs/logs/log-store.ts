@@ -43,6 +43,7 @@ export interface LogStore {
 /**
  * The log of one attempt: the pages that are viewed, and its end as it grows. Without `wantedAttempt`, it is the newest attempt with a log
  * at the first read.
+ * @internal
  */
 export function createLogStore({ read, follow }: LogSource, wantedAttempt?: number): LogStore {
   const controller = new AbortController();

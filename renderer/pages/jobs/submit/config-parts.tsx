@@ -6,9 +6,11 @@ import { Button } from '../../../ui/button.tsx';
 const secretWords =
   /(?:^|[_\W])(?:tokens?|secrets?|passwords?|passphrases?|credentials?|(?:api|access|private|secret)_?keys?)(?:$|[_\W])/i;
 
+/** @internal */
 export const isSecret = (name: string): boolean =>
   secretWords.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'));
 
+/** @internal */
 export const hidden = '••••••';
 
 interface Concealed {
@@ -17,7 +19,7 @@ interface Concealed {
   readonly count: number;
 }
 
-/** Replaces secrets, so that neither onlookers nor screenshots reveal them. */
+/** Replaces secrets, so that neither onlookers nor screenshots reveal them. @internal */
 export function conceal(value: unknown): Concealed {
   if (Array.isArray(value)) {
     const parts = value.map(conceal);
@@ -51,7 +53,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the differences, sorted by setting. Key order in the configs does not matter. */
+/** Returns the differences, sorted by setting. Key order in the configs does not matter. @internal */
 export function differences(before: unknown, after: unknown, path = ''): readonly Difference[] {
   if (isObject(before) && isObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();

@@ -169,7 +169,7 @@ function ChosenConfig({ entry, change }: ChosenProps) {
   );
 }
 
-/** Such as "flux · lora · 2 GPUs · changed 3 hr. ago". */
+/** Such as "flux · lora · 2 GPUs · changed 3 hr. ago". @internal */
 export function aboutConfig(entry: ConfigView, ago: string, t: Translator): string {
   const { model_family: family, model_type: type, gpu_count: gpus, devices } = entry;
   const parts = [

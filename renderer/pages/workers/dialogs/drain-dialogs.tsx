@@ -125,7 +125,7 @@ function Outcome({ outcome }: { readonly outcome: 'done' | CallFailure | undefin
   return <span className="trouble">{t('workers.result.failed', { detail })}</span>;
 }
 
-/** Runs an action for each item, at most `limit` at a time. A browser has six connections, and the stream uses one. */
+/** Runs an action for each item, at most `limit` at a time. A browser has six connections, and the stream uses one. @internal */
 export async function runConcurrently<T>(
   things: readonly T[],
   limit: number,
