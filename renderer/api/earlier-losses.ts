@@ -13,8 +13,8 @@ interface EarlierDeps {
 }
 
 export interface EarlierLosses {
-  /** Reads the losses into the store once, if the row is still visible after a moment. The returned function unregisters the row. */
-  look(id: JobId, attempt: number): () => void;
+  /** Registers a visible row. Reads its losses into the store once if it stays visible. The returned function unregisters it. */
+  register(id: JobId, attempt: number): () => void;
 }
 
 /** Rows that are only scrolled past make no request. */
@@ -53,7 +53,7 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
     }
   };
   return {
-    look(id, attempt) {
+    register(id, attempt) {
       const key = `${id}/${attempt}`;
       if (known.has(key)) return () => undefined;
       const cancel = after(minVisibleMs, () => {

@@ -21,8 +21,8 @@ interface FollowLogDeps {
  * Follows the log of an attempt over its own connection, until it ends or the returned function is called. A stream that breaks, is refused
  * or stays silent for too long reopens after the last known line.
  */
-export function followLog(parts: FollowLogDeps): () => void {
-  const { baseUrl, id, attempt, line, tell, open = openMovingStream } = parts;
+export function followLog(deps: FollowLogDeps): () => void {
+  const { baseUrl, id, attempt, line, tell, open = openMovingStream } = deps;
   const address = (): string =>
     urlOf(baseUrl, logsApi.follow.path, { id }, { attempt, line: line(), pings: true }).href;
   const close = open(address, news => {

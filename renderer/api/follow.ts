@@ -27,8 +27,8 @@ const retryMs = 2_000;
  * Keeps the store in sync with the server. It opens the stream, then reads the current state, then applies the events since. It reads
  * everything again whenever the stream reopens or events are missing. The returned function stops it.
  */
-export function followFleet(parts: FollowDeps): () => void {
-  const { client, baseUrl, store, may, openStream, onPerson } = parts;
+export function followFleet(deps: FollowDeps): () => void {
+  const { client, baseUrl, store, may, openStream, onPerson } = deps;
   const controller = new AbortController();
   const catchUp = createCatchUp(store);
   let reading = new AbortController();

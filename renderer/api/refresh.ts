@@ -38,8 +38,8 @@ interface ListMode {
  * Reads the workers again page by page: a round every ten seconds, and one soon after each event, while the page is visible. Heartbeats
  * cause no events. The returned function stops it.
  */
-export const refreshWorkers = (parts: ReadOptions): (() => void) =>
-  keepReading(parts, {
+export const refreshWorkers = (options: ReadOptions): (() => void) =>
+  keepReading(options, {
     isReady: ({ fleet }) => fleet.seq >= 0,
     isPaged: true,
     merge: refreshed,
@@ -48,8 +48,8 @@ export const refreshWorkers = (parts: ReadOptions): (() => void) =>
   });
 
 /** For users who may see the workers but not the stream, so that the list is the only source. The returned function stops it. */
-export const pollWorkers = (parts: ReadOptions): (() => void) =>
-  keepReading(parts, {
+export const pollWorkers = (options: ReadOptions): (() => void) =>
+  keepReading(options, {
     isReady: () => true,
     isPaged: false,
     merge: listed,

@@ -11,7 +11,7 @@ interface LossProps {
   readonly job: JobView;
 }
 
-/** The latest loss of an attempt, with its sparkline. It re-renders without the rest of the row. */
+/** The latest loss of an attempt, with its sparkline. A component of its own, so that a new loss does not re-render the row. */
 export function Loss({ job }: LossProps) {
   const { id, attempt, status, progress } = job;
   const t = useT();
@@ -21,7 +21,7 @@ export function Loss({ job }: LossProps) {
   const points = useMemo(() => (series === undefined ? [] : pointsOf(series)), [series]);
   const isWanted = progress?.loss !== undefined && !isFinal(status) && may(metricsApi.read, job);
   useEffect(
-    () => (isWanted ? earlierLosses.look(id, attempt) : undefined),
+    () => (isWanted ? earlierLosses.register(id, attempt) : undefined),
     [earlierLosses, isWanted, id, attempt],
   );
   const [first] = points;

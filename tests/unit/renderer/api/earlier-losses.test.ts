@@ -63,7 +63,7 @@ const pointsIn = (n: number) => {
 };
 
 test('stores the earlier losses with their times, without gaps', async () => {
-  earlier.look(idOf(1), 1);
+  earlier.register(idOf(1), 1);
   timePasses();
   expect(asked[0]).toMatchObject({ id: 'j_1', query: { attempt: 1, keys: 'loss', points: 30 } });
   await answered(0, curve(0.9, null, 0.7));
@@ -74,28 +74,28 @@ test('stores the earlier losses with their times, without gaps', async () => {
 });
 
 test('requests the losses of each attempt once, however many callers watch it', async () => {
-  earlier.look(idOf(1), 1)();
-  earlier.look(idOf(1), 1);
-  earlier.look(idOf(1), 1);
+  earlier.register(idOf(1), 1)();
+  earlier.register(idOf(1), 1);
+  earlier.register(idOf(1), 1);
   timePasses();
   await answered(0, curve(0.9));
-  earlier.look(idOf(1), 1);
+  earlier.register(idOf(1), 1);
   timePasses();
   expect(asked).toHaveLength(1);
-  earlier.look(idOf(1), 2);
+  earlier.register(idOf(1), 2);
   timePasses();
   expect(asked).toHaveLength(2);
 });
 
 test('requests nothing when the caller stops watching at once', () => {
-  const away = earlier.look(idOf(1), 1);
+  const away = earlier.register(idOf(1), 1);
   away();
   timePasses();
   expect(asked).toEqual([]);
 });
 
 test('reads the losses of four jobs at a time and skips those no longer watched', async () => {
-  const away = [1, 2, 3, 4, 5, 6].map(n => earlier.look(idOf(n), 1));
+  const away = [1, 2, 3, 4, 5, 6].map(n => earlier.register(idOf(n), 1));
   timePasses();
   expect(asked.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
   away[4]?.();
@@ -104,7 +104,7 @@ test('reads the losses of four jobs at a time and skips those no longer watched'
 });
 
 test('leaves the store unchanged when losses are unreadable or empty, and reads the next', async () => {
-  for (const n of [1, 2, 3, 4, 5]) earlier.look(idOf(n), 1);
+  for (const n of [1, 2, 3, 4, 5]) earlier.register(idOf(n), 1);
   timePasses();
   await answered(0, { ok: false, failure: { kind: 'unreachable', cause: null } });
   await answered(1, { ok: true, value: curvesOf([0, { loss: [bucket(1, 0.5)] }]) });
