@@ -14,7 +14,7 @@ const word = (text: string) => Word.nullable().default(null).describe(text);
 
 const Slurm = z.strictObject({
   kind: z.literal('slurm').describe('A Slurm cluster, used through its command line.'),
-  login: word('Host for `ssh`, such as `me@login.example.org`; null when `sbatch` is on this machine.'),
+  login: word('Host for `ssh`, such as `me@login.example.org`; null when `sbatch` is on the orchestrator.'),
   partition: word('Partition; null for the default partition of the cluster.'),
   account: word('Account to charge; null for the default.'),
   qos: word('Quality of service; null for the default.'),
@@ -141,7 +141,7 @@ const settings = {
     .max(32)
     .nullable()
     .default(null)
-    .describe('Trainers on the machines; null when unknown, which fits every job.'),
+    .describe('Trainers on the machines; null when unknown, which allows jobs of every trainer.'),
   labels: Labels.default({}).describe('Labels that the workers of the pool get.'),
   config_keys: z
     .array(z.string().min(1).max(100))
