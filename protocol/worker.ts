@@ -98,6 +98,7 @@ type CapabilityBody = z.output<z.ZodObject<typeof CapabilityFields>>;
 
 export function capabilitiesFrom(body: CapabilityBody): Capabilities {
   const info = body.gpu_info;
+  const nodes = body.nodes ?? 1;
   return {
     gpuCount: body.gpu_count ?? info?.count ?? 0,
     gpuName: body.gpu_name ?? info?.name ?? null,
@@ -105,7 +106,7 @@ export function capabilitiesFrom(body: CapabilityBody): Capabilities {
     accelerator: body.accelerator_type ?? info?.accelerator ?? null,
     driver: info?.driver ?? null,
     gpus: info?.gpus ?? [],
-    ...((body.nodes ?? 1) > 1 && { nodes: body.nodes ?? 1 }),
+    ...(nodes > 1 && { nodes }),
   };
 }
 

@@ -40,11 +40,12 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
   if (!wanted.ok) return wanted;
   const requests = requestsOf(config);
   if (!requests.ok) return refuse('config_invalid', requests.reason);
+  const nodes = request.num_nodes ?? 1;
   const spec: JobSpec = {
     configName: request.config_name ?? 'inline',
     requirements: {
       target: request.target,
-      ...((request.num_nodes ?? 1) > 1 && { nodes: request.num_nodes ?? 1 }),
+      ...(nodes > 1 && { nodes }),
       gpuCount: wanted.value.count,
       ...usedOf(wanted.value),
       vramGb: request.gpu_vram_gb,

@@ -34,17 +34,17 @@ export function configWarnings(
   const given = known === null ? null : config();
   if (known === null || given === null) return [];
   const trainer = trainerFor(given);
+  const isRefused = trainer.keys?.unknown === 'refused';
   return unknownKeys(trainer, given, known)
     .slice(0, maxShown)
-    .map(unknown => warningOf(trainer, unknown));
+    .map(unknown => warningOf(trainer, isRefused, unknown));
 }
 
-function warningOf({ title, keys }: Trainer, { key, nearest }: UnknownKey): JobWarning {
-  const outcome = keys?.unknown ?? 'ignored';
-  const does = outcome === 'refused' ? 'and will not start with it' : 'and ignores it';
+function warningOf({ title }: Trainer, isRefused: boolean, { key, nearest }: UnknownKey): JobWarning {
+  const does = isRefused ? 'and will not start with it' : 'and ignores it';
   const advice = nearest === null ? 'Remove it, or check its spelling' : `Did you mean "${nearest}"?`;
   return {
-    code: `config_key_${outcome}`,
+    code: isRefused ? 'config_key_refused' : 'config_key_ignored',
     worker_name: '',
     trainer: title,
     key,

@@ -9,7 +9,11 @@ import {
   reasonsOf,
   whyNobody,
 } from '../../../../../main/orchestrator/rules/waiting.ts';
-import { describeBlocker } from '../../../../../main/orchestrator/rules/wait-texts.ts';
+import {
+  describeBlocker,
+  describeIneligibility,
+  words,
+} from '../../../../../main/orchestrator/rules/wait-texts.ts';
 import { jobId, makeNeeds, makeOffering, workerId } from '../builders.ts';
 
 // See docs/internals/semantics.md, section 6.
@@ -341,3 +345,19 @@ test.each<readonly [blocker: JobBlocker, detail: string]>([
 ])('describes the blocker %j', (blocker, detail) => {
   expect(describeBlocker(blocker, at => `moment ${at}`)).toEqual({ code: blocker.code, detail });
 });
+
+test('explains a closed rig in the words of its agent', () => {
+  const detail = 'Outside of its hours: it opens at 20:00';
+  expect(describeIneligibility({ code: 'closed', detail })).toEqual({ there: null, detail });
+});
+
+test.each([
+  ['1', '2', 'with several machines', 'Machines: the job needs one, it has 2'],
+  ['2', '1', 'without 2 machines', 'Machines: the job needs 2 in one allocation, it has 1'],
+])(
+  'explains a worker for another number of machines: the job needs %s, it has %s',
+  (wanted, offered, heading, detail) => {
+    expect(words.nodes.heading(wanted, offered)).toBe(heading);
+    expect(words.nodes.detail(wanted, offered)).toBe(detail);
+  },
+);
