@@ -243,3 +243,11 @@ test.each([
 test.each([null, 'text', 42, [], [{}]])('refuses %o as a registration', body => {
   expect(accepts(body)).toBe(false);
 });
+
+test.each([
+  [undefined, undefined],
+  [1, undefined],
+  [2, 2],
+])('reads %s machines of an allocation as %s', (nodes, expected) => {
+  expect(parse({ nodes }).capabilities.nodes).toBe(expected);
+});

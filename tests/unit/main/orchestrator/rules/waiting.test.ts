@@ -12,6 +12,7 @@ import {
 import {
   describeBlocker,
   describeIneligibility,
+  wordFor,
   words,
 } from '../../../../../main/orchestrator/rules/wait-texts.ts';
 import { jobId, makeNeeds, makeOffering, workerId } from '../builders.ts';
@@ -349,6 +350,7 @@ test.each<readonly [blocker: JobBlocker, detail: string]>([
 test('explains a closed rig in the words of its agent', () => {
   const detail = 'Outside of its hours: it opens at 20:00';
   expect(describeIneligibility({ code: 'closed', detail })).toEqual({ there: null, detail });
+  expect(wordFor({ code: 'closed', detail })).toBe('closed');
 });
 
 test.each([
