@@ -55,9 +55,9 @@ function readAtRunTime(line: string, whole = '', names = '', id = ''): string {
   return parts.length === 0 ? line : parts.join(' ');
 }
 
-/** Returns `oldNodeMessage` of protocol/version.ts as an expression. This file imports no source of the product. */
+/** Returns `oldNodeMessage` of protocol/node-version.ts as an expression. This file imports no source of the product. */
 async function oldNodeMessage(): Promise<string> {
-  const file = join(import.meta.dirname, 'protocol/version.ts');
+  const file = join(import.meta.dirname, 'protocol/node-version.ts');
   const { code } = await transformWithOxc(readFileSync(file, 'utf8'), file);
   const start = code.indexOf('function oldNodeMessage');
   return code.slice(start, code.indexOf('\n}', start) + 2);

@@ -1,4 +1,4 @@
-import { oldNodeMessage } from '../protocol/version.ts';
+import { oldNodeMessage } from '../protocol/node-version.ts';
 
 // Load the rest only on a supported Node, because an older one crashes while loading it.
 const message = oldNodeMessage(process.versions.node, process.execPath);

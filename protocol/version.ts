@@ -58,13 +58,3 @@ const compareNumbers = (one: bigint, other: bigint): VersionOrder => {
   if (one === other) return 'same';
   return one < other ? 'older' : 'newer';
 };
-
-/**
- * Returns why this Node cannot run Trainyard; null when it can. The bundled worker contains the source of this function, so it
- * may use only its arguments. The minimum is that of `engines` in package.json.
- */
-export function oldNodeMessage(nodeVersion: string, program: string): string | null {
-  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
-  if (major > 22 || (major === 22 && minor >= 19)) return null;
-  return `Trainyard needs Node 22.19 or newer, but this is Node ${nodeVersion} (${program}): install a newer one (https://nodejs.org) and start Trainyard with it\n`;
-}

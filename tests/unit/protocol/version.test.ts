@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { compareVersions, oldNodeMessage } from '../../../protocol/version.ts';
+import { oldNodeMessage } from '../../../protocol/node-version.ts';
+import { compareVersions } from '../../../protocol/version.ts';
 
 // Versions in the order of semver.org, section 11, with some additions.
 const rising = [
