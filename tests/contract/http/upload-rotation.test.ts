@@ -129,7 +129,7 @@ test('continues an upload of the agent with a new upload token', async () => {
       sizes: { wholeUpTo: 10_000, part: 10_000 },
     },
   );
-  expect(end).toEqual({ kind: 'brought' });
+  expect(end).toEqual({ kind: 'uploaded' });
   const query = { params: { id: job.jobId }, query: {} };
   const { artifacts } = valueOf(await server.admin.call(artifactsApi.list, query));
   expect(artifacts.map(each => each.sha256)).toEqual([sha256(content)]);
