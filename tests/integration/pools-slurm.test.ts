@@ -23,7 +23,8 @@ test('trains a job of an empty fleet on a machine from Slurm, and gives the mach
 
   const running = await fleet.until('a launch that has joined', async () => {
     const [launch] = await fleet.launches(pool);
-    return launch?.state === 'joined' ? launch : null;
+    // The worker may register before the next list of Slurm names its machine.
+    return launch?.state === 'joined' && launch.machines.length > 0 ? launch : null;
   });
   expect(running).toMatchObject({ machines: [expect.stringMatching(/^rig[12]$/)], job_id: job, gpus: 0 });
   const shown = await lab.slurm('scontrol', 'show', 'job', running.engine_id ?? '');
