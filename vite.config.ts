@@ -229,8 +229,8 @@ export default defineConfig({
     // One less than there are processors leaves a machine of two with one: much of these tests is waiting.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
-      // Most of these files run for less time than a process of their own needs to load the modules.
-      { test: { ...suite('unit', 10_000).test, isolate: false } },
+      // Property and model tests take up to 8 s alone on two cores.
+      suite('unit', 20_000),
       suite('rules', 60_000),
       suite('contract', 15_000),
       suite('integration', 30_000),

@@ -17,11 +17,11 @@ const labelsOf = (fleet: string, launch: LaunchId) => ({ [fleetLabel]: fleet, [l
 
 /**
  * The first process of the container. Kubernetes announces each end with SIGTERM to it: a preemption, a drained node, the deadline
- * and a deletion. The worker gets it as its notice.
+ * and a deletion. The worker gets it as its notice. The signal interrupts `wait`, whose exit code is then above 128.
  */
 const firstProcess = `sh -c "$1" & worker=$!
-trap 'kill -${noticeSignal} $worker' TERM
-while kill -0 $worker 2>/dev/null; do wait $worker; code=$?; done
+trap 'told=1; kill -${noticeSignal} $worker' TERM
+while told=; wait $worker; code=$?; [ -n "$told" ] && [ $code -gt 128 ]; do :; done
 exit $code`;
 
 /** Escapes each `$` for the shell, because Kubernetes replaces `$(NAME)` in commands, and `$$` by `$`. */
