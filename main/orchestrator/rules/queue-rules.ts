@@ -61,15 +61,23 @@ export function blockersOfUser(
     : [];
 }
 
+/** How many jobs of a team may run at once; null for no limit. */
+export function teamLimitOf(
+  { maxRunningPerTeam, teamLimits, fairShare }: QueueSettings,
+  team: string,
+): number | null {
+  if (!fairShare) return null;
+  const own = Object.hasOwn(teamLimits, team) ? teamLimits[team] : undefined;
+  return own === undefined ? maxRunningPerTeam : own;
+}
+
 /** Blockers of this team's jobs, while this many of them run. Jobs without a team have no limit. */
 export function blockersOfTeam(
-  { maxRunningPerTeam, teamLimits, fairShare }: QueueSettings,
+  settings: QueueSettings,
   team: string | null,
   running: number,
 ): readonly JobBlocker[] {
-  if (team === null || !fairShare) return [];
-  const own = Object.hasOwn(teamLimits, team) ? teamLimits[team] : undefined;
-  const limit = own === undefined ? maxRunningPerTeam : own;
+  const limit = team === null ? null : teamLimitOf(settings, team);
   return limit !== null && running >= limit
     ? [{ code: 'limit', of: 'team', name: team, running, limit }]
     : [];

@@ -1,12 +1,13 @@
 import type { Core } from '../core.ts';
 import { candidacyOf, settingsOf } from '../memory/eligibility.ts';
-import type { Job, QueueSettings, WallMs } from '../model.ts';
+import type { Job, WallMs } from '../model.ts';
 import type { ContactOf, Launch, Pool } from '../pool-model.ts';
 import type { Read } from '../ports/index.ts';
 import { type Allowance, type DemandPlan, planDemand } from '../rules/demand.ts';
 import { compileMatcher } from '../rules/matching.ts';
 import type { DemandJob, DemandKind, PoolFacts } from '../rules/pool-blockers.ts';
 import { isWithin } from '../rules/pool-rules.ts';
+import { teamLimitOf } from '../rules/queue-rules.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -108,17 +109,13 @@ function demandJobs(core: Core, read: Read, now: WallMs, limit: number): readonl
 function allowanceOf(read: Read): Allowance {
   const settings = settingsOf(read);
   const live = read.liveJobs();
-  const left = (max: number | null, count: number): number | null =>
-    max === null ? null : Math.max(0, max - count);
+  const ofUsers = Map.groupBy(live, ({ user }) => user);
+  const ofTeams = Map.groupBy(live, ({ team }) => team);
+  const left = (max: number | null, running = 0): number | null =>
+    max === null ? null : Math.max(0, max - running);
   return {
     ofAll: left(settings.maxRunning, live.length),
-    ofUser: user => left(settings.maxRunningPerUser, live.filter(job => job.user === user).length),
-    ofTeam: team => left(teamLimit(settings, team), live.filter(job => job.team === team).length),
+    ofUser: user => left(settings.maxRunningPerUser, ofUsers.get(user)?.length),
+    ofTeam: team => left(teamLimitOf(settings, team), ofTeams.get(team)?.length),
   };
-}
-
-function teamLimit({ teamLimits, maxRunningPerTeam, fairShare }: QueueSettings, team: string): number | null {
-  if (!fairShare) return null;
-  const own = Object.hasOwn(teamLimits, team) ? teamLimits[team] : undefined;
-  return own === undefined ? maxRunningPerTeam : own;
 }
