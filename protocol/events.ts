@@ -77,6 +77,8 @@ export const PoolEventType = z
     'launch.ordered',
     'launch.submitted',
     'launch.unclear',
+    /** The engine does not have a launch whose order it did not answer; it is ordered again. */
+    'launch.not_found',
     'launch.refused',
     'launch.accepted',
     'launch.started',

@@ -39,14 +39,7 @@ export interface Pool {
 }
 
 /** Why a launch is being ended. It determines the outcome, unless the engine or the worker reports another one. */
-export type EndReason =
-  | 'not_needed'
-  | 'idle'
-  | 'left'
-  | 'cancelled'
-  | 'never_joined'
-  | 'pool_deleted'
-  | 'test_over';
+export type EndReason = 'not_needed' | 'idle' | 'left' | 'cancelled' | 'never_joined' | 'test_over';
 
 /** One ordered worker, as stored. `state` determines which other fields are set (see rules/launch-lifecycle.ts). */
 export interface Launch {

@@ -58,7 +58,6 @@ const outcomeOfReason: { readonly [R in EndReason]: LaunchOutcome } = {
   left: 'finished',
   test_over: 'finished',
   cancelled: 'cancelled',
-  pool_deleted: 'cancelled',
   never_joined: 'never_joined',
 };
 

@@ -145,7 +145,9 @@ const shareOf = (id: LaunchId): number => Number.parseInt(id.slice(-4), 36) / 36
 
 function recordChange(core: Core, tx: Tx, before: Launch, after: Launch): void {
   const isNew = after.state !== before.state;
-  const type = isNew ? eventTypes[after.state] : 'launch.updated';
+  const isLost = before.state === 'unclear' && after.state === 'wanted';
+  const newType = isLost ? 'launch.not_found' : eventTypes[after.state];
+  const type = isNew ? newType : 'launch.updated';
   const { detail, outcome, engineId } = after;
   recordLaunchEvent(core, tx, type, after, system, { detail, outcome, engine_id: engineId });
 }

@@ -18,7 +18,6 @@ const reasons: readonly EndReason[] = [
   'left',
   'cancelled',
   'never_joined',
-  'pool_deleted',
   'test_over',
 ];
 const exits: readonly Sighting['exit'][] = [
@@ -248,7 +247,6 @@ describe('the outcome', () => {
     ['left', 'finished'],
     ['test_over', 'finished'],
     ['cancelled', 'cancelled'],
-    ['pool_deleted', 'cancelled'],
     ['never_joined', 'never_joined'],
   ] as const)('derives the outcome from the reason %s when the end was requested', (why, outcome) => {
     const ending = run(joined, { type: 'end', why, detail: null });
