@@ -9,7 +9,7 @@ import type {
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type Core, recordPoolEvent } from '../../core.ts';
 import { type Actor, nameOf } from '../../model.ts';
-import type { Pool } from '../../pool-model.ts';
+import type { Launch, Pool } from '../../pool-model.ts';
 import type { EngineOf, Tx } from '../../ports/index.ts';
 import { launchView, poolView } from '../../views/pool-views.ts';
 import { endLaunch, orderLaunch } from './launches.ts';
@@ -113,7 +113,7 @@ function insertPool(core: Core, tx: Tx, pool: Pool, by: Actor) {
   if (tx.pools().length >= maxPools) return refuse('invalid_request', `At most ${maxPools} pools`);
   if (isTaken(tx, pool.name, pool.id)) return nameTaken(pool.name);
   tx.insertPool(pool);
-  recordPoolEvent(core, tx, 'pool.created', pool, by, { engine: pool.engine, settings: pool.settings });
+  recordPoolEvent(core, tx, 'pool.created', pool, by, auditedOf(pool));
   return null;
 }
 
@@ -124,8 +124,14 @@ function updatePool(core: Core, tx: Tx, pool: Pool, { name, engine, ...settings 
   if (open > 0 && placeOf(engine) !== placeOf(pool.engine)) return inUse(pool, open, 'change its engine');
   const next: Pool = { ...pool, name, engine, settings, impossible: [], backoff: null };
   tx.updatePool(next);
-  recordPoolEvent(core, tx, 'pool.changed', next, by, { engine, settings });
+  recordPoolEvent(core, tx, 'pool.changed', next, by, auditedOf(next));
   return null;
+}
+
+/** Settings for the audit trail. Shell lines can contain secrets. */
+function auditedOf({ engine, settings }: Pool) {
+  const { setup: _setup, worker_options: _options, ...shown } = settings;
+  return { engine, settings: shown };
 }
 
 /** What tells one engine from another. Other settings may change while a pool has launches. */
@@ -148,6 +154,18 @@ function inUse({ name }: Pool, open: number, then: string) {
   return refuse('pool_in_use', `Pool ${name} has ${open} open ${launches}: ${how}`);
 }
 
+function orderTest(core: Core, tx: Tx, pool: Pool, by: Actor): Outcome<Launch> {
+  const running = tx.openLaunches().find(({ poolId, isTest }) => poolId === pool.id && isTest);
+  if (running !== undefined)
+    return refuse(
+      'pool_in_use',
+      `A test of pool ${pool.name} has not ended yet: wait, or end it with "trainyard pools end ${running.id}"`,
+    );
+  recordPoolEvent(core, tx, 'pool.tested', pool, by);
+  const wanted = { jobId: null, nodes: 1, gpus: pool.settings.gpus, isTest: true };
+  return accept(orderLaunch(core, tx, pool, wanted));
+}
+
 /** Calls of people that ask the engine of a pool, and calls about launches. */
 export function createLaunchRequests({ core, engineOf, lookNow }: PoolCallsDeps) {
   return {
@@ -156,22 +174,15 @@ export function createLaunchRequests({ core, engineOf, lookNow }: PoolCallsDeps)
       return pool === null ? unknown(id) : accept(await engineOf(pool).check());
     },
 
-    /** Works while the pool is paused, too: that is when people need it. */
+    /** Works while the pool is paused, too: that is when people need it. One test at a time, because it ignores the limits. */
     async test(id: PoolId, by: Actor): Promise<Outcome<LaunchView>> {
-      const launch = await core.store.write(tx => {
+      const ordered = await core.store.write(tx => {
         const pool = tx.pool(id);
-        if (pool === null) return null;
-        recordPoolEvent(core, tx, 'pool.tested', pool, by);
-        return orderLaunch(core, tx, pool, {
-          jobId: null,
-          nodes: 1,
-          gpus: pool.settings.gpus,
-          isTest: true,
-        });
+        return pool === null ? unknown(id) : orderTest(core, tx, pool, by);
       });
-      if (launch === null) return unknown(id);
+      if (!ordered.ok) return ordered;
       lookNow();
-      return accept(launchView(core, core.store, launch));
+      return accept(launchView(core, core.store, ordered.value));
     },
 
     launches(id: PoolId, limit: number): Outcome<readonly LaunchView[]> {
