@@ -332,7 +332,7 @@ export const PoolView = z
     paused: z
       .object({
         reason: z.string().describe('Why the pool is paused.'),
-        by: z.string().describe('Who paused it; `system` when the pool paused itself.'),
+        by: z.string().describe('Name of the token that paused it; `system` when the pool paused itself.'),
         since: Time.describe('When it was paused.'),
       })
       .nullable()

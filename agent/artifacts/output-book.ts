@@ -56,7 +56,7 @@ function describeOutdated(outputs: readonly Output[]): string {
 export function createOutputBook(deps: OutputBookDeps): OutputBook {
   const { root, images, clock, startedAt, onFlaw } = deps;
   const dealt = new Map<string, Dealt>();
-  /** The mark with which each checkpoint was uploaded. Those that were passed over are not in it. */
+  /** The mark with which each checkpoint was uploaded. Skipped checkpoints have no entry. */
   const stored = new Map<string, string>();
   let since: ReturnType<typeof recordScan> = new Map();
   let first: readonly Output[] | null = null;

@@ -141,7 +141,7 @@ export function createGuardOutput(log: GuardLog, clock: Clock): GuardOutput {
           if (rest.length > 0) takeBack = clock.after(patienceMs, () => void flush());
         }
       } catch {
-        // At the end of a run, the stream is closed even if another process holds the pipe. What was read counts.
+        // At the end of a run, the guard closes the stream even if another process holds the pipe. It keeps the lines that it has read.
       }
       takeBack();
       await flush();

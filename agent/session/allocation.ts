@@ -29,7 +29,7 @@ export interface Allocation {
   noticeMs(): number | null;
 }
 
-/** Of a measured save, twice the time is needed, because the next one may take longer. */
+/** Allows twice the measured time of a save, because the next one may take longer. */
 const saveFactor = 2;
 /** A slow connection must not end an allocation long before its time. */
 const maxLeadMs = 30 * 60_000;

@@ -31,7 +31,7 @@ export interface Closing {
   reported(): { readonly closed?: Closed | null };
   /** Starts to watch the hours and the user. Call when the slot has what an earlier process left. */
   start(): void;
-  /** The machine will be taken away. Of several notices, the earliest end counts. */
+  /** The machine will be taken away. If several notices arrive, the earliest end counts. */
   notice(notice: Notice): void;
   /** As `notice`, for a signal, which does not tell the time. */
   noticeSignal(signal: string): void;

@@ -14,7 +14,7 @@ const config = {
   $requests: { save: { signal: 'SIGUSR1' } },
 };
 
-test('saves and leaves on a notice signal, and another worker goes on from that step without a retry', async () => {
+test('saves a checkpoint on a notice signal, so that another worker resumes from it without a retry', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const start = async (name: string, ...args: readonly string[]) => {

@@ -90,7 +90,7 @@ const Entry = z
 export const ListAnswer = z.object({ launches: z.array(Entry) });
 type Entries = z.output<typeof ListAnswer>['launches'];
 
-/** Names of other fleets are ignored. Of two machines with one name, the one that has not ended counts. */
+/** Ignores the names of other fleets. If two machines have one name, the one that has not ended counts. */
 export function toSightings(fleet: string, entries: Entries): ReadonlyMap<LaunchId, Sighting> {
   const sightings = new Map<LaunchId, Sighting>();
   for (const { name, sighting } of entries) {

@@ -70,7 +70,7 @@ export interface LaunchObjects {
   readonly job: Job;
   /** Its newest pod; undefined while it has none. */
   readonly pod: Pod | undefined;
-  /** Of Kueue. */
+  /** Kueue's record of the Job; absent on a cluster without Kueue. */
   readonly workload?: Workload | undefined;
   /** The last event about a pod that could not be created. */
   readonly refusal?: string | undefined;

@@ -17,7 +17,7 @@ worker= noticed=
 notice() { noticed=1; [ -z "$worker" ] || kill -${noticeSignal} "$worker" 2>/dev/null; }
 trap notice ${noticeSignal} TERM
 
-# sbatch passes on only the variables that it is told to.
+# sbatch passes only the token. PATH and HOME may be missing.
 export PATH="\${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}"
 [ -n "\${HOME:-}" ] || export HOME=~
 unset SLURM_EXPORT_ENV
