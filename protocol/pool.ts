@@ -12,6 +12,8 @@ const Word = z
 
 const word = (text: string) => Word.nullable().default(null).describe(text);
 
+const amount = (max: number, text: string) => z.int().min(1).max(max).nullable().default(null).describe(text);
+
 const Slurm = z.strictObject({
   kind: z.literal('slurm').describe('A Slurm cluster, used through its command line.'),
   login: word('Host for `ssh`, such as `me@login.example.org`; null when `sbatch` is on the orchestrator.'),
@@ -23,20 +25,8 @@ const Slurm = z.strictObject({
     'File on the cluster for the output of each worker, such as `/home/me/trainyard-%j.log`; null to discard it. It shows why a worker does not join.',
   ),
   constraint: word('Required node features, as in `sbatch --constraint`; null for any node.'),
-  cpus_per_gpu: z
-    .int()
-    .min(1)
-    .max(1_024)
-    .nullable()
-    .default(null)
-    .describe('CPUs for each GPU; null for the default.'),
-  memory_gb: z
-    .int()
-    .min(1)
-    .max(65_536)
-    .nullable()
-    .default(null)
-    .describe('Memory of each machine in GB; null for the default.'),
+  cpus_per_gpu: amount(1_024, 'CPUs for each GPU; null for the default.'),
+  memory_gb: amount(65_536, 'Memory of each machine in GB; null for the default.'),
 });
 
 const Kubernetes = z.strictObject({
@@ -48,14 +38,8 @@ const Kubernetes = z.strictObject({
   gpu_resource: Word.default('nvidia.com/gpu').describe('Name of the GPU resource.'),
   node_selector: Labels.default({}).describe('Labels that the nodes must have.'),
   service_account: word('Service account of the pods; null for the default.'),
-  cpus: z.int().min(1).max(1_024).nullable().default(null).describe('CPUs of each pod; null for no request.'),
-  memory_gb: z
-    .int()
-    .min(1)
-    .max(65_536)
-    .nullable()
-    .default(null)
-    .describe('Memory of each pod in GB; null for no request.'),
+  cpus: amount(1_024, 'CPUs of each pod; null for no request.'),
+  memory_gb: amount(65_536, 'Memory of each pod in GB; null for no request.'),
 });
 
 const Command = z.strictObject({
