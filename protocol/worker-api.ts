@@ -46,6 +46,8 @@ export interface Registration {
   readonly gpuTroubles: readonly GpuTrouble[] | null;
   /** Why the rig takes no job for now; null when it takes jobs. */
   readonly closed: Closed | null;
+  /** Whether the agent can train one job together with the agents of other machines. */
+  readonly isMultiNode: boolean;
 }
 
 const Short = z.string().max(200).pipe(CleanLine).nullish();
@@ -92,6 +94,11 @@ const RegisterRequest = z
       'Current troubles of the GPUs; absent from agents that do not monitor them. Invalid entries are dropped.',
     ),
     closed: Closed.nullish(),
+    multi_node: z
+      .boolean()
+      .nullish()
+      .catch(null)
+      .describe('Whether the agent can train one job together with the agents of other machines.'),
   })
   .transform(
     (body): Registration => ({
@@ -114,6 +121,7 @@ const RegisterRequest = z
       datasets: body.datasets ?? null,
       gpuTroubles: body.gpu_troubles ?? null,
       closed: body.closed ?? null,
+      isMultiNode: body.multi_node ?? false,
     }),
   );
 
@@ -129,6 +137,20 @@ const ResumeJob = z.object({
 
 /** An attempt that the worker must stop and report as cancelled. */
 const CancelOrder = z.object({ job_id: JobId, attempt_id: AttemptId });
+
+/** Names a machine: a host name or an IP address without brackets. */
+const NodeAddress = z
+  .string()
+  .max(253)
+  .regex(/^[\w.:%-]+$/);
+const Port = z.int().min(1).max(65_535);
+
+/** The first machine of an attempt on several machines, where the processes of its trainers meet. */
+const Rendezvous = CancelOrder.extend({
+  address: NodeAddress.describe('Address of the first machine.'),
+  port: Port.describe('Port at that address.'),
+});
+export type Rendezvous = Readonly<z.output<typeof Rendezvous>>;
 
 /** The machine will be taken away: save, upload the checkpoint, stop the trainer, report `preempted`, and take no other job. */
 const Notice = z.object({
@@ -217,6 +239,17 @@ export const StatusReport = z.object({
     .describe(
       'With the cause `preempted`: the worker was told in advance, and `true` when the checkpoint that it saved then is uploaded. Absent when it was not told.',
     ),
+  ready: z
+    .object({
+      address: NodeAddress.nullable().describe(
+        'Address at which other machines reach this one; null when unknown.',
+      ),
+      port: Port.describe('A free port at that address.'),
+    })
+    .nullish()
+    .describe(
+      'With `starting`, for an attempt on several machines: everything that the trainer needs is in place here. The agent starts it when all are ready.',
+    ),
   uploads_pending: z
     .boolean()
     .nullish()
@@ -263,6 +296,9 @@ const HeartbeatReply = z.object({
   heartbeat_interval_s: z.number().describe('Seconds until the next heartbeat.'),
   notice: Notice.nullish().describe(
     'The machine will be taken away; null or absent when it will not. Repeated in every response.',
+  ),
+  rendezvous: Rendezvous.nullish().describe(
+    'All machines of this attempt are ready: start the trainer. Repeated until the agent reports `running`.',
   ),
 });
 export type HeartbeatReply = z.output<typeof HeartbeatReply>;
@@ -316,6 +352,18 @@ export const WorkerCommand = z.discriminatedUnion('type', [
       .nullable()
       .default(null)
       .describe('Checkpoint to resume from, among the files of the job; null starts from scratch.'),
+    node: z
+      .object({
+        rank: z.int().min(0).max(1023).describe('Number of this machine among those of the attempt, from 0.'),
+        count: z.int().min(2).max(1024).describe('Number of machines.'),
+      })
+      .optional()
+      .describe(
+        "Present when several workers train the job together. Only the worker with rank 0 sends progress, logs and files. Each reports its own machine's end.",
+      ),
+  }),
+  Rendezvous.extend({
+    type: z.literal('job_rendezvous').describe('All machines of this attempt are ready: start the trainer.'),
   }),
   z.object({
     type: z.literal('job_cancel').describe('Stop the trainer and report the job as cancelled.'),

@@ -32,6 +32,7 @@ const nothing = {
   datasets: null,
   gpuTroubles: null,
   closed: null,
+  isMultiNode: false,
 };
 
 describe('body of a registration in both spellings', () => {
