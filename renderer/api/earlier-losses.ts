@@ -13,20 +13,26 @@ interface EarlierDeps {
 }
 
 export interface EarlierLosses {
-  /** Registers a visible row. Reads its losses into the store once if it stays visible. The returned function unregisters it. */
+  /**
+   * Registers a visible row. If the row stays visible, its earlier losses are read into the store, once per attempt.
+   * The returned function unregisters the row.
+   */
   register(id: JobId, attempt: number): () => void;
 }
 
-/** Rows that are only scrolled past make no request. */
+/** A row must be visible for this long before its losses are read, so that scrolling past it causes no request. */
 const minVisibleMs = 250;
-/** A browser allows six connections. */
+/** A browser allows six connections per server, so this leaves some for other calls. */
 const maxReads = 4;
-/** A sparkline cannot show more points. */
+/** Points to request per attempt; a sparkline cannot show more. */
 const points = 30;
-/** Above this number, the oldest entries are forgotten and may be requested again. */
+/** Number of attempts to remember as read. Older ones are forgotten and may be read again. */
 const maxKnown = 1_000;
 
-/** The stream carries only new losses. This reads the earlier ones for the rows that are visible. */
+/**
+ * Reads the losses from before the page was opened, for visible rows only, because the event stream carries only new
+ * losses.
+ */
 export function createEarlierLosses({ client, store, after = afterTimeout }: EarlierDeps): EarlierLosses {
   const known = new Set<string>();
   const waiting = new Map<string, () => Promise<void>>();
@@ -69,7 +75,10 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
   };
 }
 
-/** Leaves out gaps; returns nothing when the start of the attempt is unknown. */
+/**
+ * Returns no points for an attempt that has not started, because their times are relative to its start. Skips gaps in
+ * the curve.
+ */
 function lossesIn({ attempts }: ReplyOf<typeof metricsApi.read>): readonly LossPoint[] {
   return attempts.flatMap(({ started_at: started, series }) => {
     if (started === null) return [];

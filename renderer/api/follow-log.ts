@@ -10,7 +10,7 @@ interface FollowLogDeps {
   readonly baseUrl: string;
   readonly id: JobId;
   readonly attempt: number | undefined;
-  /** Returns the line after the last known one, each time that the stream opens. */
+  /** Called each time the stream opens; returns the number of the first line to send. */
   readonly line: () => number;
   readonly tell: (news: LogMessage) => void;
   /** Opens the stream; by default the browser's own. */
@@ -18,8 +18,8 @@ interface FollowLogDeps {
 }
 
 /**
- * Follows the log of an attempt over its own connection, until it ends or the returned function is called. A stream that breaks, is refused
- * or stays silent for too long reopens after the last known line.
+ * Follows the log of an attempt over its own connection, until the log ends or the returned function is called. If the
+ * stream breaks, is refused or is silent for too long, it reopens after the last known line.
  */
 export function followLog(deps: FollowLogDeps): () => void {
   const { baseUrl, id, attempt, line, tell, open = openMovingStream } = deps;
@@ -28,7 +28,7 @@ export function followLog(deps: FollowLogDeps): () => void {
   const close = open(address, news => {
     if (news.kind !== 'frame') return tell({ type: news.kind === 'open' ? 'open' : 'lost' });
     const event = LogEvent.safeParse(JSON.parse(news.data));
-    // Skip events that only later versions know.
+    // Ignore event types that only newer servers send.
     if (!event.success) return undefined;
     if (event.data.type === 'end') close();
     return tell(event.data);

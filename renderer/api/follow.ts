@@ -12,20 +12,21 @@ export interface FollowDeps {
   readonly client: Client;
   readonly baseUrl: string;
   readonly store: FleetStore;
-  /** Which calls, besides the stream, the person may make. */
+  /** Tells which calls the signed-in user may make. */
   readonly may: May;
   readonly openStream: OpenStream;
-  /** Receives the person who is now signed in; null for nobody. */
+  /** Called with the signed-in user when that user changes; null when nobody is signed in. */
   readonly onPerson: (now: Person | null) => void;
 }
 
-/** The first event is shown at once; those that follow within this time are shown together. */
+/** The first event is shown immediately; events that arrive within this time after it are shown together. */
 const batchMs = 50;
 const retryMs = 2_000;
 
 /**
- * Keeps the store in sync with the server. It opens the stream, then reads the current state, then applies the events since. It reads
- * everything again whenever the stream reopens or events are missing. The returned function stops it.
+ * Keeps the store in sync with the server: opens the stream, reads the current state, then applies all events since.
+ * Reads everything again whenever the stream reopens or events are missing. The returned function stops the
+ * synchronization.
  */
 export function followFleet(deps: FollowDeps): () => void {
   const { client, baseUrl, store, may, openStream, onPerson } = deps;
@@ -84,7 +85,7 @@ export function followFleet(deps: FollowDeps): () => void {
   };
   const take = (data: string): void => {
     const event = UiEvent.safeParse(JSON.parse(data));
-    // Skip events that only later versions know. They leave a gap, which triggers a full read.
+    // Ignore event kinds that only newer servers send. The gap in the numbers then triggers a full read.
     if (!event.success) return;
     catchUp.take(event.data);
     flushing ??= setTimeout(flush, Math.max(0, nextFlushAt - performance.now()));

@@ -10,23 +10,23 @@ import type { May } from './session.ts';
 interface ReadFleetDeps {
   readonly client: Client;
   readonly may: May;
-  /** Aborts the reading; no more callbacks follow. */
+  /** Aborts the read; no callbacks follow. */
   readonly signal: AbortSignal;
-  /** Called first, with everything except further pages of active jobs. */
+  /** Called once with everything except the later pages of pending and running jobs. */
   readonly onFirst: (snapshot: Snapshot) => void;
   readonly onMore: (page: JobsRead) => void;
 }
 
-/** The panel keeps this many ended jobs in memory; the rest is read in pages. */
+/** Number of ended jobs that the panel keeps in memory. It reads older ones page by page when they are needed. */
 const keptJobs = 500;
 const pageSize = 500;
 
-/** For users who may see only jobs. */
+/** Stands in for the list of workers when the user may not read it. Its infinite `seq` never limits the snapshot's. */
 const noWorkers: ListRead<WorkerView> = { ok: true, rows: [], seq: Number.POSITIVE_INFINITY, next: null };
 
 /**
- * Reads everything that the panel keeps in memory. There may be thousands of pending jobs, so the first page is shown first. Returns null
- * when everything was read.
+ * Reads everything that the panel keeps in memory. It reports the first page before it reads the others, because there
+ * may be thousands of pending jobs. Returns the first failure, or null on success.
  */
 export async function readFleet(parts: ReadFleetDeps): Promise<CallFailure | null> {
   const { client, may, signal, onFirst, onMore } = parts;
@@ -48,7 +48,7 @@ export async function readFleet(parts: ReadFleetDeps): Promise<CallFailure | nul
     jobs: [...active.rows, ...ended.rows],
     queue: queue.value,
     hasAllEnded: ended.next === null,
-    // The parts have different ages, so events since the oldest one must be applied again.
+    // The lists were read at different times. Use the oldest one's number, so that no event since then is skipped.
     seq: Math.min(workers.seq, active.seq, ended.seq),
   });
   let { next } = active;
@@ -66,14 +66,17 @@ type ListRead<T> =
   | {
       readonly ok: true;
       readonly rows: readonly T[];
-      /** The last event that the rows include. */
+      /** Number of the newest event that the rows include. */
       readonly seq: number;
       /** Cursor of the next page; null after the last one. */
       readonly next: string | null;
     }
   | { readonly ok: false; readonly failure: CallFailure };
 
-/** Replies with unchecked rows: checking 5,000 rows at once would block scrolling for a quarter of a second. */
+/**
+ * Calls without validation of the rows: `checkedRows` validates them in slices, because checking 5,000 rows at once
+ * would block scrolling for a quarter of a second.
+ */
 const uncheckedWorkers = {
   ...workersApi.list,
   reply: z.object({
@@ -91,7 +94,7 @@ const uncheckedJobs = {
   }),
 };
 
-/** Reads all workers, or one page. */
+/** Reads all workers, or one page of them when `query` has a limit. */
 export async function readWorkers(
   client: Client,
   query: CallInput<typeof workersApi.list>['query'],
@@ -103,7 +106,7 @@ export async function readWorkers(
   return toListRead(await checkedRows(WorkerView, workers), seq, next);
 }
 
-/** Reads one page. */
+/** Reads one page of jobs. */
 async function readJobs(
   client: Client,
   query: CallInput<typeof queueApi.list>['query'],
@@ -121,12 +124,12 @@ function toListRead<T>(rows: readonly T[] | null, seq: number, next: string | nu
   return { ok: false, failure: { kind: 'unexpected', status: 200, detail } };
 }
 
-/** Checking yields after each slice, so that people can scroll and type. A slice is shorter than a frame. */
+/** Validation pauses after this time, so that the page can scroll and react to keys. It is shorter than a frame. */
 const sliceMs = 10;
-/** Above this length, it also yields before and after checking, because parsing and rendering a long list take time too. */
+/** Lists longer than this also pause before and after validation, because parsing and rendering them takes time too. */
 const longList = 250;
 
-/** Parses the rows with the schema; returns null when a row is invalid. @internal */
+/** Validates the rows in slices; returns null when one of them is invalid. @internal */
 export async function checkedRows<T>(
   schema: z.ZodType<T>,
   rows: readonly unknown[],
@@ -147,7 +150,7 @@ export async function checkedRows<T>(
   return checked;
 }
 
-/** A message is faster than a timer, which would wait 4 ms each time. */
+/** Resolves in the next turn of the event loop. A message is faster than a timer, which browsers delay by 4 ms. */
 const nextTurn = (): Promise<void> =>
   new Promise(resolve => {
     const { port1, port2 } = new MessageChannel();

@@ -8,9 +8,12 @@ import { readWorkers } from './read-fleet.ts';
 const roundMs = 10_000;
 /** Delay after an event, so that related changes are read together. */
 const soonMs = 300;
-/** Pause between two rounds, and for unpaged lists proportional to their length. Either way, 5,000 workers are read every ten seconds. */
+/**
+ * Minimum pause between two rounds. It grows with the number of workers when the whole list is read at once. Even 5,000
+ * workers are read every ten seconds.
+ */
 const restMs = (workers: number): number => Math.max(1_000, workers * 2);
-/** Page size where pages are possible. Larger pages would block scrolling, and all other work of the server. */
+/** Workers per page. Larger pages would block scrolling in the browser and other requests in the server. */
 const pageSize = 250;
 /** Pause between two pages. */
 const pageRestMs = (workers: number): number => workers * 2;
@@ -22,21 +25,24 @@ export interface ReadOptions {
   readonly page: EventTarget & { readonly visibilityState: string };
 }
 
-/** How a polled list is merged into the store. */
+/** Determines how the list of workers is read and merged into the store. */
 interface ListMode {
   readonly isReady: (state: FleetState) => boolean;
-  /** True to read page by page. False to read the whole list, which alone reveals deleted workers. */
+  /** True to read the list page by page. False to read it whole, which is necessary to notice deleted workers. */
   readonly isPaged: boolean;
   readonly merge: (fleet: Fleet, read: WorkersRead) => Fleet;
-  /** Returns true when something happened that may change the list. */
+  /** Returns true when the state changed in a way that suggests changes of the list. */
   readonly isNews: (now: FleetState, before: FleetState) => boolean;
-  /** Returns the stream state after a read succeeded or failed; null when the list does not determine it. */
+  /**
+   * Returns the new stream state after a successful or failed read; null when the event stream itself determines that
+   * state.
+   */
   readonly stream: ((isRead: boolean, was: StreamState) => StreamState) | null;
 }
 
 /**
- * Reads the workers again page by page: a round every ten seconds, and one soon after each event, while the page is visible. Heartbeats
- * cause no events. The returned function stops it.
+ * Keeps load and last contact of the workers current, because heartbeats cause no events. While the page is visible, it
+ * reads all workers page by page every ten seconds, and soon after each event. The returned function stops the reads.
  */
 export const refreshWorkers = (options: ReadOptions): (() => void) =>
   keepReading(options, {
@@ -47,7 +53,10 @@ export const refreshWorkers = (options: ReadOptions): (() => void) =>
     stream: null,
   });
 
-/** For users who may see the workers but not the stream, so that the list is the only source. The returned function stops it. */
+/**
+ * Reads the list of workers for users who may not read the event stream, so that the list is their only source. The
+ * returned function stops the reads.
+ */
 export const pollWorkers = (options: ReadOptions): (() => void) =>
   keepReading(options, {
     isReady: () => true,
@@ -75,7 +84,7 @@ function keepReading({ client, store, page }: ReadOptions, mode: ListMode): () =
   };
   const read = async (): Promise<void> => {
     const isWatched = page.visibilityState === 'visible' && mode.isReady(store.getState());
-    // Restart from the first page once the page is visible again, so that all data is current.
+    // After the page was hidden, start again with the first page, because all earlier pages are old.
     if (!isWatched) round.reset();
     const next = isWatched ? await round.readNext() : Date.now() + roundMs;
     dueAt = Number.POSITIVE_INFINITY;
@@ -83,7 +92,7 @@ function keepReading({ client, store, page }: ReadOptions, mode: ListMode): () =
   };
   const readSoon = (): void => {
     round.noteNews();
-    // A running round continues at its own pace.
+    // A round in progress continues on its own schedule; `noteNews` makes the next round follow soon.
     if (!round.isRunning()) plan(Date.now() + soonMs);
   };
   const stopListening = store.subscribe((state, before) => {
@@ -103,16 +112,16 @@ interface RoundDeps extends Omit<ReadOptions, 'page'> {
   readonly signal: AbortSignal;
 }
 
-/** Reads all workers once, in one or several parts. */
+/** Creates the reader of one round after another. A round reads all workers once, in one or several pages. */
 function createRound({ client, store, signal }: RoundDeps, mode: ListMode) {
   /** Cursor of the next page; null at the start of a round. */
   let after: WorkerId | null = null;
   let startedAt = 0;
   let restUntil = 0;
-  /** An event occurred during the round, after earlier pages were read. */
+  /** True when an event occurred after this round had begun, so its first pages may be outdated. */
   let hasNews = false;
 
-  /** Returns the time of the next read. */
+  /** Merges a page into the store; returns the time of the next read. */
   const take = (workers: WorkersRead['workers'], seq: number, next: string | null): number => {
     const now = Date.now();
     store.setState(({ fleet, loads, clockLeadMs }) => {
@@ -137,7 +146,7 @@ function createRound({ client, store, signal }: RoundDeps, mode: ListMode) {
     reset(): void {
       after = null;
     },
-    /** Reads the next part; returns the time of the next read. */
+    /** Reads the next page, or the whole list; returns the time of the next read. */
     async readNext(): Promise<number> {
       if (after === null) {
         startedAt = Date.now();

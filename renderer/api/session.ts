@@ -9,13 +9,13 @@ export const createPanelClient = (baseUrl: string): Client =>
   createClient({ baseUrl, headers: () => ({}), timeoutMs: 15_000 });
 
 interface Watcher {
-  /** The session has ended, or lacks a permission that the page expected. */
+  /** Called when a call was refused because the session ended or lacks a permission. */
   readonly onRefused: (failure: CallFailure) => void;
-  /** A call that changes something succeeded. */
+  /** Called after each successful call that changes something. */
   readonly onDone: () => void;
 }
 
-/** Wraps a client and reports refused and completed calls to the watcher. */
+/** Wraps a client so that the watcher learns about refused calls and successful changes. */
 export const watchingClient = (client: Client, { onRefused, onDone }: Watcher): Client => ({
   async call(row, input) {
     const answer = await client.call(row, input);
@@ -25,7 +25,7 @@ export const watchingClient = (client: Client, { onRefused, onDone }: Watcher): 
   },
 });
 
-/** Returns the message for a failed call; null when the server gave no answer. */
+/** Returns the server's message for a failed call; null when the server did not answer. */
 export function detailOf(failure: CallFailure): string | null {
   if (failure.kind === 'problem') return failure.problem.detail;
   return failure.kind === 'unexpected' ? failure.detail : null;
@@ -53,7 +53,7 @@ export interface Person {
   readonly until: string | null;
 }
 
-/** Null when nobody is signed in. */
+/** Converts the answer of the session call; returns null when nobody is signed in. */
 export const personOf = ({ user, permissions, expires_at: until }: ValueOf<typeof sessionApi.get>) =>
   user === null ? null : { user, permissions, until };
 
@@ -62,12 +62,12 @@ export const isSamePerson = (one: Person, other: Person): boolean =>
   one.user === other.user && one.permissions.toSorted().join() === other.permissions.toSorted().join();
 
 /**
- * Returns true when the person may make a call, as its row in the protocol defines. With `job`: for that job. Without: for at least some
- * job.
+ * Returns true when the signed-in user may make a call. With `job`: for that job. Without `job`: for at least some
+ * jobs.
  */
 export type May = (row: Pick<Call, 'authority' | 'own'>, job?: Pick<JobView, 'user'>) => boolean;
 
-/** No signed-in person may make the workers' own calls. */
+/** Derives the allowed calls from the user's permissions. Calls reserved for workers are never allowed. */
 export const mayOf =
   ({ user, permissions }: Pick<Person, 'user' | 'permissions'>): May =>
   (row, job) => {
@@ -75,6 +75,6 @@ export const mayOf =
     return reach === 'all' || (reach === 'own' && (job === undefined || job.user === user));
   };
 
-/** For display: a full permission includes its `.own`. */
+/** Returns the permissions to display, without a `.own` permission that a full one already includes. */
 export const shownPermissions = (held: readonly Permission[]): readonly Permission[] =>
   held.filter(name => !held.some(other => name === `${other}.own`));

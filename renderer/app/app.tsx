@@ -21,7 +21,7 @@ interface AppProps {
   readonly preferences: PreferencesStore;
 }
 
-/** `unknown` until the server has answered who is signed in. */
+/** `unknown` until the server has answered whether somebody is signed in. */
 type Access = 'unknown' | 'signed out' | Person;
 
 export function App({ client, baseUrl, preferences }: AppProps) {
@@ -58,17 +58,17 @@ export function App({ client, baseUrl, preferences }: AppProps) {
   );
 }
 
-/** The desktop app signs in by itself, so it shows an error page instead of a form. */
+/** In the desktop app, this shows an error page instead of the sign-in form, because the app signs in by itself. */
 const SignedOut = (props: SignInProps) =>
   desktop === null ? <SignIn {...props} /> : <Refused app={desktop} />;
 
 interface SignedInProps extends AppProps {
   readonly person: Person;
-  /** Receives the person who is now signed in; null for nobody. */
+  /** Called with the signed-in user when that user changes; null when nobody is signed in. */
   readonly onPerson: (now: Person | null) => void;
 }
 
-/** Each user starts with an empty store, so that nothing of the previous user remains. */
+/** Renders the panel with an empty store for each user, so that no data of the previous user remains. */
 function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInProps) {
   const panel = useMemo((): Panel => {
     const fleet = createFleetStore();
@@ -106,7 +106,7 @@ function useLanguage(preferences: PreferencesStore): Translator | null {
     void loadLanguage(language, zone).then(loaded => {
       if (!isWanted) return;
       document.documentElement.lang = loaded.language;
-      // Wrap the translator, because React would call a function passed to the setter.
+      // React would call a function that is passed to the setter, so wrap the translator in another one.
       setTranslator(() => loaded);
     });
     return () => {

@@ -10,7 +10,7 @@ import {
   useFleet as useFleetOf,
 } from '../state/stores.ts';
 
-/** What every page uses. */
+/** The objects that every page of the panel uses. */
 export interface Panel {
   readonly client: Client;
   readonly fleet: FleetStore;
@@ -34,7 +34,10 @@ export function usePanel(): Panel {
 /** Re-renders only when the selected value changes. */
 export const useFleet = <T>(select: (state: FleetState) => T): T => useFleetOf(usePanel().fleet, select);
 
-/** The panel hides actions that the user may not do, and does not request data that the user may not read. */
+/**
+ * Returns which calls the signed-in user may make. The panel hides forbidden actions and does not request forbidden
+ * data.
+ */
 export const useMay = (): May => usePanel().may;
 
 interface CallState<T> {
@@ -47,8 +50,9 @@ interface Loaded<T> extends CallState<T> {
 }
 
 /**
- * Makes a call when the page opens, on `reload`, and whenever `input` or `version` changes. Keep the same `input` object between renders. The
- * previous answer stays until the new one arrives. Without permission, it makes no call and reports no failure.
+ * Makes a call when the component mounts, on `reload`, and when `input` or `version` changes. Keep the same `input`
+ * object between renders. The previous answer stays until the new one arrives. When the user lacks the permission, it
+ * makes no call and reports no failure.
  */
 export function useLoaded<C extends Call>(
   endpoint: C,

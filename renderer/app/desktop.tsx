@@ -16,13 +16,13 @@ declare global {
 /** The API of the desktop app around this page; null in a browser. */
 export const desktop: DesktopApi | null = globalThis.window.desktop ?? null;
 
-/** Opens the page that a link, a notification or the app's menu requests. */
+/** Opens a page of the panel when a link, a notification or the menu of the desktop app requests it. */
 export function useDesktopPages(): void {
   const [, go] = useLocation();
   useEffect(() => desktop?.onGo(path => go(path)), [go]);
 }
 
-/** The desktop app has no sign-in form. It shows this when the fleet's orchestrator is unreachable or rejects the app's token. */
+/** Shown in the desktop app when the orchestrator of the selected fleet is unreachable or rejects the app's token. */
 export function Refused({ app }: { readonly app: DesktopApi }) {
   const t = useT();
   const [view, setView] = useState<DesktopView | null>(null);

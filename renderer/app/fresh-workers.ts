@@ -3,10 +3,10 @@ import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
 import { refreshWorkers } from '../api/refresh.ts';
 import { usePanel } from './context.ts';
 
-/** Keeps loads, contacts and worker status up to date while a page shows them. */
+/** Keeps the load, last contact and status of workers current while a page that shows them is open. */
 export function useFreshWorkers(): void {
   const { client, fleet: store, may } = usePanel();
-  // Without the stream, every page polls the workers anyway.
+  // Users who may not read the event stream already get the workers by polling.
   const isWanted = may(workersApi.list) && may(eventsApi.stream);
   useEffect(
     () => (isWanted ? refreshWorkers({ client, store, page: document }) : undefined),

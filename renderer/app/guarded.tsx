@@ -8,16 +8,19 @@ import { PanelProvider, useMay, usePanel } from './context.ts';
 import type { Access } from './pages.ts';
 
 interface GuardedProps {
-  /** The user needs permission for one of these calls; an empty list admits everyone. */
+  /** The page is shown to users who may make at least one of these calls. An empty list means everyone. */
   readonly calls: readonly Access[];
-  /** Title of the page, shown when access is missing. */
+  /** Title of the page, shown above the notice about the missing permission. */
   readonly title: MessageKey;
-  /** An alternative for users without access. */
+  /** Shown instead of the notice to users without access. */
   readonly instead?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** Shows a page to users who may make one of its calls. Others see which permission is missing, and who can grant it. */
+/**
+ * Shows a page to users who may make one of its calls. Other users see which permission is missing and who can grant
+ * it.
+ */
 export function Guarded({ calls, title, instead, children }: GuardedProps) {
   const t = useT();
   const may = useMay();
@@ -41,7 +44,7 @@ const forJob =
   (row, job = { user }) =>
     may(row, job);
 
-/** Limits permission checks in the children to this job. */
+/** Makes permission checks in the children apply to this job. */
 export function ForJob({ job: { user }, children }: ForJobProps) {
   const panel = usePanel();
   const inside = useMemo(() => ({ ...panel, may: forJob(panel.may, user) }), [panel, user]);
@@ -63,7 +66,10 @@ type CallPermission = Extract<Authority, Permission>;
 const isPermission = (authority: Authority): authority is CallPermission =>
   permissions.some(each => each === authority);
 
-/** Returns the least permission that allows the call; null when no permission does. Another user's job needs the full permission. */
+/**
+ * Returns the narrowest permission that allows the call; null when no permission does. A job of another user needs the
+ * full permission.
+ */
 function requiredPermission({ authority, own }: Access): Permission | null {
   const limited = permissions.find(each => each === `${authority}.own`);
   if (limited !== undefined && (own === 'shared' || own === 'filtered')) return limited;
@@ -76,7 +82,7 @@ interface HiddenProps {
   readonly page: MessageKey;
 }
 
-/** A line that names the hidden content, on pages that remain useful without it. */
+/** A notice that names the missing content, on a page that remains useful without that content. */
 export function Hidden({ call, page }: HiddenProps) {
   const t = useT();
   const permission = requiredPermission(call);
@@ -86,7 +92,7 @@ export function Hidden({ call, page }: HiddenProps) {
 
 interface MissingProps {
   readonly call: Access;
-  /** An alternative for users without access. */
+  /** Shown in place of the default notice. */
   readonly children?: ReactNode;
 }
 

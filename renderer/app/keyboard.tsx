@@ -14,7 +14,7 @@ import { Icon } from '../ui/icon.tsx';
 import { useFleet, useMay, usePanel } from './context.ts';
 import { pagesFor } from './pages.ts';
 
-/** Matches elements that use keys themselves, as text or as commands. */
+/** Selects elements that handle keys themselves, for text input or for their own commands. */
 const capturesKeys =
   'input:not([type="checkbox"]), textarea, select, [contenteditable], [role="dialog"], [role="alertdialog"], [role="menu"]';
 const overlays = '[role="dialog"], [role="alertdialog"], [role="menu"]';
@@ -39,7 +39,7 @@ export function useShortcuts(onPalette: () => void): void {
       // Leaving the page would discard the dialog's input.
       if (!isIn(event, overlays)) onPalette();
     };
-    // When a row has the focus, its table has already handled the key.
+    // If a row has the focus, its table has already handled the key. Otherwise, focus the first row.
     const row = (event: KeyboardEvent): void => {
       if (!event.defaultPrevented && !isIn(event, capturesKeys)) focusFirst('[data-row]');
     };
@@ -53,7 +53,7 @@ export function useShortcuts(onPalette: () => void): void {
         ...Object.fromEntries(
           pagesFor(may).map(({ key, path }) => [`g ${key}`, unlessCaptured(() => go(path))]),
         ),
-        // Must follow the `g` sequences: `g j` opens a page.
+        // Register after the `g` sequences, because `g j` opens a page.
         j: row,
       },
       { ignore: event => event.repeat || event.isComposing },
@@ -61,7 +61,7 @@ export function useShortcuts(onPalette: () => void): void {
   }, [go, may, onPalette]);
 }
 
-/** Maximum number of results per kind. A longer search text finds the rest. */
+/** Maximum number of results for each kind of object. A longer search text finds the others. */
 const maxFound = 8;
 
 /** Opens any page, worker or job by a part of its name. */
@@ -113,11 +113,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** A pause of this length means that the user has stopped typing. */
+/** After this pause in typing, the search starts. */
 const typingMs = 200;
 const noJobs: readonly JobView[] = [];
 
-/** Searches jobs on the server that are not in memory; empty until the answer arrives. */
+/** Searches the server for jobs that are not in memory; returns an empty list until the answer arrives. */
 function useFoundJobs(text: string, isAllowed: boolean): readonly JobView[] {
   const { client } = usePanel();
   const [found, setFound] = useState({ text: '', jobs: noJobs });

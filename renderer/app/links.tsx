@@ -18,7 +18,10 @@ interface WorkerLinkProps extends ThingLinkProps {
   readonly isDeleted?: boolean;
 }
 
-/** Links to the worker's page. Shows only the name when the worker is deleted or the user may not open the page. */
+/**
+ * Links to the page of a worker. Shows the name without a link when the worker is deleted or the user may not open its
+ * page.
+ */
 export function WorkerLink({ isDeleted = false, ...props }: WorkerLinkProps) {
   const t = useT();
   if (!isDeleted) return <ThingLink {...props} call={workersApi.get} href={`/workers/${props.id}`} />;
@@ -33,12 +36,15 @@ export const JobLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={queueApi.get} href={`/jobs/${props.id}`} />
 );
 
-/** The page of pools is loaded when it is opened, so its calls are not imported here. */
+/**
+ * Links to a pool. It names the permission itself, because importing the calls of pools would load them with the first
+ * page.
+ */
 export const PoolLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={{ authority: 'admin.pools' }} href={`/pools/${props.id}`} />
 );
 
-/** `id` may be that of any version of the dataset. */
+/** Links to a dataset. `id` may be the id of any of its versions. */
 export const DatasetLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={datasetsApi.list} href={`/data/${props.id}`} />
 );

@@ -4,7 +4,7 @@ import { datasetsApi } from '../../protocol/datasets-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { May } from '../api/session.ts';
 
-/** Also names the icon and the title of the page. */
+/** Names a page, and also its icon and its title. */
 export type PageName =
   | 'overview'
   | 'workers'
@@ -16,17 +16,17 @@ export type PageName =
   | 'settings'
   | 'help';
 
-/** The parts of a call that decide who may make it. */
+/** The parts of a call that determine who may make it. */
 export type Access = Pick<Call, 'authority' | 'own'>;
 
 interface PageEntry {
   readonly name: PageName;
   readonly path: string;
-  /** For pages with subpages. */
+  /** Route pattern of a page that has subpages. */
   readonly pattern?: string;
-  /** The shortcut key after `g`. */
+  /** Key that opens the page after `g`. */
   readonly key: string;
-  /** The page is useful to users who may make one of these calls; an empty list means everyone. */
+  /** The page is offered to users who may make at least one of these calls. An empty list means everyone. */
   readonly calls: readonly Access[];
 }
 
@@ -55,6 +55,6 @@ export const pages: readonly PageEntry[] = [
   { name: 'help', path: '/help', key: 'h', calls: [] },
 ];
 
-/** Returns the pages that are useful to the user. */
+/** Returns the pages that the user may open. */
 export const pagesFor = (may: May): readonly PageEntry[] =>
   pages.filter(({ calls }) => calls.length === 0 || calls.some(call => may(call)));

@@ -1,4 +1,4 @@
-/** A part of the panel failed to load: the server is unreachable, or runs another version now. */
+/** Thrown when a part of the panel cannot be loaded: the server is unreachable, or now serves another version. */
 export class PartUnavailable extends Error {
   override readonly name = 'PartUnavailable';
 }
@@ -6,7 +6,10 @@ export class PartUnavailable extends Error {
 /** A suspended server accepts connections but does not answer. */
 const loadWithinMs = 15_000;
 
-/** Loads a part of the panel. Throws `PartUnavailable` on any error, or after `withinMs`. */
+/**
+ * Loads a part of the panel that is split off the first page. Throws `PartUnavailable` on any error, and when loading
+ * takes longer than `withinMs`.
+ */
 export async function loadPart<T>(load: () => Promise<T>, withinMs = loadWithinMs): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -22,10 +25,13 @@ export async function loadPart<T>(load: () => Promise<T>, withinMs = loadWithinM
 }
 
 const key = 'trainyard.reloaded';
-/** Minimum time between two automatic reloads, in case a reload does not help. */
+/** Minimum time between two automatic reloads, so that the page does not reload forever when that does not help. */
 const againAfterMs = 30_000;
 
-/** Returns whether the page may reload itself now. Browsers cache a failed part, so only a reload fetches it again. */
+/**
+ * Returns true when the page may reload itself now. Only a reload fetches a failed part again, because browsers cache
+ * the failure.
+ */
 export function mayReload(storage: Pick<Storage, 'getItem' | 'setItem'>, now: number): boolean {
   const last = Number(storage.getItem(key) ?? 0);
   if (now - last < againAfterMs) return false;

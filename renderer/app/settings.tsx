@@ -9,17 +9,19 @@ export type SettingsChange = NonNullable<CallInput<typeof settingsApi.change>['b
 export type ChangeSettings = (body: SettingsChange) => Promise<CallResult<typeof settingsApi.change>>;
 
 export interface SettingsState {
-  /** Null until the settings are loaded, when loading failed, or without permission. */
+  /** Null before the settings have loaded, after a failed load, and for users without permission. */
   readonly settings: SettingsView | null;
   readonly isRead: boolean;
-  /** Changes settings and shows the server's answer. */
+  /** Changes settings and keeps the server's answer. */
   readonly change: ChangeSettings;
 }
 
-/** No event reports when a worker's last job ends, so poll at this interval. */
+/**
+ * Interval for reading the settings while the local worker finishes its last job, because no event reports that end.
+ */
 const pollMs = 3_000;
 
-/** The orchestrator's settings when the component mounted or last changed them. */
+/** Reads the settings once when the component mounts. They are not updated when another user changes them. */
 export function useSettings(): SettingsState {
   const { client, may } = usePanel();
   const mayRead = may(settingsApi.get);
@@ -63,7 +65,7 @@ export function useSettings(): SettingsState {
 
 interface ShareTermsProps {
   readonly withTls: boolean;
-  /** A command-line flag sets TLS. */
+  /** True when a command-line flag determines whether TLS is used. */
   readonly isTlsFixed: boolean;
   readonly onChange: (withTls: boolean) => void;
 }

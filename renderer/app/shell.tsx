@@ -48,7 +48,7 @@ export function Shell() {
   useFocusOnPage(path);
   useDesktopPages();
   useEffect(() => {
-    // On a phone the navigation is wider than the screen.
+    // On a phone the navigation is wider than the screen, so scroll the link of the current page into view.
     document
       .querySelector('.rail-link[aria-current]')
       ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
@@ -93,7 +93,7 @@ export function Shell() {
 
 const explainFailure = (failure: unknown) => failure instanceof PartUnavailable && <Unavailable />;
 
-/** For a page that the user may not open, a link shows the reason. */
+/** The pages by their routes. A page that the user may not open explains which permission is missing. */
 function Pages() {
   const t = useT();
   return (
@@ -115,7 +115,10 @@ function Pages() {
   );
 }
 
-/** The element with the focus may have been on the previous page, such as a row or a link. */
+/**
+ * Moves the focus to the new page, because the focused element, such as a row or a link, was removed with the previous
+ * page.
+ */
 function useFocusOnPage(path: string): void {
   const shown = useRef(path);
   useEffect(() => {
@@ -128,7 +131,7 @@ function useFocusOnPage(path: string): void {
 const isAt = (path: string, page: string): boolean =>
   page === '/' ? path === '/' : path === page || path.startsWith(`${page}/`);
 
-/** Shows who is signed in. The settings page lists the permissions and has the sign-out button. */
+/** Shows the name of the signed-in user. */
 function Who() {
   const t = useT();
   const { user } = usePanel().person;
@@ -143,7 +146,7 @@ function Who() {
 
 const sinceFormat = perPlace({ timeStyle: 'medium' });
 
-/** Shows whether the page is up to date; nothing for users who may see neither jobs nor workers. */
+/** Shows whether the displayed data is current. Hidden from users who may see neither jobs nor workers. */
 function StreamBadge() {
   const t = useT();
   const may = useMay();

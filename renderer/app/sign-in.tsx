@@ -24,7 +24,7 @@ export function SignIn({ client, onSignedIn }: SignInProps) {
     [client, onSignedIn],
   );
   useEffect(() => {
-    // `takeCode` removes the code from the URL, so each code is used once.
+    // `takeCode` removes the code from the URL, because each code works only once.
     const redeemCode = (): void => {
       const code = takeCode();
       if (code !== null) void signIn({ code });
@@ -69,7 +69,7 @@ export function SignIn({ client, onSignedIn }: SignInProps) {
   );
 }
 
-/** Returns the code of a one-time link, and removes it from the URL so that it stays out of the history. */
+/** Returns the sign-in code in the URL, and removes it there so that it does not stay in the history. */
 function takeCode(): string | null {
   const [, code] = /^#sign-in=([\w-]+)$/.exec(location.hash) ?? [];
   if (code === undefined) return null;

@@ -7,11 +7,11 @@ import { mayReload } from './part.ts';
 
 interface BoundaryProps {
   readonly children: ReactNode;
-  /** Returns what to show for an error; false shows its name and message. */
+  /** Returns the content to show for an error; returns false to show the error's name and message. */
   readonly onFailure?: (failure: Error) => ReactNode;
 }
 
-/** Contains an error to one page and shows it there. */
+/** Catches an error of one page, so that the rest of the panel stays usable. */
 export class Boundary extends Component<BoundaryProps, { readonly failure: Error | null }> {
   override state = { failure: null as Error | null };
 
@@ -35,7 +35,7 @@ export class Boundary extends Component<BoundaryProps, { readonly failure: Error
 
 const pollMs = 2_000;
 
-/** Replaces a page that failed to load. It reloads as soon as the server answers. */
+/** Shown in place of a page that failed to load. Reloads the page as soon as the server answers. */
 export function Unavailable() {
   const t = useT();
   const { client } = usePanel();

@@ -4,17 +4,17 @@ export interface Place {
   readonly zone: Zone;
 }
 
-/** The machine's time zone, or UTC, which matches server logs and other people. */
+/** `local` is the browser's time zone; `utc` matches the server's logs. */
 export type Zone = 'local' | 'utc';
 
-/** The same for times, which also depend on the time zone. */
+/** Creates each format once per language and time zone. */
 export function perPlace(options: Intl.DateTimeFormatOptions): (place: Place) => Intl.DateTimeFormat {
   const local = perLanguage(language => new Intl.DateTimeFormat(language, options));
   const utc = perLanguage(language => new Intl.DateTimeFormat(language, { ...options, timeZone: 'UTC' }));
   return ({ language, zone }) => (zone === 'utc' ? utc : local)(language);
 }
 
-/** Creates each format once per language. An Intl format costs more to create than a hundred uses, and each table row needs several. */
+/** Creates each format once per language, because creating an `Intl` format costs more than a hundred uses of it. */
 export function perLanguage<F>(make: (language: string) => F): (language: string) => F {
   const made = new Map<string, F>();
   return language => {

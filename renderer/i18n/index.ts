@@ -10,7 +10,7 @@ export type { MessageKey } from './en/index.ts';
 export const languages = { en: 'English', es: 'Español', zh: '中文', hi: 'हिन्दी', ja: '日本語' } as const;
 export type Language = keyof typeof languages;
 
-/** A test language with longer, accented texts. It reveals untranslated texts and overflow. */
+/** A pseudo-language with longer, accented texts. It reveals untranslated texts and overflow. */
 export const pseudo = 'pseudo';
 
 const catalogs: Readonly<Record<Exclude<Language, 'en'> | typeof pseudo, () => Promise<Messages>>> = {
@@ -23,7 +23,7 @@ const catalogs: Readonly<Record<Exclude<Language, 'en'> | typeof pseudo, () => P
 
 export const isLanguage = (word: string): word is Language => Object.hasOwn(languages, word);
 
-/** Returns the first supported language that the browser asks for. */
+/** Returns the first supported language among those that the browser prefers. */
 export function preferredLanguage(wanted: readonly string[]): Language {
   for (const tag of wanted) {
     const [word = ''] = tag.toLowerCase().split('-');
@@ -32,7 +32,7 @@ export function preferredLanguage(wanted: readonly string[]): Language {
   return 'en';
 }
 
-/** Texts of one language. Numbers and times use its formats. */
+/** Returns the text for a key in one language; `language` and `zone` determine the formats of numbers and times. */
 export interface Translator extends Place {
   (key: MessageKey, values?: Values): string;
 }
@@ -43,7 +43,7 @@ export async function loadLanguage(language: Language | typeof pseudo, zone: Zon
   return Object.assign(compileTexts(messages, locale), { language: locale, zone });
 }
 
-/** What the placeholders of a text stand for. */
+/** The values of the placeholders in a text. */
 export type Values = Readonly<Record<string, string | number>>;
 
 export function compileTexts<K extends string>(messages: Readonly<Record<K, string>>, locale: string) {
@@ -53,7 +53,7 @@ export function compileTexts<K extends string>(messages: Readonly<Record<K, stri
   return (key: K, values?: Values): string => texts._(key, { ...values });
 }
 
-/** Caches compiled messages. The library would compile a message at each use, hundreds of times a second in a table. */
+/** Caches compiled messages. Without it, a table would compile the same messages hundreds of times a second. */
 function onceEach<R>(compile: (message: string) => R): (message: string) => R {
   const compiled = new Map<string, R>();
   return message => {

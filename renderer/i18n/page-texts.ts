@@ -1,12 +1,15 @@
 import type { Place } from './formats.ts';
 import { compileTexts, type MessageKey, type Translator, type Values } from './index.ts';
 
-/** Texts of a page that has its own, and all others. */
+/** Translates the texts of a page that has its own catalog, and all other texts. */
 export interface PageTranslator<K extends string> extends Place {
   (key: K | MessageKey, values?: Values): string;
 }
 
-/** Adds texts that are loaded with their page, because most users never open it. */
+/**
+ * Returns a translator that also knows the page's own texts. These load with the page, because most users never open
+ * it.
+ */
 export function withPageTexts<K extends string>(
   t: Translator,
   messages: Readonly<Record<K, string>>,

@@ -2,7 +2,7 @@ const plain = 'aeiouyAEIOUYcnsz';
 const marks = 'áéíóúýÁÉÍÓÚÝçñšž';
 const marked = new Map(Array.from(plain, (letter, at) => [letter, marks[at] ?? letter]));
 
-/** Makes texts half as long again, as in German or Finnish; keeps text in braces unchanged. */
+/** Makes each text half as long again, about as long as in German or Finnish. Text in braces stays unchanged. */
 export function pseudoOf<M extends Readonly<Record<string, string>>>(
   messages: M,
 ): Readonly<Record<keyof M, string>> {

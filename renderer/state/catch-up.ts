@@ -4,35 +4,37 @@ import { advance, type Fleet, fromSnapshot, joined, type JobsRead, type Snapshot
 import { withEvents } from './sparklines.ts';
 import type { FleetState, FleetStore } from './stores.ts';
 
-/** Merges data that is read in parts with events that arrive in the meantime. */
+/** Builds the fleet in memory from lists that are read in parts, and from events that arrive during the reads. */
 export interface CatchUp {
-  /** Starts a full read. The displayed data stays. */
+  /** Starts a full read. The data on display stays. */
   begin(): void;
   first(snapshot: Snapshot): void;
   more(page: JobsRead): void;
-  /** All parts have been read. */
+  /** Reports that all parts have been read. */
   whole(): void;
-  /** Queues an event for the next `flush`. */
+  /** Queues an event until the next `flush`. */
   take(event: UiEvent): void;
-  /** Applies the queued events. Returns false, and shows nothing, when events are missing. */
+  /** Applies the queued events. Returns false, and changes nothing, when earlier events are missing. */
   flush(): boolean;
 }
 
 /**
- * The first load is shown part by part. Later loads replace the displayed fleet only when complete, so that rows do not vanish and
- * reappear.
+ * The first read is shown part by part. A later read replaces the fleet on display only when it is complete, so that
+ * rows do not disappear and reappear.
  */
 export function createCatchUp(store: FleetStore): CatchUp {
-  /** True once there is data that events can be applied to. */
+  /** True once there is a snapshot to which events can be applied. */
   let hasSnapshot = false;
-  /** The new fleet, built while the old one is displayed. */
+  /** The new fleet while it is being read and the old one is still displayed; null at other times. */
   let draft: Fleet | null = null;
-  /** The last events per job, kept while pages are read that may be older. */
+  /**
+   * Number of the last event of each job, kept during a full read so that older pages do not overwrite newer events.
+   */
   let lastSeqs: Map<JobId, number> | null = null;
   let waiting: UiEvent[] = [];
 
   const current = (): Fleet => draft ?? store.getState().fleet;
-  /** Updates the store once, because every component checks each update. */
+  /** Changes the store once for all fields, because every component checks every change. */
   const keep = (fleet: Fleet, others: Partial<FleetState> = {}): void => {
     store.setState(draft === null ? { ...others, fleet } : others);
     if (draft !== null) draft = fleet;
@@ -43,7 +45,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
       hasSnapshot = false;
       draft = null;
       lastSeqs = new Map();
-      // Later reads include these events.
+      // Drop the queued events: the new read includes them.
       waiting = [];
     },
     first(snapshot) {

@@ -5,18 +5,21 @@ import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type Keyed, keyed } from './keyed.ts';
 
-/** The fleet as the server reported it, without guesses or optimistic updates. */
+/** The fleet as the server reported it, without optimistic updates. */
 export interface Fleet {
   readonly workers: Keyed<WorkerId, WorkerView>;
   readonly jobs: Keyed<JobId, JobView>;
   readonly queue: QueueView | null;
-  /** The last event of each pool, since the last full read. Pages with pools read those again. */
+  /**
+   * Number of the last event of each pool since the last full read. A page that shows pools reads a pool again when its
+   * number changes.
+   */
   readonly poolSeqs: ReadonlyMap<PoolId, number>;
-  /** True when `jobs` contains every ended job; otherwise only the newest ones. */
+  /** True when `jobs` contains all ended jobs; false when it contains only the newest ones. */
   readonly hasAllEnded: boolean;
-  /** Recent events, newest first. */
+  /** Events for the list of recent activity, newest first. */
   readonly recent: readonly UiEvent[];
-  /** The last event that is included; -1 before the first snapshot. */
+  /** Number of the last event that is included; -1 before the first snapshot. */
   readonly seq: number;
 }
 
@@ -50,26 +53,29 @@ export const fromSnapshot = (snapshot: Snapshot, recent: readonly UiEvent[]): Fl
   seq: snapshot.seq,
 });
 
-/** A page of jobs, read after event `seq`. */
+/** A page of jobs that includes all events up to `seq`. */
 export interface JobsRead {
   readonly jobs: readonly JobView[];
   readonly seq: number;
 }
 
-/** Adds a page that was read while events arrived. `lastSeqs` has the number of the last event per job that the fleet already includes. */
+/**
+ * Adds a page of jobs, except jobs with events newer than the page. `lastSeqs` contains the number of the last event of
+ * each job that the fleet already includes.
+ */
 export function joined(fleet: Fleet, page: JobsRead, lastSeqs: ReadonlyMap<JobId, number>): Fleet {
   const isNewer = ({ id }: JobView): boolean => (lastSeqs.get(id) ?? -1) <= page.seq;
   const newer = page.jobs.filter(isNewer).map(job => [job.id, job] as const);
   return { ...fleet, jobs: fleet.jobs.with(new Map(newer)) };
 }
 
-/** The fleet after a batch of events; `missed` is true when earlier events are missing. */
+/** The result of a batch of events. `missed` is true when earlier events are missing; `fleet` is then unchanged. */
 export interface Advance {
   readonly fleet: Fleet;
   readonly missed: boolean;
 }
 
-/** Applies events, which arrive in order, some possibly twice. One batch changes the fleet once. */
+/** Applies a batch of events in one change. Events arrive in order, but some may arrive twice. */
 export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
   const workers = new Map<WorkerId, WorkerView | null>();
   const jobs = new Map<JobId, JobView | null>();
@@ -105,25 +111,27 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
   return { fleet: next, missed: false };
 }
 
-/** Whether the event is listed as activity. Updates in between are frequent. */
+/**
+ * Returns true for events that belong in the list of recent activity. Updates of running jobs are too frequent for it.
+ */
 const isShown = (event: UiEvent): boolean =>
   event.kind !== 'hidden' &&
   !(event.kind === 'job' && isJobUpdate(event.type)) &&
   !(event.kind === 'pool' && event.type === 'launch.updated');
 
-/** A list of workers, read after event `seq`. */
+/** A list of workers that includes all events up to `seq`. */
 export interface WorkersRead {
   readonly workers: readonly WorkerView[];
   readonly seq: number;
 }
 
 /**
- * Merges a list of workers, because heartbeats cause no events. For workers with newer events, it takes only the load and the last contact.
- * Events alone add and remove workers.
+ * Merges a list of workers into the fleet, because heartbeats cause no events. If a worker has events newer than the
+ * list, only its load and last contact are taken. Only events add and remove workers.
  */
 export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
   const since = fleet.recent.filter(event => event.seq > read.seq);
-  // There are more events than `recent` holds, so any worker may have changed.
+  // `recent` is full, so it may not contain all events since the list. Treat every worker as changed.
   const isFlooded = since.length === maxRecent;
   const touched = new Set(since.map(reportedWorker));
   const changed = new Map<WorkerId, WorkerView>();
@@ -136,13 +144,13 @@ export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
   return changed.size === 0 ? fleet : { ...fleet, workers: fleet.workers.with(changed) };
 }
 
-/** The worker whose current state the event carries. */
+/** Returns the worker whose current state is part of the event; null when there is none. */
 function reportedWorker(event: UiEvent): WorkerId | null {
   if (event.kind === 'worker') return event.worker_id;
   return event.kind === 'job' ? (event.worker?.id ?? null) : null;
 }
 
-/** Merges a list when there are no events, so the list also adds and removes workers. */
+/** Replaces the workers by the list, for users who receive no events. So the list also adds and removes workers. */
 export function listed(fleet: Fleet, { workers, seq }: WorkersRead): Fleet {
   const gone = [...fleet.workers.keys()].map(id => [id, null] as const);
   const changed = new Map<WorkerId, WorkerView | null>(gone);
@@ -153,7 +161,7 @@ export function listed(fleet: Fleet, { workers, seq }: WorkersRead): Fleet {
   return { ...fleet, workers: fleet.workers.with(changed), seq };
 }
 
-/** Compares two JSON values. Comparing serialized text would block scrolling with thousands of workers. */
+/** Compares two JSON values. Comparing them as text would block scrolling when there are thousands of workers. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -1,16 +1,16 @@
 /**
- * A persistent map in insertion order. Versions are immutable and share unchanged parts, so the cost of a change does not depend on the
- * size of the map.
+ * A persistent map with insertion order. Its versions are immutable and share all unchanged parts, so the cost of a
+ * change does not depend on the size of the map.
  */
 export interface Keyed<K, V> extends ReadonlyMap<K, V> {
-  /** Returns the next version; null removes an entry. Without changes it returns this version. */
+  /** Returns a version with these changes; null removes an entry. Returns this version when there are no changes. */
   with(changes: ReadonlyMap<K, V | null>): Keyed<K, V>;
 }
 
-/** Undefined for entries that were removed, or that only a later version has. */
+/** A value is undefined when its entry was removed, or when only a later version has it. */
 type Chunk<V> = readonly (V | undefined)[];
 
-/** A change copies one chunk and the list of chunks; 50,000 entries have about 200 chunks. */
+/** Entries per chunk. A change copies one chunk and the list of chunks; 50,000 entries have about 200 chunks. */
 const chunkSize = 256;
 
 export function keyed<K, V>(entries: Iterable<readonly [K, V]> = []): Keyed<K, V> {
@@ -24,7 +24,10 @@ export function keyed<K, V>(entries: Iterable<readonly [K, V]> = []): Keyed<K, V
   return version(places, chunks, places.size);
 }
 
-/** All versions share `places`. A place is never removed or reused; a version without a value there does not have the entry. */
+/**
+ * Creates a version. All versions share `places`, the index of each key, which is never removed or reused. An entry
+ * exists in a version only if the version has a value at that index.
+ */
 function version<K, V>(
   places: Map<K, number>,
   chunks: readonly (Chunk<V> | undefined)[],
@@ -76,7 +79,7 @@ function version<K, V>(
         next[number] = chunk;
       }
       const changed = version<K, V>(places, next, count);
-      // Rebuild when most places belong to removed entries.
+      // Rebuild when most indexes belong to removed entries.
       return places.size > 2 * count + chunkSize ? keyed(changed) : changed;
     },
   };

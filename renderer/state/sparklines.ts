@@ -1,10 +1,10 @@
-/** The points behind the sparklines: losses of jobs and GPU loads of workers. */
+/** The data of the sparklines: losses of jobs and GPU loads of workers. */
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { isFinal, type JobView } from '../../protocol/job.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 
-/** A loss at a time, in milliseconds since 1970. */
+/** A loss and its time in milliseconds since 1970. */
 export interface LossPoint {
   readonly at: number;
   readonly loss: number;
@@ -13,19 +13,22 @@ export interface LossPoint {
 /** The losses of one attempt, sorted by time. */
 interface LossSeries {
   readonly attempt: number;
-  /** Losses read from the server. `points` has the later ones, which the event stream delivered. */
+  /** Losses read from the server. `points` contains the later ones, from the event stream. */
   readonly earlier: readonly LossPoint[];
-  /** Minimum distance between stored points, in milliseconds. The newest point is always stored. */
+  /** Minimum time between two stored points, in milliseconds. The newest point is always stored. */
   readonly gapMs: number;
   readonly points: readonly LossPoint[];
 }
 
 export type Losses = ReadonlyMap<JobId, LossSeries>;
 
-/** A sparkline cannot show more points. */
+/** Maximum number of points; a sparkline cannot show more. */
 const maxPoints = 60;
 
-/** Adds the losses in these events. Drops earlier attempts, and jobs that have ended or were deleted. */
+/**
+ * Adds the losses that these events report. Drops losses of earlier attempts, and of jobs that have ended or were
+ * deleted.
+ */
 export function withEvents(
   losses: Losses,
   events: readonly UiEvent[],
@@ -58,21 +61,21 @@ function withPoint(series: LossSeries | undefined, attempt: number, point: LossP
   const { gapMs, points, earlier } = series;
   const [before, last] = points.slice(-2);
   const latest = last ?? before;
-  // After a reconnect, some events arrive twice.
+  // After a reconnect, some events arrive a second time.
   if (latest !== undefined && point.at < latest.at) return series;
   const isClose = before !== undefined && last !== undefined && last.at - before.at < gapMs;
   const all = [...(isClose ? points.slice(0, -1) : points), point];
   return { attempt, earlier, ...(all.length > maxPoints ? halved(all) : { gapMs, points: all }) };
 }
 
-/** Drops every second point, so that the curve still covers the whole time. */
+/** Removes every second point, so that the remaining points still cover the whole time. */
 function halved(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs' | 'points'> {
   const kept = points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
   const spanMs = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0);
   return { gapMs: spanMs / (maxPoints / 2), points: kept };
 }
 
-/** Replaces the points of an attempt by all losses that the server has stored so far. */
+/** Replaces all points of an attempt by the losses that the server has stored, which include them. */
 export function withEarlier(
   losses: Losses,
   id: JobId,
@@ -83,13 +86,16 @@ export function withEarlier(
   return new Map(losses).set(id, { attempt, earlier, gapMs: 0, points: [] });
 }
 
-/** Returns all points. `earlier` has times of the rig's clock; it is shifted if it would overlap the streamed points. */
+/**
+ * Returns all points in order. The times of `earlier` come from the rig's clock. If that clock is fast, they are
+ * shifted so that they end before the points from the stream.
+ */
 export function pointsOf({ earlier, points }: LossSeries): readonly LossPoint[] {
   const aheadMs = Math.max(0, (earlier.at(-1)?.at ?? 0) - (points[0]?.at ?? Number.POSITIVE_INFINITY));
   return [...earlier.map(({ at, loss }) => ({ at: at - aheadMs, loss })), ...points];
 }
 
-/** Scales losses from 0 (lowest) to 100 (highest). */
+/** Scales losses to values from 0 (lowest) to 100 (highest). */
 export function scaled(
   points: readonly LossPoint[],
 ): readonly { readonly at: number; readonly value: number }[] {
@@ -99,14 +105,14 @@ export function scaled(
   return points.map(({ at, loss }) => ({ at, value: span === 0 ? 50 : (100 * (loss - lowest)) / span }));
 }
 
-/** Compares two losses. A change of at most one percent is `level`. */
+/** Compares two losses. A difference of at most one percent is `level`. */
 export function directionOf(first: number, last: number): 'down' | 'up' | 'level' {
   const threshold = Math.max(Math.abs(first), Math.abs(last)) / 100;
   if (Math.abs(last - first) <= threshold) return 'level';
   return last < first ? 'down' : 'up';
 }
 
-/** GPU load of a worker: percent over all its GPUs, at a time in milliseconds since 1970. */
+/** The GPU load of a worker: mean percentage over all its GPUs, and its time in milliseconds since 1970. */
 export interface LoadSample {
   readonly at: number;
   readonly percent: number;
@@ -115,10 +121,10 @@ export interface LoadSample {
 export type Loads = ReadonlyMap<WorkerId, readonly LoadSample[]>;
 
 export const keptMs = 5 * 60_000;
-/** A list that is read again sooner, because of an event, holds no new load. */
+/** A list that is read sooner than this after the previous one, because of an event, contains no new load. */
 const minGapMs = 8_000;
 
-/** Adds the current load of some workers. Drops workers that are gone or report none. */
+/** Adds the current load of these workers. Drops workers that no longer exist or have no recent load. */
 export function sampled(
   loads: Loads,
   workers: readonly WorkerView[],
@@ -138,7 +144,10 @@ export function sampled(
   return next;
 }
 
-/** Returns how far the server's clock is ahead of this machine's, in milliseconds; null when no worker reveals it. */
+/**
+ * Estimates how far the server's clock is ahead of this computer's, in milliseconds; null when no worker has the data
+ * for it.
+ */
 export function clockLead(workers: Iterable<WorkerView>, now: number): number | null {
   for (const { last_heartbeat: at, last_contact_age_s: age } of workers)
     if (at !== null && age !== null) return Date.parse(at) + age * 1000 - now;

@@ -6,8 +6,8 @@ import { emptyFleet, type Fleet } from './fleet.ts';
 import type { Loads, Losses } from './sparklines.ts';
 
 /**
- * `loading`: the data is correct but incomplete. `live`: the data is complete and current. `stale`: the stream broke at that time and is
- * being reopened. `polled`: the user may not read the stream, so the data is polled.
+ * State of the data on display. `loading`: correct but incomplete. `live`: complete and current. `stale`: the stream
+ * broke at that time and is being reopened. `polled`: read at intervals, because the user may not read the stream.
  */
 export type StreamState =
   | { readonly kind: 'connecting' }
@@ -19,13 +19,13 @@ export type StreamState =
 export interface FleetState {
   readonly fleet: Fleet;
   readonly stream: StreamState;
-  /** Samples of the last minutes in which the page was visible. */
+  /** GPU loads of the last minutes during which the page was visible. */
   readonly loads: Loads;
-  /** Losses of running jobs whose rows were visible. */
+  /** Losses of running jobs whose rows have been visible. */
   readonly losses: Losses;
-  /** How far the server's clock is ahead of this machine's, in milliseconds. */
+  /** How far the server's clock is ahead of this computer's, in milliseconds. */
   readonly clockLeadMs: number;
-  /** Number of changes made from this page. */
+  /** Number of successful changes made from this page. Each increase causes a new read of polled data. */
   readonly acted: number;
 }
 
@@ -41,11 +41,11 @@ export const createFleetStore = () =>
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
 
-/** Re-renders only when the selected value changes. */
+/** Returns the selected value; re-renders only when it changes. */
 export const useFleet = <T>(store: FleetStore, select: (state: FleetState) => T): T =>
   useStore(store, select);
 
-/** Preferences of this browser, unknown to the server. */
+/** Preferences of this browser, which the server does not know. */
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly language: Language | typeof pseudo;
@@ -54,7 +54,10 @@ export interface Preferences {
 
 const preferencesKey = 'trainyard.preferences';
 
-/** Creates the preferences store, saved in `storage`. `wanted`: the languages that the browser asks for. */
+/**
+ * Creates the store of the preferences, which saves them in `storage`. `wanted`: the languages that the browser
+ * prefers.
+ */
 export function createPreferences(storage: Storage, wanted: readonly string[]) {
   const store = createStore<Preferences>(() => readPreferences(storage, wanted));
   store.subscribe(now => storage.setItem(preferencesKey, JSON.stringify(now)));

@@ -8,6 +8,6 @@ function after(ms: number, run: () => void): () => void {
 /** Opens a stream with the browser's `EventSource`. */
 export const openOwnStream: OpenStream = createOwnStream({ connect: url => new EventSource(url), after });
 
-/** The same, with a URL that is computed before each connection. */
+/** Opens a stream whose URL is computed again before each connection. */
 export const openMovingStream = (address: () => string, notify: StreamListener): (() => void) =>
   createOwnStream({ connect: () => new EventSource(address()), after })('', notify);

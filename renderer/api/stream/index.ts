@@ -5,8 +5,9 @@ import { type HubConnection, type HubMessage, sharedStream, type TabMessage } fr
 export type { OpenStream } from './own.ts';
 
 /**
- * Follows the server's events through one connection for all tabs. Over HTTP/1.1 a browser has six connections, and every call needs one.
- * Plain HTTP is no secure context; there, only a `SharedWorker` can share a connection. Without it, each tab opens its own.
+ * Follows the server's events through one connection for all tabs, because over HTTP/1.1 a browser opens at most six
+ * connections per server. Plain HTTP is no secure context, so only a `SharedWorker` can share a connection there. Where
+ * none is available, each tab opens its own stream.
  */
 export const openStream: OpenStream = (url, notify) => {
   const open = typeof SharedWorker === 'undefined' ? openOwnStream : shared();

@@ -5,7 +5,7 @@ export type StreamMessage =
   | { readonly kind: 'open' }
   /** The connection broke and is being reopened. */
   | { readonly kind: 'lost' }
-  /** The server's response was no stream, perhaps because the session ended. The connection is retried. */
+  /** The server's response was no event stream, perhaps because the session has ended. The connection is retried. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'frame'; readonly data: string };
 
@@ -14,7 +14,7 @@ export type StreamListener = (message: StreamMessage) => void;
 /** Opens the stream at this URL and reports its messages until the returned function is called. */
 export type OpenStream = (url: string, notify: StreamListener) => () => void;
 
-/** The part of `EventSource` that is used. */
+/** The part of `EventSource` that this module uses. */
 export interface Source {
   readonly readyState: number;
   addEventListener(type: 'open' | 'error', run: () => void): void;
@@ -29,17 +29,20 @@ export interface OwnStreamDeps {
 }
 
 const closed = 2;
-/** A browser gives up when the response is no stream, such as a refusal; this code retries. */
+/**
+ * `EventSource` stops when the response is no event stream, such as a refusal. This module then retries after this
+ * pause.
+ */
 const retryMs = 2_000;
 /** A suspended server accepts connections but does not answer. */
 const openWithinMs = 10_000;
-/** Silence for this many pings, plus a margin for the network, means that the connection is dead. */
+/** A connection is dead when it was silent for this many ping intervals plus a margin for the network. */
 const maxMissed = 2;
 const graceMs = 5_000;
 
 /**
- * A stream over its own connection, one of the six that a browser allows per server. The server pings it. A silent stream is closed and
- * reopened, because a suspended server or a lost network closes nothing by itself.
+ * Creates a stream over a connection of its own. It reopens the connection when the server's pings stop, because
+ * neither a suspended server nor a lost network closes it.
  */
 export const createOwnStream =
   ({ connect, after }: OwnStreamDeps): OpenStream =>
@@ -62,7 +65,7 @@ export const createOwnStream =
       const watch = (): void => wait(silenceMs, giveUp);
       watch();
       opened.addEventListener('open', () => {
-        // Servers of an earlier version send no pings that a page can see.
+        // Older servers send no pings, so the stream may be silent for any time.
         silenceMs = Number.POSITIVE_INFINITY;
         cancel();
         notify({ kind: 'open' });
@@ -89,7 +92,7 @@ export const createOwnStream =
     };
   };
 
-/** Returns the new silence limit if the frame is a ping; otherwise forwards the frame and returns null. */
+/** Returns the time until silence is an error if the frame is a ping. Forwards any other frame and returns null. */
 function handleFrame(data: string, notify: StreamListener): number | null {
   if (data.startsWith('{"kind":"ping"')) {
     const ping = StreamPing.safeParse(JSON.parse(data));

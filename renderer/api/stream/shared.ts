@@ -1,9 +1,9 @@
 import type { OpenStream, StreamMessage } from './own.ts';
 
-/** Messages from a tab to the hub. The first `here` registers the tab; later ones are its heartbeats. */
+/** Messages from a tab to the hub. The first `here` registers the tab; the following ones are its heartbeats. */
 export type TabMessage = { readonly kind: 'here'; readonly url: string } | { readonly kind: 'leave' };
 
-/** Messages from the hub to a tab: `heard` acknowledges each `here`; the others come from the stream. */
+/** Messages from the hub to a tab. `heard` acknowledges a `here`; all others come from the stream. */
 export type HubMessage = { readonly kind: 'heard' } | StreamMessage;
 
 /** The part of `MessagePort` that the hub uses. */
@@ -16,8 +16,9 @@ interface Tab {
 }
 
 /**
- * A tab that is silent for this long counts as gone: it crashed, or the browser suspended it. A suspended tab sends a heartbeat when it
- * wakes and is registered again. Timers of hidden tabs run only once a minute.
+ * After this much silence, the hub drops a tab: it has crashed, or the browser has suspended it. A suspended tab
+ * registers again with its first heartbeat after it wakes. The time is long because timers of hidden tabs run only once
+ * a minute.
  */
 const silenceMs = 180_000;
 
@@ -29,15 +30,16 @@ export interface HubDeps {
 
 export interface Hub {
   receive(port: TabPort, message: TabMessage): void;
-  /** The browser reports that the tab is gone. */
+  /** Removes a tab that the browser reports as closed. */
   drop(port: TabPort): void;
-  /** Drops tabs that have been silent for too long. */
+  /** Removes tabs that have been silent for too long. */
   sweep(): void;
 }
 
 /**
- * Shares one stream among all tabs of a browser, open while there is a tab. A new tab first gets the stream's state. It then reads the
- * current data, which is at least as new as all earlier events, so it misses nothing.
+ * Creates the hub that shares one event stream among all tabs of a browser. The stream is open while there is at least
+ * one tab. A new tab first receives the state of the stream. It then reads the current data, which includes all earlier
+ * events, so it misses nothing.
  */
 export function createHub({ openStream, now }: HubDeps): Hub {
   const tabs = new Map<TabPort, Tab>();
@@ -85,7 +87,10 @@ export interface HubConnection {
 }
 
 export interface SharedDeps {
-  /** Connects to the hub. `onBroken`: there is no hub, and there will be none. Throws where the browser does not allow one. */
+  /**
+   * Connects to the hub. Calls `onBroken` when the hub cannot start, now or later. Throws where the browser supports no
+   * hub.
+   */
   readonly connect: (onMessage: (message: HubMessage) => void, onBroken: () => void) => HubConnection;
   /** Fallback when the hub does not answer. */
   readonly openOwn: OpenStream;
@@ -94,17 +99,20 @@ export interface SharedDeps {
 }
 
 const heartbeatMs = 10_000;
-/** The hub acknowledges each heartbeat at once; after this many missing replies it is dead. */
+/**
+ * The hub acknowledges each heartbeat at once. After this many missing acknowledgements, the tab treats the hub as
+ * dead.
+ */
 const maxUnanswered = 2;
 /**
- * If the hub has not answered by then, it never will. Browsers usually report a script that fails to load. They may not report it to a page
- * that opens while the previous page's worker is still failing.
+ * A hub that has not answered within this time has failed to start. Browsers usually report that with an error event,
+ * but not always: the worker of the previous page may still be failing when this page opens.
  */
 const firstAnswerMs = 5_000;
 
 /**
- * The stream that all tabs of this browser share. A page that the browser caches leaves the hub, and rejoins when it is shown again.
- * Without a hub, the tab opens its own stream.
+ * Follows the stream that all tabs of this browser share. A page in the browser's back/forward cache leaves the hub,
+ * and joins again when it is shown. When the hub fails, the tab opens a stream of its own.
  */
 export const sharedStream =
   ({ connect, openOwn, page }: SharedDeps): OpenStream =>

@@ -1,4 +1,4 @@
-/** Runs in the shared worker of a browser's tabs. */
+/** The script of the `SharedWorker` that all tabs of a browser share. */
 import { createHub, type TabMessage } from './shared.ts';
 import { openOwnStream } from './browser.ts';
 
@@ -9,7 +9,7 @@ globalThis.addEventListener('connect', event => {
   if (!(event instanceof MessageEvent)) return;
   for (const port of event.ports) {
     port.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => hub.receive(port, data));
-    // Browsers that support this event report closed tabs at once, crashed ones included.
+    // Some browsers report closed and crashed tabs with this event. In others, the hub notices their silence.
     port.addEventListener('close', () => hub.drop(port));
     port.start();
   }

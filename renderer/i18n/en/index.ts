@@ -5,8 +5,8 @@ import { jobOutputs } from './job-outputs.ts';
 import { settings } from './settings.ts';
 
 /**
- * Every text of the panel, as ICU messages. Texts of the frame are here; those of the pages are in the files beside it. The other languages
- * have the same keys, or do not compile.
+ * All texts of the panel, as ICU messages. Texts outside the pages are in this file; texts of the pages are in the
+ * files beside it. The catalogs of the other languages do not compile unless they have exactly the same keys.
  */
 export const en = {
   'app.name': 'Trainyard',
