@@ -8,7 +8,7 @@ import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { showFailure } from '../../ui/toast.tsx';
 import { priorityChoices, priorityText } from './figures.ts';
 
-/** An action that needs a confirmation. */
+/** An action on a job, and the job that it would change. */
 export interface ActionToConfirm {
   readonly act: 'cancel' | 'release' | 'priority' | 'reject' | 'delete';
   readonly job: JobView;

@@ -38,7 +38,7 @@ export const ConfigCell = ({ job }: JobProps) => (
   />
 );
 
-/** Shows a job's progress, or why it makes none. */
+/** Shows the progress of a job, or why it is not progressing. */
 export function ProgressCell({ job }: JobProps) {
   const t = useT();
   const { status, progress, config_name: config, hold } = job;
@@ -62,7 +62,7 @@ export function ProgressCell({ job }: JobProps) {
   );
 }
 
-/** The only component that explains why a job is pending. */
+/** Explains why a job is pending. Every page uses this component. */
 export function WhyWaiting({ job }: JobProps) {
   const t = useT();
   const pausedBy = useFleet(({ fleet }) => fleet.queue?.paused?.by ?? null);
@@ -74,15 +74,15 @@ export function WhyWaiting({ job }: JobProps) {
   );
 }
 
-/** Reasons that affect the whole fleet come first. */
+/** A missing approval comes first, then a paused queue, then the reason that the server gives for this job. */
 function whyText(job: JobView, pausedBy: string | null, t: Translator): string {
   if (shownState(job) === 'blocked') return t('jobs.why.approval');
   if (pausedBy !== null) return t('jobs.why.paused', { by: pausedBy });
-  // A server of another version may report a reason that has no text here.
+  // A server of another version may report a reason without a text here, so fall back to its own words.
   return (job.wait && waitText(job.wait, t)) ?? job.reason ?? '';
 }
 
-/** `shorten` picks the part of the error to show where space is limited. */
+/** Returns the text for a failed job. `shorten` selects the part of the error to show where space is limited. */
 export function failureText(
   { cause, error_message: whole }: JobView,
   t: Translator,
@@ -95,7 +95,7 @@ export function failureText(
   return startsWithCause(words, error) ? error : t('jobs.why.failed', { cause: words, error });
 }
 
-/** The server's message sometimes starts with the cause. */
+/** Returns true when the server's message already starts with the cause, so that it need not be repeated. */
 export const startsWithCause = (cause: string, error: string): boolean =>
   error.toLowerCase().startsWith(cause.toLowerCase());
 
@@ -136,7 +136,7 @@ export function EtaCell({ job: { progress, status } }: JobProps) {
   );
 }
 
-/** A pending job shows no loss: that of its last attempt says nothing about the next one. */
+/** Shows nothing for a pending job, because the loss of its last attempt says nothing about the next attempt. */
 export const LossCell = ({ job }: JobProps) => (isWaiting(job.status) ? null : <Loss job={job} />);
 
 export function WorkerCell({ job }: JobProps) {
@@ -190,12 +190,15 @@ export function MenuCell({ job }: JobProps) {
   return <Menu label={t('jobs.act.menu', { config: job.config_name })} items={menuOf(job)} />;
 }
 
-/** Such as "RuntimeError: ...", "torch.cuda.OutOfMemoryError: ...", "error: ..." at the start of a line. */
+/** Matches lines such as "RuntimeError: ...", "torch.cuda.OutOfMemoryError: ..." or "error: ...". */
 const errorLine = /^(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b|(?:fatal|error|panic)\b)/i;
-/** Traceback frames, their markers, and lines without letters, which explain nothing by themselves. */
+/** Matches lines that explain nothing by themselves: traceback frames, their markers, and lines without letters. */
 const noise = /^(?:File "|Traceback \(|at \S+ \(|\^+$)|^[^\p{L}]*$/u;
 
-/** Returns the line that states the error. A traceback ends with it, but a trainer may print more afterwards. @internal */
+/**
+ * Returns the line that states the error. A traceback ends with it, but the trainer may print more lines after that.
+ * @internal
+ */
 export function lastErrorLine(error: string): string {
   const lines = error.split(/[\r\n]+/).map(line => line.trim());
   const last = lines.findLast(line => errorLine.test(line)) ?? lines.findLast(line => !noise.test(line));

@@ -5,7 +5,7 @@ interface FieldProps {
   readonly hint?: string | undefined;
   /** The error of the current value. */
   readonly error?: string | undefined;
-  /** Receives the attributes that link the control to its texts. */
+  /** Renders the control with the attributes that connect it to its label, hint and error. */
   readonly children: (tied: Tied) => ReactElement;
 }
 

@@ -24,7 +24,7 @@ const wholeFormat = perLanguage(language => new Intl.NumberFormat(language));
 const percentFormat = perLanguage(language => new Intl.NumberFormat(language, { style: 'percent' }));
 const clockFormat = perPlace({ timeStyle: 'short' });
 
-/** Formats the two largest units: "2d 3h", "4m 12s". */
+/** Formats a duration with its two largest units: "2d 3h", "4m 12s". */
 export function duration(seconds: number, language: string): string {
   const whole = Math.max(0, Math.round(seconds));
   const first = units.findIndex(([, size]) => whole >= size);
@@ -44,7 +44,7 @@ export function ranFor(job: Pick<JobView, 'started_at' | 'completed_at'>, now: n
   return Math.max(0, (end - Date.parse(job.started_at)) / 1000);
 }
 
-/** The same for a job: a pending job is not running, even if it has started before. */
+/** Returns the run time of a job in seconds; null while it is pending, even if an earlier attempt ran. */
 export const runTime = (job: JobView, now: number): number | null =>
   isWaiting(job.status) ? null : ranFor(job, now);
 
@@ -55,14 +55,14 @@ export function figure(value: number, language: string): string {
   return figureFormats(language)[notation].format(value);
 }
 
-/** Formats slow speeds per minute, because "0.02 a second" is hard to read. */
+/** Formats the training speed, per minute when it is slow: "0.02 a second" is hard to read. */
 export function speed(stepsPerSecond: number, t: Translator): string {
   return stepsPerSecond >= 0.5 || stepsPerSecond === 0
     ? t('jobs.speed.second', { rate: figure(stepsPerSecond, t.language) })
     : t('jobs.speed.minute', { rate: figure(stepsPerSecond * 60, t.language) });
 }
 
-/** Such as "538 / 2,814", "19 %", or the trainer's current stage. */
+/** Formats the progress as "538 / 2,814" or "19 %", or names the trainer's current stage. */
 export function progressText(progress: JobView['progress'], t: Translator): string {
   if (progress === null) return '';
   const { step, total_steps: total, percent, stage } = progress;
@@ -76,7 +76,7 @@ export function progressText(progress: JobView['progress'], t: Translator): stri
 
 export const clock = (at: string, place: Place): string => clockFormat(place).format(Date.parse(at));
 
-/** Shows the priority's name, with the number when it lies between two names. */
+/** Returns the name of the priority, and also its number when it lies between two named ones. */
 export function priorityText(priority: number, t: Translator): string {
   const known = priorityNames.find(name => priorities[name] === priority);
   if (known !== undefined) return t(`jobs.priority.${known}`);
@@ -86,7 +86,7 @@ export function priorityText(priority: number, t: Translator): string {
 
 const priorityNames = ['low', 'normal', 'high', 'urgent', 'critical'] as const;
 
-/** Returns the named priorities, and the job's current one if it lies between two. */
+/** Returns the named priorities to choose from, and also the job's current one if it has no name. */
 export const priorityChoices = (now: number): readonly number[] =>
   [...new Set([...Object.values(priorities), now])].toSorted((a, b) => b - a);
 
@@ -105,7 +105,7 @@ const sizeFormats = perLanguage(language =>
 
 /** Formats a file size in the largest suitable unit: "1.42 MB". A kilobyte is 1,000 bytes. */
 export function sizeText(bytes: number, language: string): string {
-  // With three digits, 999,600 bytes round to a megabyte.
+  // Round before choosing the unit: 999,600 bytes have three digits as 1.00 MB, not as 1,000 kB.
   const power = sizeUnits.findLastIndex((_, at) => Number(bytes.toPrecision(3)) >= 1_000 ** at);
   const at = Math.max(0, power);
   return sizeFormats(language)[at]?.format(bytes / 1_000 ** at) ?? '';

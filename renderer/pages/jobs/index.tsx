@@ -7,7 +7,7 @@ import './jobs.css';
 import { JobList, NewJob } from './list/list.tsx';
 import { SubmitPage } from './submit/submit.tsx';
 
-/** Submitting and reading jobs need different permissions. */
+/** Routes below `/jobs`. Submitting and reading jobs need different permissions. */
 export function JobsPage() {
   const { id } = useParams();
   if (id === 'new')

@@ -41,12 +41,12 @@ const calls = {
   delete: queueApi.remove,
 } as const satisfies Readonly<Record<JobAction, Call>>;
 
-/** Returns true when the user may do at least one action on jobs. */
+/** Returns true when the user may perform at least one action on jobs. */
 export const mayActOnJobs = (may: May): boolean => Object.values(calls).some(call => may(call));
 
 /**
- * Returns whether to offer an action. It never offers forbidden actions. It offers approval only for jobs that wait for it, and requests
- * only for running jobs whose trainer supports them; elsewhere they would be noise.
+ * Returns true when the action is shown in the menu. Actions that the user may not perform are hidden. So are approval
+ * of a job that waits for none, and requests that the job's trainer does not support.
  * @internal
  */
 export const isOffered = (act: JobAction, job: JobView, may: May): boolean =>
@@ -57,7 +57,7 @@ function fits(act: JobAction, job: JobView): boolean {
   return (act !== 'save' && act !== 'sample') || (job.status === 'running' && job.requests.includes(act));
 }
 
-/** Returns why an action is impossible now; null when it is possible. The server decides in the end. @internal */
+/** Returns why the action is not possible now; null when it is. The server makes the final decision. @internal */
 export function unavailableReason(act: JobAction, job: JobView): MessageKey | null {
   switch (act) {
     case 'cancel':
@@ -78,7 +78,7 @@ export function unavailableReason(act: JobAction, job: JobView): MessageKey | nu
   }
 }
 
-/** Actions on a job, on any page. */
+/** Performs actions on jobs; available on every page. */
 export interface JobActions {
   readonly menuOf: (job: JobView) => readonly MenuItem[];
   readonly perform: (act: JobAction | 'release', job: JobView) => void;
@@ -130,7 +130,7 @@ interface PerformerDeps {
   readonly panel: Panel;
   readonly go: (path: string) => void;
   readonly ask: (asked: ActionToConfirm) => void;
-  /** Jobs whose cancellation is delayed; each shows only one toast. */
+  /** Jobs whose cancellation can still be undone, so that each has only one toast. */
   readonly pendingCancels: Set<JobId>;
 }
 

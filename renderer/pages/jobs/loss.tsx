@@ -11,7 +11,10 @@ interface LossProps {
   readonly job: JobView;
 }
 
-/** The latest loss of an attempt, with its sparkline. A component of its own, so that a new loss does not re-render the row. */
+/**
+ * The latest loss of a running job, with its sparkline. It subscribes to the store itself, so that a new loss
+ * re-renders only this cell.
+ */
 export function Loss({ job }: LossProps) {
   const { id, attempt, status, progress } = job;
   const t = useT();

@@ -1,8 +1,8 @@
 import { type KeyboardEvent, useId, useState } from 'react';
 
 /**
- * A field with a list of matches, after https://www.w3.org/WAI/ARIA/apg/patterns/combobox: the focus stays in the field, arrow keys move in
- * the list, Enter selects, Escape closes it.
+ * State and key handling of a text field with a list of matches (https://www.w3.org/WAI/ARIA/apg/patterns/combobox).
+ * The focus stays in the field. Arrow keys move in the list, Enter selects, Escape closes.
  */
 export function useCombobox(
   options: readonly string[],
@@ -54,7 +54,7 @@ export function useCombobox(
     },
     list: { id: listId, role: 'listbox', hidden: !isOpen },
     option: (place: number) => ({ id: `${listId}-${place}`, isActive: place === at }),
-    /** The text has changed, so nothing in the list is active any more. */
+    /** Call after the text has changed: the list has other entries then, so none is active. */
     rewrite(): void {
       setAt(-1);
       open();

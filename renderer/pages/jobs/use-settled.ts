@@ -2,8 +2,9 @@ import { useEffect, useRef } from 'react';
 import { useFleet } from '../../app/context.ts';
 
 /**
- * Reads data that no event carries. It reads when the page opens, and `settleMs` after an event of a job or the queue, or after a change of
- * `also`. Further events do not postpone a pending read, because a busy fleet never settles.
+ * Reads data that events do not contain. It reads once when the component mounts. After that, it reads `settleMs` after
+ * an event of a job or the queue, or after a change of `also`. Further events do not postpone a pending read, because
+ * in a busy fleet they never pause.
  */
 export function useSettled(
   read: (signal: AbortSignal) => Promise<void>,

@@ -2,7 +2,7 @@ import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
 import { clock } from './figures.ts';
 
-/** Maps reasons why a worker cannot take a job to the states in the overview. */
+/** Text keys of worker states, by the code of the reason that prevents a worker from taking a job. */
 const states: Readonly<Record<string, MessageKey>> = {
   busy: 'overview.state.busy',
   settling: 'overview.state.busy',
@@ -17,7 +17,7 @@ const states: Readonly<Record<string, MessageKey>> = {
   offline: 'overview.state.offline',
 };
 
-/** Explains in the panel's language why a job is pending; null for a reason that only later versions know. */
+/** Returns the translated reason why a job is pending; null for a reason that only newer servers report. */
 export function waitText({ code, params, workers }: JobWait, t: Translator): string | null {
   switch (code) {
     case 'approval':

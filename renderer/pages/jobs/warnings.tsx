@@ -15,12 +15,12 @@ type List = readonly JobWarning[];
 
 const isAboutConfig = ({ key }: JobWarning): boolean => key !== undefined;
 
-/** Warnings about config keys, known before a worker has the job. */
+/** Returns warnings about keys of the config, which are known before a worker has the job. */
 export const aboutConfig = (warnings: List): List => warnings.filter(isAboutConfig);
-/** Warnings about the files that a worker uploads or leaves out. */
+/** Returns warnings about files that a worker uploads or skips. */
 export const aboutOutputs = (warnings: List): List => warnings.filter(each => !isAboutConfig(each));
 
-/** Warnings for the job's owner. Codes of a newer server are shown with the server's text. */
+/** Shows warnings about a job. A warning without a text here, from a newer server, is shown in the server's words. */
 export function Warnings({ warnings }: { readonly warnings: List }) {
   const t = useT();
   return warnings.map(warning => {

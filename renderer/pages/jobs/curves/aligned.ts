@@ -1,21 +1,21 @@
 import type { Dot, Line } from './lines.ts';
 
 interface Column {
-  /** The drawn values. */
+  /** The values to draw, smoothed if smoothing is on. */
   readonly value: readonly Cell[];
-  /** The values before smoothing; null without smoothing. */
+  /** The values before smoothing; null when smoothing is off. */
   readonly raw: readonly Cell[] | null;
-  /** The range of the points that each mean covers; null when every point stands for itself. */
+  /** Lowest and highest values among the points that each mean summarizes; null when no mean summarizes several. */
   readonly low: readonly Cell[] | null;
   readonly high: readonly Cell[] | null;
 }
 
 export interface AlignedLines {
-  /** Ascending and unique. */
+  /** Positions on the axis, ascending and unique. */
   readonly xs: readonly number[];
-  /** In the order of the lines, each as long as `xs`. */
+  /** One column per line, each as long as `xs`. */
   readonly columns: readonly Column[];
-  /** Number of means of 0 or less, which a logarithmic axis cannot show. */
+  /** Number of omitted values: a logarithmic axis cannot show 0 or less. */
   readonly leftOut: number;
 }
 
@@ -24,7 +24,7 @@ export interface Shaping {
   readonly isLog: boolean;
 }
 
-/** Aligns lines with different points on one axis. */
+/** Aligns lines with points at different positions on one common axis. */
 export function align(lines: readonly Line[], { smoothing, isLog }: Shaping): AlignedLines {
   const xs = [...new Set(lines.flatMap(({ dots }) => dots.map(({ x }) => x)))].toSorted((a, b) => a - b);
   const placeOf = new Map(xs.map((x, place) => [x, place]));
@@ -56,7 +56,10 @@ export function align(lines: readonly Line[], { smoothing, isLog }: Shaping): Al
   return { xs, columns, leftOut };
 }
 
-/** Returns the dot nearest to `x` that is no gap; null when `x` is beyond the ends of the line by more than `slack`. */
+/**
+ * Returns the dot with a value that is nearest to `x`. Returns null when `x` is further than `slack` outside the ends
+ * of the line.
+ */
 export function nearest(dots: readonly Dot[], x: number, slack: number): Dot | null {
   const [first, last] = [dots[0], dots.at(-1)];
   if (first === undefined || last === undefined || x < first.x - slack || x > last.x + slack) return null;
@@ -69,12 +72,13 @@ export function nearest(dots: readonly Dot[], x: number, slack: number): Dot | n
   return best;
 }
 
-/** Above this, a curve would hardly move. */
+/** With more smoothing, a curve would be almost flat. */
 export const maxSmoothing = 0.99;
 
 /**
- * Exponential moving average. `weight`, from 0 to `maxSmoothing`, is the weight of earlier values. It corrects the bias towards 0 at the
- * start (as for Adam's moments: Kingma and Ba 2015, section 3). Gaps stay gaps, and values before a gap count after it.
+ * Smooths by an exponential moving average. `weight`, from 0 to `maxSmoothing`, is the weight of earlier values.
+ * Removes the bias towards 0 at the start, as in Adam (Kingma and Ba 2015, section 3). Gaps stay gaps, and values
+ * before a gap still count after it.
  * @internal
  */
 export function smooth(values: readonly (number | null)[], weight: number): readonly (number | null)[] {
@@ -89,5 +93,5 @@ export function smooth(values: readonly (number | null)[], weight: number): read
     return mean / (1 - share ** counted);
   });
 }
-/** A value; null at a gap of the curve; undefined where the curve has no point but continues. */
+/** A value; null at a gap in the curve; undefined at positions where only other curves have points. */
 type Cell = number | null | undefined;

@@ -42,7 +42,7 @@ interface ChartProps {
   readonly onZoom: (range: AxisRange) => void;
 }
 
-/** A metric as a curve or a table, with its current value and its range. */
+/** One metric as a curve or as a table, with its latest value and its range. */
 export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
   const { range, marks, names, palette, width, onZoom } = props;
   const t = useT();
@@ -150,15 +150,15 @@ interface LegendProps {
   readonly lines: readonly Line[];
   readonly names: Names;
   readonly axis: Axis;
-  /** Position of the pointer; null when it is outside. */
+  /** Position of the pointer on the axis; null while it is outside the charts. */
   readonly point: number | null;
   readonly range: AxisRange;
 }
 
-/** Tolerance as a share of the visible range, so that single points can be hit. */
+/** Distance to a point at which the pointer still selects it, as a share of the visible range. */
 const aim = 0.01;
 
-/** Names the lines, each with its value at the pointer or its latest value. */
+/** Names each line, with its value at the pointer or its latest value. */
 function Legend({ plan, lines, names, axis, point, range }: LegendProps) {
   const t = useT();
   const slack = (range[1] - range[0]) * aim;

@@ -16,7 +16,7 @@ interface ComparisonProps {
   readonly onChange: (change: Partial<View>) => void;
 }
 
-/** Selects other jobs to draw in the same charts. */
+/** Selects other jobs whose curves are drawn in the same charts. */
 export function Comparison({ job, others, compared, onChange }: ComparisonProps) {
   const t = useT();
   const nameOf = (id: JobId): string => compared.find(each => each.id === id)?.name ?? id;
@@ -49,7 +49,7 @@ export function Comparison({ job, others, compared, onChange }: ComparisonProps)
 }
 
 interface PickerProps {
-  /** Jobs to leave out of the list. */
+  /** Jobs that are already selected, and the job itself. */
   readonly taken: readonly JobId[];
   readonly onChoose: (id: JobId) => void;
 }
@@ -100,7 +100,7 @@ function Picker({ taken, onChoose }: PickerProps) {
                 className="picker-option"
                 translate="no"
                 onMouseDown={event => {
-                  // Otherwise the field would lose the focus and the list would close.
+                  // Without this, the field would lose the focus and the list would close.
                   event.preventDefault();
                   box.take(id);
                 }}
@@ -120,7 +120,7 @@ function Picker({ taken, onChoose }: PickerProps) {
 
 const maxOffered = 8;
 
-/** Newest first; null until loaded. */
+/** Finds jobs that match the text, newest first; null until the first answer. */
 function useFound(text: string, isAsked: boolean): readonly JobView[] | null {
   const { client } = usePanel();
   const [found, setFound] = useState<readonly JobView[] | null>(null);

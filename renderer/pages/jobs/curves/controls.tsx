@@ -7,15 +7,15 @@ import { maxSmoothing } from './aligned.ts';
 
 interface ControlsProps {
   readonly view: View;
-  /** Attempt numbers. */
+  /** The numbers of the attempts that have points. */
   readonly attempts: readonly number[];
   readonly nameOf: (attempt: number) => string;
-  /** The full range. */
+  /** The full range of the axis. */
   readonly range: AxisRange;
   readonly onChange: (change: Partial<View>) => void;
 }
 
-/** Controls for all charts at once. */
+/** Controls that apply to all charts. */
 export function Controls({ view, attempts, nameOf, range, onChange }: ControlsProps) {
   const t = useT();
   const { axis, smoothing, isLog, zoom } = view;
@@ -78,7 +78,7 @@ export function Controls({ view, attempts, nameOf, range, onChange }: ControlsPr
 
 const unitSize = { step: 1, time: 60_000 };
 
-/** Sets the range by keyboard, as an alternative to dragging in a chart. */
+/** Sets the visible range with number fields, for users who cannot drag in a chart. */
 function Range({
   axis,
   shown,

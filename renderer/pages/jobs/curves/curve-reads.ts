@@ -11,13 +11,15 @@ import { usePanel } from '../../../app/context.ts';
 import { useReads } from '../details/job-reads.ts';
 import type { View } from './view.ts';
 
-/** Per answer, because it is requested repeatedly while the job runs. */
+/**
+ * Maximum number of points per answer. It is limited because the data is requested again and again while the job runs.
+ */
 const maxDots = 20_000;
 const minPoints = 100;
-/** Enough to show where each attempt lies. */
+/** Points per curve when the whole range is read only to show where each attempt lies. */
 const overviewPoints = 50;
 
-/** One point per pixel shows all that is visible. With many curves there are fewer, so that the answer stays small. @internal */
+/** Returns the number of points to request per curve: one per pixel, but fewer when there are many curves. @internal */
 export function pointsFor(widthPx: number, curves: number): number {
   const wanted = Math.ceil(Math.max(1, widthPx) / 200) * 200;
   const maxPerCurve = Math.max(minPoints, Math.floor(maxDots / Math.max(1, curves)));
@@ -27,7 +29,8 @@ export function pointsFor(widthPx: number, curves: number): number {
 type Query = Readonly<Record<string, string>>;
 
 /**
- * Returns the queries for one range of the axis. Times are relative to each attempt, wherever it lies on the axis.
+ * Returns the queries that read one range of the axis. On the time axis there is one query per attempt, because the
+ * server counts time from the start of each attempt.
  * @internal
  */
 export function queriesFor(axis: Axis, [from, to]: AxisRange, { attempts }: Curves): readonly Query[] {
@@ -48,9 +51,9 @@ interface CurveRequest {
 }
 
 export interface VisibleCurves {
-  /** The whole curves; overviewPoints while a part is zoomed. */
+  /** The curves over the full range; only `overviewPoints` points each while a part is zoomed. */
   readonly whole: Curves;
-  /** The visible part. */
+  /** The curves in the visible range. */
   readonly shown: Curves;
 }
 
@@ -58,7 +61,7 @@ type Result =
   | { readonly ok: true; readonly value: VisibleCurves }
   | { readonly ok: false; readonly failure: CallFailure };
 
-/** @internal */
+/** Reads the curves over the full range and in the visible range. @internal */
 export async function readCurves(
   client: Client,
   id: JobId,
@@ -76,7 +79,7 @@ export async function readCurves(
     if (!part.ok) return part;
     attempts.push(...part.value.attempts);
   }
-  // Attempts outside the range keep their position in the list, and therefore their colour.
+  // Keep attempts outside the visible range in the list, so that every attempt keeps its colour.
   const shown = whole.value.attempts.map(
     each => attempts.find(({ attempt }) => attempt === each.attempt) ?? { ...each, series: [] },
   );
@@ -91,7 +94,9 @@ interface CurvesRead {
   readonly reload: () => void;
 }
 
-/** Reloads after events of the job, but at a limited rate and only while the page is visible. */
+/**
+ * Reads the curves, and reads them again after events of the job, at a limited rate and only while the page is visible.
+ */
 export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number): CurvesRead {
   const { client } = usePanel();
   const [seen, setSeen] = useState<VisibleCurves | null>(null);
@@ -116,10 +121,10 @@ export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number)
   return { seen, failure, reload };
 }
 
-/** Assumed number of curves per compared job. It makes their curves coarser than the job's own. */
+/** Number of curves to assume for each compared job. It makes their curves coarser than those of the job itself. */
 const curvesOfEach = 20;
 
-/** Loads the curves of the other jobs, and reloads them whenever those of this job (`shown`) reload. */
+/** Reads the curves of the compared jobs whenever those of this job (`shown`) have been read. */
 export function useCompared(
   { others, axis, zoom }: View,
   shown: Curves,
@@ -129,9 +134,9 @@ export function useCompared(
   const { client } = usePanel();
   const [read, setRead] = useState<ReadonlyMap<JobId, Compared>>(new Map());
   const wanted = others.join();
-  // Keep the same array while the URL stays the same.
+  // Create a new array only when the URL changes, because it is a dependency of the effect.
   const ids = useMemo(() => wanted.split(',').flatMap(word => JobId.safeParse(word).data ?? []), [wanted]);
-  /** Jobs that could not be loaded; each is reported once. */
+  /** Jobs that could not be loaded, so that each failure is shown only once. */
   const failed = useRef(new Set<JobId>());
   const [from, to] = zoom ?? [];
   useEffect(() => {

@@ -22,7 +22,7 @@ interface JobProps {
   readonly job: JobDetail;
 }
 
-/** Charts of a training's metrics and of its GPUs. */
+/** Charts of the metrics of a training and of its GPUs. */
 export function JobCurves({ job }: JobProps) {
   const t = useT();
   const [params, setParams] = useSearchParams();
@@ -110,11 +110,11 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
   );
 }
 
-/** Widens a range of one point, which has no width. */
+/** Gives a range that contains only one position a width. */
 const widened = ([from, to]: readonly [number, number]): readonly [number, number] =>
   from < to ? [from, to] : [Math.max(0, from - 1), to + 1];
 
-/** Notes about the source of the points, and a link to download them all. */
+/** Explains where the points come from, with a link to download all of them. */
 function Notes({ job }: JobProps) {
   const t = useT();
   const { baseUrl } = usePanel();

@@ -3,7 +3,7 @@ import type { MessageKey, Translator } from '../../../i18n/index.ts';
 const gpuFigures = ['utilization', 'memory_mb', 'temperature_c', 'power_w'] as const;
 type GpuFigure = (typeof gpuFigures)[number];
 
-/** The content of a chart: one metric of the trainer, or one metric of all GPUs. */
+/** The content of one chart: a metric of the trainer, or a metric of all GPUs. */
 export type ChartPlan =
   | { readonly kind: 'trainer'; readonly id: string; readonly keys: readonly ChartKey[] }
   | {
@@ -19,11 +19,11 @@ export interface ChartKey {
   readonly gpu: number | null;
 }
 
-/** The most useful metrics; the others follow in their order of arrival. */
+/** The most useful metrics, which come first. The others follow in the order in which the trainer reported them. */
 const first = ['loss', 'learning_rate', 'steps_per_second'];
 const gpuKey = /^gpu\.(\d{1,3})\.(.+)$/;
 
-/** One chart per metric of the trainer, then one per GPU metric with a line for each GPU. */
+/** Returns one chart per metric of the trainer, then one per GPU metric with a line for each GPU. */
 export function chartsOf(keys: readonly string[]): readonly ChartPlan[] {
   const gpus = keys.flatMap(key => gpuOf(key) ?? []);
   const others = keys.filter(key => gpuOf(key) === null);
@@ -56,7 +56,7 @@ const known: Readonly<Record<string, MessageKey>> = {
   steps_per_second: 'curves.key.speed',
 };
 
-/** A metric without a translation keeps the trainer's name. */
+/** Returns the translated name of the metric, or the trainer's own name when there is no translation. */
 export function chartTitle(chart: ChartPlan, t: Translator): string {
   if (chart.kind === 'gpu') return t(`curves.gpu.${chart.figure}`);
   const key = known[chart.id];

@@ -5,13 +5,13 @@ import type { ChartPlan } from './keys.ts';
 export type Curves = ReplyOf<typeof metricsApi.read>;
 export type Axis = 'step' | 'time';
 
-/** A bucket of a curve, placed on the axis. */
+/** One point of a line on the axis. It summarizes one or more reported values. */
 export interface Dot {
   /** A step, or milliseconds since the start of the job's first attempt. */
   readonly x: number;
   readonly step: number | null;
   readonly ms: number;
-  /** Null for a gap. */
+  /** Mean of the reported values; null for a gap. */
   readonly mean: number | null;
   readonly min: number | null;
   readonly max: number | null;
@@ -19,21 +19,21 @@ export interface Dot {
   readonly count: number;
 }
 
-/** One attempt's curve of one key. */
+/** The curve of one metric in one attempt. */
 export interface Line {
   readonly id: string;
   readonly attempt: number;
   /** Name of the other job in a comparison; null for the job itself. */
   readonly job: string | null;
   readonly gpu: number | null;
-  /** Index of colour and dashes, unique within a chart. It stays the same whichever curves are shown. */
+  /** Index of the colour and the dashes, unique within a chart. It does not change when other curves are hidden. */
   readonly style: number;
   readonly dots: readonly Dot[];
   /** Number of points without a step, which have no position on the step axis. */
   readonly homeless: number;
 }
 
-/** Returns the lines of the shown attempts in order; `null` shows all. */
+/** Returns the lines of the attempts in `shown`, or of all attempts when it is null. */
 export function toLines(
   curves: Curves,
   chart: ChartPlan,
@@ -58,14 +58,17 @@ export function toLines(
   );
 }
 
-/** Another job whose curves are drawn for comparison. */
+/** Another job whose curves are drawn next to those of this job. */
 export interface Compared {
   readonly id: string;
   readonly name: string;
   readonly curves: Curves;
 }
 
-/** Returns the lines of all attempts of other jobs, in styles that the chart does not use yet. GPU charts compare nothing. */
+/**
+ * Returns the lines of all attempts of the compared jobs, in styles that the chart does not use yet. GPU charts show no
+ * other jobs.
+ */
 export function toComparedLines(
   own: Curves,
   compared: readonly Compared[],
@@ -86,7 +89,7 @@ export function toComparedLines(
   });
 }
 
-/** Returns the range that covers all given ranges. */
+/** Returns the smallest range that covers all given ranges; null when there is none. */
 export function joined(stretches: readonly (AxisRange | null)[]): AxisRange | null {
   const known = stretches.filter(range => range !== null);
   if (known.length === 0) return null;
@@ -100,7 +103,7 @@ function dotOf(point: MetricBucket, axis: Axis, offsetMs: number): Dot | null {
   return x === null ? null : { x, step, ms, mean, min, max, last, count };
 }
 
-/** Sorts dots by position and merges those at the same position. */
+/** Sorts dots by position and merges dots at the same position. */
 function inOrder(dots: readonly Dot[]): readonly Dot[] {
   const result: Dot[] = [];
   for (const dot of dots.toSorted((a, b) => a.x - b.x)) {
@@ -119,13 +122,16 @@ function together(a: Dot, b: Dot): Dot {
   return { ...b, mean, min: Math.min(a.min, b.min), max: Math.max(a.max, b.max), count };
 }
 
-/** The start of an attempt that follows another one. */
+/** The position at which a later attempt starts. */
 export interface Break {
   readonly attempt: number;
   readonly x: number;
 }
 
-/** Returns the breaks of the shown attempts except the first. On the step axis, an attempt whose points have no steps has no break. */
+/**
+ * Returns the starts of all shown attempts except the first. On the step axis, an attempt without step numbers has no
+ * start.
+ */
 export function breaksOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): readonly Break[] {
   return curves.attempts
     .filter(({ attempt }) => shown?.has(attempt) !== false)

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** The theme's colours in a form that a canvas accepts. */
+/** The colours of the current theme, as values that a canvas accepts. */
 export interface Palette {
   /** Colours of the lines, in order. */
   readonly lines: readonly string[];
@@ -10,7 +10,10 @@ export interface Palette {
 
 const lineNames = ['--curve-1', '--curve-2', '--curve-3', '--curve-4', '--curve-5', '--curve-6'] as const;
 
-/** Their number shares no factor with the number of colours, so thirty lines all look different. */
+/**
+ * Dash patterns. Their number shares no factor with the number of colours, so thirty lines have thirty different
+ * combinations.
+ */
 const dashes: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 3]];
 
 export const dashOf = (style: number): number[] => [...(dashes[style % dashes.length] ?? [])];
@@ -18,7 +21,7 @@ export const colourOf = ({ lines }: Pick<Palette, 'lines'>, style: number): stri
   lines[style % lines.length] ?? 'currentcolor';
 export const colourNameOf = (style: number): string => lineNames[style % lineNames.length] ?? '--text';
 
-/** Updates when the theme changes. */
+/** Returns the colours of the current theme; re-renders when the theme changes. */
 export function usePalette(): Palette {
   const [palette, setPalette] = useState(readPalette);
   useEffect(() => {
@@ -35,7 +38,10 @@ export function usePalette(): Palette {
   return palette;
 }
 
-/** A CSS variable may contain `light-dark(...)`, so a test element resolves it. */
+/**
+ * Resolves the CSS variables through a temporary element, because a canvas does not accept values such as
+ * `light-dark(...)`.
+ */
 function readPalette(): Palette {
   const probe = document.createElement('span');
   probe.hidden = true;

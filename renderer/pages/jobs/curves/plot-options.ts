@@ -5,7 +5,7 @@ import type { Axis, Line, AxisRange } from './lines.ts';
 import { colourOf, dashOf, type Palette } from './palette.ts';
 import { tickText } from './texts.ts';
 
-/** Settings of a plot; a change recreates the plot. */
+/** The settings that determine how a plot looks. A change creates a new plot. */
 export interface PlotShape {
   readonly axis: Axis;
   readonly isLog: boolean;
@@ -15,21 +15,21 @@ export interface PlotShape {
 }
 
 export interface PlotEvents {
-  /** The visible range of the axis. */
+  /** Returns the visible range of the axis. */
   readonly range: () => AxisRange;
   readonly onZoom: (range: AxisRange) => void;
-  /** Position of the pointer over this or another chart; null when it leaves. */
+  /** Called with the position of the pointer over any chart; null when it leaves. */
   readonly onPoint: (x: number | null) => void;
-  /** Free pixels above the curves. */
+  /** Returns the space to leave above the curves, in pixels. */
   readonly headroom: () => number;
   readonly onDraw: (plot: uPlot) => void;
 }
 
 export const plotHeight = 200;
 const font = '12px system-ui, sans-serif';
-/** The library's name for this is a const enum, which exists only at compile time. */
+/** Selects a logarithmic scale. uPlot names the value 3 only in a const enum, which does not exist at run time. */
 const logarithmic: object = { distr: 3 };
-/** Tick distances: whole steps, and usual time spans. */
+/** Distances between ticks: whole steps, and common time spans. */
 const increments = {
   step: Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(digit => digit * 10 ** power)).flat(),
   time: [
@@ -37,7 +37,10 @@ const increments = {
   ].map(seconds => seconds * 1_000),
 };
 
-/** Four series per line, always in this order: the two edges of its band, the raw values, and the drawn values. */
+/**
+ * Converts lines to uPlot's series. Each line has four, in this order: the lower and upper edge of its band, the raw
+ * values, the drawn values.
+ */
 export function dataOf({ xs, columns }: AlignedLines): uPlot.AlignedData {
   const none = xs.map(() => undefined);
   return [
@@ -87,7 +90,7 @@ export function optionsOf(
       y: false,
       points: { show: false },
       drag: { x: true, y: false, setScale: false, dist: 5 },
-      // All charts show the pointer; a drag selects a range in one chart only.
+      // Show the pointer in all charts, but let a drag select a range only in the chart where it happens.
       sync: { key: 'curves', setSeries: false, filters: { pub: isOfPointer } },
     },
     hooks: {
@@ -119,7 +122,7 @@ function seriesOf(colour: string, dash: number[]): uPlot.Series[] {
   return [edge, edge, raw, { stroke: colour, width: 2, dash, points: { size: 5, fill: colour } }];
 }
 
-/** Takes a colour as browsers serialize it: `rgb(1, 2, 3)`. */
+/** Adds transparency to a colour in the form `rgb(1, 2, 3)`, in which browsers return computed colours. */
 function withAlpha(colour: string, alpha: number): string {
   const [red, green, blue] = colour.match(/[\d.]+/g) ?? [];
   return `rgb(${red ?? 0} ${green ?? 0} ${blue ?? 0} / ${alpha})`;

@@ -12,7 +12,7 @@ export interface Mark {
 }
 
 interface PlotProps {
-  /** Describes the plot in words. */
+  /** Text that describes the plot to screen readers. */
   readonly label: string;
   readonly lines: readonly Line[];
   readonly data: AlignedLines;
@@ -25,7 +25,7 @@ interface PlotProps {
   readonly onPoint: (x: number | null) => void;
 }
 
-/** New points update the existing plot; a new appearance recreates it. */
+/** Draws lines with uPlot. New points update the existing plot; a new `shape` creates another plot. */
 export function Plot({ label, lines, data, shape, range, marks, width, onZoom, onPoint }: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
@@ -58,10 +58,10 @@ export function Plot({ label, lines, data, shape, range, marks, width, onZoom, o
 const rowHeight = 16;
 const minHeadroom = 8;
 const maxRows = 3;
-/** Stack the labels, because they are wider than some attempts. */
+/** Labels are stacked in rows, because a label can be wider than its attempt. */
 const rowsOf = (marks: readonly Mark[]): number => Math.min(maxRows, marks.length);
 
-/** Draws a line and its label as HTML, so that it has the page's colours and font. */
+/** Draws each mark as HTML, so that it uses the colours and the font of the page. */
 function placeMarks(plot: UPlot, marks: readonly Mark[]): void {
   for (const old of plot.over.querySelectorAll('.curve-mark')) old.remove();
   const { clientWidth } = plot.over;

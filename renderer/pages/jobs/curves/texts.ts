@@ -5,13 +5,13 @@ import type { ChartPlan } from './keys.ts';
 import type { Axis, Dot, Line } from './lines.ts';
 
 interface Summary {
-  /** The newest number, from the last attempt that has one. */
+  /** The newest value, from the last attempt that has any. */
   readonly latest: { readonly value: number; readonly dot: Dot };
   readonly min: number;
   readonly max: number;
 }
 
-/** Summarizes all shown lines; null when they contain no number. */
+/** Summarizes all shown lines; null when they contain no value. */
 export function summarize(lines: readonly Line[]): Summary | null {
   const latest = lines
     .toReversed()
@@ -41,11 +41,14 @@ export interface Row {
 
 interface Rows {
   readonly rows: readonly Row[];
-  /** Total number of points, including those without a row. */
+  /** Total number of points, including those that are not listed. */
   readonly of: number;
 }
 
-/** Returns at most `most` rows, line by line. Each line's rows are evenly spread and include its first and last point. */
+/**
+ * Returns the rows of a table with at most `most` rows. Each line contributes its first and last point and evenly
+ * spaced points between them.
+ */
 export function rowsOf(lines: readonly Line[], most: number): Rows {
   const of = lines.reduce((sum, { dots }) => sum + dots.length, 0);
   const share = of <= most ? 1 : most / of;
@@ -73,30 +76,30 @@ const shortFormat = perLanguage(
 
 export const whole = (value: number, t: Translator): string => wholeFormat(t.language).format(value);
 
-/** Temperatures and megabytes need no decimals. */
+/** Formats a value; temperatures and megabytes without decimals. */
 export const valueText = (value: number, chart: ChartPlan, t: Translator): string =>
   chart.kind === 'gpu' ? whole(value, t) : figure(value, t.language);
 
-/** A position as an axis label. */
+/** Formats a position for an axis label. */
 export const tickText = (x: number, axis: Axis, t: Translator): string =>
   axis === 'time' ? duration(x / 1_000, t.language) : shortFormat(t.language).format(x);
 
-/** A position within a sentence. */
+/** Formats a position for use within a sentence. */
 export const placeText = (x: number, axis: Axis, t: Translator): string =>
   axis === 'time' ? duration(x / 1_000, t.language) : t('curves.step', { step: whole(x, t) });
 
-/** The position of a point within a sentence. @internal */
+/** Formats the position of a point for use within a sentence. @internal */
 export const dotText = ({ step, ms }: Dot, axis: Axis, t: Translator): string =>
   step === null ? placeText(ms, 'time', t) : placeText(axis === 'time' ? ms : step, axis, t);
 
 export interface Names {
-  /** Name of the attempt's worker. */
+  /** Returns the name of the worker that ran the attempt. */
   readonly workerOf: (attempt: number) => string;
   /** Number of attempts in the chart. */
   readonly attempts: number;
 }
 
-/** Names a line so that it differs from the others in its chart. */
+/** Returns a name for a line that differs from the names of all other lines in its chart. */
 export function lineName({ attempt, gpu, job }: Line, { workerOf, attempts }: Names, t: Translator): string {
   if (job !== null) return t('curves.ofJob', { job, attempt });
   const worker = workerOf(attempt);
@@ -104,7 +107,10 @@ export function lineName({ attempt, gpu, job }: Line, { workerOf, attempts }: Na
   return attempts > 1 ? t('curves.gpuOf', { gpu, attempt, worker }) : t('curves.gpu', { gpu });
 }
 
-/** Summarizes a chart in a sentence, also for screen readers. With several GPUs there is no single latest value. */
+/**
+ * Summarizes a chart in a sentence, which screen readers use too. With several GPUs, it gives the range instead of a
+ * latest value.
+ */
 export function summaryText(summary: Summary, chart: ChartPlan, axis: Axis, t: Translator): string {
   const text = (value: number): string => valueText(value, chart, t);
   const bounds = { min: text(summary.min), max: text(summary.max) };

@@ -2,23 +2,23 @@ import { JobId } from '../../../../protocol/ids.ts';
 import type { Axis, AxisRange } from './lines.ts';
 import { maxSmoothing } from './aligned.ts';
 
-/** The view settings of the curves, all kept in the URL. */
+/** The settings of the curves. All of them are in the URL. */
 export interface View {
   readonly axis: Axis;
   readonly smoothing: number;
   readonly isLog: boolean;
-  /** Null for all. */
+  /** The numbers of the attempts to show; null for all. */
   readonly attempts: ReadonlySet<number> | null;
-  /** The visible range of the axis; null for all of it. */
+  /** The visible range of the axis; null for the full range. */
   readonly zoom: AxisRange | null;
-  /** Other jobs to compare with. */
+  /** Other jobs whose curves are shown for comparison. */
   readonly others: readonly JobId[];
 }
 
-/** More curves could not be distinguished. */
+/** Maximum number of compared jobs; the colours of more curves could not be told apart. */
 export const maxOthers = 4;
 
-/** Reads the view from the URL. Ignores invalid values, and the job itself (`own`) in the list of other jobs. */
+/** Reads the view from the URL. Ignores invalid values, and ignores `own`, the job itself, among the compared jobs. */
 export function parseView(params: URLSearchParams, own: JobId | null = null): View {
   const smoothing = Number(params.get('smooth') ?? 0);
   const attempts = (params.get('attempts') ?? '').split(',').flatMap(word => positive(word) ?? []);
@@ -45,7 +45,10 @@ function zoomOf(text: string | null): AxisRange | null {
   return [Number(from), Number(to)];
 }
 
-/** Keeps the other parameters. Changing the axis resets the zoom, because a range of one axis has no meaning on the other. */
+/**
+ * Returns the URL parameters with this change; other parameters stay. A change of the axis resets the zoom, because a
+ * range of steps means nothing on a time axis.
+ */
 export function withView(params: URLSearchParams, change: Partial<View>): URLSearchParams {
   const before = parseView(params);
   const isOtherAxis = change.axis !== undefined && change.axis !== before.axis;
@@ -65,7 +68,7 @@ export function withView(params: URLSearchParams, change: Partial<View>): URLSea
   return next;
 }
 
-/** Toggles an attempt. Returns null when all or none are left. */
+/** Adds or removes an attempt. Returns null, which means all, when every attempt or none would be left. */
 export function toggled(
   chosen: ReadonlySet<number> | null,
   attempt: number,

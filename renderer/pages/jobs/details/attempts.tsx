@@ -63,7 +63,7 @@ function Moment({ name, at }: { readonly name: string; readonly at: string | nul
   );
 }
 
-/** Describes what an attempt kept from earlier attempts. */
+/** Shows the checkpoint from which an attempt resumed, and how many steps were lost. */
 function ResumeInfo({ attempt: { resumed } }: { readonly attempt: AttemptView }) {
   const t = useT();
   if (resumed === null) return null;
@@ -123,7 +123,7 @@ const outcomes: Readonly<Record<string, MessageKey>> = {
   withdrawn: 'jobs.outcome.withdrawn',
 };
 
-/** Shows an outcome that only later versions know as it is. */
+/** Returns the text for an outcome. An outcome that only newer servers report is shown unchanged. */
 export function outcomeText(outcome: string | null, t: Translator): string {
   const key = outcomes[outcome ?? 'live'];
   return key === undefined ? (outcome ?? '') : t(key);

@@ -59,12 +59,13 @@ export function JobDetailPage({ id }: { readonly id: string }) {
   const { job, isGone } = useJob(id);
   const { menuOf } = useJobActions();
   const tab = allTabs.find(name => name === params.get('tab')) ?? 'overview';
-  // A link to a tab that the user may not open shows the reason.
+  // Keep the tab that the URL names even when the user may not open it, so that the page can explain why.
   const shown = allTabs.filter(
     name => (job === null ? may(tabs[name]) : may(tabs[name], job)) || name === tab,
   );
   const open = (name: string): void => {
-    // A click is reported twice, for press and focus; the second report must not add a history entry.
+    // Radix reports a click twice, for the press and for the focus; the second report must not add another history
+    // entry.
     const shownNow = new URLSearchParams(globalThis.location.search).get('tab') ?? 'overview';
     if (name !== shownNow) setParams(name === 'overview' ? {} : { tab: name });
   };
@@ -152,7 +153,7 @@ function JobRaw({ job }: { readonly job: JobDetail }) {
   };
   return (
     <div className="card">
-      {/* A page over plain HTTP from another machine has no clipboard. */}
+      {/* Without a secure context, as over plain HTTP from another machine, a page has no clipboard. */}
       {'clipboard' in navigator && (
         <div>
           <Button onClick={() => void copy()}>{t(isCopied ? 'action.copied' : 'action.copy')}</Button>

@@ -12,7 +12,7 @@ import { useLastEvent } from './job-reads.ts';
 
 const step = 100;
 
-/** The job's audit rows, newest first. */
+/** The audit rows of the job, newest first. */
 export function JobEvents({ id }: { readonly id: JobId }) {
   const t = useT();
   const { entries, total, more } = useEntries(id);
@@ -51,7 +51,7 @@ export function JobEvents({ id }: { readonly id: JobId }) {
   );
 }
 
-/** Shows a worker by its name while it exists. */
+/** Shows the actor of a row; a worker by its current name while it exists. */
 function Actor({ entry: { actor_id: id, actor_type: type } }: { readonly entry: JobEntry }) {
   const worker = useFleet(({ fleet }) => {
     const workerId = type === 'worker' ? WorkerId.safeParse(id).data : undefined;

@@ -8,16 +8,16 @@ import { type Translator, useT, type MessageKey } from '../../../i18n/index.ts';
 import { Time } from '../../../ui/time.tsx';
 import { waitText } from '../wait-text.ts';
 
-/** In a large fleet, shows the workers with the fewest reasons first. */
+/** Maximum number of workers to list. In a larger fleet, those with the fewest reasons are listed. */
 const maxWorkers = 50;
 
 interface ExplainedProps {
   readonly explanation: Explanation;
-  /** True when the page already states that no worker can take the job. */
+  /** True when the page already says that no worker can take the job. */
   readonly isHeadline?: boolean;
 }
 
-/** Explains for each worker why the job is pending. */
+/** Lists for each worker why it cannot take the job. */
 export function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   const t = useT();
   const { reasons, workers, pools, unsatisfiable, predicted_start: start } = explanation;
@@ -84,7 +84,7 @@ function dataText(datasets: Explanation['workers'][number]['datasets'], t: Trans
   return [here === 0 ? t('jobs.explain.fetchesData') : t('jobs.explain.hasSomeData', { here, wanted })];
 }
 
-/** Loads the explanation again whenever the job changes. */
+/** Loads the explanation of a pending job, and loads it again whenever the job changes. */
 export function ExplainJob({ job }: { readonly job: JobView }) {
   const { client } = usePanel();
   const isPaused = useFleet(({ fleet }) => (fleet.queue?.paused ?? null) !== null);
@@ -92,7 +92,7 @@ export function ExplainJob({ job }: { readonly job: JobView }) {
   useEffect(() => {
     const asking = new AbortController();
     void client.call(queueApi.explain, { params: { id: job.id }, signal: asking.signal }).then(answer => {
-      // Without an answer, the reason above must suffice.
+      // After a failure, show nothing; the reason above the list is enough.
       if (answer.ok && !asking.signal.aborted) setExplanation(answer.value);
     });
     return () => asking.abort();
@@ -125,7 +125,7 @@ const keys = {
   avoid_previous: 'jobs.check.avoidPrevious',
 } as const satisfies Readonly<Partial<Record<WorkerReason['code'], MessageKey>>>;
 
-/** Describes in the panel's language why a worker cannot take a job. @internal */
+/** Returns the translated text of one reason why a worker cannot take a job. @internal */
 export function checkText({ code, wanted, there }: WorkerReason, t: Translator): string {
   if (code === 'offline') return t(there === 'goodbye' ? 'jobs.check.signedOff' : 'jobs.check.silent');
   if (code === 'target') return t(wanted === 'this machine' ? 'jobs.check.onlyHere' : 'jobs.check.notHere');

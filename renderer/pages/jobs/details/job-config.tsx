@@ -13,11 +13,11 @@ import { findTraining } from '../submit/configs.ts';
 
 interface Found {
   readonly own: Training;
-  /** The current config of that name in the folder; null for none. */
+  /** The folder's current config with the same name; null when there is none. */
   readonly inFolder: Training | null;
 }
 
-/** Shows the job's config. All attempts use the same copy, so there is nothing to compare between them. */
+/** Shows the job's config, and how the config of the same name in the folder differs from it. */
 export function JobConfig({ job }: { readonly job: JobDetail }) {
   const t = useT();
   const { found, failure } = useFound(job);
@@ -54,7 +54,7 @@ export function JobConfig({ job }: { readonly job: JobDetail }) {
   );
 }
 
-/** Adds the dataloader under its own key. */
+/** Returns config and dataloader as one object, with the dataloader under its own key. */
 const asOne = ({ config, dataloader }: Training): unknown =>
   dataloader === null ? config : { ...config, dataloader };
 

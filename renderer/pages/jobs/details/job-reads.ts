@@ -6,7 +6,10 @@ import { useFleet, usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { showFailure } from '../../../ui/toast.tsx';
 
-/** Reads the attempts after each event of the job; all other data comes from the stream. */
+/**
+ * Returns a job with its attempts. The attempts are read again after each event of the job; all other data comes from
+ * the event stream.
+ */
 export function useJob(id: string): { readonly job: JobDetail | null; readonly isGone: boolean } {
   const t = useT();
   const { client } = usePanel();
@@ -33,15 +36,15 @@ export function useJob(id: string): { readonly job: JobDetail | null; readonly i
 
 const noId = JobId.parse('-');
 
-/** The number of the job's last event in memory. It changes with each new event. */
+/** Returns the number of the job's newest event in memory, which changes with each event. */
 export const useLastEvent = (id: string): number | undefined =>
   useFleet(({ fleet }) => fleet.recent.find(event => event.kind === 'job' && event.job_id === id)?.seq);
 
 const minIntervalMs = 5_000;
 
 /**
- * A counter that increases when data of the job should be read again. It increases after events of the job, at a limited rate, and only
- * while the page is visible.
+ * Returns a counter that increases when data of the job should be read again: after events of the job, at a limited
+ * rate, and only while the page is visible.
  */
 export function useReads(job: JobDetail): { readonly reads: number; readonly reload: () => void } {
   const [reads, setReads] = useState(0);
@@ -62,7 +65,7 @@ export function useReads(job: JobDetail): { readonly reads: number; readonly rel
       own.stop();
     };
   }, [reload]);
-  // The current state is being read already; only the next change counts.
+  // The first render reads the current state anyway, so react only to changes after it.
   const known = useRef(job);
   useEffect(() => {
     if (known.current === job) return;
@@ -73,7 +76,7 @@ export function useReads(job: JobDetail): { readonly reads: number; readonly rel
 }
 
 interface ThrottleOptions {
-  /** Minimum time between two actions, in milliseconds. */
+  /** Minimum time between two runs, in milliseconds. */
   readonly everyMs: number;
   readonly now: () => number;
   /** Runs a function after a delay in milliseconds; the returned function cancels it. */
@@ -82,12 +85,16 @@ interface ThrottleOptions {
 }
 
 interface Throttle {
-  /** Runs the action as soon as the interval allows, and once more later. */
+  /** Runs the action as soon as the interval allows, and once more after that. */
   readonly request: () => void;
   readonly stop: () => void;
 }
 
-/** Limits how often an action runs. Data may arrive slightly after its event, so each burst ends with one extra run. @internal */
+/**
+ * Limits how often an action runs. Each burst of requests ends with an extra run, because data can arrive slightly
+ * later than its event.
+ * @internal
+ */
 export function createThrottle({ everyMs, now, schedule, run }: ThrottleOptions): Throttle {
   let last = Number.NEGATIVE_INFINITY;
   let runsDue = 0;

@@ -91,7 +91,7 @@ function Facts({ job }: JobProps) {
   const t = useT();
   const now = useNow();
   const ran = runTime(job, now);
-  // A pending job may have started before, on a worker that it has left.
+  // A pending job may still name the worker of its previous attempt, so show a worker only for other jobs.
   const isOn = !isWaiting(job.status);
   const facts: readonly (readonly [string, ReactNode])[] = [
     [t('jobs.fact.user'), job.user],

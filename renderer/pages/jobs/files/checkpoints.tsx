@@ -15,7 +15,7 @@ import type { DeletionProps } from './deletion.tsx';
 interface CheckpointTableProps extends DeletionProps {
   readonly job: JobDetail;
   readonly checkpoints: readonly CheckpointView[];
-  /** The files that have been loaded. */
+  /** The files that the page has loaded so far. */
   readonly files: readonly ArtifactView[];
 }
 
@@ -40,7 +40,7 @@ export function CheckpointTable({ job, checkpoints, files, ...deletion }: Checkp
 interface CheckpointRowProps extends DeletionProps {
   readonly job: JobDetail;
   readonly checkpoint: CheckpointView;
-  /** The file, when the checkpoint is a single file. */
+  /** The file itself, when the checkpoint consists of a single file. */
   readonly file: ArtifactView | undefined;
 }
 
@@ -116,7 +116,7 @@ function Marks({ checkpoint: { newest, best, complete } }: { readonly checkpoint
   );
 }
 
-/** The files of a checkpoint folder. Loaded when it opens, and again when the files change. */
+/** Lists the files of a checkpoint folder. They are loaded when the list opens, and again when they change. */
 function Parts({ job, checkpoint }: Pick<CheckpointRowProps, 'job' | 'checkpoint'>) {
   const t = useT();
   const { client } = usePanel();
@@ -132,7 +132,7 @@ function Parts({ job, checkpoint }: Pick<CheckpointRowProps, 'job' | 'checkpoint
       setFailure(read.ok ? null : read.failure);
     });
     return () => controller.abort();
-    // Other sizes mean other files.
+    // A change of the count or the size means that the files have changed.
   }, [client, id, name, count, bytes]);
   if (failure !== null) {
     return (

@@ -20,7 +20,7 @@ export type DeletionTarget =
 /** Props of every file list that supports deletion. */
 export interface DeletionProps {
   readonly onDelete: (target: DeletionTarget) => void;
-  /** Name of the object being deleted; null when idle. */
+  /** Name of the file or checkpoint that is being deleted; null when none is. */
   readonly busy: string | null;
 }
 
@@ -33,7 +33,7 @@ interface Deletion {
   readonly dialog: ReactNode;
 }
 
-/** Asks for confirmation first. It reports files that could not be deleted; the others are deleted. */
+/** Asks for confirmation, then deletes. Continues after files that could not be deleted, and reports them. */
 export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
   const t = useT();
   const { client } = usePanel();
@@ -76,7 +76,7 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
   return { ask: setAsked, busy, dialog };
 }
 
-/** Another user has already deleted it. */
+/** Returns true when the file no longer exists, because another user has deleted it. */
 const isGone = (failure: CallFailure): boolean =>
   failure.kind === 'problem' && failure.problem.code === 'artifact_not_found';
 

@@ -96,7 +96,7 @@ function FileSections({
   );
 }
 
-/** Files of a completed job that its worker has not uploaded yet. */
+/** Names files of a completed job that its worker still has to upload. */
 function OutstandingFiles({ job }: { readonly job: JobDetail }) {
   const t = useT();
   const { client } = usePanel();

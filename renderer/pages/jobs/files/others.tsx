@@ -16,7 +16,7 @@ interface OtherTableProps extends DeletionProps {
 
 const columns = ['name', 'kind', 'size', 'attempt', 'when', 'sha256'] as const;
 
-/** Models and all other files. */
+/** Lists models and all files that are neither samples nor checkpoints. */
 export function OtherTable({ files, ...deletion }: OtherTableProps) {
   const t = useT();
   return (
@@ -47,7 +47,7 @@ export function OtherTable({ files, ...deletion }: OtherTableProps) {
   );
 }
 
-/** Shows the whole hash only when the page cannot copy it. */
+/** Shows the start of a file's SHA-256, with a button that copies all of it. A page that cannot copy shows all of it. */
 function Sum({ file: { key, sha256 } }: { readonly file: ArtifactView }) {
   const t = useT();
   const [isWhole, setWhole] = useState(false);

@@ -5,12 +5,12 @@ import type { JobId } from '../../../../protocol/ids.ts';
 import { usePanel } from '../../../app/context.ts';
 import type { Sample } from './sorting.ts';
 
-/** A file to display. */
+/** An image or video of the job. */
 export interface Picture {
   readonly key: string;
-  /** Hash of the content: another file of the same name is another picture. */
+  /** SHA-256 of the content. A file that was replaced under the same name counts as another picture. */
   readonly sha256: string;
-  /** An image or video type from a fixed list, whatever the content. */
+  /** Media type from a fixed list, chosen by the file's name and not by its content. */
   readonly type: string;
 }
 
@@ -26,16 +26,16 @@ interface PicturesDeps {
     readonly createObjectURL: (bytes: Blob) => string;
     readonly revokeObjectURL: (url: string) => void;
   };
-  /** Maximum number of parallel reads; further ones wait in order of request. */
+  /** Maximum number of concurrent reads. Further pictures wait in the order of their requests. */
   readonly maxParallel: number;
-  /** Number of unused pictures to keep for scrolling back. */
+  /** Number of pictures to keep after they were released, so that scrolling back is fast. */
   readonly spare: number;
 }
 
 export interface Pictures {
-  /** Reports the state of a picture now and after each change. The returned function releases it. */
+  /** Reports the state of a picture now and after each change. The returned function releases the picture. */
   hold(picture: Picture, tell: (shown: Shown) => void): () => void;
-  /** Revokes all URLs. */
+  /** Aborts all reads and revokes all blob URLs. */
   close(): void;
 }
 
@@ -47,9 +47,13 @@ interface Entry {
   isReading: boolean;
 }
 
-/** Loads the visible pictures and shows them from blob URLs, because the server sends trainer output only as attachments. @internal */
+/**
+ * Loads pictures while they are visible. Shows them from blob URLs, because the server sends trainer output only as
+ * attachments.
+ * @internal
+ */
 export function createPictures({ read, urls, maxParallel, spare }: PicturesDeps): Pictures {
-  /** In the order in which they were last released. */
+  /** Released pictures are in the order of their release, oldest first. */
   const entries = new Map<string, Entry>();
 
   const drop = (id: string, entry: Entry): void => {
@@ -78,7 +82,7 @@ export function createPictures({ read, urls, maxParallel, spare }: PicturesDeps)
       if (!entry.over.signal.aborted)
         update(entry, {
           state: 'there',
-          // Use the type of the file name; the browser must not guess it from the content.
+          // Use the type derived from the file name, so that the browser does not guess one from the content.
           url: urls.createObjectURL(new Blob([bytes], { type: entry.picture.type })),
         });
     } catch {
@@ -90,7 +94,7 @@ export function createPictures({ read, urls, maxParallel, spare }: PicturesDeps)
   const release = (id: string, entry: Entry): void => {
     if (entry.holders.size > 0 || entries.get(id) !== entry) return;
     if (entry.shown.state !== 'there') return drop(id, entry);
-    // Move it to the end, because it was visible just now.
+    // Move the entry to the end, because it was released last.
     entries.delete(id);
     entries.set(id, entry);
     const unheld = [...entries].filter(([, { holders }]) => holders.size === 0);
@@ -125,7 +129,7 @@ const newEntry = (picture: Picture): Entry => ({
   isReading: false,
 });
 
-/** A video may take long over a slow network. */
+/** Timeout of one read. A video may take long over a slow network. */
 const patienceMs = 300_000;
 
 export const fileUrl = (baseUrl: string, id: JobId, key: string): URL =>
@@ -134,7 +138,7 @@ export const fileUrl = (baseUrl: string, id: JobId, key: string): URL =>
 const PicturesContext = createContext<Pictures | null>(null);
 export const PicturesProvider = PicturesContext.Provider;
 
-/** The pictures of one job while its files are shown; null on the first render. */
+/** Returns the pictures of one job, and frees them when the component unmounts; null on the first render. */
 export function useJobPictures(id: JobId): Pictures | null {
   const { baseUrl } = usePanel();
   const [pictures, setPictures] = useState<Pictures | null>(null);
@@ -163,10 +167,10 @@ export function usePicture({ file: { key, sha256 }, type }: Sample): Shown {
   return shown;
 }
 
-/** Load pictures this far outside the viewport, so that they are ready when scrolled to. */
+/** Pictures are loaded this far outside the viewport, so that they are ready when the user scrolls to them. */
 const margin = '300px';
 
-/** Returns whether an element is visible or nearly so. */
+/** Returns true when the element is visible or close to the viewport. */
 export function useNear(): { readonly place: RefObject<HTMLSpanElement | null>; readonly isNear: boolean } {
   const place = useRef<HTMLSpanElement>(null);
   const [isNear, setNear] = useState(false);

@@ -12,7 +12,7 @@ const pageSize = 500;
 export interface Files {
   /** Newest first. */
   readonly files: readonly ArtifactView[];
-  /** Totals over all files, including those not loaded. */
+  /** Totals of all files, including those that are not loaded. */
   readonly count: number;
   readonly bytes: number;
   /** There are older files to load. */
@@ -24,7 +24,7 @@ type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: CallFailure };
 
-/** Reads this many pages of files, and all checkpoints. */
+/** Reads this many pages of files, and the list of all checkpoints. */
 async function readFiles(
   client: Client,
   id: JobId,
@@ -50,21 +50,21 @@ async function readFiles(
   };
 }
 
-/** Reads the files of a checkpoint, on whatever pages they are. */
+/** Reads all files of a checkpoint, from all pages. */
 export async function readFilesOf(
   client: Client,
   id: JobId,
   { name, files: wanted }: Pick<CheckpointView, 'name' | 'files'>,
   signal: AbortSignal,
 ): Promise<Read<readonly ArtifactView[]>> {
-  // Samples may be in the checkpoint's folder, but do not belong to it.
+  // Leave out samples: they may be in the checkpoint's folder without being part of the checkpoint.
   const own = (files: readonly ArtifactView[]) =>
     files.filter(({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === name);
   const read = await readPages(client, id, signal, files => own(files).length >= wanted);
   return read.ok ? { ok: true, value: own(read.value.files) } : read;
 }
 
-/** Reads pages in order, until the last one or until `isEnough`. */
+/** Reads pages in order until there are no more, or until `isEnough` returns true. */
 async function readPages(
   client: Client,
   id: JobId,
@@ -84,7 +84,7 @@ async function readPages(
   }
 }
 
-/** An older orchestrator has no list of checkpoints. */
+/** Returns true when the server is too old to list checkpoints. */
 const isUnknownCall = (failure: CallFailure): boolean =>
   failure.kind === 'problem' && failure.problem.code === 'route_not_found';
 

@@ -16,7 +16,7 @@ interface SamplesProps extends DeletionProps {
   readonly samples: readonly Sample[];
 }
 
-/** Larger images are shown only when opened. */
+/** Images above this size load only when the user opens them. */
 const maxThumbnailBytes = 16_000_000;
 
 /** The sample images and videos of a training. */
@@ -87,7 +87,7 @@ interface TileProps {
   readonly onOpen: () => void;
 }
 
-/** The tile has its final size before the image loads. */
+/** A button with a preview. It has its final size before the image has loaded, so that nothing moves. */
 function Tile({ sample, onOpen }: TileProps) {
   const t = useT();
   const { place, isNear } = useNear();
@@ -114,11 +114,11 @@ function Thumbnail({ sample }: { readonly sample: Sample }) {
   const [isBroken, setBroken] = useState(false);
   if (shown.state === 'failed' || isBroken) return <span className="muted">{t('files.sample.broken')}</span>;
   if (shown.state === 'waiting') return null;
-  // The button around it has the label.
+  // The button already has a label, so the image needs none.
   return <img src={shown.url} alt="" loading="lazy" decoding="async" onError={() => setBroken(true)} />;
 }
 
-/** Shown instead of a picture for other files, and for large ones. */
+/** Shown in place of a preview for large images and for files that are no images. */
 function Placeholder({ sample: { kind } }: { readonly sample: Sample }) {
   const t = useT();
   if (kind === 'picture') return null;

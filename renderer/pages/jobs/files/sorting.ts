@@ -7,23 +7,23 @@ import {
 
 export interface Sample {
   readonly file: ArtifactView;
-  /** Without its folder. */
+  /** Name of the file without its folder. */
   readonly name: string;
-  /** Null when a browser cannot show it. */
+  /** Null when browsers cannot display the file. */
   readonly kind: 'picture' | 'film' | null;
-  /** Media type; empty where `kind` is null. */
+  /** Media type; empty when `kind` is null. */
   readonly type: string;
-  /** Null when the name does not state it. */
+  /** Step or epoch; null when the name does not contain it. */
   readonly at: Moment | null;
-  /** The same for samples of one prompt at several steps. */
+  /** Equal for samples of the same prompt at different steps. */
   readonly series: string;
 }
 
-/** Samples of one step or epoch, or of one folder. */
+/** The samples of one step or epoch. Samples without either are grouped by folder. */
 export interface SampleGroup {
   readonly id: string;
   readonly at: Moment | null;
-  /** Empty for files outside of folders. */
+  /** Empty for files that are not in a folder. */
   readonly folder: string;
   readonly samples: readonly Sample[];
 }
@@ -48,7 +48,7 @@ export function sortFiles(
   };
 }
 
-/** @internal */
+/** Describes a file as a sample. @internal */
 export function sampleOf(file: ArtifactView): Sample {
   const segments = file.key.split('/');
   const name = segments.at(-1) ?? file.key;
@@ -63,7 +63,10 @@ export function sampleOf(file: ArtifactView): Sample {
   };
 }
 
-/** Newest first. Samples of a group are sortFiles by name, so that a prompt has the same place in each group. */
+/**
+ * Groups samples, newest group first. Samples of a group are sorted by name, so that each prompt has the same position
+ * in every group.
+ */
 export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
   const groups = new Map<string, Sample[]>();
   for (const sample of samples) {
@@ -96,7 +99,10 @@ interface DatedGroup {
 const byStep = (a: DatedGroup, b: DatedGroup): number =>
   a.attempt - b.attempt || (a.group.at?.count ?? 0) - (b.group.at?.count ?? 0);
 
-/** Workers upload the newest of several samples first. A step therefore counts as at least as new as each step before it. */
+/**
+ * Corrects the times of groups: a step counts as at least as new as every earlier step. Workers upload the newest
+ * sample first, so upload times alone would give the wrong order.
+ */
 function inOrderOfSteps(groups: readonly DatedGroup[]): readonly DatedGroup[] {
   const latest = new Map<string, string>();
   return groups.toSorted(byStep).map(dated => {
@@ -118,7 +124,7 @@ const groupOf = (sample: Sample): string =>
 const folderOf = (sample: Sample | undefined): string =>
   sample?.file.key.split('/').slice(0, -1).join('/') ?? '';
 
-/** Returns samples of the same prompt at other steps, sortFiles by step. */
+/** Returns samples of the same prompt at other steps, sorted by step. */
 export const comparable = (sample: Sample, samples: readonly Sample[]): readonly Sample[] =>
   sample.at === null
     ? []
@@ -130,7 +136,8 @@ export const comparable = (sample: Sample, samples: readonly Sample[]): readonly
         .toSorted((a, b) => (a.at?.count ?? 0) - (b.at?.count ?? 0));
 
 /**
- * Puts the manifest first. Without it the checkpoint is invalid, so an interrupted deletion cannot leave a checkpoint that looks complete.
+ * Puts the manifest first. Without its manifest a checkpoint is invalid, so an interrupted deletion cannot leave one
+ * that looks complete.
  */
 export const inOrderOfDeletion = (files: readonly ArtifactView[]): readonly ArtifactView[] =>
   files.toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a)));
@@ -145,11 +152,14 @@ interface Moment {
 
 interface Named {
   readonly at: Moment | null;
-  /** The same for samples of one prompt at several steps. */
+  /** Equal for samples of the same prompt at different steps. */
   readonly series: string;
 }
 
-/** Naming schemes of trainers. The groups `step` and `epoch` hold the position; `time` is the other part that differs within a series. */
+/**
+ * File names of samples by trainer. The groups `step` and `epoch` capture the position; `time` captures another part
+ * that differs between samples of one prompt.
+ */
 const trainers: readonly RegExp[] = [
   // kohya's sd-scripts: NAME_000250_00_20240101123456_42.png, NAME_e000010_01_20240101123456.png; NAME_ is optional
   /(?:^|_)(?:e(?<epoch>\d{6})|(?<step>\d{6,}))_\d{2,}_(?<time>\d{14})(?=[_.])/,
@@ -159,14 +169,17 @@ const trainers: readonly RegExp[] = [
   /(?<time>\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2})-training-sample-(?<step>\d+)-(?<rest>\d+-\d+)(?=[-.])/,
 ];
 
-/** SimpleTuner: step_500_prompt_1024x1024.png; folders of many trainers: step-500, epoch_3, checkpoint-0200. */
+/**
+ * Matches step_500_prompt_1024x1024.png of SimpleTuner, and folders such as step-500, epoch_3 or checkpoint-0200 of
+ * many trainers.
+ */
 const counted =
   /(?:^|[-_.])(?:(?:checkpoint|ckpt|step)s?[-_=]?(?<step>\d{1,12})|epochs?[-_=]?(?<epoch>\d{1,12}))(?=$|[-_.])/i;
 
-/** The digits example: sample-000938.png. A short number is that of a prompt. */
+/** Matches sample-000938.png of the digits example. A number with fewer than four digits counts prompts, not steps. */
 const padded = /^samples?[-_](?<step>\d{4,12})(?=[-_.])/i;
 
-/** Reads the step or epoch from a path. The file's own name takes precedence, then the innermost folder. @internal */
+/** Finds the step or epoch in a path: in the file's name, otherwise in the innermost folder that has one. @internal */
 export function readMoment(key: string): Named {
   const segments = key.split('/');
   const last = segments.length - 1;

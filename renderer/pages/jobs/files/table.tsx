@@ -12,7 +12,7 @@ interface DownloadProps {
   readonly file: ArtifactView;
 }
 
-/** A download by the browser, which shows its progress and can resume it. */
+/** Downloads a file through the browser, which shows the progress and can resume. */
 export function Download({ file: { job_id: id, key } }: DownloadProps) {
   const t = useT();
   const { baseUrl } = usePanel();
@@ -55,12 +55,12 @@ type Column = 'name' | 'step' | 'loss' | 'size' | 'files' | 'kind' | 'attempt' |
 
 interface FilesTableProps {
   readonly what: 'checkpoints' | 'others';
-  /** A column for actions follows them. */
+  /** The data columns; a column with the actions follows. */
   readonly columns: readonly Column[];
   readonly children: ReactNode;
 }
 
-/** A section that scrolls sideways where it is too narrow, also by keyboard. */
+/** A titled table of files. Where the page is too narrow, it scrolls sideways, also by keyboard. */
 export function FilesTable({ what, columns, children }: FilesTableProps) {
   const t = useT();
   const titleId = `files-${what}`;

@@ -15,11 +15,11 @@ interface ViewerProps {
   readonly samples: readonly Sample[];
   readonly onShow: (key: string) => void;
   readonly onClose: () => void;
-  /** Actions for the sample. */
+  /** Buttons for the shown sample. */
   readonly children: ReactNode;
 }
 
-/** The browser keeps the whole file in memory while it is shown. */
+/** Maximum size of a file to show, because the browser keeps the whole file in memory. */
 const maxBytes = 256_000_000;
 
 /** Shows one sample at full size, optionally next to the same prompt at another step. */
@@ -29,7 +29,10 @@ export function Viewer({ sample, samples, onShow, onClose, children }: ViewerPro
   const previous = samples[place - 1];
   const next = samples[place + 1];
   const others = useMemo(() => comparable(sample, samples), [sample, samples]);
-  /** The compared step rather than the sample, so that the next prompt is compared with its own. */
+  /**
+   * Position of the compared sample. It is kept when the user moves to another prompt, whose sample at the same step is
+   * then compared.
+   */
   const [moment, setMoment] = useState<number | null>(null);
   const other = others.find(({ at }) => at?.count === moment);
   const { file } = sample;
@@ -128,7 +131,7 @@ function Seen({ sample }: { readonly sample: Sample }) {
   );
 }
 
-/** Handles the arrow keys, except where they have another meaning. */
+/** Calls a function for the left and right arrow keys, unless the focused element uses these keys itself. */
 function useArrows(onLeft: () => void, onRight: () => void): void {
   useEffect(() => {
     const hear = ({ key, target, altKey, ctrlKey, metaKey }: KeyboardEvent): void => {

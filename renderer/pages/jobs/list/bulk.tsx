@@ -15,9 +15,9 @@ interface BulkProps {
   readonly choose: (ids: ReadonlySet<JobId>) => void;
 }
 
-/** "Select all" selects at most this many jobs, because nobody has looked at more. */
+/** Maximum number of jobs that "Select all" selects. */
 const maxChosen = 500;
-/** Maximum number of parallel calls, so that the server can answer other clients. */
+/** Maximum number of concurrent calls, so that the server can answer other clients in between. */
 const maxParallel = 6;
 
 interface Result {
@@ -28,7 +28,7 @@ interface Result {
 
 type Step = { readonly kind: 'ask' } | { readonly kind: 'results'; readonly results: readonly Result[] };
 
-/** Actions for several jobs; renders nothing while none is selected. */
+/** Actions for the selected jobs; renders nothing while no job is selected. */
 export function BulkBar({ rows, chosen, choose }: BulkProps) {
   const t = useT();
   const { client, may } = usePanel();

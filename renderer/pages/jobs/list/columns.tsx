@@ -15,7 +15,7 @@ import { mayActOnJobs } from '../job-actions.tsx';
 
 export type Toggle = (id: JobId) => void;
 
-/** Leaves out the menu and the selection when the user may do nothing with jobs. */
+/** Returns the columns of the job list. Omits menu and checkbox for users who may perform no action on jobs. */
 export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): readonly Column<JobView>[] {
   const t = useT();
   const may = useMay();

@@ -10,11 +10,11 @@ import {
 import type { JobCounts } from '../../../../protocol/queue-api.ts';
 import { replacements } from '../../../ui/table-order.ts';
 
-/** The status, with `blocked` for jobs that wait for approval. */
+/** Returns the state to display: the status, or `blocked` for a pending job that waits for approval. */
 export const shownState = (job: JobView) =>
   isWaiting(job.status) && job.approval === 'wanted' ? 'blocked' : job.status;
 
-/** Toggles a state in the search text. */
+/** Adds a state to the search text, or removes it. */
 export function withState(text: string, state: JobState): string {
   const rest = (text.match(searchTerm) ?? []).filter(part => !/^state:/i.test(part));
   const chosen = chosenStates(parseSearch(text));
@@ -25,7 +25,7 @@ export function withState(text: string, state: JobState): string {
 export const chosenStates = ({ states }: JobSearch): ReadonlySet<JobState> =>
   new Set(jobStates.filter(state => states.includes(state)));
 
-/** Compiles a filter once for many jobs. */
+/** Compiles a search into a function that tests a job, so that the search is parsed only once for many jobs. */
 export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
   const states = new Set(filter.states);
   const users = filter.users.map(globToRegExp);
@@ -50,7 +50,7 @@ export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
   };
 }
 
-/** A star matches any text; case does not matter. */
+/** Converts a pattern in which a star matches any text; ignores case. */
 function globToRegExp(pattern: string): RegExp {
   const parts = pattern.split('*').map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 'i');
@@ -58,7 +58,7 @@ function globToRegExp(pattern: string): RegExp {
 
 export type StateCounts = Readonly<Record<JobState, number>>;
 
-/** Converts the server's counts by status. */
+/** Converts the server's counts by status into counts by displayed state. */
 export function stateCounts({ by_status: byStatus, blocked }: JobCounts): StateCounts {
   const { dispatched = 0, starting = 0, pending = 0, ...others } = byStatus;
   return { ...noCounts, ...others, pending: pending - blocked, blocked, starting: dispatched + starting };
@@ -82,7 +82,7 @@ export function countStates(jobs: Iterable<JobView>): StateCounts {
   return counts;
 }
 
-/** Returns a function that counts repeatedly. It returns the same object while no job changes its state. */
+/** Returns a function that counts jobs by state. It returns the same object until a count may have changed. */
 export function createStateCounter(): (jobs: readonly JobView[]) => StateCounts {
   let counted: readonly JobView[] = [];
   let counts = noCounts;

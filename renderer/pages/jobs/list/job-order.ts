@@ -10,10 +10,13 @@ export interface JobOrder {
 /** Newest first. */
 const usualOrder: JobOrder = { sort: 'submitted', isDescending: true };
 
-/** Ignores the case of ASCII letters only, as the database does. */
+/** Lowercases only ASCII letters, because the database compares text that way. */
 const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
 
-/** The values by which the server sorts as well (`main/store/rows/job-search.ts`); null comes last in either direction. */
+/**
+ * The values by which jobs are sorted, equal to those of the server (`main/store/rows/job-search.ts`). Null comes last
+ * in both directions.
+ */
 export const sortValues: Readonly<Record<JobSort, (job: JobView) => string | number | null>> = {
   submitted: job => Date.parse(job.queued_at),
   name: job => lower(job.config_name),
@@ -28,7 +31,7 @@ export const sortValues: Readonly<Record<JobSort, (job: JobView) => string | num
   loss: job => (isWaiting(job.status) ? null : (job.progress?.loss ?? null)),
 };
 
-/** Of equal values, the newest job comes first. */
+/** Compares jobs in this order. Among equal values, the newest job comes first. */
 export function compareBy({ sort, isDescending }: JobOrder): (a: JobView, b: JobView) => number {
   const read = sortValues[sort];
   const sign = isDescending ? -1 : 1;
@@ -59,6 +62,6 @@ export function withOrder(params: URLSearchParams, { sort, isDescending }: JobOr
   return changed;
 }
 
-/** The order for the table header; the default order shows no arrow. */
+/** Returns the order for the table header; null, which shows no arrow, for the default order. */
 export const shownOrder = ({ sort, isDescending }: JobOrder): Order | null =>
   sort === usualOrder.sort && isDescending ? null : { column: sort, isDescending };

@@ -9,10 +9,10 @@ import type { CallFailure } from '../../../../protocol/client.ts';
 import { type JobCounts, queueApi } from '../../../../protocol/queue-api.ts';
 import { useSettled } from '../use-settled.ts';
 
-/** The result pages that the server has returned so far. */
+/** The jobs in the result pages that have been loaded so far. */
 export interface FoundJobs {
   readonly jobs: readonly JobView[];
-  /** Undefined before the first page, null after the last. */
+  /** Cursor of the next page; undefined before the first page, null after the last one. */
   readonly cursor: string | null | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface FoundJobs {
 export const nothingFound: FoundJobs = { jobs: [], cursor: undefined };
 
 interface ListDeps {
-  /** All jobs in memory, as the stream reports them. */
+  /** All jobs in memory, kept current by the event stream. */
   readonly live: ReadonlyMap<string, JobView>;
   readonly found: FoundJobs;
   readonly matches: (job: JobView) => boolean;
@@ -28,8 +28,8 @@ interface ListDeps {
 }
 
 /**
- * Returns the jobs to list, unsorted. A job in memory replaces its copy in a page. While there are further pages, it leaves out jobs beyond
- * the last one read. Unknown jobs may lie in between, and a later page brings them.
+ * Returns the jobs to list, unsorted. A job in memory replaces its copy from a page. While pages are missing, jobs in
+ * memory that sort after the last loaded one are left out: unloaded jobs may belong between them.
  * @internal
  */
 export function jobsToList({
@@ -44,7 +44,7 @@ export function jobsToList({
   return [...[...live.values()].filter(isWithin), ...older];
 }
 
-/** Adds a page. A job that moved between two pages appears once. @internal */
+/** Adds a page of results. A job that moved from one page to another is kept only once. @internal */
 export function appendPage(found: FoundJobs, page: readonly JobView[], cursor: string | null): FoundJobs {
   const known = new Set(found.jobs.map(({ id }) => id));
   return { jobs: [...found.jobs, ...page.filter(({ id }) => !known.has(id))], cursor };
@@ -53,8 +53,8 @@ export function appendPage(found: FoundJobs, page: readonly JobView[], cursor: s
 const idOf = ({ id }: JobView): string => id;
 
 /**
- * The jobs of a list in its order. A small fleet has all jobs in memory and needs no requests. Otherwise the server searches all jobs, and
- * stream data replaces what a page reported.
+ * Returns the jobs of the list in its order. In a small fleet all jobs are in memory, and no request is needed.
+ * Otherwise the server searches all jobs, and the event stream keeps the results current.
  */
 export function useJobRows(text: string, order: JobOrder) {
   const live = useFleet(({ fleet }) => fleet.jobs);
@@ -95,9 +95,9 @@ export function useJobRows(text: string, order: JobOrder) {
 }
 
 const pageSize = 200;
-/** A pause of this length means that the user has stopped typing. */
+/** After this pause in typing, the search starts. */
 const typingMs = 250;
-/** Delay after an event before the counts are read again. */
+/** The counts are read again this long after an event. */
 const settleMs = 2_000;
 
 interface Found extends FoundJobs {
@@ -108,8 +108,8 @@ interface Found extends FoundJobs {
 const nothingYet: Found = { ...nothingFound, counts: null, failure: null };
 
 /**
- * Searches all jobs on the server, page by page. `isWanted` is false while all jobs are in memory, and then it makes no request. After a
- * stream interruption it reads the pages again, because changes may be missing.
+ * Searches all jobs on the server, page by page. Makes no request while `isWanted` is false, because then all jobs are
+ * in memory. Reads all pages again after the stream was interrupted, because changes may be missing.
  */
 function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
   const { client } = usePanel();
@@ -145,7 +145,7 @@ function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
   );
   const isValid = SearchText.safeParse(text).success;
   useEffect(() => {
-    // Keep the displayed jobs while the stream is interrupted.
+    // While the stream is interrupted, keep the displayed jobs.
     if (!isCurrent) return undefined;
     setFound(nothingYet);
     setLoading(false);
@@ -183,7 +183,7 @@ function useCounts(q: string, isWanted: boolean, onCounts: (counts: JobCounts) =
   useSettled(read, settleMs);
 }
 
-/** Removes deleted jobs from the pages; the store removes its own. */
+/** Removes deleted jobs from the loaded pages. Only the store learns about deletions by itself. */
 function useRemovedJobs(change: (next: (was: Found) => Found) => void, onCleaned: () => void): void {
   const last = useFleet(({ fleet }) =>
     fleet.recent.find(

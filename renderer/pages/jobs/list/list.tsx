@@ -82,7 +82,7 @@ export function JobList() {
   );
 }
 
-/** Filter and order are in the URL, so that a link shows the same jobs. */
+/** Keeps filter and order in the URL, so that a link shows the same jobs. */
 function useListParams() {
   const [params, setParams] = useSearchParams();
   const text = params.get('q') ?? '';
@@ -107,7 +107,7 @@ function useListParams() {
   return { text, setText, order, setOrder };
 }
 
-/** Deselects jobs that no longer exist. */
+/** Returns the selected jobs, without those that no longer exist. */
 function useChosen(all: readonly JobView[]) {
   const [ids, choose] = useState<ReadonlySet<JobId>>(() => new Set());
   const toggle = useCallback(

@@ -1,9 +1,9 @@
 import type { LogLine } from '../../../../protocol/logs-api.ts';
 
-/** A line number; null when no line matches; `unread` when the search failed. */
+/** The number of the found line; null when no line matches; `unread` when the search failed. */
 export type FoundLine = number | null | 'unread';
 
-/** Finds the first match after line `after`, and continues from the start. */
+/** Finds the first match after line `after`. Continues at the start of the log when there is none. */
 export async function findNext(search: SearchLines, text: string, after: number): Promise<FoundLine> {
   const found = await search(text, after + 1);
   if (found === null) return 'unread';
@@ -12,12 +12,13 @@ export async function findNext(search: SearchLines, text: string, after: number)
   return after < 0 ? null : findNext(search, text, -1);
 }
 
-/** Maximum number of matches per answer. In a window of this many lines, the answer contains every match. */
+/** Maximum number of matches in an answer. In a window of this many lines, no match is missing from the answer. */
 export const maxMatches = 1_000;
 
 /**
- * Finds the last match before line `before`, and continues from the end; `total` is the number of lines. The server only searches forwards.
- * So this searches the lines just before, then windows of doubling size before those.
+ * Finds the last match before line `before`. Continues at the end of the log when there is none; `total` is the number
+ * of lines. The server only searches forwards, so this searches the lines just before `before` first, then earlier
+ * windows of doubling size.
  */
 export async function findPrevious(
   search: SearchLines,
@@ -28,7 +29,7 @@ export async function findPrevious(
   let to = before;
   for (let width = maxMatches; to > 0; width *= 2) {
     const from = Math.max(0, to - width);
-    // Each window precedes the one without matches.
+    // Each window ends where the previous one began.
     const last = await lastBetween(search, text, from, to);
     if (last !== null) return last;
     to = from;
@@ -39,7 +40,7 @@ export async function findPrevious(
 async function lastBetween(search: SearchLines, text: string, from: number, to: number): Promise<FoundLine> {
   let last: number | null = null;
   for (let at = from; at < to; ) {
-    // Each part starts after the previous one's last match.
+    // Each part starts after the last match of the previous one.
     const found = await search(text, at);
     if (found === null) return 'unread';
     const before = found.matches.filter(({ line }) => line < to);
@@ -50,7 +51,7 @@ async function lastBetween(search: SearchLines, text: string, from: number, to: 
   return last;
 }
 
-/** Search texts, case-insensitive. Not every line with one is an error. */
+/** Words to search for, in any case. Not every line that contains one reports an error. */
 const errorWords = [
   'traceback (most recent call last)',
   'error',
@@ -64,9 +65,9 @@ const errorWords = [
 
 const errorShapes: readonly RegExp[] = [
   /Traceback \(most recent call last\)/,
-  // `ValueError: ...`, `torch.OutOfMemoryError: ...`, `java.lang.Exception: ...`, but no `mean error: 0.3`.
+  // Matches `ValueError: ...`, `torch.OutOfMemoryError: ...` and `java.lang.Exception: ...`, but not `mean error: 0.3`.
   /(?:^|[\s.\]])[A-Z]\w*(?:Error|Exception)\b(?::|$)/,
-  // The prefix of loggers and compilers, after a time or a file name.
+  // Matches the prefix that loggers and compilers print after a time or a file name.
   /(?:^|[\s\]|:[])(?:ERROR|CRITICAL|FATAL)(?:[\s\]:|]|$)/,
   /^(?:\S+: )?(?:fatal )?error: /i,
   /\bout of memory\b/i,
@@ -76,27 +77,24 @@ const errorShapes: readonly RegExp[] = [
   /\bpanicked at\b/,
 ];
 
-/**
- * Returns true when a line reports an error, and does not merely mention one.
- * @internal
- */
+/** Returns true when the line reports an error instead of only mentioning one. @internal */
 export const looksLikeError = (text: string): boolean => errorShapes.some(shape => shape.test(text));
 
 interface Found {
   readonly matches: readonly LogLine[];
-  /** Whether these are the last matches. */
+  /** True when there are no further matches. */
   readonly isAll: boolean;
 }
 
-/** Returns matching lines from `line` on, in order; null when the search failed. */
+/** Returns the matching lines from line `line` on, in order; null when the search failed. */
 export type SearchLines = (text: string, line: number) => Promise<Found | null>;
 
-/** Maximum number of answers per text, because a log can be full of harmless matches. */
+/** Maximum number of answers to read for each word, because a log may contain the word in countless harmless lines. */
 const maxAnswers = 8;
 
 /**
- * Finds the first line that looks like an error, using server searches, because reading the whole log would take minutes. Null when there
- * is none; `unread` when a search failed.
+ * Finds the first line that looks like an error. Null when there is none; `unread` when a search failed. Uses the
+ * server's search, because reading the whole log would take minutes.
  */
 export async function firstError(
   search: SearchLines,
@@ -106,7 +104,7 @@ export async function firstError(
   for (const word of errorWords) {
     let from = 0;
     for (let answers = 0; answers < maxAnswers && (first === null || from < first); answers += 1) {
-      // Search the texts one after another: each match limits the next search.
+      // Search one word after another, because each match limits the range of the next search.
       const found = await search(word, from);
       if (found === null) return 'unread';
       const hit = found.matches.find(line => line.note === undefined && looksLikeError(textOf(line)));

@@ -11,7 +11,7 @@ import { LogViewer } from './log-viewer.tsx';
 import { outcomeText } from '../details/attempts.tsx';
 import { useFleet } from '../../../app/context.ts';
 
-/** The logs of a job's attempts: `?tab=logs`, and `&attempt=2` for one that is not the newest. */
+/** The logs of a job's attempts: `?tab=logs` for the newest attempt, and `&attempt=2` for another one. */
 export function JobLogs({ job }: { readonly job: JobDetail }) {
   const [params, setParams] = useSearchParams();
   const wanted = job.attempts.find(({ attempt }) => String(attempt) === params.get('attempt'))?.attempt;
@@ -38,7 +38,7 @@ function LogContent({ job, book, wanted, onShow }: LogContentProps) {
   const mayAppear = !isFinal(job.status);
   const why = useEmptyReason(job, wanted ?? state?.attempt);
   useEffect(() => {
-    // No event reports the first line, so poll.
+    // No event reports the first line of a log, so ask again at intervals.
     if (!isEmpty || !mayAppear) return undefined;
     const timer = setInterval(book.checkAgain, pollMs);
     return () => clearInterval(timer);
@@ -64,7 +64,7 @@ function LogContent({ job, book, wanted, onShow }: LogContentProps) {
   );
 }
 
-/** Explains why this attempt, or the newest one, has no log. */
+/** Returns why the selected attempt has no log; without a selection, why the newest attempt has none. */
 function useEmptyReason({ attempts, status }: JobDetail, wanted: number | undefined): string {
   const t = useT();
   const attempt = attempts.find(each => each.attempt === wanted) ?? attempts.at(-1);
@@ -81,7 +81,7 @@ interface AttemptChoiceProps {
   readonly onChoose: (attempt: number) => void;
 }
 
-/** Selects an attempt and shows its outcome; renders nothing without attempts. */
+/** Selects an attempt and shows its outcome. Renders nothing when the job has no attempts. */
 function AttemptChoice({ job: { attempts }, chosen, onChoose }: AttemptChoiceProps) {
   const t = useT();
   if (attempts.length === 0) return null;

@@ -1,16 +1,16 @@
 import Anser from 'anser';
 
-/** The hue that represents a terminal colour, readable on the page's light and dark background. */
+/** The hue in which a terminal colour is shown, readable on light and dark backgrounds. */
 export type Hue = 'red' | 'yellow' | 'green' | 'cyan' | 'blue' | 'magenta' | 'grey';
 export type Weight = 'bold' | 'dim' | 'italic' | 'underline' | 'strikethrough';
 
 export interface Piece {
   readonly text: string;
-  /** Offset in the displayed text of the line. */
+  /** Offset of the piece in the displayed line. */
   readonly start: number;
   readonly hue: Hue | null;
   readonly weights: readonly Weight[];
-  /** The piece matches the search. */
+  /** True when the piece is a match of the search. */
   readonly isHit: boolean;
 }
 
@@ -19,12 +19,15 @@ const bell = '\u0007';
 const weights: ReadonlySet<string> = new Set<Weight>(['bold', 'dim', 'italic', 'underline', 'strikethrough']);
 const isWeight = (word: string): word is Weight => weights.has(word);
 
-/** Splits a line, as a terminal would finally show it, into pieces of one style each. Escape sequences have no other effect. */
+/**
+ * Splits a line into pieces of one style each, with the text as a terminal finally shows it. Ignores all escape
+ * sequences except those for style.
+ */
 export function piecesOf(line: string, search = ''): readonly Piece[] {
   const parts = Anser.ansiToJson(sanitized(line), { json: true, remove_empty: true }).map(
     ({ content, fg, bg, decorations }) => ({
       text: content,
-      // In inverted text, one of the two colours is the page's own; the other one is shown.
+      // For inverted text, one of the two colours is the default; use the other one.
       hue: hueOf(fg) ?? hueOf(bg),
       weights: [...new Set(decorations)].filter(isWeight),
     }),
@@ -58,13 +61,18 @@ function cutAtHits(parts: readonly Part[], search: string): readonly Piece[] {
   return pieces;
 }
 
-/** Returns the matches' offsets, ignoring case. It does not lowercase the text, because that can change its length. */
+/**
+ * Returns the offsets of all matches, ignoring case. Does not lowercase the text, because that could change its length.
+ */
 function hitsIn(text: string, search: string): readonly (readonly [from: number, to: number])[] {
   const wanted = new RegExp(search.replaceAll(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`), 'giu');
   return Array.from(text.matchAll(wanted), ({ index, 0: hit }) => [index, index + hit.length] as const);
 }
 
-/** Keeps colours and weights, removes all other control sequences, and makes bidirectional control characters visible. */
+/**
+ * Keeps the sequences for colour and weight, removes all others, and replaces bidirectional control characters by
+ * visible marks.
+ */
 function sanitized(line: string): string {
   const [first = '', ...rest] = lastDrawn(line).replaceAll('\u009B', `${escape}[`).split(escape);
   const kept = rest.map((part, at) => withoutSequence(part, rest[at + 1]?.startsWith('\\') === true));
@@ -77,10 +85,13 @@ function sanitized(line: string): string {
 const shownMark = (mark: string): string =>
   `⟨U+${(mark.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** Returns the text after the last carriage return with text after it, because that overwrites what was drawn before. */
+/**
+ * Returns the text after the last carriage return that is followed by text, because that text overwrites everything
+ * before it.
+ */
 const lastDrawn = (line: string): string => line.split('\r').findLast(part => part !== '') ?? '';
 
-/** Removes the sequence after an escape character: ECMA-48, and xterm's strings. */
+/** Removes the sequence (ECMA-48, or a string of xterm) that follows an escape character, unless it sets a style. */
 function withoutSequence(part: string, isStringEnded: boolean): string {
   const [colour] = /^\[[\d;]*m/.exec(part) ?? [];
   if (colour !== undefined) return escape + part;
@@ -89,19 +100,19 @@ function withoutSequence(part: string, isStringEnded: boolean): string {
   if (/^[\]PX^_]/.test(part)) {
     const end = part.indexOf(bell);
     if (end !== -1) return part.slice(end + 1);
-    // A string without its end would swallow the rest of the line.
+    // An unterminated string sequence would hide the rest of the line, so remove only its introducer.
     return isStringEnded ? '' : part.slice(1);
   }
   return part.replace(/^[ -/]*[0-~]/, '');
 }
 
-/** Maps `r, g, b`, the format of all parsed colours; null for none. */
+/** Converts a colour in the format `r, g, b`; null when there is none. */
 function hueOf(colour: string | null): Hue | null {
   if (colour === null || colour === '') return null;
   const [red = 0, green = 0, blue = 0] = colour.split(',').map(Number);
   const brightest = Math.max(red, green, blue);
   const spread = brightest - Math.min(red, green, blue);
-  // Black and white are left to the page's own colours.
+  // Show black and white in the default colour of the page, which is readable in both themes.
   if (spread < 40) return brightest > 40 && brightest < 200 ? 'grey' : null;
   if (brightest === red) return hueAt(60 * (((green - blue) / spread + 6) % 6));
   return hueAt(brightest === green ? 60 * ((blue - red) / spread + 2) : 60 * ((red - green) / spread + 4));

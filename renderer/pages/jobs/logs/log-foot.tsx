@@ -9,7 +9,7 @@ import { logsApi } from '../../../../protocol/logs-api.ts';
 import { usePanel } from '../../../app/context.ts';
 import { plainText } from './line-text.ts';
 
-/** A range of selected lines: `first` is where the selection started, `last` where it ended. */
+/** A range of selected lines. `first` is where the selection started, and may be greater than `last`. */
 interface LineRange {
   readonly first: number;
   readonly last: number;
@@ -19,14 +19,14 @@ export interface LineSelection {
   readonly lines: LineRange | null;
   readonly count: number;
   readonly has: (line: number) => boolean;
-  /** Selects this line, or extends the selection to it. */
+  /** Selects this line; with `isUpTo`, extends the selection to it. */
   readonly choose: (line: number, isUpTo: boolean) => void;
   readonly chooseNone: () => void;
-  /** Returns the lines as plain text; null when they could not be read. */
+  /** Returns the selected lines as plain text; null when they could not be read. */
   readonly text: () => Promise<string | null>;
 }
 
-/** For more lines there is the download. */
+/** Maximum number of lines to copy. For more, users can download the log. */
 const maxSelected = 10_000;
 const readAtOnce = 2_000;
 
@@ -64,7 +64,7 @@ interface LogStatusProps {
   readonly onShow: (attempt: number) => void;
 }
 
-/** Shows the number of lines, whether more will follow, and what prevents it. */
+/** Shows the number of lines, whether more lines will follow, and what prevents that. */
 export function LogStatus({ log, isFollowing, onRetry, onShow }: LogStatusProps) {
   const t = useT();
   const { state, tail, failure, nextAttempt } = log;
@@ -93,7 +93,7 @@ export function LogStatus({ log, isFollowing, onRetry, onShow }: LogStatusProps)
 /** Actions for the selected lines. */
 export function SelectionBar({ chosen }: { readonly chosen: LineSelection }) {
   const t = useT();
-  /** The text to copy by hand where the page has no clipboard, as over plain HTTP from another machine. */
+  /** Text that the user can copy by hand, on pages without a clipboard, such as plain HTTP from another machine. */
   const [shown, setShown] = useState<string | null>(null);
   useEffect(() => setShown(null), [chosen.text]);
   if (chosen.lines === null) return null;

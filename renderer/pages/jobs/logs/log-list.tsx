@@ -12,17 +12,17 @@ interface LogListProps {
   readonly log: LogSnapshot;
   readonly scroll: LogScroll;
   readonly chosen: LineSelection;
-  /** The line of the last jump. */
+  /** The line that the last search or jump found. */
   readonly current: number | null;
   readonly search: string;
   readonly hasTimes: boolean;
   readonly isWrapped: boolean;
   readonly label: string;
-  /** Overlays at the bottom. */
+  /** Overlays at the bottom of the list. */
   readonly children: ReactNode;
 }
 
-/** Text can be selected as usual, and whole lines by their numbers. */
+/** The visible rows of a log. Users can select text as usual, or whole lines by their numbers. */
 export function LogList(props: LogListProps) {
   const { book, log, scroll, chosen, current, search, hasTimes, isWrapped, label, children } = props;
   const t = useT();
@@ -54,7 +54,7 @@ export function LogList(props: LogListProps) {
       {reach.from > first && (
         <Button onClick={() => scroll.toLine(reach.from - 1)}>{t('logs.earlier')}</Button>
       )}
-      {/* New lines are not announced, because there may be hundreds a second. */}
+      {/* Screen readers must not announce new lines, because there may be hundreds per second. */}
       <div
         ref={scroll.scroller}
         className="log-lines"

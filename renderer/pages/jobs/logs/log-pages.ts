@@ -1,34 +1,34 @@
 import type { LogLine } from '../../../../protocol/logs-api.ts';
 
-/** Lines per page. A page is loaded and dropped as a whole. */
+/** Number of lines in a page. Pages are loaded and dropped as a whole. */
 export const pageLines = 500;
-/** The screen shows at most one page; the others are kept for scrolling back. */
+/** Maximum number of pages in memory. The screen shows at most one of them; the others make scrolling back fast. */
 const maxPages = 40;
 
-/** The range of existing lines; `total_lines` is the end, exclusive. */
+/** The range of lines that the server has: from `first_line` up to, but not including, `total_lines`. */
 interface Kept {
   readonly first_line: number;
   readonly total_lines: number;
 }
 
-/** A cache of loaded lines by number. It keeps the most recently wanted pages. */
+/** A cache of loaded lines by number. It drops the pages that were not requested for the longest time. */
 export interface LogPages {
   at(line: number): LogLine | undefined;
-  /** Stores loaded lines. `asked`: the first requested line; null when none was named. */
+  /** Stores loaded lines. `asked` is the first requested line; null for lines that were not requested by number. */
   put(lines: readonly LogLine[], asked: number | null): void;
   /**
-   * Returns the first missing line from `first` to `last`, or the start of its page when the page is empty; null when all are loaded. It
-   * marks their pages as wanted, so that they are kept.
+   * Returns the first line between `first` and `last` that must be loaded, or the start of its page when no line of
+   * that page is loaded; null when all are loaded. Marks their pages as recently used.
    */
   missing(first: number, last: number, kept: Kept): number | null;
-  /** Lines that were missing earlier may exist now. */
+  /** Allows lines that the server did not have to be requested again. */
   forgetHoles(): void;
 }
 
 export function createLogPages(): LogPages {
-  // Sorted by last use, oldest first.
+  // Pages in the order of their last use, oldest first.
   const pages = new Map<number, (LogLine | undefined)[]>();
-  /** Lines known to be missing, so that they are not requested repeatedly. */
+  /** Lines that the server did not have, so that they are not requested again and again. */
   const holes = new Set<number>();
   const touch = (no: number): (LogLine | undefined)[] => {
     const page = pages.get(no) ?? [];

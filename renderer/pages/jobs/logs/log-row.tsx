@@ -5,14 +5,17 @@ import { useT } from '../../../i18n/index.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { piecesOf } from './line-text.ts';
 
-/** `open`: still being printed, without a number. `unread`: not loaded yet. */
+/**
+ * `open`: the trainer has not finished the line, which has no number yet. `unread`: not loaded yet. `gone`: no longer
+ * stored.
+ */
 export type RowKind = 'line' | 'open' | 'unread' | 'gone';
 
 interface LogRowProps {
   readonly kind: RowKind;
-  /** Null when the line is incomplete or not loaded. */
+  /** Null when the line is unfinished or not loaded. */
   readonly line: LogLine | null;
-  /** The text of the incomplete line. */
+  /** The text of the unfinished line; null for other rows. */
   readonly open: string | null;
   readonly number: number;
   readonly top: number;

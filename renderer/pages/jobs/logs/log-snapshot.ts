@@ -4,18 +4,18 @@ import type { LogEvent, LogState, logsApi } from '../../../../protocol/logs-api.
 export type PageRead = ValueOf<typeof logsApi.read>;
 export type LogUpdate = LogEvent | { readonly type: 'open' } | { readonly type: 'lost' };
 
-/** The state of a log, whichever of its lines are loaded. */
+/** The state of a log, independent of which lines are loaded. */
 export interface LogSnapshot {
   /** Null before the first read. */
   readonly state: LogState | null;
   readonly openLine: string | null;
-  /** There is no log, or not yet. */
+  /** True when the attempt has no log, or none yet. */
   readonly isMissing: boolean;
-  /** Why the last read failed; null after a success. */
+  /** The failure of the last read; null after a success. */
   readonly failure: CallFailure | null;
-  /** `over`: the log is complete. `lost`: the stream is being reopened. */
+  /** `closed`: not followed. `open`: followed. `lost`: the stream is being reopened. `over`: the log is complete. */
   readonly tail: 'closed' | 'open' | 'lost' | 'over';
-  /** The attempt that started after this one ended. */
+  /** Number of the next attempt, once there is one; null before. */
   readonly nextAttempt: number | null;
 }
 
@@ -28,7 +28,7 @@ export const nothingYet: LogSnapshot = {
   nextAttempt: null,
 };
 
-/** Merges a page. Stream data received since its request is newer than the page. */
+/** Merges a page into the state. Keeps data that the stream has delivered since the request, because it is newer. */
 export function applyPage(was: LogSnapshot, page: PageRead): LogSnapshot {
   const known = was.state?.total_lines ?? 0;
   const isNews = page.total_lines >= known;

@@ -16,12 +16,18 @@ import { usePanel } from '../../../app/context.ts';
 
 /** The source of a log. */
 export interface LogSource {
-  /** Reads the last lines, or lines from `line` on. Without `attempt`, it reads the newest attempt that has a log. */
+  /**
+   * Reads lines from `line` on, or the last lines when `line` is missing. Without `attempt`, reads the newest attempt
+   * that has a log.
+   */
   readonly read: (
     query: { readonly attempt?: number; readonly line?: number; readonly limit: number },
     signal: AbortSignal,
   ) => Promise<CallResult<typeof logsApi.read>>;
-  /** Follows the log. It calls `line` for the first wanted line each time that it reconnects. The returned function stops it. */
+  /**
+   * Follows the log. Calls `line` on each connection to learn which line is needed next. The returned function stops
+   * following.
+   */
   readonly follow: (attempt: number, line: () => number, onUpdate: (update: LogUpdate) => void) => () => void;
 }
 
@@ -30,19 +36,22 @@ export interface LogStore {
   /** Returns the same object until something changes. */
   readonly snapshot: () => LogSnapshot;
   readonly lineAt: (line: number) => LogLine | undefined;
-  /** Sets the visible lines; missing ones are loaded. */
+  /** Sets the visible lines, so that missing ones are loaded. */
   readonly want: (first: number, last: number) => void;
-  /** Sets whether the log is visible. A hidden log is not followed, because a browser has few connections. */
+  /**
+   * Sets whether the log is visible. A hidden log is not followed, because a browser opens only a few connections per
+   * server.
+   */
   readonly watch: (isWatched: boolean) => void;
   readonly retry: () => void;
-  /** Checks again for a log that was missing. */
+  /** Asks again for a log that did not exist at the last read. */
   readonly checkAgain: () => void;
   readonly close: () => void;
 }
 
 /**
- * The log of one attempt: the pages that are viewed, and its end as it grows. Without `wantedAttempt`, it is the newest attempt with a log
- * at the first read.
+ * Keeps the log of one attempt: the pages that were viewed, and new lines as they arrive. Without `wantedAttempt`, uses
+ * the attempt that is the newest one with a log at the first read.
  * @internal
  */
 export function createLogStore({ read, follow }: LogSource, wantedAttempt?: number): LogStore {
@@ -59,7 +68,10 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
     now = next;
     notifier.changed();
   };
-  /** Loads the last lines, or missing visible lines, a page at a time. It skips pages that were only scrolled past. */
+  /**
+   * Loads the last lines, then visible lines that are missing, one page at a time. Pages that were only scrolled past
+   * are not loaded.
+   */
   const readOn = async (isAgain = false): Promise<void> => {
     if (isReading || now.failure !== null || (now.isMissing && !isAgain)) return;
     const line = now.state && pages.missing(...wanted, now.state);
@@ -123,7 +135,7 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
   };
 }
 
-/** Minimum interval between notifications of several changes. */
+/** Minimum time between two notifications of the subscribers. */
 const batchMs = 100;
 
 function createNotifier() {
@@ -150,7 +162,10 @@ function createNotifier() {
   };
 }
 
-/** Opens the log of this attempt while mounted, and follows it while the page is visible. Null on the first render. */
+/**
+ * Opens the log of an attempt while the component is mounted, and follows it while the page is visible. Null on the
+ * first render.
+ */
 export function useLogStore(id: JobId, attempt: number | undefined): LogStore | null {
   const { client, baseUrl } = usePanel();
   const [book, setBook] = useState<LogStore | null>(null);

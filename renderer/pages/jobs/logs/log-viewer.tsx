@@ -17,12 +17,14 @@ import { useSearch } from './use-search.ts';
 interface LogViewerProps {
   readonly job: JobDetail;
   readonly book: LogStore;
-  /** The selection of the attempt. */
+  /** The control that selects the attempt. */
   readonly choice: ReactNode;
   readonly onShow: (attempt: number) => void;
 }
 
-/** The log of an attempt. Ctrl+F and F3 search the whole log instead of the rendered rows. */
+/**
+ * Shows the log of an attempt. Handles Ctrl+F and F3, because the browser's search would see only the rendered rows.
+ */
 export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
   const t = useT();
   const log = useSnapshot(book);
@@ -41,7 +43,7 @@ export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
   const { current, goTo } = useCurrent(scroll.toLine);
   const next = (): void => goTo(search.next(current ?? scroll.topLine() - 1), null);
   const previous = (): void => goTo(search.previous(current ?? scroll.topLine(), state.total_lines), null);
-  /** Keeps the top line in view when wrapping changes the heights. */
+  /** Keeps the top line visible when wrapping changes the heights of the rows. */
   const wrap = (isOn: boolean): void => {
     const top = scroll.topLine();
     setWrapped(isOn);
@@ -56,7 +58,7 @@ export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
     return field.current?.select();
   };
   return (
-    // The handler is on the section, so that keys work wherever the focus is inside.
+    // Handle keys on the section, so that they work wherever the focus is inside it.
     <section className="log-viewer" aria-label={t('jobs.tab.logs')} onKeyDown={onKeyDown}>
       <div className="log-bar">
         {choice}
@@ -114,7 +116,7 @@ function Download({ job, attempt }: { readonly job: JobDetail; readonly attempt:
   );
 }
 
-/** The line of the last jump, by a search or to an error. */
+/** The line that the last search or jump to an error found. */
 function useCurrent(toLine: (line: number) => void) {
   const t = useT();
   const [current, setCurrent] = useState<number | null>(null);

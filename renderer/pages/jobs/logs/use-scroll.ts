@@ -1,13 +1,16 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
 
-/** In pixels; keep in sync with log.css. */
+/** Height of a row in pixels; keep in sync with log.css. */
 const rowHeight = 17;
-/** Maximum element height in Firefox, in CSS pixels. */
+/** Maximum height of an element in Firefox, in CSS pixels. */
 const tallest = 17_500_000;
-/** Maximum element height in Chromium, in device pixels. */
+/** Maximum height of an element in Chromium, in device pixels. */
 const tallestOnScreen = 33_000_000;
-/** The row count grows in steps of this size, because each change makes the virtualizer measure all rows again. */
+/**
+ * The row count is rounded up to a multiple of this, because each change of it makes the virtualizer measure all rows
+ * again.
+ */
 const step = 4_096;
 const ahead = 30;
 
@@ -29,11 +32,11 @@ export interface LogScroll {
   readonly height: number;
   /** Measures a row; null while all rows have the same height. */
   readonly measure: ((row: HTMLElement | null) => void) | null;
-  /** True while the view stays at the end. */
+  /** True while the view follows the end of the log. */
   readonly isFollowing: boolean;
-  /** Number of new lines since the view left the end. */
+  /** Number of lines that arrived since the view stopped following the end. */
   readonly newBelow: number;
-  /** The lines that can be scrolled to: all, unless a browser cannot stack that many. */
+  /** The lines that can be scrolled to: all of them, unless they would exceed the maximum height of an element. */
   readonly reach: { readonly from: number; readonly to: number };
   readonly toLine: (line: number) => void;
   readonly toEnd: () => void;
@@ -42,7 +45,7 @@ export interface LogScroll {
   readonly topLine: () => number;
 }
 
-/** The scroll position in a log. It starts at the end. */
+/** Computes the scroll position in a log, which initially follows its end. */
 export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScroll {
   const scroller = useRef<HTMLDivElement>(null);
   const maxRows = Math.floor(Math.min(tallest, tallestOnScreen / devicePixelRatio) / rowHeight);
@@ -79,7 +82,7 @@ export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScrol
   });
   useLayoutEffect(() => {
     if (goal !== null) virtual.scrollToIndex(goal.line - base, { align: 'center' });
-    // Runs once per goal, and again when `base` moves.
+    // Scroll once for each target line, and again when `base` changes the rows' positions.
   }, [goal, base, virtual]);
 
   return {
@@ -110,7 +113,7 @@ export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScrol
       const { scrollTop: top, scrollHeight: whole, clientHeight: seen } = element;
       const isAtEnd = whole - top - seen < rowHeight && from + count === end;
       if (isAtEnd) setFollowing(true);
-      // New lines also increase the distance to the end, so only scrolling up leaves it.
+      // New lines also increase the distance to the end, so stop following only when the user scrolls up.
       else if (top < lastTop.current) leave();
       lastTop.current = top;
     },

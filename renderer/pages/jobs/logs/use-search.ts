@@ -12,18 +12,18 @@ import {
 } from './find-line.ts';
 import { plainText } from './line-text.ts';
 
-/** The result of a search: the number of matching lines, and which ones if they fit one answer. */
+/** The result of a search: the number of matching lines, and their numbers if they fit in one answer. */
 interface Hits {
   readonly text: string;
   /** Null when the search failed. */
   readonly total: number | null;
   readonly lines: readonly number[] | null;
-  /** Number of lines searched. */
+  /** Number of lines that the log had at the time of the search. */
   readonly searched: number;
 }
 
 export interface LogSearch {
-  /** The search text, once the user has stopped typing. */
+  /** The search text after the last pause in typing. */
   readonly text: string;
   readonly hits: Hits | null;
   readonly isBusy: boolean;
@@ -35,7 +35,7 @@ export interface LogSearch {
 const settledMs = 250;
 const plainOf = ({ text }: LogLine): string => plainText(text);
 
-/** Searches this attempt's log on the server; `written` is the text in the field. */
+/** Searches the log of an attempt on the server; `written` is the text in the search field. */
 export function useSearch(id: JobId, attempt: number, written: string): LogSearch {
   const { client } = usePanel();
   const text = useSettledText(written);
@@ -86,7 +86,7 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
         return written === '' ? null : (known ?? busily(findNext(search, written, after)));
       },
       async previous(before, total) {
-        // Lines added since the search are not in `hits`.
+        // `hits` covers only lines that existed when the search ran.
         const isKnown = hits?.text === written && before <= hits.searched;
         const known = isKnown ? hits.lines?.findLast(line => line < before) : undefined;
         return written === '' ? null : (known ?? busily(findPrevious(search, written, before, total)));
@@ -97,7 +97,7 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
   );
 }
 
-/** Searching a million lines takes a while. */
+/** Timeout of a search, which takes some time in a log of a million lines. */
 const timeoutMs = 60_000;
 
 function useSettledText(written: string): string {

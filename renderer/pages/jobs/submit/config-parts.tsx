@@ -2,7 +2,10 @@ import { useMemo, useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 
-/** Matches names of settings with credentials of other services: `hub_token`, `--tracker_api_key`, `awsSecretKey`. */
+/**
+ * Matches setting names that usually hold credentials of other services: `hub_token`, `--tracker_api_key`,
+ * `awsSecretKey`.
+ */
 const secretWords =
   /(?:^|[_\W])(?:tokens?|secrets?|passwords?|passphrases?|credentials?|(?:api|access|private|secret)_?keys?)(?:$|[_\W])/i;
 
@@ -15,11 +18,11 @@ export const hidden = '••••••';
 
 interface Concealed {
   readonly value: unknown;
-  /** Number of hidden values. */
+  /** Number of values that were replaced. */
   readonly count: number;
 }
 
-/** Replaces secrets, so that neither onlookers nor screenshots reveal them. @internal */
+/** Replaces secret values by dots, so that neither onlookers nor screenshots reveal them. @internal */
 export function conceal(value: unknown): Concealed {
   if (Array.isArray(value)) {
     const parts = value.map(conceal);
@@ -41,9 +44,9 @@ const sum = (parts: readonly { readonly count: number }[]): number =>
 
 /** A setting that differs between two configs. */
 interface Difference {
-  /** Such as `train.optimizer.lr`; list indexes are in brackets. */
+  /** Path of the setting, such as `train.optimizer.lr`; list indexes are in brackets. */
   readonly path: string;
-  /** As JSON; null when missing. */
+  /** The value as JSON; null when the setting does not exist. */
   readonly before: string | null;
   readonly after: string | null;
 }
@@ -53,7 +56,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the differences, sorted by setting. Key order in the configs does not matter. @internal */
+/** Returns the settings that differ, sorted by path. The order of keys does not matter. @internal */
 export function differences(before: unknown, after: unknown, path = ''): readonly Difference[] {
   if (isObject(before) && isObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
@@ -70,7 +73,7 @@ export function differences(before: unknown, after: unknown, path = ''): readonl
 const fieldOf = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? fields[name] : undefined;
 
-/** Sorts the keys, so that equal values have equal text. */
+/** Formats a value as JSON with sorted keys, so that equal values have equal text. */
 const textOf = (value: unknown): string | null =>
   value === undefined
     ? null
@@ -84,7 +87,7 @@ export const isSame = (a: unknown, b: unknown): boolean => differences(a, b).len
 
 const maxRows = 24;
 
-/** Shows a config or dataloader. Secrets stay hidden until the user reveals them. */
+/** Shows a config or dataloader as JSON. Secrets stay hidden until the user reveals them. */
 export function ConfigText({ value, label }: { readonly value: unknown; readonly label: string }) {
   const t = useT();
   const [isRevealed, setRevealed] = useState(false);
@@ -100,7 +103,7 @@ export function ConfigText({ value, label }: { readonly value: unknown; readonly
           </Button>
         </p>
       )}
-      {/* Unlike plain text, a field can be scrolled with the keyboard. */}
+      {/* Use a text field, because it can be scrolled with the keyboard. */}
       <textarea
         readOnly
         className="mono config-text"
@@ -115,14 +118,14 @@ export function ConfigText({ value, label }: { readonly value: unknown; readonly
 interface DiffProps {
   readonly before: unknown;
   readonly after: unknown;
-  /** Describes the comparison. */
+  /** Names the comparison for screen readers. */
   readonly label: string;
   readonly names: readonly [before: string, after: string];
 }
 
 const maxShown = 100;
 
-/** Lists the differing settings; renders nothing when the configs are equal. */
+/** Lists the settings that differ; renders nothing when the configs are equal. */
 export function ConfigDiff({ before, after, label, names }: DiffProps) {
   const t = useT();
   const found = useMemo(() => differences(before, after), [before, after]);

@@ -18,7 +18,7 @@ interface PickerProps {
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** Selects a config of the folder by a part of its name. */
+/** Searches the configs in the server's folder by name, and selects one. */
 export function ConfigPicker({ draft: { configName: name }, error, change }: PickerProps) {
   const t = useT();
   const [turn, setTurn] = useState(0);
@@ -90,7 +90,7 @@ interface OptionProps {
   readonly onChoose: () => void;
 }
 
-/** Selects on mouse down, before the field would lose the focus. */
+/** Selects on mouse down, because a click would arrive after the field has lost the focus. */
 function ConfigOption({ id, entry, isActive, isChosen, onChoose }: OptionProps) {
   const t = useT();
   const now = useNow(60_000);
@@ -126,7 +126,7 @@ interface ChosenProps {
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** Shows the selected config, and can copy it into the form for a one-time edit. */
+/** Shows the selected config. The user can copy it into the form and edit it for this job only. */
 function ChosenConfig({ entry, change }: ChosenProps) {
   const t = useT();
   const now = useNow(60_000);
@@ -169,7 +169,7 @@ function ChosenConfig({ entry, change }: ChosenProps) {
   );
 }
 
-/** Such as "flux · lora · 2 GPUs · changed 3 hr. ago". @internal */
+/** Returns a summary such as "flux · lora · 2 GPUs · changed 3 hr. ago". @internal */
 export function aboutConfig(entry: ConfigView, ago: string, t: Translator): string {
   const { model_family: family, model_type: type, gpu_count: gpus, devices } = entry;
   const parts = [

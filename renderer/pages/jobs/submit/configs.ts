@@ -11,21 +11,21 @@ import { useT } from '../../../i18n/index.ts';
 import { showFailure } from '../../../ui/toast.tsx';
 
 export interface FoundConfigs {
-  /** Path of the folder on the server. */
+  /** Path of the configs folder on the server. */
   readonly folder: string;
   readonly entries: readonly ConfigView[];
   readonly hasMore: boolean;
   readonly text: string;
 }
 
-/** Nobody reads more; a longer search text narrows the list. */
+/** Maximum number of configs to list. A longer search text finds the others. */
 const maxShown = 20;
 const settleMs = 150;
 
-/** Lists configs whose name contains the text, once the user stops typing. */
+/** Returns the configs whose names contain the text, after a pause in typing. */
 export function useConfigs(
   text: string,
-  /** A new value reloads the list. */
+  /** Change this number to read the list again. */
   turn: number,
 ): { readonly found: FoundConfigs | null; readonly failure: CallFailure | null } {
   const { client } = usePanel();
@@ -51,7 +51,7 @@ export function useConfigs(
   return { found, failure };
 }
 
-/** Loads the config of a list entry, or returns the failure. If its dataloader is missing, `dataloader` is null. */
+/** Reads a config and its dataloader. `dataloader` is null when there is none or it cannot be read. */
 export async function readTraining(
   client: Client,
   { name, dataloader: named }: Pick<ConfigView, 'name' | 'dataloader'>,
@@ -68,35 +68,35 @@ export async function readTraining(
   return { ok: true, value: { config: config.value, dataloader } };
 }
 
-/** Loads the config that the name refers to now, with its tag; null when there is no usable one. */
+/** Reads the folder's current config with this name, and its tag; null when it is missing or unreadable. */
 export async function findTraining(
   client: Client,
   name: string,
 ): Promise<(Training & { readonly etag: string | null }) | null> {
-  // Read the tag before the content, so that a change in between is not overwritten by accident.
+  // Read the tag before the content: if the file changes in between, a later save with the old tag is refused.
   const entry = await findEntry(client, name);
   const found = entry && (await readTraining(client, entry));
   return entry !== null && found?.ok === true ? { ...found.value, etag: entry.etag } : null;
 }
 
-/** Returns the entry with exactly this name; null for none. */
+/** Returns the list entry with exactly this name; null when there is none. */
 export async function findEntry(client: Client, name: string): Promise<ConfigView | null> {
   const answer = await client.call(configsApi.list, { query: { q: name, limit: 500 } });
   return answer.ok ? (answer.value.entries.find(entry => entry.name === name) ?? null) : null;
 }
 
-/** The initial state of the form. */
+/** The state with which the form starts. */
 export interface Model {
-  /** The job to copy; null for none. */
+  /** The job to copy; null for an empty form. */
   readonly like: JobView | null;
   readonly draft: Draft;
-  /** The job's config cannot be read, so the user must enter one. */
+  /** True when the job's config cannot be read, so that the user must enter one. */
   readonly isConfigLost: boolean;
 }
 
 const blank: Model = { like: null, draft: emptyDraft, isConfigLost: false };
 
-/** Builds the model from the job with this id, if there is one. */
+/** Prepares the form, with the settings of the job with this id if there is one. */
 export function useModel(id: string | null): Model | 'loading' {
   const t = useT();
   const { client, may } = usePanel();
@@ -123,7 +123,7 @@ export function useModel(id: string | null): Model | 'loading' {
   return model;
 }
 
-/** Without permission to read the job's config, only the folder's current config of that name is available. */
+/** Reads the job's own config, if the user may, and the folder's current config of the same name. */
 async function readOrigins(client: Client, may: May, job: JobView): Promise<Origins> {
   const { id, config_name: name } = job;
   const own = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;

@@ -6,14 +6,14 @@ import { configTrouble, parseConfig } from './json.ts';
 
 export type SubmitBody = NonNullable<CallInput<typeof queueApi.submit>['body']>;
 
-/** Messages by the server's name of the field. */
+/** Error messages by the name of the field in the API. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
 export type Checked =
   | { readonly ok: true; readonly body: SubmitBody }
   | { readonly ok: false; readonly errors: FieldErrors };
 
-/** Checks the fields that can be checked without the server, which checks the rest. */
+/** Checks the fields that can be checked in the browser; the server checks the others. */
 export function checkDraft(draft: Draft, t: Translator): Checked {
   const errors: Record<string, string> = {};
   const number = (field: string, text: string): number | undefined => {
@@ -92,7 +92,7 @@ const fields = [
   'any_gpu',
 ];
 
-/** Assigns the server's errors to fields; null when they concern none of them. */
+/** Maps the server's errors to fields of the form; null when none of them belongs to a field. */
 export function toFieldErrors(failure: CallFailure): FieldErrors | null {
   if (failure.kind !== 'problem') return null;
   const { code, detail, errors = [] } = failure.problem;

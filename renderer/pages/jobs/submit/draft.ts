@@ -9,34 +9,34 @@ import {
 import { isSame } from './config-parts.tsx';
 
 export interface LabelRow {
-  /** Local id, so that a row keeps its input field when others are removed. */
+  /** Local id of the row, so that React keeps its input field when other rows are removed. */
   readonly id: number;
   readonly key: string;
   readonly pattern: string;
 }
 
-/** The input of a trainer. */
+/** A config and its dataloader. */
 export interface Training {
   readonly config: TrainerConfig;
-  /** Null for none. */
+  /** Null when the config needs no dataloader. */
   readonly dataloader: unknown;
 }
 
-/** A config of the folder, as it was when loaded. */
+/** A config of the folder, as it was when it was read. */
 export interface Base {
   readonly name: string;
   readonly etag: string | null;
   readonly config: TrainerConfig;
 }
 
-/** The form's state. Numbers are text, because partial input is not a number. */
+/** The contents of the form. Numbers are text, because a partly typed number may be invalid. */
 export interface Draft {
   readonly source: 'name' | 'inline';
   readonly configName: string;
   readonly config: string;
-  /** The dataloader of an inline config; null for none. */
+  /** The dataloader of an inline config; null when it has none. */
   readonly dataloader: unknown;
-  /** The config that the inline config started from. */
+  /** The folder's config that the user is editing inline; null when the config was written from scratch. */
   readonly base: Base | null;
   readonly target: Target;
   readonly labels: readonly LabelRow[];
@@ -51,7 +51,7 @@ export interface Draft {
   readonly needsApproval: boolean;
   readonly isNowOrNever: boolean;
   readonly takesAnyGpu: boolean;
-  /** Not in the form; a resubmitted job keeps them. */
+  /** Failures to retry. The form does not show them, but a copied job keeps them. */
   readonly retryOn: readonly FailureCause[];
 }
 
@@ -77,19 +77,19 @@ export const emptyDraft: Draft = {
   retryOn: [],
 };
 
-/** The server's name for a config without a name. */
+/** The name that the server gives to a config submitted without a name. */
 const inlineName = 'inline';
 
-/** Returns true when the job's config has a name, which may refer to the folder. */
+/** Returns true when the config was submitted under a name. The folder may contain a config of that name. */
 export const isNamed = ({ config_name: name }: Pick<JobView, 'config_name'>): boolean => name !== inlineName;
 
-/** The config that the job had, and the current config of that name in the folder. Null for one that cannot be read. */
+/** The config of a job, and the folder's current config of the same name. Each is null when it cannot be read. */
 export interface Origins {
   readonly own: Training | null;
   readonly inFolder: (Training & { readonly etag: string | null }) | null;
 }
 
-/** Returns a draft that repeats the job with all its settings. */
+/** Returns the form contents that submit the job again with the same settings. */
 export function toDraft(job: JobView, origins: Origins): Draft {
   return {
     ...emptyDraft,
@@ -109,7 +109,10 @@ export function toDraft(job: JobView, origins: Origins): Draft {
   };
 }
 
-/** Uses the config's name only while it still means the job's config; otherwise uses the job's own copy. */
+/**
+ * Refers to the config by its name if the folder's config is still the same; otherwise copies the job's own config into
+ * the form.
+ */
 function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
   const shown = name === inlineName ? '' : name;
   if (own === null) return { source: shown === '' ? 'inline' : 'name', configName: shown };
@@ -123,7 +126,10 @@ function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
   return { ...written(own), configName: shown };
 }
 
-/** Compares the job's config with the current one of that name. For a job on any GPUs, the server removes the device list. */
+/**
+ * Compares the job's config with the folder's current one. `any GPUs`: they differ only in the device list, which the
+ * server removed because the job takes any GPUs.
+ */
 export function compareWithFolder(own: Training, now: Training): 'same' | 'any GPUs' | 'other' {
   const isOf = (config: TrainerConfig): boolean =>
     isSame([own.config, own.dataloader], [config, now.dataloader]);
@@ -131,7 +137,7 @@ export function compareWithFolder(own: Training, now: Training): 'same' | 'any G
   return isOf(withoutDevices(now.config)) ? 'any GPUs' : 'other';
 }
 
-/** Returns an inline config to edit in the form. */
+/** Returns the form contents for editing this config inline. */
 export const written = ({
   config,
   dataloader,

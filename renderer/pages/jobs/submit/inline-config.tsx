@@ -21,7 +21,7 @@ interface InlineProps {
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** An editor for an inline config, validated while typing. Empty text is not an error yet. */
+/** An editor for a config, with errors shown while typing. An empty field shows no error yet. */
 export function InlineConfig({ draft, error, change }: InlineProps) {
   const t = useT();
   const [isSaving, setSaving] = useState(false);
@@ -69,7 +69,7 @@ export function InlineConfig({ draft, error, change }: InlineProps) {
   );
 }
 
-/** The config's dataloader is submitted with it unless the user removes it. */
+/** Says that the dataloader is submitted with the config. The user can remove it. */
 function DataloaderNote({ draft: { dataloader }, change }: Omit<InlineProps, 'error'>) {
   const t = useT();
   if (dataloader === null || dataloader === undefined) return null;
@@ -91,7 +91,7 @@ interface SaveProps {
   readonly onClose: () => void;
 }
 
-/** Saves the form's config to the folder. It replaces an existing one only after a confirmation. */
+/** Saves the config in the form to the server's folder. Asks for confirmation before it replaces another config. */
 function SaveDialog({ draft, config, change, onClose }: SaveProps) {
   const t = useT();
   const { client } = usePanel();
@@ -112,7 +112,7 @@ function SaveDialog({ draft, config, change, onClose }: SaveProps) {
     }
     const [why] = answer.value.warnings;
     showToast(why === undefined ? t('jobs.save.saved', { name }) : t('jobs.save.notYet', { name, why }));
-    // Switch the form to the saved config, unless the dataloader of the form differs.
+    // Select the saved config by its name, unless the form has another dataloader than the folder.
     const now = await findTraining(client, name);
     const written = { config, dataloader: draft.dataloader };
     const means = now !== null && compareWithFolder(written, now) === 'same';
@@ -120,7 +120,10 @@ function SaveDialog({ draft, config, change, onClose }: SaveProps) {
     else change({ configName: name, base: { name, etag: answer.value.etag, config } });
     onClose();
   };
-  /** The tag of the config to replace: the one that the form started from, otherwise the current one. */
+  /**
+   * Returns the tag of the config that the save may replace: the one that the user started from, otherwise the current
+   * one.
+   */
   const tagOf = async (wanted: string): Promise<string> => {
     const { base } = draft;
     const known = base?.name === wanted ? base : await findEntry(client, wanted);

@@ -1,8 +1,8 @@
 import type { Translator } from '../../../i18n/index.ts';
 
 /**
- * Returns the offset at which a text stops being JSON; null for valid JSON. JavaScript engines report it in different ways or not at all.
- *
+ * Returns the offset of the first syntax error; null for valid JSON. JavaScript engines report the offset in different
+ * formats or not at all.
  * @internal
  */
 export function faultIn(text: string): number | null {
@@ -41,7 +41,7 @@ export type ParsedConfig =
   | { readonly ok: false; readonly why: 'syntax'; readonly line: number; readonly column: number }
   | { readonly ok: false; readonly why: 'no object' };
 
-/** Parses a config that a person typed. Lines and columns count from 1. */
+/** Parses a config that the user typed. Line and column of an error count from 1. */
 export function parseConfig(text: string): ParsedConfig {
   try {
     const config: unknown = JSON.parse(text);
@@ -54,7 +54,7 @@ export function parseConfig(text: string): ParsedConfig {
   }
 }
 
-/** Says where the text is invalid. */
+/** Returns a message that says where and why the text is invalid. */
 export const configTrouble = (parsed: Exclude<ParsedConfig, { readonly ok: true }>, t: Translator): string =>
   parsed.why === 'no object'
     ? t('jobs.submit.notObject')

@@ -14,7 +14,7 @@ import type { ValueOf } from '../../../../protocol/client.ts';
 import { WaitingExplained } from '../details/explanation.tsx';
 import { Warnings } from '../warnings.tsx';
 
-/** `/jobs/new`, or `/jobs/new?from=JOB` to start with another job's settings. */
+/** The page `/jobs/new`. `/jobs/new?from=JOB` copies the settings of another job. */
 export function SubmitPage() {
   const t = useT();
   const [params] = useSearchParams();
@@ -72,7 +72,7 @@ function SubmitForm({ model }: { readonly model: Model }) {
   );
 }
 
-/** States where a duplicate's config comes from, unless that is obvious. */
+/** Explains which config a copied job uses, unless it is simply the one with that name. */
 function OriginNote({ model: { like, draft, isConfigLost } }: { readonly model: Model }) {
   const t = useT();
   if (like === null) return null;
@@ -109,7 +109,7 @@ function useSubmit() {
     const result = await client.call(queueApi.submit, { body });
     setSending(false);
     if (result.ok) return setAnswer(result.value);
-    // The form shows the error.
+    // The fields show the errors, so clear the general message.
     setAnswer(null);
     const found = toFieldErrors(result.failure);
     setErrors(found ?? noErrors);
@@ -122,7 +122,10 @@ function useSubmit() {
   return { send, isSending, errors, trouble, answer, again };
 }
 
-/** Repeats the idempotency key of a request until it is answered. A lost answer therefore leads to no second job. */
+/**
+ * Returns the idempotency key for a request. Until the request is answered, the key stays the same, so that a retry
+ * creates no second job.
+ */
 function useKey() {
   const last = useRef<{ readonly body: string; readonly key: string } | null>(null);
   const keyOf = (body: SubmitBody): string => {
@@ -136,7 +139,7 @@ function useKey() {
   return Object.assign(keyOf, { forget });
 }
 
-/** `randomUUID` is missing on pages over plain HTTP. */
+/** Creates a random key. Pages over plain HTTP have no `randomUUID`. */
 const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
 
@@ -145,12 +148,12 @@ type Answer = ValueOf<typeof queueApi.submit>;
 interface AnswerProps {
   readonly answer: Answer;
   readonly onAgain: () => void;
-  /** Submits the job after a dry run. */
+  /** Submits the job after a successful dry run. */
   readonly onSubmit: () => void;
   readonly isSending: boolean;
 }
 
-/** Shows the result of a submit. */
+/** Shows the answer to a submit or a dry run. */
 function SubmitAnswer({ answer, onAgain, onSubmit, isSending }: AnswerProps) {
   const t = useT();
   const may = useMay();
