@@ -6,7 +6,7 @@ import type { CallInput } from '../../../protocol/client.ts';
 
 type AuditQuery = NonNullable<CallInput<typeof auditApi.stats>['query']>;
 
-/** The filters in the URL: names as typed, and times in the user's time zone. */
+/** The filters as they are in the URL: names as typed, times in the user's time zone. */
 export interface AuditFilters {
   readonly type: string;
   readonly actor: string;
@@ -40,7 +40,7 @@ export const toSearchParams = (filters: AuditFilters): URLSearchParams =>
     Object.fromEntries(names.filter(name => filters[name] !== '').map(name => [name, filters[name]])),
   );
 
-/** Builds the query of the call; ignores incomplete times. */
+/** Builds the query of the audit call. Leaves out times that are incomplete or invalid. */
 export function toQuery({ type, actor, target, since, until }: AuditFilters): AuditQuery {
   const given = {
     event_type: type.trim(),
@@ -59,7 +59,7 @@ function toInstant(local: string): string {
   return Number.isNaN(at) ? '' : new Date(at).toISOString();
 }
 
-/** Adds `worker.*` and similar groups, sorted before their types. @internal */
+/** Adds a group such as `worker.*` before the types that belong to it. @internal */
 export function withGroups(types: readonly string[]): readonly string[] {
   const groups = types.map(type => `${type.split('.', 1)[0] ?? type}.*`);
   return [...new Set([...groups, ...types])].toSorted((a, b) => a.localeCompare(b, 'en'));
@@ -70,7 +70,7 @@ interface FiltersProps {
   readonly onChange: (filters: AuditFilters) => void;
 }
 
-/** Filters by type, actor, target and time. */
+/** Input fields for the filters: type, actor, target and time. */
 export function Filters({ filters, onChange }: FiltersProps) {
   const t = useT();
   const types = useTypes();

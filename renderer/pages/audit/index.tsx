@@ -13,7 +13,7 @@ import './audit.css';
 import { Filters, isEmpty, toSearchParams, toQuery, parseFilters, type AuditFilters } from './filters.tsx';
 import { showFailure } from '../../ui/toast.tsx';
 
-/** The audit trail. Its filters are in the URL, so that links keep them. */
+/** The page of the audit trail. Its filters are in the URL, so that a link shows the same rows. */
 export function AuditPage() {
   const t = useT();
   const { baseUrl } = usePanel();
@@ -94,7 +94,7 @@ const columnsIn = (t: Translator): readonly Column<AuditRow>[] => [
 type AuditRow = ValueOf<typeof auditApi.list>['entries'][number];
 
 const pageSize = 200;
-/** A pause of this length means that the user has stopped typing. */
+/** After this pause in typing, the rows are loaded. */
 const settledMs = 250;
 
 /** Loads the newest matching rows, and more on request. */
@@ -135,7 +135,7 @@ function useRows(filters: AuditFilters) {
 
 type Verdict = ValueOf<typeof auditApi.verify>;
 
-/** Verifies the audit trail on request only, because that reads all of it. */
+/** Verifies the audit trail only when the user requests it, because that reads every row. */
 function ChainBadge() {
   const t = useT();
   const { client } = usePanel();

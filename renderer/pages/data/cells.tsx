@@ -14,7 +14,7 @@ export function Size({ bytes }: { readonly bytes: number }) {
   return sizeText(bytes, useT().language);
 }
 
-/** As long as on the command line; the tooltip shows the whole version. */
+/** Shortens a version to the length that the command line shows. */
 export const shortVersion = (version: string): string => version.slice(0, 12);
 
 export const Version = ({ version }: Pick<DatasetView, 'version'>) => (

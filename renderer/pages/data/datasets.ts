@@ -1,6 +1,6 @@
 import type { DatasetView } from '../../../protocol/datasets-api.ts';
 
-/** All versions with the same name and owner. */
+/** A dataset: all versions with the same name and owner. */
 export interface Dataset {
   /** Unique among all datasets. */
   readonly key: string;
@@ -9,13 +9,13 @@ export interface Dataset {
   readonly newest: DatasetView;
   /** Newest first. */
   readonly versions: readonly DatasetView[];
-  /** How many stored jobs use any of its versions. */
+  /** Number of stored jobs that use at least one of its versions. */
   readonly jobs: number;
-  /** How many of its versions are pinned. */
+  /** Number of its versions that are pinned. */
   readonly pinned: number;
 }
 
-/** Returns true for a version that no job uses and nobody has pinned, so that the server can delete it. */
+/** Returns true when the server can delete the version: no job uses it, and nobody has pinned it. */
 export const isUnused = ({ jobs, pinned }: DatasetView): boolean => jobs === 0 && !pinned;
 
 /** Groups versions into datasets, sorted by their newest versions. `views` start with the newest one. */
@@ -46,7 +46,10 @@ function toDataset(key: string, newest: DatasetView, versions: readonly DatasetV
 export const datasetWith = (datasets: readonly Dataset[], id: string): Dataset | undefined =>
   datasets.find(({ versions }) => versions.some(version => String(version.id) === id));
 
-/** Returns the datasets for which each word is part of the name or the owner, or starts a version. */
+/**
+ * Returns the datasets that match every word of the search text. A word matches a part of the name or owner, or the
+ * start of a version.
+ */
 export function matching(datasets: readonly Dataset[], text: string): readonly Dataset[] {
   const words = text
     .toLowerCase()
@@ -65,11 +68,11 @@ export function matching(datasets: readonly Dataset[], text: string): readonly D
 
 export interface Usage {
   readonly count: number;
-  /** An upper limit: files that several versions share are stored once. */
+  /** Sum of the sizes. This is an upper limit for the freed space, because versions may share files. */
   readonly bytes: number;
 }
 
-/** Returns what could be deleted. */
+/** Returns the number and size of the versions that could be deleted. */
 export function computeUnused(views: readonly DatasetView[], storedBytes: number): Usage {
   const unused = views.filter(isUnused);
   const bytes = unused.reduce((sum, view) => sum + view.bytes, 0);

@@ -11,7 +11,7 @@ import { useDeletion } from './use-deletion.tsx';
 import { type DatasetsRead, LoadFailure } from './use-datasets.tsx';
 
 interface DatasetPageProps {
-  /** Id of any version of the dataset. */
+  /** The id of any version of the dataset. */
   readonly id: string;
   readonly read: DatasetsRead;
 }
@@ -21,7 +21,7 @@ export function DatasetPage({ id, read: { answer, datasets, failure, reload } }:
   const [key, setKey] = useState<string | null>(null);
   const found = datasetWith(datasets, id);
   if (found !== undefined && found.key !== key) setKey(found.key);
-  // The user may have just deleted the version in the URL.
+  // The version in the URL may have just been deleted, so keep showing its dataset.
   const dataset = found ?? datasets.find(each => each.key === key);
   return (
     <div className="page data-page" aria-busy={answer === null && failure === null}>

@@ -86,7 +86,7 @@ function DatasetList({ read }: { readonly read: DatasetsRead }) {
   );
 }
 
-/** The search text is in the URL, so that a link shows the same datasets. */
+/** Keeps the search text in the URL, so that a link shows the same datasets. */
 function useSearchText(): readonly [string, (text: string) => void] {
   const [params, setParams] = useSearchParams();
   const set = (text: string): void => setParams(text === '' ? {} : { q: text }, { replace: true });

@@ -79,7 +79,7 @@ function usePin(onDone: () => void) {
   };
 }
 
-/** Returns null when the version can be deleted. */
+/** Returns why the version cannot be deleted; null when it can. */
 function whyKept({ jobs, pinned }: DatasetView, t: Translator): string | null {
   if (jobs > 0) return t('data.kept.jobs', { count: jobs });
   return pinned ? t('data.kept.pinned') : null;

@@ -22,7 +22,10 @@ export interface DatasetsRead {
 const settleMs = 1_000;
 const allVersions = { all: 'true' } as const;
 
-/** Reads the list again after job events and when the user returns to the page, because no event reports a new dataset. */
+/**
+ * Reads the datasets. Reads them again after job events and when the user returns to the page, because no event reports
+ * a new dataset.
+ */
 export function useDatasets(): DatasetsRead {
   const { client } = usePanel();
   const [answer, setAnswer] = useState<Answer | null>(null);
@@ -33,7 +36,7 @@ export function useDatasets(): DatasetsRead {
       requests.current += 1;
       const request = requests.current;
       const result = await client.call(datasetsApi.list, { query: allVersions, ...(signal && { signal }) });
-      // A later request has newer data.
+      // Ignore this answer when a later request has started, because that one returns newer data.
       if (signal?.aborted === true || request !== requests.current) return;
       if (result.ok) setAnswer(result.value);
       setFailure(result.ok ? null : result.failure);
@@ -53,7 +56,7 @@ function useReturnCount(): number {
       if (!document.hidden) setReturns(count => count + 1);
     };
     document.addEventListener('visibilitychange', countReturn);
-    // The page stays visible while the user works in a terminal next to it, so `visibilitychange` does not suffice.
+    // Listen to the focus as well: `visibilitychange` does not fire when the user works in a terminal next to the page.
     globalThis.addEventListener('focus', countReturn);
     return () => {
       document.removeEventListener('visibilitychange', countReturn);

@@ -21,7 +21,7 @@ export type RequestDeletion = (request: DeletionRequest) => void;
 
 interface Question {
   readonly request: DeletionRequest;
-  /** What the server would delete now. */
+  /** The versions that the server would delete now. */
   readonly dryRun: ValueOf<typeof datasetsApi.prune>;
 }
 
@@ -30,10 +30,13 @@ interface Deletion {
   readonly dialog: ReactNode;
 }
 
-/** Maximum number per call. */
+/** Maximum number of versions that one call can delete. */
 const maxVersions = 1_000;
 
-/** Makes a dry run first, so that the dialog lists exactly what is deleted and how many bytes that frees. */
+/**
+ * Asks for confirmation before it deletes versions. A dry run beforehand lets the dialog list exactly those versions
+ * and the bytes that they free.
+ */
 export function useDeletion(onDone: () => void): Deletion {
   const t = useT();
   const { client } = usePanel();
@@ -80,7 +83,7 @@ interface DeleteDialogProps {
   readonly onClose: () => void;
 }
 
-/** More would not fit on a phone. */
+/** Maximum number of versions to list; more would not fit on a phone. */
 const maxListed = 8;
 
 function DeleteDialog({ question, onConfirm, onClose }: DeleteDialogProps) {
@@ -114,7 +117,7 @@ function DeleteDialog({ question, onConfirm, onClose }: DeleteDialogProps) {
   );
 }
 
-/** If a version has got a job in the meantime, the deletion no longer covers the whole dataset. */
+/** Names the whole dataset only if all its versions would be deleted; by now, a new job may use one of them. */
 function dialogTitle({ request, dryRun: { removed } }: Question, t: Translator): string {
   const count = removed.length;
   if (request.kind === 'old') return t('data.delete.old', { count });

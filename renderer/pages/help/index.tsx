@@ -62,7 +62,7 @@ export function HelpPage() {
   );
 }
 
-/** Contains only counts and states: no names, no tokens, no configs. */
+/** Returns text for a bug report. It contains counts and states, but no names, tokens or configs. */
 function useDiagnostics(): string {
   const { fleet, stream } = useFleet(state => state);
   const { permissions } = usePanel().person;

@@ -10,13 +10,13 @@ import { useSettled } from '../jobs/use-settled.ts';
 
 export type Stats = ValueOf<typeof queueApi.stats>;
 
-/** What needs attention, most urgent first. */
+/** A problem or request that needs a user's attention. `findNeeds` returns the most urgent first. */
 export type Need =
   | { readonly kind: 'silent'; readonly job: JobView }
   | { readonly kind: 'quarantined' | 'duplicate' | 'gpuTrouble'; readonly worker: WorkerView }
   /** No known worker can run this job, nor `more` similar ones. */
   | { readonly kind: 'unsatisfiable'; readonly job: JobView; readonly more: number }
-  /** Jobs that only this offline worker, or `others` like it, could run. */
+  /** `count` pending jobs that only this offline worker, or `others` like it, could run. */
   | {
       readonly kind: 'waitsForOffline';
       readonly worker: WorkerView;
@@ -31,20 +31,20 @@ export type Need =
 
 export interface Figures {
   readonly workers: number;
-  /** Connected workers: all except those that are offline or never connected. */
+  /** Number of connected workers: all except those that are offline or have never connected. */
   readonly online: number;
-  /** The counts add up to `workers`. */
+  /** Number of workers in each state; together they equal `workers`. */
   readonly states: Readonly<Record<FleetState, number>>;
   readonly gpusBusy: number;
   readonly gpus: number;
   readonly waiting: number;
-  /** Submit time of the job that has been pending longest; null without pending jobs. */
+  /** Submission time of the job that has been pending longest; null when no job is pending. */
   readonly oldestAt: string | null;
   readonly completed: number;
   readonly failed: number;
 }
 
-/** `never`: created but never connected. */
+/** States of a worker on the overview. `never`: it was created but has never connected. */
 export const fleetStates = [
   'idle',
   'busy',
@@ -61,7 +61,7 @@ const stateOf = (worker: WorkerView): FleetState =>
 
 const dayMs = 86_400_000;
 
-/** Computes the figures of the tiles; of the ended jobs, only the last 24 hours count. */
+/** Computes the figures on the tiles. Of the completed and failed jobs, it counts those of the last 24 hours. */
 export const computeFigures = (
   workers: Iterable<WorkerView>,
   jobs: Iterable<JobView>,
@@ -126,7 +126,7 @@ export function findNeeds(
     ...all
       .filter(worker => worker.quarantine !== null)
       .map(worker => ({ kind: 'quarantined' as const, worker })),
-    // Skip offline workers: they may be rebooting to fix the trouble, and report again when they return.
+    // Skip offline workers: they may be rebooting to fix the problem, and they report it again when they return.
     ...all
       .filter(({ gpu_troubles: troubles, status }) => troubles.length > 0 && status !== 'offline')
       .map(worker => ({ kind: 'gpuTrouble' as const, worker })),
@@ -151,7 +151,9 @@ export function findNeeds(
   ];
 }
 
-/** Leaves out workers and jobs that have changed since the server counted them. */
+/**
+ * Returns offline workers that pending jobs need. Skips workers and jobs that have changed since the server counted.
+ */
 function offlineNeeds(
   workers: readonly WorkerView[],
   jobs: ReadonlyMap<JobId, JobView>,
@@ -165,15 +167,16 @@ function offlineNeeds(
   });
 }
 
-/** Only a lost connection counts; a worker that signed off was stopped on purpose. */
+/** Returns true when the connection broke in the last 24 hours. A worker that signed off was stopped on purpose. */
 const isLost = ({ status, status_reason: reason, last_heartbeat: at }: WorkerView, now: number): boolean =>
   status === 'offline' && reason === 'silent' && at !== null && now - Date.parse(at) < dayMs;
 
-/** The server counts all jobs for this, so do not ask too often. */
+/** To answer, the server counts all jobs, so the minimum interval is long. */
 const settleMs = 10_000;
 
 /**
- * Figures that only the server can compute; null until loaded, or without permission. Read again after events, and with each new `minute`.
+ * Returns figures that only the server can compute; null until loaded, and for users without permission. Reads them
+ * again after events, and with each new `minute`.
  */
 export function useStats(minute: number): Stats | null {
   const { client, may } = usePanel();
@@ -187,7 +190,7 @@ export function useStats(minute: number): Stats | null {
     },
     [client, isWanted],
   );
-  // Running jobs accumulate GPU time.
+  // Read every minute as well, because running jobs accumulate GPU time without events.
   useSettled(read, settleMs, minute);
   return stats;
 }

@@ -19,7 +19,7 @@ const FirstRun = lazy(() =>
   loadPart(async () => ({ default: (await import('../workers/join/empty-list.tsx')).FirstRun })),
 );
 
-/** Shows each part to users who may read its data. */
+/** The overview page. Each part is shown to users who may read its data. */
 export function OverviewPage() {
   useFreshWorkers();
   const t = useT();
@@ -59,14 +59,14 @@ export function OverviewPage() {
   );
 }
 
-/** Becomes true once and stays true. */
+/** Returns true once the value has been true, also after it becomes false again. */
 function useSticky(isSo: boolean): boolean {
   const [wasSo, setWasSo] = useState(isSo);
   if (isSo && !wasSo) setWasSo(true);
   return wasSo || isSo;
 }
 
-/** GPU hours come from the server, which also counts jobs that are not in memory. */
+/** Describes the last 24 hours. The GPU hours come from the server, which also counts jobs that are not in memory. */
 function dayNote(t: Translator, stats: Stats | null, failed: number): string {
   if (stats === null) return t('overview.failed', { count: failed });
   const hours = new Intl.NumberFormat(t.language, { maximumSignificantDigits: 3 });
@@ -80,7 +80,7 @@ interface TilesProps {
   readonly figures: Figures;
 }
 
-/** Lists all states, so that the numbers add up. */
+/** Lists the number of workers in every state, so that the numbers add up to the total. */
 const statesText = (t: Translator, states: Figures['states']): string =>
   fleetStates
     .filter(state => states[state] > 0 || state === 'idle' || state === 'busy')

@@ -5,10 +5,10 @@ import { Button } from '../../ui/button.tsx';
 import { troubleText } from '../workers/texts.ts';
 import type { Need } from './figures.ts';
 
-/** The most urgent ones; a button shows the rest. */
+/** Number of needs shown at first, the most urgent ones. A button shows the others. */
 const shownAtFirst = 12;
 
-/** Renders nothing when nothing needs attention. */
+/** Lists the needs, most urgent first; renders nothing without any. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
   const t = useT();
   const [showsAll, setShowsAll] = useState(false);
@@ -65,7 +65,7 @@ function textOf(need: Need, t: Translator): string {
   }
 }
 
-/** Links to the page where the problem can be solved. */
+/** Returns the page on which the user can solve the problem. */
 function hrefOf(need: Need): string {
   if (need.kind === 'failed') return '/jobs?q=state:failed';
   if (need.kind === 'waitsForOffline' && need.others > 0) return '/workers?q=state:offline';

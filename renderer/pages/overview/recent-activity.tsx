@@ -9,13 +9,13 @@ import type { ValueOf } from '../../../protocol/client.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
 
 const maxShown = 15;
-/** Request more rows than shown, because some do not concern the fleet. */
+/** Requests more rows than are shown, because rows about users are left out. */
 const newest = { query: { limit: 3 * maxShown } };
 const noRows: readonly TrailRow[] = [];
 
 /**
- * Recent activity, newest first: audit rows from before the page opened, and stream events since. Users who may read only one of the two
- * see that one.
+ * Lists recent activity, newest first: audit rows from before the page was opened, and stream events since. Users who
+ * may read only one of the two see only that one.
  */
 export function Recent() {
   const t = useT();
@@ -44,7 +44,10 @@ export function Recent() {
   );
 }
 
-/** Event names are the same in the audit trail, in scripts and here. The object is shown by its own name. */
+/**
+ * Links to the object of an event. Its name follows untranslated event types, which are the same in the audit trail, in
+ * scripts and here.
+ */
 function Target({ kind, id, name }: NonNullable<Activity['target']>) {
   const known = useFleet(({ fleet }) => {
     if (kind === 'worker') return fleet.workers.get(WorkerId.parse(id))?.name;
@@ -57,17 +60,20 @@ function Target({ kind, id, name }: NonNullable<Activity['target']>) {
 const links = { worker: WorkerLink, job: JobLink, pool: PoolLink } as const;
 
 type Row = ValueOf<typeof auditApi.list>['entries'][number];
-/** The parts of an audit row that are used. */
+/** The fields of an audit row that are used here. */
 export type TrailRow = Pick<Row, 'at' | 'event_type' | 'target_type' | 'target_id' | 'details'>;
 
-/** An event in the list of recent activity. */
+/** An entry of the list. */
 interface Activity {
-  /** RFC 3339 */
+  /** Time of the event, RFC 3339. */
   readonly at: string;
   readonly type: string;
-  /** The object of the event; empty for the whole fleet. */
+  /** Id of the object; empty when the event concerns the whole fleet. */
   readonly id: string;
-  /** The page of the object, with its name if known; null for none. A launch is on the page of its pool. */
+  /**
+   * The page to link to, and the name of the object if known; null for no link. A launch is shown on the page of its
+   * pool.
+   */
   readonly target: {
     readonly kind: 'worker' | 'job' | 'pool';
     readonly id: string;
@@ -83,7 +89,7 @@ export function mergeActivity(
 ): readonly Activity[] {
   const fromEvents = events.flatMap(event => fromEvent(event) ?? []);
   const before = rows
-    // Sign-ins are in the audit trail but concern neither jobs nor workers.
+    // Skip sign-ins, which concern neither jobs nor workers.
     .filter(({ target_type: kind }) => kind !== 'user')
     .map(fromAuditRow)
     .filter(row => !fromEvents.some(event => isSame(row, event)));
@@ -132,7 +138,9 @@ function fromAuditRow({
   return { at, type, id: kind === 'queue' ? '' : id, target };
 }
 
-/** Pools have no place in the fleet, so their names are those that other entries carry. */
+/**
+ * Adds names to pools. The fleet in memory contains no pools, so the names come from other entries about the same pool.
+ */
 function withPoolNames(all: readonly Activity[]): readonly Activity[] {
   const names = new Map(
     all.flatMap(({ target }) =>
@@ -146,7 +154,7 @@ function withPoolNames(all: readonly Activity[]): readonly Activity[] {
   );
 }
 
-/** An event and its audit row are written together but carry separate timestamps. */
+/** An event and its audit row are written together, but their timestamps may differ by up to this much. */
 const togetherMs = 1_000;
 
 const isSame = (one: Activity, other: Activity): boolean =>

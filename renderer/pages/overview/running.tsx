@@ -50,7 +50,7 @@ function List({ jobs }: { readonly jobs: readonly JobView[] }) {
   );
 }
 
-/** Time left and speed, as far as known. */
+/** Shows the remaining time and the speed, if known. */
 function Pace({ job: { progress } }: { readonly job: JobView }) {
   const t = useT();
   const { eta_s: eta, steps_per_second: rate } = progress ?? {};

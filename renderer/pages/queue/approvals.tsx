@@ -9,10 +9,10 @@ import { Time } from '../../ui/time.tsx';
 import { useJobActions } from '../jobs/job-actions.tsx';
 import { waitsForApproval } from './order.ts';
 
-/** The jobs page lists them all. */
+/** Maximum number of jobs to list; the jobs page lists all of them. */
 const maxShown = 20;
 
-/** Jobs that wait for approval, oldest first; renders nothing without any. */
+/** Lists jobs that wait for approval, oldest first; renders nothing without any. */
 export function Approvals() {
   const t = useT();
   const { perform } = useJobActions();

@@ -10,13 +10,13 @@ import { showToast, showFailure } from '../../ui/toast.tsx';
 import { TextField } from '../jobs/field.tsx';
 import { isOld, limitOf } from './order.ts';
 
-/** The call's maximum. */
+/** Maximum age in days that the cleanup call accepts. */
 const maxDays = 365;
 
 interface Found {
   readonly days: number;
   readonly count: number;
-  /** There are more jobs than were counted. */
+  /** True when there are more old jobs than were counted. */
   readonly isMore: boolean;
 }
 
@@ -77,7 +77,7 @@ export function Cleanup() {
 
 const maxPages = 20;
 
-/** No call counts old jobs, so this reads up to 10,000 of them. */
+/** Counts old jobs. No call counts them, so this reads up to 10,000 jobs. */
 async function countOld(client: Client, days: number): Promise<Found | CallFailure> {
   const now = Date.now();
   let count = 0;

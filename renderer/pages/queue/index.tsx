@@ -68,7 +68,7 @@ export function QueuePage() {
   );
 }
 
-/** Counts of pending and running jobs, as links to them. */
+/** Numbers of pending and running jobs, each a link to those jobs. */
 function Figures() {
   const t = useT();
   const jobs = useFleet(({ fleet }) => fleet.jobs);

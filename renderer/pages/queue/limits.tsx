@@ -12,7 +12,7 @@ interface LimitsProps {
   readonly limits: Concurrency;
 }
 
-/** A read-only view for users who may not change limits. */
+/** Shows the queue limits without a form, for users who may not change them. */
 export function Limits({ limits }: LimitsProps) {
   const t = useT();
   const number = new Intl.NumberFormat(t.language);
@@ -56,7 +56,10 @@ const namesIn = (text: string): string[] =>
     .map(name => name.trim())
     .filter(name => name !== '');
 
-/** Remounted when another user changes the limits. */
+/**
+ * A form for the queue limits. Give it a new `key` when another user changes the limits, so that it shows the new
+ * values.
+ */
 export function LimitsForm({ limits }: LimitsProps) {
   const t = useT();
   const { client } = usePanel();

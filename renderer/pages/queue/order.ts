@@ -5,27 +5,30 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { useSettled } from '../jobs/use-settled.ts';
 
-/** A job and its queue position; null until the server has reported it. */
+/** A pending job and its queue position; `place` is null until the server has reported the position. */
 export interface QueueRow {
   readonly job: JobView;
   readonly place: number | null;
 }
 
-/** The pending jobs in the server's order at one time, next one first. */
+/** The order of the pending jobs at the time of the read, next job first. */
 export interface Order {
   readonly ids: readonly JobId[];
-  /** Positions in the whole queue, when other users' jobs are left out. */
+  /** Positions in the whole queue, parallel to `ids`. The server sends them when `ids` omits jobs of other users. */
   readonly places: readonly number[] | undefined;
 }
 
-/** Waiting raises a job by one priority name at a time, up to `critical`. */
+/** Each boost raises the priority by this much, the distance between two named priorities, up to `critical`. */
 const boostBy = 10;
 
 const waits = (job: JobView): boolean => isWaiting(job.status) && job.approval !== 'wanted';
 
 export const waitsForApproval = (job: JobView): boolean => isWaiting(job.status) && job.approval === 'wanted';
 
-/** Returns the row of a job. It returns the same object while nothing changes, so that the row does not re-render. */
+/**
+ * Returns the table row of a job. Returns the same object until job or position change, so that the row does not
+ * re-render.
+ */
 export type RowCache = (job: JobView, place: number | null) => QueueRow;
 
 export function createRowCache(): RowCache {
@@ -40,8 +43,8 @@ export function createRowCache(): RowCache {
 }
 
 /**
- * Returns the pending jobs in dispatch order. It skips jobs that left the queue since the server reported the order. Newer jobs come last
- * without a position, sorted by the server's rule (docs/queue.md).
+ * Returns the pending jobs in dispatch order. Skips jobs that have left the queue since the server reported the order.
+ * Appends newer jobs without a position, sorted by the server's rule (docs/queue.md).
  */
 export function toQueueRows(
   jobs: ReadonlyMap<JobId, JobView>,
@@ -66,7 +69,9 @@ function byRank(a: JobView, b: JobView): number {
 const level = ({ priority, boosts }: JobView): number =>
   Math.max(priority, Math.min(priorities.critical, priority + boosts * boostBy));
 
-/** Returns true when a cleanup with this many days would delete the job; `now` in milliseconds since 1970. */
+/**
+ * Returns true when a cleanup of jobs older than `days` days would delete the job; `now` is in milliseconds since 1970.
+ */
 export const isOld = ({ completed_at: at }: JobView, days: number, now: number): boolean =>
   at !== null && Date.parse(at) <= now - days * 86_400_000;
 
@@ -77,12 +82,14 @@ export function limitOf(text: string): number | null | undefined {
   return /^\d{1,6}$/.test(bare) && Number(bare) <= 100_000 ? Number(bare) : undefined;
 }
 
-/** A long queue is read less often: 10,000 ids are 200 kB. */
+/**
+ * Pause between an event and the next read of the order. It is longer for a long queue, because 10,000 ids have 200 kB.
+ */
 const settleMs = 1_000;
 const longSettleMs = 2_000;
 const longLine = 5_000;
 
-/** The server's order of pending jobs; null until loaded. */
+/** Returns the server's order of pending jobs; null until loaded. */
 export function useQueueOrder(): Order | null {
   const { client } = usePanel();
   const [order, setOrder] = useState<Order | null>(null);

@@ -50,7 +50,7 @@ function PauseDialog({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** Shows who paused the queue, when and why, with a button to resume. */
+/** Says who paused the queue, when and why, with a button that resumes it. */
 export function PausedBanner({ paused }: { readonly paused: NonNullable<QueueView['paused']> }) {
   const t = useT();
   const { client } = usePanel();

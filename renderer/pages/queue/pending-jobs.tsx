@@ -15,7 +15,7 @@ import { useJobActions, mayActOnJobs } from '../jobs/job-actions.tsx';
 import { createRowCache, toQueueRows, type QueueRow, useQueueOrder } from './order.ts';
 const idOf = ({ job }: QueueRow): string => job.id;
 
-/** All pending jobs, in dispatch order. */
+/** Table of the pending jobs in dispatch order. */
 export function PendingJobs() {
   const t = useT();
   const may = useMay();

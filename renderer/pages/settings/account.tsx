@@ -8,7 +8,10 @@ import { Time } from '../../ui/time.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
 import { Permissions } from '../../app/guarded.tsx';
 
-/** Shows the signed-in user, the permissions and a sign-out button. The desktop app has no session to end. */
+/**
+ * Shows the signed-in user, the user's permissions, and a sign-out button. In the desktop app there is no session to
+ * end, so the button is hidden.
+ */
 export function You() {
   const t = useT();
   const { person, signOut } = usePanel();
@@ -33,7 +36,7 @@ export function You() {
   );
 }
 
-/** Lists the signed-in browsers and can sign them out. */
+/** Lists the browsers in which this user is signed in, and can sign them out. */
 export function Sessions() {
   const t = useT();
   const { client } = usePanel();

@@ -8,20 +8,23 @@ import { usePanel, useLoaded } from '../../app/context.ts';
 import { showToast, showFailure } from '../../ui/toast.tsx';
 import { type BackupView, backupApi } from '../../../protocol/backup-api.ts';
 
-/** Returns the time of the newest hourly backup; null when there is none. The list starts with the newest backup. @internal */
+/**
+ * Returns the time of the newest hourly backup; null when there is none. `backups` must start with the newest one.
+ * @internal
+ */
 export const lastHourly = (backups: readonly BackupView[]): string | null =>
   backups.find(({ kind }) => kind === 'hourly')?.at ?? null;
 
-/** Returns megabytes, rounded for display. @internal */
+/** Converts bytes to megabytes, rounded for display. @internal */
 export function megabytes(bytes: number): number {
   const size = bytes / 1_000_000;
   return size >= 10 ? Math.round(size) : Math.max(0.1, Math.round(size * 10) / 10);
 }
 
-/** A button shows the rest; usually one of the newest is wanted. */
+/** Number of backups shown at first, the newest ones. A button shows the others. */
 const shownFirst = 6;
 
-/** Backups of the database, and restoring one. */
+/** Lists the backups of the database, creates new ones, and restores one. */
 export function Backups() {
   const t = useT();
   const { backups, work, make, restore } = useBackups();
@@ -132,12 +135,12 @@ function Restore({ backup: { name, at }, onConfirm, onClose }: RestoreProps) {
   );
 }
 
-/** The server copies and checks a large database; for a restore it does so twice. */
+/** Timeout in milliseconds. The server copies and checks a large database, and for a restore it does so twice. */
 const timeoutMs = 290_000;
 
 type BackupWork = { readonly kind: 'making' } | { readonly kind: 'restoring'; readonly name: string };
 
-/** `backups` is null while loading. */
+/** Returns the backups and the actions on them. `backups` is null while loading. */
 function useBackups() {
   const t = useT();
   const { client } = usePanel();

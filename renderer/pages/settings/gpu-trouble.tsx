@@ -11,7 +11,7 @@ interface GpuTroubleProps {
   readonly change: ChangeSettings;
 }
 
-/** Sets which GPU troubles keep new jobs off a worker. */
+/** Selects the kinds of GPU problems that keep new jobs off a worker. */
 export function GpuTrouble({ kinds, change }: GpuTroubleProps) {
   const t = useT();
   const held = GpuTroubleKind.options.filter(kind => kinds[kind]);

@@ -23,7 +23,7 @@ const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const themes = ['system', 'light', 'dark'] as const;
 
-/** Preferences of this browser, and settings of the server. */
+/** The preferences of this browser and the settings of the server. */
 export function SettingsPage() {
   const t = useT();
   const { preferences, baseUrl } = usePanel();
@@ -103,7 +103,7 @@ export function SettingsPage() {
   );
 }
 
-/** Tokens, and the browser sessions that use them. */
+/** API tokens, and the browser sessions that were opened with them. */
 function Access() {
   return (
     <>

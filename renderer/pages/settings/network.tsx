@@ -15,7 +15,7 @@ interface NetworkProps {
   readonly change: ChangeSettings;
 }
 
-/** Which machines can reach the orchestrator, and at which addresses. */
+/** Shows which machines can reach the orchestrator, and at which addresses. */
 export function Network({ settings, change }: NetworkProps) {
   const t = useT();
   const { shared, fixed_by: fixedBy, addresses, tls, tls_fixed_by: tlsFixedBy } = settings.network;

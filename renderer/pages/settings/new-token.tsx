@@ -16,7 +16,7 @@ interface NewTokenProps {
 const daysToLive = ['30', '90', '365', 'never'] as const;
 const dayS = 86_400;
 
-/** Asks for the name and the permissions, which cannot exceed those of the current user. Then it shows the token once. */
+/** Asks for a name and for permissions that the current user has too. Then shows the new token once. */
 export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
   const t = useT();
   const [made, setMade] = useState<{ readonly name: string; readonly token: string } | null>(null);

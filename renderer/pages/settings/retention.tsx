@@ -10,7 +10,7 @@ interface RetentionProps {
   readonly change: ChangeSettings;
 }
 
-/** How long the audit trail is kept. */
+/** Sets for how many days audit rows are kept. */
 export function Retention({ audit, change }: RetentionProps) {
   const t = useT();
   const { retention_days: days, fixed_by: fixedBy } = audit;

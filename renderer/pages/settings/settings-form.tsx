@@ -5,16 +5,16 @@ import { Button, Copy } from '../../ui/button.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
 
 interface SettingsFormProps {
-  /** The change that saving makes. */
+  /** The change that the form would save. */
   readonly wanted: SettingsChange;
-  /** True when there is nothing to save. */
+  /** True when the values equal the saved ones, so that there is nothing to save. */
   readonly isSame: boolean;
   readonly change: ChangeSettings;
-  /** The fields; the parent holds their values. */
+  /** The input fields. The parent component keeps their values. */
   readonly children: ReactNode;
 }
 
-/** A form for typed settings, which take effect together when saved. */
+/** A form for settings that take effect together when the user saves them. */
 export function SettingsForm({ wanted, isSame, change, children }: SettingsFormProps) {
   const t = useT();
   const save = async (): Promise<void> => {

@@ -12,7 +12,7 @@ interface ThisMachineProps {
   readonly change: ChangeSettings;
 }
 
-/** Whether the server's own machine runs jobs, and how. */
+/** Sets whether the server's own machine runs jobs, and with which options. */
 export function ThisMachine({ settings, change }: ThisMachineProps) {
   const t = useT();
   const [isSending, setSending] = useState(false);

@@ -13,7 +13,7 @@ interface TlsProps {
   readonly change: ChangeSettings;
 }
 
-/** Whether other machines connect by TLS, and the server's certificate. */
+/** Sets whether other machines must connect with TLS, and shows the server's certificate. */
 export function Tls({ network, change }: TlsProps) {
   const t = useT();
   const { tls, tls_fixed_by: fixedBy, shared } = network;

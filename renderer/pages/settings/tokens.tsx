@@ -9,7 +9,7 @@ import { showToast, showFailure } from '../../ui/toast.tsx';
 import { NewTokenDialog } from './new-token.tsx';
 import './tokens.css';
 
-/** The API tokens: who else has access, and with which permissions. */
+/** Lists the API tokens with their permissions. */
 export function Tokens() {
   const t = useT();
   const { value, reload } = useLoaded(tokensApi.list);

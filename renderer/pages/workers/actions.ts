@@ -5,31 +5,34 @@ import type { CallFailure } from '../../../protocol/client.ts';
 import type { Joining } from './join/join-commands.ts';
 import type { JoinOffer } from './join/join-offer.ts';
 
-/** An action in progress or just completed; each has a dialog. */
+/** An action on workers that is in progress or was just completed. Each kind has a dialog. */
 export type WorkerAction =
   | { readonly kind: 'join' }
   | { readonly kind: 'edit' | 'rotate' | 'remove'; readonly worker: WorkerView }
   | { readonly kind: 'drain'; readonly workers: readonly WorkerView[] }
   | { readonly kind: 'drained'; readonly workers: readonly WorkerView[] }
   /**
-   * A token that is shown only once, and the join token that most users need instead; null when the join token could not be made. `isNew`:
-   * the worker has not joined yet.
+   * A worker token was issued, which is shown only once, and a join token, which most users need instead. The join
+   * token is null when it could not be created. `isNew`: the worker was just created.
    */
   | {
       readonly kind: 'issued';
       readonly id: WorkerId;
-      /** Contains the permanent token. The pin depends on the selected address. */
+      /**
+       * Contains the permanent worker token. The pin is missing, because it depends on the address that the user
+       * selects.
+       */
       readonly joining: Omit<Joining, 'pin'>;
       readonly offer: JoinOffer | null;
       readonly isNew: boolean;
     };
 
-/** The outcome per worker; a missing entry means that the call is still running. */
+/** The result for each worker. A worker without an entry is still being processed. */
 export type Outcomes = ReadonlyMap<WorkerId, 'done' | CallFailure>;
 
 export type StartAction = (action: WorkerAction) => void;
 
 const StartActionContext = createContext<StartAction>(() => undefined);
 export const StartActionProvider = StartActionContext.Provider;
-/** Returns the function that opens the dialog of an action. */
+/** Returns the function that opens the dialog for an action. */
 export const useStartAction = (): StartAction => useContext(StartActionContext);

@@ -18,7 +18,7 @@ interface CellProps {
 export function StateCell({ worker }: CellProps) {
   const t = useT();
   const reason = reasonText(t, worker);
-  // The deadline of a drain matters only while the worker still has a job.
+  // Show the deadline of a drain only while the worker still has a job.
   const deadline = worker.current_job_id === null ? null : (worker.drain?.deadline ?? null);
   return (
     <span className="worker-two-lines">
@@ -43,7 +43,10 @@ export function StateCell({ worker }: CellProps) {
   );
 }
 
-/** Renders nothing while the worker is connected. Its status stays the same until the timeout for a reconnect. */
+/**
+ * Shows that the connection to a worker is lost, until it reconnects or goes offline. Its status does not change before
+ * that.
+ */
 export function LostTag({ worker }: CellProps) {
   const t = useT();
   const leadMs = useFleet(({ clockLeadMs }) => clockLeadMs);
@@ -58,7 +61,7 @@ export function LostTag({ worker }: CellProps) {
   );
 }
 
-/** Renders nothing when the worker reports no GPU trouble. */
+/** Names the GPU problems that the worker reports; renders nothing without any. */
 function GpuTroubleTag({ worker }: CellProps) {
   const t = useT();
   if (worker.gpu_troubles.length === 0) return null;
@@ -88,7 +91,7 @@ export function NameCell({ worker }: CellProps) {
 export function GpusCell({ worker }: CellProps) {
   const t = useT();
   const whole = gpusText(t, worker);
-  // With one GPU, the line below shows its memory.
+  // With one GPU, the line below shows its memory, so omit it here.
   const text = worker.gpu_count === 1 ? gpusText(t, { ...worker, gpu_vram_gb: null }) : whole;
   return (
     <span className="worker-two-lines">
@@ -98,7 +101,7 @@ export function GpusCell({ worker }: CellProps) {
   );
 }
 
-/** Renders nothing when the worker reports no GPU memory. */
+/** Shows the used and total GPU memory; renders nothing when the worker reports none. */
 export function Vram({ worker }: CellProps) {
   const t = useT();
   const total = vramTotal(worker);
@@ -144,7 +147,7 @@ export function LoadCell({ worker }: CellProps) {
   );
 }
 
-/** Re-renders with every step of the job, without the rest of the row. */
+/** Shows the current job and its step. A new step re-renders only this cell, not the row. */
 export function JobCell({ worker }: CellProps) {
   const t = useT();
   const id = worker.current_job_id;
@@ -178,7 +181,7 @@ export function ContactCell({ worker }: CellProps) {
   );
 }
 
-/** The agent's version, and how it compares with the server's. */
+/** Shows the agent's version, and whether it is older or newer than the server's. */
 function Agent({ worker }: CellProps) {
   const t = useT();
   const server = useProvidedServerVersion();
@@ -194,7 +197,7 @@ function Agent({ worker }: CellProps) {
   );
 }
 
-/** Uses the server's clock, because this machine's may be wrong. */
+/** Shows the time since the last contact by the server's clock, because this computer's clock may be wrong. */
 export function Contact({ worker }: CellProps) {
   const t = useT();
   const lead = useFleet(state => state.clockLeadMs);

@@ -8,7 +8,7 @@ import { SelectCell } from './selection.tsx';
 import { shownState, shownStates } from './facts.ts';
 import { WorkerMenu } from './worker-menu.tsx';
 
-/** Created once per language. Cells look up data that changes more often than the worker. */
+/** Returns the columns of the table. Cells subscribe to data that changes more often than the worker does. */
 export function useColumns(): readonly Column<WorkerView>[] {
   const t = useT();
   return useMemo(

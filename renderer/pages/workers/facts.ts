@@ -1,13 +1,13 @@
 import type { WorkerView } from '../../../protocol/worker.ts';
 
-/** In display order. */
+/** The displayed states, in the order in which they are shown. */
 export const shownStates = ['idle', 'busy', 'connecting', 'draining', 'quarantined', 'offline'] as const;
 export type ShownState = (typeof shownStates)[number];
 
 const words: readonly string[] = shownStates;
 export const isShownState = (word: string): word is ShownState => words.includes(word);
 
-/** A quarantined worker gets no jobs, so it is not shown as idle. */
+/** Returns the state to display: `quarantined` instead of `idle`, because a quarantined worker gets no jobs. */
 export const shownState = ({ status, quarantine }: WorkerView): ShownState =>
   status === 'idle' && quarantine !== null ? 'quarantined' : status;
 
@@ -20,14 +20,14 @@ export function countStates(workers: Iterable<WorkerView>): ReadonlyMap<ShownSta
   return counts;
 }
 
-/** Shortens "NVIDIA A100-SXM4-80GB" to "A100-SXM4": the vendor adds nothing, and the memory is shown next to it. */
+/** Shortens "NVIDIA A100-SXM4-80GB" to "A100-SXM4": the vendor is obvious, and the memory is shown next to the name. */
 export const gpuModel = (name: string): string =>
   name
     .replace(/^(NVIDIA|AMD|Intel(\(R\))?)\s+/i, '')
     .replace(/^GeForce\s+/i, '')
     .replace(/[\s-]\d+\s?GB\b.*$/i, '');
 
-/** GiB of all its GPUs; null when it reports none. */
+/** Returns the memory of all GPUs together, in GiB; null when the worker reports none. */
 export function vramTotal(worker: WorkerView): number | null {
   const { gpus } = worker.gpu_info;
   if (gpus.length > 0 && gpus.length === worker.gpu_count)
@@ -35,31 +35,34 @@ export function vramTotal(worker: WorkerView): number | null {
   return worker.gpu_vram_gb === null || worker.gpu_count === 0 ? null : worker.gpu_vram_gb * worker.gpu_count;
 }
 
-/** Heartbeats arrive every 30 seconds. One missing heartbeat is a warning, and after 120 seconds the worker is offline. */
+/**
+ * Rates the time since the last contact. Heartbeats arrive every 30 seconds: one missing heartbeat is late, and after
+ * 120 seconds the worker is offline.
+ */
 export function contactLevel({ status, last_contact_age_s: age }: WorkerView): 'good' | 'late' | 'lost' {
   if (status === 'offline' || age === null || age <= 45) return 'good';
   return age <= 90 ? 'late' : 'lost';
 }
 
-/** Returns why the server would refuse to delete the worker; null when it would not. */
+/** Returns why the server would refuse to delete the worker; null when it would delete it. */
 export function undeletableReason(worker: WorkerView): 'online' | 'has_job' | null {
   if (worker.registered_at !== null && worker.status !== 'offline') return 'online';
   return worker.current_job_id === null ? null : 'has_job';
 }
 
-/** SimpleTuner's own agent stops its job when its token is refused. */
+/** Returns true for SimpleTuner's own agent with a job, because it stops the job when its token is refused. */
 export const losesJobOnRotation = (worker: WorkerView): boolean =>
   worker.protocol === 1 && worker.current_job_id !== null && worker.status !== 'offline';
 
 /**
- * Returns labels that only this worker has in this combination, so that a job with them runs here. Null when there are none; an empty
- * object when there is no other worker.
+ * Returns labels that select only this worker, so that a job that requires them runs here. Null when the labels do not
+ * identify it; empty when there is no other worker.
  */
 export function identifyingLabels(
   worker: WorkerView,
   workers: Iterable<WorkerView>,
 ): Readonly<Record<string, string>> | null {
-  // A job would read a value with a star as a pattern.
+  // Leave out values with pattern characters, because a job would read them as patterns.
   const own = Object.entries(worker.labels).filter(([, value]) => !/[*?[\]\\]/.test(value));
   for (const other of workers)
     if (other.id !== worker.id && own.every(([key, value]) => other.labels[key] === value)) return null;

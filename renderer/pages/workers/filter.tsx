@@ -5,12 +5,15 @@ import { FilterChips } from '../../ui/indicators.tsx';
 import { countStates, shownStates, isShownState, type ShownState, shownState } from './facts.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 
-/** A parsed filter: words, and `state:busy label:team=nlp gpu:>=4 vram:>=24 type:ephemeral`. A worker must match all parts. */
+/**
+ * A parsed filter such as `rig state:busy label:team=nlp gpu:>=4 vram:>=24 type:ephemeral`. A worker must match every
+ * part.
+ */
 interface WorkerQuery {
   readonly fits: (worker: WorkerView) => boolean;
-  /** States in the filter; empty for any. */
+  /** The states that the filter names; empty when it accepts any state. */
   readonly states: readonly ShownState[];
-  /** Invalid parts; with any of them, no worker matches. */
+  /** Parts that are invalid. When there are any, no worker matches. */
   readonly unknown: readonly string[];
 }
 
@@ -26,7 +29,7 @@ export function parseQuery(text: string): WorkerQuery {
       tests.push(hasWord(part.toLowerCase()));
       continue;
     }
-    // The user is still typing the value.
+    // The user has not typed the value yet, so ignore this part.
     if (value === '') continue;
     const test = byKey(key.toLowerCase(), value.toLowerCase());
     if (test === null) unknown.push(part);
@@ -37,7 +40,7 @@ export function parseQuery(text: string): WorkerQuery {
   return { fits, states, unknown };
 }
 
-/** Replaces the states in the text with this one, or removes them for null. @internal */
+/** Makes the filter accept only this state, or any state for null. @internal */
 export function withState(text: string, state: ShownState | null): string {
   const others = text.split(/\s+/).filter(part => part !== '' && !/^state:/i.test(part));
   return [...(state === null ? [] : [`state:${state}`]), ...others].join(' ');
@@ -50,7 +53,7 @@ const hasWord = (word: string): Test => {
     );
 };
 
-/** Returns null for an invalid value. */
+/** Returns the test for `key:value`; null when the value is invalid. */
 function byKey(key: string, value: string): Test | null {
   if (key === 'state') return byState(value.split(',').filter(word => word !== ''));
   if (key === 'label') return byLabel(value);
@@ -67,7 +70,7 @@ function byState(words: readonly string[]): Test | null {
     words.includes(shownState(worker)) || (words.includes('duplicate') && worker.duplicate !== null);
 }
 
-/** Matches `team`, `team=nlp` or `team=nl*`. */
+/** Returns the test for a label: `team`, `team=nlp` or `team=nl*`. */
 function byLabel(value: string): Test {
   const [key = '', ...rest] = value.split('=');
   const wanted = rest.length === 0 ? null : globToRegExp(rest.join('='));
@@ -101,7 +104,7 @@ interface FilterBarProps {
   readonly text: string;
   readonly query: WorkerQuery;
   readonly onChange: (text: string) => void;
-  /** Number of matching workers. */
+  /** Number of workers that match the filter. */
   readonly shown: number;
 }
 

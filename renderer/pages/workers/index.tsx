@@ -87,16 +87,16 @@ function WorkerList() {
   );
 }
 
-/** The filter is in the URL, so that a link shows the same workers. */
+/** Keeps the filter in the URL, so that a link shows the same workers. */
 function useFilter(): readonly [string, (text: string) => void] {
   const [params, setParams] = useSearchParams();
   const set = (text: string): void =>
-    // Replace the history entry instead of adding one per letter.
+    // Replace the history entry, so that typing does not add one entry per letter.
     setParams(text === '' ? {} : { q: text }, { replace: true });
   return [params.get('q') ?? '', set];
 }
 
-/** The selected workers, without those that are gone. */
+/** Returns the selected workers, without those that no longer exist. */
 function useChosen(byId: ReadonlyMap<WorkerId, WorkerView>) {
   const [ids, setIds] = useState<ReadonlySet<WorkerId>>(new Set());
   const selection = useMemo(

@@ -3,7 +3,7 @@ import type { WorkerView } from '../../../protocol/worker.ts';
 import { useT } from '../../i18n/index.ts';
 import { LabelChips } from '../../ui/indicators.tsx';
 
-/** One label per line. */
+/** Formats labels as `key=value`, one per line. */
 export const formatLabels = (labels: Labels): string =>
   Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
@@ -11,7 +11,7 @@ export const formatLabels = (labels: Labels): string =>
 
 export type ParsedLabels =
   | { readonly ok: true; readonly labels: Labels }
-  /** The first invalid line. */
+  /** `line`: the first invalid line. */
   | { readonly ok: false; readonly line: string };
 
 /** Parses `key=value` pairs, separated by lines or commas. */
@@ -28,7 +28,7 @@ export function parseLabels(text: string): ParsedLabels {
   return all.success ? { ok: true, labels: all.data } : { ok: false, line: labels.at(-1)?.join('=') ?? '' };
 }
 
-/** Number of labels in a row; the others are only counted. */
+/** Number of labels to show in a row; the number of the others is shown after them. */
 const shownLabels = 2;
 
 export function LabelsCell({ worker }: { readonly worker: WorkerView }) {

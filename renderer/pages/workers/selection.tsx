@@ -3,7 +3,7 @@ import type { WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useT } from '../../i18n/index.ts';
 
-/** The selected workers. */
+/** The selected workers of the table. */
 interface Selection {
   readonly chosen: ReadonlySet<WorkerId>;
   readonly toggle: (id: WorkerId) => void;

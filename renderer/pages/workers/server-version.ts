@@ -5,12 +5,15 @@ import type { WorkerView } from '../../../protocol/worker.ts';
 import { usePanel } from '../../app/context.ts';
 import { compareVersions } from '../../../protocol/version.ts';
 
-/** The orchestrator's version, for table rows; null while unknown. */
+/** Provides the orchestrator's version to the rows of a table; null while unknown. */
 const ServerVersion = createContext<string | null>(null);
 export const ServerVersionProvider = ServerVersion.Provider;
 export const useProvidedServerVersion = (): string | null => useContext(ServerVersion);
 
-/** The version of the displayed orchestrator, which may differ from the one that served this page; null until loaded. */
+/**
+ * Returns the version of the orchestrator whose data is displayed; null until loaded. In the desktop app, another
+ * program may have served this page.
+ */
 export function useServerVersion(): string | null {
   const { client } = usePanel();
   const [version, setVersion] = useState<string | null>(null);
@@ -24,18 +27,18 @@ export function useServerVersion(): string | null {
   return version;
 }
 
-/** Compares a Trainyard agent's version with the server's; null when they are equal or one is unknown. */
+/** Compares the version of Trainyard's agent with the server's; null when they are equal or one of them is unknown. */
 export function compareAgentVersion(
   { protocol, agent_version: agent, local }: Pick<WorkerView, 'protocol' | 'agent_version' | 'local'>,
   server: string | null,
 ): 'older' | 'newer' | null {
-  // SimpleTuner's worker has its own version numbers; the server starts the local worker with its own program.
+  // SimpleTuner's worker has version numbers of its own. The local worker always has the server's version.
   if (protocol === 1 || agent === null || server === null || local) return null;
   const order = compareVersions(agent, server);
   return order === 'same' ? null : order;
 }
 
-/** The worker programs that rigs can download; null until loaded, or when none were built. */
+/** Returns the worker programs that rigs can download; null until loaded, and when the server has none. */
 export function usePrograms(): AgentManifest | null {
   const { client } = usePanel();
   const [programs, setPrograms] = useState<AgentManifest | null>(null);

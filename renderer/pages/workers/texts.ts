@@ -5,7 +5,7 @@ import type { GpuTrouble, WorkerView } from '../../../protocol/worker.ts';
 import { duration } from '../jobs/figures.ts';
 import { gpuModel, shownState } from './facts.ts';
 
-/** Such as "2 × RTX 4090 24 GB". */
+/** Summarizes the GPUs of a worker, such as "2 × RTX 4090 24 GB". */
 export function gpusText(t: Translator, worker: WorkerView): string {
   const { gpu_count: count, gpu_name: name, gpu_vram_gb: vram } = worker;
   if (count === 0) return t('workers.gpus.none');
@@ -19,7 +19,7 @@ const figureFormat = perLanguage(language => new Intl.NumberFormat(language, { m
 
 export const figure = (t: Translator, value: number): string => figureFormat(t.language).format(value);
 
-/** The row's name for screen readers. */
+/** Describes a row for screen readers. */
 export const rowName = (t: Translator, worker: WorkerView): string =>
   t('workers.row', {
     name: worker.name,
@@ -27,7 +27,7 @@ export const rowName = (t: Translator, worker: WorkerView): string =>
     count: worker.gpu_count,
   });
 
-/** Such as "connection lost, 12s"; null while the worker is connected, and once it is offline. */
+/** Returns a text such as "connection lost, 12s". Null while the worker is connected, and once it is offline. */
 export function lostText(
   t: Translator,
   { status, stream_closed_at: at }: WorkerView,
@@ -37,7 +37,7 @@ export function lostText(
   return t('workers.lost', { time: duration((now - Date.parse(at)) / 1000, t.language) });
 }
 
-/** Explains the state briefly; null when the state is self-explanatory. */
+/** Returns a short reason for the state of a worker; null when the state needs none. */
 export function reasonText(t: Translator, worker: WorkerView): string | null {
   const { status, status_reason: reason, drain, quarantine } = worker;
   if (drain !== null && status !== 'offline') {
@@ -45,23 +45,23 @@ export function reasonText(t: Translator, worker: WorkerView): string | null {
     return t('workers.drain.shortWhy', { by: drain.by, reason: drain.reason });
   }
   if (quarantine !== null && shownState(worker) === 'quarantined') return quarantine.reason;
-  // A lost connection explains more than the missing stream.
+  // The lost connection is shown separately and explains the missing stream.
   if (worker.stream_closed_at !== null && reason === 'no_stream') return null;
   const key = `workers.reason.${reason}`;
   return isKey(key) ? t(key) : null;
 }
 
-/** Such as "GPU 1 is missing", without the rig's details. */
+/** Names a GPU problem without the details from the rig, such as "GPU 1 is missing". */
 export const troubleText = (t: Translator, { gpu, kind }: GpuTrouble): string =>
   t(`workers.gpuTrouble.${kind}`, { gpu });
 
-/** One line per GPU trouble, with the rig's details. */
+/** Describes each GPU problem in one line, with the details from the rig. */
 export const troubleTexts = (t: Translator, { gpu_troubles: troubles }: WorkerView): readonly string[] =>
   troubles.map(trouble =>
     t('workers.gpuTrouble.says', { what: troubleText(t, trouble), detail: trouble.detail }),
   );
 
-/** Describes an audit type such as `worker.draining`; returns the type itself when there is no text. */
+/** Describes an audit type such as `worker.draining`. Returns the type itself when there is no text for it. */
 export function eventText(t: Translator, type: string): string {
   const key = `workers.event.${type.replace(/^worker\./, '')}`;
   return type.startsWith('worker.') && isKey(key) ? t(key) : type;

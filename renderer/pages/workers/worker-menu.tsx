@@ -8,7 +8,7 @@ import { showFailure } from '../../ui/toast.tsx';
 import { useStartAction } from './actions.ts';
 import { undeletableReason } from './facts.ts';
 
-/** Reverts a drain or a quarantine. That destroys nothing, so it needs no confirmation. */
+/** Ends a drain or a quarantine. This destroys nothing, so it needs no confirmation. */
 export function useRevert() {
   const { client } = usePanel();
   const t = useT();

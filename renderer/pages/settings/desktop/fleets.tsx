@@ -6,7 +6,7 @@ import { Confirm, Dialog, DialogForm } from '../../../ui/dialog.tsx';
 
 type Fleet = DesktopView['fleets'][number];
 
-/** Runs an action of the desktop app, shows its answer, and reports a refusal. */
+/** Performs an action of the desktop app, and shows its result or its error. */
 export type Ask = (act: () => Promise<DesktopAnswer>) => void;
 
 interface FleetsProps {
@@ -17,7 +17,7 @@ interface FleetsProps {
 
 export function Fleets({ view, ask, desktop }: FleetsProps) {
   const t = useT();
-  /** The fleet being edited; `new` when adding one. */
+  /** The fleet that is being edited, or `new` while one is being added; null when the dialog is closed. */
   const [open, setOpen] = useState<Fleet | 'new' | null>(null);
   const [leaving, setLeaving] = useState<Fleet | null>(null);
   const here = t('desktop.fleets.here');
@@ -114,7 +114,7 @@ function Shown({ name, isShown, trouble, onShow }: ShownProps) {
 }
 
 interface FleetDialogProps {
-  /** Null when adding a fleet. */
+  /** The fleet to edit; null to add one. */
   readonly fleet: Fleet | null;
   readonly hasKeyring: boolean;
   readonly desktop: DesktopApi;
@@ -122,7 +122,7 @@ interface FleetDialogProps {
   readonly onClose: () => void;
 }
 
-/** The address and the token of a remote orchestrator. */
+/** A form for the name, the address and the token of a remote orchestrator. */
 function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: FleetDialogProps) {
   const t = useT();
   const [given, setGiven] = useState({

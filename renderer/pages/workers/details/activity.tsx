@@ -39,7 +39,7 @@ export function JobsCard({ worker }: { readonly worker: WorkerView }) {
   );
 }
 
-/** The store is newer than the list that was read. */
+/** Shows the job's current state from the store when it has one, because that is newer than the list that was read. */
 function JobLine({ read }: { readonly read: JobView }) {
   const job = useFleet(state => state.fleet.jobs.get(read.id)) ?? read;
   return (
@@ -59,7 +59,7 @@ type Entry = ValueOf<typeof auditApi.list>['entries'][number];
 
 const maxEvents = 20;
 
-/** The worker's audit rows, newest first; read again after each event of the worker. */
+/** Lists the worker's audit rows, newest first. Reads them again after each event of the worker. */
 export function EventsCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const newest = useFleet(
@@ -94,7 +94,7 @@ function actorText(t: Translator, { actor_type: type, actor_id: id, address }: E
   return t('workers.detail.by', { who: [id, address].filter(Boolean).join(', ') });
 }
 
-/** The datasets in this rig's cache; jobs that need them start without a download. */
+/** Lists the datasets in the rig's cache. Jobs that need only these start without a download. */
 export function DataCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const query = useMemo(() => ({ query: { worker_id: worker.id } }), [worker.id]);
@@ -116,7 +116,7 @@ export function DataCard({ worker }: { readonly worker: WorkerView }) {
   );
 }
 
-/** Shows why data could not be loaded; renders nothing without a failure. */
+/** Says why data could not be loaded; renders nothing without a failure. */
 function LoadFailure({ failure }: { readonly failure: CallFailure | null }) {
   const t = useT();
   if (failure === null) return null;

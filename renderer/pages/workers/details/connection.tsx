@@ -64,7 +64,7 @@ const Fact = ({ name, children }: { readonly name: string; readonly children: Re
   </div>
 );
 
-/** The worker's JSON from the API; it contains no secrets. */
+/** Shows the worker as JSON, as the API returns it. It contains no secrets. */
 export function RawCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const box = useRef<HTMLPreElement>(null);

@@ -67,7 +67,7 @@ function Head({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const start = useStartAction();
   const revert = useRevert();
-  // For a drain or a quarantine, the notice below states the reason.
+  // A drain or quarantine has its own notice with the reason below, so omit the reason here.
   const reason = worker.drain === null && worker.quarantine === null ? reasonText(t, worker) : null;
   return (
     <header className="page-head">

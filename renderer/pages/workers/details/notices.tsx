@@ -11,7 +11,7 @@ import { updateCommand } from '../join/join-commands.ts';
 import { joinUrls } from '../join/join-urls.ts';
 import { usePrograms, compareAgentVersion, useServerVersion } from '../server-version.ts';
 
-/** What the user should know about this worker first. */
+/** Shows notices about problems and pending changes of the worker. */
 export function Notices({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const { drain, quarantine, duplicate } = worker;
@@ -73,7 +73,7 @@ const Since = ({ at }: { readonly at: string }) => (
   </span>
 );
 
-/** Shown when the worker's version differs from the server's, with the command to update it. */
+/** Shows that the worker's version differs from the server's, and the command that updates the worker. */
 export function VersionNotice({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const server = useServerVersion();

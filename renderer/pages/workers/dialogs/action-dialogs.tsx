@@ -8,11 +8,11 @@ import { JoinDialog } from '../join/join-dialog.tsx';
 
 interface Open {
   readonly action: WorkerAction;
-  /** The element that had the focus before the first dialog of the sequence. */
+  /** The element that had the focus before the first of several successive dialogs. */
   readonly opener: Element | null;
 }
 
-/** Provides the worker dialogs to its children. Only one dialog is open at a time. */
+/** Lets its children open the dialogs of worker actions. Only one dialog is open at a time. */
 export function ActionDialogs({ children }: { readonly children: ReactNode }) {
   const [open, setOpen] = useState<Open | null>(null);
   const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
@@ -21,7 +21,7 @@ export function ActionDialogs({ children }: { readonly children: ReactNode }) {
     if (action.kind === 'drained') setOutcomes(new Map());
     setOpen(before => ({ action, opener: before?.opener ?? activeElement }));
   }, []);
-  // When an action opens the next dialog, the closing one must not close it.
+  // An action may open the next dialog before its own one closes; keep that next one open.
   const close = (): void => setOpen(now => (now === open ? null : now));
   return (
     <StartActionProvider value={start}>

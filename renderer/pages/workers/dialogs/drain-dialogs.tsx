@@ -18,11 +18,13 @@ interface DrainDialogProps {
   readonly onOutcome: (id: WorkerId, outcome: 'done' | CallFailure) => void;
 }
 
-/** In minutes; 0 for no deadline. */
+/** Deadlines to choose from, in minutes; 0 means no deadline. */
 const deadlines = [0, 5, 30, 60, 240, 1440] as const;
 const maxParallel = 4;
 
-/** Drains one or several workers; for several it reports each outcome. */
+/**
+ * Asks for the reason and the deadline, then drains the workers. With several workers, it shows the result for each.
+ */
 export function DrainDialog({ workers, onClose, onOutcome }: DrainDialogProps) {
   const t = useT();
   const start = useStartAction();
@@ -87,7 +89,7 @@ interface DrainedDialogProps {
   readonly onClose: () => void;
 }
 
-/** Closing the dialog does not stop the calls. */
+/** Shows the result for each worker. Closing the dialog does not stop the remaining calls. */
 export function DrainedDialog({ workers, outcomes, onClose }: DrainedDialogProps) {
   const t = useT();
   const count = workers.length;
@@ -125,7 +127,11 @@ function Outcome({ outcome }: { readonly outcome: 'done' | CallFailure | undefin
   return <span className="trouble">{t('workers.result.failed', { detail })}</span>;
 }
 
-/** Runs an action for each item, at most `limit` at a time. A browser has six connections, and the stream uses one. @internal */
+/**
+ * Runs an action for each item, at most `limit` at a time. A browser allows six connections per server, and the event
+ * stream uses one.
+ * @internal
+ */
 export async function runConcurrently<T>(
   things: readonly T[],
   limit: number,

@@ -16,7 +16,10 @@ import { showFailure } from '../../../ui/toast.tsx';
 import { ActionDialogs } from '../dialogs/action-dialogs.tsx';
 import '../workers.css';
 
-/** For a fleet without workers. Its dialogs stay open when the first worker joins, because they show its token. */
+/**
+ * Instructions for a fleet without workers. The dialogs stay open when the first worker joins, because they show its
+ * token.
+ */
 export function FirstRun({ isEmpty }: { readonly isEmpty: boolean }) {
   return (
     <ActionDialogs>
@@ -55,7 +58,10 @@ export function NoMatches({ onClear }: { readonly onClear: () => void }) {
   );
 }
 
-/** Offers a real training on the server's own machine to users without other workers. Hidden when the machine cannot run it. */
+/**
+ * Offers a real training on the server's own machine to users without other workers. Renders nothing when that machine
+ * cannot run it.
+ */
 function SampleOffer() {
   const t = useT();
   const may = useMay();
@@ -64,7 +70,7 @@ function SampleOffer() {
   const [isAsked, setAsked] = useState(false);
   if (settings === null || !canRun(settings)) return null;
   const isOn = settings.local_worker.enabled;
-  // Starting it opens the job's page.
+  // Starting the sample opens the job's page, so the user must also be allowed to read jobs.
   if (!may(queueApi.submit) || !may(queueApi.get) || (!isOn && !may(settingsApi.change))) return null;
   return (
     <>
@@ -92,7 +98,7 @@ function SampleOffer() {
 const canRun = ({ local_worker: { has_sample: isThere, enabled, fixed_by: by } }: SettingsView): boolean =>
   isThere && (enabled || by.enabled === null);
 
-/** Enables the local worker and submits the job; the job's page then shows both. */
+/** Enables the local worker, submits the sample job, and opens the job's page. */
 function useSample(change: ChangeSettings) {
   const t = useT();
   const { client } = usePanel();

@@ -22,14 +22,17 @@ import { joinPhase } from './join-wait.tsx';
 
 interface IssuedCommandsProps {
   readonly id: WorkerId;
-  /** Contains the permanent token. */
+  /** Contains the permanent worker token. */
   readonly joining: Joining;
-  /** The first join token; null when it could not be made. */
+  /** The join token that was issued with it; null when it could not be created. */
   readonly first: JoinOffer | null;
   readonly isNew: boolean;
 }
 
-/** Trainyard's agents join with a one-time token; SimpleTuner's worker gets the permanent one. */
+/**
+ * Shows the commands that connect a worker. Trainyard's agents use the one-time join token; SimpleTuner's worker needs
+ * the permanent worker token.
+ */
 export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProps) {
   const t = useT();
   const [offer, setOffer] = useState(first);
@@ -88,7 +91,7 @@ export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProp
 
 interface OnceTabProps {
   readonly value: string;
-  /** Contains the join token; null while there is none. */
+  /** Contains the join token; null when there is none. */
   readonly joining: Joining | null;
   readonly standing: ReactNode;
   readonly children: (joining: Joining) => ReactNode;
@@ -101,7 +104,7 @@ const OnceTab = ({ value, joining, standing, children }: OnceTabProps) => (
   </Tabs.Content>
 );
 
-/** One command per kind of machine and owner. */
+/** Shows commands that install the worker as a service: for the whole machine, for one user, and on Windows. */
 function ServiceCommands({ joining }: { readonly joining: Joining }) {
   const t = useT();
   const ways = [
@@ -138,7 +141,9 @@ interface OfferLineProps {
   readonly onNew: (offer: JoinOffer) => void;
 }
 
-/** Shows how long the command works, and can replace an expired one. Renders nothing once the worker has joined. */
+/**
+ * Says until when the command works, and can replace an expired join token. Renders nothing once the worker has joined.
+ */
 function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
   const t = useT();
   const { client } = usePanel();
@@ -176,14 +181,14 @@ interface SecretProps {
   readonly label: string;
 }
 
-/** Hides the token on screen; the copied text contains it. */
+/** Shows a command with the token hidden. Copying it includes the token. */
 function Secret({ text, token, label }: SecretProps) {
   const t = useT();
   const [isShown, setShown] = useState(false);
   const box = useRef<HTMLPreElement>(null);
   const select = (): void => {
     setShown(true);
-    // Wait until the token is rendered.
+    // Select the text after the token has been rendered.
     requestAnimationFrame(() => {
       if (box.current !== null) getSelection()?.selectAllChildren(box.current);
     });

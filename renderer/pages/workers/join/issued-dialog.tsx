@@ -14,14 +14,19 @@ import { JoinWait } from './join-wait.tsx';
 
 interface IssuedDialogProps {
   readonly id: WorkerId;
-  /** Contains the permanent token. The pin depends on the selected address. */
+  /**
+   * Contains the permanent worker token. The pin is missing, because it depends on the address that the user selects.
+   */
   readonly joining: Omit<Joining, 'pin'>;
   readonly offer: JoinOffer | null;
   readonly isNew: boolean;
   readonly onClose: () => void;
 }
 
-/** A click outside does not close the dialog, because the token would be lost. */
+/**
+ * Shows the commands for a new worker or a new token. Only the button closes the dialog, because the token cannot be
+ * shown again.
+ */
 export function IssuedDialog({ id, joining, offer, isNew, onClose }: IssuedDialogProps) {
   const t = useT();
   const { settings } = useSettings();

@@ -1,28 +1,30 @@
 import { joinLine, nameWords, scriptLine, whereWords, workerWords } from '../../../../protocol/join-line.ts';
 import type { WorkerType } from '../../../../protocol/worker.ts';
 
-/** Everything that a worker needs to join. */
+/** The values that the commands for a worker contain. */
 export interface Joining {
   /** URL of the orchestrator. */
   readonly url: string;
-  /** Hash of the orchestrator's key, when its certificate is self-signed. */
+  /** Hash of the server's public key when the certificate is self-signed; otherwise null. */
   readonly pin: string | null;
   /** A worker token or a join token. */
   readonly token: string;
   readonly name: string;
   readonly type: WorkerType;
-  /** SHA-256 of the install script; without one, the worker program must be installed already. */
+  /** SHA-256 of the install script; missing when the worker program must already be installed. */
   readonly script?: string | null;
-  /** SHA-256 of the worker as one file for Node, for machines without a POSIX shell; null when it was not built. */
+  /**
+   * SHA-256 of the worker as a single file for Node, for machines without a POSIX shell. Null when the server has none.
+   */
   readonly bundle?: string | null;
 }
 
-/** Continues the command on the next line. */
+/** Line continuation between two arguments. */
 const continued = ' \\\n  ';
 
 /**
- * The command to paste into a terminal. The token is an environment variable: every user of the machine can read the arguments of a
- * process.
+ * Returns the command to paste into a terminal. It passes the token as an environment variable, because every user of
+ * the machine can read the arguments of a process.
  */
 export const shellCommand = (joining: Joining): string =>
   typeof joining.script === 'string'
@@ -37,8 +39,8 @@ const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
   ].join(continued);
 
 /**
- * The command for SimpleTuner's own worker, which needs a worker token and supports no pins. With a self-signed certificate, it can only
- * skip verification.
+ * Returns the command for SimpleTuner's own worker. It needs a worker token and supports no pins, so with a self-signed
+ * certificate it must skip verification.
  */
 export const simpletunerCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
@@ -62,7 +64,7 @@ export const environmentCommands = (joining: Joining): string =>
       : `trainyard worker${pinned(joining.pin)}`,
   ].join('\n');
 
-/** Commands that install the program; empty when it must be installed already. */
+/** Returns the commands that install the worker program; none when it must already be installed. */
 const installed = (joining: Joining): readonly string[] =>
   typeof joining.script === 'string'
     ? [
@@ -76,8 +78,9 @@ const installed = (joining: Joining): readonly string[] =>
 const hasScript = ({ script }: Joining): boolean => typeof script === 'string';
 
 /**
- * The start script of a rented machine. A shutdown signals only the shell, which forwards it and waits: the first signal lets the job
- * finish, a second one stops it. The script restarts a crashed worker, but not one that left or that cannot start (docs/workers.md).
+ * Returns the start script for a rented machine. At shutdown only the shell gets the signal, so the script forwards it
+ * and waits: the first signal lets the job finish, a second one stops the job. The script restarts a worker that
+ * crashed, but not one that left or cannot start (docs/workers.md).
  */
 export const podScript = (joining: Joining): string =>
   `#!/bin/sh
@@ -100,8 +103,8 @@ done
 `;
 
 /**
- * Installs the worker as a service, for the whole machine or for the current user. A service is always persistent. sudo passes on only the
- * variables that are named.
+ * Returns the command that installs the worker as a service, for the whole machine or for the current user. A service
+ * is always persistent. sudo passes on only the variables that are named.
  */
 export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   const { url, pin, token, name, script } = joining;
@@ -120,7 +123,10 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   ].join(continued);
 };
 
-/** The commands for PowerShell, with the worker as one file for the machine's Node; null when it was not built. */
+/**
+ * Returns the commands for PowerShell, which run the worker as a single file in the machine's own Node; null when the
+ * server has no such file.
+ */
 export const windowsCommands = ({ url, pin, token, name, bundle }: Joining): string | null =>
   typeof bundle === 'string'
     ? [
@@ -135,10 +141,12 @@ export const windowsCommands = ({ url, pin, token, name, bundle }: Joining): str
       ].join('\n')
     : null;
 
-/** The pin has no environment variable. Base64 needs no quotes, in a shell or in a unit file. */
+/**
+ * Returns the option with the pin, which has no environment variable. Base64 needs no quotes in shells and unit files.
+ */
 const pinned = (pin: string | null): string => (pin === null ? '' : ` --pin ${pin}`);
 
-/** Tests with curl whether the server is reachable; curl has its own notation for pins. */
+/** Returns a curl command that tests whether the server is reachable. curl writes pins in a format of its own. */
 export const reachCommand = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   `curl -sS${curlTrust(pin)} ${url}/health/live`;
 
@@ -150,16 +158,19 @@ const persistentFlag = (type: WorkerType): string => (type === 'persistent' ? ' 
 const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Quotes for PowerShell: inner quotes are doubled, and typographic quotes count as quotes too. */
+/** Quotes a text for PowerShell, which doubles inner quotes and also treats typographic quotes as quotes. */
 const quoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201B]/g, '$&$&')}'`;
 
-/** Updates the installed worker to the server's version. The hash protects connections without TLS. */
+/**
+ * Returns the command that updates an installed worker to the server's version. The hash protects the download without
+ * TLS.
+ */
 export const updateCommand = (at: Pick<Joining, 'url' | 'pin'>, sums: string): string =>
   `trainyard-worker update ${whereWords(at)} --sums ${sums}`;
 
-/** Replaces the token with dots. */
+/** Returns the command with dots in place of the token. */
 export const masked = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));
 
-/** Returns true for an address that other machines cannot reach. */
+/** Returns true for a host name or address that only the same machine can reach. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);

@@ -17,7 +17,10 @@ interface JoinDialogProps {
   readonly onClose: () => void;
 }
 
-/** First asks to share the server if no other machine can reach it, then for the worker's properties. Then it shows the command. */
+/**
+ * Adds a worker in steps. If no other machine can reach the server, it first offers to share it. Then it asks for the
+ * worker's properties and shows the command.
+ */
 export function JoinDialog({ onClose }: JoinDialogProps) {
   const t = useT();
   const { baseUrl, may } = usePanel();
@@ -46,7 +49,7 @@ interface ShareStepProps {
   readonly onSkip: () => void;
 }
 
-/** Shares the orchestrator, so that other machines can reach it. The step ends once it is shared. */
+/** Offers to share the orchestrator with other machines. The dialog continues once it is shared. */
 function ShareStep({ network, change, onSkip }: ShareStepProps) {
   const t = useT();
   const { tls, tls_fixed_by: tlsFixedBy } = network;

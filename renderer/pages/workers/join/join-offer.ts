@@ -2,18 +2,21 @@ import { workersApi } from '../../../../protocol/admin-api.ts';
 import type { CallResult, Client } from '../../../../protocol/client.ts';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 
-/** A join token and its expiry by this machine's clock, in milliseconds since 1970. */
+/** A join token and when it expires, in milliseconds since 1970 by this computer's clock. */
 export interface JoinOffer {
   readonly token: string;
   readonly until: number;
 }
 
-/** Long enough to walk to a rig, and short enough to limit the risk in a chat history. */
+/**
+ * Lifetime of a join token. It is long enough to walk to a rig, and short enough to limit the risk when the command
+ * stays in a chat.
+ */
 const lifetimeS = 3_600;
 
 /**
- * Requests a join token. The expiry is counted on this machine's clock, which may differ from the server's, and from before the call. A
- * token that is shown as valid is therefore valid.
+ * Requests a join token. The expiry is counted from before the call by this computer's clock, which may differ from the
+ * server's. So the panel never shows an expired token as valid.
  */
 export async function requestJoinOffer(
   client: Client,
@@ -31,7 +34,7 @@ export async function requestJoinOffer(
   return answer.ok ? { ok: true, value: { token: answer.value.join_token, until } } : answer;
 }
 
-/** Status of a join token. */
+/** `open`: can be used. `over`: expired. `missing`: could not be created. */
 export type OfferStatus = 'open' | 'over' | 'missing';
 
 export const offerStatus = (offer: JoinOffer | null, now: number): OfferStatus => {

@@ -1,20 +1,25 @@
 import type { SettingsView } from '../../../../protocol/settings-api.ts';
 import { isLoopback } from './join-commands.ts';
 
-/** A URL at which a worker may reach the orchestrator. */
+/** A URL under which a worker may reach the orchestrator. */
 export interface JoinUrl {
   readonly url: string;
-  /** `public`: the configured URL. `page`: the URL of this page. `interface`: an address of the server. */
+  /**
+   * `public`: the configured public URL. `page`: the URL of this page. `interface`: an address of the server's machine.
+   */
   readonly kind: 'public' | 'page' | 'interface';
-  /** Network interface of the server, if known. */
+  /** Name of the server's network interface; null when unknown. */
   readonly interface: string | null;
-  /** Restricts who can reach the URL; null when others can, or when unknown. */
+  /**
+   * Says that the address is reachable only from this machine, from a virtual network or in a VPN; null for any other
+   * address.
+   */
   readonly note: 'loopback' | 'virtual' | 'vpn' | null;
 }
 
 /**
- * Returns the URLs, best first: the configured one, then this page's if opened from another machine, then the server's addresses. Loopback
- * comes last.
+ * Returns the URLs, best first: the configured public URL, then the URL of this page if it was opened from another
+ * machine, then addresses of the server. Loopback addresses come last.
  */
 export function joinUrls(
   settings: Pick<SettingsView, 'network' | 'public_url'> | null,

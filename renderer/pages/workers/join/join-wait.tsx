@@ -15,12 +15,12 @@ import { showFailure } from '../../../ui/toast.tsx';
 import { identifyingLabels } from '../facts.ts';
 
 /**
- * Progress of a new worker: `listening` before it calls; `greeted` after it registered, without a stream yet; `connected`; `gone` when it
- * has disconnected.
+ * Progress of a new worker. `listening`: it has not called yet. `greeted`: it has registered, but has no stream yet.
+ * `connected`: it has both. `gone`: it has disconnected.
  */
 type JoinPhase = 'listening' | 'greeted' | 'connected' | 'gone';
 
-/** `worker` is undefined until the event of its creation arrives. */
+/** Returns the progress of a worker; `worker` is undefined until the event of its creation has arrived. */
 export function joinPhase(worker: WorkerView | undefined): JoinPhase {
   if (worker === undefined || worker.registered_at === null) return 'listening';
   if (worker.status === 'offline') return 'gone';
@@ -97,8 +97,9 @@ interface TestJobProps {
 }
 
 /**
- * Submits a self-test, which every Trainyard agent supports unless its owner forbids it (docs/workers.md). SimpleTuner's worker does not. A
- * job cannot name its worker, so the test is offered only when labels select this worker alone.
+ * Offers to run a self-test on the new worker. Every Trainyard agent supports it unless its owner forbids it
+ * (docs/workers.md); SimpleTuner's worker does not. Since a job selects workers only by labels, the test requires
+ * labels that no other worker has.
  */
 function TestJob({ worker }: TestJobProps) {
   const t = useT();
@@ -117,7 +118,7 @@ function TestJob({ worker }: TestJobProps) {
     setSent(answer.ok ? answer.value.job_id : null);
     if (!answer.ok) showFailure(t, answer.failure);
   };
-  // The result is shown here too, so the user must be allowed to read jobs.
+  // The result is shown here too, so the user must also be allowed to read jobs.
   if (worker.protocol < 2 || !may(queueApi.submit) || !may(queueApi.get)) return null;
   if (sent !== null && sent !== 'asking') return <SentJob id={sent} />;
   if (labels === null) return <p className="muted">{t('workers.test.shared')}</p>;
