@@ -3,7 +3,7 @@ import { useT } from '../i18n/index.ts';
 import { showToast } from './toast.tsx';
 
 interface ButtonProps extends ComponentProps<'button'> {
-  /** `danger`: the action destroys something. */
+  /** `danger`: the action deletes or ends something. */
   readonly kind?: 'plain' | 'primary' | 'danger' | 'quiet';
 }
 
@@ -13,15 +13,15 @@ export function Button({ kind = 'plain', type = 'button', className = '', ...res
 
 interface CopyProps {
   readonly text: string;
-  /** Names what is copied: "Copy the command". */
+  /** Says what is copied: "Copy the command". */
   readonly label: string;
-  /** Called when the page has no clipboard, as over plain HTTP from another machine. */
+  /** Called when the page has no clipboard, such as over plain HTTP from another machine. */
   readonly onFailed: () => void;
 }
 
 const copiedForMs = 2_000;
 
-/** A button that copies a text and confirms it for a moment. */
+/** A button that copies a text and then confirms it for a moment. */
 export function Copy({ text, label, onFailed }: CopyProps) {
   const t = useT();
   const [isCopied, setCopied] = useState(false);

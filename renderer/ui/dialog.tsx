@@ -8,13 +8,13 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** A click outside does not close it, so that its content is not lost. */
+  /** True when a click outside must not close the dialog, because its content would be lost. */
   readonly staysOpen?: boolean;
-  /** `wide` uses all available width, for content that is viewed. */
+  /** `wide` uses the available width of the window. */
   readonly size?: 'usual' | 'wide';
 }
 
-/** Open while it is rendered. */
+/** A modal dialog, which is open while it is rendered. */
 export function Dialog({ title, onClose, children, staysOpen = false, size = 'usual' }: DialogProps) {
   const t = useT();
   const returnFocus = useReturnedFocus();
@@ -44,21 +44,21 @@ export function Dialog({ title, onClose, children, staysOpen = false, size = 'us
 }
 
 interface ConfirmProps {
-  /** Names the object: "Rotate the token of rig-3?" */
+  /** A question that names the object: "Rotate the token of rig-3?" */
   readonly title: string;
-  /** Describes the effect. */
+  /** Says what the action does. */
   readonly consequence: string;
-  /** Label of the confirm button: "Rotate". */
+  /** Text of the button that confirms: "Rotate". */
   readonly act: string;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
   readonly children?: ReactNode;
   readonly isReady?: boolean;
-  /** Label of the cancel button where "Cancel" could mean the action: "Keep it". */
+  /** Text of the button that cancels, where "Cancel" could mean the action: "Keep it". */
   readonly back?: string;
 }
 
-/** Asks before something is destroyed. The cancel button has the focus. */
+/** Asks for confirmation before an action that cannot be undone. The button that cancels has the focus. */
 export function Confirm({
   title,
   consequence,
@@ -96,16 +96,16 @@ export function Confirm({
 }
 
 interface DialogFormProps {
-  /** Label of the submit button: "Save". */
+  /** Text of the button that submits: "Save". */
   readonly act: string;
-  /** Submits the form. Resolves to an error message, or null on success. */
+  /** Submits the form. Resolves with an error message, or with null on success. */
   readonly send: () => Promise<string | null>;
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly isReady?: boolean;
 }
 
-/** The fields of a dialog, followed by the error message and the two buttons. Repeated clicks send it only once. */
+/** A form in a dialog: its fields, the error message, and two buttons. Repeated clicks submit it only once. */
 export function DialogForm({ act, send, onClose, children, isReady = true }: DialogFormProps) {
   const t = useT();
   const [trouble, setTrouble] = useState<string | null>(null);
@@ -135,13 +135,13 @@ export function DialogForm({ act, send, onClose, children, isReady = true }: Dia
 }
 
 interface TypedConfirmProps extends Omit<ConfirmProps, 'isReady'> {
-  /** Name of the object; surrounding spaces are ignored. */
+  /** The name that the user must type; surrounding spaces are ignored. */
   readonly name: string;
-  /** Asks to type the name: "Type rig-3 to delete it". */
+  /** The instruction: "Type rig-3 to delete it". */
   readonly ask: ReactNode;
 }
 
-/** Confirms an irreversible action by typing a name, which does not happen by accident. */
+/** Confirms an action that cannot be undone by typing a name, which nobody does by accident. */
 export function TypedConfirm({ name, ask, children, ...rest }: TypedConfirmProps) {
   const [typed, setTyped] = useState('');
   return (

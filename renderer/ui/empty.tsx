@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 
 interface EmptyProps {
-  /** Why the list is empty. */
+  /** Says why there is nothing to show. */
   readonly why: string;
-  /** What to do next. */
+  /** The next step for the user, such as a link or a button. */
   readonly children?: ReactNode;
 }
 

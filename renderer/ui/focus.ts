@@ -1,12 +1,16 @@
 import { createContext, useContext, useState } from 'react';
 
 const OpenerContext = createContext<Element | null>(null);
-/** For a sequence of dialogs: the element that had the focus before the first one. Buttons of earlier dialogs no longer exist. */
+/**
+ * Provides the element that had the focus before the first of several successive dialogs, because buttons of the
+ * earlier dialogs no longer exist.
+ */
 export const OpenerProvider = OpenerContext.Provider;
 
 /**
- * Returns a close handler for overlays. It moves the focus back to the element that had it before, or to the page if that element no longer
- * exists. An overlay without a trigger would otherwise lose the focus. A menu moves the focus back before its action runs.
+ * Returns a close handler for overlays. It returns the focus to the element that had it before, or to the page when
+ * that element is gone. Without it, an overlay that no button opened would lose the focus. A menu returns the focus
+ * before its action runs.
  */
 export function useReturnedFocus(): (event: Event) => void {
   const opener = useContext(OpenerContext);
@@ -18,5 +22,5 @@ export function useReturnedFocus(): (event: Event) => void {
   };
 }
 
-/** After this, Tab moves to the first element of the page, not to the navigation. */
+/** Focuses the content of the page, so that Tab continues with its first element and not with the navigation. */
 export const focusPage = (): void => document.getElementById('content')?.focus({ preventScroll: true });

@@ -1,4 +1,4 @@
-// Import icons one by one: the package's index has 1,700 files, which each build would read.
+// Import icons one by one: the index of the package has 1,700 files, and each build would read them all.
 import type { LucideIcon } from 'lucide-react';
 import Activity from 'lucide-react/icons/activity';
 import ArrowDown from 'lucide-react/icons/arrow-down';
@@ -70,7 +70,7 @@ const icons = {
 
 export type IconName = keyof typeof icons;
 
-/** Use next to a text with the same meaning: screen readers skip the icon. */
+/** An icon next to a text with the same meaning; screen readers skip it. */
 export function Icon({ name }: { readonly name: IconName }) {
   const Drawing = icons[name];
   return <Drawing size={16} strokeWidth={2} aria-hidden="true" />;

@@ -5,7 +5,7 @@ import { Icon, type IconName } from './icon.tsx';
 type StateName = Extract<MessageKey, `state.${string}`> extends `state.${infer Name}` ? Name : never;
 type ShownState = Extract<StateName, IconName>;
 
-/** The state of a worker or a job, as a word and an icon, never by colour alone. */
+/** The state of a worker or a job, as an icon and a word, so that colour is not the only difference. */
 export function State({ name }: { readonly name: ShownState }) {
   const t = useT();
   return (
@@ -20,7 +20,7 @@ interface LabelChipsProps {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Labels of a worker, or label patterns of a job. */
+/** Shows the labels of a worker, or the label patterns of a job. */
 export function LabelChips({ labels }: LabelChipsProps) {
   return (
     <span className="chips">
@@ -46,7 +46,7 @@ interface FilterChipsProps<K extends string> {
   readonly onToggle: (id: K) => void;
 }
 
-/** Filters that can be toggled, each with its count. */
+/** Filters that the user can turn on and off, each with the number of matches. */
 export function FilterChips<K extends string>({ label, chips, chosen, onToggle }: FilterChipsProps<K>) {
   return (
     <div className="chips" role="group" aria-label={label}>
@@ -66,11 +66,11 @@ export function FilterChips<K extends string>({ label, chips, chosen, onToggle }
 }
 
 interface ProgressProps {
-  /** 0 to 100; null while unknown. */
+  /** Progress from 0 to 100; null while unknown. */
   readonly percent: number | null;
-  /** Names the object: "Job digits". */
+  /** Names the object for screen readers: "Job digits". */
   readonly label: string;
-  /** The text next to the bar: "538 / 2,814". */
+  /** Text next to the bar: "538 / 2,814". */
   readonly text: string;
 }
 
@@ -95,20 +95,20 @@ export function Progress({ percent, label, text }: ProgressProps) {
 }
 
 interface SparklineProps {
-  /** Sorted by time; `at` in milliseconds since 1970, `value` from 0 to 100. */
+  /** Sorted by time. `at` is in milliseconds since 1970, `value` is from 0 to 100. */
   readonly points: readonly { readonly at: number; readonly value: number }[];
-  /** A description in words. */
+  /** Describes the curve for screen readers. */
   readonly label: string;
-  /** Maximum time that the full width covers; less if there is less data. */
+  /** Maximum time that the full width represents, in milliseconds. Older points are omitted. */
   readonly spanMs: number;
-  /** Minimum time that the full width covers; a shorter curve is drawn at the right. */
+  /** Minimum time that the full width represents, in milliseconds. A shorter curve is drawn at the right. */
   readonly minMs?: number;
 }
 
 const width = 48;
 const height = 18;
 
-/** A small curve. The last point is at the right edge. Points older than the span are omitted. */
+/** A small curve without axes. Its last point is at the right edge. */
 export function Sparkline({ points, label, spanMs, minMs = 60_000 }: SparklineProps) {
   const end = points.at(-1)?.at ?? 0;
   const span = Math.min(spanMs, Math.max(minMs, end - (points[0]?.at ?? end)));
@@ -119,7 +119,7 @@ export function Sparkline({ points, label, spanMs, minMs = 60_000 }: SparklinePr
       const y = height - 1 - (value / 100) * (height - 2);
       return `${x.toFixed(1)},${y.toFixed(1)}`;
     });
-  // A polyline needs two points.
+  // A polyline needs two points, so draw a single value as a horizontal line.
   const shape = line.length === 1 ? `0,${line[0]?.split(',')[1]} ${line[0]}` : line.join(' ');
   return (
     <svg className="sparkline" width={width} height={height} role="img" aria-label={label}>

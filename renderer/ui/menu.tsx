@@ -8,7 +8,7 @@ export interface MenuItem {
   readonly text: string;
   readonly onSelect: () => void;
   readonly isDanger?: boolean;
-  /** Why the item is disabled. The item stays visible, with the reason. */
+  /** Says why the item is disabled, below its text. */
   readonly reason?: string | null;
 }
 
@@ -18,10 +18,13 @@ interface MenuProps {
   readonly items: readonly MenuItem[];
 }
 
-/** How the menu was opened. After a key, the first item gets the focus. */
+/** How the user opened the menu. After a key, its first item gets the focus. */
 type Opened = 'by pointer' | 'by key';
 
-/** Renders nothing without items. Until it opens, it adds only its button to the page, because every table row has a menu. */
+/**
+ * A button with a menu; renders nothing without items. Until it is opened, only the button is in the page, because
+ * every row of a table has a menu.
+ */
 export function Menu({ label, items }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null);
   const [opened, setOpened] = useState<Opened | null>(null);
@@ -34,13 +37,13 @@ export function Menu({ label, items }: MenuProps) {
         aria-label={label}
         aria-haspopup="menu"
         aria-expanded={opened !== null}
-        // A key press on a button arrives as a click with `detail` 0.
+        // A click that a key press caused has a `detail` of 0.
         onClick={({ detail }) =>
           setOpened(was => (was === null ? (detail === 0 ? 'by key' : 'by pointer') : null))
         }
         onKeyDown={event => {
           if (event.key !== 'ArrowDown') return;
-          // Otherwise the table would move to the next row.
+          // Stop the arrow key here, because the table would move to the next row.
           event.stopPropagation();
           event.preventDefault();
           setOpened('by key');
@@ -71,14 +74,17 @@ function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
   const chosen = useRef<(() => void) | null>(null);
   const isLeft = useRef(false);
   const isEntered = useRef(false);
-  /** Runs the chosen action after the focus is back on the button, so that a dialog returns the focus there. */
+  /**
+   * Runs the chosen action after the focus has returned to the button. A dialog that the action opens then returns the
+   * focus to that button.
+   */
   const actAfterwards = (event: Event): void => {
     event.preventDefault();
     if (!isLeft.current) button.current?.focus();
     chosen.current?.();
     chosen.current = null;
   };
-  /** Radix focuses the first item only for key presses that it handled itself. */
+  /** Focuses the first item. Radix does so only when it handled the key press itself. */
   const enter = ({ target, currentTarget }: FocusEvent<HTMLElement>): void => {
     if (target !== currentTarget || isEntered.current) return;
     isEntered.current = true;
@@ -87,11 +93,11 @@ function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
   };
   return (
     <DropdownMenu.Root modal={false} open onOpenChange={isOpen => isOpen || onClose()}>
-      {/* The anchor that positions the menu over its button. */}
+      {/* Radix positions the menu relative to this element, which covers the button. */}
       <DropdownMenu.Trigger asChild>
         <span className="menu-anchor" aria-hidden />
       </DropdownMenu.Trigger>
-      {/* Keep the menu inside the page content, where users who navigate by landmarks find it. */}
+      {/* Keep the menu inside the page content, so that users who navigate by landmarks find it. */}
       <DropdownMenu.Portal container={document.getElementById('content')}>
         <DropdownMenu.Content
           className="menu"
@@ -101,7 +107,7 @@ function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
           onFocus={enter}
           onCloseAutoFocus={actAfterwards}
           onInteractOutside={event => {
-            // The button closes the menu itself; a click elsewhere moves the focus there.
+            // Ignore clicks on the button, which closes the menu itself. A click elsewhere moves the focus there.
             if (event.target instanceof Node && button.current?.contains(event.target) === true)
               event.preventDefault();
             else isLeft.current = true;

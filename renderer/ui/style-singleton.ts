@@ -1,6 +1,7 @@
 /**
- * Replaces the package `react-style-singleton` in the build. That package creates style elements, which the Content-Security-Policy forbids
- * (style-src 'self'). Constructed style sheets are allowed and cannot come from injected markup.
+ * Replaces the package `react-style-singleton` in the build, because that package creates style elements, which the
+ * Content-Security-Policy forbids (style-src 'self'). A constructed style sheet is allowed, since injected markup
+ * cannot create one.
  */
 import { useEffect } from 'react';
 
@@ -8,7 +9,7 @@ interface Styles {
   readonly styles: string;
 }
 
-/** A component that adds its styles while it is mounted. Several instances share the styles of the first. */
+/** Returns a component that adds its styles while it is mounted. All mounted instances share one style sheet. */
 export function styleSingleton() {
   let users = 0;
   const sheet = new CSSStyleSheet();

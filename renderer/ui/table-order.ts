@@ -1,23 +1,25 @@
 import { useMemo, useRef, useState } from 'react';
 
-/** Sorts rows that are passed repeatedly with few changes, where sorting is expensive. */
+/**
+ * Returns the rows in order. Call it with each new version of the list; it avoids sorting when few rows have changed.
+ */
 export type Arrangement<R> = (rows: readonly R[]) => readonly R[];
 
 export interface ArrangementDeps<R> {
   readonly idOf: (row: R) => string;
   readonly arrange: (rows: readonly R[]) => readonly R[];
-  /** Returns true when a changed row keeps its position. */
+  /** Returns true when the changed row keeps its position. */
   readonly stays: (now: R, before: R) => boolean;
 }
 
 /**
- * Sorts again only when a row was added, removed or moved. Otherwise it replaces changed rows in place, and returns the same list when
- * nothing changed. A change then costs one pass over the list.
+ * Creates a function that sorts only when a row was added, removed or moved. Otherwise it replaces changed rows in
+ * place, and returns the same list when nothing has changed. A change then costs one pass over the list.
  */
 export function createArrangement<R>({ idOf, arrange, stays }: ArrangementDeps<R>): Arrangement<R> {
   let from: readonly R[] | null = null;
   let arranged: readonly R[] = [];
-  /** Built on first use; valid until a row moves. */
+  /** Position of each row in `arranged`. Computed when first needed, and again after a sort. */
   let places: ReadonlyMap<string, number> | null = null;
   return rows => {
     const changes = from === null ? null : replacements(from, rows, idOf);
@@ -44,7 +46,7 @@ interface Replacement<R> {
   readonly before: R;
 }
 
-/** Returns the changed rows with their previous versions; null when a row was added, removed or moved. */
+/** Returns each changed row with its previous version; null when a row was added, removed or moved. */
 export function replacements<R>(
   before: readonly R[],
   now: readonly R[],
@@ -75,10 +77,10 @@ interface SortableColumn<R> {
   readonly sortBy?: (row: R) => string | number | null;
 }
 
-/** The position of each row, by its id. */
+/** The position of each row by its id. */
 type Places = ReadonlyMap<string, number>;
 
-/** While frozen, rows keep their positions: removed rows disappear, and new rows are appended. */
+/** Sorts the rows. After `freeze`, rows keep their positions: removed rows disappear, and new ones are appended. */
 export function useSteadyOrder<R>(
   rows: readonly R[],
   idOf: (row: R) => string,
@@ -124,11 +126,7 @@ export function useSteadyOrder<R>(
   };
 }
 
-/**
- * Returns the rows with a position in that order, followed by the others in their given order.
- *
- * @internal
- */
+/** Returns the rows in the order of `places`, followed by rows without a position in their given order. @internal */
 export function inPlaces<R>(rows: readonly R[], places: Places, idOf: (row: R) => string): readonly R[] {
   const placed: (R | undefined)[] = Array.from({ length: places.size });
   const others: R[] = [];
@@ -146,15 +144,11 @@ interface Sorting<R> {
   readonly sortBy: (row: R) => string | number | null;
   readonly sign: 1 | -1;
   readonly idOf: (row: R) => string;
-  /** The rows in their last order. Most are still sorted, and sorting nearly sorted rows is fast. */
+  /** The rows in their previous order. Most are still sorted, and nearly sorted rows are fast to sort. */
   readonly before: readonly R[];
 }
 
-/**
- * Sorts the rows; equal rows keep their given order.
- *
- * @internal
- */
+/** Sorts the rows; equal rows keep their given order. @internal */
 export function inOrder<R>(rows: readonly R[], { sortBy, sign, idOf, before }: Sorting<R>): readonly R[] {
   const entries = rows.map((row, at) => ({ row, at, key: sortBy(row) }));
   const nearly = inPlaces(entries, placesOf(before, idOf), ({ row }) => idOf(row));
@@ -163,7 +157,7 @@ export function inOrder<R>(rows: readonly R[], { sortBy, sign, idOf, before }: S
 
 const { compare: compareTexts } = new Intl.Collator();
 
-/** Null comes last in either direction. */
+/** Compares two sort keys. Null comes last in both directions. */
 function compare(a: string | number | null, b: string | number | null, sign: 1 | -1): number {
   if (a === b) return 0;
   if (a === null) return 1;

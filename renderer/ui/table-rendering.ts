@@ -1,5 +1,8 @@
-/** Which rows of a table are rendered, and when their cells are. */
-/** Rows rendered beyond the visible ones, in scroll direction. One row behind stays for the arrow keys. */
+/** Determines which rows of a table are rendered, and when their cells are. */
+/**
+ * Number of rows to render beyond the visible ones in the direction of scrolling. In the other direction one row is
+ * rendered, for the arrow keys.
+ */
 const rowsAhead = 4;
 const rowsBehind = 1;
 
@@ -10,7 +13,10 @@ interface Range {
   readonly count: number;
 }
 
-/** Selects the rows to render. Rows behind are dropped at once, because fast scrolling makes every extra row wasted work. */
+/**
+ * Creates a function that returns the indexes of the rows to render. It drops rows behind the direction of scrolling at
+ * once, because fast scrolling leaves no time for extra rows.
+ */
 export function createWindow(): (range: Range) => number[] {
   let start = 0;
   let isDownwards = true;
@@ -23,18 +29,21 @@ export function createWindow(): (range: Range) => number[] {
   };
 }
 
-/** Schedules when rows that scroll into view get their cells. */
+/** Schedules the rendering of cells in rows that scroll into view. */
 export interface Filling {
-  /** Runs `fill` in one of the next frames; the returned function cancels it. */
+  /** Runs `fill` in one of the next frames. The returned function cancels it. */
   schedule(fill: () => void): () => void;
 }
 
-/** Rendering a row takes about a millisecond. A slow turn of the mouse wheel brings about this many rows into view. */
+/**
+ * Rendering the cells of a row takes about a millisecond. A slow turn of the mouse wheel brings about this many rows
+ * into view.
+ */
 const rowsPerFrame = 6;
 
 /**
- * Fills the cells of new rows a few per frame, because a full screen at once would block scrolling. The first screen is filled at once,
- * because nothing scrolls yet.
+ * Renders the cells of new rows a few rows per frame, because rendering a full screen in one frame would block
+ * scrolling. The rows of the first screen are rendered together, because nothing scrolls yet.
  */
 export function createFilling(inNextFrame: (run: () => void) => void): Filling {
   const waiting = new Set<() => void>();

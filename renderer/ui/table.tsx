@@ -16,39 +16,39 @@ import { type Order, useSteadyOrder } from './table-order.ts';
 export interface Column<R> {
   readonly id: string;
   readonly title: string;
-  /** As in `grid-template-columns`: `minmax(120px, 2fr)`, `90px`, ... */
+  /** A width for `grid-template-columns`: `minmax(120px, 2fr)`, `90px`, ... */
   readonly width: string;
   readonly cell: (row: R) => ReactNode;
-  /** The sort key; omitted for columns that cannot be sorted. */
+  /** Returns the value by which rows are sorted. Omit it for columns that cannot be sorted. */
   readonly sortBy?: (row: R) => string | number | null;
   readonly align?: 'end';
-  /** Hides the title visually if the cells explain themselves. Screen readers still read it. */
+  /** Hides the title on the screen, where the cells explain themselves. Screen readers still read it. */
   readonly isTitleHidden?: boolean;
 }
 
 interface TableProps<R> {
-  /** The table's name for screen readers. */
+  /** Names the table for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];
   readonly idOf: (row: R) => string;
-  /** The row's name for screen readers: "Worker rig-3: busy, 2 GPUs". Keep the same function between renders. */
+  /** Describes a row for screen readers: "Worker rig-3: busy, 2 GPUs". Keep the same function between renders. */
   readonly nameOf: (row: R) => string;
   readonly onOpen?: (row: R) => void;
-  /** The content of an expanded row, for text that does not fit its cells. */
+  /** Renders the details of an expanded row, for text that does not fit its cells. */
   readonly details?: (row: R) => ReactNode;
-  /** Shown instead of rows when there are none. */
+  /** Shown when there are no rows. */
   readonly empty: ReactNode;
-  /** More rows are still loading. */
+  /** True while more rows are loading. */
   readonly isBusy?: boolean;
-  /** The current order when the parent sorts the rows; null for the default order. */
+  /** The current order, when the parent sorts the rows; null for the default order. */
   readonly order?: Order | null;
   readonly onOrder?: (order: Order) => void;
-  /** Called when the last rows come into view, to load more. */
+  /** Called when the end of the table comes into view, to load more rows. */
   readonly onNearEnd?: () => void;
 }
 
-/** Number of rows before the end at which more are requested: about two screens. */
+/** `onNearEnd` is called this many rows before the end, about two screens. */
 const nearEnd = 30;
 const rowHeight = 48;
 const detailsHeight = 220;
@@ -59,8 +59,8 @@ const openRow = {
 };
 
 /**
- * Renders only the visible rows. While the pointer is over the table, rows keep their positions and update in place, so that nothing moves
- * under the pointer.
+ * A table that renders only the visible rows. While the pointer is over it, rows are updated in place and keep their
+ * positions, so that no row moves away from the pointer.
  */
 export function Table<R>(props: TableProps<R>) {
   const { label, columns, rows, idOf, nameOf, onOpen, empty, details, isBusy = false } = props;
@@ -85,12 +85,12 @@ export function Table<R>(props: TableProps<R>) {
     const next = { column, isDescending: order?.column === column && !order.isDescending };
     if (props.onOrder === undefined) setOwnOrder(next);
     else props.onOrder(next);
-    // The user requested a new order, so rows may move.
+    // The user asked for another order, so rows may move again.
     shown.unfreeze();
   };
   useNearEnd(virtual.range?.endIndex, shown.rows.length, props.onNearEnd);
   const toggle = (row: R): void => setOpened(was => (was === idOf(row) ? null : idOf(row)));
-  // Expanding or collapsing a row changes its height.
+  // A row changes its height when it is expanded or collapsed.
   useEffect(() => virtual.measure(), [virtual, opened]);
   const { onClick, onEnter } = openHandlers(shown.rows, details === undefined ? onOpen : toggle);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
@@ -103,9 +103,9 @@ export function Table<R>(props: TableProps<R>) {
     );
   };
 
-  // Only rows of a treegrid may be expandable.
+  // ARIA allows expandable rows only in a treegrid.
   const treegridRole = details === undefined ? {} : { role: 'treegrid' };
-  // An empty table must be neither announced nor scrollable.
+  // Render no table when it is empty, so that it is neither announced nor scrollable.
   if (shown.rows.length === 0) return <Empty>{empty}</Empty>;
   return (
     <div
@@ -156,7 +156,7 @@ function Empty({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Returns the row next to the focused one for an arrow key, j or k; null for other keys. */
+/** Returns the index of the next row for an arrow key, j or k; null for other keys. */
 function nextRow(event: KeyboardEvent<HTMLDivElement>): number | null {
   const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
   const focused = document.activeElement?.closest('[data-row]');
@@ -176,7 +176,10 @@ function useNearEnd(
   }, [isNear, count, onNearEnd]);
 }
 
-/** The table handles opening for all rows. A new handler per row would re-render every row. */
+/**
+ * Returns the handlers that open a row, which the table shares among all rows. A new handler for each row would
+ * re-render every row.
+ */
 function openHandlers<R>(rows: readonly R[], onOpen: ((row: R) => void) | undefined) {
   const open = (element: Element | null): void => {
     const row = element instanceof HTMLElement ? rows[Number(element.dataset['row'])] : undefined;
@@ -184,7 +187,7 @@ function openHandlers<R>(rows: readonly R[], onOpen: ((row: R) => void) | undefi
   };
   return {
     onClick({ target }: MouseEvent): void {
-      // Events from a row's menu bubble here through React, although its elements are in no row.
+      // React lets events of a row's menu bubble to this handler, although the menu's elements are outside the row.
       if (target instanceof Element && target.closest('a, button, input, label') === null)
         open(target.closest('[data-row]'));
     },
@@ -234,11 +237,11 @@ interface RowProps<R> {
   readonly filling: Filling;
   readonly nameOf: (row: R) => string;
   readonly details: ((row: R) => ReactNode) | undefined;
-  /** Undefined when rows cannot be expanded. */
+  /** Undefined when rows of this table cannot be expanded. */
   readonly isOpen: boolean | undefined;
 }
 
-/** Re-renders only when its row or its position changes. */
+/** One row of the table. It re-renders only when its data or its position changes. */
 function Row<R>({ row, index, top, grid, columns, filling, nameOf, details, isOpen }: RowProps<R>) {
   const name = useMemo(() => nameOf(row), [nameOf, row]);
   return useMemo(
@@ -265,7 +268,7 @@ function Row<R>({ row, index, top, grid, columns, filling, nameOf, details, isOp
   );
 }
 
-/** Re-renders only when its row changes. */
+/** The cells of a row. They re-render only when the data of the row changes. */
 function Cells<R>({ row, columns, filling }: Pick<RowProps<R>, 'row' | 'columns' | 'filling'>) {
   const [isFilled, setFilled] = useState(false);
   useEffect(() => filling.schedule(() => setFilled(true)), [filling]);
@@ -281,7 +284,7 @@ function Cells<R>({ row, columns, filling }: Pick<RowProps<R>, 'row' | 'columns'
   );
 }
 
-/** The header and all rows share one grid, so that columns align. */
+/** Returns the grid that the header and all rows share, so that columns align. */
 function gridOf(columns: readonly { readonly width: string }[]): CSSProperties {
   const minWidths = columns.map(({ width }) => /\d+(?=px)/.exec(width)?.[0] ?? '0');
   return {

@@ -14,7 +14,7 @@ const relativeFormat = perLanguage(
 );
 const absoluteFormat = perPlace({ dateStyle: 'medium', timeStyle: 'long' });
 
-/** Formats a relative time: "5 minutes ago". `at` and `now` in milliseconds since 1970. */
+/** Formats the distance of a time from now: "5 minutes ago". Both arguments are in milliseconds since 1970. */
 export function relative(at: number, now: number, language: string): string {
   const seconds = Math.round((at - now) / 1000);
   const [unit, size] = spans.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
@@ -23,7 +23,7 @@ export function relative(at: number, now: number, language: string): string {
 
 export const absolute = (at: number, place: Place): string => absoluteFormat(place).format(at);
 
-/** Returns the current time, and updates it at this interval. */
+/** Returns the current time in milliseconds since 1970, updated at this interval. */
 export function useNow(everyMs = 5_000): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -34,7 +34,7 @@ export function useNow(everyMs = 5_000): number {
 }
 
 interface TimeProps {
-  /** RFC 3339; null for never. */
+  /** A time in RFC 3339; null is shown as never. */
   readonly at: string | null;
   readonly style?: 'relative' | 'absolute';
 }

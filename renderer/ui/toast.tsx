@@ -18,7 +18,7 @@ export function Toaster() {
 
 export const showToast = (text: string): void => void toast(text);
 
-/** Shows the server's own error message, which names the object and what to do. */
+/** Shows the server's error message, which names the object and the remedy. */
 export const showFailure = (t: Translator, failure: CallFailure): void =>
   void toast.error(t('error.title'), { description: detailOf(failure) ?? t('error.unreachable') });
 
@@ -28,16 +28,19 @@ export const showTrouble = (t: Translator, detail: string): void =>
 
 interface Undoable {
   readonly text: string;
-  /** Label of the undo button. */
+  /** Text of the button that undoes the action. */
   readonly undo: string;
   readonly afterMs: number;
-  /** Runs after the delay, when the toast is dismissed, or at once when the page unloads (`isLeaving`). */
+  /**
+   * Performs the action: after the delay, when the toast is dismissed, or immediately when the page unloads
+   * (`isLeaving`).
+   */
   readonly act: (isLeaving: boolean) => void;
-  /** Called after the action ran or was undone. */
+  /** Called after the action was performed or undone. */
   readonly onOver: () => void;
 }
 
-/** Delays an action and lets the user undo it until then. */
+/** Performs an action after a delay, and shows a toast with which the user can undo it until then. */
 export function showUndo({ text, undo, afterMs, act, onOver }: Undoable): void {
   let isOver = false;
   const end = (then: () => void): void => {
