@@ -72,13 +72,13 @@ async function expectOneLaunch(
   );
 }
 
-test('submits a launch again after kill -9 when sbatch did not run', async () => {
+test('submits a launch again after kill -9 of the server when sbatch did not run', async () => {
   const before = await launchNames('all');
   const gate = gatedSbatch('ended');
   await expectOneLaunch(await killAt(gate, 'before', () => gate.end()), before);
 }, 200_000);
 
-test('finds the launch after kill -9 when sbatch runs later than the restart', async () => {
+test('finds the launch after kill -9 of the server when sbatch runs later than the restart', async () => {
   const before = await launchNames('all');
   const gate = gatedSbatch('late');
   const killed = await killAt(gate, 'before', () => {});
@@ -87,14 +87,14 @@ test('finds the launch after kill -9 when sbatch runs later than the restart', a
   await expectOneLaunch(killed, before);
 }, 200_000);
 
-test('finds the launch after kill -9 when sbatch ran without an answer', async () => {
+test('finds the launch after kill -9 of the server when sbatch ran without an answer', async () => {
   const before = await launchNames('all');
   const gate = gatedSbatch('unanswered');
   const killed = await killAt(gate, 'after', () => gate.open('after'));
   await expectOneLaunch(killed, before);
 }, 200_000);
 
-test('submits once when the controller hangs, and decides nothing while it is down', async () => {
+test('submits a launch once while slurmctld hangs, and changes no launch while it is down', async () => {
   const before = await launchNames('all');
   const fleet = await startSlurmFleet(lab);
   const pool = await fleet.createPool('gpu', { partition: 'gpu', idle_s: 5 });

@@ -88,7 +88,7 @@ const isGone = (pid: number | undefined): boolean => {
   }
 };
 
-test('trains one job on two nodes of one allocation, in one world', async () => {
+test('trains one job on two nodes of one allocation as one distributed training', async () => {
   const { fleet, pool, job, saidBy, untilSaid } = await startTraining('gpu', { seconds: 2 });
   expect(await fleet.job(job)).toMatchObject({ num_nodes: 2 });
   await untilSaid('met', 2);
@@ -105,7 +105,7 @@ test('trains one job on two nodes of one allocation, in one world', async () => 
   expect(await fleet.launches(pool)).toMatchObject([{ nodes: 2, machines: ['rig1', 'rig2'], job_id: job }]);
 }, 120_000);
 
-test('fails the attempt for both nodes when one of them fails, and tries again in a new allocation', async () => {
+test('fails the attempt on both nodes when one of them fails, and retries in a new allocation', async () => {
   const { fleet, job, saidBy, untilSaid, finish } = await startTraining(
     'gpu',
     { seconds: 300 },
@@ -134,7 +134,7 @@ test('stops both nodes when the job is cancelled', async () => {
   expect(saidBy('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
 }, 90_000);
 
-test('saves on the first node before both are preempted, and resumes from that', async () => {
+test('saves on the first node before both nodes are preempted, and resumes from that checkpoint', async () => {
   const { fleet, job, saidBy, untilSaid } = await startTraining('low', { seconds: 60 });
   await untilSaid('met', 2);
   const rival = (

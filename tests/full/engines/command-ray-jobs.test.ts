@@ -23,7 +23,7 @@ testEngineContract(() => ({
   unreachable: fleet => engineOf(fleet, 'http://127.0.0.1:1'),
 }));
 
-test('submits an entrypoint that runs the start commands', async () => {
+test('submits a Ray job whose entrypoint runs the start commands of the launch', async () => {
   await engineOf('t1').launch(order('a'));
   const job = api.items.get('trainyard-t1-a');
   expect(job).toMatchObject({
@@ -37,7 +37,7 @@ test('submits an entrypoint that runs the start commands', async () => {
   expect(JSON.stringify(calls.map(({ argv }) => argv))).not.toContain(joinToken);
 });
 
-test('gives the reason of a pending job', async () => {
+test('reports why a Ray job is pending', async () => {
   const engine = engineOf('t2');
   api.items.set('trainyard-t2-a', {
     type: 'SUBMISSION',
@@ -54,7 +54,7 @@ test('gives the reason of a pending job', async () => {
 test.each([
   ['rejected', 400, 'Traceback (most recent call last):\nTypeError: entrypoint must be a string'],
   ['unknown', 500, 'No available agent to submit job, please try again later.'],
-])('takes an error as %s: %d', async (kind, status, text) => {
+])('reports an error of the Ray API as %s: %d', async (kind, status, text) => {
   api.refuse(status, text);
   expect(await engineOf('t3').launch(order(`r${status}`))).toMatchObject({
     kind,

@@ -24,7 +24,7 @@ testEngineContract(() => ({
   unreachable: fleet => engineOf(fleet, { RUNPOD_URL: 'http://127.0.0.1:1' }),
 }));
 
-test('orders a pod that starts the worker and deletes itself', async () => {
+test('orders a RunPod pod that starts the worker and deletes itself', async () => {
   await engineOf('t1').launch(order('a'));
   const pod = [...api.items.values()].find(({ name }) => name === 'trainyard-t1-a');
   expect(pod).toMatchObject({
@@ -37,7 +37,7 @@ test('orders a pod that starts the worker and deletes itself', async () => {
   expect(JSON.stringify(calls.map(({ argv }) => argv))).not.toContain(joinToken);
 });
 
-test('deletes a stopped pod, and reports it as preempted when it was interruptible', async () => {
+test('deletes a stopped RunPod pod, and reports it as preempted when it was interruptible', async () => {
   const engine = engineOf('t2');
   await engine.launch(order('a'));
   const [id, pod] = [...api.items].find(([, { name }]) => name === 'trainyard-t2-a')!;
@@ -50,7 +50,7 @@ test.each([
   ['temporary', 400, 'There are no longer any instances available with the requested specifications.'],
   ['temporary', 401, 'Unauthorized'],
   ['permanent', 400, 'gpuTypeIds: invalid value'],
-])('takes a refusal as %s: %d %s', async (scope, status, detail) => {
+])('reports a refusal of RunPod as %s: %d %s', async (scope, status, detail) => {
   api.refuse(status, JSON.stringify({ title: 'Bad Request', status, detail }));
   expect(await engineOf('t3').launch(order(`r${status}${detail.length}`))).toMatchObject({
     kind: 'rejected',
@@ -59,12 +59,12 @@ test.each([
   });
 });
 
-test('returns unknown for a launch after a server error', async () => {
+test('reports a launch on RunPod as unknown after a server error', async () => {
   api.refuse(502, 'Bad Gateway');
   expect(await engineOf('t4').launch(order('a'))).toMatchObject({ kind: 'unknown' });
 });
 
-test('reports a wrong API key in the check', async () => {
+test('reports a wrong RunPod API key in the check', async () => {
   expect(await engineOf('t5', { RUNPOD_API_KEY: 'other' }).check()).toMatchObject({
     ok: false,
     detail: expect.stringContaining('401'),

@@ -24,7 +24,7 @@ testEngineContract(() => ({
   unreachable: fleet => engineOn(folder, fleet, envOf(join(home, 'nothing'))),
 }));
 
-test('passes the join token by the environment', async () => {
+test('passes the join token to SkyPilot only through the environment', async () => {
   const engine = engineOf('t1');
   await engine.launch(orderOf(LaunchId.parse('a'), { gpus: 2 }));
   await expect

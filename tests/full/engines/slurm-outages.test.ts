@@ -15,7 +15,7 @@ const engine = () => slurmEngine(lab, { fleet: 'outage' });
 const order = (id: string) => orderOf(LaunchId.parse(id), { workerName: id });
 const seen = async (id: string) => (await engine().list()).get(LaunchId.parse(id));
 
-it('reports a launch whose node has died', async () => {
+it('reports a launch as failed with its node after the node died', async () => {
   const frail = slurmEngine(lab, { fleet: 'outage', settings: { partition: 'frail' } });
   expect(await frail.launch(order('dead'))).toMatchObject({ kind: 'accepted' });
   await untilSaid(lab, 'dead', 'started');
@@ -31,7 +31,7 @@ it('reports a launch whose node has died', async () => {
   expect(sighting).toMatchObject({ exit: 'node_failed', nodes: ['rig4'] });
 }, 80_000);
 
-it('does not know the outcome when the controller hangs during the order, and finds the launch later', async () => {
+it('reports an order as unknown when slurmctld hangs during it, and finds the launch later', async () => {
   lab.signal('slurmctld', 'SIGSTOP');
   const answer = await engine().launch(order('hung'));
   lab.signal('slurmctld', 'SIGCONT');
@@ -43,7 +43,7 @@ it('does not know the outcome when the controller hangs during the order, and fi
   ).toHaveLength(1);
 }, 60_000);
 
-it('decides nothing while the controller is gone, and lists its launches after a restart', async () => {
+it('refuses orders temporarily while slurmctld is down, and lists its launches after a restart', async () => {
   await engine().launch(order('kept'));
   await untilSaid(lab, 'kept', 'started');
   const before = await seen('kept');
@@ -76,7 +76,7 @@ it('decides nothing while the controller is gone, and lists its launches after a
   expect(await seen('refused')).toBeUndefined();
 }, 80_000);
 
-it('is refused for good when the cluster enforces the limits of its partitions', async () => {
+it('refuses an order permanently when Slurm enforces a time limit of the partition', async () => {
   const short = slurmEngine(lab, { fleet: 'outage', settings: { partition: 'short' } });
   expect(await short.launch(order('long'))).toMatchObject({
     kind: 'rejected',

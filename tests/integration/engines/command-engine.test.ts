@@ -19,7 +19,7 @@ function engineWith(programs: Partial<Record<'check' | 'launch' | 'list' | 'end'
 }
 const printing = (answer: unknown): string => `cat >/dev/null; printf '%s' '${JSON.stringify(answer)}'`;
 
-test('writes one message to stdin of each program', async () => {
+test('writes exactly one message to the stdin of each program', async () => {
   const { engine, calls } = engineWith({
     check: printing({ ok: true }),
     launch: printing({ result: 'accepted', engine_id: '7' }),
@@ -50,7 +50,7 @@ test('writes one message to stdin of each program', async () => {
   expect(JSON.stringify(calls.map(({ argv }) => argv))).not.toContain(joinToken);
 });
 
-test('reads an answer in full, and with defaults', async () => {
+test('reads a list with all fields, and fills in defaults for missing ones', async () => {
   const full = {
     name: 'trainyard-f-a',
     engine_id: '7',
@@ -100,11 +100,11 @@ test.each([
   ['unknown', printing({ result: 'maybe' })],
   ['unknown', `${printing({ result: 'accepted', engine_id: '7' })}; exit 1`],
   ['rejected', `${printing({ result: 'rejected', scope: 'permanent', message: 'no such GPU' })}; exit 1`],
-])('takes a launch as %s: %s', async (kind, launch) => {
+])('reports a launch as %s when the program runs: %s', async (kind, launch) => {
   expect(await engineWith({ launch }).engine.launch(orderOf(id))).toMatchObject({ kind });
 });
 
-test('leaves the join token out of messages', async () => {
+test('leaves the join token out of error messages', async () => {
   const { engine } = engineWith({ launch: 'cat >&2; exit 1' });
   const answer = await engine.launch(orderOf(id, { workerName: 'w' }));
   expect(answer.kind).toBe('unknown');
@@ -118,7 +118,7 @@ test.each([
     'prints an unknown state',
     printing({ launches: [{ name: 'trainyard-f-a', engine_id: '7', state: 'lost' }] }),
   ],
-])('throws when the list %s', async (_title, list) => {
+])('throws when the list program %s', async (_title, list) => {
   await expect(engineWith({ list }).engine.list()).rejects.toThrow(/list/);
 });
 
@@ -127,7 +127,7 @@ test.each<[string, (folder: string) => void]>([
   ['is not executable', folder => chmodSync(join(folder, 'launch'), 0o644)],
   ['is writable by others', folder => chmodSync(join(folder, 'launch'), 0o777)],
   ['lies in a folder that is writable by others', folder => chmodSync(folder, 0o777)],
-])('runs no program that %s', async (_title, spoil) => {
+])('does not run a launch program that %s', async (_title, spoil) => {
   const { folder, engine, calls } = engineWith({ launch: printing({ result: 'accepted', engine_id: '7' }) });
   spoil(folder);
   expect(await engine.launch(orderOf(id))).toMatchObject({
@@ -139,7 +139,7 @@ test.each<[string, (folder: string) => void]>([
   expect(calls).toEqual([]);
 });
 
-test.runIf(process.getuid?.() === 0)('runs no program of another user', async () => {
+test.runIf(process.getuid?.() === 0)('does not run a program of another user', async () => {
   const { folder, engine } = engineWith({ check: printing({ ok: true }) });
   chownSync(join(folder, 'check'), 65_534, 65_534);
   expect(await engine.check()).toMatchObject({ ok: false, detail: expect.stringContaining('another user') });

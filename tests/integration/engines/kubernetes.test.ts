@@ -85,7 +85,7 @@ async function launchOne(more: object = {}) {
   return { engine, order, answer, name, sighting: async () => (await engine.list()).get(order.launchId) };
 }
 
-describe('contract', () => {
+describe('engine contract on Kubernetes', () => {
   testEngineContract(() => ({
     engine: fleet => engineOf(fleet),
     shape: { nodes: 1, gpus: 2 },
@@ -110,14 +110,14 @@ test('deletes the Secret with the Job', async () => {
   await expect.poll(() => api.find('secrets', name)).toBeUndefined();
 });
 
-test('replaces the token of an earlier try', async () => {
+test('replaces the token of an earlier order when the order is repeated', async () => {
   const { engine, order, name } = await launchOne();
   const answer = await engine.launch({ ...order, joinToken: 'tj_second' });
   expect(answer).toEqual({ kind: 'accepted', engineId: name });
   expect(api.find('secrets', name)).toMatchObject({ stringData: { TRAINYARD_JOIN: 'tj_second' } });
 });
 
-test('orders what the settings name', async () => {
+test('creates a Job with the resources and the queue of the settings', async () => {
   const { name } = await launchOne({
     queue: 'gpu-queue',
     service_account: 'trainer',
@@ -153,7 +153,7 @@ test('orders what the settings name', async () => {
   });
 });
 
-test('reports what happens to a launch, from the queue of Kueue to its end', async () => {
+test('reports the state of a launch from its wait in a Kueue queue to its preemption', async () => {
   const { sighting, name } = await launchOne({ queue: 'gpu-queue' });
   expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
   api.play(name, { job: { status: jobs.suspended }, workload: workloads.quota });
@@ -171,7 +171,7 @@ test('reports what happens to a launch, from the queue of Kueue to its end', asy
   expect(await sighting()).toMatchObject({ state: 'ended', exit: 'preempted' });
 });
 
-test('shows the event of a Job without a pod as the reason', async () => {
+test('reports the event of a Job without a pod as the reason why it waits', async () => {
   const { sighting, name } = await launchOne();
   api.play(name, {});
   expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
@@ -188,7 +188,7 @@ test('deletes a Job that Kueue evicted, so that it does not start again', async 
 });
 
 // The refusal is the next answer for any Job, so no other test may order one meanwhile.
-describe('refusals', () => {
+describe('refusals of the Kubernetes API', () => {
   test.each([
     [
       'temporary',
@@ -213,7 +213,7 @@ describe('refusals', () => {
     ],
     ['permanent', 'NotFound', 404, 'NotFound', 'namespaces "nope" not found'],
     ['temporary', 'Unauthorized', 401, 'Unauthorized', 'Unauthorized'],
-  ])('classifies as %s: %s', async (scope, code, status, reason, message) => {
+  ])('reports a refused Job as %s: %s', async (scope, code, status, reason, message) => {
     const details = reason === 'Invalid' ? invalidDetails : undefined;
     api.refuse('jobs', { code: status, reason, message, ...(details && { details }) });
     const { answer } = await launchOne();
@@ -224,7 +224,7 @@ describe('refusals', () => {
     );
   });
 
-  test('is unsure when the connection breaks, and has one Job after a repetition', async () => {
+  test('reports an order as unknown when the connection breaks, and creates only one Job when repeated', async () => {
     api.refuse('jobs', null);
     const { engine, order, answer, name, sighting } = await launchOne();
     expect(answer.kind).toBe('unknown');
@@ -233,7 +233,7 @@ describe('refusals', () => {
     expect((await engine.list()).size).toBe(1);
   });
 
-  test('leaves no Job behind when the Secret is refused, and quotes no token', async () => {
+  test('deletes the Job when its Secret is refused, and reports no token', async () => {
     api.refuse('secrets', {
       code: 403,
       reason: 'Forbidden',
@@ -245,7 +245,7 @@ describe('refusals', () => {
     await expect.poll(() => api.find('jobs', name)).toBeUndefined();
   });
 
-  test('rejects several machines for one launch, and a missing kubectl', async () => {
+  test('rejects an order for several machines, and an order without kubectl', async () => {
     const order = orderOf(LaunchId.parse('m1'), { nodes: 2 });
     expect(await engineOf('fm').launch(order)).toMatchObject({ kind: 'rejected', scope: 'permanent' });
     const without = createKubernetesEngine({
@@ -267,8 +267,8 @@ describe('refusals', () => {
   });
 });
 
-describe('check', () => {
-  test('lists quotas of the namespace, and the version', async () => {
+describe('check of a Kubernetes pool', () => {
+  test('returns the version and the quotas of the namespace', async () => {
     api.put('resourcequotas', {
       metadata: { name: 'compute-quota' },
       status: { hard: { 'requests.nvidia.com/gpu': '8' }, used: { 'requests.nvidia.com/gpu': '3' } },
@@ -281,14 +281,14 @@ describe('check', () => {
     });
   });
 
-  test('names the rights that the account lacks', async () => {
+  test('names the permissions that the account lacks', async () => {
     api.denied.add('create jobs').add('delete pods');
     const check = await engineOf('c2').check();
     api.denied.clear();
     expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('create jobs, delete pods') });
   });
 
-  test('finds the local queue, and reports when it is missing or inactive', async () => {
+  test('finds the local queue of Kueue, and reports when it is missing or inactive', async () => {
     const active = { type: 'Active', status: 'True', message: 'Can submit new workloads to localQueue' };
     const stopped = {
       type: 'Active',

@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => lab.stop(), 60_000);
 
-describe.concurrent('the contract of engines', () => {
+describe.concurrent('engine contract on Slurm', () => {
   testEngineContract(() => ({
     shape: { nodes: 1, gpus: 0 },
     engine: fleet => slurmEngine(lab, { fleet }),
@@ -73,8 +73,8 @@ const commandLines = (): string =>
     })
     .join('\n');
 
-describe.concurrent('a launch', () => {
-  it('gets its token, and shows it to nobody else', async () => {
+describe.concurrent('a launch on Slurm', () => {
+  it('receives its join token, and hides it from other users', async () => {
     const { jobId } = await launchOne('token', {});
     await untilSaid(lab, 'token', 'started');
     expect(lab.worker.said('token')).toEqual(expect.arrayContaining(['token tj_secret_token', 'other none']));
@@ -90,7 +90,7 @@ describe.concurrent('a launch', () => {
     expect(shown.join('\n')).not.toContain('tj_secret_token');
   });
 
-  it('gets the GPUs, CPUs and memory of the settings', async () => {
+  it('receives the GPUs, CPUs and memory of the settings', async () => {
     const settings = { gpu_type: 'a100', cpus_per_gpu: 3, memory_gb: 4, constraint: 'a100-80gb' };
     const { engine, launchId, jobId } = await launchOne('shape', settings, { gpus: 2, wallTimeS: 61 });
     await untilSaid(lab, 'shape', 'started');
@@ -200,7 +200,7 @@ describe.concurrent('a launch', () => {
     expect(await untilSeen(engine, order.launchId, isEnded)).toMatchObject({ exit: 'failed' });
   });
 
-  it('is not mixed up with one of a fleet whose name begins alike', async () => {
+  it('is not confused with a launch of a fleet whose id starts with the same letters', async () => {
     const [one, other] = [slurmEngine(lab, { fleet: 'alike' }), slurmEngine(lab, { fleet: 'alike-two' })];
     await one.launch(orderOf(LaunchId.parse('first'), { workerName: 'first' }));
     await other.launch(orderOf(LaunchId.parse('second'), { workerName: 'second' }));
@@ -209,7 +209,7 @@ describe.concurrent('a launch', () => {
   });
 });
 
-describe.concurrent('an order', () => {
+describe.concurrent('an order to Slurm', () => {
   it.each([
     ['more GPUs than a node has', 'g', {}, { gpus: 5 }, 'ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE'],
     [
@@ -228,7 +228,7 @@ describe.concurrent('an order', () => {
     ],
     ['an unknown partition', 'p', { partition: 'nope' }, {}, 'ESLURM_INVALID_PARTITION_NAME'],
     ['an unknown feature', 'f', { constraint: 'nope' }, {}, 'ESLURM_INVALID_FEATURE'],
-  ])('is refused for good with %s', async (_, id, settings, order, code) => {
+  ])('is permanently refused for %s', async (_, id, settings, order, code) => {
     const { engine, answer } = await launchOne(`refused${id}`, settings, order);
     expect(answer).toMatchObject({
       kind: 'rejected',
@@ -255,7 +255,7 @@ describe.concurrent('an order', () => {
       ['update', 'JobId=JOB', 'TimeLimit=1', 'Dependency=afterany:OTHER'],
       { kind: 'dependency', text: 'Dependency' },
     ],
-  ] as const)('waits and says why: %s', async (id, partition, change, reason) => {
+  ] as const)('waits and reports the reason: %s', async (id, partition, change, reason) => {
     const other = await launchOne(`before${id}`, { partition: 'down' });
     const { engine, launchId, jobId } = await launchOne(id, { partition });
     const words = change.map(word => word.replace('JOB', jobId).replace('OTHER', other.jobId));
@@ -273,7 +273,7 @@ describe.concurrent('an order', () => {
     expect(await untilSeen(engine, launchId, isEnded)).toMatchObject({ exit: 'cancelled', startedAt: null });
   });
 
-  it('waits for resources with an expected start', async () => {
+  it('waits for resources and reports its expected start', async () => {
     const first = await launchOne('full', { partition: 'small' }, { gpus: 2, wallTimeS: 3_600 });
     await untilSaid(lab, 'full', 'started');
     const second = await launchOne('queued', { partition: 'small' }, { gpus: 2 });
@@ -290,8 +290,8 @@ describe.concurrent('an order', () => {
   });
 });
 
-describe('a check', () => {
-  it('has the version, the partitions and their limits', async () => {
+describe('check of a Slurm pool', () => {
+  it('returns the version, the partitions and their limits', async () => {
     const check = await slurmEngine(lab, { fleet: 'checking' }).check();
     expect(check).toMatchObject({ ok: true, version: expect.stringMatching(/^\d+\.\d+/) });
     expect(check.detail).toMatch(/^Job \d+ to start at 20\d\d-.*Z using/);
@@ -315,7 +315,7 @@ describe('a check', () => {
   });
 });
 
-describe('over ssh', () => {
+describe('Slurm over ssh', () => {
   /** Does what sshd does: gives the line to a shell, in an environment of its own. Logs its arguments. */
   function fakeSsh(): string {
     const bin = join(lab.folder, 'ssh-bin');
@@ -337,7 +337,7 @@ exec env -i ${remote} sh -c "$*"
     return bin;
   }
 
-  it('launches, lists and ends, and shows the token in no argument', async () => {
+  it('launches, lists and ends jobs, and shows the token in no argument', async () => {
     const bin = fakeSsh();
     const engine = (login: string) =>
       slurmEngine(lab, {

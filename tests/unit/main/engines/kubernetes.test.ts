@@ -162,11 +162,11 @@ test.each([
     'Error from server (InternalError): failed calling webhook "mjob.kb.io": context deadline exceeded',
   ],
   ['unknown', 'kubectl did not answer in time'],
-])('takes as %s: %s', (kind, stderr) => {
+])('classifies a failure of kubectl as %s: %s', (kind, stderr) => {
   expect(toFailure(stderr)).toMatchObject({ kind, message: stderr });
 });
 
-test('leaves log lines of kubectl out of the message', () => {
+test('leaves log lines of kubectl out of the error message', () => {
   const stderr = `E1125 22:54:24.000000   1234 memcache.go:265] "Unhandled Error" err="couldn't get current server API group list"
 Error from server (Forbidden): jobs.batch is forbidden`;
   expect(toFailure(stderr)).toMatchObject({
@@ -174,7 +174,7 @@ Error from server (Forbidden): jobs.batch is forbidden`;
   });
 });
 
-test('passes SIGTERM to the worker as its notice, and ends with its exit code', async () => {
+test("sends the worker a notice on SIGTERM, and exits with the worker's exit code", async () => {
   const settings = EngineSettings.parse({ kind: 'kubernetes', image: 'trainer' }) as KubernetesSettings;
   const worker = `trap 'kill $!; exit 3' USR1; trap 'exit 4' TERM; sleep 30 & echo up; while :; do wait; done`;
   const { containers } = jobManifest('f', settings, orderOf(launch), worker).spec.template.spec;

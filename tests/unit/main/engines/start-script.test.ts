@@ -39,7 +39,7 @@ async function start(more: Partial<StartOptions> = {}) {
   return { ...result, shellPid, lines };
 }
 
-it('replaces the shell with the worker, which alone has the token', async () => {
+it('replaces the shell with the worker, and passes the token to the worker alone', async () => {
   const { lines, shellPid } = await start();
   expect(lines[0]).toBe(shellPid);
   expect(lines[1]).toBe('token tj_1 none');
@@ -63,7 +63,7 @@ it('passes the address, the name, a state folder and the notice signal to the wo
   ]);
 });
 
-it('reads the options of the pool as a shell does, over several lines', async () => {
+it('parses the worker options of the pool as a shell does, over several lines', async () => {
   const worker_options = '--label "a=b c"\n  --work-dir "$TRAINYARD_FOLDER/jobs"\n';
   const { lines } = await start({ settings: { ...settings, worker_options } });
   expect(lines.slice(-4)).toEqual([
@@ -82,13 +82,13 @@ it('runs the setup lines first, without the token in their environment', async (
   expect(lines).toContain('/tmp/mine/state');
 });
 
-it('fails when the setup or the worker does', async () => {
+it('exits with an error when the setup or the worker fails', async () => {
   expect(await start({ settings: { ...settings, setup: 'exit 3' } })).toMatchObject({ code: 3, lines: [] });
   const missing = { ...settings, worker_program: '/nowhere/worker' };
   expect((await start({ settings: missing })).code).not.toBe(0);
 });
 
-it('downloads the install script in place of the shell when no program is given, and checks it', async () => {
+it('downloads, verifies and runs the install script when no worker program is given', async () => {
   const server = createServer((request, response) =>
     response.end(request.url === '/agent/install.sh' ? printing : ''),
   );

@@ -41,7 +41,7 @@ const queue = (...rows: readonly (readonly [launch: string, id: string, state: s
 });
 const squeue = 'squeue --me --all --states=all --noheader';
 
-describe('end', () => {
+describe('end of Slurm launches', () => {
   it('cancels only living jobs that have the names of the launches', async () => {
     const jobs = queue(
       ['l1', '1', 'RUNNING'],
@@ -54,13 +54,13 @@ describe('end', () => {
     expect(commands()).toEqual([squeue, 'scancel 1 2']);
   });
 
-  it('asks running jobs and cancels waiting ones', async () => {
+  it('signals running jobs and cancels waiting ones when launches are asked to end', async () => {
     const { engine, commands } = rig(queue(['l1', '1', 'RUNNING'], ['l2', '2', 'PENDING']));
     await engine.end(ids, 'ask');
     expect(commands()).toEqual([squeue, 'scancel --state=PENDING 1 2', 'scancel --batch --signal=TERM 1 2']);
   });
 
-  it('cancels nothing when no job has the names', async () => {
+  it('cancels nothing when no job has the name of a launch', async () => {
     const { engine, commands } = rig(queue(['l3', '4', 'RUNNING']));
     await engine.end(ids, 'now');
     await engine.end([], 'now');
@@ -71,7 +71,7 @@ describe('end', () => {
     ['scancel: error: Kill job error on job id 1: Job/step already completing or completed\n', 1],
     ['scancel: error: Kill job error on job id 1: Invalid job id specified\n', 1],
     ['', 229],
-  ])('accepts %j about a job that has ended meanwhile', async (stderr, code) => {
+  ])('accepts the error %j for a job that has ended meanwhile', async (stderr, code) => {
     await rig({ ...queue(['l1', '1', 'RUNNING']), scancel: { code, stderr } }).engine.end(ids, 'now');
     expect(code).toBeGreaterThan(0);
   });
@@ -83,14 +83,14 @@ describe('end', () => {
     ],
     [{ code: 1, stderr: '' }, /exit code 1/],
     [{ code: null, timedOut: true }, /did not answer in time/],
-  ])('throws when the request was not taken: %o', async (scancel, message) => {
+  ])('throws when Slurm did not accept the request: %o', async (scancel, message) => {
     await expect(rig({ ...queue(['l1', '1', 'RUNNING']), scancel }).engine.end(ids, 'now')).rejects.toThrow(
       message,
     );
   });
 });
 
-describe('list', () => {
+describe('list of Slurm launches', () => {
   it.each([
     [
       { code: 1, stderr: 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n' },
@@ -98,13 +98,13 @@ describe('list', () => {
     ],
     [{ code: null, timedOut: true, stdout: 'trainyard-f1-l1' }, /did not answer in time/],
     [{ stdout: 'trainyard-f1-l1\u001F1\u001FRUN' }, /only a part/],
-  ])('throws for %o', async (squeueAnswer, message) => {
+  ])('throws when squeue returns %o', async (squeueAnswer, message) => {
     await expect(rig({ squeue: squeueAnswer }).engine.list()).rejects.toThrow(message);
   });
 });
 
-describe('the environment', () => {
-  it('has the token for sbatch alone, and no variable that hides jobs', async () => {
+describe('environment of Slurm commands', () => {
+  it('contains the token for sbatch alone, and no variable that hides jobs', async () => {
     const { engine, calls } = rig({ sbatch: { stdout: '5\n' } });
     await engine.launch(orderOf(ids[0]!, { joinToken: 'tj_secret' }));
     await engine.list();
@@ -116,8 +116,8 @@ describe('the environment', () => {
   });
 });
 
-describe('over ssh', () => {
-  it('has the token as the first line of stdin, and the host after "--"', async () => {
+describe('Slurm commands over ssh', () => {
+  it('receive the token as the first line of stdin, and the host after "--"', async () => {
     const { engine, calls } = rig({ sbatch: { stdout: '5\n' } }, 'me@login');
     await engine.launch(orderOf(ids[0]!, { joinToken: 'tj_secret' }));
     const [argv = [], options] = calls[0] ?? [];
@@ -135,7 +135,7 @@ describe('over ssh', () => {
     expect(argv.join(' ')).not.toContain('tj_secret');
   });
 
-  it('quotes each argument for the shell of the login machine', async () => {
+  it('quote each argument for the shell of the login machine', async () => {
     const { engine, calls } = rig({}, 'login');
     await engine.list();
     const line = calls[0]?.[0].at(-1) ?? '';
@@ -155,8 +155,8 @@ describe('over ssh', () => {
   });
 });
 
-describe('check', () => {
-  it('names what is missing', async () => {
+describe('check of a Slurm pool', () => {
+  it('names the missing program and the unreachable controller', async () => {
     const missing = { code: 127, stderr: 'sbatch: not found' };
     expect(await rig({ sbatch: missing }).engine.check()).toMatchObject({
       ok: false,

@@ -18,8 +18,8 @@ const line = (fields: {
 const list = (...lines: readonly string[]) => mergeByLaunch(parseQueue('f1', lines.join('')));
 const one = (fields: Parameters<typeof line>[0]) => [...list(line(fields)).values()][0];
 
-describe('the queue', () => {
-  it('has the times, the machines and the id of a running launch', () => {
+describe('list of Slurm jobs', () => {
+  it('returns the times, the machines and the id of a running launch', () => {
     expect(one({ nodes: 'rig[1-2]' })).toEqual({
       engineId: '7',
       state: 'running',
@@ -32,7 +32,7 @@ describe('the queue', () => {
     });
   });
 
-  it('has the reason and the expected start of a waiting launch', () => {
+  it('returns the reason and the expected start of a waiting launch', () => {
     expect(one({ state: 'PENDING', reason: 'Resources', nodes: '' })).toMatchObject({
       state: 'waiting',
       reason: { kind: 'resources', text: 'Resources' },
@@ -70,7 +70,7 @@ describe('the queue', () => {
     expect(one({ state, nodes })).toMatchObject({ state: expected, exit });
   });
 
-  it('shows that the nodes of a waiting launch are starting', () => {
+  it('reports that the nodes of a waiting launch are starting', () => {
     expect(one({ state: 'CONFIGURING' })).toMatchObject({
       reason: { kind: 'resources', text: 'CONFIGURING' },
     });
@@ -95,11 +95,11 @@ describe('the queue', () => {
     whole.replace('rig1', 'rig1\u001Fmore'),
     line({ id: 'x' }),
     line({ name: 'trainyard-f1-BAD' }),
-  ])('throws for output that ends early or a line of the fleet that cannot be read: %j', broken => {
+  ])('throws for truncated output, and for an unreadable line of the fleet: %j', broken => {
     expect(() => list(broken)).toThrow(/squeue printed/);
   });
 
-  it('prefers the launch that lives, then the newest, when two jobs have one name', () => {
+  it('prefers a running launch, then the newest one, when two jobs have the same name', () => {
     const ids = (...states: readonly (readonly [id: string, state: string])[]) =>
       [...list(...states.map(([id, state]) => line({ id, state }))).values()].map(({ engineId }) => engineId);
     expect(ids(['9', 'COMPLETED'], ['7', 'RUNNING'], ['8', 'PENDING'])).toEqual(['7']);
@@ -118,7 +118,7 @@ describe('the queue', () => {
     expect(one({ nodes })?.nodes).toEqual(expected);
   });
 
-  it('asks for hidden partitions and ended jobs, too', () => {
+  it('lists hidden partitions and ended jobs, too', () => {
     expect(squeueArgv).toEqual(expect.arrayContaining(['--me', '--all', '--states=all', '--noheader']));
   });
 });
@@ -149,6 +149,6 @@ it.each([
   ['BadConstraints', 'other'],
   ['InvalidAccount', 'other'],
   ['a reason of tomorrow', 'other'],
-])('takes %s for a reason of the kind %s', (reason, kind) => {
+])('classifies the reason %s as %s', (reason, kind) => {
   expect(reasonKind(reason)).toBe(kind);
 });

@@ -26,7 +26,7 @@ it.each([
   ['1234\n', '1234'],
   ['1234;cluster2\n', '1234'],
   ['Welcome to the cluster\n1234\n', '1234'],
-])('takes %j for a job id', (stdout, engineId) => {
+])('reads the job id from the sbatch output %j', (stdout, engineId) => {
   expect(readSubmission(result({ stdout }))).toEqual({ kind: 'accepted', engineId });
 });
 
@@ -43,7 +43,7 @@ it.each([
   [['Invalid generic resource (gres) specification'], 'ESLURM_INVALID_GRES'],
   [["User's group not permitted to use this partition"], 'ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP'],
   [['QOSMaxGRESPerJob', policy], 'QOSMaxGRESPerJob'],
-])('takes %j for a permanent refusal', (lines, code) => {
+])('classifies the sbatch error %j as a permanent refusal', (lines, code) => {
   expect(refusal(...lines)).toEqual({
     kind: 'rejected',
     scope: 'permanent',
@@ -63,7 +63,7 @@ it.each([
   [['Rate limit exceeded, please retry momentarily'], 'SLURMCTLD_COMMUNICATIONS_BACKOFF'],
   [['lua: Say which project pays', 'Unspecified error'], 'SLURM_ERROR'],
   [['A refusal of tomorrow'], 'refused'],
-])('takes %j for a temporary refusal', (lines, code) => {
+])('classifies the sbatch error %j as a temporary refusal', (lines, code) => {
   expect(refusal(...lines)).toEqual({
     kind: 'rejected',
     scope: 'temporary',
@@ -81,7 +81,7 @@ it.each([
   'Connection timed out reading',
   'Connection reset by peer',
   'Broken pipe',
-])('does not know the outcome after "%s"', text => {
+])('returns unknown after the sbatch error "%s"', text => {
   expect(refusal(text)).toEqual({ kind: 'unknown', message: text });
 });
 
@@ -95,7 +95,7 @@ it.each([
     /Broken pipe/,
   ],
   ['a failure without a word', { code: 1 }, /exit code 1/],
-] as const)('does not know the outcome after %s', (_, more, message) => {
+] as const)('returns unknown when sbatch ends with %s', (_, more, message) => {
   expect(readSubmission(result(more))).toEqual({ kind: 'unknown', message: expect.stringMatching(message) });
 });
 
@@ -107,11 +107,11 @@ it.each([
   ['sh: 1: exec: sbatch: not found', 127, 'not_installed'],
   ["sbatch: unrecognized option '--no-requeue'", 1, 'refused'],
   ['sbatch: fatal: Could not establish a configuration source', 1, 'refused'],
-])('knows that nothing was submitted after "%s"', (stderr, code, expected) => {
+])('returns a refusal when sbatch certainly submitted nothing: "%s"', (stderr, code, expected) => {
   expect(failed(`${stderr}\n`, code)).toMatchObject({ kind: 'rejected', scope: 'temporary', code: expected });
 });
 
-it('leaves out lines that the login machine prints itself', () => {
+it('ignores lines that the login machine prints itself', () => {
   expect(
     failed('Welcome!\nsbatch: error: Batch job submission failed: Invalid qos specification\nBye\n'),
   ).toMatchObject({
@@ -119,7 +119,7 @@ it('leaves out lines that the login machine prints itself', () => {
   });
 });
 
-it('orders with the name of the launch, no restart, and no token', () => {
+it('passes sbatch the name of the launch, no restart, and no token', () => {
   const order = orderOf(LaunchId.parse('l9'), { wallTimeS: 61, noticeS: 120, joinToken: 'tj_secret' });
   const argv = submitArgv('f1', slurmSettings(), order);
   expect(argv).toEqual([
@@ -139,7 +139,7 @@ it('orders with the name of the launch, no restart, and no token', () => {
   expect(submitArgv('f1', slurmSettings(), { ...order, noticeS: 80_000 })).toContain('--signal=B:USR1@65535');
 });
 
-it('turns the settings of the pool into options of sbatch', () => {
+it('converts the settings of the pool to options of sbatch', () => {
   const settings = slurmSettings({
     partition: 'gpu,long',
     account: 'lab',
