@@ -78,7 +78,7 @@ function localFile(bytes: Uint8Array, key: string) {
 const storedFile = async (key: string): Promise<Buffer> =>
   Buffer.from(await (await upload(server.url, job.token, key, { method: 'GET' })).arrayBuffer());
 
-test('uploads a large file over a breaking connection, and sends little of it twice', async () => {
+test('resumes the upload of a large file over a breaking connection, without resending much', async () => {
   const proxy = await openBreakingProxy('up', 700_000, 3);
   const bytes = randomBytes(4 * MiB + 5);
   expect(await uploadFile(localFile(bytes, 'deep/large.bin'), storageDeps(proxy.url))).toEqual({
@@ -89,7 +89,7 @@ test('uploads a large file over a breaking connection, and sends little of it tw
   expect(proxy.passed.up).toBeLessThan(5 * MiB);
 });
 
-test('downloads a file over a breaking connection, and receives little of it twice', async () => {
+test('resumes the download of a large file over a breaking connection, without rereading much', async () => {
   const bytes = randomBytes(4 * MiB);
   await upload(server.url, job.token, 'checkpoint-5.bin', { body: bytes });
   const proxy = await openBreakingProxy('down', 700_000, 3);
@@ -139,7 +139,7 @@ test('lists all stored files with their hashes', async () => {
   });
 });
 
-test('writes nothing of a checkpoint with a bad path or hash in its manifest', async () => {
+test('writes no file of a checkpoint whose manifest has a bad path or hash', async () => {
   const outputDir = join(temporaryFolder(), 'output');
   mkdirSync(outputDir);
   const store = (key: string, body: string) => upload(server.url, job.token, key, { body });

@@ -128,7 +128,7 @@ test('answers program_not_built with the remedy when nothing was built', async (
   expect(await (await ask('/agent/install.sh')).text()).toContain('npm run build');
 });
 
-test('serves no other file below /agent', async () => {
+test('serves only worker programs and their scripts below /agent', async () => {
   const { folder, url } = await open(both);
   writeFileSync(join(folder, 'other'), 'secret');
   for (const path of [

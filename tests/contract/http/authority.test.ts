@@ -47,7 +47,7 @@ const forPeople = guarded.filter(row => !forMachines.includes(row));
 const name = ({ method, path }: Call): string => `${method} ${path}`;
 
 describe('authority of every call', () => {
-  test('requires no token for exactly the calls of this list', () => {
+  test('serves only the listed calls without a token', () => {
     expect(rows.filter(({ authority }) => authority === 'open').map(name)).toEqual([
       'GET /agent/manifest.json',
       'GET /agent/SHA256SUMS',
@@ -189,7 +189,7 @@ describe('worker tokens', () => {
     expect(await refusal(heartbeat)).toEqual(problem(403, 'not_your_worker'));
   });
 
-  test('invalidates a rotated token after closing its stream', async () => {
+  test('closes the stream of a rotated token, and then refuses that token', async () => {
     const { id, token } = await server.createWorker({ name: 'rig-3' });
     const register = (): Promise<Response> =>
       fetch(`${server.url}/api/workers/register`, {

@@ -253,7 +253,7 @@ describe('invalid input', () => {
   });
 });
 
-describe('reports of a worker about a foreign job', () => {
+describe('reports of a worker about the job of another worker', () => {
   const report = (token: string, job: string, body: object): Promise<Response> =>
     fetch(`${server.url}/api/workers/job/${job}/status`, {
       method: 'POST',
@@ -267,7 +267,7 @@ describe('reports of a worker about a foreign job', () => {
     [{ status: null }, 400, 'invalid_request'],
     [{ status: '__proto__' }, 400, 'invalid_request'],
     [{ status: 'completed', attempt_id: '../x' }, 400, 'invalid_request'],
-  ])('refuses the report %j about a foreign job', async (body, status, code) => {
+  ])('refuses the report %j about the job of another worker', async (body, status, code) => {
     const { token } = await server.createWorker({ name: 'rig-2' });
     const job = await server.submit({ config: {} });
     const response = await report(token, job, body);

@@ -77,7 +77,7 @@ test('answers 408 when the body of a pipelined request does not arrive', async (
   expect(await ended).toMatch(/^HTTP\/1\.1 200 .*first.*HTTP\/1\.1 408 /s);
 });
 
-test('lets a handler that took the body over wait longer for it', async () => {
+test('gives a body more time when its handler has taken over the time limit', async () => {
   const { port, calls } = await listen(
     (request, response) => {
       if (request.url === '/taken') calls.takeOver(request);

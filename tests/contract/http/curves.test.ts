@@ -40,7 +40,7 @@ const seriesOf = async (key: string, query: Readonly<Record<string, string>> = {
   (await read({ keys: key, ...query })).attempts.flatMap(({ series }) => series.flatMap(each => each.points));
 
 describe('posting points', () => {
-  test('stores each point once in order, and returns how far it is', async () => {
+  test('stores each point once in order, and returns the number of the next one', async () => {
     expect(await bring([])).toEqual([200, { success: true, next: 0, last_step: null, last_elapsed_ms: 0 }]);
     const first = [point(0), point(1, { loss: 0.5, lr: 1e-4 })];
     const after = { success: true, next: 2, last_step: 1, last_elapsed_ms: 1_000 };
@@ -71,7 +71,7 @@ describe('posting points', () => {
     expect((await read()).keys).toMatchObject([{ key: 'loss' }, { key: 'bad', value: null, step: 3 }]);
   });
 
-  test('keeps the first keys when there are too many', async () => {
+  test('keeps the first 64 metric keys, and ignores further ones', async () => {
     const named = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${from + at}`, at]));
     await bring([point(0, named(0, 60)), point(1, named(60, 10)), point(2, { ...named(0, 1), late: 1 })]);
@@ -210,7 +210,7 @@ describe('reading a curve', () => {
     expect(attempts[0]?.series.map(({ key }) => key)).toEqual(['loss']);
   });
 
-  test('halves only some of many full curves at a time, within a bound', async () => {
+  test('halves full curves a few at a time, and bounds their length', async () => {
     const keys = Array.from({ length: 12 }, (_, at) => `key-${at}`);
     const values = Object.fromEntries(keys.map((key, at) => [key, at]));
     const lengths = async () => {

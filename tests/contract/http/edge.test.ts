@@ -119,7 +119,7 @@ describe.each(named)('edge checks of %s', (_name, row) => {
   });
 });
 
-test('changes nothing during all of these requests', async () => {
+test('changes no data when it refuses requests with a foreign host, origin or site', async () => {
   const { total, entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 500 } }));
   expect(entries.map(({ event_type: type }) => type).filter(type => type !== 'auth.refused')).toEqual([
     'auth.signed_in',

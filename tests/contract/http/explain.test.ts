@@ -72,7 +72,7 @@ test('returns job_not_found for the explanation of an unknown job', async () => 
   expect(await send('/api/queue/j_nobody/explain')).toMatchObject([404, { code: 'job_not_found' }]);
 });
 
-test('creates no job in a dry run, and does not use its key', async () => {
+test('creates no job in a dry run, and leaves its idempotency key unused', async () => {
   const wish = { config: { num_processes: 2 }, priority: 20 };
   const jobs = async (): Promise<number> =>
     valueOf(await server.admin.call(queueApi.list, { query: {} })).entries.length;

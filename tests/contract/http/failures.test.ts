@@ -66,8 +66,8 @@ test('returns the failure options that a submit requested', async () => {
   expect(job).toMatchObject({ timeout_s: 90, retry_on: ['timeout'], on_lost_contact: 'stop', hold: null });
 });
 
-describe('audit trail of these calls', () => {
-  test('audits who made these calls and from where', async () => {
+describe('audit trail of new workers and jobs', () => {
+  test('records who created a worker or a job, and from which address', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     await server.submit({ config: {} });
     const { entries, total } = valueOf(await server.admin.call(auditApi.list, {}));

@@ -40,7 +40,7 @@ const join = (joinToken: string, token: string) =>
 const register = (token: string) =>
   post('/api/workers/register', { 'x-worker-token': token }, { name: 'rig' });
 
-test('joins a machine with a join token, which then is the worker', async () => {
+test('joins a machine as a worker with a join token', async () => {
   const { id, token } = await server.createWorker({ name: 'rig-1', worker_type: 'ephemeral' });
   const made = await createJoinToken(id);
   expect(made).toEqual({

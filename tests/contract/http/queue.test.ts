@@ -111,7 +111,7 @@ describe('invalid input of queue calls', () => {
     });
   });
 
-  test('reads names of queue calls as such and not as job ids', async () => {
+  test('does not read the name of a queue call as a job id', async () => {
     for (const word of ['status', 'stats', 'me', 'concurrency'])
       expect(await send(`/api/queue/${word}`, { method: 'GET' })).toMatchObject({ status: 200 });
   });

@@ -53,7 +53,7 @@ describe('server with --ssl', () => {
     expect(await callTls(`${networkUrl(server)}/health/live`)).toMatchObject({ status: 200 });
   });
 
-  test('verifies with its own certificate as the only trusted one', async () => {
+  test('is accepted by a client that trusts only its own certificate', async () => {
     const server = await openTlsServer();
     const ca = readFileSync(join(server.dataDir, 'tls', 'cert.pem'));
     const tls = { ca, rejectUnauthorized: true };
@@ -108,7 +108,7 @@ describe('server with --ssl', () => {
     ['binary data', '\u0000\u0001\u0002'],
     ['a request in lower case', 'get / http/1.1\r\n\r\n'],
     ['an invalid handshake', '\u0016\u0009\u0009\u0000\u0002xx'],
-  ])('sends no text answer to %s', async (_what, text) => {
+  ])('does not answer %s in plain text', async (_what, text) => {
     const server = await openTlsServer();
     expect(await sendRaw(networkUrl(server), text)).not.toContain('HTTP');
     expect(await isLive(server.url)).toBe(true);

@@ -88,7 +88,7 @@ describe('address of a client', () => {
   });
 });
 
-describe('calls from this machine', () => {
+describe('a settings call that needs to come from this machine', () => {
   test.each<[string, Sent, boolean]>([
     ['allows a command in the settings from this machine', {}, true],
     ['allows a command under the loopback name', { host: 'localhost:8001' }, true],

@@ -67,7 +67,7 @@ test('leaves storage for others when ten jobs announce large files', async () =>
   expect((await upload(server.url, job.token, 'a', { body: MiBs(1) })).status).toBe(200);
 });
 
-test('refuses more files of a job that has announced its limit, until its attempt ends', async () => {
+test('refuses more files of a job that has announced its whole limit, until its attempt ends', async () => {
   const server = await open(limits(100, 1_000));
   const { rig, job } = await runJob({ server, name: 'rig-1' });
   expect((await announce(server, job, 'a', 100)).status).toBe(308);

@@ -138,7 +138,7 @@ describe('uploading a file', () => {
     await expect.poll(onDisk, { timeout: 10_000 }).toEqual([5]);
   });
 
-  test('stores one of several concurrent files of the same key unmixed', async () => {
+  test('stores exactly one of several concurrent files with the same key', async () => {
     const bodies = Array.from({ length: 6 }, (_, n) => String(n).repeat(900));
     const answers = await Promise.all(bodies.map(body => upload(server.url, job.token, 'a.txt', { body })));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));

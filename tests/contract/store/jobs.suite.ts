@@ -131,7 +131,7 @@ function describeShapes(open: OpenStore): void {
       },
     );
 
-    test('keeps the late result of an attempt whatever becomes of the job', async () => {
+    test('keeps the late result of an attempt when its job changes later', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);

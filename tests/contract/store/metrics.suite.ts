@@ -24,7 +24,7 @@ export function describeMetrics(open: OpenStore): void {
   };
 
   describe('curves', () => {
-    test('stores curves bit by bit, and lists their keys', async () => {
+    test('stores curves without loss of precision, and lists their keys', async () => {
       const store = await withJobs();
       const odd = buckets(0.1, -Number.MAX_VALUE, Number.MIN_VALUE, null, -0, 1e300);
       await store.write(tx => {
@@ -53,7 +53,7 @@ export function describeMetrics(open: OpenStore): void {
       expect(store.seriesTail(a1, 'loss')).toEqual({ page: 0, width: 8, buckets: buckets(9) });
     });
 
-    test('stores how far the curves of an attempt are', async () => {
+    test('stores which points of an attempt the curves include', async () => {
       const store = await withJobs();
       expect(store.metricRun(a1)).toBeNull();
       const first = { ...run, next: 1, lastStep: null, lastMs: 0.5 };

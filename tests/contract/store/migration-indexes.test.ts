@@ -58,7 +58,7 @@ test('counts the jobs of an older file correctly', () => {
 describe.each([
   ['an older', writeOldFile],
   ['a new', newFile],
-] as const)('constraints in %s file', (_which, fileOf) => {
+] as const)('constraints in %s database file', (_which, fileOf) => {
   const changes = [
     "UPDATE jobs SET status = 'running' WHERE id = 'j_2'",
     "INSERT INTO audit (at, type, actor_type, target_type, target_id, details, hash) VALUES (0, '', 'admin', '', '', '', '')",

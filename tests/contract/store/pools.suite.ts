@@ -70,8 +70,8 @@ export function describePools(open: OpenStore): void {
     return store;
   };
 
-  describe('pools', () => {
-    test('have a fleet id of eight letters and digits, which stays', async () => {
+  describe('stored pools', () => {
+    test('creates a fleet id of eight letters and digits once, and keeps it', async () => {
       const store = open();
       const id = store.fleetId();
       expect(id).toMatch(/^[a-z0-9]{8}$/);
@@ -80,14 +80,14 @@ export function describePools(open: OpenStore): void {
       expect(open().fleetId()).not.toBe(id);
     });
 
-    test('are found by their ids, and listed in order of creation', async () => {
+    test('finds pools by id, and lists them in the order of their creation', async () => {
       const store = await withPools();
       expect(store.pools()).toEqual([makePool('gpu'), makePool('big')]);
       expect(store.pool(poolId('p_big'))).toEqual(makePool('big'));
       expect(store.pool(poolId('p_none'))).toBeNull();
     });
 
-    test('keep every change, and their place in the order', async () => {
+    test('stores each change of a pool without changing its position in the list', async () => {
       const store = await withPools();
       const changed = makePool('gpu', {
         name: 'small',
@@ -101,7 +101,7 @@ export function describePools(open: OpenStore): void {
       expect(store.pool(changed.id)).toEqual(changed);
     });
 
-    test('have names of their own', async () => {
+    test('refuses two pools with the same name', async () => {
       const store = await withPools();
       const twin = makePool('gpu', { id: poolId('p_twin') });
       await expect(store.write(tx => tx.insertPool(twin))).rejects.toThrow('UNIQUE');
@@ -111,7 +111,7 @@ export function describePools(open: OpenStore): void {
       expect(store.pools()).toHaveLength(2);
     });
 
-    test('are removed with their launches, and no others', async () => {
+    test('removes a pool together with its launches, and no others', async () => {
       const kept = makeLaunch('l2', { poolId: poolId('p_big') });
       const store = await withPools(ended('l1', 1, 2), kept);
       await store.write(tx => tx.removePool(poolId('p_gpu')));
@@ -120,8 +120,8 @@ export function describePools(open: OpenStore): void {
     });
   });
 
-  describe('launches', () => {
-    test('are found by their ids and by their workers, as they were stored', async () => {
+  describe('stored launches', () => {
+    test('finds a launch by its id and by its worker, unchanged', async () => {
       const launch = makeLaunch('l1', { jobId: jobId('j_1'), machines: ['n1', 'n2'] });
       const store = await withPools(launch);
       expect(store.launch(launch.id)).toEqual(launch);
@@ -130,7 +130,7 @@ export function describePools(open: OpenStore): void {
       expect(store.launchOfWorker(workerId('w_9'))).toBeNull();
     });
 
-    test('are open until they end, in the order in which they were ordered', async () => {
+    test('lists launches that have not ended, in the order in which they were ordered', async () => {
       const store = await withPools(
         makeLaunch('l3'),
         ended('l2', 1, 2),
@@ -144,7 +144,7 @@ export function describePools(open: OpenStore): void {
       expect(store.launch(over.id)).toEqual(over);
     });
 
-    test('of a pool are listed newest first, up to a limit', async () => {
+    test('lists the launches of a pool newest first, up to a limit', async () => {
       const store = await withPools(
         makeLaunch('l1'),
         makeLaunch('l2', { poolId: poolId('p_big') }),
@@ -157,7 +157,7 @@ export function describePools(open: OpenStore): void {
       expect(store.launchesOf(poolId('p_none'), 9)).toEqual([]);
     });
 
-    test('need a pool and a worker, and a worker of their own', async () => {
+    test('requires an existing pool and a worker that no other launch has', async () => {
       const store = await withPools(makeLaunch('l1'));
       const put = (launch: Launch) => store.write(tx => tx.insertLaunch(launch));
       await expect(put(makeLaunch('l2'))).rejects.toThrow('FOREIGN');
@@ -167,19 +167,19 @@ export function describePools(open: OpenStore): void {
       await expect(put(makeLaunch('l1', { workerId: workerId('w_l2') }))).rejects.toThrow('UNIQUE');
     });
 
-    test('outlive the deletion of their workers', async () => {
+    test('keeps a launch when its worker is deleted', async () => {
       const store = await withPools(makeLaunch('l1'));
       await store.write(tx => tx.removeWorker(workerId('w_l1')));
       expect(store.launchOfWorker(workerId('w_l1'))).toEqual(makeLaunch('l1'));
     });
 
-    test('that ended before a time are trimmed, and open ones never', async () => {
+    test('trims launches that ended before a time, but none that has not ended', async () => {
       const store = await withPools(ended('l1', 1, 9), ended('l2', 1, 10), makeLaunch('l3'));
       await store.write(tx => tx.trimLaunches(at(10)));
       expect(store.launchesOf(poolId('p_gpu'), 9).map(({ id }) => id)).toEqual(['l3', 'l2']);
     });
 
-    test('of a write that fails are not kept', async () => {
+    test('drops the changes of a launch when the write fails', async () => {
       const store = await withPools(makeLaunch('l1'));
       const failing = store.write(tx => {
         tx.updateLaunch(ended('l1', 1, 2));
@@ -190,11 +190,11 @@ export function describePools(open: OpenStore): void {
     });
   });
 
-  describe('the GPU time of pools', () => {
+  describe('GPU time of pools', () => {
     const gpuSeconds = (store: Store, from: number, to: number) =>
       Object.fromEntries([...store.gpuMsOfPools(at(from), at(to))].map(([id, ms]) => [id, ms / 1_000]));
 
-    test('counts all GPUs of all machines from start to end', async () => {
+    test('counts all GPUs of all machines from start to end of a launch', async () => {
       const store = await withPools(
         ended('l1', 10, 20, { nodes: 2, gpus: 4 }),
         ended('l2', 10, 11),
@@ -204,7 +204,7 @@ export function describePools(open: OpenStore): void {
       expect(gpuSeconds(store, 0, 100)).toEqual({ p_gpu: 81, p_big: 40 });
     });
 
-    test('counts launches that never joined, and open ones until now', async () => {
+    test('counts launches that never joined, and running ones until now', async () => {
       const store = await withPools(
         ended('l1', 10, 20, { outcome: 'never_joined' }),
         makeLaunch('l2', { state: 'running', startedAt: at(30), gpus: 2 }),
@@ -214,7 +214,7 @@ export function describePools(open: OpenStore): void {
       expect(gpuSeconds(store, 0, 40)).toEqual({ p_gpu: 12 });
     });
 
-    test('counts only what lies between the two times', async () => {
+    test('counts only GPU time between the two given times', async () => {
       const store = await withPools(
         ended('l1', 10, 30),
         makeLaunch('l2', { state: 'running', startedAt: at(20) }),
@@ -224,7 +224,7 @@ export function describePools(open: OpenStore): void {
       expect(gpuSeconds(store, 30, 30)).toEqual({ p_gpu: 0 });
     });
 
-    test('is nothing for a start in the future, and for launches that only wait', async () => {
+    test('counts no GPU time for a start in the future, nor for launches that only wait', async () => {
       const store = await withPools(
         makeLaunch('l1', { state: 'running', startedAt: at(50) }),
         makeLaunch('l2', { poolId: poolId('p_big') }),

@@ -148,7 +148,7 @@ test('returns the same job object until the job changes', async () => {
   expect(store.job(job.id)?.progress).toMatchObject({ step: 4 });
 });
 
-test('neither writes nor reads a worker again that did not change', async () => {
+test('neither writes nor rereads a worker that has not changed', async () => {
   const store = openSqliteStore(':memory:', quietDeps());
   onTestFinished(() => store.close());
   const worker = makeWorker({ labels: { team: 'nlp' }, served: true });
