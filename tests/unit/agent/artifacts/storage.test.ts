@@ -188,7 +188,7 @@ test.each([
 test.each([
   ['7', 7_000],
   ['Tue, 24 Nov 2026 12:00:00 GMT', undefined],
-])('a refusal with Retry-After: %s carries %s ms', async (value, retryAfterMs) => {
+])('reads the header Retry-After: %s of a refusal as %s ms', async (value, retryAfterMs) => {
   const storage = await storageAt((_request, response) => {
     response.writeHead(503, { 'retry-after': value }).end();
   });

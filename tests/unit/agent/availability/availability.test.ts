@@ -32,7 +32,7 @@ function watch(parts: Partial<Pick<AvailabilityDeps, 'hours' | 'use'>>) {
 
 const every = [0, 1, 2, 3, 4, 5, 6];
 
-it('is closed outside of its hours, and reports when it opens', async () => {
+it('makes the rig unavailable outside of its hours, and reports when they begin', async () => {
   const { clock, availability, changes } = watch({ hours: [{ days: every, from: 780, until: 840 }] });
   expect(availability.closed()).toEqual({
     reason: 'hours',
@@ -54,7 +54,7 @@ it('notices within a minute that the wall clock was set', async () => {
   expect(changes).toEqual([null]);
 });
 
-it('closes while somebody uses the keyboard, and opens ten minutes later', async () => {
+it('makes the rig unavailable while its keyboard is used, and available ten minutes later', async () => {
   let isUsed = false;
   let lastAt: number | null = null;
   const bench = watch({
@@ -83,7 +83,7 @@ it('closes while somebody uses the keyboard, and opens ten minutes later', async
   expect(changes).toEqual(['in_use', null]);
 });
 
-it('closes while another program holds a GPU, and ignores what its own jobs left', async () => {
+it('makes the rig unavailable while another program holds a GPU, but not for remains of its own jobs', async () => {
   const held = { gpu: 1, kind: 'held', detail: 'process 7 (blender) holds its memory' } as const;
   let troubles: readonly (typeof held & { readonly ours?: true })[] = [{ ...held, ours: true }];
   const { clock, availability } = watch({ use: { lastInput: null, gpuTroubles: () => troubles } });
@@ -94,7 +94,7 @@ it('closes while another program holds a GPU, and ignores what its own jobs left
   expect(availability.closed()).toMatchObject({ reason: 'in_use', detail: 'Another program uses GPU 1' });
 });
 
-it('ignores a tool that fails', async () => {
+it('ignores a failing tool that detects use of the rig', async () => {
   const { clock, changes } = watch({
     use: { lastInput: () => Promise.reject(new Error('no bus')), gpuTroubles: () => [] },
   });

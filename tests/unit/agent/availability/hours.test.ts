@@ -47,7 +47,7 @@ describe('parsing of hours', () => {
     expect(parsed.ok && parsed.value !== null && describeHours(parsed.value)).toBe(expected);
   });
 
-  it('means always open without hours', () => {
+  it('reads missing hours as available at any time', () => {
     expect(parseHours(undefined)).toEqual({ ok: true, value: null });
     expect(parseHours([])).toEqual({ ok: true, value: null });
   });
@@ -64,13 +64,13 @@ describe('parsing of hours', () => {
     ['xyz 20:00-08:00', 'Days are sun, mon'],
     ['mon-tue-wed 20:00-08:00', 'Days are sun, mon'],
     [42, 'Use hours such as'],
-  ])('rejects %j and says what to write', (given, expected) => {
+  ])('rejects %j and shows a valid example', (given, expected) => {
     expect(message(given)).toContain(expected);
     expect(message(given)).toContain(`--hours ${JSON.stringify(given)} can't be used`);
   });
 });
 
-describe('opening', () => {
+describe('openingAt', () => {
   const nights = hours('20:00-08:00');
 
   it.each<[string, boolean, string]>([
@@ -80,11 +80,11 @@ describe('opening', () => {
     ['2026-05-07 07:59', true, '2026-05-07 08:00'],
     ['2026-05-07 08:00', false, '2026-05-07 20:00'],
     ['2026-12-31 23:00', true, '2027-01-01 08:00'],
-  ])('across midnight: at %s open is %s until %s', (text, isOpen, until) => {
+  ])('handles a window across midnight: at %s isOpen is %s until %s', (text, isOpen, until) => {
     expect(opening(nights, text)).toEqual([isOpen, until]);
   });
 
-  it('counts the day on which a window starts', () => {
+  it('assigns a window across midnight to the day on which it starts', () => {
     const weekdays = hours('mon-fri 20:00-08:00');
     // 2026-05-08 is a Friday.
     expect(opening(weekdays, '2026-05-08 21:00')).toEqual([true, '2026-05-09 08:00']);
@@ -103,15 +103,15 @@ describe('opening', () => {
     expect(opening(mondays, '2026-05-04 08:30')).toEqual([true, '2026-05-04 09:00']);
   });
 
-  it('never changes when the windows cover the whole week', () => {
+  it('returns no time of change when the windows cover the whole week', () => {
     expect(opening(hours('00:00-24:00'), '2026-05-04 09:00')).toEqual([true, null]);
     expect(opening(hours('00:00-12:00', '12:00-24:00'), '2026-05-04 12:00')).toEqual([true, null]);
   });
 });
 
-describe('daylight saving', () => {
+describe('openingAt around daylight saving changes', () => {
   // Clocks in Berlin go from 02:00 to 03:00 on 2026-03-29, and from 03:00 to 02:00 on 2026-10-25.
-  it('keeps the times of the wall clock', () => {
+  it('opens and closes at the times of the wall clock', () => {
     const nights = hours('20:00-08:00');
     const spring = openingAt(nights, at('2026-03-28 20:00'));
     const autumn = openingAt(nights, at('2026-10-24 20:00'));
@@ -128,11 +128,11 @@ describe('daylight saving', () => {
     expect(opening(hours('02:30-06:00'), '2026-03-29 01:00')).toEqual([false, '2026-03-29 03:30']);
   });
 
-  it('ignores a window that the skipped hour turns around', () => {
+  it('ignores a window whose start and end the skipped hour reverses', () => {
     expect(opening(hours('02:50-03:10'), '2026-03-29 01:00')).toEqual([false, '2026-03-30 02:50']);
   });
 
-  it('is open once in the repeated hour', () => {
+  it('opens a window only once in the repeated hour', () => {
     const early = hours('01:00-02:30');
     const first = openingAt(early, at('2026-10-25 01:00'));
     expect(first.changesAt).toBe(Date.UTC(2026, 9, 25, 0, 30));

@@ -45,7 +45,7 @@ it.each<[string, Record<string, string>, number | null]>([
   expect(await onLinux(session(parts))).toBe(expected);
 });
 
-it('takes the newest input of several sessions', async () => {
+it('returns the newest input of several sessions', async () => {
   const older = session({ IdleSinceHint: `${(now - 9_000_000) * 1_000}` });
   expect(await onLinux(older, session({}), session({ Remote: 'yes', IdleHint: 'no' }))).toBe(now - 1_000_000);
 });
@@ -54,16 +54,16 @@ it.each<[string, CommandResult]>([
   ['there is no logind', { kind: 'missing' }],
   ['logind fails', exited('', 1)],
   ['nobody is logged in', exited('')],
-])('knows nothing when %s', async (_what, result) => {
+])('returns null when %s', async (_what, result) => {
   expect(await lookAt('linux', () => result)).toBeNull();
 });
 
-it('reads the idle time of macOS', async () => {
+it('reads the idle time of the user from macOS', async () => {
   const output = '    | |   "HIDIdleTime" = 61000000000\n';
   expect(await lookAt('darwin', () => exited(output))).toBe(now - 61_000);
   expect(await lookAt('darwin', () => exited('nothing'))).toBeNull();
 });
 
-it('has no tool for other systems', () => {
+it('returns no detector on other systems', () => {
   expect(lookAt('win32', () => exited(''))).toBeUndefined();
 });

@@ -16,35 +16,35 @@ function watchFor(
   return { seen, filter };
 }
 
-it('counts a machine as free when nobody has ever used it', () => {
+it('treats a machine that nobody has used as free', () => {
   expect(watchFor(60, () => null).seen).not.toContain(true);
 });
 
-it('ignores a short glance', () => {
+it('ignores use that lasts less than a minute', () => {
   expect(watchFor(60, now => Math.min(now, 0.5 * minute)).seen).not.toContain(true);
 });
 
-it('ignores glances that are far apart', () => {
+it('ignores short uses that are far apart', () => {
   expect(watchFor(60, now => now - (now % (7 * minute))).seen).not.toContain(true);
 });
 
-it('counts use that lasts a minute', () => {
+it('treats a machine as in use after a minute of use', () => {
   expect(watchFor(2, now => now).seen).toEqual([false, false, true, true, true]);
 });
 
-it('stays in use during a break, and is free ten minutes after the last use', () => {
+it('treats a machine as in use until ten minutes after the last use', () => {
   const { seen } = watchFor(20, now => Math.min(now, 2 * minute));
   expect(seen.indexOf(false, 4)).toBe(2 * 12);
   expect(seen.slice(2 * 12)).not.toContain(true);
 });
 
-it('needs lasting use again after the machine was free', () => {
+it('requires another minute of use after the machine was free', () => {
   const { filter } = watchFor(20, now => Math.min(now, 2 * minute));
   expect(filter.note(21 * minute, 21 * minute)).toBe(false);
   expect(filter.note(22 * minute, 22 * minute)).toBe(true);
 });
 
-it('ignores a time of use that lies in the future', () => {
+it('treats a last use in the future as a use now', () => {
   const { seen } = watchFor(2, now => now + 60 * minute);
   expect(seen).toEqual([false, false, true, true, true]);
 });

@@ -46,7 +46,7 @@ describe('self-test', () => {
     ['with a negative time', '{"seconds":-1}', 10_000],
     ['with a time above the maximum', '{"seconds":1e9}', 10_000],
     ['with a config that is not an object', '[]', 10_000],
-  ])('takes the right time %s', async (_what, config, expected) => {
+  ])('runs for the configured time %s', async (_what, config, expected) => {
     const { waitedMs } = await run(config === null ? null : configOf(config));
     expect(waitedMs).toBeCloseTo(expected, 3);
   });

@@ -30,7 +30,7 @@ test.each([
   ['GPUs in another order', [row(2), row(0), row(1)]],
   ['an unknown power figure', [row(0), row(1), row(2).replace('298.31', '[Unknown Error]')]],
   ['more GPUs than at the start', [row(0), row(1), row(2), '3, 0, 0, 30, 60, GPU-aa, 4']],
-])('reports nothing for %s', async (_what, rows) => {
+])('reports no GPU problem for %s', async (_what, rows) => {
   expect(await conditions(rows.join('\n'))).toEqual([]);
 });
 

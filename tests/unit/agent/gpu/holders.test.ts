@@ -103,7 +103,7 @@ describe('held GPUs', () => {
       earlier,
     );
 
-  test('reports a foreign process on a GPU that two looks in a row find', () => {
+  test('reports a foreign process on a GPU that two checks in a row find', () => {
     const first = look(none, [1, 200, 9216]);
     expect(first).toMatchObject({ troubles: [], isOpen: true });
     const second = look(first.suspects, [1, 200, 9216]);

@@ -44,7 +44,7 @@ function open(options: { readonly found?: JobId; readonly blind?: boolean } = {}
   return { clock, rig, facts, said, parts, watch: createGpuWatch(parts) };
 }
 
-test('looks at GPU processes at most every 30 s while there is no foreign process', async () => {
+test('lists GPU processes at most every 30 s while there is no foreign process', async () => {
   const { clock, rig, watch } = open();
   for (let second = 0; second < 90; second += 10) {
     await watch.checkIfDue();
@@ -68,10 +68,10 @@ test('reports a foreign process after its second sighting, which follows soon', 
   await clock.advance(30_000);
   await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
-  expect(said.at(-1)).toBe('Nobody else holds a GPU any more');
+  expect(said.at(-1)).toBe('No other process uses a GPU any more');
 });
 
-test('knows the GPU processes before the worker registers', async () => {
+test('lists the GPU processes before the worker registers', async () => {
   const { clock, rig, facts, parts } = open();
   facts.set(200, {});
   rig.apps = '200, GPU-a, 9216';
@@ -185,7 +185,7 @@ test('reports a hanging driver at its second timeout, until it answers again', a
   rig.cards = exited(0, well);
   await telemetry.probe();
   expect(watch.troubles()).toEqual([]);
-  expect(said.at(-1)).toBe('All GPUs are there again, and without errors');
+  expect(said.at(-1)).toBe('All GPUs are available again, without errors');
 });
 
 describe('process table', () => {

@@ -35,7 +35,7 @@ function startRun(onLostContact: 'continue' | 'stop') {
 const killed = { code: null, signal: 'SIGTERM', tail: 'last words', startError: null };
 
 describe('simulated run', () => {
-  it('keeps the first order', async () => {
+  it('follows only the first of two stop orders', async () => {
     const { run } = startRun('continue');
     run.stop('cancel', 0);
     run.stop('leave_now', 0);
@@ -59,7 +59,7 @@ describe('simulated run', () => {
     expect(await run.finished).toEqual({ ...killed, stopped: 'lost_contact' });
   });
 
-  it('ends when the agent leaves it', async () => {
+  it('stops its trainer when the agent leaves it', async () => {
     const { run, stops } = startRun('continue');
     run.leave();
     expect(stops).toHaveLength(1);
@@ -102,7 +102,7 @@ function makeNetwork() {
 }
 
 describe('simulated network', () => {
-  it('loses the stream and all calls until it is mended', async () => {
+  it('fails the stream and all calls until the network is restored', async () => {
     const { cut, mend, follow, calls, api, through } = makeNetwork();
     const stream = follow();
     cut();

@@ -207,7 +207,7 @@ describe('image extraction', () => {
       'tensorboard-images/step_1_fits_0.png',
       'tensorboard-images/step_3_fits_0.png',
     ]);
-    expect(flaws).toEqual(['event files hold images of more than 16 MiB']);
+    expect(flaws).toEqual(['event files contain images larger than 16 MiB']);
   });
 
   it('skips an image in a record over 32 MiB, and reads later records', async () => {
@@ -395,7 +395,7 @@ describe('images of an attempt', () => {
     expect(await keys()).toEqual(['tensorboard-images/step_3_a_0.png']);
   });
 
-  it('reads a bounded number of bytes of event files per look', async () => {
+  it('reads a bounded number of bytes of event files per call', async () => {
     const { write, look, keys } = await open();
     const steps = Array.from({ length: 9 }, (_, at) => at);
     write(eventsName, ...steps.map(step => imageEvent(step, 'a', pngOfBytes(3 * mib))));
