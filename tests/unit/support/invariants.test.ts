@@ -100,14 +100,14 @@ const live = (id: string, job: string, worker: string) => ({
   outcome: null,
 });
 
-test('judges every invariant and finds all of them held in a good run', () => {
+test('finds that every invariant holds in a good run', () => {
   expect(judge(evidence())).toEqual({
     held: ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8', 'I9', 'I10', 'I12'],
     broken: [],
   });
 });
 
-test('does not count an invariant as held when there was nothing to judge', () => {
+test('does not report an invariant as held when the run had nothing to check', () => {
   const { held, broken } = judge(
     evidence({ oldTokens: [], runs: [], connections: 1, events: tell([]), lastSeq: 0, accepted: [] }),
   );
@@ -201,7 +201,7 @@ describe('a broken invariant', () => {
   });
 });
 
-test('lets two trainers overlap when the worker was out of reach', () => {
+test('allows two trainers to overlap when the first worker was unreachable', () => {
   const runs = runsOf([...lines, line('tick', 5, 11)]);
   expect(judge(evidence({ runs, mayOverlap: new Set(['j_1']) })).broken).toEqual([]);
 });

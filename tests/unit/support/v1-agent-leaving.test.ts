@@ -5,7 +5,7 @@ import { scriptedTrainer } from '../../support/v1-trainer.ts';
 
 const bench = useV1Bench();
 
-test('registers again at once and names its job when the stream ends cleanly (9)', async () => {
+test('the v1 agent registers again at once and names its job when the stream ends cleanly (contract item 9)', async () => {
   const { events, waits, run } = await bench.startBusy();
   const from = events.mark();
   bench.server.answer('/register', { body: { worker_id: 'w_1', resume_job: { job_id: 'j1' } } });
@@ -24,7 +24,7 @@ test.each([
   ['a refused stream', '/stream', { status: 503 }],
   ['a refused registration', '/register', { status: 403 }],
   ['a registration without worker_id', '/register', { body: {} }],
-])('waits 10 s after %s (9)', async (_what, part, answer) => {
+])('the v1 agent waits 10 s after %s (contract item 9)', async (_what, part, answer) => {
   const { events, waits } = await bench.start();
   if (part === null) bench.server.breakStream();
   else {
@@ -38,7 +38,7 @@ test.each([
   await events.waitFor('streamOpen', seen => seen.workerId === 'w_2');
 });
 
-test('retries every 10 s while the server is down', async () => {
+test('the v1 agent retries every 10 s while the server is down', async () => {
   await bench.server.close();
   const { events, waits } = bench.startOnly();
   expect(await waits.release('reconnect')).toBe(10_000);
@@ -49,18 +49,21 @@ test('retries every 10 s while the server is down', async () => {
 test.each([
   ['registration', { status: 401 }],
   ['stream', { body: { worker_id: 'w_1' } }],
-])('stops its training, disconnects and exits on a 401 at the %s (11)', async (_where, registration) => {
-  const { events, run } = await bench.startBusy();
-  bench.server.answer('/workers/', { status: 401 });
-  bench.server.answer('/workers/register', registration);
-  bench.server.endStream();
-  expect(await events.waitFor('exited')).toEqual({ kind: 'exited', code: 0, cause: 'unauthorized' });
-  expect(run.exitCode()).toBe(-15);
-  expect(bench.statusesOf('j1').at(-1)).toBe('cancelled');
-  expect(events.of('disconnectPosted')).toEqual([{ kind: 'disconnectPosted', answerStatus: 401 }]);
-});
+])(
+  'the v1 agent stops its training, disconnects and exits on a 401 at the %s (contract item 11)',
+  async (_where, registration) => {
+    const { events, run } = await bench.startBusy();
+    bench.server.answer('/workers/', { status: 401 });
+    bench.server.answer('/workers/register', registration);
+    bench.server.endStream();
+    expect(await events.waitFor('exited')).toEqual({ kind: 'exited', code: 0, cause: 'unauthorized' });
+    expect(run.exitCode()).toBe(-15);
+    expect(bench.statusesOf('j1').at(-1)).toBe('cancelled');
+    expect(events.of('disconnectPosted')).toEqual([{ kind: 'disconnectPosted', answerStatus: 401 }]);
+  },
+);
 
-test('stops the running job on abandon_job (9)', async () => {
+test('the v1 agent stops the running job on abandon_job (contract item 9)', async () => {
   const { events, run } = await bench.startBusy();
   bench.server.answer('/register', { body: { worker_id: 'w_1', resume_job: null, abandon_job: 'j1' } });
   bench.server.endStream();
@@ -69,7 +72,7 @@ test('stops the running job on abandon_job (9)', async () => {
   expect(run.exitCode()).toBe(-15);
 });
 
-test('accepts a resume_job without a trainer until that job is cancelled (9)', async () => {
+test('the v1 agent accepts a resume_job without a trainer until that job is cancelled (contract item 9)', async () => {
   bench.server.answer('/register', { body: { worker_id: 'w_1', resume_job: { job_id: 'old' } } });
   const { agent, events } = await bench.start();
   expect(agent.currentJob).toBe('old');
@@ -80,7 +83,7 @@ test('accepts a resume_job without a trainer until that job is cancelled (9)', a
   expect(bench.statusesOf('old')).toEqual(['cancelled']);
 });
 
-test('closes the connection after every call except the stream', async () => {
+test('the v1 agent closes the connection after every call except the stream', async () => {
   const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
   await events.waitFor('heartbeatSent');
   bench.server.push(createSubmission('j1'));
@@ -90,7 +93,7 @@ test('closes the connection after every call except the stream', async () => {
   expect(calls).toHaveLength(5);
 });
 
-test('leaves at the next stream line when it is ephemeral and the queue is empty (11)', async () => {
+test('the v1 agent leaves at the next stream line when it is ephemeral and the queue is empty (contract item 11)', async () => {
   const trainer = scriptedTrainer();
   const { agent, events } = await bench.start({ persistent: false, trainer, instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
@@ -103,7 +106,7 @@ test('leaves at the next stream line when it is ephemeral and the queue is empty
   expect(bench.server.named('/disconnect').map(call => call.body)).toEqual([{ worker_id: 'w_1' }]);
 });
 
-test('stays when it is ephemeral and the queue has jobs (11)', async () => {
+test('the v1 agent stays when it is ephemeral and the queue has jobs (contract item 11)', async () => {
   bench.server.answer('/queue', { body: { has_jobs: true } });
   const trainer = scriptedTrainer();
   const { agent, events } = await bench.start({ persistent: false, trainer, instant: ['poll'] });
@@ -114,14 +117,14 @@ test('stays when it is ephemeral and the queue has jobs (11)', async () => {
   expect(agent.isLeaving).toBe(false);
 });
 
-test('leaves when it is ephemeral and its queue request is refused (11)', async () => {
+test('the v1 agent leaves when it is ephemeral and its queue request is refused (contract item 11)', async () => {
   bench.server.answer('/queue', { status: 404, body: { has_jobs: true } });
   const { events } = await bench.start({ persistent: false, trainer: scriptedTrainer(), instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
   await events.waitFor('leaving', seen => seen.by === 'queue');
 });
 
-test('does not request the queue after a job when it is persistent', async () => {
+test('the v1 agent does not request the queue after a job when it is persistent', async () => {
   const { agent, events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
   await events.waitFor('jobCleared');
@@ -131,7 +134,7 @@ test('does not request the queue after a job when it is persistent', async () =>
   expect(agent.isLeaving).toBe(false);
 });
 
-test('stops the job and exits at the next stream line on shutdown (11)', async () => {
+test('the v1 agent stops the job and exits at the next stream line on shutdown (contract item 11)', async () => {
   const { events, run, waits } = await bench.startBusy();
   await events.waitFor('heartbeatSent');
   bench.server.push({ type: 'shutdown', reason: 'drained' });
@@ -143,7 +146,7 @@ test('stops the job and exits at the next stream line on shutdown (11)', async (
   expect(waits.held('heartbeat')).toBe(0);
 });
 
-test('stops the trainer, reports failed with -15 and leaves on SIGTERM (14)', async () => {
+test('the v1 agent stops the trainer, reports failed with -15 and leaves on SIGTERM (contract item 14)', async () => {
   const { agent, events, waits } = await bench.startBusy();
   const stopped = agent.stop();
   await waits.release('poll');
@@ -157,7 +160,7 @@ test('stops the trainer, reports failed with -15 and leaves on SIGTERM (14)', as
   expect(bench.server.named('/disconnect')).toHaveLength(1);
 });
 
-test('reacts to SIGTERM only when the silent trainer prints again (10, 14)', async () => {
+test('the v1 agent reacts to SIGTERM only when the silent trainer prints again (contract items 10, 14)', async () => {
   const { agent, events, manual } = await bench.start();
   bench.server.push(createSubmission('j1'));
   const run = await manual.run();
@@ -171,7 +174,7 @@ test('reacts to SIGTERM only when the silent trainer prints again (10, 14)', asy
   expect(run.signals).toEqual(['SIGTERM']);
 });
 
-test('leaves an orphan after kill -9 and names no job on the next start (12)', async () => {
+test('the v1 agent leaves an orphan after kill -9 and names no job on the next start (contract item 12)', async () => {
   const { agent, events, run, waits } = await bench.startBusy();
   const from = events.mark();
   await waits.release('poll');
@@ -189,7 +192,7 @@ test('leaves an orphan after kill -9 and names no job on the next start (12)', a
   await expect(never).rejects.toThrow('exited (-9, killed) without the awaited jobCleared');
 });
 
-test('opens no connection after it is killed', async () => {
+test('the v1 agent opens no connection after it is killed', async () => {
   const { agent, events } = bench.startOnly();
   await events.waitFor('registered');
   agent.kill();
@@ -197,7 +200,7 @@ test('opens no connection after it is killed', async () => {
   expect(bench.server.named('/stream')).toHaveLength(1);
 });
 
-test('waits in real time by default', async () => {
+test('the v1 agent waits in real time by default', async () => {
   const { events } = await bench.start({ trainer: scriptedTrainer({ lines: ['step 1'] }), wait: undefined });
   bench.server.push(createSubmission('j1'));
   await events.waitFor('statusPosted', seen => seen.status === 'completed');

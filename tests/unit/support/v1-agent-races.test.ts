@@ -7,7 +7,7 @@ import { manualTrainer, scriptedTrainer } from '../../support/v1-trainer.ts';
 
 const bench = useV1Bench();
 
-test('drops a job pushed before the response to the terminal report (4)', async () => {
+test('the v1 agent drops a job pushed before the response to the terminal report (contract item 4)', async () => {
   const { events, manual } = await bench.start({ instant: ['poll'] });
   const report = bench.server.hold('/job/j1/status', reports('completed'));
   bench.server.push(createSubmission('j1'));
@@ -21,7 +21,7 @@ test('drops a job pushed before the response to the terminal report (4)', async 
   await events.waitFor('jobStarted', seen => seen.job.jobId === 'j2');
 });
 
-test('drops a job pushed after that response and before the old job is cleared (4)', async () => {
+test('the v1 agent drops a job pushed after that response and before the old job is cleared (contract item 4)', async () => {
   const clear = Promise.withResolvers<void>();
   const beforeClear = () => clear.promise;
   const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'], beforeClear });
@@ -34,7 +34,7 @@ test('drops a job pushed after that response and before the old job is cleared (
   expect(bench.statusesOf('j2')).toEqual([]);
 });
 
-test('stops the running job on any cancel, whatever job id it carries (6)', async () => {
+test('the v1 agent stops the running job on any cancel, whatever job id it carries (contract item 6)', async () => {
   const { events, run, waits } = await bench.startBusy();
   bench.server.push({ type: 'job_cancel', job_id: 'another' });
   await events.waitFor('jobCleared', seen => seen.jobId === 'j1' && seen.by === 'stop');
@@ -44,7 +44,7 @@ test('stops the running job on any cancel, whatever job id it carries (6)', asyn
   expect(bench.statusesOf('j1')).toEqual(['starting', 'training', 'cancelled']);
 });
 
-test('reports `failed` after `cancelled` for the same job (7)', async () => {
+test('the v1 agent reports `failed` after `cancelled` for the same job (contract item 7)', async () => {
   const { events, waits } = await bench.startBusy();
   const cancelled = bench.server.hold('/job/j1/status', reports('cancelled'));
   bench.server.push({ type: 'job_cancel' });
@@ -57,7 +57,7 @@ test('reports `failed` after `cancelled` for the same job (7)', async () => {
   expect(bench.statusesOf('j1').slice(2)).toEqual(['cancelled', 'failed']);
 });
 
-test('reports a job pushed right after a cancel as failed, then loses control of it (7)', async () => {
+test('the v1 agent reports a job pushed right after a cancel as failed, then loses control of it (contract item 7)', async () => {
   const { agent, events, manual, waits } = await bench.startBusy();
   bench.server.push({ type: 'job_cancel' });
   await events.waitFor('jobCleared');
@@ -90,7 +90,7 @@ test('reports a job pushed right after a cancel as failed, then loses control of
   expect(bench.statusesOf('j3')).toEqual(['starting', 'training', 'completed']);
 });
 
-test('starts a job pushed during a late `failed` report and never reports it again', async () => {
+test('the v1 agent starts a job pushed during a late `failed` report and never reports it again', async () => {
   const { agent, events, manual, waits } = await bench.startBusy();
   const cancelled = bench.server.hold('/job/j1/status', reports('cancelled'));
   const failed = bench.server.hold('/job/j1/status', reports('failed'));
@@ -114,7 +114,7 @@ test('starts a job pushed during a late `failed` report and never reports it aga
   expect(bench.statusesOf('j2')).toEqual(['starting', 'training']);
 });
 
-test('kills a trainer that ignores SIGTERM after 30 s and receives nothing meanwhile', async () => {
+test('the v1 agent kills a trainer that ignores SIGTERM after 30 s and receives nothing meanwhile', async () => {
   const { trainer, run } = manualTrainer({ onTerm: 'ignore' });
   const { events, waits } = await bench.start({ trainer });
   bench.server.push(createSubmission('j1'));
@@ -129,7 +129,7 @@ test('kills a trainer that ignores SIGTERM after 30 s and receives nothing meanw
   expect((await run()).signals).toEqual(['SIGTERM', 'SIGKILL']);
 });
 
-test('sends no heartbeat and receives no cancel while its trainer is silent (10)', async () => {
+test('the v1 agent sends no heartbeat and receives no cancel while its trainer is silent (contract item 10)', async () => {
   const { events, manual, waits } = await bench.start();
   await events.waitFor('heartbeatSent');
   bench.server.push(createSubmission('j1'));
@@ -156,7 +156,7 @@ test('sends no heartbeat and receives no cancel while its trainer is silent (10)
   await events.waitFor('statusPosted', seen => seen.status === 'cancelled');
 });
 
-test('ignores the responses to heartbeats and status posts, even a 401 (8, 11)', async () => {
+test('the v1 agent ignores the responses to heartbeats and status posts, even a 401 (contract items 8, 11)', async () => {
   bench.server.answer('/heartbeat', { status: 401, body: { cancel: 'j1', abandon_job: 'j1' } });
   bench.server.answer('/status', { status: 409, body: { action: 'stop' } });
   const { events } = await bench.start({
@@ -170,7 +170,7 @@ test('ignores the responses to heartbeats and status posts, even a 401 (8, 11)',
   expect(events.of('connectionLost')).toEqual([]);
 });
 
-test('posts a terminal report once and loses it without a response (8)', async () => {
+test('the v1 agent posts a terminal report once and loses it without a response (contract item 8)', async () => {
   const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
   const report = bench.server.hold('/job/j1/status', reports('completed'));
   bench.server.push(createSubmission('j1'));

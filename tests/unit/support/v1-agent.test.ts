@@ -9,7 +9,7 @@ import { scriptedTrainer } from '../../support/v1-trainer.ts';
 
 const bench = useV1Bench();
 
-test('registers with exactly the fields of the published agent (13)', async () => {
+test('the v1 agent registers with exactly the fields of the published agent (contract item 13)', async () => {
   await bench.start({ name: undefined });
   const [call] = bench.server.named('/register');
   expect(call?.headers['x-worker-token']).toBe('wt_secret');
@@ -21,7 +21,7 @@ test('registers with exactly the fields of the published agent (13)', async () =
   });
 });
 
-test('registers with another GPU and a provider, and reads a compressed response', async () => {
+test('the v1 agent registers with another GPU and a provider, and reads a compressed response', async () => {
   const gpuInfo = { name: 'Unknown', vram_gb: null, count: 0, accelerator: null };
   bench.server.answer('/register', { body: { worker_id: 'w_zip' }, isCompressed: true });
   const { events } = await bench.start({ gpuInfo, provider: 'vast', persistent: false });
@@ -31,7 +31,7 @@ test('registers with another GPU and a provider, and reads a compressed response
   ]);
 });
 
-test('opens the stream with its token and sends heartbeats at once and every 30 s', async () => {
+test('the v1 agent opens the stream with its token and sends heartbeats at once and every 30 s', async () => {
   const { events, waits } = await bench.start();
   const [stream] = bench.server.named('/stream');
   expect(stream?.name).toBe('GET /api/workers/stream?worker_id=w_1');
@@ -44,7 +44,7 @@ test('opens the stream with its token and sends heartbeats at once and every 30 
   ]);
 });
 
-test('exits with a usage error for a token argument that begins with - (13)', async () => {
+test('the v1 agent exits with a usage error for a token argument that begins with - (contract item 13)', async () => {
   const exit = await bench.startOnly({ token: '-abc' }).events.waitFor('exited');
   expect(exit).toEqual({ kind: 'exited', code: 2, cause: 'usage' });
   await bench.start({ token: '-abc', tokenFrom: 'environment' });
@@ -61,12 +61,12 @@ test.each([
   ['blank lines', ['a\n\n', '\n'], ['a', '', '']],
   ['a line in pieces', ['a', '', 'b', 'c\nd'], ['abc', 'd']],
   ['a CR at the end', ['a\n\r'], ['a', '']],
-])('splits text into lines as Python does for %s (1)', (_what, pieces, lines) => {
+])('the v1 agent splits text into lines as Python does for %s (contract item 1)', (_what, pieces, lines) => {
   const splitter = createLineSplitter();
   expect([...pieces.flatMap(piece => splitter.push(piece)), ...splitter.flush()]).toEqual(lines);
 });
 
-test('handles only `data: ` lines with one JSON object each (1)', async () => {
+test('the v1 agent handles only `data: ` lines with one JSON object each (contract item 1)', async () => {
   const { events } = await bench.start();
   bench.server.write(': comment\nid: 7\nevent: drain\ndata:{"type":"shutdown"}\ndata: {"type":"drain"}\n\n');
   bench.server.write('data: {"type":\n');
@@ -77,7 +77,7 @@ test('handles only `data: ` lines with one JSON object each (1)', async () => {
 });
 
 test.each(['\u0085', '\u2028', '\u2029'])(
-  'loses a job with a raw %j, but not with an escaped one (1)',
+  'the v1 agent loses a job with a raw %j, but not with an escaped one (contract item 1)',
   async end => {
     const { events } = await bench.start();
     const config = { caption: `a${end}b` };
@@ -91,7 +91,7 @@ test.each(['\u0085', '\u2028', '\u2029'])(
   },
 );
 
-test('decodes a character split in two and a last line without an end (1)', async () => {
+test('the v1 agent decodes a character split in two and a last line without an end (contract item 1)', async () => {
   const { events } = await bench.start();
   const bytes = Buffer.from('data: {"type":"ping","note":"\u00fc"}');
   const middle = bytes.indexOf(0xc3) + 1;
@@ -103,7 +103,7 @@ test('decodes a character split in two and a last line without an end (1)', asyn
   await events.waitFor('lineReceived', line => line.event['note'] === '\u00fc');
 });
 
-test('drops the stream and waits 10 s after JSON that is not an object', async () => {
+test('the v1 agent drops the stream and waits 10 s after JSON that is not an object', async () => {
   const { events, waits } = await bench.start();
   const from = events.mark();
   bench.server.write('data: []\n\n');
@@ -112,7 +112,7 @@ test('drops the stream and waits 10 s after JSON that is not an object', async (
   await bench.server.named('/stream')[0]?.closed;
 });
 
-test('starts a job with the data of the event and reports it until its end (2, 3)', async () => {
+test('the v1 agent starts a job with the data of the event and reports it until its end (contract items 2, 3)', async () => {
   const trainer = scriptedTrainer({ lines: ['step 1/2', 'step 2/2'] });
   const { events } = await bench.start({ trainer, instant: ['poll'] });
   bench.server.push(createSubmission('j1', { hf_token: 'hf_1' }));
@@ -132,21 +132,21 @@ test('starts a job with the data of the event and reports it until its end (2, 3
   expect(events.of('statusPosted')[2]).toMatchObject({ answerStatus: 200, answerBody: { success: true } });
 });
 
-test('reports a trainer with another exit code as failed, with the code (3)', async () => {
+test('the v1 agent reports a trainer with another exit code as failed, with the code (contract item 3)', async () => {
   const { events } = await bench.start({ trainer: scriptedTrainer({ exitCode: 3 }), instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
   const { error } = await events.waitFor('statusPosted', seen => seen.status === 'failed');
   expect(error).toBe('Training exited with code 3');
 });
 
-test('runs a job without an upload token with an empty one (2)', async () => {
+test('the v1 agent runs a job without an upload token with an empty one (contract item 2)', async () => {
   const { events } = await bench.start();
   bench.server.push(createSubmission('j1', { upload_token: undefined }));
   expect((await events.waitFor('jobStarted')).job.uploadToken).toBe('');
 });
 
 test.each(['upload_token', 'hf_token'])(
-  'posts `starting` and then keeps a ghost job for a %s that is no string (2)',
+  'the v1 agent posts `starting` and then keeps a ghost job for a %s that is no string (contract item 2)',
   async key => {
     const { agent, events, waits, manual } = await bench.start();
     bench.server.push(createSubmission('j1', { [key]: key === 'upload_token' ? null : 1 }));
@@ -159,7 +159,7 @@ test.each(['upload_token', 'hf_token'])(
 );
 
 test.each(['config', 'dataloader', 'upload_endpoint'])(
-  'accepts a job without %s and never reports it (2)',
+  'the v1 agent accepts a job without %s and never reports it (contract item 2)',
   async key => {
     const { events, waits } = await bench.start();
     bench.server.push(createSubmission('j1', { [key]: undefined }));
@@ -171,7 +171,7 @@ test.each(['config', 'dataloader', 'upload_endpoint'])(
   },
 );
 
-test('never registers again after a job without job_id (2)', async () => {
+test('the v1 agent never registers again after a job without job_id (contract item 2)', async () => {
   const { events, waits } = await bench.start();
   bench.server.push(createSubmission('j1', { job_id: undefined }));
   for (let tries = 0; tries < 3; tries += 1) await waits.release('reconnect');
@@ -179,14 +179,14 @@ test('never registers again after a job without job_id (2)', async () => {
   expect(bench.registrations()).toHaveLength(1);
 });
 
-test('reports a job as failed when its config is not an object (2)', async () => {
+test('the v1 agent reports a job as failed when its config is not an object (contract item 2)', async () => {
   const { events } = await bench.start();
   bench.server.push(createSubmission('j1', { config: 'my-config' }));
   const { error } = await events.waitFor('statusPosted', seen => seen.status === 'failed');
   expect(error).toBe('Training exited with code 1');
 });
 
-test('ignores a second offer while busy, even of the same job (5)', async () => {
+test('the v1 agent ignores a second offer while busy, even of the same job (contract item 5)', async () => {
   const { events, manual } = await bench.startBusy();
   bench.server.push(createSubmission('j1'));
   bench.server.push(createSubmission('j2'));
