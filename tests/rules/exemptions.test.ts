@@ -21,8 +21,8 @@ function filesWith(pattern: RegExp): string[] {
   return sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
 }
 
-describe('nobody is exempt from', () => {
-  it('the limit of a file', () => {
+describe('lint configuration', () => {
+  it('limits the length of every file', () => {
     expect(config.rules['max-lines']).toEqual([
       'error',
       { max: 500, skipBlankLines: false, skipComments: false },
@@ -30,29 +30,29 @@ describe('nobody is exempt from', () => {
     expect(config.overrides.filter(({ rules }) => 'max-lines' in rules)).toEqual([]);
   });
 
-  it('the limit of a function, but for describe blocks, by the folder and not by name', () => {
+  it('limits the length of every function, and skips describe blocks only in the tests folder', () => {
     const relaxed = config.overrides.filter(({ rules }) => 'max-lines-per-function' in rules);
     expect(relaxed.flatMap(override => override.files)).toEqual(['tests/**']);
   });
 
-  it('the rooms', () => {
+  it('applies the import rules to every file', () => {
     const touched = config.overrides.flatMap(({ rules }) => Object.keys(rules));
     expect(touched.filter(rule => rule.startsWith('boundaries/') || rule === 'import/no-cycle')).toEqual([]);
   });
 
-  it('the lint as a whole: only what a build writes is left out', () => {
+  it('ignores only build outputs', () => {
     expect(config.ignorePatterns).toEqual(outputs);
     expect(config.overrides.filter(override => 'excludeFiles' in override)).toEqual([]);
     const second = /^(\.oxlintrc\.jsonc?|oxlint\.config\.\w+|\.eslintignore|\.oxlintignore)$/;
     expect(files.filter(file => second.test(basename(file)))).toEqual(['oxlint.config.ts']);
   });
 
-  it('any of these by a directive in the file', () => {
+  it('is not weakened by a directive in any file', () => {
     expect(sources.length).toBeGreaterThan(5);
     expect(filesWith(new RegExp(`oxlint-disable.*(${unconditional.source})`))).toEqual([]);
   });
 
-  it('the rooms by import() of a template, which the plugin does not read', () => {
+  it('is not bypassed by import() with a template string, which the plugin does not read', () => {
     expect(filesWith(/\bimport\(\s*`[^$`]*`/)).toEqual([]);
   });
 });

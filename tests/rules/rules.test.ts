@@ -51,7 +51,7 @@ function findingsOf({ plant, firstLine, lastLine }: Planted) {
   );
 }
 
-describe('the lint refuses', () => {
+describe('violations that the lint must report', () => {
   it.each(planted.map(each => [each.plant.name, each] as const))('%s', (_, each) => {
     const findings = findingsOf(each);
     const [rule, ...also] = each.plant.rules;
@@ -62,29 +62,29 @@ describe('the lint refuses', () => {
     expect(spoken.filter(other => other !== rule && !also.includes(other))).toEqual([]);
   });
 
-  it('nothing but the plants', () => {
+  it('reports nothing except the planted violations', () => {
     const known = new Set(planted.flatMap(each => findingsOf(each)));
     expect(refused.findings.filter(finding => !known.has(finding))).toEqual([]);
   });
 });
 
-describe('the lint accepts', () => {
+describe('clean files that the lint must accept', () => {
   it.each([...controls.map(control => control.file), ...borderline.keys()])('%s', file => {
     expect(accepted.findings.filter(finding => finding.file === file)).toEqual([]);
   });
 
-  it('the clean tree as a whole, having looked at every file', () => {
+  it('reports nothing in all clean files together', () => {
     expect(accepted.findings).toEqual([]);
     expect(accepted.files).toBeGreaterThanOrEqual(controls.length + borderline.size);
   });
 });
 
-describe('the table of rooms', () => {
+describe('table of import rules', () => {
   const rooms = Object.keys(table);
-  it.each(rooms)('has a clean sample of %s', room => {
+  it.each(rooms)('has a clean sample file of %s', room => {
     expect(controls.map(control => control.room)).toContain(room);
   });
-  it.each(rooms.filter(room => room !== 'tests'))('has something refused to %s', room => {
+  it.each(rooms.filter(room => room !== 'tests'))('has a planted forbidden import for %s', room => {
     expect(plants.map(plant => plant.message).join('\n')).toContain(`The room "${room}" may not import`);
   });
 });
