@@ -18,7 +18,7 @@ function startLoading(channel: 'ipc' | 'ignore'): { child: ChildProcess; dataDir
   return { child, dataDir };
 }
 
-test("opens the loaded server on its parent's signal", async () => {
+test('opens the server only after the message of its parent process', async () => {
   const { child, dataDir } = startLoading('ipc');
   if (child.stdout === null) throw new Error('no stdout');
   const ready = once(createInterface({ input: child.stdout }), 'line');
@@ -29,7 +29,7 @@ test("opens the loaded server on its parent's signal", async () => {
   expect(await ended).toEqual([0, null]);
 });
 
-test('exits without opening anything when its parent disconnects or never existed', async () => {
+test('exits without opening anything when its parent disconnects or does not exist', async () => {
   for (const channel of ['ipc', 'ignore'] as const) {
     const { child, dataDir } = startLoading(channel);
     const ended = once(child, 'exit');

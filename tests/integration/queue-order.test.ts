@@ -1,4 +1,4 @@
-/** The queue order on a real machine, whose clocks count fractions of a millisecond. */
+/** Runs with the machine's own clock, which counts fractions of a millisecond, unlike the virtual clock of other tests. */
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { startTestServer, valueOf } from '../support/server.ts';
