@@ -1,4 +1,4 @@
-/** The page of pools. It is loaded with the page and not with the other texts, since most fleets have no pool. */
+/** Texts of the page of pools. They load together with that page, because most fleets have no pool. */
 export const pools = {
   'pools.explain':
     'A pool orders machines from a cluster or cloud that you already use, such as Slurm, while jobs wait, and gives them back afterwards.',
