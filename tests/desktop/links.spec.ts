@@ -12,7 +12,7 @@ test('opens the page of a trainyard:// link that the app is started with', async
   await expect(page.getByRole('heading', { name: 'rig-linked' })).toBeVisible();
 });
 
-test('hands the link of a second start to the running app, and exits', { tag: '@real' }, async ({
+test('passes the link of a second start to the running app, and exits', { tag: '@real' }, async ({
   beside,
   start,
   driver,

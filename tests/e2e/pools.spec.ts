@@ -112,7 +112,7 @@ test('explains pools when there is none, and creates and checks the first one', 
   await expectShownWellEverywhere(page, 'check');
 });
 
-test('shows pools in every state, with their launches, live', async ({ page }) => {
+test('shows pools in every state with their launches, and updates them live', async ({ page }) => {
   test.setTimeout(180_000);
   await createPool('gpu', 'waiting', {
     gpus: 4,
@@ -147,7 +147,7 @@ test('shows pools in every state, with their launches, live', async ({ page }) =
   await expectShownWellEverywhere(page, 'list');
 });
 
-test('pauses, resumes, ends launches, edits and deletes', async ({ page }) => {
+test('pauses, resumes, edits and deletes pools, and ends launches', async ({ page }) => {
   test.setTimeout(150_000);
   await createPool('gpu', 'waiting');
   const job = await submitTo('gpu');
@@ -186,7 +186,9 @@ test('pauses, resumes, ends launches, edits and deletes', async ({ page }) => {
   await expect(page.getByText('A pool orders machines from a cluster')).toBeVisible();
 });
 
-test('tests a pool and shows its phases, and what to do when no worker joins', async ({ page }) => {
+test('tests a pool and shows the phases of the test, and the remedy when no worker joins', async ({
+  page,
+}) => {
   test.setTimeout(150_000);
   await createPool('spot', 'running');
   await createPool('edge', 'silent', { join_s: 10 });
@@ -207,7 +209,7 @@ test('tests a pool and shows its phases, and what to do when no worker joins', a
   await expectShownWell(page, 'test-failed');
 });
 
-test('moves between launches by keys, and fits the texts of each language', async ({ page }) => {
+test('moves between launches by arrow keys, and fits the texts of each language', async ({ page }) => {
   test.setTimeout(180_000);
   await createPool('gpu', 'waiting', { gpu_hours_per_day: 100, price_per_gpu_hour: 2.5 });
   await createPool('a100', 'refusing', { gpus: 8 });
@@ -239,7 +241,7 @@ test('moves between launches by keys, and fits the texts of each language', asyn
   }
 });
 
-test('shows nothing of pools to a user without the permission', async ({ page }) => {
+test('hides pools from a user without the permission', async ({ page }) => {
   const created = await orchestrator.call('POST', '/api/tokens', {
     name: 'ada',
     permissions: ['queue.view'],

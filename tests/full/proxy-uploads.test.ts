@@ -118,7 +118,7 @@ describe('the Traefik blocks of docs/network.md', () => {
   });
 });
 
-describe('a proxy that takes bodies of up to 1 MB only', () => {
+describe('a proxy that accepts bodies of at most 1 MB', () => {
   it.skipIf(nginx === null)(
     "reports an outstanding file with the reason, and uploads it once the proxy's limit is raised",
     async () => {

@@ -28,7 +28,7 @@ beforeEach(async () => {
   expect((await jobs(['purge', '--all', '--yes'])).code).toBe(0);
 });
 
-describe('a list', () => {
+describe('trainyard jobs list', () => {
   it('prints the chosen fields as JSON with --format json', async () => {
     const id = await submit();
     const expected = [{ job_id: id, status: 'pending', 'progress.step': null }];
@@ -45,7 +45,7 @@ describe('a list', () => {
     });
   });
 
-  it('takes -l for the number of jobs and -s for the status', async () => {
+  it('limits the list with -l, and filters it by status with -s', async () => {
     const [, second] = [await submit(), await submit()];
     expect((await jobs(['list', '-l', '1', '-s', 'queued', '-o', 'job_id'])).out).toBe(`${second}\n`);
     expect((await jobs(['list', '-s', 'completed', '-o', 'job_id'])).out).toBe('');
@@ -64,7 +64,7 @@ describe('a list', () => {
   });
 });
 
-describe('the status', () => {
+describe('trainyard jobs status', () => {
   it('shows the queue and the local machine as JSON', async () => {
     await submit();
     const { out } = await jobs(['status', '--format', 'json']);
@@ -83,8 +83,8 @@ describe('the status', () => {
   });
 });
 
-describe('a submission', () => {
-  it('takes -t, -n and --for-approval', async () => {
+describe('trainyard jobs submit', () => {
+  it('submits a job with the short options -t and -n, and with --for-approval', async () => {
     expect((await jobs(['submit', 'digits', '-t', 'worker', '-n'])).code).toBe(0);
     expect(await all()).toEqual([]);
     await jobs(['submit', 'digits', '-t', 'worker', '--for-approval']);
@@ -160,7 +160,7 @@ describe('cancelling many jobs', () => {
   );
 });
 
-describe('completion', () => {
+describe('completion of jobs commands', () => {
   it.each([
     [['cancel', '--status', ''], 'running pending queued blocked'],
     [['purge', '--status', ''], 'pending blocked queued completed failed cancelled'],
@@ -176,7 +176,7 @@ describe('completion', () => {
   });
 });
 
-describe('purging', () => {
+describe('trainyard jobs purge', () => {
   it('deletes jobs with the given statuses and keeps the others', async () => {
     const first = await submit();
     await jobs(['cancel', first]);

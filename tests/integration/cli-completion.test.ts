@@ -85,7 +85,7 @@ describe('__complete', () => {
   });
 });
 
-describe.skipIf(!isThere('bash'))('bash', () => {
+describe.skipIf(!isThere('bash'))('completion in bash', () => {
   test('completes commands, worker names, choices and files in bash', async () => {
     const folder = ['--data-dir', server.dataDir];
     const lines = await run(
@@ -118,7 +118,7 @@ describe.skipIf(!isThere('bash'))('bash', () => {
   });
 });
 
-describe.skipIf(!isThere('zsh'))('zsh', () => {
+describe.skipIf(!isThere('zsh'))('completion in zsh', () => {
   test('completes commands in an interactive zsh', async () => {
     const lines = await run(
       'zsh',
@@ -136,7 +136,7 @@ describe.skipIf(!isThere('zsh'))('zsh', () => {
   });
 });
 
-describe.skipIf(!isThere('fish'))('fish', () => {
+describe.skipIf(!isThere('fish'))('completion in fish', () => {
   test('completes commands and worker names with descriptions in fish', async () => {
     const lines = await run(
       'fish',

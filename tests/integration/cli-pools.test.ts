@@ -142,7 +142,7 @@ describe('trainyard pools', () => {
     expect(launches).toMatchObject([{ state: 'ended', outcome: 'cancelled' }]);
   }, 60_000);
 
-  test('names open launches in completions, explanations and jobs', async () => {
+  test('names launches that have not ended in completions, explanations and jobs', async () => {
     const { server, pools } = await start();
     installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server), '--warm', '1', '--setup', 'sleep 60']);
@@ -166,7 +166,7 @@ describe('trainyard pools', () => {
     );
   }, 60_000);
 
-  test('changes given settings, and keeps all others', async () => {
+  test('changes the given settings of a pool, and keeps all others', async () => {
     const { pools, json } = await start();
     const file = `
 name: gpu
@@ -206,7 +206,7 @@ labels: { site: berlin, rack: "4" }
     [['create', 'x', '--engine', 'slurm', '--file', '/nonexistent.yaml'], 2, 'The pool cannot be read'],
     [['get', 'nothing'], 4, 'No pool "nothing". To list pools, run "trainyard pools list"'],
     [['end', 'nothing'], 4, 'No launch "nothing". To list launches, run "trainyard pools launches POOL"'],
-  ])('refuses %j', async (args, code, message) => {
+  ])('rejects trainyard pools %j', async (args, code, message) => {
     const { pools } = await start();
     const run = await pools(args);
     expect([run.code, run.out]).toEqual([code, '']);

@@ -45,17 +45,17 @@ async function failuresOf(
 }
 
 describe('code blocks and commands of README.md and docs', () => {
-  it('parse as the JSON, YAML or TOML that their fence names', async () => {
+  it('contains only JSON, YAML and TOML blocks that can be parsed', async () => {
     const blocks = all.filter(({ language }) => language in parsers);
     expect(await failuresOf(blocks, block => parsers[block.language]?.(textOf(block)))).toEqual([]);
   });
 
-  it('have valid shell syntax', async () => {
+  it('contains only shell blocks with valid syntax', async () => {
     const run = promisify(execFile);
     expect(await failuresOf(all.filter(isShell), block => run('bash', ['-nc', textOf(block)]))).toEqual([]);
   });
 
-  it('name only commands and options that trainyard has', async () => {
+  it('contains only commands and options that trainyard has', async () => {
     const program = await createCommands();
     const inSentences = [...pages, ...otherPages].flatMap(readInlineCommands);
     expect([...all, ...inSentences].flatMap(block => findBadCommands(program, block))).toEqual([]);

@@ -37,7 +37,7 @@ test('runs the script with its arguments and the join token on stdin', () => {
   ]);
 });
 
-test('joins a name that looks like an option to its option', () => {
+test('passes a name that looks like an option as the value of --name', () => {
   expect(workerWords({ url: 'http://yard:8001', pin: null, name: '--dir=/x y', persistent: false })).toBe(
     "--orchestrator-url http://yard:8001 '--name=--dir=/x y'",
   );

@@ -95,7 +95,7 @@ describe('verifying a changed trail', () => {
     },
   );
 
-  test('has a test for every column of a row', () => {
+  test('covers every column of a row with a test', () => {
     expect(new Set([...Object.keys(columns), 'seq'])).toEqual(new Set(Object.keys(makeRow())));
   });
 

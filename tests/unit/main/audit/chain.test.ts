@@ -26,7 +26,7 @@ test('seals a row with HMAC-SHA256 over the previous hash and every field, in lo
   expect(seal('before', row)).toMatch(/^[0-9a-f]{64}$/);
 });
 
-describe('differences of the seal', () => {
+describe('seals of different rows', () => {
   test.each(
     Object.entries({
       seq: 8,
@@ -39,7 +39,7 @@ describe('differences of the seal', () => {
       target_id: 'w_2',
       details: '{"why":"goodbye"}',
     }),
-  )('for another %s', (name, value) => {
+  )('returns a different seal for another %s', (name, value) => {
     expect(seal('before', { ...row, [name]: value })).not.toBe(seal('before', row));
   });
 

@@ -13,7 +13,7 @@ const may = (...held: readonly Permission[]) => mayOf({ user: 'ada', permissions
 const pathsFor = (...held: readonly Permission[]): readonly string[] =>
   pagesFor(may(...held)).map(({ path }) => path);
 
-describe('may', () => {
+describe('permission checks of the panel', () => {
   test('allows the calls of the protocol tables, one permission at a time', () => {
     const allowed = permissions.map(held =>
       everyCall.filter(row => may(held)(row)).map(({ authority }) => authority),

@@ -2,17 +2,17 @@
 import { expect, test } from 'vitest';
 import { loadPart, mayReload, PartUnavailable } from '../../../../renderer/app/part.ts';
 
-test('returns a part that loads', async () => {
+test('returns a part of the panel that loads', async () => {
   expect(await loadPart(() => Promise.resolve('page'))).toBe('page');
 });
 
-test('rejects with PartUnavailable when a part fails to load', async () => {
+test('rejects with PartUnavailable when a part of the panel fails to load', async () => {
   const failing = loadPart(() => Promise.reject(new Error('Unable to preload CSS for /assets/audit.css')));
   await expect(failing).rejects.toBeInstanceOf(PartUnavailable);
   await expect(failing).rejects.toThrow(/Unable to preload CSS/);
 });
 
-test('gives up on a part that never arrives', async () => {
+test('rejects when a part of the panel does not load in time', async () => {
   await expect(loadPart(() => new Promise<never>(() => undefined), 1)).rejects.toBeInstanceOf(
     PartUnavailable,
   );

@@ -47,7 +47,7 @@ test('fills later rows in order, a few per frame', () => {
   expect(filled).toEqual(Array.from({ length: 15 }, (_, row) => row));
 });
 
-test('spends no turn on a row that is out of sight again', () => {
+test('skips a row that has left the screen again', () => {
   const { filled, ask } = bench();
   const leave = [1, 2, 3, 4, 5, 6].map(ask);
   for (const gone of leave) gone();

@@ -22,7 +22,7 @@ function flagsFor(words: readonly string[], isChange = false) {
 
 const created = (...words: readonly string[]) => readPool('gpu', empty, flagsFor(words));
 
-test('has an option for every setting of the schema', () => {
+test('has a command-line option for every pool setting', () => {
   const fields = EngineSettings.options.flatMap(({ shape }) => Object.keys(shape));
   const all = new Set([...fields, ...Object.keys(NewPool.shape)]);
   for (const field of ['kind', 'name', 'engine']) all.delete(field);
@@ -82,7 +82,7 @@ describe('readPool', () => {
     [['--label', 'x'], 'KEY=VALUE'],
     [['--max-launches', 'many'], 'Give a number'],
     [['--wall-time', '1w'], '90s, 30m, 12h or 2d'],
-  ])('refuses %j', (words, message) => {
+  ])('refuses the options %j', (words, message) => {
     expect(() => flagsFor(words)).toThrow(message);
   });
 
@@ -93,23 +93,23 @@ describe('readPool', () => {
     [['--engine', 'kubernetes'], '--image: is required'],
     [['--image', 'x'], '--engine: must be slurm, kubernetes, command'],
     [['--engine', 'command', '--memory-gb', '4'], '--memory-gb is only for Slurm and Kubernetes pools'],
-  ])('ends the command for %j', (words, message) => {
+  ])('reports the invalid setting in %j', (words, message) => {
     expect(() => created(...words)).toThrow(message);
   });
 
-  test('names the field of a file that is not a setting', () => {
+  test('names a field of the file that is not a setting', () => {
     const base = { engine: { kind: 'slurm' }, settings: { max_lunches: 4 } };
     expect(() => readPool('gpu', base, flagsFor([]))).toThrow('`max_lunches`');
   });
 });
 
-test('knows whether a command line changes anything', () => {
+test('detects whether a command line changes any setting', () => {
   expect(changesNothing(flagsFor([]))).toBe(true);
   expect(changesNothing(flagsFor(['--max-gpus', 'none']))).toBe(false);
   expect(changesNothing(flagsFor(['--file', 'x.yaml']))).toBe(false);
 });
 
-test('prints settings so that the options accept them', () => {
+test('prints settings as options that it accepts', () => {
   const words = ['--partition', 'a100', '--label', 'a=b', '--label', 'c=d', '--wall-time', '90m'];
   const more = [
     '--idle',

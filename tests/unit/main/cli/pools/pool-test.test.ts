@@ -11,7 +11,7 @@ const passed = launchView({
   ended_at: '2026-01-02T03:05:20.000Z',
 });
 
-test('measures each step in seconds', () => {
+test('measures each phase of a pool test in seconds', () => {
   expect(phasesOf(passed)).toEqual({ ordered_s: 0.3, queued_s: 54, started_s: 4.5, joined_s: 15.5 });
   expect(phasesOf(launchView())).toMatchObject({ ordered_s: 0.3, queued_s: null, joined_s: null });
 });
@@ -21,25 +21,25 @@ test('measures no negative time when the clock of the engine is ahead', () => {
   expect(phasesOf(ahead).started_s).toBe(0);
 });
 
-test('passes when the worker joined with all its GPUs', () => {
+test('reports no failure of a pool test when the worker joined with all its GPUs', () => {
   expect(failureOfTest(passed, 2)).toBeNull();
   expect(failureOfTest(passed, null)).toBeNull();
 });
 
-test('fails when the worker found too few GPUs', () => {
+test('reports a failed pool test when the worker found too few GPUs', () => {
   expect(failureOfTest(passed, 1)).toMatch(
     /^The worker found 1 of 2 GPUs\. .*"trainyard pools set gpu --gpus 1"$/,
   );
 });
 
 test.each(LaunchOutcome.options.filter(outcome => outcome !== 'finished'))(
-  'says what to do about a launch that ended as %s',
+  'suggests a remedy for a launch that ended as %s',
   outcome => {
     const launch = launchView({ state: 'ended', outcome, detail: 'exit code 3.' });
     expect(failureOfTest(launch, null)).toMatch(/^The test of pool gpu failed: exit code 3\. [A-Z].{15}/);
   },
 );
 
-test('counts a launch that ended in order without a worker as one that never joined', () => {
+test('reports a launch that ended without a registered worker as one that never joined', () => {
   expect(failureOfTest({ ...passed, joined_at: null }, null)).toContain('its worker did not register');
 });

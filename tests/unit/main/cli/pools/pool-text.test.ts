@@ -44,7 +44,7 @@ describe('poolColumns', () => {
   });
 });
 
-test('shows the use of a pool, what its engine refused, and settings that differ from the defaults', () => {
+test('shows usage of a pool, orders that its engine refused, and settings that differ from the defaults', () => {
   expect(factLines(poolFacts(refused))).toEqual([
     'Pool      third (p_1)',
     'Engine    slurm',
@@ -62,7 +62,7 @@ test('shows the use of a pool, what its engine refused, and settings that differ
   expect(new Map(poolFacts(poolView())).get('Settings')).toBe('defaults');
 });
 
-describe('launches', () => {
+describe('texts about launches', () => {
   const waiting = launchView({
     reason: { kind: 'resources', text: 'Resources' },
     expected_start: '2026-01-02T14:20:00.000Z',

@@ -42,7 +42,7 @@ describe.each(Object.keys(languages))('texts of the app in %s', language => {
   });
 });
 
-test('uses the first language of the system that has texts', () => {
+test('selects the first language of the system that has texts', () => {
   expect(wordsFor(['fr-FR', 'ja-JP', 'en']).pause).toBe(wordsFor(['ja']).pause);
   expect(wordsFor(['zh-Hant-TW']).quitShort).toBe('退出');
   expect(wordsFor(['fr', 'de']).quitShort).toBe('Quit');

@@ -15,6 +15,6 @@ test.each([
   ['step 3\nkilled\n-----\n', 'killed'],
   ['----\n', '----'],
   ['', ''],
-])('finds the line with the cause in %j', (error, line) => {
+])('finds the line that states the error in %j', (error, line) => {
   expect(lastErrorLine(error)).toBe(line);
 });

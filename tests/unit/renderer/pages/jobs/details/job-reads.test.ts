@@ -31,7 +31,7 @@ function throttled() {
   return { throttle, pass, runs };
 }
 
-test('runs at once, then at most once per interval, and once after the last request', () => {
+test('runs a throttled action at once, then at most once per interval, and once after the last request', () => {
   const { throttle, pass, runs } = throttled();
   pass(1_000);
   expect(runs).toEqual([]);
@@ -43,7 +43,7 @@ test('runs at once, then at most once per interval, and once after the last requ
   expect(runs).toEqual([1_000, 6_000, 11_000, 16_000, 21_000]);
 });
 
-test('stays idle after a stop until the next request', () => {
+test('runs no throttled action after a stop until the next request', () => {
   const { throttle, pass, runs } = throttled();
   throttle.request();
   pass(0);

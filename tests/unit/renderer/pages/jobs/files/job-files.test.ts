@@ -125,7 +125,7 @@ test.each([
   ['step_10/sample_0.png', 10],
   ['sample_3.png', null],
   ['sample/lora_000250_01_20240101123456_42.png', 250],
-])('does not take the prompt number for the step in %s', (key, count) => {
+])('reads no step from the prompt number in %s', (key, count) => {
   const sample = sampleOf(file(key));
   expect(sample.at?.count ?? null).toBe(count);
   const other = sampleOf(file('sample/lora_000500_00_20240101124456_42.png'));

@@ -62,7 +62,7 @@ async function comes(
 }
 const keysRead = (): readonly string[] => reads.map(({ picture: { key } }) => key);
 
-test('reads a held picture and reports it with the media type of its file name', async () => {
+test('reads a requested picture and reports it with the media type of its file name', async () => {
   const { told } = hold(picture('a'));
   expect(told).toEqual([{ state: 'waiting' }]);
   await comes(0);
@@ -80,7 +80,7 @@ test('reads a limited number of pictures at a time and starts the next after a f
   expect(keysRead()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('reads a picture held several times once and reports it to later holders at once', async () => {
+test('reads a picture with several subscribers once and reports it to later ones at once', async () => {
   const first = hold(picture('a'));
   hold(picture('a'));
   await comes(0);
@@ -106,7 +106,7 @@ test('aborts the read of a released picture and starts the next', async () => {
   expect(alive.size).toBe(0);
 });
 
-test('keeps the most recently released pictures and revokes the URLs of others', async () => {
+test('keeps the pictures that were released last and revokes the URLs of others', async () => {
   const held = ['a', 'b', 'c'].map(key => hold(picture(key)));
   await comes(0);
   await comes(1);
@@ -119,7 +119,7 @@ test('keeps the most recently released pictures and revokes the URLs of others',
   expect(keysRead().at(-1)).toBe('a');
 });
 
-test('retries a failed picture for the next holder', async () => {
+test('retries a failed picture for the next subscriber', async () => {
   const { letGo } = hold(picture('a'));
   await comes(0, new Error('gone'));
   letGo();
