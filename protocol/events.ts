@@ -37,6 +37,10 @@ export const JobEventType = z
     'job.starting',
     'job.running',
     'job.progress',
+    /** A worker of a job on several workers has claimed it, is ready, or has started its trainer. */
+    'job.node_changed',
+    /** One of these workers has ended, and not because it was told to stop. */
+    'job.node_ended',
     'job.recovering',
     'job.requeued',
     'job.late_result',
@@ -57,7 +61,7 @@ export const JobEventType = z
 export type JobEventType = z.infer<typeof JobEventType>;
 
 /** Job events that are not state transitions. They are frequent and are not audited. */
-export const jobUpdates = ['job.progress', 'job.outstanding'] as const;
+export const jobUpdates = ['job.progress', 'job.outstanding', 'job.node_changed'] as const;
 export const isJobUpdate = (type: JobEventType): type is (typeof jobUpdates)[number] =>
   jobUpdates.some(update => update === type);
 

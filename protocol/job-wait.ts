@@ -5,12 +5,12 @@ export const JobWait = z
     code: z
       .string()
       .describe(
-        'Code of the reason: a code of the explanation, or `next` (an idle worker fits), `busy` (fitting workers cannot take a job now), `unmet` (no worker meets the requirements), `requested` (a pool has ordered a machine for it) or `no_workers`. Later versions may add codes.',
+        'Code of the reason: a code of the explanation, or `next` (an idle worker fits), `busy` (fitting workers cannot take a job now), `unmet` (no worker meets the requirements), `gathering` (it needs several workers at once, and some are free), `requested` (a pool has ordered a machine for it) or `no_workers`. Later versions may add codes.',
       ),
     params: z
       .record(z.string(), z.union([z.string(), z.number()]))
       .describe(
-        'Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs ahead: `count`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.',
+        'Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs ahead: `count`. Gathering: `free` and `wanted`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.',
       ),
     workers: z
       .array(

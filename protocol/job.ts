@@ -131,6 +131,25 @@ export interface Requirements {
 
 const Time = z.iso.datetime();
 
+const NodeView = z.object({
+  rank: z.number().describe('Number of the machine; 0 is the one whose reports decide about the job.'),
+  worker_id: WorkerId,
+  worker_name: z.string().nullable().describe('Name of the worker; null when unknown.'),
+  state: z
+    .enum(['offered', 'starting', 'ready', 'running', 'stopping', 'ended'])
+    .describe(
+      '`ready`: waits for the other workers. `stopping`: the attempt has ended, and this worker has not confirmed that its trainer has.',
+    ),
+  outcome: z
+    .enum(['completed', 'failed', 'stopped', 'lost', 'withdrawn'])
+    .nullable()
+    .describe(
+      'How the machine ended; null before, and for rank 0. `stopped`: because the attempt ended. `withdrawn`: it did not acknowledge the offer.',
+    ),
+  error_message: z.string().nullable().describe('Error of this machine as text; null for none.'),
+});
+export type NodeView = z.output<typeof NodeView>;
+
 export const AttemptView = z
   .object({
     attempt: z.number().describe('Number of the attempt, starting at 1.'),
@@ -189,6 +208,10 @@ export const AttemptView = z
       .describe(
         'Result that arrived after another attempt had taken over. It is stored but changes nothing.',
       ),
+    nodes: z
+      .array(NodeView)
+      .default([])
+      .describe('Workers that trained the job together, by rank; empty for an attempt on one worker.'),
   })
   .meta({ id: 'AttemptView', description: 'An attempt at a job.' });
 export type AttemptView = z.output<typeof AttemptView>;

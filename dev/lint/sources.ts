@@ -24,6 +24,7 @@ const faces: Readonly<Record<string, readonly string[]>> = {
     'lifecycle',
     'model',
     'orchestrator',
+    'node-model',
     'pool-model',
     'v1-agent',
   ],

@@ -12,6 +12,7 @@ import type { Feed } from './memory/feed.ts';
 import type { JobQueue } from './memory/job-queue.ts';
 import { type Actor, asWorker, type Job, type WallMs, type Worker } from './model.ts';
 import type { AuditType } from './events.ts';
+import type { AttemptNode } from './node-model.ts';
 import type { ContactOf, Launch, Pool } from './pool-model.ts';
 import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports/index.ts';
 import type { EligibilityContext } from './memory/eligibility.ts';
@@ -111,6 +112,26 @@ export function recordJobEvent(
     const n = job.attempt?.n ?? null;
     const ids = { job_id: job.id, worker_id: workerId, attempt: n, attempt_id: attemptId };
     noteInLog(core, tx, type, { ...ids, from, to, cause, by: nameOf(actor) });
+  }
+  tx.afterCommit(() => core.feed.publish(event));
+}
+
+/** Like `recordJobEvent`, for one of several workers that train the job together. Only its end leaves an audit row. */
+export function recordNodeEvent(
+  core: Core,
+  tx: Tx,
+  job: Job,
+  { rank, workerId, end }: AttemptNode,
+  type: Extract<JobEventType, `job.node_${string}`>,
+): void {
+  const at = core.clock.wall();
+  const attempt = job.attempt?.n ?? 0;
+  const cause = end?.cause ?? null;
+  const event = tx.appendEvent({ kind: 'job', type, jobId: job.id, workerId, attempt, cause }, at);
+  if (type === 'job.node_ended') {
+    const details = { worker_id: workerId, attempt, cause, rank, outcome: end?.outcome ?? null };
+    tx.appendAudit({ at, type, actor: asWorker(workerId), target: { type: 'job', id: job.id }, details });
+    noteInLog(core, tx, type, { job_id: job.id, worker_id: workerId, attempt, cause, rank });
   }
   tx.afterCommit(() => core.feed.publish(event));
 }

@@ -49,6 +49,8 @@ export interface AgentFacts {
   readonly gpuTroubles: readonly GpuTrouble[];
   /** Why the rig takes no job for now; null when it does, or when its agent reports no hours. Heartbeats update it. */
   readonly closed?: Closed | null;
+  /** Whether it can train a job together with the agents of other machines; absent from agents of earlier versions. */
+  readonly isMultiNode?: boolean;
   /** Restricted config keys that the rig's owner allows; null when the agent checks no config. */
   readonly allowedConfigKeys: readonly string[] | null;
   /** Trainers on the rig; null when the agent does not report them. */
@@ -80,6 +82,8 @@ export interface Offering {
   readonly local: boolean;
   /** Machines of its allocation: its jobs need exactly as many. */
   readonly nodes: number;
+  /** Whether it can be one of several workers that train a job together. */
+  readonly isMultiNode: boolean;
   /** GPUs of each machine. */
   readonly gpuCount: number;
   /** How many of its GPUs a job may use; null for all. */
@@ -105,6 +109,7 @@ export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings,
   return {
     local: worker.local,
     nodes,
+    isMultiNode: nodes === 1 && worker.agent?.isMultiNode === true,
     gpuCount,
     gpuLimit: worker.local ? maxLocalGpus : null,
     vramGb: gpuVramGb ?? 0,
@@ -285,8 +290,18 @@ export interface PendingJob extends JobBase {
 
 /** An order to stop an attempt before its trainer ends. What happens to the job depends on `why`. */
 export interface StopOrder {
-  readonly why: 'cancel' | 'timeout' | 'drain';
+  readonly why: 'cancel' | 'timeout' | 'drain' | 'node';
   readonly since: WallMs;
+  /** For `node`: how another worker of the attempt failed. Null or absent when nothing has run, and the job loses no retry. */
+  readonly end?: StopCause | null;
+}
+
+/** Why an attempt has to end. */
+export interface StopCause {
+  readonly cause: FailureCause;
+  readonly error: string | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
 }
 
 export interface HeldJob extends JobBase {

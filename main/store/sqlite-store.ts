@@ -9,6 +9,7 @@ import { createDatasetRows } from './rows/dataset-rows.ts';
 import { createWriter } from './db/group-commit.ts';
 import { createJobRows } from './rows/job-rows.ts';
 import { createMetricRows } from './rows/metric-rows.ts';
+import { createNodeRows } from './rows/node-rows.ts';
 import { createPoolRows } from './rows/pool-rows.ts';
 import { createQueueRows } from './rows/queue-rows.ts';
 import { cacheRows } from './rows/row-cache.ts';
@@ -81,7 +82,7 @@ export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteSt
   const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
   const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(place) });
   const { afterCommit, afterRollback } = writer;
-  const rows = { ...stored, ...cacheRows(stored, afterRollback) };
+  const rows = { ...stored, ...createNodeRows(db, afterRollback), ...cacheRows(stored, afterRollback) };
   const tx: Tx = {
     ...rows,
     ...createAuditAppend(db, seal, afterRollback, deps.time),

@@ -52,6 +52,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
     const offering = {
       local: false,
       nodes: 1,
+      isMultiNode: false,
       gpuCount: 1 + (n % 4),
       gpuLimit: null,
       vramGb: 24,

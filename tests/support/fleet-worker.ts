@@ -35,6 +35,8 @@ export interface AgentOptions {
   readonly startId?: string;
   /** Protocol 2 only. Default: omitted, as by older agents. */
   readonly registrationNo?: number;
+  /** Protocol 2 only: whether it can train a job together with other workers. Default: omitted, as by older agents. */
+  readonly isMultiNode?: boolean;
   /** The address from which it calls. */
   readonly address?: string;
   /** Protocol 2 only. Default: omitted, as by agents that do not watch their GPUs. */
@@ -209,6 +211,7 @@ function introduction(
     instance_id: agent.instanceId ?? `instance-of-${parts.id}`,
     start_id: agent.startId ?? `start-of-${parts.id}`,
     registration_no: agent.registrationNo ?? null,
+    ...(agent.isMultiNode === true && { multi_node: true }),
     current_attempt_id: currentAttemptId,
     ...(agent.gpuTroubles && { gpu_troubles: agent.gpuTroubles }),
   };

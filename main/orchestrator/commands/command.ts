@@ -1,10 +1,12 @@
-import type { Core } from '../core.ts';
+import { type Core, recordNodeEvent } from '../core.ts';
 import type { Tx } from '../ports/index.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import { newestCheckpoint } from './files/checkpoints.ts';
 import { resumptionOf } from '../rules/checkpoint-rules.ts';
 import { isFree } from '../memory/eligibility.ts';
-import { type PendingJob, type Resumption, system } from '../model.ts';
+import { isLive, type PendingJob, type Resumption, system } from '../model.ts';
+import { newNodes } from '../rules/attempt-nodes.ts';
+import { sendNodeOffer } from './offers.ts';
 import { applyEvent } from './transitions.ts';
 import { resumesFromUploads } from '../v1-agent.ts';
 
@@ -46,12 +48,13 @@ function dispatch(core: Core, tx: Tx): number {
   for (let next = core.jobQueue.next(core, tx); next !== null; next = core.jobQueue.next(core, tx)) {
     const job = tx.job(next.jobId);
     // Time has passed since the queue evaluated them, so check again.
-    if (job?.status === 'pending' && isFree(core, tx, next.workerId)) {
-      offer(core, tx, job, next.workerId);
+    const workers = [next.workerId, ...next.others];
+    if (job?.status === 'pending' && workers.every(id => isFree(core, tx, id))) {
+      offer(core, tx, job, workers);
       dispatched += 1;
     } else {
       core.jobQueue.noteJob(next.jobId);
-      core.jobQueue.noteWorker(next.workerId);
+      for (const id of workers) core.jobQueue.noteWorker(id);
     }
   }
   return dispatched;
@@ -63,7 +66,10 @@ export function isTakenAtOnce(core: Core, tx: Tx, job: () => PendingJob): boolea
   return core.jobQueue.takerFor(core, tx, job()) !== null;
 }
 
-function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {
+/** The first worker is the attempt's own; the others share its fate. */
+function offer(core: Core, tx: Tx, job: PendingJob, workers: readonly WorkerId[]): void {
+  const [workerId] = workers;
+  if (workerId === undefined) return;
   const attempt = {
     id: core.ids.attempt(),
     jobId: job.id,
@@ -75,7 +81,19 @@ function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {
     late: null,
     resumed: resumption(tx, job, workerId),
   };
-  applyEvent(core, tx, job, { type: 'offer', attempt }, system);
+  if (workers.length === 1) {
+    applyEvent(core, tx, job, { type: 'offer', attempt }, system);
+    return;
+  }
+  const nodes = newNodes({ jobId: job.id, attemptId: attempt.id }, workers);
+  tx.insertNodes(nodes);
+  const step = applyEvent(core, tx, job, { type: 'offer', attempt }, system);
+  if (step.kind !== 'moved' || !isLive(step.job)) throw new Error(`job ${job.id} cannot be offered`);
+  for (const node of nodes) {
+    if (!node.isHeld) continue;
+    sendNodeOffer(core, tx, step.job, node);
+    recordNodeEvent(core, tx, step.job, node, 'job.node_changed');
+  }
 }
 
 function resumption(tx: Tx, job: PendingJob, workerId: WorkerId): Resumption | null {

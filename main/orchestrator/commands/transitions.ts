@@ -1,11 +1,9 @@
-import type { WorkerCommand } from '../../../protocol/worker-api.ts';
-import { type Core, recordJobEvent, recordWorkerEvent } from '../core.ts';
+import type { FailureCause } from '../../../protocol/job.ts';
+import { type Core, recordJobEvent, recordNodeEvent, recordWorkerEvent } from '../core.ts';
 import { type Advance, advance, type JobEvent } from '../rules/job-lifecycle.ts';
 import {
   type Actor,
-  type Attempt,
   asWorker,
-  gpusFor,
   isLive,
   type Job,
   leavesAfterJob,
@@ -14,13 +12,16 @@ import {
   system,
   type Worker,
 } from '../model.ts';
-import { generationOf, releaseWithAttempt } from './files/outstanding.ts';
+import { releaseWithAttempt } from './files/outstanding.ts';
+import { sendCancel, sendNodeCancel, sendOffer } from './offers.ts';
+import type { AttemptNode } from '../node-model.ts';
+import { advanceNode, wantsNodes } from '../rules/attempt-nodes.ts';
 import { warningsAbout } from '../rules/job-warnings.ts';
 import type { Tx } from '../ports/index.ts';
 import { isQuarantinedForSilence, planQuarantine } from '../rules/failures.ts';
 import { startWaiting } from '../rules/queue-rules.ts';
 import { cooldownOf } from '../v1-agent.ts';
-import { passed } from '../memory/eligibility.ts';
+import { passed, workerIsHeld } from '../memory/eligibility.ts';
 
 /**
  * Applies one event to a job. The decision, the guarded write, the event and the audit row happen in the caller's
@@ -39,10 +40,14 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   recordJobEvent(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });
   noteDeadlines(core, tx, next);
   releaseWithAttempt(core, tx, next);
-  if (isLive(job) && !isLive(next)) freeWorker(core, tx, job, next);
-  else if (next.status === 'dispatched') sendOffer(core, tx, next);
-  else if (next.status === 'cancelling') sendCancel(core, tx, next);
-  else if (isLive(next) && next.status !== 'recovering') {
+  if (isLive(job) && !isLive(next)) {
+    freeWorker(core, tx, job, next);
+    stopNodes(core, tx, job);
+  } else if (next.status === 'dispatched') sendOffer(core, tx, next);
+  else if (next.status === 'cancelling') {
+    sendCancel(core, tx, next);
+    stopNodes(core, tx, next);
+  } else if (isLive(next) && next.status !== 'recovering') {
     acknowledge(core, tx, next);
     forgetMissed(core, tx, next.attempt.workerId);
   }
@@ -90,69 +95,6 @@ function noteDeadlines(core: Core, tx: Tx, job: Job): void {
   }
 }
 
-const resumeOf = ({ resumed }: Attempt) =>
-  resumed === null || resumed.checkpoint === null
-    ? null
-    : { checkpoint: resumed.checkpoint, step: resumed.step };
-
-/**
- * Repeats an offer. While the agent settles, waits until it has, and repeats the offer only if it was neither taken nor
- * sent meanwhile.
- */
-export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
-  const { id, workerId } = job.attempt;
-  const settlesInMs = (core.connections.of(workerId)?.settledAt ?? 0) - core.clock.mono();
-  if (settlesInMs <= 0) return sendOffer(core, tx, job);
-  const sent = core.connections.offerOf(workerId)?.sent;
-  return tx.afterCommit(() =>
-    core.later(settlesInMs, later => {
-      const live = later.liveJobOf(workerId);
-      const isAsItWas = live?.attempt.id === id && core.connections.offerOf(workerId)?.sent === sent;
-      if (isAsItWas && live.status === 'dispatched') repeatOffer(core, later, live);
-    }),
-  );
-}
-
-/** Sends the offer after the commit. */
-function sendOffer(core: Core, tx: Tx, job: Job): void {
-  const payload = tx.payload(job.id);
-  const { attempt } = job;
-  const gpus = gpusFor(job.spec);
-  if (payload === null || attempt === null) throw new Error(`job ${job.id} has nothing to offer`);
-  const command: WorkerCommand = {
-    type: 'job_submit',
-    job_id: job.id,
-    attempt_id: attempt.id,
-    config_name: job.spec.configName,
-    config: payload.config,
-    dataloader: payload.dataloader,
-    files: { ...payload.files },
-    data: [...(payload.data ?? [])],
-    gpus: gpus.length === 0 ? null : gpus,
-    upload_endpoint: '/api/cloud/storage',
-    ...(core.uploadTokenOf && {
-      upload_token: core.uploadTokenOf(job.id, attempt.id, generationOf(tx, attempt.workerId)),
-    }),
-    provider: null,
-    hf_token: null,
-    on_lost_contact: job.spec.onLostContact,
-    resume: resumeOf(attempt),
-  };
-  tx.afterCommit(() => {
-    const now = core.clock.mono();
-    core.connections.sendOffer(attempt.workerId, command, now, now + core.times.withdrawOfferMs);
-    core.lookWithin(core.times.repeatOfferMs[0] ?? core.times.withdrawOfferMs);
-  });
-}
-
-/** Sends a cancel only on a stream that is open now, because SimpleTuner's agent stops whatever it runs when a cancel arrives. */
-export function sendCancel(core: Core, tx: Tx, job: LiveJob): void {
-  const { id, workerId } = job.attempt;
-  tx.afterCommit(() => {
-    core.connections.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });
-  });
-}
-
 function acknowledge(core: Core, tx: Tx, job: LiveJob): void {
   const { workerId } = job.attempt;
   tx.afterCommit(() => {
@@ -163,17 +105,76 @@ function acknowledge(core: Core, tx: Tx, job: LiveJob): void {
 
 function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
   acknowledge(core, tx, job);
-  const worker = tx.worker(job.attempt.workerId);
+  const end = next.attempt?.end;
+  const startedAt = beginningOf(core, job);
+  free(core, tx, job.attempt.workerId, {
+    jobId: job.id,
+    cause: end?.cause ?? null,
+    error: end?.error ?? null,
+    wasOffered: end?.outcome === 'withdrawn',
+    wasStopped: job.status === 'cancelling',
+    ranMs: startedAt === null ? null : core.clock.mono() - startedAt,
+  });
+}
+
+/** Why a worker is free again. */
+interface FreedBy {
+  readonly jobId: Job['id'];
+  readonly cause: FailureCause | null;
+  readonly error: string | null;
+  /** The worker never acknowledged the offer. */
+  readonly wasOffered: boolean;
+  readonly wasStopped: boolean;
+  /** Null when no trainer was started, or when its run time does not count. */
+  readonly ranMs: number | null;
+}
+
+function free(core: Core, tx: Tx, id: Worker['id'], by: FreedBy): void {
+  const worker = tx.worker(id);
   if (worker === null) return;
   // Now, not after the commit: no other command of this transaction may send an offer on a stream that is about to end.
   if (tx.dropOldToken(worker.id)) core.connections.hangUp(worker.id);
-  if (next.attempt?.end?.outcome !== 'withdrawn') {
+  if (!by.wasOffered) {
     forgetMissed(core, tx, worker.id);
-    const startedAt = beginningOf(core, job);
-    const ranMs = startedAt === null ? null : core.clock.mono() - startedAt;
-    judge(core, tx, { ...worker, served: true }, next, ranMs);
+    judge(core, tx, { ...worker, served: true }, by);
   }
-  startCooldown(core, tx, worker, job.status === 'cancelling');
+  startCooldown(core, tx, worker, by.wasStopped);
+}
+
+/** Tells the other workers of an attempt to stop. Each stays held until it confirms that, or is lost. */
+function stopNodes(core: Core, tx: Tx, job: LiveJob): void {
+  if (!wantsNodes(job)) return;
+  const end = {
+    at: core.time.now(),
+    outcome: 'stopped',
+    cause: null,
+    error: null,
+    exitCode: null,
+    signal: null,
+  } as const;
+  for (const node of tx.nodesOf(job.attempt.id)) {
+    if (!node.isHeld || node.state === 'ended') continue;
+    const stopping = advanceNode(node, { type: 'stop', end });
+    tx.updateNode(stopping);
+    sendNodeCancel(core, tx, node);
+    recordNodeEvent(core, tx, job, stopping, 'job.node_changed');
+  }
+}
+
+/** Makes the worker of an ended node available again. */
+export function freeNode(core: Core, tx: Tx, { jobId, workerId, end }: AttemptNode): void {
+  tx.afterCommit(() => {
+    core.connections.offerSettled(workerId, jobId);
+    core.connections.clearAbsence(workerId);
+  });
+  free(core, tx, workerId, {
+    jobId,
+    cause: end?.cause ?? null,
+    error: end?.error ?? null,
+    wasOffered: end?.outcome === 'withdrawn',
+    wasStopped: end?.outcome === 'stopped',
+    ranMs: null,
+  });
 }
 
 /**
@@ -190,18 +191,17 @@ export function startCooldown(core: Core, tx: Tx, worker: Worker, wasStopped: bo
 }
 
 /** Updates the worker's strikes and quarantine after the end of an attempt. */
-function judge(core: Core, tx: Tx, worker: Worker, job: Job, ranMs: number | null): void {
-  const cause = job.attempt?.end?.cause ?? null;
+function judge(core: Core, tx: Tx, worker: Worker, { jobId, cause, error, ranMs }: FreedBy): void {
   const before = worker.quarantine;
-  const plan = planQuarantine(worker.strikes, before !== null, { jobId: job.id, cause, ranMs });
+  const plan = planQuarantine(worker.strikes, before !== null, { jobId, cause, ranMs });
   if (plan.verdict !== 'quarantine') {
     const quarantine = plan.verdict === 'clear' ? null : before;
     tx.updateWorker({ ...worker, strikes: plan.strikes, quarantine });
     if (quarantine !== before)
-      recordWorkerEvent(core, tx, 'worker.unquarantined', worker.id, system, { job_id: job.id });
+      recordWorkerEvent(core, tx, 'worker.unquarantined', worker.id, system, { job_id: jobId });
     return;
   }
-  const reason = `${plan.strikes.length} jobs in a row could not run here; the last one: ${job.attempt?.end?.error ?? cause ?? 'unknown'}`;
+  const reason = `${plan.strikes.length} jobs in a row could not run here; the last one: ${error ?? cause ?? 'unknown'}`;
   putInQuarantine(core, tx, { ...worker, strikes: plan.strikes }, reason);
 }
 
@@ -247,12 +247,12 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
 /** Sends a shutdown to a worker that has nothing more to do here; never while it has a job. */
 export function release(core: Core, tx: Tx, id: Worker['id']): void {
   const worker = tx.worker(id);
-  if (worker === null || !leavesAfterJob(worker) || tx.liveJobOf(id) !== null) return;
+  if (worker === null || !leavesAfterJob(worker) || workerIsHeld(tx, id)) return;
   if (!worker.served && worker.drain === null) return;
   const reason = worker.drain === null ? 'job_done' : 'drained';
   tx.afterCommit(() => {
     // In the same transaction, the worker may have resumed an earlier job.
-    if (core.store.liveJobOf(id) === null) core.connections.send(id, { type: 'shutdown', reason });
+    if (!workerIsHeld(core.store, id)) core.connections.send(id, { type: 'shutdown', reason });
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Core } from '../core.ts';
-import { patienceOf } from '../memory/eligibility.ts';
+import { liveJobOfNode, patienceOf, workerIsHeld } from '../memory/eligibility.ts';
 import { enqueueCommand } from '../commands/command.ts';
 import { isLive, type LiveJob, type MonoMs, system, type Worker } from '../model.ts';
 import type { Tx } from '../ports/index.ts';
@@ -10,7 +10,10 @@ import {
   type WatchedAttempt,
   type WatchedWorker,
 } from '../rules/recovery.ts';
-import { applyEvent, beginningOf, countMissedOffer, repeatOffer } from '../commands/transitions.ts';
+import { endNode, lostNode, withdrawnNode } from '../commands/jobs/node-reports.ts';
+import { repeatOffer, sendNodeOffer } from '../commands/offers.ts';
+import { applyEvent, beginningOf, countMissedOffer } from '../commands/transitions.ts';
+import type { AttemptNode } from '../node-model.ts';
 import { removeWorker } from '../commands/workers/worker-admin.ts';
 import { markOffline } from '../commands/workers/worker-calls.ts';
 import { registersWhenStreamEnds } from '../v1-agent.ts';
@@ -69,7 +72,11 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
  */
 export function grantGrace(core: Core, live = core.store.liveJobs()): void {
   const now = core.clock.mono();
-  for (const { id } of core.store.workers()) core.connections.grant(id, now);
+  for (const { id } of core.store.workers()) {
+    core.connections.grant(id, now);
+    const node = core.store.heldNodeOf(id);
+    if (node?.state === 'offered') core.connections.openOffer(id, node, now, now + core.times.takeoverMs);
+  }
   for (const job of live) {
     if (job.status !== 'dispatched') continue;
     const offer = { jobId: job.id, attemptId: job.attempt.id };
@@ -94,10 +101,24 @@ function watched(core: Core): readonly WatchedWorker[] {
         offlineAt: connections.contactAt + patience.offlineMs,
         takeoverAt: connections.contactAt + patience.takeoverMs,
         removeAt: core.deadlines.removal.get(id) ?? null,
-        attempt: live && watchedAttempt(core, worker, live),
+        attempt:
+          live === null ? watchedNode(core, worker, read.heldNodeOf(id)) : watchedAttempt(core, worker, live),
       },
     ];
   });
+}
+
+/** A worker that is held for a node is lost as soon as its time is over, because it has no state for its silence. */
+function watchedNode(core: Core, { id, drain }: Worker, node: AttemptNode | null): WatchedAttempt | null {
+  if (node === null) return null;
+  const offer = core.connections.offerOf(id);
+  return {
+    jobId: node.jobId,
+    status: node.state === 'ended' ? 'cancelling' : 'dispatched',
+    offer: node.state === 'offered' && offer?.attemptId === node.attemptId ? offer : null,
+    timeoutAt: null,
+    drainAt: drain === null ? null : (core.deadlines.drain.get(id) ?? null),
+  };
 }
 
 function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttempt {
@@ -131,6 +152,11 @@ function act(core: Core, tx: Tx, action: RecoveryAction): void {
     if (isForgotten(core, tx, worker)) removeWorker(core, tx, worker, system);
     return;
   }
+  const node = tx.heldNodeOf(worker.id);
+  if (node !== null && node.jobId === action.jobId) {
+    actOnNode(core, tx, worker, node, { kind: action.kind, isLost: now >= contactAt + patience.takeoverMs });
+    return;
+  }
   const job = tx.job(action.jobId);
   if (job === null || !isLive(job) || job.attempt.workerId !== worker.id) return;
   if (action.kind === 'takeover') {
@@ -146,6 +172,29 @@ function act(core: Core, tx: Tx, action: RecoveryAction): void {
   }
 }
 
+function actOnNode(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  node: AttemptNode,
+  { kind, isLost }: { readonly kind: RecoveryAction['kind']; readonly isLost: boolean },
+): void {
+  const job = liveJobOfNode(tx, node);
+  const isOffered = core.connections.offerOf(worker.id)?.attemptId === node.attemptId;
+  if (kind === 'takeover') {
+    if (isLost) endNode(core, tx, node, lostNode(core));
+  } else if (kind === 'stop') {
+    const drainAt = core.deadlines.drain.get(worker.id) ?? Number.POSITIVE_INFINITY;
+    if (job !== null && drainAt <= core.clock.mono())
+      applyEvent(core, tx, job, { type: 'stop', why: 'drain' }, system);
+  } else if (isOffered && node.state === 'offered' && job !== null) {
+    if (kind === 'repeat_offer') return sendNodeOffer(core, tx, job, node);
+    const missed = countMissedOffer(core, tx, worker);
+    endNode(core, tx, node, withdrawnNode(core));
+    if (missed > 1) core.connections.hangUp(worker.id);
+  }
+}
+
 function isOverdue(core: Core, worker: Worker, job: LiveJob, why: 'timeout' | 'drain'): boolean {
   const { timeoutAt, drainAt } = watchedAttempt(core, worker, job);
   const at = why === 'timeout' ? timeoutAt : drainAt;
@@ -155,7 +204,7 @@ function isOverdue(core: Core, worker: Worker, job: LiveJob, why: 'timeout' | 'd
 const isForgotten = (core: Core, tx: Tx, worker: Worker): boolean =>
   (worker.gone !== null || worker.agent === null) &&
   (core.deadlines.removal.get(worker.id) ?? Number.POSITIVE_INFINITY) <= core.clock.mono() &&
-  tx.liveJobOf(worker.id) === null;
+  !workerIsHeld(tx, worker.id);
 
 function actOnOffer(
   core: Core,

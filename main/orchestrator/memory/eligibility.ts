@@ -1,6 +1,8 @@
 import type { WorkerId, JobId } from '../../../protocol/ids.ts';
 import type { HoldingBack } from '../../../protocol/worker.ts';
 import {
+  isLive,
+  type LiveJob,
   type Offering,
   type MonoMs,
   offeringOf,
@@ -10,6 +12,7 @@ import {
 } from '../model.ts';
 import type { Clock, Read, TrustedTime } from '../ports/index.ts';
 import type { ConnectionRegistry } from './connection-registry.ts';
+import type { AttemptNode } from '../node-model.ts';
 import type { LaunchBook } from './launch-book.ts';
 import type { Times } from '../rules/times.ts';
 import {
@@ -80,12 +83,35 @@ export function patienceOf(
   return { offlineMs, takeoverMs: offlineMs + times.takeoverMs - times.offlineAfterMs };
 }
 
+/** The job that the worker trains, alone or as one of several workers; null for none. */
+export const jobIdAt = (read: Pick<Read, 'liveJobOf' | 'heldNodeOf'>, worker: WorkerId): JobId | null =>
+  read.liveJobOf(worker)?.id ?? read.heldNodeOf(worker)?.jobId ?? null;
+
+/** The live job that the worker trains, alone or as one of several workers; null for none. */
+export function liveJobAt(
+  read: Pick<Read, 'liveJobOf' | 'heldNodeOf' | 'job'>,
+  worker: WorkerId,
+): LiveJob | null {
+  const node = read.heldNodeOf(worker);
+  return node === null ? read.liveJobOf(worker) : liveJobOfNode(read, node);
+}
+
+/** The job whose live attempt the node belongs to; null when that attempt has ended. */
+export function liveJobOfNode(read: Pick<Read, 'job'>, node: AttemptNode): LiveJob | null {
+  const job = read.job(node.jobId);
+  return job !== null && isLive(job) && job.attempt.id === node.attemptId ? job : null;
+}
+
+/** Whether the worker trains a job, or may still run one of an ended attempt on several workers. */
+export const workerIsHeld = (read: Pick<Read, 'liveJobOf' | 'heldNodeOf'>, worker: WorkerId): boolean =>
+  jobIdAt(read, worker) !== null;
+
 function factsOf(context: EligibilityContext, read: Read, worker: Worker, now: MonoMs): WorkerFacts {
   const holdsBack = context.holdingBack();
   return {
     worker,
     connections: context.connections.of(worker.id),
-    jobId: read.liveJobOf(worker.id)?.id ?? null,
+    jobId: jobIdAt(read, worker.id),
     awaited:
       (context.deadlines.firstContact.get(worker.id) ?? now) > now || context.launches.isAwaited(worker.id),
     offlineAfterMs: patienceOf(context, worker).offlineMs,

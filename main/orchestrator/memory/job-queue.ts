@@ -9,6 +9,9 @@ import {
   type QueuedJob,
 } from './placement/placement-index.ts';
 import { createLoads } from './placement/loads.ts';
+import type { CanGather } from './placement/groups.ts';
+import { isPassing } from '../rules/worker-rules.ts';
+import { withBatchedReads } from './store-wrappers.ts';
 import type { Read } from '../ports/index.ts';
 import { candidacyOf, isFree, offeringIn, type EligibilityContext } from './eligibility.ts';
 import type { PendingCandidate } from '../ports/jobs.ts';
@@ -83,6 +86,7 @@ export function createJobQueue(): JobQueue {
     for (const id of jobs.take(now)) judgeJob(context, read, id);
     return loads.takesJobs(read);
   };
+  const gathers = createGathering();
   return {
     takeWaiting,
     takeJob,
@@ -91,7 +95,7 @@ export function createJobQueue(): JobQueue {
     noteQueue: loads.forgetSettings,
     next(context, read) {
       while (lookAround(context, read)) {
-        const placement = index.next();
+        const placement = index.next(gathers(context, read));
         if (placement === null || !isBarred(context, read, placement)) return placement;
         index.removeJob(placement.jobId);
         barred.add(placement.jobId);
@@ -102,7 +106,7 @@ export function createJobQueue(): JobQueue {
     takerFor(context, read, job) {
       if (job.approval === 'wanted') return null;
       while (lookAround(context, read)) {
-        const worker = index.wouldPlace(inLine(job));
+        const worker = index.wouldPlace(inLine(job), gathers(context, read));
         if (worker === null || isFree(context, read, worker)) return worker;
         // Time has passed since the queue evaluated this worker, so evaluate it again.
         workers.add(worker);
@@ -115,10 +119,35 @@ export function createJobQueue(): JobQueue {
 
 const readyAt = ({ deadlines }: EligibilityContext, id: JobId): MonoMs => deadlines.backoff.get(id) ?? 0;
 
-function isBarred(context: EligibilityContext, read: Read, { jobId, workerId }: Placement): boolean {
+function isBarred(context: EligibilityContext, read: Read, { jobId, workerId, others }: Placement): boolean {
   const job = read.job(jobId);
   if (job?.status !== 'pending') return false;
-  return barredWorker(inLine(job), readyAt(context, jobId), context.clock.mono()) === workerId;
+  const barred = barredWorker(inLine(job), readyAt(context, jobId), context.clock.mono());
+  return barred !== null && [workerId, ...others].includes(barred);
+}
+
+/**
+ * Whether the workers that are idle now or busy would be enough for a job on several workers. The count looks at every worker, so it is
+ * repeated only after a while.
+ */
+function createGathering() {
+  const known = new Map<string, { readonly at: MonoMs; readonly isEnough: boolean }>();
+  return (context: EligibilityContext, read: Read): CanGather =>
+    ({ key, nodes, matcher }) => {
+      const now = context.clock.mono();
+      const last = known.get(key);
+      if (last !== undefined && now - last.at < lookAgainMs) return last.isEnough;
+      for (const [other, { at }] of known) if (now - at >= lookAgainMs) known.delete(other);
+      const all = withBatchedReads(read);
+      const fitting = all
+        .workers()
+        .filter(
+          worker => offeringIn(all, worker).isMultiNode && matcher(offeringIn(all, worker)).length === 0,
+        )
+        .filter(worker => candidacyOf(context, all, worker).ineligibilityReasons.every(isPassing));
+      known.set(key, { at: now, isEnough: fitting.length >= nodes });
+      return fitting.length >= nodes;
+    };
 }
 
 export const inLine = (job: PendingJob): PendingCandidate => ({

@@ -43,6 +43,14 @@ function watchTx(tx: Tx, { noteJob, noteWorker, noteQueue }: ChangeListener): Tx
       for (const { attempt } of [was, next]) if (attempt !== null) note(noteWorker, attempt.workerId);
       return tx.replaceJob(was, next);
     },
+    insertNodes(nodes) {
+      tx.insertNodes(nodes);
+      for (const { workerId } of nodes) note(noteWorker, workerId);
+    },
+    updateNode(node) {
+      tx.updateNode(node);
+      note(noteWorker, node.workerId);
+    },
     setQueueSettings(settings) {
       tx.setQueueSettings(settings);
       note(noteQueue, undefined);

@@ -15,6 +15,7 @@ export type {
   Worker,
 } from '../model.ts';
 export type { AuditFact, EventFact, StoredEvent } from '../events.ts';
+export type { AttemptNode } from '../node-model.ts';
 export type { Launch, Pool } from '../pool-model.ts';
 
 export type { Artifact, ArtifactFiles, FileEnd, StoredBytes, Upload } from './outputs.ts';
@@ -57,6 +58,7 @@ export type {
   ConfigFolder,
 } from './inputs.ts';
 export type { Ids, UploadTokenOf, Log, WorkerStream } from './system.ts';
+export type { NodeReads, NodeWrites } from './nodes.ts';
 export type { PoolReads, PoolWrites } from './pools.ts';
 export type { UploadGenerations } from './store.ts';
 export type { JobCount, JobTimes, KeyedSubmission } from './jobs.ts';

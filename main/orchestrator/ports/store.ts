@@ -2,6 +2,7 @@ import type { ArtifactReads, ArtifactWrites, MetricReads, MetricWrites } from '.
 import type { AuditTrail, SealedMark } from './audit.ts';
 import type { DatasetReads, DatasetWrites } from './inputs.ts';
 import type { JobReads, JobWrites, QueueReads, QueueWrites } from './jobs.ts';
+import type { NodeReads, NodeWrites } from './nodes.ts';
 import type { PoolReads, PoolWrites } from './pools.ts';
 import type { WallMs, ApiToken, Session, JoinToken, Worker } from '../model.ts';
 import type { AuditFact, EventFact, StoredEvent } from '../events.ts';
@@ -103,6 +104,7 @@ export interface Read
     MetricReads,
     ArtifactReads,
     DatasetReads,
+    NodeReads,
     PoolReads {}
 
 /** A transaction: what it reads includes its own writes. */
@@ -116,6 +118,7 @@ export interface Tx
     MetricWrites,
     ArtifactWrites,
     DatasetWrites,
+    NodeWrites,
     PoolWrites {
   /** Runs `effect` once this transaction is on disk, in the order of the calls; never after a rollback. */
   afterCommit(effect: () => void): void;

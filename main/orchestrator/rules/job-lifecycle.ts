@@ -38,7 +38,7 @@ export type { Advance, ReportedEnd } from './job-moves.ts';
  *      +--------------------------------------+    lost, retries left
  *
  *   any live state -- stop --> cancelling --> cancelled          (a user cancelled the job)
- *                                         --> failed, pending    (timeout, or its worker is draining)
+ *                                         --> failed, pending    (timeout, draining worker, or a failed node)
  *                                         --> completed          (it completed first)
  */
 
@@ -52,8 +52,8 @@ export type JobEvent =
   | { readonly type: 'fail'; readonly end: ReportedEnd }
   /** The worker stopped the trainer. */
   | { readonly type: 'stopped' }
-  /** A user, a timeout or a drain requests a stop. */
-  | { readonly type: 'stop'; readonly why: StopOrder['why'] }
+  /** A user, a timeout, a drain or another worker of the attempt requires a stop. */
+  | ({ readonly type: 'stop' } & Pick<StopOrder, 'why' | 'end'>)
   /** The worker is offline. */
   | { readonly type: 'silence' }
   /** The worker reports that it still has the attempt. */
@@ -131,7 +131,7 @@ const giveBack: Rule<HeldJob, JobEvent> = (job, _event, now) =>
 const complete: Rule<LiveJob, EventOf<'complete'>> = (job, { end }, now) =>
   finish(job, now, 'completed', { ...(end ?? noExit), cause: null });
 
-const requestStop: Rule<HeldJob, EventOf<'stop'>> = (job, { why }, now) => stopFor(job, why, now);
+const requestStop: Rule<HeldJob, EventOf<'stop'>> = (job, order, now) => stopFor(job, order, now);
 
 /** Ends an attempt after a stop order, depending on the order's reason. `unsure`: nobody confirmed the stop. */
 function stopped(job: StoppingJob, now: WallMs, unsure: boolean): Advance {
@@ -142,6 +142,10 @@ function stopped(job: StoppingJob, now: WallMs, unsure: boolean): Advance {
       return finish(job, now, 'cancelled', { ...noExit, cause: null, error: unsure ? doubt : null });
     case 'drain':
       return requeue(job, now, { ...noExit, cause: null, outcome }, null);
+    case 'node':
+      return job.stop.end
+        ? failOrRetry(job, job.stop.end, outcome, now)
+        : requeue(job, now, { ...noExit, cause: null, outcome }, null);
     case 'timeout': {
       const limit = `the attempt ran longer than its timeout of ${(job.spec.timeoutMs ?? 0) / 1000} s`;
       const error = unsure ? `${limit}; ${doubt}` : limit;
@@ -257,7 +261,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     stopped: confirmed,
     // A user's cancel overrides a timeout and a drain.
     stop: (job, { why }, now) =>
-      why === 'cancel' && job.stop.why !== 'cancel' ? stopFor(job, why, now) : stay(),
+      why === 'cancel' && job.stop.why !== 'cancel' ? stopFor(job, { why }, now) : stay(),
     silence: stay,
     back: stay,
     vanished: confirmed,

@@ -59,12 +59,12 @@ export function hold(job: LiveJob, status: HeldJob['status'], now: WallMs): Adva
   return { kind: 'moved', job: held, event: `job.${status}` };
 }
 
-export function stopFor(job: LiveJob, why: StopOrder['why'], now: WallMs): Advance {
+export function stopFor(job: LiveJob, { why, end }: Pick<StopOrder, 'why' | 'end'>, now: WallMs): Advance {
   const stopping: StoppingJob = {
     ...baseOf(job),
     attempt: job.attempt,
     status: 'cancelling',
-    stop: { why, since: now },
+    stop: { why, since: now, ...(end && { end }) },
   };
   return { kind: 'moved', job: stopping, event: 'job.cancelling' };
 }

@@ -50,6 +50,7 @@ export const classOf = (offering: Offering): string =>
   JSON.stringify([
     offering.local,
     offering.nodes,
+    offering.isMultiNode,
     offering.gpuCount,
     offering.gpuLimit,
     offering.vramGb,
@@ -80,7 +81,7 @@ export function compileMatcher(needs: Requirements): Matcher {
   }));
   return offering => [
     ...target(needs.target, offering.local),
-    ...nodes(nodesOf(needs), offering.nodes),
+    ...nodes(nodesOf(needs), offering),
     ...figures(needs, offering),
     ...trainer(needs, offering),
     ...data(needs, offering),
@@ -102,9 +103,14 @@ function target(wanted: Requirements['target'], isLocal: boolean): readonly Mism
   return [{ code: 'target', wanted: machineNames[wanted], offered: machineNames[offered] }];
 }
 
-/** A worker with several machines cannot leave some of them idle. */
-const nodes = (wanted: number, offered: number): readonly Mismatch[] =>
-  wanted === offered ? [] : [{ code: 'nodes', wanted: String(wanted), offered: String(offered) }];
+/** A worker with several machines cannot leave some of them idle. Workers with one machine can train a job together. */
+const nodes = (
+  wanted: number,
+  { nodes: offered, isMultiNode }: Pick<Offering, 'nodes' | 'isMultiNode'>,
+): readonly Mismatch[] =>
+  wanted === offered || isMultiNode
+    ? []
+    : [{ code: 'nodes', wanted: String(wanted), offered: String(offered) }];
 
 function trainer({ trainer: wanted }: Requirements, { trainers }: Offering): readonly Mismatch[] {
   if (wanted === undefined || trainers === null || trainers.includes(wanted) || trainers.includes('any'))

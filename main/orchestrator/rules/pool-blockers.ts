@@ -56,6 +56,7 @@ export const offeringOfPool = (
 ): Offering => ({
   local: false,
   nodes,
+  isMultiNode: false,
   gpuCount: gpus,
   gpuLimit: null,
   vramGb: settings.vram_gb,

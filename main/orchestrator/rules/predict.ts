@@ -8,14 +8,19 @@ export interface Taker {
   readonly takesOne: boolean;
 }
 
-type Fits<W> = (worker: W) => boolean;
+/** The workers that a job needs. */
+interface Need<W> {
+  readonly fits: (worker: W) => boolean;
+  /** How many of them at the same time. */
+  readonly count: number;
+}
 
 /** Inputs for the prediction of a job's start. */
 export interface Outlook<W extends Taker> {
   readonly workers: readonly W[];
-  readonly fits: Fits<W>;
-  /** For each job ahead, in dispatch order: which workers it fits. */
-  readonly ahead: readonly Fits<W>[];
+  readonly job: Need<W>;
+  /** The jobs ahead, in dispatch order. */
+  readonly ahead: readonly Need<W>[];
   /** Expected run time of each of these jobs; null if unknown. */
   readonly runMs: number | null;
 }
@@ -26,27 +31,27 @@ interface Slot<W> {
 }
 
 /**
- * Simulates dispatch of the jobs ahead: each takes the fitting worker that is available first. Returns in how many ms
+ * Simulates dispatch of the jobs ahead: each takes the fitting workers that are available first. Returns in how many ms
  * this job starts; null if that cannot be predicted.
  */
-export function predictStart<W extends Taker>({ workers, fits, ahead, runMs }: Outlook<W>): number | null {
+export function predictStart<W extends Taker>({ workers, job, ahead, runMs }: Outlook<W>): number | null {
   const slots = workers.map((worker): Slot<W> => ({ worker, freeInMs: worker.freeInMs }));
   for (const other of ahead) {
     const taken = soonest(slots, other);
-    if (taken === undefined) continue;
-    taken.freeInMs =
-      runMs === null || taken.worker.takesOne ? Number.POSITIVE_INFINITY : taken.freeInMs + runMs;
+    const startMs = taken.at(-1)?.freeInMs ?? 0;
+    for (const slot of taken)
+      slot.freeInMs = runMs === null || slot.worker.takesOne ? Number.POSITIVE_INFINITY : startMs + runMs;
   }
-  return soonest(slots, fits)?.freeInMs ?? null;
+  return soonest(slots, job).at(-1)?.freeInMs ?? null;
 }
 
-/** The fitting worker that is available first. Ignores workers that never become available. */
-function soonest<W>(slots: readonly Slot<W>[], fits: Fits<W>): Slot<W> | undefined {
-  let found: Slot<W> | undefined;
-  for (const slot of slots) {
-    if (slot.freeInMs < (found?.freeInMs ?? Number.POSITIVE_INFINITY) && fits(slot.worker)) found = slot;
-  }
-  return found;
+/** The fitting workers that are available first, the last one at the end. Empty if there will never be enough. */
+function soonest<W>(slots: readonly Slot<W>[], { fits, count }: Need<W>): readonly Slot<W>[] {
+  const first = slots
+    .filter(({ freeInMs, worker }) => Number.isFinite(freeInMs) && fits(worker))
+    .toSorted((a, b) => a.freeInMs - b.freeInMs)
+    .slice(0, count);
+  return first.length < count ? [] : first;
 }
 
 /**

@@ -48,7 +48,7 @@ export type RecoveryAction =
       readonly kind: 'stop';
       readonly workerId: WorkerId;
       readonly jobId: JobId;
-      readonly why: Exclude<StopOrder['why'], 'cancel'>;
+      readonly why: Extract<StopOrder['why'], 'timeout' | 'drain'>;
     };
 
 export interface RecoveryPlan {

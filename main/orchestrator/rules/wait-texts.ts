@@ -133,7 +133,9 @@ export const words: Readonly<Record<Mismatch['code'], Words>> = {
   nodes: {
     heading: wanted => (wanted === '1' ? 'with several machines' : `without ${wanted} machines`),
     detail: (wanted, offered) =>
-      `Machines: the job needs ${wanted === '1' ? 'one' : `${wanted} in one allocation`}, it has ${offered}`,
+      wanted === '1'
+        ? `Machines: the job needs one, it has ${offered}`
+        : `Machines: the job needs ${wanted}. This worker has ${offered}, and its version cannot train together with others`,
     isListed: false,
     isSaidByAdmin: false,
   },

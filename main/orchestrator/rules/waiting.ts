@@ -39,9 +39,30 @@ export function judge(needs: Requirements, candidates: readonly Candidate[]): re
   });
 }
 
-/** Whether no worker that ever registered could take the job, idle or not. */
-export const isUnsatisfiable = (judged: readonly Judged[]): boolean =>
-  !judged.some(({ candidate, mismatches }) => candidate.isKnown && mismatches.length === 0);
+/** Whether no worker that ever registered could take the job, idle or not, or too few of them if it needs several. */
+export function isUnsatisfiable(judged: readonly Judged[], nodes: number): boolean {
+  const takers = judged.filter(({ candidate, mismatches }) => candidate.isKnown && mismatches.length === 0);
+  return takers.length < nodes && !takers.some(({ candidate }) => candidate.offering.nodes === nodes);
+}
+
+/** The workers for a job that trains on several workers. */
+export interface Gathering {
+  /** Workers that would take part now. */
+  readonly free: number;
+  readonly wanted: number;
+}
+
+/** How many workers are free for a job that needs several at once; null when they are enough, or when one worker has all machines. */
+export function gatheringOf(judged: readonly Judged[], nodes: number): Gathering | null {
+  const fitting = judged.filter(({ fits }) => fits);
+  if (nodes === 1 || fitting.length >= nodes) return null;
+  return fitting.some(({ candidate }) => candidate.offering.nodes === nodes)
+    ? null
+    : { free: fitting.length, wanted: nodes };
+}
+
+export const describeGathering = ({ free, wanted }: Gathering): string =>
+  `Needs ${wanted} workers at the same time, and ${free} of them ${free === 1 ? 'is' : 'are'} free. It starts when all are`;
 
 /** The workers that meet the requirements, if all of them are offline; otherwise empty. Workers that never registered do not count. */
 export function offlineTakers(judged: readonly Judged[]): readonly Candidate[] {
@@ -168,7 +189,7 @@ export function waitForWorkers(judged: readonly Judged[]): JobWait {
     mismatches.length === 0 ? candidate.ineligibilityReasons.slice(0, 1).map(({ code }) => code) : [],
   );
   // A worker that never registered may fit, but it does not count if registered workers exist and none of them fits.
-  const isUnmet = judged.some(({ candidate }) => candidate.isKnown) && isUnsatisfiable(judged);
+  const isUnmet = judged.some(({ candidate }) => candidate.isKnown) && isUnsatisfiable(judged, 1);
   if (codes.length === 0 || isUnmet) return plainWait('unmet');
   const workers = [...Map.groupBy(codes, code => code)].map(([code, all]) => ({ code, count: all.length }));
   return { code: 'busy', params: {}, workers };

@@ -47,6 +47,10 @@ export type IneligibilityReason =
   | { readonly code: 'quarantined'; readonly reason: string }
   | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
 
+/** Whether the reason will pass by itself. */
+export const isPassing = ({ code }: Pick<IneligibilityReason, 'code'>): boolean =>
+  code === 'busy' || code === 'settling';
+
 /** Returns all reasons, in the order of the rules of docs/internals/semantics.md, section 1. A worker without any can take a job. */
 export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonly IneligibilityReason[] {
   const { worker, connections, jobId } = facts;

@@ -20,6 +20,8 @@ import type { Read } from '../ports/index.ts';
 import { candidacyOf, offeringIn, settingsOf } from '../memory/eligibility.ts';
 import {
   type Candidate,
+  describeGathering,
+  gatheringOf,
   isUnsatisfiable,
   judge,
   type Judged,
@@ -56,11 +58,18 @@ function createVerdicts(core: Core, read: Read, now: number) {
   });
   const verdictOf = remembered(shapeOf, (needs: Requirements): Verdict => {
     const judged = judge(needs, candidates());
+    const nodes = needs.nodes ?? 1;
+    const gathering = gatheringOf(judged, nodes);
+    const isGathering = gathering !== null && gathering.free > 0 && !isUnsatisfiable(judged, nodes);
     return {
       judged,
-      someFit: judged.some(({ fits }) => fits),
-      whyNobody: lazily(() => whyNobody(judged)),
-      wait: lazily(() => waitForWorkers(judged)),
+      nodes,
+      isUnsatisfiable: isUnsatisfiable(judged, nodes),
+      someFit: gathering === null && judged.some(({ fits }) => fits),
+      whyNobody: lazily(() => (isGathering ? describeGathering(gathering) : whyNobody(judged))),
+      wait: lazily(() =>
+        isGathering ? { code: 'gathering', params: { ...gathering }, workers: [] } : waitForWorkers(judged),
+      ),
     };
   });
 
@@ -134,19 +143,19 @@ export function createExplainer(core: Core, read: Read): Explainer {
 
   return {
     why: job => summaryOf(job, reasonsFor(job)),
-    isUnsatisfiable: needs => isUnsatisfiable(verdictOf(needs).judged),
+    isUnsatisfiable: needs => verdictOf(needs).isUnsatisfiable,
     offlineTakers: needs => offlineTakers(verdictOf(needs).judged),
     explain(job) {
       if (job.status !== 'pending') return { ...notWaiting, job_id: job.id, status: job.status };
       const verdict = judgedFor(job);
       const reasons = reasonsFor(job);
       const rivals = rivalsOf(job);
-      const ahead = rivals?.map(({ spec }) => verdictOf(spec.requirements).judged) ?? null;
+      const ahead = rivals?.map(({ spec }) => verdictOf(spec.requirements)) ?? null;
       return {
         job_id: job.id,
         status: job.approval === 'wanted' ? 'blocked' : 'pending',
         summary: summaryOf(job, reasons).reason,
-        unsatisfiable: isUnsatisfiable(verdict),
+        unsatisfiable: verdictOf(job.spec.requirements).isUnsatisfiable,
         position: job.approval === 'wanted' ? null : read.position(job),
         reasons: reasons.map(({ code, wait: { params }, detail }) => ({ code, params, detail })),
         workers: verdict.map(judged => ({
@@ -167,6 +176,9 @@ export function createExplainer(core: Core, read: Read): Explainer {
 /** The evaluation of all workers for one shape. */
 interface Verdict {
   readonly judged: readonly Judged[];
+  /** How many workers the job needs at once, unless one has all machines. */
+  readonly nodes: number;
+  readonly isUnsatisfiable: boolean;
   readonly someFit: boolean;
   readonly whyNobody: () => string;
   readonly wait: () => JobWait;

@@ -1,7 +1,7 @@
 import type { ShownStatus } from '../../../protocol/job.ts';
 import type { GpuTroubleKind, WorkerStatus } from '../../../protocol/worker.ts';
 import type { Core } from '../core.ts';
-import { statusOf } from '../memory/eligibility.ts';
+import { liveJobAt, statusOf } from '../memory/eligibility.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 
 export interface FleetFigures {
@@ -35,7 +35,7 @@ export function fleetFigures(core: Core): FleetFigures {
     if (status === 'offline') continue;
     const count = worker.agent?.capabilities.gpuCount ?? 0;
     gpus.total += count;
-    const job = read.liveJobOf(worker.id);
+    const job = liveJobAt(read, worker.id);
     gpus.busy += job === null ? 0 : Math.min(count, job.spec.requirements.gpuCount);
   }
   const jobs: Partial<Record<ShownStatus, number>> = {};

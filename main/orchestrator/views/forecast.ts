@@ -6,7 +6,7 @@ import { isLive, leavesAfterJob, type PendingJob } from '../model.ts';
 import type { Read } from '../ports/index.ts';
 import { predictStart, remainingMs, type Taker } from '../rules/predict.ts';
 import { isUnsatisfiable, type Judged } from '../rules/waiting.ts';
-import type { IneligibilityReason } from '../rules/worker-rules.ts';
+import { isPassing } from '../rules/worker-rules.ts';
 
 /** Inputs for the forecast of a pending job. */
 interface Known {
@@ -15,7 +15,7 @@ interface Known {
   readonly verdict: readonly Judged[];
   readonly reasons: readonly Pick<WaitReason, 'code' | 'detail'>[];
   /** The evaluations for each job ahead; null when there are too many. */
-  readonly ahead: readonly (readonly Judged[])[] | null;
+  readonly ahead: readonly { readonly judged: readonly Judged[]; readonly nodes: number }[] | null;
 }
 
 type Forecast = Pick<Explanation, 'predicted_start' | 'no_prediction'>;
@@ -33,7 +33,8 @@ export function forecast(core: Core, read: Read, known: Known): Forecast {
   const { job, verdict, reasons, ahead } = known;
   const barred = reasons.find(({ code }) => code !== 'backoff' && code !== 'ahead');
   if (barred !== undefined) return unknown(barred.detail);
-  if (isUnsatisfiable(verdict)) return unknown('No worker that ever registered could take it');
+  const nodes = job.spec.requirements.nodes ?? 1;
+  if (isUnsatisfiable(verdict, nodes)) return unknown('No worker that ever registered could take it');
   if (ahead === null) return unknown('Too many jobs are before it');
   const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
   const backoffMs = Math.max((core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono(), 0);
@@ -49,8 +50,11 @@ export function forecast(core: Core, read: Read, known: Known): Forecast {
     ({ index }: KnownTaker): boolean =>
       judged[index]?.mismatches.length === 0;
   const fits = fitsWith(verdict);
-  const rivals = ahead.map(fitsWith).filter(fitsOther => takers.some(fitsOther));
-  const freeMs = predictStart({ workers: takers, fits, ahead: rivals, runMs });
+  const rivals = ahead
+    .map(other => ({ fits: fitsWith(other.judged), count: countFor(other.judged, other.nodes) }))
+    .filter(other => takers.some(other.fits));
+  const own = { fits, count: countFor(verdict, nodes) };
+  const freeMs = predictStart({ workers: takers, job: own, ahead: rivals, runMs });
   if (freeMs === null) return unknown(whyUnknown(verdict));
   const inMs = isHeldBack ? Math.max(freeMs, backoffMs) : freeMs;
   const basis = basisOf(takers.filter(fits), rivals.length, freeMs);
@@ -60,6 +64,12 @@ export function forecast(core: Core, read: Read, known: Known): Forecast {
     no_prediction: null,
   };
 }
+
+/** How many workers the job takes: one, if a worker has all machines. */
+const countFor = (judged: readonly Judged[], nodes: number): number =>
+  judged.some(({ candidate, mismatches }) => mismatches.length === 0 && candidate.offering.nodes === nodes)
+    ? 1
+    : nodes;
 
 const unknown = (why: string): Forecast => ({ predicted_start: null, no_prediction: why });
 
@@ -79,8 +89,6 @@ function takerOf(
   const left = takesOne ? null : timeLeft(core, read, busy.jobId, runMs);
   return left && { index, takesOne, ...left };
 }
-
-const isPassing = ({ code }: IneligibilityReason): boolean => code === 'busy' || code === 'settling';
 
 function timeLeft(
   core: Core,

@@ -4,7 +4,7 @@ import type { LocalStats, WorkerCounts } from '../../../protocol/queue.ts';
 import type { Core } from '../core.ts';
 import { gpusFor, type Worker } from '../model.ts';
 import type { Read } from '../ports/index.ts';
-import { candidacyOf, settingsOf, statusOf } from '../memory/eligibility.ts';
+import { candidacyOf, liveJobAt, settingsOf, statusOf } from '../memory/eligibility.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 
 /** The GPUs of a worker that its job uses, by their numbers on that machine. */
@@ -18,7 +18,7 @@ interface GpuAllocation {
 }
 
 function allocationOf(core: Core, read: Read, worker: Worker): GpuAllocation {
-  const job = read.liveJobOf(worker.id);
+  const job = liveJobAt(read, worker.id);
   const total = worker.agent?.capabilities.gpuCount ?? 0;
   const held = new Set(job === null ? [] : gpusFor(job.spec));
   const all = Array.from({ length: total }, (_, n) => n);

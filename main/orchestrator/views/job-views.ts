@@ -1,9 +1,16 @@
 import type { JobId } from '../../../protocol/ids.ts';
-import { type AttemptView, type JobView, priorityName, type ShownStatus } from '../../../protocol/job.ts';
+import {
+  type AttemptView,
+  type JobView,
+  type NodeView,
+  priorityName,
+  type ShownStatus,
+} from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/reports.ts';
 import { type Core, lastContact } from '../core.ts';
 import { patienceOf } from '../memory/eligibility.ts';
 import { type Attempt, gpusFor, isLive, type Job, type PendingJob, type Worker } from '../model.ts';
+import type { AttemptNode } from '../node-model.ts';
 import type { Read } from '../ports/index.ts';
 import { createExplainer } from './explain.ts';
 import { isoOrNull } from './worker-views.ts';
@@ -101,6 +108,20 @@ export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptVi
       status: attempt.late.status,
       exit_code: attempt.late.exitCode,
     },
+    nodes: read.nodesOf(attempt.id).map(node => nodeView(read, attempt, node)),
+  };
+}
+
+function nodeView(read: Read, attempt: Attempt, node: AttemptNode): NodeView {
+  const { rank, workerId, state, end, isHeld } = node;
+  const isEnded = state === 'ended' || (rank === 0 && attempt.end !== null);
+  return {
+    rank,
+    worker_id: workerId,
+    worker_name: workerNameOf(read, workerId).worker_name,
+    state: isEnded ? (isHeld ? 'stopping' : 'ended') : state,
+    outcome: end?.outcome ?? null,
+    error_message: end?.error ?? null,
   };
 }
 

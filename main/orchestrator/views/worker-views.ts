@@ -1,7 +1,7 @@
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerStatus, WorkerView } from '../../../protocol/worker.ts';
 import { type Core, lastContact } from '../core.ts';
-import { statusOf } from '../memory/eligibility.ts';
+import { jobIdAt, statusOf } from '../memory/eligibility.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 import { labelsOf, type WallMs, type Worker } from '../model.ts';
 import type { Read } from '../ports/index.ts';
@@ -71,7 +71,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     },
     labels: labelsOf(worker),
     admin_labels: worker.labels,
-    current_job_id: read.liveJobOf(worker.id)?.id ?? null,
+    current_job_id: jobIdAt(read, worker.id),
     last_heartbeat: isoOrNull(core, contactAt),
     last_contact_age_s: contactAt === null ? null : ageS(core.clock.wall() - contactAt),
     stream_closed_at: lostStreamOf(core, worker),

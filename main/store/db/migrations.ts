@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { poolMigrations } from './pool-migrations.ts';
+import { nodeMigrations, poolMigrations } from './pool-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
 
 /** One step per migration, never changed once released. Append new steps at the end (CONTRIBUTING.md). */
@@ -429,6 +429,7 @@ const migrations: readonly string[] = [
   `,
   ...datasetMigrations,
   ...poolMigrations,
+  ...nodeMigrations,
 ];
 
 /** The newest schema that this version supports. */

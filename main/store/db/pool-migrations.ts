@@ -25,3 +25,20 @@ export const poolMigrations: readonly string[] = [
   CREATE INDEX launches_ended ON launches (ended_at) WHERE ended_at IS NOT NULL;
   `,
 ];
+
+/** Adds the workers of attempts on several workers. */
+export const nodeMigrations: readonly string[] = [
+  `
+  CREATE TABLE attempt_nodes (
+    attempt_id TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    job_id TEXT NOT NULL,
+    worker_id TEXT NOT NULL,
+    held INTEGER NOT NULL,
+    fact TEXT NOT NULL,
+    PRIMARY KEY (attempt_id, rank)
+  ) STRICT;
+  CREATE UNIQUE INDEX one_held_node_per_worker ON attempt_nodes (worker_id) WHERE held = 1;
+  CREATE INDEX attempt_nodes_job ON attempt_nodes (job_id);
+  `,
+];

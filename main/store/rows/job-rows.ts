@@ -187,6 +187,7 @@ function jobWrites(db: Database) {
     'uploads',
     'artifacts',
     'payloads',
+    'attempt_nodes',
     'attempts',
   ].map(table => db.prepare(`DELETE FROM ${table} WHERE job_id = ?`));
   const removeRow = db.prepare('DELETE FROM jobs WHERE id = ?');

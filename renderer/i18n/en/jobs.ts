@@ -52,6 +52,8 @@ export const jobs = {
   'jobs.wait.backoff': 'Next attempt at {time}',
   'jobs.wait.storage': 'The server cannot write to its disk',
   'jobs.wait.target': 'Waiting for this machine: turn on its worker in Settings',
+  'jobs.wait.gathering':
+    'Waits until {wanted} workers are free at the same time; {free, plural, one {# is} other {# are}} free',
   'jobs.wait.requested': 'Requested from pool {pool}: {why}',
   'jobs.wait.requestedUntil': 'Requested from pool {pool}: {why}; expected start: {time}',
   'jobs.wait.launch':

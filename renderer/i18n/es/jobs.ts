@@ -55,6 +55,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.backoff': 'Próximo intento a las {time}',
   'jobs.wait.storage': 'El servidor no puede escribir en su disco',
   'jobs.wait.target': 'Esperando a esta máquina: active su worker en Ajustes',
+  'jobs.wait.gathering':
+    'Espera a que {wanted} workers estén libres a la vez; {free, plural, one {# está libre} other {# están libres}}',
   'jobs.wait.requested': 'Solicitado al pool {pool}: {why}',
   'jobs.wait.requestedUntil': 'Solicitado al pool {pool}: {why}; inicio previsto: {time}',
   'jobs.wait.launch':

@@ -53,6 +53,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.backoff': 'अगला प्रयास {time} पर',
   'jobs.wait.storage': 'सर्वर अपनी डिस्क पर लिख नहीं सकता',
   'jobs.wait.target': 'इस मशीन की प्रतीक्षा: सेटिंग में इसका वर्कर चालू करें',
+  'jobs.wait.gathering': '{wanted} वर्कर एक साथ खाली होने की प्रतीक्षा में है; अभी {free} खाली हैं',
   'jobs.wait.requested': 'पूल {pool} से अनुरोध किया गया: {why}',
   'jobs.wait.requestedUntil': 'पूल {pool} से अनुरोध किया गया: {why}; शुरू होने का अनुमान: {time}',
   'jobs.wait.launch':

@@ -54,6 +54,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.backoff': '次の試行: {time}',
   'jobs.wait.storage': 'サーバーがディスクに書き込めません',
   'jobs.wait.target': 'このマシンを待っています: 設定でワーカーを有効にしてください',
+  'jobs.wait.gathering': '{wanted} 台のワーカーが同時に空くのを待っています（現在の空き: {free} 台）',
   'jobs.wait.requested': 'プール {pool} に要求済み: {why}',
   'jobs.wait.requestedUntil': 'プール {pool} に要求済み: {why}、開始予定: {time}',
   'jobs.wait.launch':

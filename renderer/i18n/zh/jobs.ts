@@ -52,6 +52,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.backoff': '下次尝试时间：{time}',
   'jobs.wait.storage': '服务器无法写入磁盘',
   'jobs.wait.target': '正在等待本机：请在设置中启用其工作节点',
+  'jobs.wait.gathering': '等待 {wanted} 个工作节点同时空闲；目前空闲 {free} 个',
   'jobs.wait.requested': '已向资源池 {pool} 请求：{why}',
   'jobs.wait.requestedUntil': '已向资源池 {pool} 请求：{why}；预计开始：{time}',
   'jobs.wait.launch':

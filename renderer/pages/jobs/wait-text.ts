@@ -35,6 +35,8 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
       return params['count'] === undefined ? t('jobs.wait.aheadMany') : t('jobs.wait.ahead', params);
     case 'busy':
       return busyText(workers, t);
+    case 'gathering':
+      return t('jobs.wait.gathering', params);
     case 'requested':
       return requestedText(params, t);
     case 'storage':

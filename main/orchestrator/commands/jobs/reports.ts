@@ -10,6 +10,8 @@ import { asWorker, isLive, type Job, type Worker, type MonoMs } from '../../mode
 import { noteCompleted } from '../files/outstanding.ts';
 import { newestCheckpoint } from '../files/checkpoints.ts';
 import type { Read, Tx } from '../../ports/index.ts';
+import { workerIsHeld } from '../../memory/eligibility.ts';
+import { answerNode, hadNodes, noteFirst } from './node-reports.ts';
 import { applyEvent, startCooldown, welcome } from '../transitions.ts';
 import { needsCooldown, resumesGivenUpAttempts } from '../../v1-agent.ts';
 import type { Progress } from '../../../../protocol/reports.ts';
@@ -87,13 +89,17 @@ export function createReports(core: Core, progress: ProgressBook) {
       if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const job = tx.job(jobId);
       if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
+      const ofNode = answerNode(core, tx, worker, jobId, report);
+      if (ofNode !== null) return ofNode;
       const refusal = authority(tx, worker, job, report);
       if (refusal !== null) {
         noteRefused(core, tx, worker, job, report, refusal.refusal.code);
         return refusal;
       }
       if (isLive(job)) core.connections.clearAbsence(id);
-      return answer(apply(core, tx, worker, job, report, progress));
+      const step = apply(core, tx, worker, job, report, progress);
+      if (step.kind !== 'refused') noteFirst(core, tx, job, report);
+      return answer(step);
     });
     // A final report has already stored its progress, and another attempt may have started since.
     if (outcome.ok && report.progress && !isFinal(report.status)) progress.note(jobId, report.progress);
@@ -146,7 +152,9 @@ function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): Retu
   }
   // The former worker of a pending job may continue it only if it has no other job. It may report the end in any case.
   const goesOn = job.status === 'pending' && !isFinal(report.status);
-  const busyElsewhere = goesOn && tx.liveJobOf(worker.id) !== null;
+  if (goesOn && hadNodes(tx, job))
+    return superseded(`The other workers of this attempt of job ${job.id} have stopped: stop its trainer`);
+  const busyElsewhere = goesOn && workerIsHeld(tx, worker.id);
   return busyElsewhere ? superseded(`Worker ${worker.name} was given another job meanwhile`) : null;
 }
 

@@ -11,6 +11,7 @@ import {
   markImpossible,
   noticeMsOf,
 } from '../../rules/pool-rules.ts';
+import { endNode, lostNode } from '../jobs/node-reports.ts';
 import { applyEvent } from '../transitions.ts';
 import { enrol, newWorker, removeWorker } from '../workers/worker-admin.ts';
 
@@ -168,6 +169,8 @@ function close(core: Core, tx: Tx, launch: Launch): void {
   const live = tx.liveJobOf(launch.workerId);
   const type = launch.outcome === 'unknown' ? 'lost' : 'vanished';
   if (live !== null) applyEvent(core, tx, live, { type }, asWorker(launch.workerId));
+  const node = tx.heldNodeOf(launch.workerId);
+  if (node !== null) endNode(core, tx, node, lostNode(core));
   const worker = tx.worker(launch.workerId);
   if (worker !== null) removeWorker(core, tx, worker, system);
 }

@@ -2,6 +2,8 @@ import type { AttemptId, JobId } from '../../../../protocol/ids.ts';
 import { type Core, recordWorkerEvent } from '../../core.ts';
 import { asWorker, type LiveJob, type Worker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
+import { workerIsHeld } from '../../memory/eligibility.ts';
+import { hadNodes } from '../jobs/node-reports.ts';
 import { applyEvent } from '../transitions.ts';
 import type { GpuTrouble } from '../../../../protocol/worker.ts';
 import { planTroubles, type TroublePlan } from '../../rules/worker-rules.ts';
@@ -17,7 +19,7 @@ export type Verdict =
   /** Continue it. */
   | { readonly kind: 'resume'; readonly job: LiveJob }
   /** Stop it and report its end. */
-  | { readonly kind: 'cancel'; readonly job: LiveJob }
+  | { readonly kind: 'cancel'; readonly jobId: JobId; readonly attemptId: AttemptId }
   /** It no longer belongs to this worker: stop it and report nothing. */
   | { readonly kind: 'abandon' }
   | { readonly kind: 'nothing' };
@@ -30,9 +32,10 @@ export function reconcileClaim(core: Core, tx: Tx, worker: Worker, reported: Cla
     attempt?.workerId === worker.id && (reported.attemptId === null || reported.attemptId === attempt.id);
   if (!job || !current) return { kind: 'abandon' };
   core.connections.clearAbsence(worker.id);
-  if (job.status === 'cancelling') return { kind: 'cancel', job };
+  if (job.status === 'cancelling') return { kind: 'cancel', jobId: job.id, attemptId: job.attempt.id };
   // The worker has another job by now, and only that newer attempt counts.
-  if (job.status === 'pending' && tx.liveJobOf(worker.id) !== null) return { kind: 'abandon' };
+  if (job.status === 'pending' && (workerIsHeld(tx, worker.id) || hadNodes(tx, job)))
+    return { kind: 'abandon' };
   const step = applyEvent(core, tx, job, { type: 'back' }, asWorker(worker.id));
   if (step.kind === 'refused') return { kind: 'abandon' };
   const now = tx.liveJobOf(worker.id);

@@ -3,7 +3,7 @@ import type { WorkerId } from '../../../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { type Core, recordWorkerEvent } from '../../core.ts';
-import { statusOf } from '../../memory/eligibility.ts';
+import { jobIdAt, statusOf, workerIsHeld } from '../../memory/eligibility.ts';
 import { command } from '../command.ts';
 import { type Actor, system, type Worker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
@@ -211,7 +211,7 @@ function replaceToken(
   mode: 'now' | 'after_job',
   by: Actor,
 ): boolean {
-  const keepOld = mode === 'after_job' && tx.liveJobOf(id) !== null;
+  const keepOld = mode === 'after_job' && workerIsHeld(tx, id);
   tx.setTokenHash(id, hash, keepOld);
   tx.removeJoinToken(id);
   recordWorkerEvent(core, tx, 'worker.token_rotated', id, by, { mode });
@@ -234,9 +234,8 @@ function deleteWorker(
         `Worker ${worker.name} is ${status}: stop its agent, or drain it and let it leave; then delete it`,
       );
     }
-    const job = tx.liveJobOf(id);
-    if (job !== null)
-      return inUse(`Worker ${worker.name} may still train job ${job.id}: cancel the job first`);
+    const job = jobIdAt(tx, id);
+    if (job !== null) return inUse(`Worker ${worker.name} may still train job ${job}: cancel the job first`);
     removeWorker(core, tx, worker, by);
     return accept({ workerId: id });
   });

@@ -10,8 +10,10 @@ import {
 import { type Core, lastContact, recordWorkerEvent } from '../../core.ts';
 import { command, commandWithAnswer, enqueueCommand } from '../command.ts';
 import { type Actor, asWorker, isEphemeral, type LiveJob, type Worker } from '../../model.ts';
-import type { Tx, WorkerStream } from '../../ports/index.ts';
+import type { AttemptNode } from '../../node-model.ts';
+import type { Read, Tx, WorkerStream } from '../../ports/index.ts';
 import {
+  type Claimed,
   reconcileAbsence,
   reconcileClaim,
   type Verdict,
@@ -20,7 +22,16 @@ import {
   noticeTroubles,
   recordTroubles,
 } from './reconcile.ts';
-import { applyEvent, release, repeatOffer, sendCancel, welcome } from '../transitions.ts';
+import { repeatOffer, sendCancel } from '../offers.ts';
+import { applyEvent, release, welcome } from '../transitions.ts';
+import {
+  greetNode,
+  isNodeNamed,
+  nodeOrders,
+  reconcileNode,
+  reconcileNodeAbsence,
+  withdrawNodeOffer,
+} from './node-calls.ts';
 import {
   knowsNewCommands,
   registersWhenStreamEnds,
@@ -74,15 +85,17 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     const live = core.store.liveJobOf(id);
     const jobId = beat.current_job_id ?? null;
     const interval = core.times.heartbeatMs / 1000;
-    const named = live !== null && speaksOf(live, beat);
-    const missing = !named && live !== null && live.status !== 'dispatched' && noticeAbsence(core, worker);
+    const node = core.store.heldNodeOf(id);
+    const isNode = isNodeNamed(node, beat);
+    const named = isNode || (live !== null && speaksOf(live, beat));
+    const missing = !named && shouldName(live, node) && noticeAbsence(core, worker);
     if (named) core.connections.clearAbsence(id);
-    const calm = worker.gone === null && !missing && (jobId === null || asExpected(live, beat));
-    if (named && beat.job_progress) progress.note(live.id, beat.job_progress);
+    const calm = worker.gone === null && !missing && (jobId === null || isNode || asExpected(live, beat));
+    if (named && live !== null && beat.job_progress) progress.note(live.id, beat.job_progress);
     const changes = changesIn(core, worker, beat);
     const notice = core.launches.noticeFor(id, core.time.now());
     if (calm && changes === null)
-      return accept({ ...heartbeatReply({ kind: 'nothing' }, live, interval), notice });
+      return accept({ ...heartbeatReply(core.store, id, { kind: 'nothing' }, interval), notice });
     const take = (tx: Tx): Verdict | null => {
       if (changes !== null) keepChanges(core, tx, id, changes);
       const present = tx.worker(id);
@@ -90,11 +103,11 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
       if (calm) return { kind: 'nothing' };
       welcome(core, tx, present);
       // Trainyard's agent has certainly lost it. SimpleTuner's agent is made to register instead, by the end of its stream.
-      if (missing && knowsNewCommands(present)) reconcileAbsence(core, tx, present);
+      if (missing && knowsNewCommands(present)) reconcileLost(core, tx, present);
       const verdict: Verdict =
         jobId === null
           ? { kind: 'nothing' }
-          : reconcileClaim(core, tx, present, { jobId, attemptId: beat.attempt_id ?? null });
+          : reconcileReported(core, tx, present, { jobId, attemptId: beat.attempt_id ?? null });
       letForeignEnd(core, tx, present, verdict);
       return verdict;
     };
@@ -103,7 +116,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
       verdict === null
         ? gone
         : accept({
-            ...heartbeatReply(verdict, tx.liveJobOf(id), interval),
+            ...heartbeatReply(tx, id, verdict, interval),
             notice,
             abandon_job: abandoned(verdict, jobId),
           }),
@@ -247,6 +260,7 @@ function introduce(
       datasets: reported.datasets,
       gpuTroubles: plan.troubles,
       closed: reported.closed,
+      isMultiNode: reported.isMultiNode,
       registeredAt: core.clock.wall(),
     },
   };
@@ -336,10 +350,20 @@ function noticeAbsence(core: Core, worker: Worker): boolean {
 /** If the worker does not name the job that it should have, its trainer is gone, whatever else it runs. */
 function reconcileSilence(core: Core, tx: Tx, worker: Worker, reported: Registration): void {
   const live = tx.liveJobOf(worker.id);
+  const node = tx.heldNodeOf(worker.id);
+  const expected = live === null ? node : { jobId: live.id, attemptId: live.attempt.id };
   const named =
-    live?.id === reported.currentJobId &&
-    (reported.currentAttemptId ?? live?.attempt.id) === live?.attempt.id;
-  if (!named) reconcileAbsence(core, tx, worker);
+    expected?.jobId === reported.currentJobId &&
+    (reported.currentAttemptId ?? expected?.attemptId) === expected?.attemptId;
+  if (!named) reconcileLost(core, tx, worker);
+}
+
+const reconcileReported = (core: Core, tx: Tx, worker: Worker, reported: Claimed): Verdict =>
+  reconcileNode(core, tx, worker, reported) ?? reconcileClaim(core, tx, worker, reported);
+
+function reconcileLost(core: Core, tx: Tx, worker: Worker): void {
+  reconcileNodeAbsence(core, tx, worker);
+  reconcileAbsence(core, tx, worker);
 }
 
 /** Delays the worker's next job, where its agent reports the end of an abandoned job late. */
@@ -358,7 +382,7 @@ const verdictOn = (
 ): Verdict =>
   currentJobId === null
     ? { kind: 'nothing' }
-    : reconcileClaim(core, tx, worker, { jobId: currentJobId, attemptId: currentAttemptId });
+    : reconcileReported(core, tx, worker, { jobId: currentJobId, attemptId: currentAttemptId });
 
 function registerReply(core: Core, worker: Worker, reported: JobId | null, verdict: Verdict): RegisterReply {
   const { times } = core;
@@ -378,7 +402,7 @@ function registerReply(core: Core, worker: Worker, reported: JobId | null, verdi
         : null,
     abandon_job:
       verdict.kind === 'cancel' && repeatsCancelAsAbandon(worker) ? reported : abandoned(verdict, reported),
-    cancel: verdict.kind === 'cancel' ? { job_id: verdict.job.id, attempt_id: verdict.job.attempt.id } : null,
+    cancel: cancelIn(verdict),
     protocol: protocolVersion,
     heartbeat_interval_s: times.heartbeatMs / 1000,
     heartbeat_timeout_s: times.offlineAfterMs / 1000,
@@ -392,6 +416,10 @@ function registerReply(core: Core, worker: Worker, reported: JobId | null, verdi
 const abandoned = (verdict: Verdict, reported: JobId | null): JobId | null =>
   verdict.kind === 'abandon' ? reported : null;
 
+/** Whether heartbeats of the worker should name its job. An offer may still be on its way. */
+const shouldName = (live: LiveJob | null, node: AttemptNode | null): boolean =>
+  live === null ? node !== null && node.state !== 'offered' : live.status !== 'dispatched';
+
 const speaksOf = (live: LiveJob, beat: Heartbeat): boolean =>
   live.id === beat.current_job_id && (!beat.attempt_id || beat.attempt_id === live.attempt.id);
 
@@ -401,13 +429,19 @@ function asExpected(live: LiveJob | null, beat: Heartbeat): boolean {
   return live.status === 'starting' || live.status === 'running' || live.status === 'cancelling';
 }
 
-function heartbeatReply(verdict: Verdict, live: LiveJob | null, interval: number): HeartbeatReply {
-  const cancelled = verdict.kind === 'cancel' ? verdict.job : live?.status === 'cancelling' ? live : null;
+const cancelIn = (verdict: Verdict): HeartbeatReply['cancel'] =>
+  verdict.kind === 'cancel' ? { job_id: verdict.jobId, attempt_id: verdict.attemptId } : null;
+
+function heartbeatReply(read: Read, id: Worker['id'], verdict: Verdict, interval: number): HeartbeatReply {
+  const live = read.liveJobOf(id);
+  const { cancel, rendezvous } = nodeOrders(read, id);
+  const ofJob = live?.status === 'cancelling' ? { job_id: live.id, attempt_id: live.attempt.id } : null;
   return {
     success: true,
-    cancel: cancelled && { job_id: cancelled.id, attempt_id: cancelled.attempt.id },
+    cancel: cancelIn(verdict) ?? ofJob ?? cancel,
     abandon_job: null,
     heartbeat_interval_s: interval,
+    ...(rendezvous && { rendezvous }),
   };
 }
 
@@ -420,7 +454,13 @@ export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   const live = tx.liveJobOf(id);
   if (live?.status === 'dispatched') repeatOffer(core, tx, live);
   else if (live?.status === 'cancelling' && knowsNewCommands(known)) sendCancel(core, tx, live);
-  else release(core, tx, id);
+  else greetHeld(core, tx, id);
+}
+
+function greetHeld(core: Core, tx: Tx, id: Worker['id']): void {
+  const node = tx.heldNodeOf(id);
+  if (node === null) release(core, tx, id);
+  else greetNode(core, tx, node);
 }
 
 /** Marks the worker as offline. Its job waits for it until the takeover. */
@@ -438,6 +478,7 @@ export function markOffline(
     tx.afterCommit(() => core.deadlines.removal.set(worker.id, at));
   }
   recordWorkerEvent(core, tx, 'worker.offline', worker.id, actor, { why });
+  if (why === 'goodbye') withdrawNodeOffer(core, tx, worker);
   const live = tx.liveJobOf(worker.id);
   // A worker that disconnects will not accept its offer. A silent one may still have received it.
   const type = why === 'goodbye' && live?.status === 'dispatched' ? 'withdraw' : 'silence';

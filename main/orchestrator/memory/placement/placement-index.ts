@@ -1,5 +1,6 @@
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import { createUserLimits, joinQueue, leaveQueue, type UserLimits } from './user-queues.ts';
+import { type CanGather, groupOf, idleFor, keptFor } from './groups.ts';
 import { createPairs, type Pairs, bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.ts';
 import type { IdleWorker, WaitingJob } from '../../ports/jobs.ts';
 import type { Matcher } from '../../rules/matching.ts';
@@ -7,6 +8,8 @@ import type { Matcher } from '../../rules/matching.ts';
 export interface Placement {
   readonly jobId: JobId;
   readonly workerId: WorkerId;
+  /** The other workers of a job that trains on several workers; otherwise empty. */
+  readonly others: readonly WorkerId[];
 }
 
 export interface TeamLoad {
@@ -34,14 +37,16 @@ export interface PlacementIndex {
   /**
    * The first job in the queue that an idle worker fits, with the worker that has least to spare: big machines stay
    * free for jobs that need them. The local machine comes after all others, and the worker to avoid comes last. Among
-   * equals, the worker with most of the job's datasets is chosen. Null when there is none.
+   * equals, the worker with most of the job's datasets is chosen. Null when there is none. A job for several workers
+   * that finds too few of them keeps those that fit it from the jobs behind it, if `canGather` says that there are enough.
    */
-  next(): Placement | null;
+  next(canGather?: CanGather): Placement | null;
   /**
    * The worker that would get this job, which is not in the queue, if it were queued now. Null if no worker is
-   * available for it or another job goes first. Exact only when all other placeable jobs have been placed.
+   * available for it or another job goes first. Exact only when all other placeable jobs have been placed. The first
+   * worker, for a job on several workers.
    */
-  wouldPlace(job: WaitingJob): WorkerId | null;
+  wouldPlace(job: WaitingJob, canGather?: CanGather): WorkerId | null;
   /** Jobs in the queue, without those of users and teams at their limit. At most `limit` of each shape; in the order of the queue. */
   waiting(limit: number): readonly QueuedJob[];
 }
@@ -90,19 +95,52 @@ function withMostData(
     .reduce((best, worker) => (countOf(worker) > countOf(best) ? worker : best), first);
 }
 
+/** Whether the job comes after one that keeps workers for itself. */
+const isKeptFrom = (job: Pick<Waiting, 'level' | 'order'>, keeper: Waiting | null): boolean =>
+  keeper !== null && byTurn(job, keeper) > 0;
+
 function dropJob(pairs: Pairs, job: Waiting | undefined): void {
   if (job === undefined) return;
   leaveQueue(job);
   pairs.leaveShape(job.line.shape);
 }
 
+/** The first job, and the job for several workers that keeps workers from it; null for none. */
+interface Front {
+  readonly job: Waiting | undefined;
+  readonly keeper: Waiting | null;
+}
+
 /** Finds the job that goes first, and keeps what decides it besides the queue: the load of the teams. */
-function createFront(pairs: Pairs, limits: UserLimits) {
+function createFront(
+  pairs: Pairs,
+  limits: UserLimits,
+  workersFor: (head: Waiting, keeper: Waiting | null) => readonly Idle[],
+) {
   const teams = new Map<string, TeamLoad>();
   let isFair = false;
   const isTeamAtLimit = (team: string | null): boolean =>
     team !== null && teams.get(team)?.isAtLimit === true;
   const runningOf = (team: string): number => teams.get(team)?.running ?? 0;
+
+  const headOf = (shape: Shape): Waiting | undefined =>
+    shape.filled === 0 || isTeamAtLimit(shape.team) ? undefined : limits.firstFree(shape);
+
+  /** Reads the rankings unless a job needs several workers or keeps workers. */
+  const isPlaceable = (shape: Shape, head: Waiting, keeper: Waiting | null): boolean =>
+    shape.nodes === 1 && !isKeptFrom(head, keeper)
+      ? shape.open.size > 0
+      : workersFor(head, keeper).length > 0;
+
+  /** The first jobs of the shapes for several workers. */
+  const groupHeads = (): readonly Waiting[] => {
+    const heads: Waiting[] = [];
+    for (const shape of pairs.shapes()) {
+      const head = shape.nodes > 1 ? headOf(shape) : undefined;
+      if (head !== undefined) heads.push(head);
+    }
+    return heads;
+  };
 
   return {
     isTeamAtLimit,
@@ -110,43 +148,61 @@ function createFront(pairs: Pairs, limits: UserLimits) {
     setFairShare(fair: boolean): void {
       isFair = fair;
     },
-    /** The first job that an idle worker fits. */
-    first(): Waiting | undefined {
+    /** The first job that idle workers fit. */
+    first(canGather: CanGather): Front {
       let found: Waiting | undefined;
       const ofTeams = new Map<string, Waiting>();
+      const keeper = keptFor(groupHeads(), head => workersFor(head, null), canGather);
       for (const shape of pairs.shapes()) {
-        if (shape.open.size === 0 || isTeamAtLimit(shape.team)) continue;
-        const head = limits.firstFree(shape);
-        if (head === undefined) continue;
+        if (shape.open.size === 0) continue;
+        const head = headOf(shape);
+        if (head === undefined || !isPlaceable(shape, head, keeper)) continue;
         if (found === undefined || byTurn(head, found) < 0) found = head;
         if (shape.team !== null) keepFirst(ofTeams, shape.team, head);
       }
       const isShared = isFair && found !== undefined && found.line.shape.team !== null;
-      return isShared ? fairest(ofTeams, found, runningOf) : found;
+      return { job: isShared ? fairest(ofTeams, found, runningOf) : found, keeper };
     },
   };
 }
+
+/** Chooses the workers for a job, the first one in front. Returns none when there are too few. */
+function createChoice(workers: ReadonlyMap<string, Idle>, holders: DataHolders) {
+  return (
+    shape: Shape,
+    job: Pick<Waiting, 'avoid' | 'data' | 'level' | 'order'>,
+    keeper: Waiting | null,
+  ): readonly Idle[] => {
+    const { avoid, data } = job;
+    const avoided = avoid === null ? undefined : workers.get(avoid);
+    const kept = keeper !== null && isKeptFrom(job, keeper) ? keeper.line.shape : null;
+    if (shape.nodes > 1 || kept !== null) {
+      const fitting = idleFor(workers.values(), shape, { avoided, kept });
+      return shape.nodes > 1 ? groupOf(shape, fitting) : fitting.slice(0, 1);
+    }
+    const first = firstFor(shape, avoided);
+    if (first === undefined) return [];
+    if (first === avoided || data.length === 0) return [first];
+    return [withMostData(shape, first, avoided, holders.countsOf(data))];
+  };
+}
+
+const never: CanGather = () => false;
 
 export function createPlacementIndex(): PlacementIndex {
   const pairs = createPairs();
   const jobs = new Map<string, Waiting>();
   const workers = new Map<string, Idle>();
   const limits = createUserLimits();
-  const front = createFront(pairs, limits);
   const holders = createDataHolders();
+  const workersFor = createChoice(workers, holders);
+  const front = createFront(pairs, limits, (head, keeper) => workersFor(head.line.shape, head, keeper));
 
   const dropWorker = (worker: Idle | undefined): void => {
     if (worker === undefined) return;
     worker.group.idle.drop(worker);
     holders.drop(worker);
     pairs.leaveClass(worker.group);
-  };
-
-  const bestFor = (shape: Shape, { avoid, data }: Pick<Waiting, 'avoid' | 'data'>): WorkerId | undefined => {
-    const avoided = avoid === null ? undefined : workers.get(avoid);
-    const first = firstFor(shape, avoided);
-    if (first === undefined || first === avoided || data.length === 0) return first?.id;
-    return withMostData(shape, first, avoided, holders.countsOf(data)).id;
   };
 
   return {
@@ -176,13 +232,16 @@ export function createPlacementIndex(): PlacementIndex {
     setUserAtLimit: limits.set,
     setTeam: front.setTeam,
     setFairShare: front.setFairShare,
-    next() {
-      const job = front.first();
-      const workerId = job && bestFor(job.line.shape, job);
-      return job && workerId !== undefined ? { jobId: job.id, workerId } : null;
+    next(canGather = never) {
+      const { job, keeper } = front.first(canGather);
+      if (job === undefined) return null;
+      const [first, ...others] = workersFor(job.line.shape, job, keeper);
+      return first === undefined
+        ? null
+        : { jobId: job.id, workerId: first.id, others: others.map(({ id }) => id) };
     },
-    wouldPlace(job) {
-      const ahead = front.first();
+    wouldPlace(job, canGather = never) {
+      const { job: ahead, keeper } = front.first(canGather);
       if (
         limits.isReached(job.user) ||
         front.isTeamAtLimit(job.team) ||
@@ -190,9 +249,9 @@ export function createPlacementIndex(): PlacementIndex {
       )
         return null;
       const shape = pairs.shapeFor(job.requirements, job.team);
-      const workerId = bestFor(shape, { avoid: job.avoid, data: job.requirements.data ?? [] });
+      const [first] = workersFor(shape, { ...job, data: job.requirements.data ?? [] }, keeper);
       pairs.leaveShape(shape);
-      return workerId ?? null;
+      return first?.id ?? null;
     },
     waiting(limit) {
       const counts = new Map<Shape, number>();

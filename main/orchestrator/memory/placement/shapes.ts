@@ -9,6 +9,8 @@ export interface Shape {
   readonly key: string;
   /** Null for jobs without a team. */
   readonly team: string | null;
+  /** Machines that train a job together. */
+  readonly nodes: number;
   readonly matcher: Matcher;
   /** By user. An empty line stays for the next job: repeated insertion and deletion of a key makes a map slow. */
   readonly lines: Map<string, UserQueue>;
@@ -80,6 +82,7 @@ export const bySpare = (
 const createShape = (key: string, needs: Requirements, team: string | null): Shape => ({
   key,
   team,
+  nodes: needs.nodes ?? 1,
   matcher: compileMatcher(needs),
   lines: new Map(),
   filled: 0,

@@ -46,6 +46,7 @@ export function makeOffering(changes: Partial<Offering> = {}): Offering {
   return {
     local: false,
     nodes: 1,
+    isMultiNode: false,
     gpuCount: 0,
     gpuLimit: null,
     vramGb: 0,

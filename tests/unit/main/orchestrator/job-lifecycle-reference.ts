@@ -16,7 +16,9 @@ export interface ReferenceJob {
   readonly revivable: boolean;
   // Back-off in ms after the job became pending again.
   readonly waitMs: number;
-  readonly why: 'cancel' | 'timeout' | 'drain' | null;
+  readonly why: 'cancel' | 'timeout' | 'drain' | 'node' | null;
+  // How another worker of the attempt failed, if that is why it is stopped.
+  readonly nodeCause: FailureCause | null;
 }
 
 export const fresh = (max: number, retryOn: readonly FailureCause[], blocked: boolean): ReferenceJob => ({
@@ -30,6 +32,7 @@ export const fresh = (max: number, retryOn: readonly FailureCause[], blocked: bo
   revivable: false,
   waitMs: 0,
   why: null,
+  nodeCause: null,
 });
 
 const waits = [0, 30_000, 120_000, 600_000];
@@ -60,6 +63,7 @@ const to = (job: ReferenceJob, status: JobStatus): ReferenceJob => ({
   revivable: false,
   waitMs: 0,
   why: null,
+  nodeCause: null,
 });
 const again = (job: ReferenceJob, revivable: boolean): ReferenceJob => ({ ...to(job, 'pending'), revivable });
 
@@ -108,7 +112,7 @@ function ofHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
     case 'stop':
       return status === 'recovering' && event.why === 'drain'
         ? null
-        : { ...to(job, 'cancelling'), why: event.why };
+        : { ...to(job, 'cancelling'), why: event.why, nodeCause: event.end?.cause ?? null };
     case 'silence':
       return status === 'starting' || status === 'running' ? to(job, 'recovering') : null;
     case 'vanished':
@@ -139,6 +143,8 @@ function ofCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
     case 'lost':
     case 'release':
       if (job.why === 'cancel') return to(job, 'cancelled');
+      if (job.why === 'node' && job.nodeCause !== null) return ended(job, job.nodeCause, isUnsure);
+      if (job.why === 'node') return again(job, isUnsure);
       return job.why === 'drain' ? again(job, isUnsure) : ended(job, 'timeout', isUnsure);
     case 'offer':
     case 'claim':

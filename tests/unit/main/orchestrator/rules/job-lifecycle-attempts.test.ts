@@ -345,3 +345,32 @@ describe('stop requests', () => {
     expect(after(job, { type: 'stopped' })).toMatchObject({ status: 'cancelled', cause: null, error: null });
   });
 });
+
+describe('a stop because another worker of the attempt has ended', () => {
+  const end = { cause: 'worker_lost', error: 'On worker rig-2: lost', exitCode: null, signal: null } as const;
+  const stopping = (why: 'node', failure: typeof end | null) =>
+    after(makeLive('running'), { type: 'stop', why, end: failure });
+
+  test("ends the attempt with that worker's failure, and uses a retry", () => {
+    const job = after(stopping('node', end), { type: 'stopped' });
+    expect(job).toMatchObject({
+      status: 'pending',
+      retriesUsed: 1,
+      attempt: { end: { outcome: 'requeued', charged: true, ...end } },
+    });
+  });
+
+  test('uses no retry when nothing has run on that worker', () => {
+    const job = after(stopping('node', null), { type: 'stopped' });
+    expect(job).toMatchObject({
+      status: 'pending',
+      retriesUsed: 0,
+      attempt: { end: { outcome: 'requeued', charged: false, cause: null } },
+    });
+  });
+
+  test('gives the attempt up when its own worker is lost meanwhile', () => {
+    const job = after(stopping('node', end), { type: 'lost' });
+    expect(job).toMatchObject({ status: 'pending', attempt: { end: { outcome: 'given_up' } } });
+  });
+});

@@ -121,6 +121,7 @@ function commandsFor(reached: Reached): fc.Arbitrary<Happens>[] {
     fc
       .constantFrom('cancel' as const, 'timeout' as const, 'drain' as const)
       .map(why => happens({ type: 'stop', why })),
+    fc.option(end).map(ended => happens({ type: 'stop', why: 'node', end: ended })),
     fc.constantFrom(null, 'too dear').map(reason => happens({ type: 'reject', by: 'ada', reason })),
     end.map(ended => happens({ type: 'fail', end: ended })),
     fc.option(end).map(ended => happens({ type: 'complete', end: ended })),

@@ -21,7 +21,7 @@ import {
 
 const secondAttempt = makeAttempt({ id: attemptId('a2'), n: 2, workerId: workerId('w2'), startedAt: null });
 
-// All events in the order of the table, `stop` three times. `fail` is an exit of the trainer, which is not retried.
+// All events in the order of the table, `stop` four times. `fail` is an exit of the trainer, which is not retried.
 const events = {
   offer: { type: 'offer', attempt: secondAttempt },
   claim: { type: 'claim' },
@@ -32,6 +32,7 @@ const events = {
   cancel: { type: 'stop', why: 'cancel' },
   timeout: { type: 'stop', why: 'timeout' },
   drain: { type: 'stop', why: 'drain' },
+  node: { type: 'stop', why: 'node', end: null },
   silence: { type: 'silence' },
   back: { type: 'back' },
   vanished: { type: 'vanished' },
@@ -63,25 +64,27 @@ const jobs: Readonly<Record<string, Job>> = {
   ...Object.fromEntries(JobStatus.options.map(status => [status, makeJob(status)])),
   'cancelling/timeout': makeLive('cancelling', { why: 'timeout' }),
   'cancelling/drain': makeLive('cancelling', { why: 'drain' }),
+  'cancelling/node': makeLive('cancelling', { why: 'node' }),
   'pending/blocked': makePending({ approval: 'wanted', attempt: null, retriesUsed: 0 }),
 };
 
 // A status: the job gets it. `-`: no change. `again`: a repeated report. `old`, `final`, `none`, `unasked`: refused.
 // `!`: the sender must stop its trainer. The pending job has a given-up attempt and retries left.
 const table = `
-                     offer      claim    run     complete  fail      stopped   cancel     timeout    drain      silence    back     vanished  lost      release   withdraw  reject
-  pending            dispatched old!     running completed failed    pending   cancelled  -          -          -          running  -         -         none      -  unasked
-  dispatched         old        starting running completed failed    pending   cancelling cancelling cancelling -          starting pending   pending   none      pending  unasked
-  starting           old        -        running completed failed    pending   cancelling cancelling cancelling recovering -        pending   pending   none      -  unasked
-  running            old        -        -       completed failed    pending   cancelling cancelling cancelling recovering -        pending   pending   none      -  unasked
-  recovering         old        running  running completed failed    pending   cancelling cancelling -          -          running  pending   pending   pending   -  unasked
-  cancelling         old        -        -       completed cancelled cancelled -          -          -          -          -        cancelled cancelled cancelled cancelled  unasked
-  completed          final!     final!   final!  again     final!    final!    final!     final!     final!     -          final!   -         -         final!    -  final!
-  failed             final!     final!   final!  final!    again     final!    final!     final!     final!     -          final!   -         -         final!    -  final!
-  cancelled          final!     final!   final!  final!    again     again     again      again      again      -          final!   -         -         final!    -  final!
-  cancelling/timeout old        -        -       completed failed    failed    cancelling -          -          -          -        failed    failed    failed    failed  unasked
-  cancelling/drain   old        -        -       completed pending   pending   cancelling -          -          -          -        pending   pending   pending   pending  unasked
-  pending/blocked    old        old!     old!    old!      again     again     cancelled  -          -          -          old!     -         -         none      -         failed
+                     offer      claim    run     complete  fail      stopped   cancel     timeout    drain      node       silence    back     vanished  lost      release   withdraw  reject
+  pending            dispatched old!     running completed failed    pending   cancelled  -          -          -          -          running  -         -         none      -         unasked
+  dispatched         old        starting running completed failed    pending   cancelling cancelling cancelling cancelling -          starting pending   pending   none      pending   unasked
+  starting           old        -        running completed failed    pending   cancelling cancelling cancelling cancelling recovering -        pending   pending   none      -         unasked
+  running            old        -        -       completed failed    pending   cancelling cancelling cancelling cancelling recovering -        pending   pending   none      -         unasked
+  recovering         old        running  running completed failed    pending   cancelling cancelling -          cancelling -          running  pending   pending   pending   -         unasked
+  cancelling         old        -        -       completed cancelled cancelled -          -          -          -          -          -        cancelled cancelled cancelled cancelled unasked
+  completed          final!     final!   final!  again     final!    final!    final!     final!     final!     final!     -          final!   -         -         final!    -         final!
+  failed             final!     final!   final!  final!    again     final!    final!     final!     final!     final!     -          final!   -         -         final!    -         final!
+  cancelled          final!     final!   final!  final!    again     again     again      again      again      again      -          final!   -         -         final!    -         final!
+  cancelling/timeout old        -        -       completed failed    failed    cancelling -          -          -          -          -        failed    failed    failed    failed    unasked
+  cancelling/drain   old        -        -       completed pending   pending   cancelling -          -          -          -          -        pending   pending   pending   pending   unasked
+  cancelling/node    old        -        -       completed pending   pending   cancelling -          -          -          -          -        pending   pending   pending   pending   unasked
+  pending/blocked    old        old!     old!    old!      again     again     cancelled  -          -          -          -          old!     -         -         none      -         failed
 `;
 
 const [columns = [], ...rows] = table
@@ -122,7 +125,7 @@ test('has a cell for every status and event in its table', () => {
   expect(rows.map(([status]) => status)).toEqual(Object.keys(jobs));
   expect(columns).toEqual(Object.keys(events));
   expect(new Set(Object.values(events).map(({ type }) => type))).toEqual(new Set(Object.keys(types)));
-  expect(pairs).toHaveLength(12 * 16);
+  expect(pairs).toHaveLength(13 * 17);
 });
 
 const titled = 'applies event $event to a $status job: $expected';

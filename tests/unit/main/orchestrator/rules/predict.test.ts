@@ -7,26 +7,26 @@ interface Rig extends Taker {
 }
 
 const makeRig = (name: string, freeInMs = 0, takesOne = false): Rig => ({ name, freeInMs, takesOne });
-const all = (): boolean => true;
-const only =
-  (...names: readonly string[]) =>
-  ({ name }: Rig): boolean =>
-    names.includes(name);
+const all = { fits: (): boolean => true, count: 1 };
+const only = (...names: readonly string[]) => ({
+  fits: ({ name }: Rig): boolean => names.includes(name),
+  count: 1,
+});
 
 describe('predictStart', () => {
   test('predicts an immediate start when a worker is idle', () => {
-    expect(predictStart({ workers: [makeRig('a')], fits: all, ahead: [], runMs: null })).toBe(0);
+    expect(predictStart({ workers: [makeRig('a')], job: all, ahead: [], runMs: null })).toBe(0);
   });
 
   test('predicts the start when the first fitting worker becomes idle', () => {
     const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 20)];
-    expect(predictStart({ workers, fits: only('b', 'c'), ahead: [], runMs: null })).toBe(20);
+    expect(predictStart({ workers, job: only('b', 'c'), ahead: [], runMs: null })).toBe(20);
   });
 
   test('assigns each job ahead to the worker that is idle first', () => {
     const workers = [makeRig('a', 10), makeRig('b', 15)];
     const starts = [0, 1, 2, 3].map(count =>
-      predictStart({ workers, fits: all, ahead: Array.from({ length: count }, () => all), runMs: 100 }),
+      predictStart({ workers, job: all, ahead: Array.from({ length: count }, () => all), runMs: 100 }),
     );
     expect(starts).toEqual([10, 15, 110, 115]);
   });
@@ -34,26 +34,49 @@ describe('predictStart', () => {
   test('ignores jobs ahead that fit other workers or none', () => {
     const workers = [makeRig('a', 10), makeRig('b', 5)];
     const ahead = [only('b'), only('b'), only('nobody')];
-    expect(predictStart({ workers, fits: only('a'), ahead, runMs: 100 })).toBe(10);
+    expect(predictStart({ workers, job: only('a'), ahead, runMs: 100 })).toBe(10);
   });
 
   test('predicts no start without a worker that becomes idle', () => {
-    expect(predictStart({ workers: [], fits: all, ahead: [], runMs: 100 })).toBeNull();
-    expect(predictStart({ workers: [makeRig('a')], fits: only('b'), ahead: [], runMs: 100 })).toBeNull();
+    expect(predictStart({ workers: [], job: all, ahead: [], runMs: 100 })).toBeNull();
+    expect(predictStart({ workers: [makeRig('a')], job: only('b'), ahead: [], runMs: 100 })).toBeNull();
   });
 
   test('predicts no start when the duration of the jobs ahead is unknown', () => {
-    const outlook = { workers: [makeRig('a')], fits: all, runMs: null };
+    const outlook = { workers: [makeRig('a')], job: all, runMs: null };
     expect(predictStart({ ...outlook, ahead: [all] })).toBeNull();
     expect(predictStart({ ...outlook, workers: [makeRig('a'), makeRig('b', 7)], ahead: [all] })).toBe(7);
   });
 
   test('skips a worker that leaves after a job ahead', () => {
     const workers = [makeRig('a', 0, true), makeRig('b', 1000)];
-    expect(predictStart({ workers, fits: all, ahead: [all], runMs: 100 })).toBe(1000);
-    expect(
-      predictStart({ workers: [makeRig('a', 0, true)], fits: all, ahead: [all], runMs: 100 }),
-    ).toBeNull();
+    expect(predictStart({ workers, job: all, ahead: [all], runMs: 100 })).toBe(1000);
+    expect(predictStart({ workers: [makeRig('a', 0, true)], job: all, ahead: [all], runMs: 100 })).toBeNull();
+  });
+});
+
+describe('predictStart for jobs on several workers', () => {
+  const pair = { ...all, count: 2 };
+
+  test('predicts the start when enough workers are idle at the same time', () => {
+    const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 20)];
+    expect(predictStart({ workers, job: pair, ahead: [], runMs: null })).toBe(20);
+    expect(predictStart({ workers, job: { ...all, count: 4 }, ahead: [], runMs: null })).toBeNull();
+  });
+
+  test('keeps all workers of such a job busy until it ends', () => {
+    const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 50)];
+    const starts = [1, 2].map(count =>
+      predictStart({ workers, job: all, ahead: Array.from({ length: count }, () => pair), runMs: 100 }),
+    );
+    expect(starts).toEqual([50, 130]);
+  });
+
+  test('passes a job that never finds enough workers', () => {
+    const ahead = [{ ...all, count: 3 }];
+    expect(predictStart({ workers: [makeRig('a', 10), makeRig('b', 20)], job: all, ahead, runMs: 5 })).toBe(
+      10,
+    );
   });
 });
 
@@ -76,12 +99,10 @@ describe('predictStart for arbitrary fleets', () => {
         fc.nat(12),
         fc.nat(500),
         (workers, ahead, more, own, at, runMs) => {
-          const fits = only(...own);
+          const job = only(...own);
           const rivals = ahead.map(one => only(...one));
           const grown = rivals.toSpliced(at, 0, only(...more));
-          const [few, many] = [rivals, grown].map(line =>
-            predictStart({ workers, fits, ahead: line, runMs }),
-          );
+          const [few, many] = [rivals, grown].map(line => predictStart({ workers, job, ahead: line, runMs }));
           expect(later(many ?? null)).toBeGreaterThanOrEqual(later(few ?? null));
         },
       ),
@@ -102,7 +123,7 @@ describe('predictStart for arbitrary fleets', () => {
             index === which ? { ...rig, freeInMs: Math.max(0, rig.freeInMs - by) } : rig,
           );
           const [slow, fast] = [workers, faster].map(rigsOf =>
-            predictStart({ workers: rigsOf, fits: all, ahead, runMs }),
+            predictStart({ workers: rigsOf, job: all, ahead, runMs }),
           );
           expect(later(fast ?? null)).toBeLessThanOrEqual(later(slow ?? null));
         },
@@ -114,7 +135,7 @@ describe('predictStart for arbitrary fleets', () => {
     fc.assert(
       fc.property(rigs, fc.nat(12), fc.nat(500), fc.nat(500), (workers, count, runMs, by) => {
         const ahead = Array.from({ length: count }, () => all);
-        const outlook = { workers, fits: all, ahead };
+        const outlook = { workers, job: all, ahead };
         expect(later(predictStart({ ...outlook, runMs }))).toBeLessThanOrEqual(
           later(predictStart({ ...outlook, runMs: runMs + by })),
         );

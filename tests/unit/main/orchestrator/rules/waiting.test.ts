@@ -3,6 +3,8 @@ import type { JobBlocker } from '../../../../../main/orchestrator/rules/queue-ru
 import type { IneligibilityReason } from '../../../../../main/orchestrator/rules/worker-rules.ts';
 import {
   type Candidate,
+  describeGathering,
+  gatheringOf,
   isUnsatisfiable,
   judge,
   offlineTakers,
@@ -308,7 +310,37 @@ describe('isUnsatisfiable', () => {
     ['a quarantined worker with enough GPUs', [makeCandidate('quarantined', 4)], false],
     ['a worker that never registered', [makeCandidate('awaited', 4), makeCandidate('idle', 1)], true],
   ])('decides whether a job is unsatisfiable with %s', (_what, candidates, expected) => {
-    expect(isUnsatisfiable(judge(four, candidates))).toBe(expected);
+    expect(isUnsatisfiable(judge(four, candidates), 1)).toBe(expected);
+  });
+});
+
+describe('a job that needs two workers at once', () => {
+  const pair = makeNeeds({ nodes: 2 });
+  const whole = { ...makeCandidate('idle', 1), offering: makeOffering({ nodes: 2 }) };
+  const candidate = (name: Parameters<typeof makeCandidate>[0]): Candidate => ({
+    ...makeCandidate(name, 1),
+    offering: makeOffering({ isMultiNode: true }),
+  });
+  const [idle, busy, offline] = [candidate('idle'), candidate('quarantined'), candidate('offline')];
+
+  test('is unsatisfiable until two workers could take part, or one has two machines', () => {
+    const decide = (candidates: readonly Candidate[]) => isUnsatisfiable(judge(pair, candidates), 2);
+    expect([[], [idle], [idle, offline], [whole]].map(decide)).toEqual([true, true, false, false]);
+  });
+
+  test('waits for the workers that are missing', () => {
+    const gather = (candidates: readonly Candidate[]) => gatheringOf(judge(pair, candidates), 2);
+    expect(gather([idle, busy])).toEqual({ free: 1, wanted: 2 });
+    expect(gather([busy, offline])).toEqual({ free: 0, wanted: 2 });
+    expect([gather([idle, idle]), gather([whole])]).toEqual([null, null]);
+    expect(gatheringOf(judge(makeNeeds(), [busy]), 1)).toBeNull();
+  });
+
+  test.each([
+    [0, 'Needs 2 workers at the same time, and 0 of them are free. It starts when all are'],
+    [1, 'Needs 2 workers at the same time, and 1 of them is free. It starts when all are'],
+  ])('is explained while %i of them are free', (free, text) => {
+    expect(describeGathering({ free, wanted: 2 })).toBe(text);
   });
 });
 
@@ -355,7 +387,12 @@ test('explains a closed rig in the words of its agent', () => {
 
 test.each([
   ['1', '2', 'with several machines', 'Machines: the job needs one, it has 2'],
-  ['2', '1', 'without 2 machines', 'Machines: the job needs 2 in one allocation, it has 1'],
+  [
+    '2',
+    '1',
+    'without 2 machines',
+    'Machines: the job needs 2. This worker has 1, and its version cannot train together with others',
+  ],
 ])(
   'explains a worker for another number of machines: the job needs %s, it has %s',
   (wanted, offered, heading, detail) => {

@@ -44,7 +44,7 @@ describe('choosing the job', () => {
     const index = filled([aJob(1), aJob(2, { user: 'eve' })], [aWorker(1)]);
     index.setUserAtLimit('ada', true);
     index.setUserAtLimit('ada', true);
-    expect(index.next()).toEqual({ jobId: 'j_2', workerId: 'w_1' });
+    expect(index.next()).toEqual({ jobId: 'j_2', workerId: 'w_1', others: [] });
     index.addJob(aJob(3, { level: 50 }));
     expect(index.next()?.jobId).toBe('j_2');
     index.setUserAtLimit('eve', true);
@@ -140,7 +140,7 @@ describe('choosing the worker', () => {
     );
     expect(index.next()).toBeNull();
     index.addWorker(aWorker(1, { labels: { gpu: 'a100-80gb' } }));
-    expect(index.next()).toEqual({ jobId: 'j_1', workerId: 'w_1' });
+    expect(index.next()).toEqual({ jobId: 'j_1', workerId: 'w_1', others: [] });
     index.addWorker(aWorker(1, { labels: { gpu: 'h100' } }));
     expect(index.next()).toBeNull();
   });

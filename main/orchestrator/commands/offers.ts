@@ -1,0 +1,117 @@
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { WorkerCommand } from '../../../protocol/worker-api.ts';
+import type { Core } from '../core.ts';
+import { type Attempt, gpusFor, type Job, type LiveJob } from '../model.ts';
+import type { AttemptNode } from '../node-model.ts';
+import type { Tx } from '../ports/index.ts';
+import { rendezvousOf, wantsNodes } from '../rules/attempt-nodes.ts';
+import { generationOf } from './files/outstanding.ts';
+
+/**
+ * Repeats an offer. While the agent settles, waits until it has, and repeats the offer only if it was neither taken nor
+ * sent meanwhile.
+ */
+export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
+  const { id, workerId } = job.attempt;
+  const settlesInMs = (core.connections.of(workerId)?.settledAt ?? 0) - core.clock.mono();
+  if (settlesInMs <= 0) return sendOffer(core, tx, job);
+  const sent = core.connections.offerOf(workerId)?.sent;
+  return tx.afterCommit(() =>
+    core.later(settlesInMs, later => {
+      const live = later.liveJobOf(workerId);
+      const isAsItWas = live?.attempt.id === id && core.connections.offerOf(workerId)?.sent === sent;
+      if (isAsItWas && live.status === 'dispatched') repeatOffer(core, later, live);
+    }),
+  );
+}
+
+/** Sends the offer to the attempt's own worker after the commit. */
+export function sendOffer(core: Core, tx: Tx, job: Job): void {
+  const { attempt } = job;
+  if (attempt === null) throw new Error(`job ${job.id} has nothing to offer`);
+  const nodes = wantsNodes(job) ? tx.nodesOf(attempt.id) : [];
+  send(core, tx, attempt.workerId, commandFor(core, tx, job, attempt, { rank: 0, count: nodes.length }));
+}
+
+/** Sends the offer to another worker of the attempt after the commit. */
+export function sendNodeOffer(core: Core, tx: Tx, job: LiveJob, { workerId, rank }: AttemptNode): void {
+  const { length: count } = tx.nodesOf(job.attempt.id);
+  send(core, tx, workerId, commandFor(core, tx, job, job.attempt, { rank, count }));
+}
+
+type Offer = Extract<WorkerCommand, { type: 'job_submit' }>;
+
+function send(core: Core, tx: Tx, workerId: WorkerId, command: Offer): void {
+  tx.afterCommit(() => {
+    const now = core.clock.mono();
+    core.connections.sendOffer(workerId, command, now, now + core.times.withdrawOfferMs);
+    core.lookWithin(core.times.repeatOfferMs[0] ?? core.times.withdrawOfferMs);
+  });
+}
+
+const resumeOf = ({ resumed }: Attempt) =>
+  resumed === null || resumed.checkpoint === null
+    ? null
+    : { checkpoint: resumed.checkpoint, step: resumed.step };
+
+function commandFor(
+  core: Core,
+  tx: Tx,
+  job: Job,
+  attempt: Attempt,
+  node: { readonly rank: number; readonly count: number },
+): Offer {
+  const payload = tx.payload(job.id);
+  const gpus = gpusFor(job.spec);
+  if (payload === null) throw new Error(`job ${job.id} has nothing to offer`);
+  return {
+    type: 'job_submit',
+    job_id: job.id,
+    attempt_id: attempt.id,
+    config_name: job.spec.configName,
+    config: payload.config,
+    dataloader: payload.dataloader,
+    files: { ...payload.files },
+    data: [...(payload.data ?? [])],
+    gpus: gpus.length === 0 ? null : gpus,
+    upload_endpoint: '/api/cloud/storage',
+    ...(core.uploadTokenOf && {
+      upload_token: core.uploadTokenOf(job.id, attempt.id, generationOf(tx, attempt.workerId)),
+    }),
+    provider: null,
+    hf_token: null,
+    on_lost_contact: job.spec.onLostContact,
+    resume: resumeOf(attempt),
+    ...(node.count > 1 && { node }),
+  };
+}
+
+/** Sends a cancel only on a stream that is open now, because SimpleTuner's agent stops whatever it runs when a cancel arrives. */
+export function sendCancel(core: Core, tx: Tx, job: LiveJob): void {
+  const { id, workerId } = job.attempt;
+  tx.afterCommit(() => {
+    core.connections.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });
+  });
+}
+
+export function sendNodeCancel(core: Core, tx: Tx, { workerId, jobId, attemptId }: AttemptNode): void {
+  tx.afterCommit(() => {
+    core.connections.send(workerId, { type: 'job_cancel', job_id: jobId, attempt_id: attemptId });
+  });
+}
+
+/** The address and port at which the processes of the job meet, once all of its workers are ready; null before. */
+export function rendezvousFor(tx: Pick<Tx, 'nodesOf' | 'worker'>, job: LiveJob) {
+  if (!wantsNodes(job)) return null;
+  const address = tx.worker(job.attempt.workerId)?.agent?.address ?? null;
+  const meeting = rendezvousOf(tx.nodesOf(job.attempt.id), address);
+  return meeting && { job_id: job.id, attempt_id: job.attempt.id, ...meeting };
+}
+
+/** Tells all workers of the attempt to start their trainers, once all of them are ready. Heartbeats repeat it. */
+export function sendRendezvous(core: Core, tx: Tx, job: LiveJob): void {
+  const rendezvous = rendezvousFor(tx, job);
+  if (rendezvous === null) return;
+  for (const { workerId } of tx.nodesOf(job.attempt.id))
+    tx.afterCommit(() => core.connections.send(workerId, { type: 'job_rendezvous', ...rendezvous }));
+}

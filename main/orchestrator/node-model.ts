@@ -1,0 +1,38 @@
+import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import type { FailureCause } from '../../protocol/job.ts';
+import type { WallMs } from './model.ts';
+
+/** Where the processes of a training on several machines connect to each other. */
+export interface Rendezvous {
+  /** Null when its worker does not know the address at which others reach it. */
+  readonly address: string | null;
+  readonly port: number;
+}
+
+/** How a node ended. `stopped`: because the attempt ended. `lost`: its worker was lost. `withdrawn`: its worker never acknowledged the offer. */
+export interface NodeEnd {
+  readonly at: WallMs;
+  readonly outcome: 'completed' | 'failed' | 'stopped' | 'lost' | 'withdrawn';
+  readonly cause: FailureCause | null;
+  readonly error: string | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+}
+
+/**
+ * One worker of an attempt on several workers. Rank 0 is the attempt's own worker: its reports decide about the job, and its state
+ * here only says whether it is ready. The other nodes share the fate of the attempt.
+ */
+export interface AttemptNode {
+  readonly attemptId: AttemptId;
+  readonly jobId: JobId;
+  readonly rank: number;
+  readonly workerId: WorkerId;
+  /** `ready`: everything is in place, and the trainer waits for the other nodes. */
+  readonly state: 'offered' | 'starting' | 'ready' | 'running' | 'ended';
+  /** Reported together with `ready`; null before. */
+  readonly rendezvous: Rendezvous | null;
+  readonly end: NodeEnd | null;
+  /** Whether the worker takes no other job, because something may still run there. Always false for rank 0. */
+  readonly isHeld: boolean;
+}

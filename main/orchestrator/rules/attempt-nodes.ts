@@ -1,0 +1,72 @@
+import type { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { AttemptNode, NodeEnd, Rendezvous } from '../node-model.ts';
+import type { Job } from '../model.ts';
+
+export type NodeEvent =
+  | { readonly type: 'claim' }
+  | { readonly type: 'ready'; readonly rendezvous: Rendezvous }
+  | { readonly type: 'run' }
+  /** The attempt has ended: the worker must stop its trainer and confirm that. */
+  | { readonly type: 'stop'; readonly end: NodeEnd }
+  /** Nothing runs on this worker any more, or nobody waits for it any longer. */
+  | { readonly type: 'end'; readonly end: NodeEnd };
+
+const order = { offered: 0, starting: 1, ready: 2, running: 3, ended: 4 } as const;
+
+/** Whether the job trains on several workers, unless one worker has all machines. */
+export const wantsNodes = ({ spec }: Job): boolean => (spec.requirements.nodes ?? 1) > 1;
+
+/** The nodes of a new attempt, by rank. */
+export const newNodes = (
+  { jobId, attemptId }: { readonly jobId: JobId; readonly attemptId: AttemptId },
+  workers: readonly WorkerId[],
+): readonly AttemptNode[] =>
+  workers.map((workerId, rank) => ({
+    attemptId,
+    jobId,
+    rank,
+    workerId,
+    state: 'offered',
+    rendezvous: null,
+    end: null,
+    isHeld: rank > 0,
+  }));
+
+/** Returns the same object when the event changes nothing. A node never returns to an earlier state. */
+export function advanceNode(node: AttemptNode, event: NodeEvent): AttemptNode {
+  switch (event.type) {
+    case 'claim':
+      return forward(node, 'starting');
+    case 'ready':
+      return order[node.state] < order.ready
+        ? { ...node, state: 'ready', rendezvous: event.rendezvous }
+        : node;
+    case 'run':
+      return forward(node, 'running');
+    case 'stop':
+      return node.state === 'ended' ? node : { ...node, state: 'ended', end: event.end };
+    case 'end':
+      // The first end counts: it is the reason why others were stopped.
+      return node.end !== null && !node.isHeld
+        ? node
+        : { ...node, state: 'ended', end: node.end ?? event.end, isHeld: false };
+  }
+}
+
+const forward = (node: AttemptNode, state: AttemptNode['state']): AttemptNode =>
+  order[node.state] < order[state] ? { ...node, state } : node;
+
+/** Returns where the nodes connect once all of them are ready; null before, and when one has ended. `address`: used if the first worker knows none. */
+export function rendezvousOf(
+  nodes: readonly AttemptNode[],
+  address: string | null,
+): { readonly address: string; readonly port: number } | null {
+  if (!nodes.every(({ state }) => state === 'ready' || state === 'running')) return null;
+  const first = nodes.find(({ rank }) => rank === 0)?.rendezvous;
+  const known = first?.address ?? address;
+  return first && known !== null ? { address: known, port: first.port } : null;
+}
+
+/** A node ends all others of its attempt, unless it has completed its part or was told to stop. */
+export const endsAttempt = ({ outcome }: NodeEnd): boolean =>
+  outcome === 'failed' || outcome === 'lost' || outcome === 'withdrawn';

@@ -1,0 +1,302 @@
+// Jobs that train on several workers. T, the heartbeat timeout, is 120 s: an offer is withdrawn after 45 s.
+import { describe, expect, test } from 'vitest';
+import type { JobId } from '../../../../../../protocol/ids.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
+import { ada, type Fleet } from '../../../../../support/fleet.ts';
+import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
+
+const onTwo = { num_nodes: 2, gpu_count: 1 } as const;
+const multiNode = { isMultiNode: true } as const;
+const addRig = (fleet: Fleet, name: string): Promise<FleetWorker> =>
+  fleet.addIdleWorker({ name, agent: multiNode });
+const ready = (address: string | null, port = 29_500) => ({ ready: { address, port } });
+const nodesOf = (fleet: Fleet, id: JobId) => fleet.job(id).attempts.at(-1)?.nodes ?? [];
+const statesOf = (fleet: Fleet, id: JobId) => nodesOf(fleet, id).map(({ state }) => state);
+
+// Two rigs that have both been offered the job.
+async function startPair(options: Parameters<Fleet['submit']>[0] = {}) {
+  const fleet = await openFleet();
+  const first = await addRig(fleet, 'rig-1');
+  const second = await addRig(fleet, 'rig-2');
+  const { jobId } = await fleet.submit({ ...onTwo, ...options });
+  return { fleet, first, second, jobId };
+}
+
+// Both rigs train.
+async function runPair(options?: Parameters<Fleet['submit']>[0]) {
+  const pair = await startPair(options);
+  const { fleet, first, second, jobId } = pair;
+  for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting'));
+  valueOf(await first.report(jobId, 'starting', ready('10.0.0.1')));
+  valueOf(await second.report(jobId, 'starting', ready('10.0.0.2')));
+  for (const rig of [first, second]) valueOf(await rig.report(jobId, 'running'));
+  expect(fleet.job(jobId)).toMatchObject({ status: 'running', worker_id: first.id });
+  return pair;
+}
+
+describe('the dispatch of a job on two workers', () => {
+  test('waits until two workers are idle, and offers one attempt to both', async () => {
+    const fleet = await openFleet();
+    const first = await addRig(fleet, 'rig-1');
+    const { jobId } = await fleet.submit(onTwo);
+    expect(fleet.job(jobId)).toMatchObject({
+      status: 'pending',
+      wait: { code: 'unmet' },
+    });
+    expect(first.commandsOf('job_submit')).toEqual([]);
+    const second = await addRig(fleet, 'rig-2');
+    const offers = [first, second].map(rig => rig.lastOffer());
+    expect(offers.map(({ node }) => node)).toEqual([
+      { rank: 0, count: 2 },
+      { rank: 1, count: 2 },
+    ]);
+    expect(new Set(offers.map(({ attempt_id: id }) => id)).size).toBe(1);
+    expect(second.view()).toMatchObject({ status: 'busy', current_job_id: jobId });
+  });
+
+  test('never uses workers whose agents cannot train together', async () => {
+    const fleet = await openFleet();
+    const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
+    await addRig(fleet, 'rig-3');
+    const { jobId } = await fleet.submit(onTwo);
+    expect(fleet.job(jobId).status).toBe('pending');
+    expect(rigs.flatMap(rig => rig.commandsOf('job_submit'))).toEqual([]);
+  });
+
+  test('keeps an idle worker from jobs behind it while the other worker is busy', async () => {
+    const fleet = await openFleet();
+    const busy = await addRig(fleet, 'rig-1');
+    const running = await fleet.runJob(busy);
+    const idle = await addRig(fleet, 'rig-2');
+    const { jobId: pair } = await fleet.submit(onTwo);
+    const { jobId: single } = await fleet.submit();
+    expect(fleet.job(pair)).toMatchObject({ wait: { code: 'gathering', params: { free: 1, wanted: 2 } } });
+    expect(fleet.job(single)).toMatchObject({ status: 'pending', wait: { code: 'ahead' } });
+    expect(idle.commandsOf('job_submit')).toEqual([]);
+    valueOf(await busy.report(running, 'completed'));
+    expect(fleet.job(pair).status).toBe('dispatched');
+    expect(fleet.job(single).status).toBe('pending');
+  });
+
+  test('lets jobs behind it start when too few workers exist for it, or only offline ones', async () => {
+    const fleet = await openFleet();
+    const rig = await addRig(fleet, 'rig-1');
+    const other = await addRig(fleet, 'rig-2');
+    await other.disconnect();
+    await fleet.submit(onTwo);
+    const { jobId } = await fleet.submit();
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rig.id });
+  });
+
+  test('lets a job with a higher priority take the worker that is kept', async () => {
+    const fleet = await openFleet();
+    await fleet.runJob(await addRig(fleet, 'rig-1'));
+    const idle = await addRig(fleet, 'rig-2');
+    await fleet.submit(onTwo);
+    const { jobId } = await fleet.submit({ priority: 'high' });
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: idle.id });
+  });
+});
+
+describe('the start of the trainers', () => {
+  test('waits until all workers are ready, and tells all of them where the first one is', async () => {
+    const { fleet, first, second, jobId } = await startPair();
+    for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting'));
+    valueOf(await second.report(jobId, 'starting', ready('10.0.0.2')));
+    expect([first, second].flatMap(rig => rig.commandsOf('job_rendezvous'))).toEqual([]);
+    valueOf(await first.report(jobId, 'starting', ready('10.0.0.1', 4_711)));
+    for (const rig of [first, second])
+      expect(rig.commandsOf('job_rendezvous')).toMatchObject([
+        { job_id: jobId, address: '10.0.0.1', port: 4_711 },
+      ]);
+    expect(statesOf(fleet, jobId)).toEqual(['ready', 'ready']);
+  });
+
+  test('repeats the address in heartbeats until the trainers run', async () => {
+    const { first, second, jobId } = await startPair();
+    for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting'));
+    expect(valueOf(await first.beat(jobId)).rendezvous).toBeUndefined();
+    for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting', ready(null)));
+    for (const rig of [first, second])
+      expect(valueOf(await rig.beat(jobId)).rendezvous).toMatchObject({ address: '10.0.0.7', port: 29_500 });
+    for (const rig of [first, second]) valueOf(await rig.report(jobId, 'running'));
+    for (const rig of [first, second]) expect(valueOf(await rig.beat(jobId)).rendezvous).toBeUndefined();
+  });
+
+  test('sends the address again on a stream that was cut meanwhile', async () => {
+    const { first, second, jobId } = await startPair();
+    for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting'));
+    await second.stream.drop();
+    for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting', ready('10.0.0.1')));
+    expect(second.commandsOf('job_rendezvous')).toEqual([]);
+    await second.connect({ currentJobId: jobId });
+    expect(second.commandsOf('job_rendezvous')).toHaveLength(1);
+  });
+});
+
+describe('the end of one worker', () => {
+  test('completes the job when the first worker completes, and frees the other after its own end', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    valueOf(await first.report(jobId, 'completed', { exit_code: 0 }));
+    expect(fleet.job(jobId).status).toBe('completed');
+    expect(second.commandsOf('job_cancel')).toHaveLength(1);
+    expect(second.view().status).toBe('busy');
+    expect(statesOf(fleet, jobId)).toEqual(['ended', 'stopping']);
+    valueOf(await second.report(jobId, 'completed', { exit_code: 0 }));
+    expect(second.view().status).toBe('idle');
+    expect(nodesOf(fleet, jobId)[1]).toMatchObject({ state: 'ended', outcome: 'stopped' });
+  });
+
+  test('frees the second worker when it completes first, and the job goes on', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    valueOf(await second.report(jobId, 'completed', { exit_code: 0 }));
+    expect(second.view().status).toBe('idle');
+    expect(fleet.job(jobId).status).toBe('running');
+    valueOf(await first.report(jobId, 'completed', { exit_code: 0 }));
+    expect(fleet.job(jobId).status).toBe('completed');
+    expect(valueOf(await second.report(jobId, 'completed'))).toEqual({ duplicate: true });
+  });
+
+  test('ends the attempt on both workers when the second one fails, with its error', async () => {
+    const { fleet, first, second, jobId } = await runPair({ retry_on: ['trainer_exit'] });
+    valueOf(await second.report(jobId, 'failed', { exit_code: 3, error: 'CUDA error' }));
+    expect(fleet.job(jobId).status).toBe('cancelling');
+    expect(first.commandsOf('job_cancel')).toHaveLength(1);
+    valueOf(await first.report(jobId, 'cancelled'));
+    expect(fleet.job(jobId).attempts[0]).toMatchObject({
+      outcome: 'requeued',
+      cause: 'trainer_exit',
+      exit_code: 3,
+      error_message: 'On worker rig-2 (node 1): CUDA error',
+      used_retry: true,
+    });
+    expect(fleet.trail(jobId)).toContain('job.node_ended');
+  });
+
+  test('ends the attempt on the second worker when the first one fails', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    valueOf(await first.report(jobId, 'failed', { exit_code: 1 }));
+    expect(fleet.job(jobId).status).toBe('failed');
+    expect(second.commandsOf('job_cancel')).toHaveLength(1);
+    expect(valueOf(await second.beat(jobId)).cancel).toMatchObject({ job_id: jobId });
+    valueOf(await second.report(jobId, 'cancelled'));
+    expect(second.view().status).toBe('idle');
+  });
+
+  test('ends the attempt when the second worker is lost, and requeues the job', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    for (let beats = 0; beats < 40 && fleet.job(jobId).status === 'running'; beats++) {
+      await fleet.clock.advance(20_000);
+      await first.beat(jobId);
+    }
+    expect(fleet.job(jobId).status).toBe('cancelling');
+    valueOf(await first.report(jobId, 'cancelled'));
+    expect(fleet.job(jobId)).toMatchObject({ status: 'pending' });
+    expect(fleet.job(jobId).attempts[0]).toMatchObject({ cause: 'worker_lost', outcome: 'requeued' });
+    expect(second.view()).toMatchObject({ status: 'offline', current_job_id: null });
+  });
+
+  test('ends the attempt when the second worker returns without its trainer', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    await second.connect({ startId: 'another start' });
+    expect(fleet.job(jobId).status).toBe('cancelling');
+    valueOf(await first.report(jobId, 'cancelled'));
+    expect(fleet.job(jobId).attempts[0]).toMatchObject({ cause: 'worker_lost' });
+  });
+
+  test('goes on when the second worker was only away for a while', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    await second.stream.drop();
+    await fleet.clock.advance(60_000);
+    await first.beat(jobId);
+    await second.connect({ currentJobId: jobId });
+    await fleet.clock.advance(60_000);
+    expect(fleet.job(jobId).status).toBe('running');
+    expect(statesOf(fleet, jobId)).toEqual(['running', 'running']);
+  });
+
+  test('uses no retry when the second worker never acknowledges its offer', async () => {
+    const { fleet, first, second, jobId } = await startPair({ max_retries: 0 });
+    const { attempt_id: attempt } = second.lastOffer();
+    valueOf(await first.report(jobId, 'starting'));
+    await fleet.clock.advance(45_000);
+    expect(fleet.job(jobId).status).toBe('cancelling');
+    valueOf(await first.report(jobId, 'cancelled'));
+    expect(fleet.job(jobId).attempts[0]).toMatchObject({ used_retry: false, cause: null });
+    const late = await second.report(jobId, 'starting', { attempt_id: attempt });
+    expect(refusalOf(late)).toMatchObject({ code: 'attempt_superseded' });
+  });
+});
+
+describe('a stop', () => {
+  test('by a user reaches both workers, and the job ends with the confirmation of the first', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    valueOf(await fleet.cancel(jobId));
+    for (const rig of [first, second]) expect(rig.commandsOf('job_cancel')).toHaveLength(1);
+    valueOf(await first.report(jobId, 'cancelled'));
+    expect(fleet.job(jobId).status).toBe('cancelled');
+    expect(second.view().status).toBe('busy');
+    await second.beat();
+    await fleet.clock.advance(60_000);
+    await second.beat();
+    expect(second.view().status).toBe('idle');
+  });
+
+  test('before the rendezvous stops both workers, too', async () => {
+    const { fleet, first, second, jobId } = await startPair();
+    valueOf(await second.report(jobId, 'starting'));
+    valueOf(await fleet.cancel(jobId));
+    for (const rig of [first, second]) valueOf(await rig.report(jobId, 'cancelled'));
+    expect(fleet.job(jobId).status).toBe('cancelled');
+    expect([first, second].map(rig => rig.view().status)).toEqual(['idle', 'idle']);
+  });
+
+  test('by the drain of the second worker requeues the job at the deadline without a retry', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    await fleet.drain(second, { deadlineMs: 10_000 });
+    expect(fleet.job(jobId).status).toBe('running');
+    await fleet.clock.advance(10_000);
+    expect(fleet.job(jobId).status).toBe('cancelling');
+    valueOf(await second.report(jobId, 'cancelled'));
+    valueOf(await first.report(jobId, 'cancelled'));
+    expect(fleet.job(jobId)).toMatchObject({ status: 'pending' });
+    expect(fleet.job(jobId).attempts[0]).toMatchObject({ used_retry: false });
+  });
+
+  test('leaves no worker held after the job is deleted and the worker has confirmed', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    valueOf(await first.report(jobId, 'completed'));
+    valueOf(await second.report(jobId, 'cancelled'));
+    valueOf(await fleet.orchestrator.jobs.remove(jobId, ada));
+    const { jobId: next } = await fleet.submit(onTwo);
+    expect(fleet.job(next).status).toBe('dispatched');
+  });
+});
+
+describe('a restart of the orchestrator', () => {
+  test('continues an attempt whose workers return', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    await fleet.restart({ crash: true });
+    for (const rig of [first, second]) {
+      const { resume_job: resumed } = await rig.register({ currentJobId: jobId });
+      expect(resumed).toMatchObject({ job_id: jobId });
+      await rig.openStream();
+    }
+    expect(fleet.job(jobId).status).toBe('running');
+    valueOf(await first.report(jobId, 'completed'));
+    expect(second.commandsOf('job_cancel')).toHaveLength(1);
+  });
+
+  test('does not continue an attempt that was given up, because the other worker has stopped', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    for (let beats = 0; beats < 40 && fleet.job(jobId).status !== 'pending'; beats++) {
+      await fleet.clock.advance(20_000);
+      await second.beat(jobId);
+    }
+    expect(fleet.job(jobId).status).toBe('pending');
+    const { abandon_job: abandoned } = await first.register({ currentJobId: jobId });
+    expect(abandoned).toBe(jobId);
+    expect(refusalOf(await first.report(jobId, 'running'))).toMatchObject({ code: 'attempt_superseded' });
+  });
+});

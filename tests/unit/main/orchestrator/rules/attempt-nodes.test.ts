@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import type { AttemptNode, NodeEnd } from '../../../../../main/orchestrator/node-model.ts';
+import {
+  advanceNode,
+  endsAttempt,
+  newNodes,
+  type NodeEvent,
+  rendezvousOf,
+  wantsNodes,
+} from '../../../../../main/orchestrator/rules/attempt-nodes.ts';
+import { attemptId, freezeDeep, jobId, makeNeeds, makePending, makeSpec, workerId } from '../builders.ts';
+
+const ids = { jobId: jobId('j1'), attemptId: attemptId('a1') };
+const nodes = newNodes(ids, [workerId('w1'), workerId('w2')]);
+const endWith = (outcome: NodeEnd['outcome']): NodeEnd => ({
+  at: 5,
+  outcome,
+  cause: null,
+  error: null,
+  exitCode: null,
+  signal: null,
+});
+const rendezvous = { address: '10.0.0.1', port: 29_500 };
+const events = {
+  claim: { type: 'claim' },
+  ready: { type: 'ready', rendezvous },
+  run: { type: 'run' },
+  stop: { type: 'stop', end: endWith('stopped') },
+  end: { type: 'end', end: endWith('failed') },
+} as const satisfies Readonly<Record<NodeEvent['type'], NodeEvent>>;
+const after = (node: AttemptNode, ...types: readonly NodeEvent['type'][]): AttemptNode =>
+  types.reduce((now, type) => advanceNode(freezeDeep(now), events[type]), node);
+const [first, second] = nodes as [AttemptNode, AttemptNode];
+
+test('says that a job wants several nodes only when it needs more than one machine', () => {
+  const jobWith = (count: number | undefined) =>
+    makePending({ spec: makeSpec({ requirements: makeNeeds(count === undefined ? {} : { nodes: count }) }) });
+  expect([undefined, 1, 2].map(count => wantsNodes(jobWith(count)))).toEqual([false, false, true]);
+});
+
+test('offers a new attempt to all workers and holds all but the first', () => {
+  expect(nodes.map(({ rank, workerId: id, state, isHeld }) => [rank, id, state, isHeld])).toEqual([
+    [0, 'w1', 'offered', false],
+    [1, 'w2', 'offered', true],
+  ]);
+});
+
+describe('advanceNode', () => {
+  test.each<readonly [NodeEvent['type'], readonly string[]]>([
+    ['claim', ['starting', 'starting', 'ready', 'running', 'ended']],
+    ['ready', ['ready', 'ready', 'ready', 'running', 'ended']],
+    ['run', ['running', 'running', 'running', 'running', 'ended']],
+    ['stop', ['ended', 'ended', 'ended', 'ended', 'ended']],
+    ['end', ['ended', 'ended', 'ended', 'ended', 'ended']],
+  ])('never returns to an earlier state on the event %s', (type, expected) => {
+    const states = [[], ['claim'], ['ready'], ['run'], ['stop']] as const;
+    expect(states.map(before => after(second, ...before, type).state)).toEqual(expected);
+  });
+
+  test('returns the same node when an event changes nothing', () => {
+    const done = after(second, 'end');
+    expect(after(done, 'claim', 'ready', 'run', 'stop', 'end')).toBe(done);
+    const ready = after(second, 'ready');
+    expect(after(ready, 'claim', 'ready')).toBe(ready);
+  });
+
+  test('holds the worker of a stopped node until its end, which keeps the first reason', () => {
+    const stopped = after(second, 'run', 'stop');
+    expect(stopped).toMatchObject({ isHeld: true, end: { outcome: 'stopped' } });
+    expect(after(stopped, 'end')).toMatchObject({ isHeld: false, end: { outcome: 'stopped' } });
+    expect(after(second, 'run', 'end')).toMatchObject({ isHeld: false, end: { outcome: 'failed' } });
+  });
+});
+
+describe('rendezvousOf', () => {
+  test('is known when all nodes are ready, and stays known while some already run', () => {
+    const steps = [
+      [first, second],
+      [after(first, 'ready'), second],
+      [first, after(second, 'ready')],
+    ];
+    expect(steps.map(all => rendezvousOf(all, null))).toEqual([null, null, null]);
+    expect(rendezvousOf([after(first, 'ready'), after(second, 'ready')], null)).toEqual(rendezvous);
+    expect(rendezvousOf([after(first, 'ready', 'run'), after(second, 'ready')], null)).toEqual(rendezvous);
+  });
+
+  test('is unknown when a node has ended, and when the first one never said where it is', () => {
+    expect(rendezvousOf([after(first, 'ready'), after(second, 'end')], null)).toBeNull();
+    expect(rendezvousOf([after(first, 'run'), after(second, 'ready')], '10.0.0.9')).toBeNull();
+    expect(rendezvousOf([after(second, 'ready')], '10.0.0.9')).toBeNull();
+  });
+
+  test('uses the address from which the first worker registered if it knows none itself', () => {
+    const unknown = advanceNode(first, { type: 'ready', rendezvous: { address: null, port: 7 } });
+    const all = [unknown, after(second, 'ready')];
+    expect(rendezvousOf(all, '10.0.0.9')).toEqual({ address: '10.0.0.9', port: 7 });
+    expect(rendezvousOf(all, null)).toBeNull();
+  });
+});
+
+test('ends the attempt when a node fails, is lost or never takes its offer', () => {
+  const outcomes = ['completed', 'failed', 'stopped', 'lost', 'withdrawn'] as const;
+  expect(outcomes.filter(outcome => endsAttempt(endWith(outcome)))).toEqual(['failed', 'lost', 'withdrawn']);
+});
