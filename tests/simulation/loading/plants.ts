@@ -85,7 +85,7 @@ export const plants: readonly Plant[] = [
     name: 'an offer is sent before it is on disk',
     changes: [
       orchestrator(
-        'commands/transitions',
+        'commands/offers',
         '  tx.afterCommit(() => {\n    const now = core.clock.mono();\n    core.connections.sendOffer(',
         '  ((run: () => void) => run())(() => {\n    const now = core.clock.mono();\n    core.connections.sendOffer(',
       ),
@@ -119,7 +119,7 @@ export const plants: readonly Plant[] = [
     name: 'a delayed cancel reaches a later attempt',
     changes: [
       orchestrator(
-        'commands/transitions',
+        'commands/offers',
         "  tx.afterCommit(() => {\n    core.connections.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  });",
         "  tx.afterCommit(() => core.after(20_000, () => {\n    core.connections.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  }));",
       ),
@@ -190,10 +190,10 @@ export const plants: readonly Plant[] = [
   {
     name: 'a drained worker is shut down during its job',
     changes: [
-      orchestrator('commands/transitions', '|| tx.liveJobOf(id) !== null) return;', ') return;'),
+      orchestrator('commands/transitions', '|| workerIsHeld(tx, id)) return;', ') return;'),
       orchestrator(
         'commands/transitions',
-        'if (core.store.liveJobOf(id) === null) core.connections',
+        'if (!workerIsHeld(core.store, id)) core.connections',
         'core.connections',
       ),
     ],

@@ -97,12 +97,18 @@ export const createOutstandingCalls = (core: Core) => ({
   renewUploadToken(worker: WorkerId, uploader: Uploader | null): Outcome<{ readonly upload_token: string }> {
     const { store, uploadTokenOf } = core;
     const job = uploader === null ? null : store.job(uploader.jobId);
-    if (uploader === null || uploadTokenOf === null || job?.attempt?.workerId !== worker)
+    const isOwn =
+      job?.attempt?.workerId === worker || store.heldNodeOf(worker)?.attemptId === uploader?.attemptId;
+    if (uploader === null || uploadTokenOf === null || !job?.attempt || !isOwn)
       return refuse('not_your_job', 'This is not the upload token of a job of this worker');
     const refusal = findUploadRefusal(core, store, uploader);
     if (refusal !== null) return { ok: false, refusal };
     return accept({
-      upload_token: uploadTokenOf(uploader.jobId, uploader.attemptId, generationOf(store, worker)),
+      upload_token: uploadTokenOf(
+        uploader.jobId,
+        uploader.attemptId,
+        generationOf(store, job.attempt.workerId),
+      ),
     });
   },
 
