@@ -20,8 +20,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * ms since this machine started, on a clock that all its processes share and that cannot be set. On Linux, it includes
- * sleep (CLOCK_BOOTTIME), because other machines did not sleep meanwhile.
+ * Returns the ms since this machine started, on a clock that all its processes share and that cannot be set. On Linux,
+ * the clock continues during sleep (CLOCK_BOOTTIME), because the time of other machines also passes.
  */
 export function machineUptime(): number {
   try {

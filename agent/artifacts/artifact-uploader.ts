@@ -1,7 +1,7 @@
 import { createOutputBook, type OutputBook, type OutputBookDeps } from './output-book.ts';
 import { type OutputEnd, createSender, type Sender } from './output-sender.ts';
 import type { Output } from './outputs.ts';
-import { describeFailure, sizeInWords } from '../files/failure-text.ts';
+import { describeFailure, formatBytes } from '../files/failure-text.ts';
 import { decide, loopWaits, policyOf } from '../retry/decisions.ts';
 import { createBackoff, pause, retry } from '../retry/retry.ts';
 import type { UploadDeps } from './upload.ts';
@@ -10,14 +10,14 @@ import type { UploadDeps } from './upload.ts';
 export interface ArtifactUploader {
   /** Resolves when the uploads have ended: true when nothing is left to upload, false when the agent ended first. */
   readonly done: Promise<boolean>;
-  /** The checkpoints of the last scan that are on the server as they are on this disk. */
+  /** Returns the checkpoints of the last scan whose current content is completely on the server. */
   stored(): readonly Output[];
-  /** Uploads only checkpoints from now on, and looks for them more often. */
+  /** From now on, uploads only checkpoints, and scans for them more often. */
   hasten(): void;
   /**
-   * Call when the trainer has ended, and its files no longer change. `completed`: uploads everything, however long that
-   * takes, until the server closes the uploads. `preempted`: uploads only checkpoints, and retries nothing. `killed`: as
-   * `preempted`, but without checkpoints that the trainer may have been writing.
+   * Call when the trainer has ended, and its files no longer change. `completed`: uploads everything, without a time
+   * limit, until the server closes the uploads. `preempted`: uploads only checkpoints, and retries nothing. `killed`:
+   * like `preempted`, but skips checkpoints that may be incomplete, because the trainer may have been writing them.
    */
   finish(end: UploadsEnd): void;
   stop(): void;
@@ -38,12 +38,12 @@ const minPauseMs = 2_500;
 const maxPauseMs = 60_000;
 const hastyPauseMs = 1_000;
 const rescanMs = 5_000;
-/** The pause after the server rejects an attempt. An attempt that was given up may be accepted again. */
+/** The pause after the server has rejected uploads of this attempt. It may accept the attempt again later. */
 const overPauseMs = 60_000;
 
 /**
- * Uploads one output after the other, the most wanted first, and only those that no process is writing any more.
- * Uploads do not delay other calls.
+ * Uploads one output after the other, the most important first. Skips outputs that are still being written. Uploads do
+ * not delay other calls.
  */
 export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUploader {
   const { clock, root, images, startedAt, log, random } = deps;
@@ -53,14 +53,14 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
   const onFlaw = (flaw: string): void => logOnce(`Some files in ${root} are not uploaded: ${flaw}`);
   const book = createOutputBook({ root, images, clock, startedAt, onFlaw });
   const backoff = createBackoff({ ...loopWaits.outputs, random });
-  const conclude = createConclusion({ ...deps, signal }, book);
+  const reportLeft = createLeftReport({ ...deps, signal }, book);
   let sender: Sender | null = null;
   let isLast = false;
   let whyLeft: string | null = null;
 
   const upload = async (output: Output, by: Sender): Promise<OutputEnd> => {
     const end = await by.upload(output);
-    book.note(output, end);
+    book.recordEnd(output, end);
     if (end.kind === 'uploaded') backoff.reset();
     const isThere = end.kind === 'uploaded' || end.kind === 'there';
     if (isThere && output.kind === 'checkpoint') deps.onCheckpoint?.(output);
@@ -75,32 +75,32 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
     if (phase.ending() === null) return overPauseMs;
     return phase.ending() === 'completed' ? finalPauseMs() : null;
   };
-  /** Call when nothing is due. Returns the pause in ms; null when the uploads are done. */
-  const rest = async (scanMs: number, isOver: boolean): Promise<number | null> => {
+  /** Returns the pause in ms while nothing is due; null when the uploads are done. */
+  const findIdlePause = async (scanMs: number, isOver: boolean): Promise<number | null> => {
     if (!isOver) return phase.isHasty() ? hastyPauseMs : scanPauseMs(scanMs);
-    if (phase.ending() !== 'completed' || (await conclude(phase.which(), whyLeft))) return null;
-    book.retry();
+    if (phase.ending() !== 'completed' || (await reportLeft(phase.which(), whyLeft))) return null;
+    book.retryWithoutRoom();
     return finalPauseMs();
   };
 
-  /** Returns the pause until the next turn in ms; null when the uploads are done. */
-  const turn = async (): Promise<number | null> => {
+  /** Scans once, and uploads the outputs that are due. Returns the pause until the next scan in ms; null when the uploads are done. */
+  const uploadDue = async (): Promise<number | null> => {
     const isOver = over.aborted;
     if (isOver && !isLast) {
       isLast = true;
       // The trainer may have uploaded some files itself, so list them again. Also retry those that had no room.
       sender = null;
-      book.retry();
+      book.retryWithoutRoom();
     }
     const beganAt = clock.mono();
     const isBehind = await book.scan(phase.which());
     const now = clock.mono();
     const due = book.due(isOver, phase.which(), phase.killedAt());
-    if (due.length === 0) return isBehind ? 0 : rest(now - beganAt, isOver);
+    if (due.length === 0) return isBehind ? 0 : findIdlePause(now - beganAt, isOver);
     if (sender === null) {
       const stored = await listStored({ ...deps, signal }, logOnce);
       if (typeof stored === 'string') return stored === 'closed' ? null : waitForServer();
-      book.know(stored.keys());
+      book.recordListing(stored.keys());
       sender = createSender(stored, { ...deps, pathOf: book.pathOf, signal });
       return 0;
     }
@@ -110,7 +110,7 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
       if (kind === 'closed') return null;
       if (kind === 'over') return waitForServer();
       if (kind === 'changed') waitMs = minPauseMs;
-      // A more wanted output may have appeared.
+      // Scan again, because a more important output may have appeared.
       if (signal.aborted || clock.mono() - now > rescanMs || over.aborted !== isOver) break;
     }
     return waitMs;
@@ -118,9 +118,9 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
 
   const run = async (): Promise<boolean> => {
     while (!signal.aborted) {
-      const waitMs = await turn();
+      const waitMs = await uploadDue();
       if (waitMs === null && !signal.aborted) return true;
-      if (waitMs) await pause(clock, waitMs, phase.wakers());
+      if (waitMs) await pause(clock, waitMs, phase.pauseSignal());
     }
     return phase.isStopped();
   };
@@ -128,14 +128,14 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
   return { done: run(), stored: book.storedCheckpoints, hasten, finish, stop };
 }
 
-/** The state of an attempt's trainer, as the uploads see it. */
+/** Tracks whether the trainer runs, will be stopped soon, or has ended, and which outputs to upload in that phase. */
 function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
   const over = new AbortController();
   const hasty = new AbortController();
   const stopped = new AbortController();
   const signal = AbortSignal.any([ended, stopped.signal]);
-  const restless = AbortSignal.any([signal, over.signal]);
-  const sleepy = AbortSignal.any([restless, hasty.signal]);
+  const untilOver = AbortSignal.any([signal, over.signal]);
+  const untilHasty = AbortSignal.any([untilOver, hasty.signal]);
   let ending: UploadsEnd | null = null;
   let killedAt: number | null = null;
   return {
@@ -148,10 +148,10 @@ function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
     isHasty: () => hasty.signal.aborted,
     isStopped: () => stopped.signal.aborted,
     which: () => ((ending === null ? !hasty.signal.aborted : ending === 'completed') ? which : 'checkpoints'),
-    /** Returns what ends a pause: only signals that have not fired, because no pause waits with one that has. */
-    wakers(): AbortSignal {
+    /** Returns the signal that ends a pause. It leaves out signals that have fired, because they would end every pause at once. */
+    pauseSignal(): AbortSignal {
       if (over.signal.aborted) return signal;
-      return hasty.signal.aborted ? restless : sleepy;
+      return hasty.signal.aborted ? untilOver : untilHasty;
     },
     hasten: () => hasty.abort(),
     finish(end: UploadsEnd): void {
@@ -163,20 +163,20 @@ function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
   };
 }
 
-/** A scan of a large folder takes time, so it is repeated less often. */
+/** Returns the pause after a scan: the longer the scan took, the less often it is repeated. */
 const scanPauseMs = (scanMs: number): number => Math.min(maxPauseMs, Math.max(minPauseMs, 20 * scanMs));
 
 /**
- * Reports what is left after a completed end, and again when that has changed. Resolves with true when the uploads are
- * closed.
+ * Creates a function that reports the files that a completed attempt has not uploaded. It skips a report that equals
+ * the last one. Resolves with true when the uploads are closed.
  */
-function createConclusion(
+function createLeftReport(
   { storage, signal }: Pick<ArtifactUploaderDeps, 'storage' | 'signal'>,
   book: OutputBook,
 ) {
   let reported = '';
   return async (which: ArtifactUploaderDeps['which'], why: string | null): Promise<boolean> => {
-    const left = book.left(which).flatMap(({ files }) => files);
+    const left = book.withoutRoom(which).flatMap(({ files }) => files);
     const bytes = left.reduce((sum, [, found]) => sum + found.bytes, 0);
     const report = { files: left.length, bytes, reason: left.length === 0 ? null : why };
     const text = JSON.stringify(report);
@@ -185,7 +185,7 @@ function createConclusion(
     if (answer.ok) reported = text;
     const decision = answer.ok ? null : decide('list', answer.failure);
     if (decision === 'closed') return true;
-    // An older server does not know the call, and closes the uploads by time alone.
+    // An older server does not know the call, and closes the uploads after a fixed time.
     return left.length === 0 && (decision === null || decision === 'stop');
   };
 }
@@ -211,15 +211,15 @@ function logEnd(
 
 function logUploaded({ name, files }: Output, log: (message: string) => void): void {
   const bytes = files.reduce((sum, [, found]) => sum + found.bytes, 0);
-  log(`Uploaded ${name} (${sizeInWords(bytes)})`);
+  log(`Uploaded ${name} (${formatBytes(bytes)})`);
 }
 
-/** Returns the SHA-256 of each stored file by key. Returns `closed` also when the orchestrator rejects the request. */
+/** Returns the SHA-256 of each stored file by key, or why uploads cannot start. `closed` includes a rejected request. */
 async function listStored(
   { storage, clock, random, signal }: ArtifactUploaderDeps,
   log: (message: string) => void,
 ): Promise<Map<string, string> | 'over' | 'closed'> {
-  // On a full disk, or while its database is replaced, the server fails every call, so those failures are retried.
+  // Retry failures of the server, because all its calls fail while its disk is full or its database is restored.
   const end = await retry(() => storage.list(signal), { ...policyOf('list'), clock, random, signal });
   if (end.kind === 'done') return new Map(end.value);
   if (end.kind === 'aborted') return 'over';

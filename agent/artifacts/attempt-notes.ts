@@ -4,18 +4,18 @@ import { AttemptId } from '../../protocol/ids.ts';
 import type { StorageLocation } from './storage.ts';
 import { readFields, writeWhole } from '../files/whole-file.ts';
 
-/** What the next process of the worker needs to upload the files of an attempt. */
+/** The data with which a later process of the worker continues the uploads of an attempt. */
 export interface AttemptNote extends StorageLocation {
   readonly outputDir: string;
   /** When the attempt started, in ms since 1970; null in notes of older agents. */
   readonly startedAt: number | null;
 }
 
-/** Which attempts still have files to upload, and the images that the worker wrote for them. */
+/** Notes on disk about the attempts that still have files to upload, and the images that the worker wrote for them. */
 export interface AttemptNotes {
-  /** In the order in which the attempts began. */
+  /** Returns the attempts in the order in which they started. */
   list(): readonly AttemptId[];
-  /** Null when there is no such note, or it cannot be read. */
+  /** Returns null when there is no note of this attempt, or when it cannot be read. */
   read(attemptId: AttemptId): AttemptNote | null;
   /** Throws when the disk cannot be written. */
   write(attemptId: AttemptId, note: AttemptNote): void;
@@ -23,8 +23,8 @@ export interface AttemptNotes {
   /** Removes the note and the images. */
   forget(attemptId: AttemptId): void;
   /**
-   * Removes images that have no note, because nothing uploads them. A process that is killed while the disk is full can
-   * leave such images.
+   * Removes images of attempts without a note, because nothing would upload them. A process that was killed while the
+   * disk was full can leave such images.
    */
   dropStrayImages(): void;
 }

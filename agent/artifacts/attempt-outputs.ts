@@ -21,35 +21,35 @@ import type { JobOffer, PreparedJob } from '../job.ts';
 export type Which = 'all' | 'checkpoints' | 'none';
 
 /**
- * Uploads what this rig's trainers write. Uploads start while the trainer runs. After a completed end they continue as
- * long as the server accepts files, even beside the next job. They are noted on disk, so that the agent's next process
- * continues them.
+ * Uploads the files that this rig's trainers write. Uploads start while the trainer runs. After a completed attempt they
+ * continue as long as the server accepts files, even while the next job runs. Notes on disk let the agent's next
+ * process continue them.
  */
 export interface AttemptOutputs {
   /**
-   * Starts to follow an attempt's outputs. Resolves when the trainer may start: files written from then on belong to
-   * this attempt.
+   * Starts to upload an attempt's outputs. The trainer must not start before this resolves, because files that are
+   * older belong to earlier attempts.
    */
   follow(offer: JobOffer, job: Pick<PreparedJob, 'outputDir' | 'samplesAreFiles'>): Promise<void>;
   /**
-   * Call when the trainer has ended. Unless it completed, uploading stops. Returns whether files may still have to be
-   * uploaded. A note on disk records that until they are, or until the orchestrator closes the uploads.
+   * Call when the trainer has ended. Uploads continue only after a completed attempt. Returns whether files may still
+   * have to be uploaded. The note of the attempt stays on disk until its uploads are done or the orchestrator closes
+   * them.
    */
   finish(attemptId: AttemptId, isCompleted: boolean): boolean;
   /**
-   * Call when the trainer has ended and the job is to be retried, before its end is reported. Resolves when its
-   * checkpoints are uploaded, or after `withinMs`. `end`: whether the trainer ended in its own way. After it was killed,
-   * a checkpoint that it may have been writing is left out.
+   * Call when the trainer has ended and the job will be retried, before the attempt's end is reported. Resolves when its
+   * checkpoints are uploaded, or after `withinMs`. `killed` skips checkpoints that the trainer may have been writing.
    */
   rescue(attemptId: AttemptId, withinMs: number, end?: 'preempted' | 'killed'): Promise<void>;
   /**
-   * Call when the trainer will be stopped soon. Uploads only its checkpoints from now on, as soon as they are complete. Returns
-   * false when nothing of this attempt is uploaded.
+   * Call when the trainer will be stopped soon. From now on, uploads only its checkpoints, as soon as they are complete.
+   * Returns false when this attempt has no uploads.
    */
   hasten(attemptId: AttemptId): boolean;
   /** Which checkpoints of the attempt are completely uploaded. */
   saved(attemptId: AttemptId): Saved;
-  /** The longest of the last times from a checkpoint's first file to its upload, in ms; null before the first one. */
+  /** Returns how long it takes to write and upload a checkpoint, in ms: the maximum of recent ones; null before the first. */
   saveMs(): number | null;
   /** Continues the uploads of earlier processes of the agent. `live`: the attempt whose trainer may still run. */
   resume(live: AttemptId | null): void;
@@ -74,19 +74,21 @@ interface Beginning {
   readonly isLive: boolean;
 }
 
-/** The maximum number of attempts with files to upload that a rig notes. Beyond it, the oldest is dropped. */
+/** The maximum number of attempts with pending uploads. Beyond it, the oldest is dropped. */
 const maxNotes = 200;
 
 export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
   const { clock, which, wall, log } = deps;
   const notes = openAttemptNotes(deps);
-  const { under, finished, saves, storedOf, begin, finish } = createUploaders(deps, notes);
+  const { uploaders: uploaders, finished, saves, storedOf, begin, finish } = createUploaders(deps, notes);
 
-  /** Drops the oldest attempts beyond `maxNotes`, whichever process started them. */
+  /** Drops the oldest attempts beyond `maxNotes`, including those of earlier processes. */
   const dropOldest = (): void => {
     for (const attemptId of notes.list().slice(0, -maxNotes)) {
-      log(`The files of attempt ${attemptId} are not uploaded any more: ${maxNotes} later ones wait as well`);
-      under.get(attemptId)?.stop();
+      log(
+        `The files of attempt ${attemptId} are no longer uploaded, because ${maxNotes} later attempts wait for uploads`,
+      );
+      uploaders.get(attemptId)?.stop();
       notes.forget(attemptId);
     }
   };
@@ -96,27 +98,27 @@ export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
       const { attempt_id: attemptId, upload_endpoint: endpoint, upload_token: token } = offer;
       if (which === 'none' || token === undefined || token === '') return;
       const startedAt = wall();
-      const kept: AttemptNote = { endpoint, token, outputDir, startedAt };
+      const note: AttemptNote = { endpoint, token, outputDir, startedAt };
       try {
-        notes.write(attemptId, kept);
+        notes.write(attemptId, note);
         dropOldest();
       } catch {
-        // The disk is full. This process uploads the files all the same; a later one would not know of them.
+        // The disk is full. This process still uploads the files, but a later process would not continue.
       }
-      await begin(attemptId, kept, { startedAt, takesImages: !samplesAreFiles, isLive: true });
+      await begin(attemptId, note, { startedAt, takesImages: !samplesAreFiles, isLive: true });
     },
     finish,
     async rescue(attemptId, withinMs, end = 'preempted') {
-      const uploader = under.get(attemptId);
+      const uploader = uploaders.get(attemptId);
       if (uploader === undefined) return;
       uploader.finish(end);
-      const through = new AbortController();
-      void uploader.done.then(() => through.abort());
-      await pause(clock, withinMs, through.signal);
+      const allDone = new AbortController();
+      void uploader.done.then(() => allDone.abort());
+      await pause(clock, withinMs, allDone.signal);
       uploader.stop();
     },
     hasten(attemptId) {
-      const uploader = under.get(attemptId);
+      const uploader = uploaders.get(attemptId);
       if (uploader === undefined) return false;
       saves.hasten(attemptId);
       uploader.hasten();
@@ -133,7 +135,7 @@ export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
           continue;
         }
         void begin(attemptId, kept, { startedAt: null, takesImages: true, isLive: attemptId === running });
-        // Treat it as completed: only the orchestrator knows, and it rejects the uploads if it was not.
+        // It is unknown whether the attempt completed. If it did not, the orchestrator rejects the uploads.
         if (attemptId !== running) finish(attemptId, true);
       }
     },
@@ -148,15 +150,15 @@ export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
 /** The uploads of attempts, each with its own uploader. */
 function createUploaders(deps: AttemptOutputsDeps, notes: AttemptNotes) {
   const { which, wall } = deps;
-  const under = new Map<AttemptId, ArtifactUploader>();
+  const uploaders = new Map<AttemptId, ArtifactUploader>();
   const finished = new Set<ArtifactUploader>();
   const saves = createAttemptSaves(wall);
-  /** The uploads of the trainer that started last, also after they have ended. */
+  /** The uploader of the trainer that started last. It stays here after its uploads have ended. */
   let live: { readonly attemptId: AttemptId; readonly uploader: ArtifactUploader } | null = null;
 
   const begin = (attemptId: AttemptId, note: AttemptNote, { startedAt, takesImages, isLive }: Beginning) => {
     const { outputDir, startedAt: noted, ...location } = note;
-    if (which === 'none' || under.has(attemptId)) return Promise.resolve();
+    if (which === 'none' || uploaders.has(attemptId)) return Promise.resolve();
     const storage = openStorage(location, deps);
     const source = { outputDir, folder: notes.imagesOf(attemptId), isNew: startedAt !== null };
     const images = which === 'all' && takesImages ? openEventImages(source) : null;
@@ -170,10 +172,10 @@ function createUploaders(deps: AttemptOutputsDeps, notes: AttemptNotes) {
       startedAt,
       onCheckpoint,
     });
-    under.set(attemptId, uploader);
+    uploaders.set(attemptId, uploader);
     if (isLive) live = { attemptId, uploader };
     void uploader.done.then(isThrough => {
-      under.delete(attemptId);
+      uploaders.delete(attemptId);
       finished.delete(uploader);
       if (isThrough) notes.forget(attemptId);
     });
@@ -181,7 +183,7 @@ function createUploaders(deps: AttemptOutputsDeps, notes: AttemptNotes) {
   };
 
   const finish = (attemptId: AttemptId, isCompleted: boolean): boolean => {
-    const uploader = under.get(attemptId);
+    const uploader = uploaders.get(attemptId);
     if (uploader === undefined) return false;
     if (isCompleted) {
       finished.add(uploader);
@@ -190,10 +192,10 @@ function createUploaders(deps: AttemptOutputsDeps, notes: AttemptNotes) {
     return isCompleted;
   };
   return {
-    under,
+    uploaders: uploaders,
     finished,
     saves,
-    /** The checkpoints of the attempt whose trainer started last that are uploaded as they are on the disk. */
+    /** Returns the completely uploaded checkpoints, if this is the attempt whose trainer started last. */
     storedOf: (attemptId: AttemptId): readonly Output[] =>
       live?.attemptId === attemptId ? live.uploader.stored() : [],
     begin,

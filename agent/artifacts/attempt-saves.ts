@@ -1,28 +1,35 @@
 import type { AttemptId } from '../../protocol/ids.ts';
 import type { Output } from './outputs.ts';
 
-/** `newer`: one that was written since `hasten`. `earlier`: only others of this attempt. `none`: no checkpoint of this attempt. */
+/**
+ * The completely uploaded checkpoints of an attempt. `newer`: at least one was written after `hasten`. `earlier`: all were
+ * written before it. `none`: the attempt has none.
+ */
 export type Saved = 'newer' | 'earlier' | 'none';
 
-/** Which checkpoints of the attempt at work are completely uploaded, and how long saving takes. */
+/** Tracks which checkpoints of the running attempt are completely uploaded, and how long saving takes. */
 export interface AttemptSaves {
   /**
-   * The uploads of an attempt begin. `startedAt`: when its trainer started, in ms since 1970. Returns a function to call for
-   * each checkpoint that is completely uploaded.
+   * Call when the uploads of an attempt start. `startedAt`: when its trainer started, in ms since 1970. Returns a
+   * function to call for each checkpoint that is completely uploaded.
    */
   begin(attemptId: AttemptId, startedAt: number): (checkpoint: Output) => void;
-  /** Only checkpoints that are written from now on count as `newer`. */
+  /** From now on, only checkpoints that are written later count as `newer`. */
   hasten(attemptId: AttemptId): void;
-  /** `stored`: the checkpoints that are uploaded as they are on the disk now. */
+  /** `stored`: the checkpoints whose current content is completely on the server. */
   saved(attemptId: AttemptId, stored: readonly Output[]): Saved;
-  /** The longest of the last times from a checkpoint's first file to its upload, in ms; null before the first one. */
+  /** Returns how long it takes to write and upload a checkpoint, in ms: the maximum of recent ones; null before the first. */
   saveMs(): number | null;
 }
 
-/** A trainer may pause between two files of a checkpoint, so a folder must be unchanged for longer than a file. In ms. */
-const settledMs = { file: 5_000, folder: 10_000 } as const;
-/** Some file systems store whole seconds. */
-const coarseMs = 2_000;
+/**
+ * A checkpoint counts as complete when it has not changed for this many ms. A trainer may pause between two files, so the
+ * time is longer for a folder.
+ */
+const minUnchangedMs = { file: 5_000, folder: 10_000 } as const;
+/** Some file systems round modification times to whole seconds. */
+const timestampToleranceMs = 2_000;
+/** The number of recent saves whose duration counts. */
 const maxTimes = 3;
 
 const lastChange = ({ files }: Output): number => Math.max(...files.map(([, { changedAt }]) => changedAt));
@@ -30,7 +37,7 @@ const firstChange = ({ files }: Output): number => Math.min(...files.map(([, { c
 
 /** `wall` returns ms since 1970. */
 export function createAttemptSaves(wall: () => number): AttemptSaves {
-  /** The attempts with a checkpoint of their own, and when each was hastened. Few, because there is one trainer at a time. */
+  // These collections stay small, because only one trainer runs at a time.
   const withCheckpoint = new Set<AttemptId>();
   const hastened = new Map<AttemptId, number>();
   let times: readonly number[] = [];
@@ -40,7 +47,7 @@ export function createAttemptSaves(wall: () => number): AttemptSaves {
       const beganAt = wall();
       return checkpoint => {
         // The folder may have checkpoints of an earlier attempt.
-        if (lastChange(checkpoint) >= startedAt - coarseMs) withCheckpoint.add(attemptId);
+        if (lastChange(checkpoint) >= startedAt - timestampToleranceMs) withCheckpoint.add(attemptId);
         const first = firstChange(checkpoint);
         if (first >= beganAt) times = [...times, Math.max(0, wall() - first)].slice(-maxTimes);
       };
@@ -50,10 +57,12 @@ export function createAttemptSaves(wall: () => number): AttemptSaves {
     },
     saved(attemptId, stored) {
       if (!withCheckpoint.has(attemptId)) return 'none';
-      const since = (hastened.get(attemptId) ?? Number.POSITIVE_INFINITY) - coarseMs;
+      const since = (hastened.get(attemptId) ?? Number.POSITIVE_INFINITY) - timestampToleranceMs;
       const isNewer = (output: Output): boolean => {
         const changedAt = lastChange(output);
-        return changedAt >= since && wall() - changedAt >= settledMs[output.isFolder ? 'folder' : 'file'];
+        return (
+          changedAt >= since && wall() - changedAt >= minUnchangedMs[output.isFolder ? 'folder' : 'file']
+        );
       };
       return stored.some(isNewer) ? 'newer' : 'earlier';
     },

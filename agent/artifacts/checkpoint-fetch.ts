@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../../protocol/artifact.ts';
 import { downloadFile, type DownloadDeps } from './download.ts';
 import { type Content, holdsFile } from '../files/file-digest.ts';
-import { isFullDisk, reasonOf, describeFailure, sizeInWords } from '../files/failure-text.ts';
+import { isFullDisk, reasonOf, describeFailure, formatBytes } from '../files/failure-text.ts';
 import { retry } from '../retry/retry.ts';
 import { policyOf } from '../retry/decisions.ts';
 import type { Answered } from './upload-token.ts';
@@ -11,7 +11,7 @@ import type { JobOffer } from '../job.ts';
 
 export type Resume = NonNullable<JobOffer['resume']>;
 
-/** `words`: a message for the worker's log. */
+/** The result of a fetch. `words`: a message for the worker's log. */
 export type Fetched =
   | { readonly kind: 'ready'; readonly words: string }
   | { readonly kind: 'failed'; readonly message: string }
@@ -28,8 +28,8 @@ type Flawed = { readonly flaw: string };
 const maxManifest = 16 * 1_048_576;
 
 /**
- * Fetches the checkpoint that an attempt resumes from into its output folder. It stays under a temporary name until all
- * of it is there and verified. Files that are already here are not fetched again.
+ * Downloads the checkpoint that an attempt resumes from into its output folder. The checkpoint has a temporary name until
+ * all its files are complete and verified. Files that the rig already has are not downloaded again.
  */
 export async function fetchCheckpoint(
   { checkpoint, step }: Resume,
@@ -38,7 +38,7 @@ export async function fetchCheckpoint(
 ): Promise<Fetched> {
   const fail = (why: string): Fetched => ({ kind: 'failed', message: messageOf(checkpoint, why) });
   try {
-    const wanted = await askFor(checkpoint, deps);
+    const wanted = await listFiles(checkpoint, deps);
     if (deps.signal.aborted) return { kind: 'aborted' };
     if ('flaw' in wanted) return fail(wanted.flaw);
     const bytes = await fetchAll(checkpoint, wanted, outputDir, deps);
@@ -48,8 +48,8 @@ export async function fetchCheckpoint(
       await fetchAll(companion.key, [companion], outputDir, deps);
     if (deps.signal.aborted) return { kind: 'aborted' };
     const at = step === null ? '' : ` (step ${step})`;
-    const how = bytes === 0 ? 'which is here already' : `${sizeInWords(bytes)} fetched`;
-    return { kind: 'ready', words: `Goes on from ${checkpoint}${at}, ${how}` };
+    const how = bytes === 0 ? 'which is already on this rig' : `${formatBytes(bytes)} fetched`;
+    return { kind: 'ready', words: `Resuming from ${checkpoint}${at}, ${how}` };
   } catch (cause) {
     return deps.signal.aborted ? { kind: 'aborted' } : fail(reasonOf(cause));
   }
@@ -57,31 +57,34 @@ export async function fetchCheckpoint(
 
 function messageOf(checkpoint: string, why: string): string {
   const remedy = isFullDisk(why)
-    ? 'Make room on the disk of --work-dir'
-    : 'Delete that checkpoint, and the job goes on from the one before it, or anew';
-  return `Checkpoint ${checkpoint} can't be gone on from: ${why}. ${remedy}`;
+    ? 'Free space on the disk of --work-dir'
+    : 'Delete that checkpoint. The job then resumes from an earlier one, or starts again';
+  return `Checkpoint ${checkpoint} cannot be used to resume: ${why}. ${remedy}`;
 }
 
-/** The files of the checkpoint: the checkpoint itself when it is a file, else the files in its manifest. */
-async function askFor(checkpoint: string, deps: DownloadDeps): Promise<readonly Wanted[] | Flawed> {
+/** Lists the files of the checkpoint: the checkpoint itself if it is a file, else the files in its manifest. */
+async function listFiles(checkpoint: string, deps: DownloadDeps): Promise<readonly Wanted[] | Flawed> {
   const { storage, signal } = deps;
-  const file = await insist(() => storage.progress(checkpoint, signal), deps);
+  const file = await withRetries(() => storage.progress(checkpoint, signal), deps);
   if (!file.ok) return { flaw: describeFailure(file.failure) };
   if (file.value !== null && file.value.sha256 !== null)
     return [{ key: checkpoint, bytes: file.value.total, sha256: file.value.sha256 }];
-  const manifest = await insist(() => readManifest(checkpoint, deps), deps);
+  const manifest = await withRetries(() => readManifest(checkpoint, deps), deps);
   if (!manifest.ok)
-    return { flaw: `neither it nor ${manifestName} in it is there (${describeFailure(manifest.failure)})` };
+    return {
+      flaw: `neither the file nor ${manifestName} in the folder could be read (${describeFailure(manifest.failure)})`,
+    };
   return filesIn(checkpoint, manifest.value);
 }
 
 /**
- * Returns the companions that the server has. The trainer can resume without them, if less well, so others are skipped.
+ * Returns the companion files of a checkpoint that the server has, such as ai-toolkit's `optimizer.pt`. It skips missing
+ * ones, because the trainer can resume without them, although less well.
  */
 async function findCompanions(checkpoint: string, deps: DownloadDeps): Promise<readonly Wanted[]> {
   const found: Wanted[] = [];
   for (const key of companionsOf(checkpoint)) {
-    const file = await insist(() => deps.storage.progress(key, deps.signal), deps);
+    const file = await withRetries(() => deps.storage.progress(key, deps.signal), deps);
     if (file.ok && file.value !== null && file.value.sha256 !== null)
       found.push({ key, bytes: file.value.total, sha256: file.value.sha256 });
   }
@@ -108,15 +111,15 @@ async function readManifest(
   return { ok: true, value: Buffer.concat(pieces).toString() };
 }
 
-/** Checks the paths, which come over the network: each must be a valid artifact path, and none may occur twice. */
+/** Parses the manifest. Its paths are untrusted: each must be a valid artifact path, and none may occur twice. */
 function filesIn(checkpoint: string, text: string): readonly Wanted[] | Flawed {
   const manifest = CheckpointManifest.safeParse(parseJson(text));
-  if (!manifest.success) return { flaw: `its ${manifestName} is none` };
+  if (!manifest.success) return { flaw: `its ${manifestName} is invalid` };
   const files = new Map<string, Wanted>();
   for (const { path, bytes, sha256 } of manifest.data.files) {
     const key = ArtifactPath.safeParse(`${checkpoint}/${path}`);
     if (!key.success || files.has(key.data))
-      return { flaw: `its ${manifestName} has a path that is none: ${JSON.stringify(path.slice(0, 200))}` };
+      return { flaw: `its ${manifestName} has an invalid path: ${JSON.stringify(path.slice(0, 200))}` };
     files.set(key.data, { key: key.data, bytes, sha256 });
   }
   return [...files.values()];
@@ -130,8 +133,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Retries a call while its failure may be temporary. */
-async function insist<T>(
+/** Repeats a call while its failure may be temporary. */
+async function withRetries<T>(
   ask: () => Promise<Answered<T>>,
   { clock, random, signal }: DownloadDeps,
 ): Promise<Answered<T>> {
@@ -151,17 +154,17 @@ async function fetchAll(
   deps: DownloadDeps,
 ): Promise<number | Flawed> {
   const { signal } = deps;
-  const here = new Set<string>();
-  for (const file of wanted) if (await holdsFile(outputDir, file.key, file, signal)) here.add(file.key);
-  if (here.size === wanted.length || signal.aborted) return 0;
+  const present = new Set<string>();
+  for (const file of wanted) if (await holdsFile(outputDir, file.key, file, signal)) present.add(file.key);
+  if (present.size === wanted.length || signal.aborted) return 0;
   const parent = await openFolder(outputDir, dirname(checkpoint));
   const unfinished = `.${basename(checkpoint)}.fetching`;
-  await forgetOthers(parent, unfinished);
+  await removeOtherDownloads(parent, unfinished);
   let bytes = 0;
   for (const { key, ...content } of wanted) {
     const within = key === checkpoint ? unfinished : join(unfinished, key.slice(checkpoint.length + 1));
     const file = join(await openFolder(parent, dirname(within)), basename(within));
-    if (here.has(key)) {
+    if (present.has(key)) {
       await rm(file, { recursive: true, force: true });
       await link(join(outputDir, key), file).catch(() => copyFile(join(outputDir, key), file));
       continue;
@@ -169,7 +172,7 @@ async function fetchAll(
     const end = await downloadFile(key, file, content, deps);
     if (end.kind === 'aborted') return bytes;
     if (end.kind === 'failed') {
-      // Free the space that this download takes, because the disk may be full.
+      // Remove the incomplete download, because the disk may be full.
       await rm(join(parent, unfinished), { recursive: true, force: true });
       return { flaw: end.why };
     }
@@ -181,13 +184,13 @@ async function fetchAll(
 }
 
 /** Removes unfinished downloads of other checkpoints, which earlier attempts left. */
-async function forgetOthers(parent: string, unfinished: string): Promise<void> {
+async function removeOtherDownloads(parent: string, unfinished: string): Promise<void> {
   for (const name of await readdir(parent))
     if (/^\..*\.fetching$/.test(name) && name !== unfinished)
       await rm(join(parent, name), { recursive: true, force: true });
 }
 
-/** Creates the folders on the way. Rejects when something else is in their place, because a link may lead anywhere. */
+/** Creates the missing folders of a path. Rejects when one of them is a link, which may lead anywhere, or a file. */
 async function openFolder(root: string, path: string): Promise<string> {
   let folder = root;
   for (const name of path.split(/[/\\]/).filter(part => part !== '.')) {
@@ -195,7 +198,7 @@ async function openFolder(root: string, path: string): Promise<string> {
     await mkdir(folder, { mode: 0o700 }).catch(async (cause: unknown) => {
       const found = await lstat(folder).catch(() => null);
       if (found === null) throw cause;
-      if (!found.isDirectory()) throw new Error(`${folder} is in the way, and is no folder`);
+      if (!found.isDirectory()) throw new Error(`${folder} exists and is not a folder`);
     });
   }
   return folder;

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { type Content, createRunningDigest, type RunningDigest } from '../files/file-digest.ts';
 import { describeFailure, reasonOf } from '../files/failure-text.ts';
 import { decide, type Failure, waits } from '../retry/decisions.ts';
-import { noWait, retry, type RetryAnswer } from '../retry/retry.ts';
+import { retryImmediately, retry, type RetryAnswer } from '../retry/retry.ts';
 import type { Storage } from './storage.ts';
 
 export interface DownloadDeps {
@@ -23,8 +23,8 @@ export type DownloadEnd =
 const maxWrong = 2;
 
 /**
- * Downloads a file with this content. It continues an unfinished download, so that a broken connection loses only the
- * bytes in transit. A file that turns out to be different is downloaded once more. Rejects when the disk cannot be
+ * Downloads a file, and verifies its size and SHA-256. Continues an unfinished download, so that a broken connection
+ * loses only the bytes in transit. A file with other content is downloaded once more. Rejects when the disk cannot be
  * read.
  */
 export async function downloadFile(
@@ -53,14 +53,14 @@ export async function downloadFile(
     digest = createRunningDigest(file);
     wrong += 1;
     if (wrong < maxWrong) return { ok: false, failure: 'other', hasProgressed: grown > 0 };
-    const why = `${key} has come ${maxWrong} times, and was another file each time`;
+    const why = `${key} was downloaded ${maxWrong} times with unexpected content`;
     return { ok: true, value: { kind: 'failed', why } };
   };
   const end = await retry(download, {
     clock,
     random,
     signal,
-    waits: { ...waits.download, again: noWait },
+    waits: { ...waits.download, again: retryImmediately },
     decide: failure => (failure === 'other' ? 'again' : decide('download', failure)),
   });
   if (end.kind === 'done') return end.value;
@@ -71,7 +71,7 @@ export async function downloadFile(
 
 const complete = { ok: true, value: 'all' } as const;
 
-/** Returns how many bytes are already here. Removes anything that cannot be the beginning of the file. */
+/** Returns how many bytes of the file were downloaded before. Removes anything that cannot be its beginning. */
 async function countArrived(file: string, { bytes }: Content): Promise<number> {
   const found = await lstat(file).catch(() => null);
   if (found === null) return 0;
@@ -88,7 +88,7 @@ interface Rest {
   readonly digest: RunningDigest;
 }
 
-/** Downloads the rest of a file. `other`: the server now has different content under this key. */
+/** Downloads the rest of a file. Fails with `other` when the server now has different content under this key. */
 async function fetchRest(
   { key, file, from, content, digest }: Rest,
   { storage, signal }: DownloadDeps,
@@ -133,7 +133,7 @@ interface BatchWriter {
   write(piece: Uint8Array): Promise<void>;
   /** Resolves when everything is written, or when writing has failed. */
   end(): Promise<void>;
-  /** Why writing failed; null while it has not. */
+  /** Returns why writing failed; null if it did not. */
   trouble(): string | null;
 }
 
@@ -146,7 +146,7 @@ function createBatchWriter(handle: Pick<FileHandle, 'writev' | 'appendFile'>): B
   let trouble: string | null = null;
   const append = async (pieces: readonly Uint8Array[], length: number): Promise<void> => {
     const { bytesWritten } = await handle.writev(pieces);
-    // The system may write only a part.
+    // The system call may write only a part of the data.
     if (bytesWritten < length) await handle.appendFile(Buffer.concat(pieces).subarray(bytesWritten));
   };
   const flush = async (): Promise<void> => {

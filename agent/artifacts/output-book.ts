@@ -4,11 +4,11 @@ import type { EventImages } from './event-images/index.ts';
 import type { OutputEnd } from './output-sender.ts';
 import { walkOutputs } from './output-walk.ts';
 import {
-  type Dealt,
-  leftovers,
+  type OutputResult,
+  outputsBeforeAttempt,
   recordScan,
   type Output,
-  outdated,
+  outputsBeforeStored,
   outputsOf,
   planUploads,
 } from './outputs.ts';
@@ -25,7 +25,7 @@ export interface OutputBookDeps {
   readonly onFlaw: (flaw: string) => void;
 }
 
-/** Tracks the files in an output folder, and which of them have been uploaded. */
+/** Records the files in an output folder and the result of each upload. Decides which to upload next. */
 export interface OutputBook {
   /** Scans the folder. Returns true when there is more to scan immediately. */
   scan(which: 'all' | 'checkpoints'): Promise<boolean>;
@@ -33,15 +33,15 @@ export interface OutputBook {
   pathOf(key: string): string;
   /** Returns the outputs from the last scan that can be uploaded now, the most important first. */
   due(isOver: boolean, which: 'all' | 'checkpoints', killedAt?: number | null): readonly Output[];
-  note(output: Output, end: OutputEnd): void;
-  /** The checkpoints of the last scan that the server has unchanged, as far as this book has noted it. */
+  recordEnd(output: Output, end: OutputEnd): void;
+  /** Returns the checkpoints of the last scan whose current content was uploaded. */
   storedCheckpoints(): readonly Output[];
-  /** Takes the keys that the server already stores. Only the first call has an effect. */
-  know(stored: Iterable<string>): void;
+  /** Records the keys that the server stored before this process. Only the first call has an effect. */
+  recordListing(stored: Iterable<string>): void;
   /** Returns the outputs from the last scan for which the server had no room. */
-  left(which: 'all' | 'checkpoints'): readonly Output[];
-  /** Makes the outputs for which there was no room due again. */
-  retry(): void;
+  withoutRoom(which: 'all' | 'checkpoints'): readonly Output[];
+  /** Makes the outputs due again for which the server had no room. */
+  retryWithoutRoom(): void;
 }
 
 const maxNamed = 5;
@@ -55,8 +55,8 @@ function describeOutdated(outputs: readonly Output[]): string {
 
 export function createOutputBook(deps: OutputBookDeps): OutputBook {
   const { root, images, clock, startedAt, onFlaw } = deps;
-  const dealt = new Map<string, Dealt>();
-  /** The mark with which each checkpoint was uploaded. Skipped checkpoints have no entry. */
+  const results = new Map<string, OutputResult>();
+  /** For each uploaded checkpoint: its mark at that time. Skipped checkpoints have no entry. */
   const stored = new Map<string, string>();
   let since: ReturnType<typeof recordScan> = new Map();
   let first: readonly Output[] | null = null;
@@ -65,9 +65,10 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
   /** Keys of the files that exist only among the worker's own images. */
   let imageKeys: ReadonlySet<string> = new Set();
 
-  const deal = ({ name, mark }: Output, as: Dealt['as']): void =>
-    void dealt.set(name, { mark, at: clock.mono(), as });
-  const pass = (passed: readonly Output[]): void => passed.forEach(output => deal(output, 'uploaded'));
+  const recordResult = ({ name, mark }: Output, result: OutputResult['result']): void =>
+    void results.set(name, { mark, at: clock.mono(), result });
+  const markUploaded = (passed: readonly Output[]): void =>
+    passed.forEach(output => recordResult(output, 'uploaded'));
 
   return {
     async scan(which) {
@@ -79,36 +80,38 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
       flaws.forEach(onFlaw);
       outputs = outputsOf(new Map([...files, ...added]));
       since = recordScan(since, outputs, clock.mono());
-      if (first === null && startedAt !== null) pass(leftovers(outputs, startedAt));
+      if (first === null && startedAt !== null) markUploaded(outputsBeforeAttempt(outputs, startedAt));
       first ??= outputs;
       return isBehind;
     },
     pathOf: key => join(images !== null && imageKeys.has(key) ? images.root : root, key),
     due: (isOver, which, killedAt = null) =>
-      planUploads({ outputs, since, dealt, now: clock.mono(), isOver, which, killedAt }),
-    note(output, { kind }) {
+      planUploads({ outputs, since, results: results, now: clock.mono(), isOver, which, killedAt }),
+    recordEnd(output, { kind }) {
       if (kind === 'uploaded' || kind === 'there') {
         if (output.kind === 'checkpoint') stored.set(output.name, output.mark);
-        return deal(output, 'uploaded');
+        return recordResult(output, 'uploaded');
       }
-      if (kind === 'no_room' || kind === 'refused') deal(output, kind === 'no_room' ? 'left' : 'refused');
+      if (kind === 'no_room' || kind === 'refused')
+        recordResult(output, kind === 'no_room' ? 'left' : 'refused');
     },
     storedCheckpoints: () => outputs.filter(({ name, mark }) => stored.get(name) === mark),
-    know(listed) {
+    recordListing(listed) {
       if (isKnown) return;
       isKnown = true;
       const keys = new Set(listed);
-      const skipped = outdated(first ?? [], keys);
-      pass(skipped);
+      const skipped = outputsBeforeStored(first ?? [], keys);
+      markUploaded(skipped);
       const missing = skipped.filter(({ files }) => files.some(([key]) => !keys.has(key)));
       if (missing.length > 0) onFlaw(describeOutdated(missing));
     },
-    left: which =>
+    withoutRoom: which =>
       outputs.filter(
-        ({ name, kind }) => dealt.get(name)?.as === 'left' && (which === 'all' || kind === 'checkpoint'),
+        ({ name, kind }) =>
+          results.get(name)?.result === 'left' && (which === 'all' || kind === 'checkpoint'),
       ),
-    retry() {
-      for (const [name, { as }] of dealt) if (as === 'left') dealt.delete(name);
+    retryWithoutRoom() {
+      for (const [name, { result }] of results) if (result === 'left') results.delete(name);
     },
   };
 }

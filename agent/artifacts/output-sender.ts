@@ -10,18 +10,18 @@ export interface SenderDeps extends UploadDeps {
   readonly pathOf: (key: string) => string;
 }
 
-/** `there`: the server already had all files. */
+/** The result for an output. `there`: the server already had all its files. */
 export type OutputEnd = UploadEnd | { readonly kind: 'there' };
 
 export interface Sender {
   upload(output: Output): Promise<OutputEnd>;
 }
 
-/** Parallel uploads per checkpoint. More would need memory without using the connection better. */
-const atOnce = 4;
+/** The number of parallel uploads per checkpoint. More would need more memory without being faster. */
+const parallelUploads = 4;
 
-/** Returns the results in file order. Starts no more files after a failed upload, so results can be missing. */
-async function someAtOnce<T>(
+/** Uploads several files at a time. Returns the results in file order; after a failure, later results can be missing. */
+async function uploadInParallel<T>(
   files: readonly T[],
   upload: (file: T) => Promise<UploadEnd | Content>,
 ): Promise<readonly (UploadEnd | Content | undefined)[]> {
@@ -39,7 +39,7 @@ async function someAtOnce<T>(
       if ('kind' in end) isStopped = true;
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: parallelUploads }, work));
   return ends;
 }
 
@@ -57,7 +57,7 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
     return digest;
   };
 
-  /** Returns the server's SHA-256 for this key, or null. The trainer may have uploaded the file since the listing. */
+  /** Asks the server for its SHA-256 of this key, because the trainer may have uploaded the file after the listing. */
   const storedDigest = async (key: string): Promise<string | null> => {
     const answer = await deps.storage.progress(key, signal);
     return answer.ok ? (answer.value?.sha256 ?? null) : null;
@@ -66,7 +66,7 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
   const uploadOne = async (key: string, found: Found): Promise<UploadEnd | Content> => {
     try {
       const digest = digestFor(key, found);
-      // Read the whole file before the upload only if the server may already have it.
+      // Compute the hash before the upload only if the server may already have the file, because that reads all of it.
       const content = async (): Promise<Content> => ({
         bytes: found.bytes,
         sha256: await digest.whole(signal),
@@ -103,7 +103,7 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
   return {
     async upload({ name, files, isFolder }) {
       const before = sent;
-      const ends = await someAtOnce(files, ([key, found]) => uploadOne(key, found));
+      const ends = await uploadInParallel(files, ([key, found]) => uploadOne(key, found));
       const listed: CheckpointManifest['files'] = [];
       for (const [index, [key]] of files.entries()) {
         const end = ends[index] ?? { kind: 'aborted' };

@@ -13,7 +13,7 @@ const usualEntries = 5_000;
 const maxDepth = 8;
 
 const isTemporary = (name: string): boolean => /\.(?:tmp|partial|part|lock|fetching)$/i.test(name);
-/** Hidden files of file systems and desktops. Other hidden files can be part of a checkpoint, as in torch's distributed format. */
+/** Hidden files of file systems and desktops. Other hidden files can belong to a checkpoint, as in torch's distributed format. */
 const isClutter = (name: string): boolean => /^\.(?:nfs[0-9a-f]+|DS_Store$|_)/.test(name);
 
 interface Folder {
@@ -25,15 +25,15 @@ interface Folder {
 }
 
 /**
- * Finds the files below a folder that can be uploaded, by key. Reads checkpoints first, and follows no links. Leaves out a
- * checkpoint with unreadable parts, because no attempt can resume from an incomplete one.
+ * Finds the files below a folder that can be uploaded. Reads checkpoints first, so that the limit of entries does not cut
+ * them off, and follows no links. Skips a checkpoint with unreadable parts, because no attempt can resume from it.
  */
 export async function walkOutputs(root: string, maxEntries = usualEntries): Promise<Walked> {
   const files = new Map<string, Found>();
   const flaws: string[] = [];
   const halves = new Set<string>();
   const ahead: Folder[] = [{ path: '', depth: 1, checkpoint: null }];
-  const tooMany = `there is more than ${maxEntries} files and folders: what is beyond that is not looked at`;
+  const tooMany = `the folder has more than ${maxEntries} files and folders, and the rest is skipped`;
   let entries = 0;
 
   const leaveOut = ({ checkpoint }: Pick<Folder, 'checkpoint'>, flaw: string): void => {
@@ -41,7 +41,7 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
     if (checkpoint !== null) halves.add(checkpoint);
   };
 
-  const take = async (folder: Folder, name: string, isFolder: boolean): Promise<void> => {
+  const addEntry = async (folder: Folder, name: string, isFolder: boolean): Promise<void> => {
     const path = folder.path + name;
     const key = ArtifactPath.safeParse(path);
     if (key.data !== path)
@@ -58,7 +58,8 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
       depth: folder.depth + 1,
       checkpoint: named?.isFile === false ? named.name : null,
     };
-    if (below.depth > maxDepth) leaveOut(below, `what is below ${path} is too deep (${maxDepth} folders)`);
+    if (below.depth > maxDepth)
+      leaveOut(below, `files below ${path} are nested deeper than ${maxDepth} folders`);
     else if (below.checkpoint !== null) ahead.unshift(below);
     else ahead.push(below);
   };
@@ -70,8 +71,8 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
       if (entries > maxEntries) return leaveOut(folder, tooMany);
       const isHidden = name.startsWith('.') && (folder.checkpoint === null || isClutter(name));
       if (isHidden || isTemporary(name) || name === manifestName) continue;
-      if (entry.isDirectory()) await take(folder, name, true);
-      else if (entry.isFile()) await take(folder, name, false);
+      if (entry.isDirectory()) await addEntry(folder, name, true);
+      else if (entry.isFile()) await addEntry(folder, name, false);
     }
   };
 

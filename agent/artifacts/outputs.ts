@@ -31,12 +31,12 @@ const againAfterMs = 300_000;
 /** For each output name: its current mark, and the monotonic time in ms when that mark was first seen. */
 type Since = ReadonlyMap<string, { readonly mark: string; readonly at: number }>;
 
-/** The last result for an output. */
-export interface Dealt {
+/** The result of the last upload of an output, or why it is skipped. */
+export interface OutputResult {
   readonly mark: string;
   readonly at: number;
   /** `left`: there was no room for it. `refused`: the server does not accept it. */
-  readonly as: 'uploaded' | 'left' | 'refused';
+  readonly result: 'uploaded' | 'left' | 'refused';
 }
 
 /** Groups the files of one scan into outputs. */
@@ -49,7 +49,7 @@ export function outputsOf(files: ReadonlyMap<string, Found>): readonly Output[] 
     else group.push([key, found]);
   }
   return [...groups].flatMap(([name, group]) => {
-    // A folder of sample images can be named like a checkpoint, but no attempt can resume from images.
+    // A folder of sample images can have the name of a checkpoint, but no attempt can resume from images.
     const isAlbum = group.every(([key]) => kindOf(key) === 'sample_image');
     if (isAlbum) return group.map(file => outputOf(file[0], 'sample', [file]));
     return [outputOf(name, checkpointOf(name) === null ? 'other' : 'checkpoint', group)];
@@ -68,7 +68,7 @@ function outputOf(name: string, kind: Output['kind'], group: Output['files']): O
   };
 }
 
-/** Updates the time since when each output has had its current mark. */
+/** Updates the times at which each output's current mark was first seen. */
 export function recordScan(since: Since, outputs: readonly Output[], now: number): Since {
   return new Map(
     outputs.map(({ name, mark }) => {
@@ -81,7 +81,7 @@ export function recordScan(since: Since, outputs: readonly Output[], now: number
 export interface ScanResult {
   readonly outputs: readonly Output[];
   readonly since: Since;
-  readonly dealt: ReadonlyMap<string, Dealt>;
+  readonly results: ReadonlyMap<string, OutputResult>;
   readonly now: number;
   /** The trainer has ended, so the files no longer change. */
   readonly isOver: boolean;
@@ -90,16 +90,16 @@ export interface ScanResult {
   readonly which: 'all' | 'checkpoints';
 }
 
-/** Returns the outputs to upload now: checkpoints first, then samples, then the rest. Within each kind, the newest comes first. */
+/** Returns the outputs to upload now: checkpoints, then samples, then the rest. Within each kind, the newest is first. */
 export function planUploads(scan: ScanResult): readonly Output[] {
-  const { outputs, since, dealt, now, isOver, which, killedAt = null } = scan;
+  const { outputs, since, results, now, isOver, which, killedAt = null } = scan;
   const quietUntil = killedAt ?? (isOver ? null : now);
   const isDue = ({ name, mark, kind }: Output): boolean => {
     const at = since.get(name)?.at ?? now;
     if (quietUntil !== null && quietUntil - at < quietMs) return false;
-    const last = dealt.get(name);
+    const last = results.get(name);
     if (last === undefined) return true;
-    if (last.as === 'left') return !isOver && now - last.at >= againAfterMs;
+    if (last.result === 'left') return !isOver && now - last.at >= againAfterMs;
     if (last.mark === mark) return false;
     return isOver || kind !== 'other' || now - last.at >= otherEveryMs;
   };
@@ -113,17 +113,17 @@ const order = { checkpoint: 0, sample: 1, other: 2 } as const;
 const newest = ({ files }: Output): number => Math.max(...files.map(([, { changedAt }]) => changedAt));
 
 /**
- * Finds checkpoints that are older than the attempt. They may be incomplete, and the orchestrator chose the checkpoint to resume
- * from without them.
+ * Finds checkpoints that are older than the attempt. They are not uploaded: they may be incomplete, and the orchestrator
+ * has already chosen the checkpoint to resume from.
  */
-export const leftovers = (outputs: readonly Output[], startedAt: number): readonly Output[] =>
+export const outputsBeforeAttempt = (outputs: readonly Output[], startedAt: number): readonly Output[] =>
   outputs.filter(output => output.kind === 'checkpoint' && newest(output) < startedAt);
 
 /**
- * Finds outputs of the first scan that are older than the newest checkpoint on the server. The server has had and pruned them, or
- * does not need them.
+ * Finds outputs of the first scan that are older than the newest checkpoint on the server. They are not uploaded, because
+ * the server has already deleted them or does not need them.
  */
-export function outdated(outputs: readonly Output[], stored: Iterable<string>): readonly Output[] {
+export function outputsBeforeStored(outputs: readonly Output[], stored: Iterable<string>): readonly Output[] {
   const steps = [...stored].map(key => checkpointOf(key)?.step ?? -1);
   const newestThere = steps.reduce((most, step) => Math.max(most, step), -1);
   return outputs.filter(({ step }) => step !== null && step < newestThere);

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { Send, StreamBody } from '../connection/http-fetch.ts';
 import { type Answered, createRenewing, type Failed } from './upload-token.ts';
 
-/** Where an attempt uploads its files, and the token for it. */
+/** The address and the token with which an attempt uploads its files. */
 export interface StorageLocation {
   /** Path below the orchestrator's address. */
   readonly endpoint: string;
@@ -49,61 +49,65 @@ export interface Upload {
   readonly part: { readonly first: number; readonly total: number } | null;
 }
 
-/** What a completed attempt has not uploaded yet. */
+/** The files that a completed attempt has not uploaded yet. `bytes` is their total size. */
 export interface OutstandingReport {
   readonly files: number;
   readonly bytes: number;
   readonly reason: string | null;
 }
 
-/** The files of one job, as the trainer of its attempt sees them. Returns failures as values. Retries a call only to renew the token. */
+/**
+ * The orchestrator's storage for the files of one job. Failures are values. Retries a call only after it has renewed
+ * the token.
+ */
 export interface Storage {
   /** Returns the SHA-256 of every stored file, by key. */
   list(signal: AbortSignal): Promise<Answered<ReadonlyMap<string, string>>>;
-  /** Returns null when the server has nothing of this file. */
+  /** Returns null when the server has no part of this file. */
   progress(key: string, signal: AbortSignal): Promise<Answered<Progress | null>>;
   put(key: string, upload: Upload, signal: AbortSignal): Promise<Answered<unknown>>;
   /** A report of 0 files closes the uploads of the attempt. */
   reportOutstanding(report: OutstandingReport, signal: AbortSignal): Promise<Answered<unknown>>;
-  /** Downloads from this byte on if the file still has this digest, else from its start. */
+  /** Downloads from this offset if the file still has this digest, else from its start. */
   get(
     key: string,
     rest: { readonly from: number; readonly sha256: string } | null,
     signal: AbortSignal,
   ): Promise<Answered<Download>>;
-  /** Downloads a file of a dataset from this byte on. Its content never changes. */
+  /** Downloads the content of a dataset's file from this offset. */
   content(sha256: string, from: number, signal: AbortSignal): Promise<Answered<Download>>;
 }
 
-/** Inactivity timeout. It is long because the orchestrator reads a large file again before it responds. */
+/** Inactivity timeout in ms. It is long because the orchestrator reads a large file again before it responds. */
 const silenceMs = 120_000;
 /**
- * Inactivity timeout for calls without a file. Their response takes no work, so a longer silence means a dead connection.
+ * Inactivity timeout in ms for calls without a file. The orchestrator responds to them quickly, so a longer silence means
+ * a dead connection.
  *
  * @internal
  */
 export const quickSilenceMs = 20_000;
 
-/** Creates a signal that also fires after `ms` of inactivity. `moved` restarts the timeout, and `over` stops it. */
+/** Derives a signal that also fires after `ms` of inactivity. `moved` restarts the timeout, and `over` stops it. */
 function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
   const silent = new AbortController();
   const arm = (): (() => void) =>
-    clock.after(ms, () => silent.abort(new Error(`nothing has moved for ${ms / 1_000} seconds`)));
-  let takeBack = arm();
+    clock.after(ms, () => silent.abort(new Error(`no data was transferred for ${ms / 1_000} seconds`)));
+  let cancelTimer = arm();
   return {
     signal: AbortSignal.any([signal, silent.signal]),
     moved() {
-      takeBack();
-      takeBack = arm();
+      cancelTimer();
+      cancelTimer = arm();
     },
-    over: () => takeBack(),
+    over: () => cancelTimer(),
   };
 }
 
 type SilenceWatch = ReturnType<typeof watchSilence>;
 type Headers = Readonly<Record<string, string>>;
 
-/** Makes calls that fail after `ms` of inactivity. Renews the upload token after a rotation. */
+/** Creates a wrapper for calls: they fail after `ms` of inactivity, and renew the upload token after a rotation. */
 const createWatched =
   (clock: Clock, ms: number, renewing: ReturnType<typeof createRenewing>) =>
   <T>(
@@ -214,7 +218,7 @@ async function openDownload(
     const download = downloadOf(answer, watch);
     if (download !== null) return { ok: true, value: download };
     await answer.body?.cancel();
-    const detail = `${key} came without its length, or without its digest`;
+    const detail = `the response for ${key} lacks its length or its digest`;
     return fail({ ok: false, failure: { kind: 'unexpected', status: answer.status, detail } });
   } catch (cause) {
     return fail({ ok: false, failure: { kind: 'unreachable', cause } });
@@ -287,7 +291,7 @@ async function failureOf(answer: Answer): Promise<Failed> {
   const problem = Problem.safeParse(parseJson(text));
   if (problem.success)
     return { ok: false, failure: { kind: 'problem', status, problem: problem.data }, retryAfterMs };
-  const detail = `it was answered ${status} with something unexpected: ${text.slice(0, 200)}`;
+  const detail = `unexpected response ${status}: ${text.slice(0, 200)}`;
   return { ok: false, failure: { kind: 'unexpected', status, detail }, retryAfterMs };
 }
 

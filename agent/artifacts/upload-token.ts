@@ -6,7 +6,7 @@ import type { RetryAnswer } from '../retry/retry.ts';
 export type Answered<T> = RetryAnswer<T, CallFailure>;
 export type Failed = Extract<Answered<never>, { readonly ok: false }>;
 
-/** Makes each call with the newest upload token. After a rotation, renews the token and retries the call once. */
+/** Adds the current upload token to each call. After a rotation of the worker token, renews it and retries the call once. */
 export function createRenewing(firstToken: string, renew: RenewCall) {
   let token = firstToken;
   return async <T>(
@@ -22,7 +22,7 @@ export function createRenewing(firstToken: string, renew: RenewCall) {
   };
 }
 
-/** A refused HEAD has no problem code, so any 401 without one may mean a rotation. */
+/** Whether a failure may mean a rotated token. The response to a HEAD has no problem code, so any 401 without one counts. */
 const mayBeRotated = (failure: CallFailure): boolean =>
   failure.kind === 'problem'
     ? failure.problem.code === 'upload_token_rotated'

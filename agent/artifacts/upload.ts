@@ -14,7 +14,7 @@ import type { Answered } from './upload-token.ts';
 interface Whole {
   readonly key: string;
   readonly bytes: number;
-  /** If it is not known beforehand, the server gets it with the last part. */
+  /** A running digest is computed during the upload, and sent with the last part. */
   readonly sha256: string | RunningDigest;
 }
 
@@ -33,8 +33,9 @@ interface Reading {
 }
 
 /**
- * `changed`: the file has changed or is gone. `over`: the attempt may not upload now. `closed`: it never may again. `no_room`: the
- * server or a proxy does not take this file now, but may later. `refused`: the server never takes it. `aborted`: the signal fired.
+ * `changed`: the file has changed or was removed. `over`: the attempt may not upload now. `closed`: the attempt may never
+ * upload again. `no_room`: the server or a proxy rejects this file now, but may accept it later. `refused`: the server
+ * never accepts this file. `aborted`: the signal fired.
  */
 export type UploadEnd =
   | { readonly kind: 'uploaded' | 'changed' | 'over' | 'closed' | 'aborted' }
@@ -45,19 +46,22 @@ export interface UploadDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** In bytes: a file larger than `wholeUpTo` is sent in parts of size `part`. For tests. */
+  /** In bytes. A file larger than `wholeUpTo` is sent in parts of size `part`. Only tests set it. */
   readonly sizes?: { readonly wholeUpTo: number; readonly part: number };
 }
 
-/** Smaller than the request size limits of common proxies. */
+/** In bytes: smaller than the request size limits of common proxies. */
 const usualSizes = { wholeUpTo: 64 * 1_048_576, part: 64 * 1_048_576 } as const;
-const portion = 1_048_576;
-/** After this many consecutive proxy responses, other files get their turn. A completed job then shows why this one is missing. */
+const readBytes = 1_048_576;
+/**
+ * After this many consecutive error responses from a proxy, the upload of this file is postponed in favour of others. A
+ * completed job then shows why the file is missing.
+ */
 const maxProxyAnswers = 6;
 
 /**
- * Uploads a file. Retries a call that fails for a temporary reason until the signal fires. Resumes a large file at the first byte
- * that the server does not have.
+ * Uploads a file. Retries temporary failures until the signal fires. Resumes a large file at the first byte that the
+ * server does not have.
  */
 export async function uploadFile(source: Source, deps: UploadDeps): Promise<UploadEnd> {
   let handle: FileHandle;
@@ -93,7 +97,7 @@ async function send(whole: Whole, reading: Reading, deps: UploadDeps): Promise<U
   const { clock, random, signal } = deps;
   const { wholeUpTo, part } = deps.sizes ?? usualSizes;
   const isLarge = whole.bytes > wholeUpTo;
-  const { decideOn, onProgress } = createDecider();
+  const { decideOn, onProgress } = createUploadDecisions();
   const upload = createSteps(whole, reading, isLarge ? part : null, { ...deps, onProgress });
   const end = await retry(upload, { clock, random, signal, waits: waits.upload, decide: decideOn });
   if (end.kind === 'done') return end.value;
@@ -105,8 +109,8 @@ async function send(whole: Whole, reading: Reading, deps: UploadDeps): Promise<U
 }
 
 /**
- * Returns a function that uploads as much as it can. Each call continues at the first byte that the server does not have. `part`:
- * the size of the parts; null to send the content as a whole.
+ * Returns a function that uploads until the end or the first failure. Each call continues at the first byte that the
+ * server does not have. `part`: the size of the parts in bytes; null to send the content as a whole.
  */
 function createSteps(
   whole: Whole,
@@ -122,7 +126,7 @@ function createSteps(
   return async () => {
     let hasProgressed = false;
     if (first === null) {
-      const position = await askWhere(whole, deps);
+      const position = await findResumeOffset(whole, deps);
       if (!position.ok) return position;
       if (position.value === 'uploaded') return ended({ kind: 'uploaded' });
       first = position.value;
@@ -151,8 +155,8 @@ function createSteps(
   };
 }
 
-/** Counts consecutive responses of a proxy. Too many of them make a retry pointless for now. */
-function createDecider() {
+/** Decides about failed uploads. Counts consecutive responses of a proxy, because many of them make a retry pointless. */
+function createUploadDecisions() {
   let proxyAnswers = 0;
   return {
     decideOn(failure: Failure): Decisions['upload'] {
@@ -167,7 +171,7 @@ function createDecider() {
 }
 
 /** Asks the server where to resume the upload of a large file. */
-async function askWhere(
+async function findResumeOffset(
   { key, bytes, sha256 }: Whole,
   { storage, signal }: UploadDeps,
 ): Promise<Answered<number | 'uploaded'>> {
@@ -187,7 +191,7 @@ function readingOf({ path, bytes, changedAt, sha256 }: Source, handle: FileHandl
   const read = async (at: number, last: number): Promise<Buffer> => {
     try {
       // Use a new buffer for each read, because the previous one may still be in use for sending.
-      const buffer = Buffer.allocUnsafeSlow(Math.min(portion, last - at));
+      const buffer = Buffer.allocUnsafeSlow(Math.min(readBytes, last - at));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
       return buffer.subarray(0, bytesRead);
     } catch (cause) {

@@ -9,7 +9,7 @@ import { pause } from '../retry/retry.ts';
 export interface AvailabilityDeps {
   /** Null for a rig that is open all day. */
   readonly hours: Hours | null;
-  /** How to find out that somebody uses the machine; null for a rig that does not yield to its user. */
+  /** Detects that a person uses the machine; null for a rig that accepts jobs regardless of that. */
   readonly use: UseDeps | null;
   readonly clock: Clock;
   /** ms since the Unix epoch. */
@@ -18,13 +18,13 @@ export interface AvailabilityDeps {
 }
 
 export interface UseDeps {
-  /** Null where the system does not tell. */
+  /** Null if the system does not report the time of the last input. */
   readonly lastInput: LastInput | null;
-  /** The troubles of the worker's GPUs, as the last check found them. */
+  /** Returns the troubles of the worker's GPUs from the last check. */
   readonly gpuTroubles: () => readonly (GpuTrouble & { readonly ours?: boolean })[];
 }
 
-/** Whether the rig takes jobs now, as its owner wants it. */
+/** Whether the rig accepts jobs now, by the owner's hours and by the use of the machine. */
 export interface Availability {
   /** Null when the rig is open. */
   closed(): Closed | null;
@@ -32,10 +32,10 @@ export interface Availability {
   watch(onChange: () => void, signal: AbortSignal): Promise<void>;
 }
 
-/** The interval of looks for a user. */
-const lookEveryMs = 30_000;
-/** The wall clock may be set, and the machine may sleep, so a timer until the next opening is not enough. */
-const checkEveryMs = 60_000;
+/** The interval of the checks whether a person uses the machine. */
+const checkUseEveryMs = 30_000;
+/** A single timer until the next opening is not enough, because the wall clock may be set and the machine may sleep. */
+const checkHoursEveryMs = 60_000;
 
 export function createAvailability(deps: AvailabilityDeps): Availability {
   const { hours, use, clock, wall, zone } = deps;
@@ -56,8 +56,8 @@ export function createAvailability(deps: AvailabilityDeps): Availability {
     return user === null ? null : { reason: 'in_use', detail: user, opens_at: null };
   };
 
-  /** Uses the monotonic clock for the filter: only the time of the last input comes from the wall clock. */
-  const look = async (): Promise<void> => {
+  /** Updates `user`. The filter uses the monotonic clock; only the time of the last input is in wall-clock time. */
+  const checkUse = async (): Promise<void> => {
     if (use === null) return;
     const input = (await use.lastInput?.().catch(() => null)) ?? null;
     const held = use.gpuTroubles().find(({ kind, ours }) => kind === 'held' && ours !== true);
@@ -70,7 +70,7 @@ export function createAvailability(deps: AvailabilityDeps): Availability {
 
   const nextMs = (): number => {
     const changesAt = opening()?.changesAt ?? null;
-    const limit = use === null ? checkEveryMs : lookEveryMs;
+    const limit = use === null ? checkHoursEveryMs : checkUseEveryMs;
     return changesAt === null ? limit : Math.min(limit, Math.max(1, changesAt - wall()));
   };
 
@@ -79,7 +79,7 @@ export function createAvailability(deps: AvailabilityDeps): Availability {
     async watch(onChange, signal) {
       let known = JSON.stringify(closed());
       do {
-        await look();
+        await checkUse();
         const now = JSON.stringify(closed());
         if (now !== known && !signal.aborted) onChange();
         known = now;
@@ -88,5 +88,5 @@ export function createAvailability(deps: AvailabilityDeps): Availability {
   };
 }
 
-/** The limit of the protocol. */
+/** The protocol's limit, in characters. */
 const maxDetail = 200;

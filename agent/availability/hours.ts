@@ -1,19 +1,19 @@
 import { fail, type Loaded } from '../files/failure-text.ts';
 
-/** Times of the week at which a rig takes jobs, in the rig's own time zone. */
+/** A weekly period in which a rig accepts jobs, in the rig's own time zone. */
 export interface Window {
   /** Days on which the window starts: 0 is Sunday. */
   readonly days: readonly number[];
   /** Minutes after midnight. */
   readonly from: number;
-  /** Minutes after the midnight before `from`, and so more than 1,440 for a window that ends on the next day. */
+  /** Minutes after the same midnight as `from`: more than 1,440 for a window that ends on the next day. */
   readonly until: number;
 }
 
-/** Never empty. Windows may overlap. */
+/** At least one window. Windows may overlap. */
 export type Hours = readonly [Window, ...Window[]];
 
-/** A calendar day in the rig's time zone. Days outside of a month count into its neighbours, as with `Date`. */
+/** A calendar day in the rig's time zone. As with `Date`, day 32 of a month means a day of the next month. */
 export interface Day {
   readonly year: number;
   /** 0 is January. */
@@ -25,8 +25,8 @@ export interface Day {
 export interface Zone {
   dayOf(at: number): Day;
   /**
-   * The time at this many minutes after midnight, in ms since the Unix epoch. Where clocks go forward, a skipped time
-   * counts from before the change. Where they go back, a repeated time means its first occurrence.
+   * Returns the time at this many minutes after midnight, in ms since the Unix epoch. A time that daylight saving skips
+   * is read with the offset before the change. A time that it repeats means the first occurrence.
    */
   at(day: Day, minutes: number): number;
 }
@@ -44,7 +44,7 @@ const dayMinutes = 24 * 60;
 
 const advice = 'Use hours such as "20:00-08:00" or "mon-fri 20:00-08:00"';
 
-/** Parses windows from repeated flags, or from a string or a list in the file. Null when none is given: always open. */
+/** Parses windows from repeated flags, or from a string or a list in the file. Null (always open) when none is given. */
 export function parseHours(given: unknown): Loaded<Hours | null> {
   if (given === undefined || given === null) return { ok: true, value: null };
   const windows: Window[] = [];
@@ -77,7 +77,7 @@ function minutesOf(hour: string, minute: string): number | null {
   return Number(minute) < 60 && minutes <= dayMinutes ? minutes : null;
 }
 
-/** Expands `mon-wed,sat`. A range may go over the end of the week. Null when a name is unknown. */
+/** Expands `mon-wed,sat` to day numbers. A range such as `sat-mon` may wrap around. Null when a name is unknown. */
 function daysOf(text: string): readonly number[] | null {
   const days = new Set<number>();
   for (const part of text.split(',')) {
@@ -110,10 +110,10 @@ export interface Opening {
   readonly changesAt: number | null;
 }
 
-/** A window that starts on each day of the week, plus one that began before today. */
+/** The number of days, from yesterday on, whose windows are computed: one full week and a window that began yesterday. */
 const daysAhead = 8;
 
-/** Whether the rig is open at a time, and until when. Windows that touch or overlap count as one. */
+/** Returns whether the rig is open at a time, and until when. Adjacent or overlapping windows count as one. */
 export function openingAt(hours: Hours, at: number, zone: Zone = ownZone): Opening {
   const spans = spansAround(hours, at, zone);
   let endsAt: number | null = null;
@@ -122,11 +122,11 @@ export function openingAt(hours: Hours, at: number, zone: Zone = ownZone): Openi
     if (endsAt !== null && from > endsAt) return { isOpen: true, changesAt: endsAt };
     if (until > at) endsAt = Math.max(endsAt ?? until, until);
   }
-  // Nothing but spans without a gap until the end of what was looked at: it never closes.
+  // The spans have no gap until the end of the week that was computed, so the rig never closes.
   return { isOpen: endsAt !== null, changesAt: null };
 }
 
-/** The spans of time from yesterday until a week from now, in the order of their starts. */
+/** Returns the open spans from yesterday until a week from now, as pairs of times, in the order of their starts. */
 function spansAround(hours: Hours, at: number, zone: Zone): readonly (readonly [number, number])[] {
   const today = zone.dayOf(at);
   const spans: (readonly [number, number])[] = [];
@@ -136,6 +136,6 @@ function spansAround(hours: Hours, at: number, zone: Zone): readonly (readonly [
     for (const { days, from, until } of hours)
       if (days.includes(weekday)) spans.push([zone.at(day, from), zone.at(day, until)]);
   }
-  // A short window in an hour that clocks skip can end before it starts.
+  // A short window in an hour that daylight saving skips can end before it starts.
   return spans.filter(([from, until]) => until > from).toSorted(([a], [b]) => a - b);
 }

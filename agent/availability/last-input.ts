@@ -1,10 +1,10 @@
-/** Finds out when somebody last used the keyboard or the mouse of this machine, where the system tells. */
+/** Finds out when a person last used the keyboard or the mouse of this machine, if the system reports that. */
 
 import type { RunCommand } from '../process/run-command.ts';
 
 /**
- * Returns the time of the last input, in ms since the Unix epoch; null when nobody is at the machine, or when the system
- * does not tell. Never rejects.
+ * Returns the time of the last input, in ms since the Unix epoch; null when nobody is logged in at the machine, or when
+ * the system does not report it. Never rejects.
  */
 export type LastInput = () => Promise<number | null>;
 
@@ -15,7 +15,7 @@ export interface LastInputDeps {
   readonly wall: () => number;
 }
 
-/** Null on platforms that have no tool for it. */
+/** Returns null on platforms without a tool for this. */
 export function openLastInput({ run, platform, wall }: LastInputDeps): LastInput | null {
   if (platform === 'linux') return () => lastOfSessions(run, wall);
   return platform === 'darwin' ? () => lastOfHid(run, wall) : null;
@@ -49,9 +49,9 @@ function inputOf(block: string, now: number): number | null {
   const isHere = fields.get('Class') === 'user' && fields.get('Remote') === 'no';
   if (!isHere || fields.get('State') === 'closing' || fields.get('LockedHint') === 'yes') return null;
   const type = fields.get('Type') ?? '';
-  // The desktop sets the hint after some minutes without input. Until then, it does not tell the time of the last input.
+  // The desktop sets the hint after some minutes without input. Until then, the time of the last input is unknown.
   if (graphical.includes(type) && fields.get('IdleHint') === 'no') return now;
-  // In microseconds. For a text console, it is the time of the last input even while the hint is "no".
+  // IdleSinceHint is in microseconds. For a text console, it is the time of the last input even while the hint is "no".
   const since = Number(fields.get('IdleSinceHint') ?? '') / 1_000;
   return (graphical.includes(type) || type === 'tty') && since > 0 ? since : null;
 }

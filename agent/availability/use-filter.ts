@@ -1,6 +1,6 @@
 /**
- * Decides whether somebody uses the machine, from single observations. A short glance does not close the rig: the use
- * must last. A short break does not open it: the machine must be left alone for longer.
+ * Decides from observations whether a person uses the machine. Short use does not close the rig, and a short break does
+ * not open it again.
  *
  *     free --use seen twice, `lastsMs` apart--> in use --no use for `leftAloneMs`--> free
  */
@@ -12,7 +12,7 @@ export interface UseFilter {
   note(usedAt: number | null, now: number): boolean;
 }
 
-/** Use that is longer ago does not continue an earlier one. */
+/** After a longer time without input, the next input starts a new period of use. */
 const recentMs = 5 * 60_000;
 const lastsMs = 60_000;
 const leftAloneMs = 10 * 60_000;

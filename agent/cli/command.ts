@@ -21,7 +21,7 @@ export interface WorkerInvocation extends Omit<Host, 'log' | 'onInputEnd'> {
 
 const exitCodes = { failed: 1, usage: 2 } as const;
 
-/** The command `trainyard worker`, which is also the whole program that is bundled for rigs. */
+/** The command `trainyard worker`. The program that is bundled for rigs has only this command. */
 export function workerCommand(invocation: WorkerInvocation): Command {
   const { err, exit } = invocation;
   // Messages may contain text from the orchestrator or a trainer, so remove control characters.
@@ -90,8 +90,8 @@ const stepsPerSecond = 10;
 const defaultSeconds = 10;
 
 /**
- * Runs a trainer that trains nothing. It prints progress like a real one for ten seconds (or `seconds` of the config), to test the
- * path of a job through a fleet. Returns an exit code.
+ * Runs a trainer that trains nothing, to test the path of a job through a fleet. It prints progress like a real trainer,
+ * for ten seconds or for `seconds` of the config. Returns an exit code.
  * @internal
  */
 export async function runSelftest(configPath: string | null, ports: SelftestPorts): Promise<number> {
@@ -125,7 +125,7 @@ interface GuardInvocation extends Pick<Host, 'env' | 'onSignal'> {
   readonly err: (text: string) => void;
 }
 
-/** Runs the guard of the run in this folder, as a program. The agent that started it reads its error output. @internal */
+/** Runs the guard of the run in this folder. The agent that started this process reads its error output. @internal */
 export async function runGuardCommand(
   folder: string,
   { env, onSignal, err }: GuardInvocation,

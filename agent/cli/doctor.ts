@@ -7,11 +7,11 @@ import { cacheLimit, contentsOf } from '../datasets/rig-data.ts';
 import type { KnownTrouble } from '../gpu/conditions.ts';
 import type { GpuReport } from '../gpu/probe.ts';
 import { openOwnTokens } from '../session/worker-token.ts';
-import { reasonOf, sizeInWords } from '../files/failure-text.ts';
+import { reasonOf, formatBytes } from '../files/failure-text.ts';
 import { describeTrainer, type ProbedTrainer } from '../trainers/index.ts';
 import { explainFailure } from '../connection/connection-warnings.ts';
 
-/** The result of a check. When it failed, `detail` also says what to do. */
+/** The result of a check. If the check failed, `detail` also says what to do. */
 export interface Finding {
   readonly what: string;
   readonly result: 'ok' | 'failed' | 'skipped';
@@ -22,7 +22,7 @@ export interface DoctorDeps {
   readonly config: AgentConfig;
   readonly fetch: Fetch;
   readonly gpus: GpuReport;
-  /** The troubles of the GPUs that this worker uses. */
+  /** Troubles of the GPUs that this worker uses. */
   readonly troubles: readonly KnownTrouble[];
   readonly version: string;
   readonly trainers: readonly ProbedTrainer[];
@@ -34,7 +34,7 @@ const ok = (what: string, detail: string): Finding => ({ what, result: 'ok', det
 const failed = (what: string, detail: string): Finding => ({ what, result: 'failed', detail });
 
 const patienceMs = 10_000;
-/** The size of a small model's checkpoint. With less free space, the next one may not fit. */
+/** The size of a small model's checkpoint. With less free space, the next checkpoint may not fit. */
 const minFreeBytes = 5 * 1024 ** 3;
 
 /** Checks everything that a worker needs, and says what to do about each problem. Changes nothing. */
@@ -71,11 +71,15 @@ function checkToken({ token, stateDir }: AgentConfig): Finding {
   const own = openOwnTokens(stateDir).read();
   if (!own.ok) return failed(what, own.message);
   const hasOwn = own.value.joined !== null;
-  if (token === null)
-    return hasOwn ? ok(what, 'The one that this worker has joined with') : failed(what, tokenMissing);
+  if (token === null) return hasOwn ? ok(what, 'The token from joining') : failed(what, tokenMissing);
   const read = readToken(token);
   if (!read.ok) return failed(what, read.message);
-  return ok(what, token.kind === 'file' ? `In ${token.path}, for its owner alone` : 'As it was given');
+  return ok(
+    what,
+    token.kind === 'file'
+      ? `In ${token.path}, readable only by its owner`
+      : 'Given by --worker-token or the environment',
+  );
 }
 
 /** Returns the folder itself, or the nearest existing folder above it. */
@@ -88,11 +92,14 @@ function nearest(folder: string): string {
 function checkFolder(what: string, folder: string, otherwise: string): Finding {
   const at = nearest(folder);
   try {
-    if (!statSync(at).isDirectory()) throw new Error(`${at} is no folder`);
+    if (!statSync(at).isDirectory()) throw new Error(`${at} is not a folder`);
     accessSync(at, constants.W_OK | constants.X_OK);
-    return ok(what, at === folder ? folder : `${folder}, which is made at the first start`);
+    return ok(what, at === folder ? folder : `${folder}, which will be created at the first start`);
   } catch (cause) {
-    return failed(what, `${folder} can't be written (${reasonOf(cause)}): make ${at} yours, or ${otherwise}`);
+    return failed(
+      what,
+      `${folder} cannot be written (${reasonOf(cause)}): get write permission for ${at}, or ${otherwise}`,
+    );
   }
 }
 
@@ -102,7 +109,7 @@ function checkRoom({ config, free = freeBytes }: DoctorDeps): Finding {
   const room = `${(bytes / 1024 ** 3).toFixed(1)} GB are free for jobs`;
   return bytes >= minFreeBytes
     ? ok(what, room)
-    : failed(what, `Only ${room} in ${config.workDir}: make room, or choose another folder with --work-dir`);
+    : failed(what, `Only ${room} in ${config.workDir}: free space, or choose another folder with --work-dir`);
 }
 
 async function checkCache({ config, free = freeBytes }: DoctorDeps): Promise<Finding> {
@@ -113,12 +120,12 @@ async function checkCache({ config, free = freeBytes }: DoctorDeps): Promise<Fin
     .bytesHeld()
     .catch(() => 0);
   const available = free(nearest(workDir)) + held;
-  const [most, used] = [sizeInWords(cacheLimit(dataCache, available)), sizeInWords(held)];
+  const [most, used] = [formatBytes(cacheLimit(dataCache, available)), formatBytes(held)];
   if (dataCache === null || dataCache <= available)
-    return ok(what, `The cache may take ${most}, and has ${used}`);
+    return ok(what, `The cache may use ${most}, and contains ${used}`);
   return failed(
     what,
-    `The cache may take ${sizeInWords(dataCache)}, and the disk of ${workDir} has room for ${most} of it: lower --data-cache, or choose another folder with --work-dir`,
+    `The cache may use ${formatBytes(dataCache)}, but the disk of ${workDir} has room for only ${most}: lower --data-cache, or choose another folder with --work-dir`,
   );
 }
 
@@ -130,11 +137,11 @@ function freeBytes(folder: string): number {
 function checkGpus({ gpus: { count, name, problem }, troubles }: DoctorDeps): Finding {
   const what = 'GPUs';
   if (problem !== undefined) return failed(what, problem.message);
-  // A process that a job of this worker started may be the job that is running now.
+  // Ignore processes of this worker's jobs, because such a job may be running now.
   const bad = troubles.filter(({ ours }) => ours !== true);
   if (bad.length > 0) return failed(what, bad.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; '));
   if (count > 0) return ok(what, `${name} (${count} in all)`);
-  return { what, result: 'skipped', detail: 'None was found: jobs that ask for one go to other workers' };
+  return { what, result: 'skipped', detail: 'No GPU found: jobs that need one run on other workers' };
 }
 
 const checkTrainers = ({ trainers }: DoctorDeps): readonly Finding[] =>

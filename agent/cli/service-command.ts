@@ -31,7 +31,7 @@ export const serviceCommands = (invocation: ServiceInvocation): readonly Command
 
 const userFlag = [
   '--user',
-  'use the service manager of the current user (default: for root, that of the machine)',
+  'use the service manager of the current user (default; for root: that of the machine)',
 ] as const;
 
 function installCommand(invocation: ServiceInvocation): Command {
@@ -39,7 +39,7 @@ function installCommand(invocation: ServiceInvocation): Command {
   return withWorkerOptions(new Command('install-service'))
     .description('Install and start this worker as a service')
     .option(...userFlag)
-    .option('--print', 'print the service definition, without installing it')
+    .option('--print', 'print the service definition without installing it')
     .action(async (_options: unknown, command: Command) => {
       const { print, user, ...flags } = givenFlags(command);
       const config = loadAgentConfig(flags, env);
@@ -61,7 +61,7 @@ function installCommand(invocation: ServiceInvocation): Command {
         );
         return exit(exitCodes.locked);
       }
-      const trouble = await carryOut(async () => {
+      const trouble = await reasonOfFailure(async () => {
         if (token !== null) {
           mkdirSync(dirname(tokenFile), { recursive: true, mode: 0o700 });
           writeWhole(tokenFile, `${token}\n`);
@@ -75,7 +75,7 @@ function installCommand(invocation: ServiceInvocation): Command {
         log(`${trouble}. To remove ${service.file}, run "uninstall-service"`);
         return exit(exitCodes.failed);
       }
-      log(`Installed worker ${planned.name} as a service: ${service.look}`);
+      log(`Installed worker ${planned.name} as a service: ${service.statusCommand}`);
       if (service.note !== null) log(service.note);
       return exit(exitCodes.done);
     });
@@ -107,7 +107,7 @@ function uninstallCommand({ env, log, exit }: ServiceInvocation): Command {
         return exit(exitCodes.usage);
       }
       const folder = stateFolderIn(service);
-      const trouble = await carryOut(async () => {
+      const trouble = await reasonOfFailure(async () => {
         const run = createRunCommand({ environment: env });
         await runAll(service.uninstall.slice(0, 1), run);
         rmSync(service.file, { force: true });
@@ -160,7 +160,7 @@ async function plan(
   if (trouble !== null) return { ok: false, message: trouble };
   const command = [
     ...ownCommand,
-    ...wordsOf({
+    ...toArguments({
       ...flags,
       'orchestrator-url': config.orchestratorUrl,
       name,
@@ -183,8 +183,8 @@ async function plan(
   return { ok: true, name, service, folder, tokenFile, token: token?.kind === 'value' ? token.token : null };
 }
 
-/** Returns the flags as words, without the token (which goes into a file) and without those for a person at a terminal. */
-function wordsOf({
+/** Returns the flags as arguments of the service's command, without the token, which is in a file, and without flags for terminals. */
+function toArguments({
   'worker-token': _token,
   'leave-with-parent': _parent,
   verbose: _verbose,
@@ -221,7 +221,7 @@ const tokenFileOf = (id: string, isSystem: boolean, env: ServiceInvocation['env'
   join(isSystem && process.platform === 'linux' ? '/etc/trainyard' : configHome(env), `${id}.token`);
 
 /** Returns null on success, or the reason for the failure. */
-async function carryOut(act: () => Promise<void>): Promise<string | null> {
+async function reasonOfFailure(act: () => Promise<void>): Promise<string | null> {
   try {
     await act();
     return null;

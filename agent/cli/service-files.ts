@@ -1,10 +1,10 @@
-/** A worker as a service of the machine. The functions below write its definition for each platform's service manager. */
+/** A worker as a service of the machine. The functions below return its definition for each platform's service manager. */
 export interface Service {
   /** Name of the worker. */
   readonly worker: string;
   /** Name of the service: letters, digits, dots, dashes and underscores. */
   readonly id: string;
-  /** The program and its options; the first word is an absolute path. */
+  /** The program and its arguments; the program is an absolute path. */
   readonly command: readonly string[];
   readonly folder: string;
   /** PATH of the service; null for the service manager's own. */
@@ -17,7 +17,7 @@ export interface Service {
 export const serviceId = (worker: string): string =>
   `trainyard-worker-${worker.replaceAll(/[^\w.-]/g, '_').slice(0, 64)}`;
 
-/** docs/workers.md gives the reason for each line. */
+/** Returns the unit for systemd. docs/workers.md explains each line. */
 export function systemdUnit({ worker, command, folder, path, isSystem }: Service): string {
   const network = isSystem ? 'Wants=network-online.target\nAfter=network-online.target\n' : '';
   return `[Unit]
@@ -52,7 +52,7 @@ const unitWord = (word: string): string =>
 const unitQuoted = (text: string): string =>
   `"${unitText(text).replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`)}"`;
 
-/** For launchd. `AbandonProcessGroup` lets a guard outlive the worker. */
+/** Returns the property list for launchd. With `AbandonProcessGroup`, a guard outlives the worker. */
 export const launchdPlist = ({ id, command, folder, path }: Service): string =>
   `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -73,7 +73,7 @@ ${path === null ? '' : `  <key>EnvironmentVariables</key><dict><key>PATH</key><s
 </plist>
 `;
 
-/** For the Windows Task Scheduler; `schtasks /Create /XML` reads it. */
+/** Returns the task for the Windows Task Scheduler. `schtasks /Create /XML` reads it. */
 export const windowsTask = ({ worker, command: [program = '', ...args], folder }: Service): string =>
   `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">

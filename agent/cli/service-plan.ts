@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { launchdPlist, type Service, systemdUnit, windowsTask } from './service-files.ts';
 
-/** How to install a worker as a service, and how to uninstall it. */
+/** The file and the commands that install a worker as a service and uninstall it. */
 export interface ServicePlan {
   readonly file: string;
   readonly text: string;
@@ -11,7 +11,7 @@ export interface ServicePlan {
   /** Commands in order. Remove the file after the first one. */
   readonly uninstall: readonly (readonly string[])[];
   /** A command that shows the state or the log of the service. */
-  readonly look: string;
+  readonly statusCommand: string;
   /** Advice for the user; null for none. */
   readonly note: string | null;
 }
@@ -50,10 +50,10 @@ function systemdPlan(service: Service, { configHome }: Machine): ServicePlan {
       [...systemctl, 'disable', '--now', unit],
       [...systemctl, 'daemon-reload'],
     ],
-    look: `journalctl ${isSystem ? '' : '--user '}-u ${unit} -f`,
+    statusCommand: `journalctl ${isSystem ? '' : '--user '}-u ${unit} -f`,
     note: isSystem
       ? null
-      : 'It runs while you are logged in: "loginctl enable-linger" lets it run from boot on, and without --user it is for the whole machine',
+      : 'It runs while you are logged in. To run it from boot on, use "loginctl enable-linger", or install it for the whole machine as root, without --user',
   };
 }
 
@@ -69,7 +69,7 @@ function launchdPlan(service: Service, { home, uid }: Machine): ServicePlan {
     encoding: 'utf8',
     install: [['launchctl', 'bootstrap', domain, file]],
     uninstall: [['launchctl', 'bootout', `${domain}/${id}`]],
-    look: `launchctl print ${domain}/${id}`,
+    statusCommand: `launchctl print ${domain}/${id}`,
     note: null,
   };
 }
@@ -89,7 +89,7 @@ function windowsPlan(service: Service, { configHome }: Machine): ServicePlan {
       ['schtasks', '/End', '/TN', id],
       ['schtasks', '/Delete', '/TN', id, '/F'],
     ],
-    look: `schtasks /Query /TN ${id}`,
+    statusCommand: `schtasks /Query /TN ${id}`,
     note: 'It starts when you log on',
   };
 }

@@ -10,8 +10,9 @@ import { readFields } from '../files/whole-file.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the PATH of the service: the caller's, with the active Python environment first. A service manager's own PATH has neither.
- * Relative folders are left out, because they would depend on where the service starts. Null means the service manager's own PATH.
+ * Returns the PATH of the service: the active Python environment, then the caller's PATH. The service manager's own PATH
+ * contains neither. Omits relative folders, because they would depend on the service's working folder. Null keeps the
+ * service manager's own PATH.
  */
 export function servicePath(env: Env, platform: NodeJS.Platform = process.platform): string | null {
   // A Windows task has its user's environment.
@@ -25,8 +26,8 @@ export function servicePath(env: Env, platform: NodeJS.Platform = process.platfo
 }
 
 /**
- * Returns the state folder of the service: the one that this worker already uses, or else `own`. A used folder contains the token
- * from joining. For a worker whose token is given, the instance id also shows that the folder is used.
+ * Returns the state folder of the service: the one that this worker already uses, else `own`. A used folder contains the
+ * token from joining. If the worker's token is given in its settings, an instance id also shows that the folder is used.
  */
 export function serviceFolder(own: string, earlier: string, hasGivenToken: boolean): string {
   const files = hasGivenToken ? ['token', 'instance'] : ['token'];
@@ -43,14 +44,14 @@ export interface Start {
   readonly env: Env;
 }
 
-/** Returns why a worker with these settings would exit at once or run no job; null when no problem is known. */
+/** Returns why a worker with these settings would exit immediately or run no job; null when no problem is known. */
 export async function findStartTrouble(start: Start): Promise<string | null> {
   const { config, trainerTexts, folder, path, env } = start;
   const tokenTrouble = findTokenTrouble(config, folder);
   if (tokenTrouble !== null) return tokenTrouble;
   const relative = findRelativeTrainer(trainerTexts);
   if (relative !== null)
-    return `Give --trainer ${relative} with its whole path: a service starts in another folder`;
+    return `Give --trainer ${relative} with an absolute path, because a service starts in another folder`;
   const probed = await probeTrainers(config.trainers, trainerProbe({ ...env, PATH: path ?? env['PATH'] }));
   const problems = probed.flatMap(({ problem }) => problem ?? []);
   return problems.length === 0 ? null : problems.join('. ');

@@ -38,7 +38,7 @@ export function updateCommand({ env, ownCommand, log, exit }: UpdateInvocation):
         log(own);
         return exit(exitCodes.usage);
       }
-      const wrong = whyNot(config.value, sums);
+      const wrong = findRisk(config.value, sums);
       if (wrong !== null) {
         log(wrong);
         return exit(exitCodes.usage);
@@ -82,7 +82,7 @@ function programHere(ownCommand: readonly string[]) {
 }
 
 /** Returns why an attacker on the network could replace the program; null when that is impossible. */
-function whyNot({ orchestratorUrl: url, trust }: AgentConfig, sums: unknown): string | null {
+function findRisk({ orchestratorUrl: url, trust }: AgentConfig, sums: unknown): string | null {
   if (typeof sums === 'string')
     return /^[0-9a-f]{64}$/i.test(sums) ? null : '--sums needs the 64 hex digits that the panel shows';
   const { protocol, hostname } = new URL(url);

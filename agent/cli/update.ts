@@ -11,9 +11,9 @@ export interface UpdateDeps {
   readonly url: string;
   readonly fetch: Fetch;
   readonly own: OwnProgram;
-  /** The SHA-256 that SHA256SUMS must have; null when the connection itself proves who sends it. */
+  /** The expected SHA-256 of SHA256SUMS; null when the connection itself authenticates the server. */
   readonly sums: string | null;
-  /** Returns what a program prints for `--version`; throws when it does not run. */
+  /** Returns the output of a program for `--version`; rejects when it does not run. */
   readonly versionOf: (command: readonly string[]) => Promise<string>;
 }
 
@@ -26,22 +26,22 @@ export type Updated =
 const maxBytes = 512 * 1024 ** 2;
 const maxSums = 10_000;
 const patienceMs = 30_000;
-/** Enough for 120 MB at 100 KB/s. */
+/** The timeout of a download: enough for 120 MB at 100 KB/s. */
 const downloadMs = 20 * 60_000;
 
 /**
- * Replaces this program with the orchestrator's, by one rename. Before that, the new program must have the announced SHA-256 and
- * print its version. Running processes continue with the old program.
+ * Replaces this program with the orchestrator's version, by one rename. Before that, it checks that the new program has the
+ * SHA-256 from SHA256SUMS and can print its version. Running processes continue with the old program.
  */
 export async function updateProgram(deps: UpdateDeps): Promise<Updated> {
   const { own, versionOf } = deps;
   const draft = join(dirname(own.path), `.${randomBytes(6).toString('hex')}-${own.name}`);
   try {
-    const wanted = await announced(deps);
+    const wanted = await fetchAnnouncedSum(deps);
     if ((await sha256Of(own.path)) === wanted)
       return { kind: 'current', version: await versionOf([...own.runner, own.path]) };
     await download(deps, draft, wanted);
-    const version = await tryOut(() => versionOf([...own.runner, draft]));
+    const version = await versionOrFail(() => versionOf([...own.runner, draft]));
     renameSync(draft, own.path);
     return { kind: 'replaced', version };
   } catch (cause) {
@@ -64,13 +64,13 @@ async function get({ url, fetch }: UpdateDeps, name: string, timeoutMs: number):
   await answer.body?.cancel();
   throw new UpdateError(
     answer.status === 404
-      ? `${url} has no ${name} to give: "npm run build" on the machine of the orchestrator builds it`
-      : `${url} answered ${answer.status} when it was asked for ${name}: try again later`,
+      ? `${url} does not offer ${name}: to build it, run "npm run build" on the machine of the orchestrator`
+      : `${url} answered ${answer.status} to the request for ${name}: try again later`,
   );
 }
 
 /** Returns the SHA-256 of this program in the orchestrator's SHA256SUMS. */
-async function announced(deps: UpdateDeps): Promise<string> {
+async function fetchAnnouncedSum(deps: UpdateDeps): Promise<string> {
   const bytes: Uint8Array[] = [];
   const answer = await get(deps, 'SHA256SUMS', patienceMs);
   await read(answer, maxSums, async piece => void bytes.push(piece));
@@ -85,7 +85,9 @@ async function announced(deps: UpdateDeps): Promise<string> {
     .map(line => /^([0-9a-f]{64}) [ *](.+)$/.exec(line))
     .find(found => found?.[2] === deps.own.name);
   if (entry?.[1] === undefined)
-    throw new UpdateError(`${deps.url} has no ${deps.own.name} to give: "npm run build" there builds it`);
+    throw new UpdateError(
+      `${deps.url} does not offer ${deps.own.name}: to build it, run "npm run build" there`,
+    );
   return entry[1];
 }
 
@@ -103,7 +105,7 @@ async function download(deps: UpdateDeps, draft: string, wanted: string): Promis
     await file.close();
   }
   if (hash.digest('hex') !== wanted)
-    throw new UpdateError(`What came from ${deps.url} is not the program that it has announced: try again`);
+    throw new UpdateError(`The program from ${deps.url} does not match its SHA256SUMS: try again`);
 }
 
 async function read(
@@ -118,18 +120,20 @@ async function read(
     length += next.value.length;
     if (length > limit) {
       await reader.cancel();
-      throw new UpdateError(`${answer.url} is longer than it can be: is that the orchestrator?`);
+      throw new UpdateError(
+        `The response of ${answer.url} is too large: check that this is the orchestrator`,
+      );
     }
     await take(next.value);
   }
 }
 
-async function tryOut(ask: () => Promise<string>): Promise<string> {
+async function versionOrFail(ask: () => Promise<string>): Promise<string> {
   const version = await ask().catch((cause: unknown) => {
     throw new UpdateError(`The new program does not run on this machine: ${reasonOf(cause)}`, { cause });
   });
   if (!/^\d+\.\d+\.\d+\S*$/.test(version))
-    throw new UpdateError('The new program does not say its version on this machine');
+    throw new UpdateError('The new program does not print its version on this machine');
   return version;
 }
 
@@ -144,11 +148,11 @@ interface OwnProgram {
   /** File name in the orchestrator's downloads. */
   readonly name: 'trainyard-worker-linux-x64' | 'trainyard-worker.mjs';
   readonly path: string;
-  /** Command that runs such a file: Node for the script, nothing for the executable. */
+  /** The command that runs the file: Node for the script, empty for the executable. */
   readonly runner: readonly string[];
 }
 
-/** Returns null in a source checkout, whose program is more than one file. `realpath` resolves links, and throws for a missing file. */
+/** Returns null in a source checkout, because its program is more than one file. `realpath` resolves links, and throws if the file is missing. */
 export function ownProgram(
   ownCommand: readonly string[],
   realpath: (path: string) => string,

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { workerOptions } from '../../protocol/worker-options.ts';
 import type { Flags } from '../config/index.ts';
 
-/** Returns the flags of the command line by their names in the help and in config files. Leaves out defaults. */
+/** Returns the flags that the user set, by their names in the help and in config files. */
 export const givenFlags = (command: Command): Flags => {
   const given = command.options.filter(
     option => command.getOptionValueSource(option.attributeName()) === 'cli',
@@ -15,7 +15,7 @@ export const givenFlags = (command: Command): Flags => {
   );
 };
 
-/** Adds the options of `trainyard worker`. A worker's service takes the same ones. */
+/** Adds the options of `trainyard worker`. The commands `doctor` and `install-service` have the same options. */
 export const withWorkerOptions = (command: Command): Command =>
   workerOptions.reduce((shaped, { flags, description, isRepeatable, isHidden }) => {
     const option = new Option(flags, description).hideHelp(isHidden === true);

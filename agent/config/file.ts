@@ -6,7 +6,7 @@ import { fail, type Loaded, reasonOf } from '../files/failure-text.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Windows protects files by other means than mode bits. */
+/** Whether other users can read the file. Always false on Windows, which does not use mode bits. */
 export const isOpenToOthers = (path: string): boolean =>
   process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
 
@@ -45,7 +45,7 @@ export function readConfigFile(named: unknown, env: Env): Loaded<ConfigFile> {
   }
 }
 
-/** Returns a folder name for a worker name. Where characters are replaced, a hash keeps different names apart. */
+/** Returns a folder name for a worker name. If characters are replaced, a hash keeps the folder names of two workers different. */
 export function folderName(name: string): string {
   const safe = name
     .replaceAll(/[^\w.-]/g, '_')

@@ -19,11 +19,11 @@ import { parseTrust, type Trust } from '../connection/trust.ts';
 import { fail, type Loaded, reasonOf } from '../files/failure-text.ts';
 import { parseTrainers, type TrainerChoice } from '../trainers/index.ts';
 
-/** When the rig takes jobs, and how it learns that the machine will be taken away. */
+/** The settings of the hours and of the notice that the machine will be taken away. */
 interface RigTimes {
-  /** When the rig takes jobs; null for always. */
+  /** When the rig accepts jobs; null for always. */
   readonly hours: Hours | null;
-  /** Whether the rig takes no jobs while somebody uses it. */
+  /** Whether the rig accepts no jobs while a person uses it. */
   readonly yieldsToUser: boolean;
   /** The signal that announces that the machine will be taken away; null for none. */
   readonly noticeSignal: NoticeSignal | null;
@@ -32,7 +32,7 @@ interface RigTimes {
 interface RigStorage {
   /** Which outputs of trainers to upload. */
   readonly upload: UploadChoice;
-  /** How many bytes of the disk fetched data may use; null for half of the free space. */
+  /** The maximum size of downloaded datasets on the disk, in bytes; null for half of the free space. */
   readonly dataCache: number | null;
 }
 
@@ -43,7 +43,7 @@ export interface AgentConfig extends RigStorage, RigTimes {
   readonly token: TokenSource | null;
   readonly name: string;
   readonly persistent: boolean;
-  /** Whether the worker leaves when the process that started it is gone. Its trainer continues. */
+  /** Whether the worker exits when the process that started it has ended. Its trainer continues. */
   readonly leavesWithParent: boolean;
   readonly verbose: boolean;
   readonly labels: Readonly<Record<string, string>>;
@@ -65,7 +65,7 @@ export type TokenSource =
 export type Flags = Readonly<Record<string, unknown>>;
 
 const tokenVariable = 'SIMPLETUNER_WORKER_TOKEN';
-/** Environment variables by setting: the guide's, and our own. */
+/** The environment variable of each setting. SimpleTuner's guide defines some of them. */
 const variables: Readonly<Record<string, string>> = {
   'orchestrator-url': 'SIMPLETUNER_ORCHESTRATOR_URL',
   'worker-token': tokenVariable,
@@ -86,9 +86,7 @@ export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
     // An empty variable counts as unset.
     return flags[name] ?? (inEnv === '' ? undefined : inEnv) ?? settings[name];
   };
-  /**
-   * Adds the source of a value to a failure: its variable, or its key in the file. The message itself names only flags.
-   */
+  /** Adds the source of an invalid value to the message, which names only flags: a variable, or a key in the file. */
   const located = <T>(loaded: Loaded<T>, ...names: readonly string[]): Loaded<T> => {
     if (loaded.ok) return loaded;
     const sources = names

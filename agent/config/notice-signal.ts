@@ -1,12 +1,12 @@
 import { constants } from 'node:os';
 import { fail, type Loaded } from '../files/failure-text.ts';
 
-/** Signals with which batch systems and clouds announce that a machine will be taken away. */
+/** Signals that batch systems and clouds send before they take a machine away. */
 const noticeSignals = ['SIGUSR1', 'SIGALRM', 'SIGXCPU', 'SIGPWR'] as const;
 export type NoticeSignal = (typeof noticeSignals)[number];
 
-/** Signals that mean something else to the worker. */
-const taken: Readonly<Record<string, string>> = {
+/** Signals with another meaning for the worker, which completes "because it has another meaning: ...". */
+const reservedSignals: Readonly<Record<string, string>> = {
   SIGTERM: 'the worker then finishes its job and leaves',
   SIGINT: 'the worker then finishes its job and leaves',
   SIGHUP: 'the worker then reads its token file again',
@@ -18,7 +18,7 @@ export function parseNoticeSignal(text: string | null): Loaded<NoticeSignal | nu
   if (text === null) return { ok: true, value: null };
   const name = `SIG${text.toUpperCase().replace(/^SIG/, '')}`;
   const choices = `Use one of: ${noticeSignals.map(each => each.slice(3)).join(', ')}`;
-  const meaning = Object.hasOwn(taken, name) ? taken[name] : undefined;
+  const meaning = Object.hasOwn(reservedSignals, name) ? reservedSignals[name] : undefined;
   if (meaning !== undefined)
     return fail(
       `--notice-signal ${text} is not possible, because it has another meaning: ${meaning}. ${choices}`,

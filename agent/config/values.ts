@@ -18,14 +18,14 @@ export function parseUrl(text: string | null): Loaded<string> {
   return { ok: true, value: url.origin + url.pathname.replace(/\/+$/, '') };
 }
 
-/** Rejects a token that no request could carry. Here, the message can explain that without showing the token. */
+/** Rejects a token that cannot be sent in a header. Node's own error message would show the token. */
 export function checkToken(token: string): Loaded<string> {
   if (/\s/.test(token)) {
     return fail('Invalid token: it contains white space. Copy the worker token again, in one piece');
   }
   if (!/^[\x21-\x7e]+$/.test(token)) {
     return fail(
-      'Invalid token: it contains a character that no token has. Copy the worker token again, as plain text',
+      'Invalid token: it contains a character that tokens never contain. Copy the worker token again, as plain text',
     );
   }
   return { ok: true, value: token };
@@ -65,7 +65,7 @@ export function parseUpload(text: string | null): Loaded<UploadChoice> {
 
 const unitBytes: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 };
 
-/** Parses a size in decimal units, as disk sizes are given, into bytes. */
+/** Parses a size in decimal units, which are usual for disks, into bytes. */
 export function parseSize(text: string | null): Loaded<number | null> {
   if (text === null) return { ok: true, value: null };
   const [, count, unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?) ?(MB|GB|TB)$/i.exec(text) ?? [];
@@ -74,7 +74,7 @@ export function parseSize(text: string | null): Loaded<number | null> {
   return fail(`--data-cache ${JSON.stringify(text)} is not a size. Use a size such as 200GB or 1.5TB`);
 }
 
-/** Parses config keys from repeated flags, each with one or more keys between commas, or from a list in the file. */
+/** Parses config keys from repeated flags with keys between commas, or from a list in the file. */
 export function parseAllowedKeys(given: unknown): Loaded<readonly string[]> {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given ?? ''];
   const keys = list

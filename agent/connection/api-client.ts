@@ -20,7 +20,7 @@ export interface ApiClientDeps {
   readonly signal: AbortSignal;
 }
 
-/** The calls of a worker. Each one uses the worker token that is current at that moment. */
+/** The calls of a worker. Each call uses the current worker token. */
 export interface ApiClient {
   register(introduction: RegistrationBody): Promise<CallResult<typeof workerApi.register>>;
   beat(beat: HeartbeatBody): Promise<CallResult<typeof workerApi.heartbeat>>;
@@ -79,12 +79,12 @@ export type ShipCall = (
   signal: AbortSignal,
 ) => Promise<CallResult<typeof workerLogsApi.ship>>;
 
-/** A chunk may be a megabyte, and shares the network connection with the uploads of a running job. */
-const shipPatienceMs = 30_000;
+/** The timeout of a chunk. It is long, because a chunk can have a megabyte, and uploads may use the same network. */
+const shipTimeoutMs = 30_000;
 
 export function createShipCall({ url, token, fetch }: Omit<ApiClientDeps, 'signal'>): ShipCall {
   const headers = () => ({ 'x-worker-token': token() });
-  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipPatienceMs });
+  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipTimeoutMs });
   return (id, body, signal) => client.call(workerLogsApi.ship, { params: { id }, body, signal });
 }
 
@@ -114,14 +114,14 @@ export type TrainerKeysCall = (
 
 export function createTrainerKeysCall({ url, token, fetch, signal }: ApiClientDeps): TrainerKeysCall {
   const headers = () => ({ 'x-worker-token': token() });
-  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipPatienceMs });
+  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipTimeoutMs });
   return (trainer, keys) =>
     client.call(workerApi.reportTrainerKeys, { body: { trainer, keys: [...keys] }, signal });
 }
 
 /**
- * Wraps the API. Calls `note` after each answered call that counts as contact, with the time at which it was sent. The
- * orchestrator may have received the call at any time since then, so the response time would be too late.
+ * Wraps the API, and calls `note` after each answered call that counts as contact. It passes the time at which the call
+ * was sent: the orchestrator may have received it right then, so the time of the response would be too late.
  */
 export function noteContacts(
   api: ApiClient,
@@ -140,7 +140,7 @@ export function noteContacts(
     beat: body => noted(() => api.beat(body)),
     report: (jobId, attemptId, report) => {
       const send = (): ReturnType<ApiClient['report']> => api.report(jobId, attemptId, report);
-      // Only the claim counts as contact, not the other reports. Progress reports are sent once, and promise nothing.
+      // Only the claim counts as contact, not other reports. Progress reports are sent without retries.
       return report.status === 'starting' ? noted(send) : send();
     },
   };
@@ -153,12 +153,12 @@ export interface CallsInFlight {
   drained(withinMs: number): Promise<void>;
 }
 
-/** Tracks pending calls. One that arrives after `disconnect` would count as the worker's return. */
+/** Tracks pending calls, so that `disconnect` is the last one. A call that arrives after it would mark the worker as connected again. */
 export function trackInFlight(api: ApiClient, clock: Clock): CallsInFlight {
-  const underWay = new Set<Promise<unknown>>();
+  const inFlight = new Set<Promise<unknown>>();
   const noted = <R>(call: Promise<R>): Promise<R> => {
-    underWay.add(call);
-    void call.finally(() => underWay.delete(call)).catch(() => {});
+    inFlight.add(call);
+    void call.finally(() => inFlight.delete(call)).catch(() => {});
     return call;
   };
   return {
@@ -171,7 +171,7 @@ export function trackInFlight(api: ApiClient, clock: Clock): CallsInFlight {
     },
     async drained(withinMs) {
       const done = new AbortController();
-      void Promise.allSettled(underWay).then(() => done.abort());
+      void Promise.allSettled(inFlight).then(() => done.abort());
       await pause(clock, withinMs, done.signal);
     },
   };

@@ -15,7 +15,7 @@ export interface ConnectionWarnings {
 
 const maxLogged = 20;
 
-/** Logs each trouble once, until a call has succeeded again. */
+/** Logs each message once, until a call has succeeded again. */
 export function createConnectionWarnings(
   clock: Clock,
   url: string,
@@ -89,8 +89,8 @@ const certificateCodes = new Set([
 ]);
 
 /**
- * Returns what a failed call means and what to do about it, in the words that people search for (the guide's section on
- * troubleshooting).
+ * Returns what a failed call means and what to do about it. The terms are those of the troubleshooting section in
+ * SimpleTuner's guide, because people search for them.
  */
 export function explainFailure(failure: CallFailure, url: string): string {
   switch (failure.kind) {
@@ -187,7 +187,7 @@ function ofCertificate(code: string, message: string, url: string): string {
   }
 }
 
-/** Text that the other side can influence, as one line of at most 300 printable ASCII characters. */
+/** Makes untrusted text safe to print: one line of at most 300 printable ASCII characters. */
 const shown = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300);
 
 /** Returns the innermost cause, because fetch wraps the real error several times. */
@@ -196,7 +196,7 @@ function innermost(cause: unknown): { readonly code: string; readonly message: s
   for (let depth = 0; depth < 8 && inner instanceof Error && inner.cause !== undefined; depth += 1)
     inner = inner.cause;
   if (!(inner instanceof Error)) return { code: '', message: String(inner) };
-  // Several addresses have failed; any of the errors will do.
+  // The connection failed for several addresses, usually for the same reason, so the first error is enough.
   if (inner instanceof AggregateError && inner.errors.length > 0) return innermost(inner.errors[0]);
   const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : inner.name;
   return { code, message: namesOf(inner) ?? inner.message };

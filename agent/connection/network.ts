@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { fetchBy, type Send } from './http-fetch.ts';
-import type { Voucher } from './tls.ts';
+import type { ServerCheck } from './tls.ts';
 import type { Trust } from './trust.ts';
 
 export { parseTrust, type Trust, usualTrust } from './trust.ts';
@@ -12,47 +12,47 @@ export { parseTrust, type Trust, usualTrust } from './trust.ts';
  * redirects, because every request carries a token. Throws when the CA file cannot be used.
  */
 export function openNetwork(trust: Trust): Send {
-  const voucher = voucherOf(trust);
+  const serverCheck = serverCheckOf(trust);
   const agent = new Agent({ keepAlive: true });
   const plain = fetchBy((url, init, onAnswer) => request(url, { ...init, agent }, onAnswer));
   let secure: Promise<Send> | null = null;
-  const wayTo = (url: URL): Send | Promise<Send> => {
+  const fetchFor = (url: URL): Send | Promise<Send> => {
     if (url.protocol !== 'https:') {
-      if (trust.pins.length > 0) throw new Error('a pin is for https:// alone');
+      if (trust.pins.length > 0) throw new Error('a pin works only with https://');
       return plain;
     }
     // Loaded on first use: the module loads slowly, and a fleet of one machine rarely needs it.
-    secure ??= import('./tls.ts').then(({ openSecureFetch }) => openSecureFetch(voucher));
+    secure ??= import('./tls.ts').then(({ openSecureFetch }) => openSecureFetch(serverCheck));
     return secure;
   };
   return async (url, init) => {
-    const send = await wayTo(url);
+    const send = await fetchFor(url);
     const answer = await send(url, { ...init, redirect: 'manual' });
     const location = answer.headers.get('location');
     if (answer.status < 300 || answer.status > 399 || location === null) return answer;
     await answer.body?.cancel();
-    throw Object.assign(new Error(placeOf(location, url)), { code: 'ERR_REDIRECTED' });
+    throw Object.assign(new Error(redirectTargetOf(location, url)), { code: 'ERR_REDIRECTED' });
   };
 }
 
-/** Returns the redirect target for messages, without its query: that may contain secrets. */
-function placeOf(location: string, base: URL): string {
+/** Returns the redirect target for messages, without its query, which may contain secrets. */
+function redirectTargetOf(location: string, base: URL): string {
   const target = URL.canParse(location, base.href) ? new URL(location, base) : null;
   if (target === null || !/^https?:$/.test(target.protocol)) return 'another address';
   return `${target.origin}${target.pathname}`.slice(0, 200);
 }
 
-function voucherOf({ pins, verify, caFile }: Trust): Voucher {
+function serverCheckOf({ pins, verify, caFile }: Trust): ServerCheck {
   // Read the file even when pins make it irrelevant, so that a broken file fails now and not later.
   const extra = caFile === null ? [] : [readAuthority(caFile)];
   if (pins.length > 0) return { kind: 'pins', pins };
   return verify ? { kind: 'authorities', extra } : { kind: 'anybody' };
 }
 
-/** Throws when the file is not a PEM certificate. TLS would silently ignore it, and every call would fail without a visible cause. */
+/** Throws when the file is not a PEM certificate. Node would silently ignore it, and every call would fail for no visible reason. */
 function readAuthority(file: string): string {
   const text = readFileSync(file, 'utf8');
-  if (!isCertificate(text)) throw new Error('there is no certificate in it, or not in PEM form');
+  if (!isCertificate(text)) throw new Error('it contains no certificate in PEM format');
   return text;
 }
 

@@ -10,8 +10,8 @@ import {
 import { fetchBy, type Send } from './http-fetch.ts';
 import { type Pin, pinOf } from './trust.ts';
 
-/** How to verify the server: known keys, the usual authorities and `extra` ones (in PEM), or not at all. */
-export type Voucher =
+/** How to verify the server: by its key, by the system's authorities and the `extra` ones (in PEM), or not at all. */
+export type ServerCheck =
   | { readonly kind: 'pins'; readonly pins: readonly Pin[] }
   | { readonly kind: 'authorities'; readonly extra: readonly string[] }
   | { readonly kind: 'anybody' };
@@ -20,11 +20,11 @@ export type Voucher =
 const connectWithinMs = 10_000;
 
 /**
- * Opens a `fetch` over TLS that sends nothing before it has verified the server. A request gets its connection only after that.
- * TLS sessions are not resumed, so that the server proves its key on each connection.
+ * Creates a `fetch` over TLS that verifies the server before it sends any data. It does not resume TLS sessions, so the
+ * server must prove its key on each connection.
  */
-export function openSecureFetch(voucher: Voucher): Send {
-  const { options, refusalOf } = checksOf(voucher);
+export function openSecureFetch(serverCheck: ServerCheck): Send {
+  const { options, refusalOf } = checksOf(serverCheck);
   const agent = new Agent({ keepAlive: true });
   agent.createConnection = ({ host, port }, callback) => {
     const to = host ?? '';
@@ -62,7 +62,7 @@ interface Checks {
   readonly refusalOf: (socket: TLSSocket) => Error | null;
 }
 
-function checksOf(voucher: Voucher): Checks {
+function checksOf(voucher: ServerCheck): Checks {
   switch (voucher.kind) {
     case 'pins':
       return {
@@ -83,8 +83,8 @@ function checksOf(voucher: Voucher): Checks {
 }
 
 /**
- * Accepts a server that holds one of the keys, and whose certificate is within its dates. The issuer and the names of the
- * certificate do not matter.
+ * Accepts a server with one of the keys and a certificate that is valid now. The issuer and the names in the certificate
+ * do not matter.
  */
 function refusalByPin(socket: TLSSocket, pins: readonly Pin[]): Error | null {
   const certificate = socket.getPeerX509Certificate();
@@ -98,5 +98,5 @@ function refusalByPin(socket: TLSSocket, pins: readonly Pin[]): Error | null {
   return null;
 }
 
-/** Has a code like Node's errors, so that both get the same messages. */
+/** Creates an error with a code like Node's TLS errors, so that both lead to the same messages. */
 const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code });

@@ -16,7 +16,7 @@ export interface Trust {
 
 export const usualTrust: Trust = { pins: [], caFile: null, verify: true };
 
-/** Parses the given settings. Fails for settings that contradict each other, or that would not protect the connection. */
+/** Parses the settings. Fails when they contradict each other or would not protect the connection. */
 export function parseTrust(
   url: string,
   given: Omit<Trust, 'pins'> & { readonly pin: unknown },
@@ -45,9 +45,9 @@ const example = `sha256:${'A'.repeat(43)}=`;
 const hashBytes = 32;
 
 /**
- * Parses repeated flags, or a text or list from the config file; one text can contain several pins, separated by commas. Accepts
- * formats of other tools: no padding, base64url, hex, and curl's `sha256//` with semicolons. Fails for an empty or invalid pin,
- * because the user would believe that it protects the connection.
+ * Parses pins from repeated flags, or from a text or list in the config file. A text can contain several pins, separated
+ * by commas. Also accepts the formats of other tools: no padding, base64url, hex, and curl's `sha256//` with semicolons.
+ * Fails for an empty or invalid pin, because the user would believe that it protects the connection.
  * @internal
  */
 export function parsePins(given: unknown): Loaded<readonly Pin[]> {
@@ -61,7 +61,7 @@ export function parsePins(given: unknown): Loaded<readonly Pin[]> {
     const pin = parsePin(word);
     if (pin === null)
       return fail(
-        `"${word.slice(0, 100)}" is no pin: write --pin ${example}, with the value that the panel shows`,
+        `"${word.slice(0, 100)}" is not a pin: use --pin ${example}, with the value that the panel shows`,
       );
     pins.push(pin);
   }

@@ -1,10 +1,10 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { manifestText, parseManifest, type DatasetFile } from '../../protocol/dataset.ts';
-import { sizeInWords } from '../files/failure-text.ts';
+import { formatBytes } from '../files/failure-text.ts';
 import type { ContentFiles } from '../../datasets/content-files.ts';
 
-/** A version of a dataset that this rig has completely. */
+/** A version of a dataset whose files are all on this rig. */
 export interface CachedDataset {
   /** The SHA-256 of its manifest. */
   readonly digest: string;
@@ -18,13 +18,13 @@ export type Room =
   /** A sentence without its full stop. */
   | { readonly ok: false; readonly reason: string };
 
-/** The datasets of a rig. The least recently used ones make room for others. */
+/** The datasets on a rig. The least recently used versions are deleted when others need the space. */
 export interface DatasetCache {
   /** Most recently used first. */
   list(): Promise<readonly CachedDataset[]>;
   /** The files of a cached version; null if it is not cached. */
   filesOf(digest: string): Promise<readonly DatasetFile[] | null>;
-  /** Makes room for files that are about to be fetched. Keeps the versions in `inUse`. */
+  /** Deletes old versions until these files fit, except the versions in `inUse`. */
   makeRoom(files: readonly DatasetFile[], inUse: ReadonlySet<string>): Promise<Room>;
   /** Records a version whose contents have all been fetched. */
   complete(digest: string, files: readonly DatasetFile[]): Promise<void>;
@@ -35,7 +35,7 @@ export interface DatasetCache {
 export interface CacheOptions {
   readonly folder: string;
   readonly contents: ContentFiles;
-  /** How many bytes it may hold. */
+  /** Returns the maximum size of the cache in bytes. */
   readonly limit: () => Promise<number>;
   /** ms since 1970. */
   readonly wall: () => number;
@@ -47,7 +47,7 @@ interface Entry extends CachedDataset {
 
 const digestForm = /^[0-9a-f]{64}$/;
 
-/** A version is cached if its manifest is. The date of the manifest file is the time of its last use. */
+/** A version is in the cache if its manifest is there. The modification time of the manifest is the time of its last use. */
 export function createDatasetCache({ folder, contents, limit, wall }: CacheOptions): DatasetCache {
   const manifests = join(folder, 'manifests');
 
@@ -86,7 +86,7 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
       if (needed > limitBytes)
         return {
           ok: false,
-          reason: `The data is ${sizeInWords(needed)}, but this rig's cache can hold only ${sizeInWords(limitBytes)}: free disk space, or raise --data-cache`,
+          reason: `The data is ${formatBytes(needed)}, but this rig's cache can hold only ${formatBytes(limitBytes)}: free disk space, or raise --data-cache`,
         };
       const all = await entries();
       const kept = all.filter(({ digest }) => inUse.has(digest));
@@ -95,7 +95,7 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
       if (bytesOf([files, ...kept.map(each => each.files)]) > limitBytes)
         return {
           ok: false,
-          reason: `The data is ${sizeInWords(needed)}, but the data of running jobs leaves too little of this rig's cache of ${sizeInWords(limitBytes)}: raise --data-cache`,
+          reason: `The data is ${formatBytes(needed)}, but the data of running jobs leaves too little of this rig's cache of ${formatBytes(limitBytes)}: raise --data-cache`,
         };
       const stays = new Set(
         [files, ...kept.map(each => each.files)].flatMap(each => each.map(({ sha256 }) => sha256)),
@@ -124,7 +124,7 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
   };
 }
 
-/** The size of all these datasets together. A content in several of them counts once. */
+/** Returns the total size of these datasets. A content that several of them share counts once. */
 function bytesOf(datasets: readonly (readonly DatasetFile[])[]): number {
   const sizes = new Map(
     datasets.flatMap(files => files.map(({ sha256, bytes }) => [sha256, bytes] as const)),

@@ -1,9 +1,9 @@
 import type { Content, ContentFiles } from '../../datasets/content-files.ts';
 import type { Clock } from '../clock.ts';
-import { noWait, retry, type RetryAnswer } from '../retry/retry.ts';
+import { retryImmediately, retry, type RetryAnswer } from '../retry/retry.ts';
 import { waits } from '../retry/decisions.ts';
 
-/** Where the contents of datasets come from: the orchestrator. */
+/** The source of the contents of datasets: the orchestrator. */
 export interface ContentSource {
   /** Opens a content after its first `from` bytes. */
   open(sha256: string, from: number, signal: AbortSignal): Promise<OpenedContent>;
@@ -12,13 +12,13 @@ export interface ContentSource {
 export type OpenedContent =
   /** Begins at `from`, or at 0 when the source does not support ranges. Iterating rejects when the connection breaks. */
   | { readonly kind: 'open'; readonly from: number; readonly pieces: AsyncIterable<Uint8Array> }
-  /** The source cannot be reached, or is busy. */
+  /** The source is unreachable or busy. */
   | { readonly kind: 'later'; readonly retryAfterMs?: number | undefined }
-  /** The source will never have it. `why`: a sentence without its full stop. */
+  /** The source will never have this content. `why`: a sentence without its full stop. */
   | { readonly kind: 'refused'; readonly why: string };
 
 export interface FetchProgress {
-  /** How much of the dataset is on this rig. */
+  /** The bytes of the dataset that are on this rig. */
   readonly bytesHere: number;
   readonly bytes: number;
 }
@@ -35,18 +35,18 @@ export interface FetchOptions {
   readonly onProgress: (progress: FetchProgress) => void;
 }
 
-/** `fetched`: bytes that came over the network. */
+/** `fetched`: the number of bytes that were downloaded. */
 export type FetchEnd =
   | { readonly kind: 'done'; readonly fetched: number }
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' };
 
-/** Images are small: one at a time, the connection would mostly be idle. */
-const atOnce = 8;
-/** A content that arrives wrong this often is damaged at its source. */
+/** Images are small, so with one download at a time the connection would mostly be idle. */
+const parallelFetches = 8;
+/** After this many downloads with a wrong SHA-256, the content counts as damaged at its source. */
 const maxWrong = 2;
 
-/** Fetches the missing contents, several at a time, and continues where an earlier fetch ended. Rejects when the disk fails. */
+/** Downloads the missing contents, several at a time. Continues unfinished downloads. Rejects when the disk fails. */
 export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
   const { contents, signal, onProgress } = options;
   const wanted = [...new Map(options.wanted.map(content => [content.sha256, content])).values()];
@@ -55,38 +55,43 @@ export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
   for (const content of wanted) if (!(await contents.has(content))) missing.push(content);
   let bytesHere = bytes - missing.reduce((sum, content) => sum + content.bytes, 0);
   let fetched = 0;
-  const grow = (more: number): void => {
+  const addBytes = (more: number): void => {
     bytesHere += more;
     onProgress({ bytesHere, bytes });
   };
   onProgress({ bytesHere, bytes });
 
-  // The first failure stops the others.
-  const halt = new AbortController();
-  const either = AbortSignal.any([signal, halt.signal]);
+  // The first failure stops the other downloads.
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
   let failure: string | null = null;
   const ahead = missing.values();
   const work = async (): Promise<void> => {
     for (const content of ahead) {
       if (either.aborted) return;
-      const why = await fetchOne(content, { ...options, signal: either }, grow, more => (fetched += more));
+      const why = await fetchOne(
+        content,
+        { ...options, signal: either },
+        addBytes,
+        more => (fetched += more),
+      );
       if (why === null) continue;
       failure ??= why;
-      halt.abort();
+      failed.abort();
     }
   };
-  const workers = Array.from({ length: atOnce }, work);
+  const workers = Array.from({ length: parallelFetches }, work);
   try {
     await Promise.all(workers);
   } finally {
-    halt.abort();
+    failed.abort();
     await Promise.allSettled(workers);
   }
   if (failure !== null) return { kind: 'failed', why: failure };
   return signal.aborted ? { kind: 'aborted' } : { kind: 'done', fetched };
 }
 
-/** Null when the content is stored, or the signal has fired; else why it cannot be fetched. */
+/** Returns null when the content is stored or the signal has fired; else why it cannot be downloaded. */
 async function fetchOne(
   content: Content,
   { contents, source, clock, random, signal }: FetchOptions,
@@ -109,7 +114,7 @@ async function fetchOne(
       const opened = await source.open(sha256, at, signal);
       if (opened.kind === 'refused') return { ok: true, value: opened.why };
       if (opened.kind === 'later') return { ok: false, failure: 'broken', retryAfterMs: opened.retryAfterMs };
-      at = await takePieces(content, opened, contents, taken => {
+      at = await storePieces(content, opened, contents, taken => {
         onBytes(taken);
         hasProgressed = true;
         count(counted + taken);
@@ -126,14 +131,14 @@ async function fetchOne(
     clock,
     random,
     signal,
-    waits: { broken: waits.download.retry, wrong: noWait },
+    waits: { broken: waits.download.retry, wrong: retryImmediately },
     decide: failure => failure,
   });
   return end.kind === 'done' ? end.value : null;
 }
 
-/** Returns how many bytes are stored now. Keeps what arrived before the connection broke. */
-async function takePieces(
+/** Stores the pieces of a download. Returns the number of stored bytes, also when the connection breaks. */
+async function storePieces(
   { sha256, bytes }: Content,
   { from, pieces }: Extract<OpenedContent, { readonly kind: 'open' }>,
   contents: ContentFiles,
@@ -144,7 +149,7 @@ async function takePieces(
   try {
     const reading = pieces[Symbol.asyncIterator]();
     for (;;) {
-      // Ignores errors of the network only: an error of the disk has to reject.
+      // Catches only network errors, because an error of the disk must reject.
       const next = await reading.next().catch(() => null);
       if (next === null || next.done) return at;
       if (at + next.value.length > bytes) {

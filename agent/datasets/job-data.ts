@@ -6,7 +6,7 @@ import { layOut } from '../../datasets/lay-out.ts';
 import { type DatasetFile, parseManifest } from '../../protocol/dataset.ts';
 import type { Fetched } from '../artifacts/checkpoint-fetch.ts';
 import type { DownloadDeps } from '../artifacts/download.ts';
-import { describeFailure, isFullDisk, reasonOf, sizeInWords } from '../files/failure-text.ts';
+import { describeFailure, isFullDisk, reasonOf, formatBytes } from '../files/failure-text.ts';
 import { decide, waits } from '../retry/decisions.ts';
 import { retry, type RetryAnswer } from '../retry/retry.ts';
 import type { Storage } from '../artifacts/storage.ts';
@@ -20,9 +20,9 @@ export interface DataDeps extends DownloadDeps {
   readonly workDir: string;
   readonly contents: ContentFiles;
   readonly cache: DatasetCache;
-  /** ms of this process. */
+  /** Returns the time of a monotonic clock in ms. */
   readonly mono: () => number;
-  /** What the job is doing, for people. */
+  /** Receives the current activity of the job, as text for people. */
   readonly onStage: (stage: string) => void;
 }
 
@@ -31,7 +31,7 @@ interface FetchedDataset {
   readonly files: readonly DatasetFile[];
 }
 
-/** Fetches the datasets of a job into the cache of this rig, and lays them out in the job's folder. */
+/** Downloads the datasets of a job into the cache of this rig, and links their files into the job's folder. */
 export async function fetchData(places: readonly DataPlace[], deps: DataDeps): Promise<Fetched> {
   const { signal } = deps;
   try {
@@ -39,7 +39,7 @@ export async function fetchData(places: readonly DataPlace[], deps: DataDeps): P
     if (signal.aborted) return { kind: 'aborted' };
     return typeof fetched === 'string'
       ? { kind: 'failed', message: messageOf(fetched) }
-      : { kind: 'ready', words: wordsOf(places, fetched) };
+      : { kind: 'ready', words: describeFetched(places, fetched) };
   } catch (cause) {
     return signal.aborted ? { kind: 'aborted' } : { kind: 'failed', message: messageOf(reasonOf(cause)) };
   }
@@ -50,10 +50,10 @@ function messageOf(why: string): string {
   return `The data of this job cannot be fetched: ${why}${remedy}`;
 }
 
-const wordsOf = (places: readonly DataPlace[], fetched: number): string =>
-  `Data: ${places.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'already on this rig' : `${sizeInWords(fetched)} fetched`}`;
+const describeFetched = (places: readonly DataPlace[], fetched: number): string =>
+  `Data: ${places.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'already on this rig' : `${formatBytes(fetched)} fetched`}`;
 
-/** Returns how many bytes came over the network, or why the data cannot be fetched. */
+/** Returns the number of downloaded bytes, or why the data cannot be fetched. */
 async function fetchAll(places: readonly DataPlace[], deps: DataDeps): Promise<number | string> {
   const { contents, cache, storage, signal } = deps;
   deps.onStage('Fetching data');
@@ -84,8 +84,9 @@ async function fetchAll(places: readonly DataPlace[], deps: DataDeps): Promise<n
 }
 
 /**
- * Removes the data of other jobs, whose links would keep the disk full after the cache has dropped the files. At most one job
- * runs at a time. The work folder may have folders of the user, so only jobs with a mark lose their data.
+ * Removes the data of earlier jobs. Their links would keep files on the disk that the cache has deleted. No other job needs
+ * them, because one job runs at a time. The work folder may contain the user's folders, so this removes only the data
+ * of jobs that have a mark file.
  */
 async function claimDataFolder([first]: readonly DataPlace[], workDir: string): Promise<void> {
   const [job] = first === undefined ? [] : relative(workDir, first.folder).split(sep);
@@ -111,13 +112,13 @@ const sourceOf = (storage: Storage): ContentSource => ({
   },
 });
 
-/** In bytes. The orchestrator accepts no longer manifest. */
+/** The maximum size of a manifest in bytes. The orchestrator accepts no larger one. */
 const maxManifest = 256 * 1_048_576;
 const maxWrong = 2;
 
 type Manifest = readonly DatasetFile[] | string;
 
-/** The files of a version, or why their list cannot be fetched. */
+/** Returns the files of a version, or why the manifest cannot be fetched. */
 async function manifestOf(version: string, deps: DataDeps): Promise<Manifest> {
   const { cache, clock, random, signal } = deps;
   const known = await cache.filesOf(version);
@@ -143,34 +144,35 @@ async function manifestOf(version: string, deps: DataDeps): Promise<Manifest> {
   return end.kind === 'done' ? end.value : [];
 }
 
-/** Null when the connection broke. */
+/** Returns null when the connection breaks. */
 async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string | null> {
-  const taken: Uint8Array[] = [];
+  const received: Uint8Array[] = [];
   let bytes = 0;
   try {
     for await (const piece of pieces) {
       bytes += piece.length;
       if (bytes > maxManifest) return '';
-      taken.push(piece);
+      received.push(piece);
     }
   } catch {
     return null;
   }
-  return Buffer.concat(taken).toString();
+  return Buffer.concat(received).toString();
 }
 
-/** Reports how much has arrived, and how long the rest takes at the pace so far. */
+/** Creates a function that reports the downloaded bytes and the estimated remaining time. */
 function createProgressReport({ mono, onStage }: DataDeps): (progress: FetchProgress) => void {
   let start: { readonly at: number; readonly bytes: number } | null = null;
   return ({ bytesHere, bytes }) => {
     start ??= { at: mono(), bytes: bytesHere };
     const pace = (bytesHere - start.bytes) / (mono() - start.at);
-    const left = pace > 0 && bytesHere < bytes ? `, ${timeInWords((bytes - bytesHere) / pace)} left` : '';
-    onStage(`Fetching data: ${sizeInWords(bytesHere)} of ${sizeInWords(bytes)}${left}`);
+    const left =
+      pace > 0 && bytesHere < bytes ? `, ${describeDuration((bytes - bytesHere) / pace)} left` : '';
+    onStage(`Fetching data: ${formatBytes(bytesHere)} of ${formatBytes(bytes)}${left}`);
   };
 }
 
-function timeInWords(ms: number): string {
+function describeDuration(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   if (minutes < 1) return 'less than a minute';
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;

@@ -1,15 +1,15 @@
-import type { DataPlace } from '../job.ts';
+import type { DataPlace, JobOffer } from '../job.ts';
 import { basename, join } from 'node:path';
 import type { JobData } from '../../protocol/dataset.ts';
 import { type Bundle, dataOf, trainerFor, withPaths } from '../../trainers/index.ts';
 
-/** The folder with the datasets of a job. */
+/** Returns the folder with the datasets of a job. */
 export const dataFolderOf = (jobFolder: string): string => join(jobFolder, 'data');
 
 /** The cache of a rig. It is on the disk of the jobs, so that files can be linked. */
 export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-cache');
 
-/** The name at the end of a path of any system; `data` if there is none. */
+/** Returns the last name in a path of any operating system; `data` if there is none. */
 function lastName(path: string): string {
   const name = basename(path.replaceAll('\\', '/'));
   return name === '' || name === '.' || name === '..' ? 'data' : name;
@@ -22,7 +22,7 @@ export const placesOf = (data: readonly JobData[], jobFolder: string): readonly 
     return { data: each, folder, path: each.is_file ? join(folder, name) : folder };
   });
 
-/** A copy of a bundle in which each path of a dataset leads to the fetched data. */
+/** Copies a bundle, and replaces the path of each dataset by the path of the fetched data. */
 export function withPlaces(bundle: Bundle, places: readonly DataPlace[]): Bundle {
   const placed = new Map(places.map(({ data, path }) => [data.path, path]));
   if (placed.size === 0) return bundle;
@@ -44,7 +44,7 @@ export function withPlaces(bundle: Bundle, places: readonly DataPlace[]): Bundle
   return withPaths(bundle, changes);
 }
 
-/** In the config of an unknown program, any text may be a path. So each text that equals one of these paths is replaced. */
+/** Replaces each text that equals one of these paths, because in the config of an unknown program any text may be a path. */
 function replaced(value: unknown, paths: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return paths.get(value) ?? value;
   if (Array.isArray(value)) return value.map(each => replaced(each, paths));

@@ -23,21 +23,21 @@ export interface RigData {
   readonly fetchData: FetchData;
 }
 
-/** The files of all datasets of this rig. */
+/** Returns the store with the contents of all datasets on this rig. */
 export const contentsOf = (workDir: string): ContentFiles =>
   createContentFiles(join(cacheFolderOf(workDir), 'contents'));
 
 /**
- * The limit of the cache in bytes, on a disk with room for `availableBytes` of datasets: the limit of the owner, or half of
- * the room if the owner has set none.
+ * Returns the maximum size of the cache in bytes. `dataCache`: the owner's limit; null for half of `availableBytes`, which
+ * is the free space plus the current size of the cache.
  */
 export const cacheLimit = (dataCache: number | null, availableBytes: number): number =>
   dataCache === null ? availableBytes / 2 : Math.min(dataCache, availableBytes);
 
-/** Opens the cache of this rig. It is in the folder of the jobs, so that their data appears without a copy. */
+/** Opens the cache of this rig. It is in the folder of the jobs, so that jobs can link its files instead of copying them. */
 export async function openRigData(
   { workDir, dataCache }: Pick<AgentConfig, 'workDir' | 'dataCache'>,
-  /** `over` fires when fetching has to stop. */
+  /** `over` fires when downloads must stop. */
   { over, ...storing }: StorageDeps & { readonly over: AbortSignal },
 ): Promise<RigData> {
   const folder = cacheFolderOf(workDir);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const portion = 1_048_576;
 
-/** The SHA-256 of a file, in lower-case hex. Rejects when the file cannot be read, or when the signal fires. */
+/** Resolves with the SHA-256 of a file, in lower-case hex. Rejects when the file cannot be read, or when the signal fires. */
 const digestOf = (path: string, signal: AbortSignal): Promise<string> =>
   digestFrom(path, { hash: createHash('sha256'), at: 0 }, signal);
 
@@ -30,13 +30,13 @@ async function digestFrom(
   }
 }
 
-/** The SHA-256 of a file in transfer. Bytes that the transfer reads or writes are not read again. */
+/** Computes the SHA-256 of a file during its transfer, so that the file need not be read again. */
 export interface RunningDigest {
   /** Adds bytes of the file that start at this position. */
   add(at: number, bytes: Uint8Array): void;
   /**
-   * Returns the SHA-256 of the whole file, in lower-case hex. Reads the bytes that were not added. Rejects as
-   * `digestOf` does.
+   * Returns the SHA-256 of the whole file, in lower-case hex. Reads only bytes that were not added. Rejects when the file
+   * cannot be read, or when the signal fires.
    */
   whole(signal: AbortSignal): Promise<string>;
 }
@@ -69,7 +69,7 @@ export interface Content {
   readonly sha256: string;
 }
 
-/** Whether a file with this content is at this path below the folder, with no link on the way. Never rejects. */
+/** Whether there is a file with this content at this path, and no part of the path is a link. Never rejects. */
 export async function holdsFile(
   root: string,
   path: string,

@@ -5,7 +5,7 @@ export interface FolderWatchDeps {
   readonly folder: string;
   /** Called immediately, after each change in the folder, and after each `everyMs`. Calls never overlap. */
   readonly check: () => Promise<void>;
-  /** The poll interval in ms. It is needed because file systems report some changes, or none. */
+  /** The poll interval in ms. Polling is necessary because some file systems report changes only sometimes or never. */
   readonly everyMs: number;
   readonly clock: Clock;
 }
@@ -15,27 +15,27 @@ export function watchFolder({ folder, check, everyMs, clock }: FolderWatchDeps):
   let isOver = false;
   let isChecking = false;
   let isAgain = false;
-  let takeBack = (): void => {};
-  const turn = async (): Promise<void> => {
+  let cancelTimer = (): void => {};
+  const runCheck = async (): Promise<void> => {
     isAgain = isChecking;
     if (isChecking || isOver) return;
-    takeBack();
+    cancelTimer();
     isChecking = true;
     await check();
     isChecking = false;
-    if (isAgain) void turn();
-    else if (!isOver) takeBack = clock.after(everyMs, () => void turn());
+    if (isAgain) void runCheck();
+    else if (!isOver) cancelTimer = clock.after(everyMs, () => void runCheck());
   };
-  const watcher = watcherOf(folder, () => void turn());
-  void turn();
+  const watcher = watcherOf(folder, () => void runCheck());
+  void runCheck();
   return () => {
     isOver = true;
-    takeBack();
+    cancelTimer();
     watcher?.close();
   };
 }
 
-/** Null when the folder cannot be watched: the limit of watches is reached, or the file system does not support it. */
+/** Returns null when the folder cannot be watched: the system's limit is reached, or the file system does not support it. */
 function watcherOf(folder: string, onChange: () => void): FSWatcher | null {
   try {
     const watcher = watch(folder, onChange);

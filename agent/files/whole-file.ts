@@ -3,13 +3,16 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, write
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Writes a file atomically. It is on disk when this returns. Creates no folder, and throws when the folder is missing. */
+/** Writes a file atomically and durably: it is on disk when this returns. Throws when the folder is missing. */
 export function writeWhole(file: string, text: string): void {
   replace(file, text, true);
   syncFolder(dirname(file));
 }
 
-/** Writes a file atomically for other processes to read. Not durable: after a power failure, nobody needs it. Creates no folder. */
+/**
+ * Writes a file atomically for other processes. It is not durable, because nobody needs it after a power failure. Throws
+ * when the folder is missing.
+ */
 export function showWhole(file: string, text: string): void {
   replace(file, text, false);
 }
@@ -32,7 +35,7 @@ function replace(file: string, text: string, durable: boolean): void {
   }
 }
 
-/** A new file name is durable only after its folder is synced. Where folders cannot be opened (Windows), the rename must be enough. */
+/** Makes a rename durable. Windows cannot open folders, so the rename alone must be enough there. */
 function syncFolder(folder: string): void {
   try {
     const handle = openSync(folder, 'r');
@@ -57,7 +60,7 @@ export function readFields(file: string): Fields | null {
   }
 }
 
-/** The same, but asynchronous, so that a hanging disk does not block the process. */
+/** Like `readFields`, but asynchronous, so that a hanging disk does not block the process. */
 export async function readFieldsSoon(file: string): Promise<Fields | null> {
   try {
     return fieldsOf(JSON.parse(await readFile(file, 'utf8')));

@@ -1,4 +1,4 @@
-/** Decides whether the chosen GPUs are present and healthy, from the output of the vendor's tool. Runs nothing. */
+/** Decides from the output of the vendor's tool whether the chosen GPUs are present and healthy. Runs no programs. */
 
 import type { GpuTrouble, GpuTroubleKind } from '../../protocol/worker.ts';
 import type { Gpu, GpuProblemCode, GpuReport } from './report.ts';
@@ -10,8 +10,7 @@ export interface Card {
   /** The tool lists the GPU, but the GPU does not respond. */
   readonly isLost: boolean;
   /**
-   * Memory errors that could not be corrected, since the driver was loaded; undefined where the GPU does not count
-   * them.
+   * The number of uncorrectable memory errors since the driver was loaded; undefined if the GPU does not count them.
    */
   readonly uncorrected: number | undefined;
 }
@@ -21,17 +20,17 @@ export type Cards =
   | { readonly kind: 'listed'; readonly cards: readonly Card[] }
   /** The tool reports that no GPU can be used, and why. */
   | { readonly kind: 'broken'; readonly message: string }
-  /** The tool did not answer: the machine may be too busy, or its driver hangs. */
+  /** The tool did not finish in time: the machine may be too busy, or its driver hangs. */
   | { readonly kind: 'silent'; readonly message: string }
-  /** The output says nothing about the GPUs: the tool is too old to know the query. */
+  /** The output contains nothing about the GPUs, because the tool is too old for the query. */
   | { readonly kind: 'unknown' };
 
-/** A trouble as the agent knows it. `ours`: a job of this worker started the process that holds the GPU. */
+/** A trouble of a GPU. `ours`: it is held by a process that a job of this worker started. */
 export interface KnownTrouble extends GpuTrouble {
   readonly ours?: true;
 }
 
-/** The protocol's limit. */
+/** The protocol's limit of the detail, in characters. */
 const maxChars = 200;
 
 export const makeTrouble = (gpu: number, kind: GpuTroubleKind, detail: string): KnownTrouble => ({
@@ -41,8 +40,8 @@ export const makeTrouble = (gpu: number, kind: GpuTroubleKind, detail: string): 
 });
 
 /**
- * Returns which of the chosen GPUs are missing or have errors; null when this probe does not show it. A tool must fail
- * to answer twice in a row (`wasSilent`) before its GPUs count as missing.
+ * Returns which of the chosen GPUs are missing or have errors; null when this probe gives no information. GPUs also count
+ * as missing when the tool has timed out twice in a row. `wasSilent`: the previous probe timed out.
  */
 export function conditionsOf(
   chosen: readonly Gpu[],
@@ -61,8 +60,8 @@ export function conditionsOf(
   }
 }
 
-/** Problems of the first probe that can hide GPUs of this machine. */
-const findsLess: ReadonlySet<GpuProblemCode> = new Set([
+/** Problems in the first probe because of which it may not list all GPUs of the machine. */
+const hidesGpus: ReadonlySet<GpuProblemCode> = new Set([
   'gpu_lost',
   'driver_unreachable',
   'driver_mismatch',
@@ -71,14 +70,14 @@ const findsLess: ReadonlySet<GpuProblemCode> = new Set([
 ]);
 
 /**
- * Returns the troubles that last from the start until the worker restarts. Without them, jobs that request no number of
+ * Returns the troubles that remain from the worker's start until its restart. Without them, jobs that request no number of
  * GPUs would be dispatched here and fail. `choice`: whether this worker uses all GPUs of its machine, some, or none.
  */
 export function missingFromStart(
   { gpus, problem }: GpuReport,
   choice: 'all' | 'some' | 'none',
 ): readonly KnownTrouble[] {
-  if (problem === undefined || !findsLess.has(problem.code)) return [];
+  if (problem === undefined || !hidesGpus.has(problem.code)) return [];
   // The chosen GPUs may all be healthy.
   if (choice === 'none' || (choice === 'some' && gpus.length > 0)) return [];
   const first = gpus.findIndex(({ index }, at) => index !== at);
@@ -96,22 +95,22 @@ const cardOf = ({ index, uuid }: Gpu, cards: readonly Card[]): Card | undefined 
 const whatHelps = 'reboot this machine, then check its power, cooling and slot';
 
 function conditionOf({ index }: Gpu, card: Card | undefined): KnownTrouble | null {
-  if (card === undefined) return makeTrouble(index, 'missing', `it is not listed any more: ${whatHelps}`);
-  if (card.isLost) return makeTrouble(index, 'missing', `it does not answer any more: ${whatHelps}`);
-  // Trainers select a GPU by its index, and would get another one.
+  if (card === undefined) return makeTrouble(index, 'missing', `it is no longer listed: ${whatHelps}`);
+  if (card.isLost) return makeTrouble(index, 'missing', `it no longer responds: ${whatHelps}`);
+  // Trainers select a GPU by its index, so they would use the wrong GPU.
   if (card.index !== index)
     return makeTrouble(
       index,
       'missing',
-      `it is number ${card.index} now, since another GPU is gone: reboot this machine, or restart the worker`,
+      `its index is now ${card.index}, because another GPU is missing: reboot this machine, or restart the worker`,
     );
-  // A reset clears this count. After a single error, the GPU needs a reset before it can be trusted again.
+  // Even a single error requires a reset of the GPU, which clears this count.
   if ((card.uncorrected ?? 0) > 0)
     return makeTrouble(
       index,
       'errors',
       `${card.uncorrected} memory errors that could not be corrected: reset it (nvidia-smi --gpu-reset -i ${index}) or reboot; if ` +
-        'they come again, have it replaced',
+        'they occur again, replace it',
     );
   return null;
 }

@@ -21,7 +21,7 @@ interface GpuUtilisation {
 
 interface UtilisationReport {
   readonly gpus: readonly GpuUtilisation[];
-  /** Reported here as well, so that the panel shows a GPU that is lost during a job. */
+  /** A problem that this query shows. It lets the panel show a GPU that is lost during a job. */
   readonly problem?: GpuProblem;
   /** Whether the GPUs are present and healthy; absent when nothing was queried. */
   readonly cards?: Cards;
@@ -53,7 +53,7 @@ function cardOf(row: readonly string[]): Card {
   return {
     index: Number(row[0]),
     uuid: uuid?.startsWith('GPU-') === true ? uuid : undefined,
-    // On a healthy GPU, mostly in laptops, a measured value may be an error. Its UUID, which is fixed, is not.
+    // On a healthy GPU, mostly in laptops, a measured value may be an error. The UUID, a constant, never is.
     isLost: isLost(row) || uuid === '[Unknown Error]' || uuid === 'ERR!',
     uncorrected: figure(row[6]),
   };
@@ -65,13 +65,14 @@ function cardsFrom(rows: readonly string[][], talk: string, problem: GpuProblem 
   if (talk.includes('is not a valid field')) return { kind: 'unknown' };
   return {
     kind: 'silent',
-    message: `nvidia-smi lists no GPU (${talk.slice(0, 80) || 'no output'}): look at dmesg`,
+    message: `nvidia-smi lists no GPU (${talk.slice(0, 80) || 'no output'}): check dmesg`,
   };
 }
 
 /**
- * Queries how busy the GPUs of `report` are, for heartbeats. Other accelerators than NVIDIA's report no values. Resolves within 10 s. After `probe_timeout`, a caller should query less often: each
- * query of a driver that hangs leaves a process that cannot be killed.
+ * Queries the utilization of the GPUs of `report`, for heartbeats. Only NVIDIA's GPUs report values. Resolves within 10 s.
+ * After the problem `probe_timeout`, the caller should query less often, because each query of a driver that hangs leaves
+ * a process that cannot be killed.
  */
 export async function probeUtilisation(deps: {
   readonly run: RunCommand;
@@ -81,14 +82,14 @@ export async function probeUtilisation(deps: {
   const result = await queryNvidia(deps.run, utilisationFields);
   if (result.kind !== 'exited') {
     const problem = commandProblem('nvidia-smi', result);
-    const message = problem?.message ?? 'nvidia-smi is not here any more: install the driver again';
+    const message = problem?.message ?? 'nvidia-smi is missing: install the driver again';
     return { gpus: [], problem, cards: { kind: 'silent', message } };
   }
-  const { rows, talk } = splitRows(`${result.stdout}\n${result.stderr}`);
+  const { rows, otherText } = splitRows(`${result.stdout}\n${result.stderr}`);
   const selected = new Set(deps.report.gpus.map(gpu => gpu.index));
   const gpus = rows.map(utilisationOf).filter(gpu => selected.has(gpu.index));
-  const problem = readProblem(rows, talk);
-  return { gpus, problem, cards: cardsFrom(rows, talk, problem) };
+  const problem = readProblem(rows, otherText);
+  return { gpus, problem, cards: cardsFrom(rows, otherText, problem) };
 }
 
 type Values = MetricPoint['values'];
@@ -104,8 +105,8 @@ interface GpuFigures {
 }
 
 /**
- * A job has a bounded number of keys, and the trainer's take precedence. On a machine with more GPUs, only the first
- * are shown.
+ * The maximum number of GPUs with curves. The number of curves per job is limited, and those of the trainer are more
+ * important.
  */
 const maxGpus = 8;
 const figureFields = ['index', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'];
@@ -119,7 +120,7 @@ function nvidiaFigures(stdout: string): readonly GpuFigures[] {
   });
 }
 
-/** Reports the hottest sensor when there are several: edge, junction, memory. Their names differ between versions. */
+/** Uses the maximum of a GPU's temperature sensors (edge, junction, memory), because their names differ between versions. */
 function rocmFigures(stdout: string): readonly GpuFigures[] {
   return cardsOf(parseObject(stdout) ?? {}).map((card, index) => {
     const bytes = figureAt(card, /^VRAM Total Used Memory \(B\)$/);
@@ -133,7 +134,7 @@ function rocmFigures(stdout: string): readonly GpuFigures[] {
   });
 }
 
-/** The highest value among the keys that match. */
+/** Returns the highest value among the keys that match. */
 function figureAt(card: JsonObject, name: RegExp): number | undefined {
   const found = Object.keys(card)
     .filter(key => name.test(key) && !key.startsWith('Max '))
@@ -147,8 +148,8 @@ const queries = {
 };
 
 /**
- * Returns values for the curves of a job: `gpu.0.utilization`, `gpu.0.memory_mb`, ... Queries the vendor's tool once. Rejects when it does not answer, so that the caller can wait longer before the next
- * query. Runs nothing for accelerators without such a tool.
+ * Returns values for the curves of a job: `gpu.0.utilization`, `gpu.0.memory_mb`, ... Runs the vendor's tool once, if there
+ * is one for the accelerator. Rejects when the tool fails, so that the caller can wait longer before the next query.
  */
 export async function probeFigures(deps: {
   readonly run: RunCommand;

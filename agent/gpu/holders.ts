@@ -1,5 +1,5 @@
 /**
- * Finds out who owns the processes on the GPUs: a run of this worker, one that has ended, or another program.
+ * Determines the owner of each process on the GPUs: a current run of this worker, an ended run, or another program.
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { type KnownTrouble, makeTrouble } from './conditions.ts';
 import type { GpuProcess } from './processes.ts';
 import { parseStat } from '../process/processes-unix.ts';
 
-/** A trainer of this worker. `leader` is its pid, and also the id of its process group and of its session. */
+/** A trainer of this worker. `leader`: its pid, which is also the id of its process group and session. */
 export interface OwnRun {
   readonly jobId: JobId;
-  /** Null when its pid is not known, for example because it ended too early. */
+  /** Null when the pid is unknown, for example because the trainer ended too early. */
   readonly leader: number | null;
 }
 
@@ -27,13 +27,13 @@ export interface ProcessFacts {
   readonly group: number;
   readonly session: number;
   readonly name: string;
-  /** Whether it runs in a container other than the worker's own. */
+  /** Whether the process runs in another container than the worker. */
   readonly isContained: boolean;
-  /** The job of this worker that started it, according to its environment, which child processes inherit. */
+  /** The job of this worker that started the process, from its environment, which child processes inherit. */
   readonly jobId: JobId | null;
 }
 
-/** Looks up a process. Null when it is not visible here: it has ended, or it is in another container. */
+/** Looks up a process. Returns null when it has ended, or when it is in another container and so invisible. */
 export type ProcessTable = (pid: number) => ProcessFacts | null;
 
 export type Owner =
@@ -45,9 +45,9 @@ const maxAncestors = 100;
 
 export function ownerOf(pid: number, table: ProcessTable, { live, ended }: OwnRuns): Owner {
   const facts = table(pid);
-  // In a container, the driver reports pids that mean nothing here. While a run of ours is live, it may be that run.
+  // In a container, the driver reports pids of the host, which are unknown here. During a run, assume that it is the run.
   if (facts === null) return { kind: live.length > 0 ? 'ours' : 'unseen' };
-  // A trainer may run in a container, which is no child of the worker. It can only be checked after its run has ended.
+  // A trainer may start a container, whose processes are not children of the worker. So assume that it is the current run.
   if (facts.isContained && live.length > 0) return { kind: 'ours' };
   if (live.some(run => run.jobId === facts.jobId || descends(pid, run.leader, table)))
     return { kind: 'ours' };
@@ -72,23 +72,23 @@ function descends(pid: number, leader: number | null, table: ProcessTable): bool
   return false;
 }
 
-/** In MiB. A context that computes takes more; monitoring tools and the like take less. */
+/** The minimum memory, in MiB, of a process that counts. Programs that compute use more, monitoring tools use less. */
 const minMib = 256;
 
 export interface Holding {
   readonly troubles: readonly KnownTrouble[];
   /**
-   * Processes that should not be on a GPU, seen for the first time or again. One that is ending is gone by the next
-   * probe.
+   * All processes of this probe that should not be on a GPU. They are reported only if the next probe also finds them,
+   * because they may be about to exit.
    */
   readonly suspects: ReadonlySet<string>;
-  /** Whether a suspect still has to be seen a second time. */
+  /** Whether a suspect was found for the first time, so that another probe must confirm it. */
   readonly isOpen: boolean;
 }
 
 /**
- * Reports GPUs that are held by processes other than a live run's, once two probes in a row found them. `earlier`: the
- * suspects of the previous probe.
+ * Reports GPUs that are held by other processes than those of a current run. A process must be in two consecutive
+ * probes. `earlier`: the suspects of the previous probe.
  */
 export function holdingOf(
   processes: readonly GpuProcess[],
@@ -121,24 +121,24 @@ function troubleOf(
   const more = others === 0 ? '' : ` and ${others} more`;
   switch (owner.kind) {
     case 'left_over': {
-      const detail = `process ${pid} (${owner.name})${more} is left over of job ${owner.jobId} and holds its memory: end it with kill -9 ${pid}`;
+      const detail = `process ${pid} (${owner.name})${more} remains from job ${owner.jobId} and uses its memory: end it with kill -9 ${pid}`;
       return { ...makeTrouble(gpu, 'held', detail), ours: true };
     }
     case 'foreign': {
-      const detail = `process ${pid} (${owner.name})${more} holds its memory, and is not this worker's: end it, or leave this GPU out with --gpus`;
+      const detail = `process ${pid} (${owner.name})${more} uses its memory, and does not belong to this worker: end it, or exclude this GPU with --gpus`;
       return makeTrouble(gpu, 'held', detail);
     }
     case 'ours':
     case 'unseen': {
-      const detail = `a process that is not visible here (${pid} outside)${more} holds its memory: end it, or leave this GPU out with --gpus`;
+      const detail = `a process outside this container (pid ${pid} there)${more} uses its memory: end it, or exclude this GPU with --gpus`;
       return makeTrouble(gpu, 'held', detail);
     }
   }
 }
 
 /**
- * Looks up processes in Linux's /proc; null on other platforms, where each lookup would have to run a program. A process belongs
- * to a job if its environment names that job's config: a trainer's children inherit its environment.
+ * Looks up processes in Linux's /proc. Returns null on other platforms, where each lookup would have to run a program. A
+ * process belongs to a job if its environment, which child processes inherit, contains the path of that job's config.
  */
 export function openProcessTable(platform: string, workDir: string, proc = '/proc'): ProcessTable | null {
   if (platform !== 'linux') return null;
@@ -168,7 +168,7 @@ function jobOf(environ: string, workDir: string): JobId | null {
   return dirname(folder) === workDir && job.success ? job.data : null;
 }
 
-/** Returns '' when the file cannot be read. Another user's process hides some of its files. */
+/** Returns '' when the file cannot be read. Some files of another user's process are unreadable. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -23,10 +23,10 @@ export function parseObject(text: string): JsonObject | undefined {
  * Returns the first meaningful text among `keys`, cut to 200 characters. Empty texts, `N/A` and `Unknown` do not count.
  */
 export function textAt(object: JsonObject | undefined, ...keys: readonly string[]): string | undefined {
-  const says = (value: unknown): value is string =>
+  const isMeaningful = (value: unknown): value is string =>
     typeof value === 'string' && !['', 'N/A', 'Unknown'].includes(value.trim());
   return keys
     .map(key => object?.[key])
-    .find(says)
+    .find(isMeaningful)
     ?.slice(0, 200);
 }

@@ -39,9 +39,8 @@ async function probeMachine(deps: ProbeDeps): Promise<GpuReport> {
 }
 
 /**
- * Finds the GPUs that jobs on this machine may use. On a machine with usable GPUs of both vendors, it reports NVIDIA's
- * only. It never rejects, and takes no longer than its commands (10 s each with `createRunCommand`). Failures are in
- * `problem`.
+ * Finds the GPUs that jobs on this machine may use. On a machine with GPUs of NVIDIA and AMD, it reports only those of
+ * NVIDIA. Never rejects: failures are in `problem`. Takes as long as its commands (10 s each with `createRunCommand`).
  */
 export async function probeGpus(deps: ProbeDeps): Promise<GpuReport> {
   return narrowByEnvironment(await probeMachine(deps), deps.environment);
@@ -55,15 +54,15 @@ function entryOf(profile: JsonObject | undefined, section: string): JsonObject |
   return Array.isArray(entries) ? asObject(entries[0]) : undefined;
 }
 
-/** Parses `"64 GB"`, as Apple writes it. GB means GiB, and TB means 1024 GiB. */
+/** Parses Apple's format, such as `"64 GB"`. GB means GiB, and TB means 1024 GiB. */
 function memoryGbOf(text: string | undefined): number | undefined {
   const match = /^(\d{1,6}) (GB|TB)$/.exec(text ?? '');
   return match === null ? undefined : Number(match[1]) * (match[2] === 'TB' ? 1024 : 1);
 }
 
 /**
- * Probes Apple silicon with system_profiler: one GPU, which shares the machine's memory. Reports the GPU even if
- * system_profiler fails. A failure loses only its details, and is reported as a problem.
+ * Probes Apple silicon with system_profiler: one GPU, which shares the machine's memory. If system_profiler fails, the
+ * report has the GPU without details, and a problem.
  */
 async function probeApple(run: RunCommand): Promise<GpuReport> {
   const result = await runFirst(run, ['system_profiler', '/usr/sbin/system_profiler'], appleArgs);
@@ -82,7 +81,7 @@ async function probeApple(run: RunCommand): Promise<GpuReport> {
       : (commandProblem('system_profiler', result) ?? {
           code: 'memory_unknown',
           message:
-            'system_profiler does not say how much memory this Mac has, so no job that asks for an amount will come here.',
+            'system_profiler does not say how much memory this Mac has, so this worker gets no jobs that require an amount of memory.',
         }),
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Lists the processes that compute on the GPUs, from the vendors' tools. Those that only draw a desktop are not
+ * Lists the processes that compute on the GPUs, with the vendors' tools. Processes that only draw a desktop are not
  * included.
  */
 
@@ -23,7 +23,7 @@ export interface ProcessScan {
   readonly cards?: Cards;
 }
 
-/** Null when the tool did not answer. Runs nothing for accelerators without such a tool. */
+/** Returns null when the tool failed. Runs no tool for accelerators that have none. */
 export async function probeProcesses(deps: {
   readonly run: RunCommand;
   readonly report: GpuReport;
@@ -42,8 +42,8 @@ const succeeded = (result: CommandResult): result is CommandResult & { readonly 
   result.kind === 'exited' && result.code === 0;
 
 /**
- * Parses lines such as `4711, GPU-5d5b..., 9216`. Unknown memory (`[N/A]`, on Windows and WSL) counts as 0, because it
- * cannot be judged.
+ * Parses lines such as `4711, GPU-5d5b..., 9216`. Unknown memory (`[N/A]`, on Windows and WSL) counts as 0, so that such
+ * a process is never reported.
  */
 function nvidiaProcesses(stdout: string, chosen: readonly Gpu[]): readonly GpuProcess[] {
   const found = stdout.split('\n').flatMap(line => {
@@ -66,8 +66,8 @@ function nvidiaProcesses(stdout: string, chosen: readonly Gpu[]): readonly GpuPr
 const bytesPerMib = 1024 * 1024;
 
 /**
- * Parses `"system": {"PID4711": "python3, 1, 9663676416, 0, 0"}`: name, number of GPUs, memory in bytes, and two more.
- * The output does not name the GPUs. So the processes count only when this worker has all GPUs of the machine.
+ * Parses `"system": {"PID4711": "python3, 1, 9663676416, 0, 0"}`: name, number of GPUs, memory in bytes, and two unused
+ * fields. The output does not say which GPU a process uses, so processes count only when this worker has all GPUs.
  */
 function toRocmScan(stdout: string, chosen: readonly Gpu[]): ProcessScan {
   const smi = parseObject(stdout) ?? {};

@@ -27,7 +27,7 @@ export type GpuProblemCode =
   | 'mig_selection'
   | 'bad_selection';
 
-/** A problem for the rig's owner. `message` says what was found and what to do. GPUs may be usable all the same. */
+/** A problem that the rig's owner can solve. `message` says what to do. Some GPUs may still be usable. */
 export interface GpuProblem {
   readonly code: GpuProblemCode;
   readonly message: string;
@@ -42,17 +42,18 @@ export interface GpuReport {
   /** The common name, or for different GPUs e.g. `2x A100-SXM4-80GB + 1x RTX 3090`. Undefined without a GPU. */
   readonly name?: string;
   /**
-   * Memory of the SMALLEST GPU, because a job can rely on that much wherever it runs. Undefined when one is unknown.
+   * Memory of the SMALLEST GPU in GiB, because a job can rely on that amount on each GPU. Undefined when the memory of a
+   * GPU is unknown.
    */
   readonly vramGb?: number;
   readonly driver?: string;
   readonly problem?: GpuProblem;
 }
 
-/** The protocol's limit. */
+/** The protocol's limit, in characters. */
 const MAX_NAME_LENGTH = 200;
 
-/** Converts MiB, the unit of nvidia-smi, to the whole GB of a data sheet. */
+/** Converts MiB, the unit of nvidia-smi, to whole GiB, as in data sheets. */
 export function gbFromMib(mib: number): number {
   return Math.round(mib / 1024);
 }
@@ -85,13 +86,13 @@ export function makeReport(accelerator: Accelerator, gpus: readonly Gpu[], probl
   };
 }
 
-/** Why a command gave no output; undefined when it did, or when it is not installed. */
+/** Returns why a command printed nothing; undefined when it did, or when it is not installed. */
 export function commandProblem(program: string, result: CommandResult): GpuProblem | undefined {
   switch (result.kind) {
     case 'timed_out':
       return {
         code: 'probe_timeout',
-        message: `${program} did not answer within ${result.timeoutMs / 1000} s: the driver may hang. Run it by hand, look at dmesg, and reboot if it hangs there too.`,
+        message: `${program} did not answer within ${result.timeoutMs / 1000} s: the driver may hang. Run it by hand, check dmesg, and reboot if it hangs, too.`,
       };
     case 'failed':
       return {

@@ -11,7 +11,7 @@ import {
 } from './report.ts';
 import { asObject, parseObject, textAt, type JsonObject } from './json.ts';
 
-/** ROCm installs to the second path, which is not in the PATH of a service. */
+/** The second command is where ROCm installs itself, which is not in the PATH of a service. */
 export const rocmCommands = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];
 const ARGS = ['--showproductname', '--showmeminfo', 'vram', '--showdriverversion', '--json'];
 const BYTES_PER_MIB = 1024 * 1024;
@@ -22,8 +22,8 @@ function vramMibOf(card: JsonObject): number | undefined {
 }
 
 /**
- * rocm-smi 5 prints `Card series`, version 6 `Card Series`. A card that is too new for its table has only a model and a
- * GFX version.
+ * rocm-smi 5 prints `Card series`, version 6 `Card Series`. A card that rocm-smi does not know yet has only a model and
+ * a GFX version.
  */
 function nameOf(card: JsonObject): string {
   return (
@@ -33,14 +33,14 @@ function nameOf(card: JsonObject): string {
 }
 
 /**
- * Whether this is integrated graphics, which rocm-smi lists beside the cards. It uses 64 MiB to 2 GiB of system memory.
- * Counted as a GPU, it would double the machine's GPUs and leave almost no memory that jobs can rely on.
+ * Whether this is an integrated GPU, which rocm-smi lists like a card. It has 64 MiB to 2 GiB of system memory. If it
+ * counted, the machine would have one GPU too many, and the memory of its smallest GPU would be too small for jobs.
  */
 function isDisplayPart(mib: number | undefined, maxMib: number): boolean {
   return mib !== undefined && mib < 4096 && mib * 4 <= maxMib;
 }
 
-/** Returns the cards in the order in which HIP numbers them, whatever their names are. */
+/** Returns the cards in the order in which HIP numbers them, which may differ from the numbers in their names. */
 export const cardsOf = (smi: JsonObject): readonly JsonObject[] =>
   Object.entries(smi)
     .filter(([key]) => /^card\d{1,4}$/.test(key))
@@ -56,7 +56,7 @@ function gpusOf(smi: JsonObject): readonly Gpu[] {
     const mib = vramMibOf(card);
     if (isDisplayPart(mib, maxMib)) return [];
     return {
-      // HIP numbers from 0 in this order, but an old rocm-smi names its only card `card1`.
+      // HIP starts at 0, but an old rocm-smi names the only card `card1`.
       index,
       name: nameOf(card),
       vramGb: mib === undefined ? undefined : gbFromMib(mib),
@@ -70,7 +70,7 @@ function problemOf(text: string, code: number): GpuProblem {
     return {
       code: 'driver_unreachable',
       message:
-        'rocm-smi says: Driver not initialized (amdgpu not found in modules). Load the driver (modprobe amdgpu, then dmesg for its reason); in a container pass /dev/kfd and /dev/dri.',
+        'rocm-smi says: Driver not initialized (amdgpu not found in modules). Load the driver (modprobe amdgpu; dmesg shows why it fails). In a container, pass /dev/kfd and /dev/dri.',
     };
   }
   return {
@@ -80,7 +80,7 @@ function problemOf(text: string, code: number): GpuProblem {
 }
 
 /**
- * Finds the AMD GPUs of this machine. Without rocm-smi, the report is empty; with a broken driver, it has a problem.
+ * Finds the AMD GPUs of this machine. The report is empty without rocm-smi. With a broken driver, it contains a problem.
  */
 export async function probeRocm(run: RunCommand): Promise<GpuReport> {
   const result = await runFirst(run, rocmCommands, ARGS);

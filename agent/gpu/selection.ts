@@ -48,7 +48,7 @@ export function selectGpus(report: GpuReport, indices: readonly number[]): GpuSe
   };
 }
 
-/** Finds the GPU of one entry of the variable: an index, or a UUID, which may be shortened while it is unique. */
+/** Finds the GPU of one entry of the variable: an index, a UUID, or a unique prefix of a UUID. */
 function findGpu(gpus: readonly Gpu[], entry: string): Gpu | undefined {
   if (/^\d{1,4}$/.test(entry)) return gpus.find(gpu => gpu.index === Number(entry));
   if (!entry.startsWith('GPU-')) return undefined;
@@ -57,9 +57,9 @@ function findGpu(gpus: readonly Gpu[], entry: string): Gpu | undefined {
 }
 
 /**
- * Applies CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) as the driver does. `''` and `-1` mean none. The first entry that
- * matches no GPU hides everything from there on (CUDA C++ Programming Guide, "CUDA Environment Variables"). Indices are
- * in PCI order, which `trainerGpuEnvironment` also sets for the trainer.
+ * Applies CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) as the driver does. `''` and `-1` mean no GPU. An entry that matches
+ * no GPU hides the GPUs of all later entries (CUDA C++ Programming Guide, "CUDA Environment Variables"). Indices are in
+ * PCI order, which `trainerGpuEnvironment` also sets for the trainer.
  */
 export function narrowByEnvironment(report: GpuReport, environment: Environment): GpuReport {
   const variable = VARIABLES[report.accelerator].find(name => environment[name] !== undefined);
@@ -77,7 +77,7 @@ export function narrowByEnvironment(report: GpuReport, environment: Environment)
       ? undefined
       : {
           code: 'bad_selection',
-          message: `${variable}=${value} names GPU ${stray}, which is not here, and the driver hides it and everything after it: correct or unset the variable.`,
+          message: `${variable}=${value} names GPU ${stray}, which this machine does not have. The driver hides it and all GPUs after it: correct or unset the variable.`,
         };
   return makeReport(report.accelerator, gpus, report.problem ?? problem);
 }
@@ -85,14 +85,14 @@ export function narrowByEnvironment(report: GpuReport, environment: Environment)
 function migProblem(value: string): GpuProblem {
   return {
     code: 'mig_selection',
-    message: `CUDA_VISIBLE_DEVICES=${value} names a slice of a GPU (MIG). Trainings get the variable unchanged, but whole GPUs are reported here: ask jobs for no more memory than the slice has.`,
+    message: `CUDA_VISIBLE_DEVICES=${value} names a slice of a GPU (MIG). Trainings get the variable unchanged, but this worker reports whole GPUs: require no more memory in jobs than the slice has.`,
   };
 }
 
 /**
- * Returns the variables that give a trainer exactly the GPUs of `report`, or those at the `positions` of its job. Skips
- * positions that no longer exist since the worker registered. Sets the order as well: by default, CUDA numbers the
- * fastest GPU first, while nvidia-smi and `--gpus` number by PCI slot.
+ * Returns the environment variables that limit a trainer to the GPUs of `report`, or to the `positions` in it that its
+ * job requests. Skips positions that no longer exist. Also sets the order: by default, CUDA numbers the fastest GPU
+ * first, while nvidia-smi and `--gpus` number by PCI slot.
  */
 export function trainerGpuEnvironment(
   report: GpuReport,

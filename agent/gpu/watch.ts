@@ -12,21 +12,21 @@ export interface GpuWatchDeps {
   /** The chosen GPUs. */
   readonly report: GpuReport;
   readonly clock: Clock;
-  /** Null where processes cannot be inspected. Then the worker reports no GPU as held. */
+  /** Null if processes cannot be inspected on this platform. Then the worker reports no GPU as held. */
   readonly table: ProcessTable | null;
   readonly log: (message: string) => void;
-  /** Troubles that last from the start until the worker restarts. */
+  /** Troubles that remain from the worker's start until its restart. */
   readonly lasting?: readonly KnownTrouble[];
   /**
-   * The job of a run that an earlier process of this agent left. The run counts as live until `follow` is called for
-   * it.
+   * The job of a run that an earlier process of this agent started. The run counts as current until `follow` is called
+   * for it.
    */
   readonly found?: JobId | null;
 }
 
 /** Tracks the troubles of this worker's GPUs. */
 export interface GpuWatch {
-  /** The troubles that the last probe of each kind found. */
+  /** Returns the troubles that the last probe of each kind found. */
   troubles(): readonly KnownTrouble[];
   /** Records the GPU list of a probe that was made for metrics. */
   noteCards(cards: Cards): void;
@@ -34,15 +34,15 @@ export interface GpuWatch {
   checkIfDue(): Promise<void>;
   /** If the last check found a new suspect, waits and checks again, to confirm or clear it. */
   confirmSuspects(): Promise<void>;
-  /** Returns the same run, but `finished` resolves only after a check whether all its processes have left the GPUs. */
+  /** Wraps a run: its `finished` resolves only after a check whether all its processes have left the GPUs. */
   follow(jobId: JobId, run: Run): Run;
 }
 
-/** The interval in ms. The tools use CPU time and the driver's lock, so not every heartbeat runs them. */
+/** The interval of checks in ms. It is longer than that of heartbeats, because the tools use CPU time and the driver's lock. */
 const everyMs = 30_000;
-/** The driver takes some time to free the memory of a killed process. */
+/** The pause in ms before a second check. The driver needs some time to free the memory of a killed process. */
 const againAfterMs = 2_000;
-/** The number of ended runs to remember. No process in the group of an older run can remain by now. */
+/** The number of ended runs to remember. Processes of older runs are not expected to remain. */
 const maxEnded = 8;
 
 export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
@@ -57,16 +57,16 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
   let ended: readonly OwnRun[] = [];
 
   const troubles = (): readonly KnownTrouble[] => [...lasting, ...known.conditions, ...known.holding];
-  const learn = (what: keyof typeof known, now: readonly KnownTrouble[]): void => {
+  const recordTroubles = (what: keyof typeof known, now: readonly KnownTrouble[]): void => {
     const [before, after] = [known[what].map(nameOf), now.map(nameOf)];
     known[what] = now;
     for (const trouble of now) if (!before.includes(nameOf(trouble))) log(describe(trouble));
-    if (before.length > 0 && after.length === 0) log(allIsWell[what]);
+    if (before.length > 0 && after.length === 0) log(recoveredMessages[what]);
   };
   const noteCards = (cards: Cards): void => {
     const conditions = conditionsOf(report.gpus, cards, wasSilent);
     wasSilent = cards.kind === 'silent';
-    if (conditions !== null) learn('conditions', conditions);
+    if (conditions !== null) recordTroubles('conditions', conditions);
   };
   const checkOnce = async (): Promise<void> => {
     checkedAt = clock.mono();
@@ -77,7 +77,7 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
     if (probed.cards !== undefined) noteCards(probed.cards);
     const holding = holdingOf(probed.processes, pid => ownerOf(pid, table, { live, ended }), suspects);
     ({ suspects, isOpen } = holding);
-    learn('holding', holding.troubles);
+    recordTroubles('holding', holding.troubles);
   };
   /** Runs one check at a time. Each caller gets a check that starts after its call. */
   const check = (): Promise<void> => {
@@ -114,7 +114,7 @@ const never = new AbortController().signal;
 const noTroubles: readonly KnownTrouble[] = [];
 const nameOf = ({ gpu, kind }: KnownTrouble): string => `${gpu} ${kind}`;
 const describe = ({ gpu, detail }: KnownTrouble): string => `GPU ${gpu}: ${detail}`;
-const allIsWell = {
-  conditions: 'All GPUs are there again, and without errors',
-  holding: 'Nobody else holds a GPU any more',
+const recoveredMessages = {
+  conditions: 'All GPUs are available again, without errors',
+  holding: 'No other process uses a GPU any more',
 } as const;

@@ -27,21 +27,21 @@ import {
  * whole, and outlives both processes.
  *
  *     task.json      agent   what to run; on disk before the guard is started
- *     guard.json     guard   the guard's identity; the first to create it takes the run, or calls it off
+ *     guard.json     guard   the guard's identity; the first process to create it claims or cancels the run
  *     trainer.json   guard   the trainer's identity
- *     log.json       guard   where the log's files begin in the output
+ *     log.json       guard   the offsets in the output at which the log's files begin
  *     stop.json      agent   the order to stop
- *     contact.json   agent   the last contact with the orchestrator, for a run that must not outlive it
+ *     contact.json   agent   the last contact with the orchestrator, for a run that stops when contact is lost
  *     exit.json      guard   how the run ended
  *     report.json    agent   the final report
- *     settled.json   agent   replaces report.json when the end is reported; only the rest of the log is still needed
- *     WORD.room      guard   reserved space for stop, exit and report, because the disk may be full by then
+ *     settled.json   agent   replaces report.json when the orchestrator has the report; only the log is still needed
+ *     NAME.room      guard   space reserved for stop.json, exit.json and report.json, because the disk may fill up
  */
 export interface RunFolder {
   readonly path: string;
 }
 
-/** Whether the folder was removed. Any other error may be temporary, so it returns false. */
+/** Whether the folder was removed. Returns false on any other error, because it may be temporary. */
 export function isRemoved({ path }: RunFolder): boolean {
   try {
     statSync(path);
@@ -54,9 +54,7 @@ export function isRemoved({ path }: RunFolder): boolean {
 /** Why the agent stops a run before its trainer ends. */
 export type Order = 'cancel' | 'abandon' | 'leave_now';
 
-/**
- * The last call that was answered. A run that must not outlive its contact is stopped `timeoutMs` after it was sent.
- */
+/** The last answered call to the orchestrator. A run with `on_lost_contact: stop` is stopped `timeoutMs` after `sentAt`. */
 export interface Contact {
   /** When the call was sent, in ms of `machineUptime`. */
   readonly sentAt: number;
@@ -65,7 +63,7 @@ export interface Contact {
   readonly graceMs: number;
 }
 
-/** What a guard runs. The trainer's environment is in no file, because the guard passes on its own. */
+/** What a guard runs. It has no environment: the trainer inherits the guard's, so no file contains its secrets. */
 export interface Task {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
@@ -96,11 +94,11 @@ export interface ExitRecord {
   readonly tail: string;
 }
 
-/** Where the log's two files begin in a run's output, in bytes from its start. */
+/** The offsets in a run's output, in bytes, at which the log's two files begin. */
 export interface LogPlaces {
   /** Negative when the file begins with output of an earlier attempt. */
   readonly current: number;
-  /** Where `LOG.1` begins; null when it has no output of this run. */
+  /** The offset at which `LOG.1` begins; null when it has no output of this run. */
   readonly previous: number | null;
 }
 
@@ -118,7 +116,7 @@ const files = {
 
 const fileOf = ({ path }: RunFolder, name: keyof typeof files): string => join(path, files[name]);
 
-/** Starts a run. This creates the folder; the guard's writes never do. */
+/** Writes the task, and creates the run's folder. The guard never creates it, because a removed folder ends the run. */
 export function writeTask(run: RunFolder, task: Task): void {
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
   writeWhole(fileOf(run, 'task'), JSON.stringify(task));
@@ -147,8 +145,7 @@ export function readTask(run: RunFolder): Task | null {
 }
 
 /**
- * Takes a run for this guard, or calls it off when `guard` is null. Only the first caller succeeds; returns false for
- * any other.
+ * Claims a run for this guard, or cancels it when `guard` is null. Returns true for the first caller only.
  */
 export function takeRun(run: RunFolder, guard: ProcessRef | null): boolean {
   let handle: number;
@@ -165,7 +162,7 @@ export function takeRun(run: RunFolder, guard: ProcessRef | null): boolean {
   }
 }
 
-/** Null when no guard has taken the run yet. */
+/** Returns null when no guard has claimed the run yet. */
 export function readGuard(run: RunFolder): ProcessRef | 'called_off' | null {
   const fields = readFields(fileOf(run, 'guard'));
   return fields?.['calledOff'] === true ? 'called_off' : refOf(fields);
@@ -187,7 +184,7 @@ export function readPlaces(run: RunFolder): LogPlaces | null {
 
 export function writeStop(run: RunFolder, stop: StopOrder): void {
   const text = JSON.stringify(stop);
-  inNeed(run, 'stop', () => showWhole(fileOf(run, 'stop'), text), text);
+  writeOrUseReserve(run, 'stop', () => showWhole(fileOf(run, 'stop'), text), text);
 }
 
 export async function readStop(run: RunFolder): Promise<StopOrder | null> {
@@ -196,8 +193,8 @@ export async function readStop(run: RunFolder): Promise<StopOrder | null> {
 }
 
 /**
- * Overwrites the file in place, with one write of a fixed size. This works even on a disk that the trainer has filled,
- * which must not look like lost contact. A reader ignores a file that is half written.
+ * Overwrites the file in place, with one write of a fixed size. This works even on a full disk, which must not look
+ * like lost contact. A reader ignores a file that is half written.
  */
 export function writeContact(run: RunFolder, contact: Contact): void {
   const text = JSON.stringify(contact).padEnd(contactBytes);
@@ -217,7 +214,7 @@ export const readContact = async (run: RunFolder): Promise<Contact | null> =>
   contactOf(await readFieldsSoon(fileOf(run, 'contact')));
 
 /** Reserves space for the stop order, the exit record and the report, because the trainer may fill the disk. */
-export function reserveRoom(run: RunFolder): void {
+export function reserveSpace(run: RunFolder): void {
   for (const [word, bytes] of Object.entries(roomBytes))
     writeFileSync(roomOf(run, word), Buffer.alloc(bytes, ' '), { mode: 0o600 });
 }
@@ -226,11 +223,16 @@ const roomBytes = { stop: 4 * 1024, exit: 32 * 1024, report: 32 * 1024 } as cons
 const roomOf = ({ path }: RunFolder, word: string): string => join(path, `${word}.room`);
 
 /**
- * Calls `write`. If it fails, writes `text` into the reserved space, which is on disk already, and renames that file.
- * Throws when `text` does not fit.
+ * Calls `write`. If that fails, overwrites the file with the reserved space with `text`, and renames it. Throws when
+ * `text` does not fit.
  * @internal
  */
-export function inNeed(run: RunFolder, word: keyof typeof roomBytes, write: () => void, text: string): void {
+export function writeOrUseReserve(
+  run: RunFolder,
+  word: keyof typeof roomBytes,
+  write: () => void,
+  text: string,
+): void {
   try {
     write();
   } catch (cause) {
@@ -250,18 +252,21 @@ export function inNeed(run: RunFolder, word: keyof typeof roomBytes, write: () =
 
 export function writeExit(run: RunFolder, exit: ExitRecord): void {
   const text = JSON.stringify(exit);
-  inNeed(run, 'exit', () => writeWhole(fileOf(run, 'exit'), text), text);
+  writeOrUseReserve(run, 'exit', () => writeWhole(fileOf(run, 'exit'), text), text);
 }
 
-/** Writes the final report. Creates the folder, because a rejected job has no run. */
+/** Writes the final report. Creates the folder, because a job that this worker rejected has none. */
 export function writeReport(run: RunFolder, text: string): void {
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
-  inNeed(run, 'report', () => writeWhole(fileOf(run, 'report'), text), text);
+  writeOrUseReserve(run, 'report', () => writeWhole(fileOf(run, 'report'), text), text);
 }
 
 export const readReportFields = (run: RunFolder): Fields | null => readFields(fileOf(run, 'report'));
 
-/** Marks a run whose end the orchestrator has acknowledged. It renames a file that is no longer needed, because the disk may be full. */
+/**
+ * Marks a run whose report the orchestrator has acknowledged. Renames the report, which is no longer needed, because a
+ * new file may not fit on the disk.
+ */
 export function acknowledgeRun(run: RunFolder): void {
   const acknowledged = fileOf(run, 'settled');
   const spent = [fileOf(run, 'report'), roomOf(run, 'report'), fileOf(run, 'contact')].find(exists);
@@ -271,7 +276,7 @@ export function acknowledgeRun(run: RunFolder): void {
   utimesSync(acknowledged, now, now);
 }
 
-/** When the end of a run was acknowledged, in ms since 1970; null when it was not. */
+/** Returns when the report of a run was acknowledged, in ms since 1970; null when it was not. */
 export function acknowledgedAt(run: RunFolder): number | null {
   try {
     return statSync(fileOf(run, 'settled')).mtimeMs;

@@ -17,16 +17,17 @@ export interface LaunchDeps {
 export interface Guarded {
   /** Null when the guard has already ended. */
   readonly guard: ProcessRef | null;
-  /** Null when the trainer ended, or failed to start, before it was identified. */
+  /** Null when the trainer failed to start, or ended before the guard could identify it. */
   readonly trainer: ProcessRef | null;
 }
 
-/** The timeout for the guard to start. Even a slow disk is faster. */
-const patienceMs = 60_000;
+/** The timeout for the start of the guard. It is long, because a slow disk delays the start. */
+const startTimeoutMs = 60_000;
 const checkEveryMs = 100;
 
 /**
- * Starts the guard of a run whose task is on disk, as a process that outlives this one. Rejects when it does not start.
+ * Starts the guard of a run as a process that outlives this one. The task must be on disk. Rejects when the guard does
+ * not start.
  */
 export async function launchGuard(run: RunFolder, command: Command, deps: LaunchDeps): Promise<Guarded> {
   const { processes, clock, ownCommand } = deps;
@@ -45,9 +46,9 @@ export async function launchGuard(run: RunFolder, command: Command, deps: Launch
   child.once('error', cause => ended.reject(new GuardError(cause.message)));
   child.once('exit', () => {
     // The guard writes nothing after its exit, so this check is final.
-    if (guardedOf(run) === null) ended.reject(new GuardError(lastWords(errors)));
+    if (guardedOf(run) === null) ended.reject(new GuardError(lastLineOf(errors)));
   });
-  const takeBack = clock.after(patienceMs, () => ended.reject(new GuardError('it does not answer')));
+  const cancelTimer = clock.after(startTimeoutMs, () => ended.reject(new GuardError('it does not answer')));
   const watched = untilGuarded(run, clock);
   try {
     return await Promise.race([watched.guarded, ended.promise]);
@@ -58,7 +59,7 @@ export async function launchGuard(run: RunFolder, command: Command, deps: Launch
     if (trainer !== null) await endGroup(trainer, 0, deps);
     throw cause;
   } finally {
-    takeBack();
+    cancelTimer();
     watched.unwatch();
   }
 }
@@ -79,7 +80,7 @@ function untilGuarded(run: RunFolder, clock: Clock) {
   return { guarded: guarded.promise, unwatch };
 }
 
-/** Null until the guard is known, and with it a trainer or an exit. */
+/** Returns null until the guard has recorded itself, and either its trainer or the exit. */
 function guardedOf(run: RunFolder): Guarded | null {
   const guard = readGuard(run);
   const trainer = readTrainer(run);
@@ -88,11 +89,11 @@ function guardedOf(run: RunFolder): Guarded | null {
     : { guard, trainer };
 }
 
-function lastWords(errors: string): string {
+function lastLineOf(errors: string): string {
   try {
-    const words = readFileSync(errors, 'utf8').trim().slice(-500);
-    return words === '' ? 'it ended at once' : words;
+    const text = readFileSync(errors, 'utf8').trim().slice(-500);
+    return text === '' ? 'it ended immediately' : text;
   } catch {
-    return 'it ended at once';
+    return 'it ended immediately';
   }
 }

@@ -3,38 +3,37 @@ import type { Clock } from '../clock.ts';
 import type { LogDisk } from './log-disk.ts';
 import { createProgressReader, createTail } from '../metrics/progress.ts';
 
-/** The log of a run: everything that its trainer prints, as far as it can be written. */
+/** Writes the output of a trainer to the log of its run. Drops output that the disk does not accept. */
 export interface GuardLog {
-  /** Resolves when the queue has room for more: immediately, when the disk keeps up. */
+  /** Resolves when the queue has room for more. This is immediate if the disk is fast enough. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Resolves when everything is written, or when that is not possible. */
+  /** Resolves when everything is written, or when the disk has made no progress for too long. */
   close(): Promise<void>;
 }
 
 const mib = 1024 * 1024;
-/** When more than this waits for the disk, the trainer waits, too. */
-const highBytes = mib;
-/** When more than this would wait, output is dropped, so that a disk that hangs does not block the trainer. */
-const maxBytes = 4 * mib;
-const stuckMs = 2_000;
-/** How long the disk may make no progress at the end of a run, before the log is given up. */
-const closeMs = 5_000;
+/** While more bytes than this are queued, the trainer's output is not read, so the trainer has to wait. */
+const pauseAboveBytes = mib;
+/** Output beyond this many queued bytes is dropped, so that a disk that hangs does not block the trainer. */
+const maxQueuedBytes = 4 * mib;
+/** After this time without progress of the disk, the trainer waits no longer. */
+const stuckAfterMs = 2_000;
+/** After this time without progress of the disk at the end of a run, the rest of the log is given up. */
+const closeTimeoutMs = 5_000;
 
 const markOf = (bytes: number): Uint8Array =>
-  Buffer.from(`\n[trainyard: ${bytes} bytes of output could not be kept here]\n`);
+  Buffer.from(`\n[trainyard: ${bytes} bytes of output could not be written here]\n`);
 
-/**
- * A full disk, or one that hangs, loses output but never stops the trainer. A line in the log marks what is missing.
- */
+/** A full or hanging disk loses output, but never stops the trainer. A line in the log marks each gap. */
 export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
   let queue: Uint8Array[] = [];
   let queued = 0;
   /** Bytes that were dropped since the queue last had room. */
-  let leftOut = 0;
-  /** Bytes that the disk did not accept since its last write. */
-  let refused = 0;
+  let droppedBytes = 0;
+  /** Bytes that the disk has rejected since its last successful write. */
+  let unwrittenBytes = 0;
   let isStuck = false;
-  let isWorking = false;
+  let isWriting = false;
   const waiting = new Set<() => void>();
 
   const push = (bytes: Uint8Array): void => {
@@ -43,13 +42,13 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
   };
 
   const append = async (bytes: Uint8Array): Promise<void> => {
-    const mark = refused === 0 ? new Uint8Array() : markOf(refused);
+    const mark = unwrittenBytes === 0 ? new Uint8Array() : markOf(unwrittenBytes);
     const missing = await disk.append(Buffer.concat([mark, bytes]));
-    refused = missing > bytes.length ? refused + bytes.length : missing;
+    unwrittenBytes = missing > bytes.length ? unwrittenBytes + bytes.length : missing;
   };
 
-  const work = async (): Promise<void> => {
-    isWorking = true;
+  const writeQueue = async (): Promise<void> => {
+    isWriting = true;
     while (queued > 0) {
       const batch = Buffer.concat(queue);
       queue = [];
@@ -58,49 +57,49 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
       isStuck = false;
       for (const wake of waiting) wake();
     }
-    isWorking = false;
+    isWriting = false;
   };
 
   /** Waits until the disk has written something. Resolves with false after `ms`. */
-  const moved = (ms: number): Promise<boolean> =>
+  const waitForProgress = (ms: number): Promise<boolean> =>
     new Promise(resolve => {
       const answer = (isMoved: boolean): void => {
-        takeBack();
+        cancelTimer();
         waiting.delete(wake);
         resolve(isMoved);
       };
       const wake = (): void => answer(true);
-      const takeBack = clock.after(ms, () => answer(false));
+      const cancelTimer = clock.after(ms, () => answer(false));
       waiting.add(wake);
     });
 
   return {
     async write(chunk) {
-      if (queued + chunk.length > maxBytes) leftOut += chunk.length;
+      if (queued + chunk.length > maxQueuedBytes) droppedBytes += chunk.length;
       else {
-        if (leftOut > 0) push(markOf(leftOut));
-        leftOut = 0;
+        if (droppedBytes > 0) push(markOf(droppedBytes));
+        droppedBytes = 0;
         push(chunk);
-        if (!isWorking) void work();
+        if (!isWriting) void writeQueue();
       }
-      while (queued > highBytes && !isStuck) isStuck = !(await moved(stuckMs));
+      while (queued > pauseAboveBytes && !isStuck) isStuck = !(await waitForProgress(stuckAfterMs));
     },
     async close() {
-      if (leftOut > 0) push(markOf(leftOut));
-      if (!isWorking) void work();
-      while (queued > 0) if (!(await moved(closeMs))) return;
-      if (refused > 0) await append(new Uint8Array());
+      if (droppedBytes > 0) push(markOf(droppedBytes));
+      if (!isWriting) void writeQueue();
+      while (queued > 0) if (!(await waitForProgress(closeTimeoutMs))) return;
+      if (unwrittenBytes > 0) await append(new Uint8Array());
       await disk.close();
     },
   };
 }
 
-/** An unfinished line waits this long for its end. Then it is logged as it is. */
-const patienceMs = 250;
+/** How long an unfinished line waits for its line break before it is logged without one. */
+const lineTimeoutMs = 250;
 const maxLine = 64 * 1024;
 const tailBytes = 128 * 1024;
 
-/** Merges the two output streams of a trainer into one text. Neither stream breaks the lines of the other. */
+/** Merges stdout and stderr of a trainer into one text, without mixing two lines. */
 interface GuardOutput {
   /** Reads a stream to its end. */
   drain(stream: Readable): Promise<void>;
@@ -110,7 +109,7 @@ interface GuardOutput {
 
 export function createGuardOutput(log: GuardLog, clock: Clock): GuardOutput {
   const recent = createRecent(tailBytes);
-  /** The stream whose line is logged, but unfinished. */
+  /** The stream whose unfinished line is at the end of the log; null when the log ends with a line break. */
   let open: Readable | null = null;
 
   const put = async (stream: Readable, bytes: Uint8Array): Promise<void> => {
@@ -125,7 +124,7 @@ export function createGuardOutput(log: GuardLog, clock: Clock): GuardOutput {
   return {
     async drain(stream) {
       let rest: Uint8Array = new Uint8Array();
-      let takeBack = (): void => {};
+      let cancelTimer = (): void => {};
       const flush = (): Promise<void> => {
         const unfinished = rest;
         rest = new Uint8Array();
@@ -133,17 +132,18 @@ export function createGuardOutput(log: GuardLog, clock: Clock): GuardOutput {
       };
       try {
         for await (const chunk of stream) {
-          takeBack();
+          cancelTimer();
           const text = Buffer.concat([rest, bytesOf(chunk)]);
           const end = text.length > maxLine ? text.length : afterLastBreak(text);
           rest = text.subarray(end);
           await put(stream, text.subarray(0, end));
-          if (rest.length > 0) takeBack = clock.after(patienceMs, () => void flush());
+          if (rest.length > 0) cancelTimer = clock.after(lineTimeoutMs, () => void flush());
         }
       } catch {
-        // At the end of a run, the guard closes the stream even if another process holds the pipe. It keeps the lines that it has read.
+        // At the end of a run, the guard closes the stream even if another process still has the pipe open. The lines that
+        // were read until then are kept.
       }
-      takeBack();
+      cancelTimer();
       await flush();
     },
     tail: () => tailOf(recent.bytes()),
@@ -156,15 +156,15 @@ const bytesOf = (chunk: unknown): Uint8Array =>
   chunk instanceof Uint8Array ? chunk : Buffer.from(String(chunk));
 const afterLastBreak = (text: Uint8Array): number => Math.max(text.lastIndexOf(10), text.lastIndexOf(13)) + 1;
 
-/** Keeps the last bytes that were pushed: at least `least` of them, and little more. */
-function createRecent(least: number) {
+/** Keeps the last `minBytes` bytes that were pushed, and up to one chunk more. */
+function createRecent(minBytes: number) {
   const chunks: Uint8Array[] = [];
   let length = 0;
   return {
     push(chunk: Uint8Array): void {
       chunks.push(chunk);
       length += chunk.length;
-      while (length - (chunks[0]?.length ?? 0) >= least) length -= chunks.shift()?.length ?? 0;
+      while (length - (chunks[0]?.length ?? 0) >= minBytes) length -= chunks.shift()?.length ?? 0;
     },
     bytes: (): Uint8Array => Buffer.concat(chunks),
   };
@@ -174,7 +174,7 @@ function tailOf(bytes: Uint8Array): string {
   const reader = createProgressReader();
   const tail = createTail();
   for (const item of [...reader.push(bytes), ...reader.end()]) {
-    // A terminal does not keep a line that the next one overwrites, either.
+    // Leave out lines that the next line overwrites on a terminal.
     if (item.kind === 'line' && !item.redraw) tail.push(item.text);
   }
   return tail.text();

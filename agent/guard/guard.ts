@@ -3,7 +3,7 @@ import { watchFolder } from '../files/folder-watch.ts';
 import {
   type Contact,
   type ExitRecord,
-  reserveRoom,
+  reserveSpace,
   isRemoved,
   readContact,
   readStop,
@@ -43,32 +43,32 @@ const exitCodes = { done: 0, taken: 4 } as const;
 
 /**
  * Runs a trainer under this process, its guard. The guard owns the log, the process group and the deadline. It writes
- * the exit to disk, so that nothing depends on the agent, and uses no network. Resolves with the exit code when the run
- * is over. Rejects when the folder holds no run to guard.
+ * the exit record to disk, so it does not depend on the agent, and it uses no network. Resolves with the exit code of
+ * the guard when the run has ended. Rejects when the folder contains no run that still needs a guard.
  */
 export async function runGuard(deps: GuardDeps): Promise<number> {
   const { run, processes, pid } = deps;
   const task = readTask(run);
   const self = await processes.identify(pid);
   if (task === null || self === null)
-    throw new Error(`${run.path} holds no task: guards are started by the worker alone`);
+    throw new Error(`${run.path} contains no task: only the worker starts guards`);
   if (!takeRun(run, self)) return exitCodes.taken;
-  reserveRoom(run);
-  await keepExit(await runTask(task, deps), deps);
+  reserveSpace(run);
+  await writeExitWithRetries(await runTask(task, deps), deps);
   return exitCodes.done;
 }
 
 const neverRan = { code: null, signal: null, stopped: null, tail: '' } as const;
 
-/** ms until the deadline of a run that must not outlive its contact. */
-const leftOf = ({ sentAt, timeoutMs }: Contact, { uptime }: GuardDeps): number =>
+/** Returns the ms until a run that must not outlive its contact with the orchestrator is stopped. */
+const msUntilDeadline = ({ sentAt, timeoutMs }: Contact, { uptime }: GuardDeps): number =>
   sentAt + timeoutMs - uptime();
 
 async function runTask(task: Task, deps: GuardDeps): Promise<ExitRecord> {
   const { run, clock, logMaxBytes: maxBytes = defaultLogMaxBytes } = deps;
-  const asked = listen(deps);
+  const stopSignal = onStopSignal(deps);
   // The machine may have slept since the claim, and another worker may have taken over the job.
-  if (task.onLostContact === 'stop' && leftOf(task.contact, deps) <= 0)
+  if (task.onLostContact === 'stop' && msUntilDeadline(task.contact, deps) <= 0)
     return { ...neverRan, startError: null, stopped: 'lost_contact' };
   let group: ProcessGroup;
   try {
@@ -80,8 +80,8 @@ async function runTask(task: Task, deps: GuardDeps): Promise<ExitRecord> {
   const log = createGuardLog(disk, clock);
   const output = createGuardOutput(log, clock);
   const drained = Promise.all([output.drain(group.stdout), output.drain(group.stderr)]);
-  const startError = await introduce(group, deps);
-  const stops = watchStops({ task, group, asked }, deps);
+  const startError = await recordTrainer(group, deps);
+  const stops = watchStops({ task, group, stopSignal }, deps);
   const exit = await group.exited;
   const stopped = stops.end();
   await drained;
@@ -90,25 +90,25 @@ async function runTask(task: Task, deps: GuardDeps): Promise<ExitRecord> {
 }
 
 /**
- * Returns a signal that fires on SIGTERM or SIGINT: the machine shuts down, or a person stops the guard. The guard then
- * stops the trainer, without an order of the agent.
+ * Returns a signal that fires on SIGTERM or SIGINT, for example when the machine shuts down. The guard then stops the
+ * trainer without waiting for the agent.
  */
-function listen({ onSignal }: GuardDeps): AbortSignal {
-  const asked = new AbortController();
-  onSignal('SIGTERM', () => asked.abort());
-  onSignal('SIGINT', () => asked.abort());
+function onStopSignal({ onSignal }: GuardDeps): AbortSignal {
+  const controller = new AbortController();
+  onSignal('SIGTERM', () => controller.abort());
+  onSignal('SIGINT', () => controller.abort());
   onSignal('SIGHUP', () => {});
-  return asked.signal;
+  return controller.signal;
 }
 
 /**
- * Writes the trainer's identity to disk. If that fails, kills the trainer, because no other process could find it, and
- * returns why. Else returns null.
+ * Writes the trainer's identity to disk. Returns null on success. On failure, kills the trainer, because no other
+ * process could find it, and returns the reason.
  */
-async function introduce(group: ProcessGroup, { run, processes }: GuardDeps): Promise<string | null> {
+async function recordTrainer(group: ProcessGroup, { run, processes }: GuardDeps): Promise<string | null> {
   try {
     const trainer = await processes.identify(group.pid);
-    // A trainer that has already ended needs no identity: its exit record is enough.
+    // A trainer that has already ended needs no identity, because its exit record follows.
     if (trainer !== null) writeTrainer(run, trainer);
     return null;
   } catch (cause) {
@@ -121,25 +121,25 @@ interface Watched {
   readonly task: Task;
   readonly group: ProcessGroup;
   /** Fires when the guard itself receives a signal to stop. */
-  readonly asked: AbortSignal;
+  readonly stopSignal: AbortSignal;
 }
 
-/** Stops the group when there is a reason to. `end` stops watching, and returns why the group was stopped. */
-function watchStops({ task, group, asked }: Watched, deps: GuardDeps): { end(): ExitRecord['stopped'] } {
+/** Stops the group on an order, a signal or lost contact. `end` stops watching, and returns why the group was stopped. */
+function watchStops({ task, group, stopSignal }: Watched, deps: GuardDeps): { end(): ExitRecord['stopped'] } {
   const { run, clock } = deps;
   let stopped: ExitRecord['stopped'] = null;
   let { contact } = task;
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
   const stop = (why: ExitRecord['stopped'], graceMs: number): void => {
     stopped ??= why;
     group.stop(graceMs);
   };
-  /** This has its own timer, because reading files may have to wait for a disk. */
+  /** The deadline has its own timer, because a slow disk can delay the check of the files. */
   const checkContact = (): void => {
-    const leftMs = leftOf(contact, deps);
+    const leftMs = msUntilDeadline(contact, deps);
     // If the machine slept, the grace period may be over, too.
     if (leftMs <= 0) stop('lost_contact', Math.max(0, contact.graceMs + leftMs));
-    else takeBack = clock.after(Math.min(leftMs, checkEveryMs), checkContact);
+    else cancelTimer = clock.after(Math.min(leftMs, checkEveryMs), checkContact);
   };
   if (task.onLostContact === 'stop') checkContact();
   const check = async (): Promise<void> => {
@@ -147,24 +147,24 @@ function watchStops({ task, group, asked }: Watched, deps: GuardDeps): { end(): 
     if (order !== null) stop(order.order, order.graceMs);
     const newer = await readContact(run);
     if (newer !== null && newer.sentAt > contact.sentAt) contact = newer;
-    // Without its folder, nothing can stop the run or learn how it ended.
+    // Without the folder, no order can reach the guard, and nobody can read the exit record.
     if (isRemoved(run)) stop('abandon', contact.graceMs);
   };
   const unwatch = watchFolder({ folder: run.path, check, everyMs: checkEveryMs, clock });
-  const passOn = (): void => stop(null, contact.graceMs);
-  if (asked.aborted) passOn();
-  asked.addEventListener('abort', passOn);
+  const stopForSignal = (): void => stop(null, contact.graceMs);
+  if (stopSignal.aborted) stopForSignal();
+  stopSignal.addEventListener('abort', stopForSignal);
   return {
     end() {
       unwatch();
-      takeBack();
+      cancelTimer();
       return stopped;
     },
   };
 }
 
-/** Retries until the exit is on disk. On a full disk, only the guard knows how the run ended. */
-async function keepExit(exit: ExitRecord, { run, clock }: GuardDeps): Promise<void> {
+/** Retries until the exit record is on disk. Until then, only this process knows how the run ended. */
+async function writeExitWithRetries(exit: ExitRecord, { run, clock }: GuardDeps): Promise<void> {
   const write = async (): Promise<RetryAnswer<void, unknown>> => {
     try {
       if (!isRemoved(run)) writeExit(run, exit);

@@ -4,15 +4,15 @@ import type { LogPlaces } from './guard-files.ts';
 
 export interface LogDiskDeps {
   readonly file: string;
-  /** The maximum size of each of the two files: this one, and the one before it (`FILE.1`). */
+  /** The maximum size of each of the two files: the current one, and the older one (`FILE.1`). In bytes. */
   readonly maxBytes: number;
-  /** Called before the first byte is written to a file, for each new file, and before the older one is discarded. */
+  /** Called before the first byte of each new file is written, and before the older file is discarded. */
   readonly onPlaces: (places: LogPlaces) => void;
 }
 
 /** A log of bounded size: two files that rotate. */
 export interface LogDisk {
-  /** Resolves with the number of bytes, from the end, that could not be written. */
+  /** Resolves with the number of bytes at the end that could not be written. */
   append(bytes: Uint8Array): Promise<number>;
   close(): Promise<void>;
 }
@@ -21,23 +21,23 @@ export interface LogDisk {
 export const firstLine = (file: string): string =>
   `[trainyard: this goes on from ${basename(file)}.1; what was before that is not kept]`;
 
-/** A line that crosses the limit is finished first, unless it is longer than this. */
+/** The files rotate at a line break. A longer rest of a line, in bytes, is split between the two files. */
 const maxLine = 64 * 1024;
 
 export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDisk {
   let handle: FileHandle | null = null;
   let places: LogPlaces | null = null;
-  let isShown = false;
+  let arePlacesAnnounced = false;
   /** The size of the current file. */
   let size = 0;
 
   const update = (next: LogPlaces, nextSize: number): void => {
     places = next;
     size = nextSize;
-    isShown = false;
+    arePlacesAnnounced = false;
   };
 
-  const begin = async (): Promise<FileHandle> => {
+  const openLog = async (): Promise<FileHandle> => {
     if (handle === null) {
       handle = await open(file, 'a', 0o600);
       const { size: found } = await handle.stat();
@@ -46,24 +46,22 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
       if (places === null || found !== size)
         update({ current: written - found, previous: places?.previous ?? null }, found);
     }
-    if (!isShown && places !== null) onPlaces(places);
-    isShown = true;
+    if (!arePlacesAnnounced && places !== null) onPlaces(places);
+    arePlacesAnnounced = true;
     return handle;
   };
 
-  const turn = async (): Promise<void> => {
-    await drop();
-    forsake();
+  const rotate = async (): Promise<void> => {
+    await closeLog();
+    announceDiscard();
     await rename(file, `${file}.1`);
     const previous = places?.current ?? 0;
     update({ current: previous + size, previous }, 0);
-    await put(Buffer.from(`${firstLine(file)}\n`));
+    await writeSome(Buffer.from(`${firstLine(file)}\n`));
   };
 
-  /**
-   * Announces that the older file is discarded, before that happens. A reader must not confuse the newer file with it.
-   */
-  const forsake = (): void => {
+  /** Announces that the older file will be discarded, so that a reader does not take its successor for it. */
+  const announceDiscard = (): void => {
     if (places === null || places.previous === null) return;
     try {
       onPlaces({ ...places, previous: null });
@@ -72,14 +70,14 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
     }
   };
 
-  const put = async (bytes: Uint8Array): Promise<number> => {
-    const { bytesWritten } = await (await begin()).write(bytes);
+  const writeSome = async (bytes: Uint8Array): Promise<number> => {
+    const { bytesWritten } = await (await openLog()).write(bytes);
     if (bytesWritten === 0) throw new Error('nothing was written');
     size += bytesWritten;
     return bytesWritten;
   };
 
-  const drop = async (): Promise<void> => {
+  const closeLog = async (): Promise<void> => {
     const old = handle;
     handle = null;
     await old?.close();
@@ -90,22 +88,22 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
       let left = bytes;
       try {
         while (left.length > 0) {
-          await begin();
-          if (size >= maxBytes) await turn();
-          left = left.subarray(await put(upToBound(left, maxBytes - size)));
+          await openLog();
+          if (size >= maxBytes) await rotate();
+          left = left.subarray(await writeSome(fittingPart(left, maxBytes - size)));
         }
       } catch {
-        // After it is reopened, a log may be writable again, for example on a network disk that was away.
-        await drop().catch(() => {});
+        // A reopened log may be writable again, for example after a network disk was unavailable.
+        await closeLog().catch(() => {});
       }
       return left.length;
     },
-    close: () => drop().catch(() => {}),
+    close: () => closeLog().catch(() => {}),
   };
 }
 
-/** The bytes that still fit into the current file: up to the end of the line that reaches the limit. */
-function upToBound(bytes: Uint8Array, room: number): Uint8Array {
+/** Returns the bytes for the current file: up to the end of the line that reaches its limit. */
+function fittingPart(bytes: Uint8Array, room: number): Uint8Array {
   if (bytes.length <= room) return bytes;
   const from = Math.max(room - 1, 0);
   const end = bytes.subarray(from, from + maxLine).findIndex(byte => byte === 10 || byte === 13);

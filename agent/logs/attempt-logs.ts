@@ -17,7 +17,7 @@ import {
 import { latin1 } from './redact.ts';
 import type { StateFolder } from '../state/state-folder.ts';
 
-/** Whether this file contains another attempt's log that has not been shipped completely. */
+/** Whether this file contains the log of another attempt that is not completely sent. */
 export type LogCheck = (file: string, attemptId: AttemptId) => boolean;
 
 /**
@@ -25,15 +25,15 @@ export type LogCheck = (file: string, attemptId: AttemptId) => boolean;
  * the end of its log, even while later jobs run.
  */
 export interface AttemptLogs {
-  /** Sends what the attempt's trainer prints, without these secrets. Only the first call for an attempt counts. */
+  /** Starts to send the output of the attempt's trainer, without these secrets. Only the first call for an attempt counts. */
   follow(attemptId: AttemptId, secrets: readonly string[]): void;
-  /** Call when the trainer prints nothing more. */
+  /** Call when the output of the trainer is complete. */
   finish(attemptId: AttemptId): void;
   /** Keeps the run's folder until this resolves with true, because another reader needs its log. */
   keepFor(attemptId: AttemptId, done: Promise<boolean>): void;
-  /** Marks the attempt as reported. Its folder is removed when its log is fully sent. */
+  /** Call when the orchestrator has acknowledged the final report. The folder is removed when its log is completely sent. */
   acknowledge(attemptId: AttemptId): void;
-  /** Continues with logs of attempts whose reports were acknowledged to an earlier process of the agent. */
+  /** Continues to send the logs of ended attempts that an earlier process of the agent has left. */
   resume(): void;
   isTaken: LogCheck;
   /** Resolves when all finished logs are sent, when the orchestrator does not answer, or after `withinMs`. */
@@ -57,12 +57,12 @@ export interface AttemptLogsDeps {
 /** The maximum number of acknowledged runs with unsent logs. Beyond it, the oldest are dropped. */
 const maxAcknowledged = 5;
 /**
- * How long a log is retried after the acknowledged report. An orchestrator that was away for longer has forgotten the job, or does
- * not return.
+ * How long to retry sending a log after the report was acknowledged, in ms. If the orchestrator is unreachable for longer,
+ * it has probably lost the job or will not return.
  */
-const patienceMs = 24 * 60 * 60 * 1000;
-/** Each start of the agent retries for at least this long, because a wrong clock can make any log look old. */
-const minPatienceMs = 60 * 60 * 1000;
+const retryForMs = 24 * 60 * 60 * 1000;
+/** Each start of the agent retries for at least this time, because a wrong clock can make any log look old. */
+const minRetryMs = 60 * 60 * 1000;
 
 interface Followed {
   readonly shipper: LogShipper;
@@ -80,13 +80,13 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
   let isOlderKnown = false;
 
   const removeIfOver = (attemptId: AttemptId, run: Followed): void => {
-    // It may already have been dropped to make room for a newer one.
+    // The log may already have been dropped in favour of a newer one.
     if (!isOver(run) || followed.get(attemptId) !== run) return;
     followed.delete(attemptId);
     state.dropReport(attemptId);
   };
 
-  const begin = (attemptId: AttemptId, secrets: readonly string[]): Followed | null => {
+  const startShipper = (attemptId: AttemptId, secrets: readonly string[]): Followed | null => {
     const shipper = shipperOf(attemptId, secrets, { ...deps, pace });
     if (shipper === null) return null;
     const isAcknowledged = acknowledgedAt(runOf(attemptId)) !== null;
@@ -103,14 +103,14 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
 
   /** Sends the rest of the log of an attempt whose report is acknowledged. */
   const drain = (attemptId: AttemptId): void => {
-    const run = followed.get(attemptId) ?? begin(attemptId, []);
+    const run = followed.get(attemptId) ?? startShipper(attemptId, []);
     if (run === null) return state.dropReport(attemptId);
     run.isAcknowledged = true;
     run.shipper.finish();
     removeIfOver(attemptId, run);
   };
 
-  /** Never drops `newest`: after a clock change it may look like the oldest. */
+  /** Drops the oldest logs, but never `newest`, which may look like the oldest after a clock change. */
   const makeRoom = (newest: AttemptId | null): void => {
     const others = acknowledgedIn(state).filter(id => id !== newest);
     for (const attemptId of others.slice(newest === null ? maxAcknowledged : maxAcknowledged - 1)) {
@@ -122,7 +122,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
 
   return {
     follow(attemptId, secrets) {
-      if (!followed.has(attemptId)) begin(attemptId, secrets);
+      if (!followed.has(attemptId)) startShipper(attemptId, secrets);
     },
     finish: attemptId => followed.get(attemptId)?.shipper.finish(),
     keepFor(attemptId, done) {
@@ -140,7 +140,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
       try {
         if (readTask(run) !== null) acknowledgeRun(run);
       } catch {
-        // Without its mark, the run would be reported again, so remove the folder.
+        // The mark could not be written. Remove the folder, or the next process would report the run again.
         return state.dropReport(attemptId);
       }
       drain(attemptId);
@@ -160,7 +160,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
   };
 }
 
-/** Whether nothing needs the run's folder any more. */
+/** Whether the run's folder can be removed. */
 const isOver = ({ isAcknowledged, end, readers }: Followed): boolean =>
   isAcknowledged && end !== null && end !== 'left' && readers === 0;
 
@@ -189,11 +189,11 @@ function shipperOf(
     ownLine: latin1(firstLine(task.logFile)),
     known: () => [...known, latin1(deps.token())],
     ship: (chunk, signal) => deps.ship(task.jobId, chunk, signal),
-    leftMs: Math.max(minPatienceMs, patienceMs - Math.max(0, now - (acknowledgedAt(run) ?? now))),
+    leftMs: Math.max(minRetryMs, retryForMs - Math.max(0, now - (acknowledgedAt(run) ?? now))),
   });
 }
 
-/** The acknowledged attempts, newest first. */
+/** Returns the acknowledged attempts, newest first. */
 const acknowledgedIn = ({ runsDir, runOf }: AttemptLogsDeps['state']): readonly AttemptId[] =>
   namesIn(runsDir)
     .flatMap(name => {
@@ -205,7 +205,7 @@ const acknowledgedIn = ({ runsDir, runOf }: AttemptLogsDeps['state']): readonly 
     .map(({ id }) => id);
 
 const olderOrchestrator =
-  'The orchestrator is of a version that takes no logs: what trainers print stays on this machine. Update it';
+  'This version of the orchestrator does not support logs, so the output of trainers stays on this machine. Update it';
 
 function namesIn(folder: string): readonly string[] {
   try {

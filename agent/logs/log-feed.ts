@@ -5,24 +5,24 @@ import { createLogText, type LogText } from './log-text.ts';
 export interface LogFeedDeps {
   readonly log: Pick<LogReader, 'read' | 'end'>;
   readonly clock: Clock;
-  /** Secret values, each in `latin1`. */
+  /** Returns the secret values, each in `latin1`. */
   readonly known: () => readonly string[];
   /** See `firstLine`. */
   readonly ownLine: string;
 }
 
-/** A piece of the log. When `from` is greater than the `to` of the piece before it, the bytes between are lost. */
+/** A piece of the log, with offsets in bytes. Bytes between the `to` of a piece and the `from` of the next are lost. */
 export interface FedPiece {
   readonly from: number;
   readonly to: number;
   readonly text: string;
-  /** Nothing follows this piece, and nothing will. */
+  /** Whether this is the last piece of the log. */
   readonly isLast: boolean;
 }
 
-/** A log from one offset on, in chunks. */
+/** Reads a log from an offset to its end, in chunks. */
 export interface LogFeed {
-  /** Returns null when there is nothing to send now. `isOver`: the trainer prints nothing more. */
+  /** Returns null when there is nothing to send now. `isOver`: the output of the trainer is complete. */
   next(isOver: boolean): Promise<FedPiece | null>;
   /** Whether the last call of `next` has read the whole log. */
   isCaughtUp(): boolean;
@@ -30,41 +30,41 @@ export interface LogFeed {
 
 const mib = 1024 * 1024;
 const readBytes = 128 * 1024;
-/** The maximum to read at a time while it does not fill a chunk. */
-const turnBytes = 16 * mib;
-/** When the feed is further behind a running trainer than this, it skips to the newest output. */
+/** The maximum number of bytes to read per call. Redrawn bars are dropped, so even many bytes may not fill a chunk. */
+const maxReadBytes = 16 * mib;
+/** If more bytes than this are unsent while the trainer runs, the feed skips to the newest output. */
 const maxBehind = 32 * mib;
 const newestBytes = 8 * mib;
-/** How much to read before an offset, to know what is open there. */
+/** How many bytes to read before an offset, to find out whether a line or a private key continues there. */
 const contextBytes = 64 * 1024;
 const barsApartMs = 5_000;
 
-/** `offset`: where the orchestrator's log ends. */
+/** `offset`: the end of the orchestrator's copy, in bytes. `limit`: the maximum length of a chunk, in characters. */
 export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: number): Promise<LogFeed> {
   const { log, clock } = deps;
-  let text = await begin(deps, offset, limit);
+  let text = await createText(deps, offset, limit);
   /** The offset of the text that is sent next. */
   let from = offset;
   /** The offset of the byte that is read next. */
   let at = offset;
   /** The offset to continue at when everything that was read is sent. The output before it is lost or skipped. */
-  let goOnAt: number | null = null;
+  let resumeAt: number | null = null;
   let isCaughtUp = false;
   let barsAt = Number.NEGATIVE_INFINITY;
 
-  const skip = async (): Promise<void> => {
+  const skipIfBehind = async (): Promise<void> => {
     const end = await log.end();
-    if (end - at > maxBehind) goOnAt = await lineBegin(log, end - newestBytes);
+    if (end - at > maxBehind) resumeAt = await nextLineStart(log, end - newestBytes);
   };
 
-  /** Reads until there is a chunk, or nothing more to read. */
+  /** Reads until the text fills a chunk, or until there is no more output. */
   const fill = async (isOver: boolean): Promise<void> => {
-    if (!isOver) await skip();
-    for (let read = 0; goOnAt === null && !text.isFull() && read < turnBytes; ) {
+    if (!isOver) await skipIfBehind();
+    for (let read = 0; resumeAt === null && !text.isFull() && read < maxReadBytes; ) {
       const piece = await log.read(at, readBytes);
       isCaughtUp = piece.bytes.length === 0;
       if (isCaughtUp) return;
-      if (piece.from > at) goOnAt = piece.from;
+      if (piece.from > at) resumeAt = piece.from;
       else {
         text.push(piece.bytes);
         at += piece.bytes.length;
@@ -73,11 +73,11 @@ export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: nu
     }
   };
 
-  const take = (isOver: boolean): Omit<FedPiece, 'isLast'> | null => {
+  const takePiece = (isOver: boolean): Omit<FedPiece, 'isLast'> | null => {
     const areBarsDue = clock.mono() - barsAt >= barsApartMs;
     const isEnd = isOver && isCaughtUp;
-    const mustGo = goOnAt !== null || text.isFull();
-    const taken = text.take(isEnd ? 'all' : areBarsDue || mustGo ? 'bars' : 'lines');
+    const mustSend = resumeAt !== null || text.isFull();
+    const taken = text.take(isEnd ? 'all' : areBarsDue || mustSend ? 'bars' : 'lines');
     if (taken === null) return null;
     if (areBarsDue) barsAt = clock.mono();
     const piece = { from, ...taken };
@@ -90,15 +90,15 @@ export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: nu
     async next(isOver) {
       for (;;) {
         isCaughtUp = false;
-        if (goOnAt === null && !text.isFull()) await fill(isOver);
-        const piece = take(isOver);
+        if (resumeAt === null && !text.isFull()) await fill(isOver);
+        const piece = takePiece(isOver);
         const isEnd = isOver && isCaughtUp;
         if (piece !== null) return { ...piece, isLast: isEnd && text.isEmpty() };
-        if (goOnAt !== null) {
-          from = goOnAt;
-          at = goOnAt;
-          text = await begin(deps, at, limit);
-          goOnAt = null;
+        if (resumeAt !== null) {
+          from = resumeAt;
+          at = resumeAt;
+          text = await createText(deps, at, limit);
+          resumeAt = null;
         } else if (isEnd) return { from, to: Math.max(from, at), text: '', isLast: true };
         else if (isCaughtUp) return null;
       }
@@ -106,13 +106,17 @@ export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: nu
   };
 }
 
-/** Creates the text from an offset on. It knows what was printed before. */
-async function begin({ log, known, ownLine }: LogFeedDeps, offset: number, limit: number): Promise<LogText> {
+/** Creates the text from an offset on. The output before the offset is its context. */
+async function createText(
+  { log, known, ownLine }: LogFeedDeps,
+  offset: number,
+  limit: number,
+): Promise<LogText> {
   const before: Uint8Array[] = [];
   for (let at = Math.max(0, offset - contextBytes); at < offset; ) {
     const { from, bytes } = await log.read(at, offset - at);
     if (bytes.length === 0 || from >= offset) break;
-    // What precedes a gap says nothing about what follows it.
+    // Output before a gap is no context for the output after it.
     if (from > at) before.length = 0;
     const part = Buffer.from(bytes.subarray(0, offset - from));
     before.push(part);
@@ -121,8 +125,8 @@ async function begin({ log, known, ownLine }: LogFeedDeps, offset: number, limit
   return createLogText({ offset, before: Buffer.concat(before), limit, known, ownLine });
 }
 
-/** The first line that begins after an offset; the offset itself when none begins soon. */
-async function lineBegin(log: LogFeedDeps['log'], offset: number): Promise<number> {
+/** Returns the start of the first line after an offset; the offset itself if no line starts soon. */
+async function nextLineStart(log: LogFeedDeps['log'], offset: number): Promise<number> {
   const { from, bytes } = await log.read(offset, readBytes);
   return from + bytes.indexOf(10) + 1;
 }

@@ -1,12 +1,12 @@
 import { isBlank, type LogPieces } from './log-pieces.ts';
 import { findSecrets, followKey, latin1Of, mayGrowIntoSecret, type OpenKey, showFrom } from './redact.ts';
 
-/** A secret of up to this length is seen whole before its line is cut. */
+/** The maximum length of a secret, in characters, that is always recognized, even in a line that is cut. */
 export const maxSecret = 8 * 1024;
 
 /**
- * Turns lines into pieces without secrets. A line that is drawn over (a bar) is held until it is known what replaces
- * it.
+ * Converts lines to pieces without secrets. A progress bar, which the next line overwrites, is held back until its
+ * successor is known.
  */
 export interface LogFold {
   endLine(line: Uint8Array, to: number): void;
@@ -15,21 +15,21 @@ export interface LogFold {
   addOpen(part: Uint8Array, to: number, isLine: boolean): void;
   /** Adds the held bar to the pieces, if there is one. */
   addBar(): void;
-  /** Drops the held bar, because newer text replaces it. */
+  /** Drops the held bar, because newer text overwrites it. */
   dropBar(): void;
-  /** Everything up to here was sent already, with this part of the unfinished line. */
-  passOver(part: Uint8Array): void;
-  /** The part of the unfinished line that was sent, or at least its end, in `latin1`. */
-  shown(): string;
+  /** Call when everything so far was already sent, including this part of the unfinished line. */
+  skipSent(part: Uint8Array): void;
+  /** Returns the part of the unfinished line that was sent, or at least the end of that part, in `latin1`. */
+  sentPart(): string;
   /** Whether a bar is held. */
   holdsBar(): boolean;
   /** Copies the held bytes, because the caller reuses its buffer. */
-  own(): void;
+  copyHeldBytes(): void;
 }
 
 export interface LogFoldDeps {
   readonly pieces: LogPieces;
-  /** Secret values, each in `latin1`. */
+  /** Returns the secret values, each in `latin1`. */
   readonly known: () => readonly string[];
   /** The marker line that the log itself has inserted. It is not sent. */
   readonly ownLine: string;
@@ -76,29 +76,29 @@ export function createLogFold({ pieces, known, ownLine }: LogFoldDeps): LogFold 
         bar = { line: isBlank(line) ? (bar?.line ?? new Uint8Array()) : line, to };
         return;
       }
-      // The beginning of the line was sent already.
+      // The beginning of this bar was already sent, so send the rest instead of holding it back.
       pieces.add(`${show(context + latin1Of(line))}\r`, to, false);
       context = '';
     },
     dropBar() {
       bar = null;
     },
-    passOver(part) {
+    skipSent(part) {
       context = (context + latin1Of(part)).slice(-2 * maxSecret);
       bar = null;
       pieces.clear();
     },
-    shown: () => context,
+    sentPart: () => context,
     holdsBar: () => bar !== null,
-    own() {
+    copyHeldBytes() {
       if (bar !== null) bar = { ...bar, line: Buffer.from(bar.line) };
     },
   };
 }
 
 /**
- * Returns where to cut a line that is too long: at a blank near `longest` if there is one. A cut never splits a UTF-8
- * character, nor a secret, so that each part is still recognised.
+ * Returns where to cut a line that is too long: at a blank near `longest`, if there is one. The cut never splits a UTF-8
+ * character or a secret.
  */
 export function longCut(
   context: string,
@@ -115,7 +115,7 @@ export function longCut(
   return split.start > context.length ? split.start - context.length : split.end - context.length;
 }
 
-/** How many bytes of an unfinished line can be shown: none that could form a secret with what follows. */
+/** Returns how many bytes of an unfinished line can be sent. Bytes that may be the start of a secret must wait. */
 export function openCut(context: string, rest: Uint8Array, known: readonly string[]): number {
   const shown = beforeUnfinished(rest.subarray(0, beforeReturns(rest)));
   const text = context + latin1Of(rest.subarray(0, shown));
@@ -129,7 +129,7 @@ export function openCut(context: string, rest: Uint8Array, known: readonly strin
   return Math.max(0, end - context.length);
 }
 
-/** The length without carriage returns at the end. What follows shows whether they end the line. */
+/** Returns the length without carriage returns at the end. The next byte decides whether they end the line. */
 const beforeReturns = (bytes: Uint8Array): number => bytes.findLastIndex(byte => byte !== 13) + 1;
 
 /** Whether a word ends with the beginning of a value. */
@@ -141,13 +141,13 @@ function endsLike(word: string, value: string): boolean {
 
 const isContinued = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** The nearest index, at or before this one, at which a UTF-8 character begins. */
+/** Returns the nearest index, at or before this one, at which a UTF-8 character begins. */
 function beforeCharacter(bytes: Uint8Array, at: number): number {
   for (let begin = at; begin >= 0 && begin > at - 4; begin -= 1) if (!isContinued(bytes[begin])) return begin;
   return at;
 }
 
-/** The length without an incomplete UTF-8 character at the end. */
+/** Returns the length without an incomplete UTF-8 character at the end. */
 function beforeUnfinished(bytes: Uint8Array): number {
   const begin = beforeCharacter(bytes, bytes.length - 1);
   const lead = bytes[begin] ?? 0;

@@ -2,7 +2,7 @@
 export interface LogLine {
   /** The line without its line break. */
   readonly line: Uint8Array;
-  /** Where the next line begins. */
+  /** The index at which the next line begins. */
   readonly end: number;
   /** Whether the line ended with carriage returns only, so that the next one overwrites it. */
   readonly isDrawnOver: boolean;
@@ -10,12 +10,12 @@ export interface LogLine {
 
 const lineFeed = 10;
 const carriageReturn = 13;
-/** The maximum number of carriage returns that wait for the byte after them. */
+/** The maximum number of carriage returns at the end that wait for the next byte. */
 const maxReturns = 1024;
 
 /**
- * Yields the lines that have ended. Carriage returns at the very end may belong to a line break, so they wait for what
- * follows, unless `isOver`.
+ * Yields the complete lines. Carriage returns at the end of the data may belong to a line break, so their line is not
+ * complete before the next byte, unless `isOver`.
  */
 export function* linesIn(data: Uint8Array, isOver: boolean): Generator<LogLine> {
   let from = 0;
@@ -25,7 +25,7 @@ export function* linesIn(data: Uint8Array, isOver: boolean): Generator<LogLine> 
     while (data[at] === carriageReturn) at += 1;
     if (at === data.length && !isOver && at - from - line.length < maxReturns) return;
     const isDrawnOver = data[at] !== lineFeed;
-    // The byte after the carriage returns is examined again.
+    // The byte after the carriage returns belongs to the next line.
     if (isDrawnOver) at -= 1;
     from = at + 1;
     yield { line, end: from, isDrawnOver };
@@ -34,9 +34,9 @@ export function* linesIn(data: Uint8Array, isOver: boolean): Generator<LogLine> 
 
 export const isBlank = (line: Uint8Array): boolean => line.every(byte => byte === 32);
 
-/** Text that waits to be sent in a chunk. */
+/** A queue of text that will be sent in chunks. */
 export interface LogPieces {
-  /** `isLine`: the text is a reason to send a chunk. */
+  /** `isLine`: the text completes a line, which is a reason to send a chunk. */
   add(text: string, to: number, isLine: boolean): void;
   /** Removes as many pieces as fit into a chunk, and at least one. Returns null when there are none. */
   take(): TakenText | null;

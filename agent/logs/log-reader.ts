@@ -1,17 +1,17 @@
 import { open, stat } from 'node:fs/promises';
 import { type LogPlaces, readPlaces, type RunFolder } from '../guard/guard-files.ts';
 
-/** Reads what a guard logs, from the start of its run. The returned bytes are valid until the next read. */
+/** Reads the log of a guard, from the start of its run. The returned bytes are valid until the next read. */
 export interface LogReader {
   /** Returns the next bytes; none when everything is read. */
   next(): Promise<Uint8Array>;
   /** Returns how many bytes are still to be read. */
   behind(): Promise<number>;
-  /** Skips all of them but the last `bytes`. */
+  /** Skips all unread bytes but the last `bytes`. */
   skipTo(bytes: number): Promise<void>;
   /**
-   * Reads at most `maxBytes` at an offset. `from` is greater than `offset` when the bytes there are lost. This does
-   * not affect `next`.
+   * Reads at most `maxBytes` at an offset. If the bytes at the offset are lost, it reads from the first existing byte
+   * after it, and returns that offset as `from`. Does not affect `next`.
    */
   read(offset: number, maxBytes: number): Promise<LogPiece>;
   /** Returns the offset after the last byte; 0 when nothing was written. */
@@ -20,7 +20,7 @@ export interface LogReader {
 
 export interface LogPiece {
   readonly from: number;
-  /** Empty when there are no more. */
+  /** Empty at the end of the log. */
   readonly bytes: Uint8Array;
 }
 
@@ -28,7 +28,7 @@ const chunkBytes = 256 * 1024;
 
 export function createLogReader(run: RunFolder, file: string): LogReader {
   let position = 0;
-  /** One buffer for all reads: at 20 MB a second, new ones would be in memory long before they are collected. */
+  /** One buffer for all reads. At 20 MB per second, new buffers would use much memory before they are collected. */
   const room = Buffer.allocUnsafeSlow(chunkBytes);
 
   const end = async (): Promise<number> => {
@@ -56,10 +56,10 @@ export function createLogReader(run: RunFolder, file: string): LogReader {
     for (;;) {
       const places = readPlaces(run);
       if (places === null) return { from: offset, bytes: new Uint8Array() };
-      // Bytes that are in neither file are lost.
+      // Bytes that are in neither of the two files are lost.
       from = Math.max(from, places.previous ?? places.current);
       const bytes = await readFile(places, from, maxBytes);
-      // The files rotated meanwhile, so these bytes may be from either of them.
+      // If the files rotated meanwhile, the bytes may be from the wrong file, so read again.
       const now = readPlaces(run);
       if (now?.current !== places.current || now.previous !== places.previous) continue;
       if (bytes !== null) return { from, bytes };

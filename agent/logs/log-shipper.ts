@@ -27,19 +27,19 @@ export function createLogPace(clock: Clock): LogPace {
 
 /** Sends an attempt's log to the orchestrator. */
 export interface LogShipper {
-  /** Resolves with the reason why nothing more is sent. */
+  /** Resolves when the shipper has ended, with the reason. */
   readonly done: Promise<LogEnd>;
-  /** Call when the trainer prints nothing more. */
+  /** Call when the output of the trainer is complete. */
   finish(): void;
-  /** Continues only as long as the orchestrator answers. Stops a log that is not finished. */
+  /** Ends at the first failed call from now on. Ends immediately if the log is not finished. */
   hurry(): void;
   stop(): void;
 }
 
 /**
- * `complete`: the orchestrator acknowledged the end; `unwanted`: it accepts no more of this log; `older_orchestrator`:
- * it accepts no logs at all; `expired`: the log could not be delivered for too long; `left`: the agent ends, and its
- * next start continues.
+ * Why a shipper ended. `complete`: the orchestrator acknowledged the end of the log. `unwanted`: it rejects the rest of
+ * this log. `older_orchestrator`: its version does not support logs. `expired`: sending has failed for too long. `left`:
+ * the agent exits, and its next process continues.
  */
 export type LogEnd = 'complete' | 'unwanted' | 'older_orchestrator' | 'expired' | 'left';
 
@@ -49,7 +49,7 @@ export interface LogShipperDeps extends LogFeedDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly pace: LogPace;
-  /** ms until a finished log that cannot be delivered is given up. */
+  /** The ms after which a finished log that cannot be sent is given up. */
   readonly leftMs: number;
   /** Fires when the agent has ended. */
   readonly signal: AbortSignal;
@@ -61,8 +61,8 @@ const apartMs = 750;
 const minChunk = 16_384;
 
 /**
- * Sends new output, a chunk at a time, and without delaying other calls. It keeps no state: the orchestrator's
- * responses say where its log ends, and everything from there on is on disk.
+ * Sends new output, one chunk at a time, without delaying other calls. It stores no state: the orchestrator's responses
+ * contain the end of its copy of the log, and the rest is on disk.
  */
 export function createLogShipper(deps: LogShipperDeps): LogShipper {
   const { attemptId, clock, random, pace } = deps;
@@ -75,8 +75,8 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
   let limit = maxChunk;
 
   /**
-   * Retries a chunk until there is a final response. Resolves with the offset at which the orchestrator's log ends, or
-   * with the reason why there is none.
+   * Retries a chunk until there is a final response. Resolves with the end of the orchestrator's copy of the log, or with
+   * the reason why the chunk was not accepted.
    */
   const deliver = async (chunk: LogChunkBody): Promise<number | 'smaller' | LogEnd> => {
     const send = async (): Promise<RetryAnswer<number | 'left', CallFailure>> => {
@@ -129,7 +129,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
         if (isTaken && feed.isCaughtUp())
           await pause(clock, apartMs, AbortSignal.any([restless, over.signal]));
       }
-      // Continue where the orchestrator says, with longer and longer pauses if that does not help.
+      // Continue at the orchestrator's offset. Pauses grow if its offset is unexpected again and again.
       if (typeof next === 'number' && !(await pause(clock, misses.nextMs(), restless))) return 'left';
     }
     return next;
@@ -149,7 +149,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
   };
 }
 
-/** Gives finished logs this much time, while the orchestrator answers. Stops the others immediately. */
+/** Waits up to this time for finished logs, while the orchestrator answers. Stops unfinished logs immediately. */
 export async function leaveLogs(
   shippers: readonly LogShipper[],
   withinMs: number,

@@ -2,8 +2,8 @@ import { createLogFold, type LogFoldDeps, longCut, maxSecret, openCut } from './
 import { createLogPieces, linesIn, type TakenText } from './log-pieces.ts';
 
 /**
- * Turns the bytes that a trainer prints into the text that is sent. Of bars that are drawn over, it keeps only the
- * newest. It removes secrets, and cuts neither a character nor a secret. Its memory is bounded, however long a line is.
+ * Converts the bytes that a trainer prints to the text that is sent. It keeps only the newest version of a progress bar,
+ * and removes secrets. It never cuts a character or a secret. Its memory is bounded, even for very long lines.
  */
 export interface LogText {
   /** Adds bytes. Copies those that it keeps, because the caller reuses its buffer. */
@@ -17,15 +17,15 @@ export interface LogText {
 }
 
 /**
- * `lines`: only when a line has ended; `bars`: bars and unfinished lines, too; `all`: everything, because no more
- * follows.
+ * `lines`: return text only if a line has ended. `bars`: also return bars and unfinished lines. `all`: return everything,
+ * because no more output follows.
  */
 export type Wanted = 'lines' | 'bars' | 'all';
 
 export interface LogTextOptions extends Pick<LogFoldDeps, 'known' | 'ownLine'> {
   /** The offset of the first byte that is pushed. */
   readonly offset: number;
-  /** The output just before `offset`, which was sent already. It shows whether a line, or a private key, is open. */
+  /** The output just before `offset`, which was already sent. It shows whether a line or a private key continues there. */
   readonly before: Uint8Array;
   /** The maximum length of a chunk, in characters. */
   readonly limit: number;
@@ -33,11 +33,11 @@ export interface LogTextOptions extends Pick<LogFoldDeps, 'known' | 'ownLine'> {
 
 export function createLogText({ offset, before, limit, ...options }: LogTextOptions): LogText {
   const { known } = options;
-  /** A longer line, in bytes, is cut. The parts fit into a chunk even when marks replace secrets that are shorter. */
+  /** Longer lines, in bytes, are cut. The parts fit into a chunk even if secrets are replaced by a longer `[redacted]`. */
   const longest = limit / 4;
   const pieces = createLogPieces(limit);
   const fold = createLogFold({ ...options, pieces });
-  /** The rest of the unfinished line that is still here. */
+  /** The part of the unfinished line that was not moved into `pieces` yet. */
   let rest: Uint8Array = new Uint8Array();
   /** The offset after the last byte that was pushed. */
   let end = offset - before.length;
@@ -62,19 +62,19 @@ export function createLogText({ offset, before, limit, ...options }: LogTextOpti
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
     end += bytes.length;
     cutLines(false);
-    while (rest.length > longest + maxSecret) addOpen(longCut(fold.shown(), rest, longest, known()), true);
+    while (rest.length > longest + maxSecret) addOpen(longCut(fold.sentPart(), rest, longest, known()), true);
     rest = Buffer.from(rest);
-    fold.own();
+    fold.copyHeldBytes();
   };
 
   push(before);
   cutLines(true);
-  fold.passOver(rest);
+  fold.skipSent(rest);
   rest = new Uint8Array();
 
-  /** Only the current state of a bar is sent. */
+  /** Adds the current state of a bar, and the part of an unfinished line that can be sent. */
   const addWhatIsOpen = (): void => {
-    const bytes = openCut(fold.shown(), rest, known());
+    const bytes = openCut(fold.sentPart(), rest, known());
     if (bytes === 0) return fold.addBar();
     fold.dropBar();
     addOpen(bytes, false);

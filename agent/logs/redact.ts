@@ -1,20 +1,20 @@
 import { mayHoldSecret, secretPatterns } from './secret-patterns.ts';
 
 /**
- * Removes secrets from a trainer's output before it leaves the rig. Texts are `latin1` here, one character per byte, so that an
- * index in the text is also an index in the bytes. All patterns are ASCII.
+ * Removes secrets from a trainer's output before it is sent. Texts here are in `latin1`, one character per byte, so that
+ * an index in the text is also an index in the bytes. All patterns are ASCII.
  */
 
 const redacted = '[redacted]';
 
-/** Shorter values would also match in the middle of ordinary words. */
+/** The minimum length of a known secret value. Shorter values would also match in the middle of ordinary words. */
 const shortestKnown = 8;
 
-/** Long texts are searched in windows, which bounds the work of each pattern. A secret longer than the overlap can be split. */
+/** Long texts are searched in overlapping windows, which bounds the work of each pattern. A secret longer than the overlap may be missed. */
 const windowLength = 64 * 1024;
 const overlap = 16 * 1024;
 
-/** Returns the secrets in a text, in order; secrets that touch are merged. `known`: secret values in `latin1`, found anywhere. */
+/** Returns the secrets in a text, in order. Adjacent secrets are merged. `known`: secret values in `latin1`, which are found anywhere. */
 export function findSecrets(text: string, known: readonly string[]): readonly Span[] {
   if (text.length <= windowLength) return joined(findIn(text, known));
   const spans: Span[] = [];
@@ -63,8 +63,8 @@ export const latin1Of = (bytes: Uint8Array): string =>
 const utf8 = (text: string): string => Buffer.from(text, 'latin1').toString();
 
 /**
- * Returns the text from `from` on, with secrets replaced. The text before `from` has already been sent, so a secret that starts
- * there has already been replaced.
+ * Returns the text from `from` on, with secrets replaced. The text before `from` was already sent, so a secret that starts
+ * there was already replaced.
  */
 export function showFrom(text: string, from: number, known: readonly string[]): string {
   const secrets = findSecrets(text, known);
@@ -85,18 +85,18 @@ function endsInSecret(text: string, known: readonly string[]): boolean {
 }
 
 /** Prefixes that identify a secret by themselves. */
-const beginnings = (
+const secretPrefixes = (
   'hf_ api_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- wandb_ r8_ sk- sk_ rk_ ' +
   'wt_ tj_ ta_ tk_ ts_ tu_ AKIA ASIA eyJ -----BEGIN'
 ).split(' ');
 
-/** Whether the rest of the line could turn its last word into a secret. If so, do not show that word yet. */
+/** Whether the rest of the line could turn its last word into a secret. If so, the word must not be sent yet. */
 export const mayGrowIntoSecret = (text: string, word: string): boolean =>
   /key|token|secret|passw|bearer|auth|login|:\/\/|-----|hooks|discord/i.test(text) ||
-  beginnings.some(beginning => holdsBeginning(word, beginning));
+  secretPrefixes.some(beginning => containsPrefix(word, beginning));
 
 /** Whether a word contains the prefix, or ends with a part of it. */
-function holdsBeginning(word: string, beginning: string): boolean {
+function containsPrefix(word: string, beginning: string): boolean {
   if (word.includes(beginning)) return true;
   for (let length = beginning.length - 1; length > 0; length -= 1) {
     if (word.endsWith(beginning.slice(0, length)) && !/[A-Za-z0-9]/.test(word.at(-length - 1) ?? ''))
@@ -154,14 +154,17 @@ export interface OpenKey {
 
 const keyLine = /^(?:[A-Za-z0-9+/=]{0,200}|(?:Proc-Type|DEK-Info|Version|Comment): .{0,200})$/;
 
-/** Reads one complete line. `isPart`: the line belongs to the open key. `open`: the key that continues on the next line, or null. */
+/**
+ * Reads one complete line. In the result, `isPart` says whether the line belongs to the open key, and `open` is the key
+ * that continues on the next line, or null.
+ */
 export function followKey(
   open: OpenKey | null,
   line: string,
 ): { readonly open: OpenKey | null; readonly isPart: boolean } {
   if (open !== null) {
     if (line.includes('-----END ')) return { open: null, isPart: true };
-    // The other lines may or may not have the same prefix as the BEGIN line.
+    // The lines of the key may have the same prefix as the BEGIN line, for example the time of a log.
     const isKey =
       keyLine.test(line.trim()) ||
       (line.length > open.prefix && keyLine.test(line.slice(open.prefix).trim()));

@@ -1,6 +1,7 @@
 /**
- * Patterns of secrets in printed text. Each match ends with the secret: the last group that matched, or the whole match. Time is
- * linear in the length of the text. An unlimited repetition is either a part of the match, or starts at a mark that it cannot contain.
+ * A pattern of secrets in printed text. Each match ends with the secret: the last group that matched, or the whole match.
+ * Time must be linear in the length of the text. So an unlimited repetition is part of the match, or starts at a sign
+ * that it cannot contain.
  */
 export interface SecretPattern {
   readonly pattern: RegExp;
@@ -14,7 +15,7 @@ const is = String.raw`[ \t]{0,3}[:=][ \t]{0,3}["']?`;
 
 const bare = (text: string): string => text.replace(/[,;)\]}]{1,3}$/, '');
 const isMixed = (text: string): boolean => /\d/.test(text) && /[a-z]/i.test(text);
-/** Whether a value is no secret despite its name: `eos_token=</s>`, `API_KEY=None`, `SECRET=***`. */
+/** Whether a value is harmless despite its name: `eos_token=</s>`, `API_KEY=None`, `SECRET=***`. */
 const isNothing = (text: string): boolean =>
   /^(?:<.*|\[\w*\]?|\*+|\.+|\$\{?\w+\}?|none|null|nil|true|false|unset|undefined)$/i.test(bare(text));
 const isPlace = (text: string): boolean => /^[.~]{0,2}\/|\.[a-z]{2,12}$/i.test(text);

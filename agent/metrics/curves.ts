@@ -11,11 +11,11 @@ import { createPointBook, type Figures, maxBatchPoints, type PointBook } from '.
 
 export interface CurveDeps {
   readonly clock: Clock;
-  /** ms; see `machineUptime`. */
+  /** Returns the uptime of the machine in ms (`machineUptime`). */
   readonly uptime: () => number;
   readonly api: Pick<ApiClient, 'uploadPoints'>;
   readonly random: () => number;
-  /** Current GPU metrics. It may be slow, and may never resolve. */
+  /** Queries the current GPU metrics. The query may be slow, and may never resolve. */
   readonly gpuFigures: () => Promise<MetricPoint['values']>;
   /** Reads the metrics files below an output folder. Without it, none are read. */
   readonly files?: {
@@ -45,8 +45,9 @@ export interface CurveOrigin {
 
 /** The curve of one attempt. */
 export interface Curve {
-  /** Resolves when files of earlier attempts are identified. The trainer may start then. */
+  /** Resolves when the files of earlier attempts are identified. The trainer must not start before. */
   readonly ready: Promise<void>;
+  /** Adds printed figures. `isOld`: they were printed at an unknown time, before this process started to read. */
   note(figures: Figures, isOld: boolean): void;
   /** Call when the run has ended. Sends the remaining points immediately. */
   finish(): void;
@@ -62,13 +63,13 @@ export interface Curves {
 
 const sendEveryMs = 5_000;
 const probeEveryMs = 10_000;
-/** The timeout of a GPU query. After one, queries are less frequent, because each may leave a process behind. */
+/** The timeout of a GPU query in ms. After a timeout, queries are less frequent, because each may leave a process behind. */
 const probeTimeoutMs = 15_000;
 const slowProbeEveryMs = 120_000;
 
 /** Sends the points of running attempts, every few seconds. */
 export function createCurves(deps: CurveDeps): Curves {
-  const under = new Set<Promise<boolean>>();
+  const openCurves = new Set<Promise<boolean>>();
   return {
     open(origin) {
       const now = (): number => Math.max(0, Math.round(deps.uptime() - origin.startedAt));
@@ -76,8 +77,8 @@ export function createCurves(deps: CurveDeps): Curves {
       const over = new AbortController();
       const { ready, readFiles } = openMetricsReader(origin, book, now, deps);
       const sending = ship(origin, { book, readFiles }, over.signal, deps);
-      under.add(sending);
-      void sending.then(() => under.delete(sending));
+      openCurves.add(sending);
+      void sending.then(() => openCurves.delete(sending));
       void watchGpus(book, now, over.signal, deps);
       return {
         ready,
@@ -88,15 +89,15 @@ export function createCurves(deps: CurveDeps): Curves {
     },
     async drained(withinMs) {
       const done = new AbortController();
-      void Promise.allSettled(under).then(() => done.abort());
+      void Promise.allSettled(openCurves).then(() => done.abort());
       await pause(deps.clock, withinMs, done.signal);
     },
   };
 }
 
 /**
- * Skips what was written before the trainer starts. After a restart of the agent, it skips nothing, because the
- * orchestrator reports what it already has.
+ * Opens the metrics files, and skips their content of earlier attempts. After a restart of the agent, it skips nothing,
+ * because the orchestrator reports which points it already has.
  */
 function openMetricsReader(
   { outputDir, isAdopted, onProgress }: CurveOrigin,
@@ -129,7 +130,7 @@ async function ship(
     // After the run has ended, wait only to retry a call.
     await pause(clock, waitMs, over.aborted ? ended : either);
     if (ended.aborted) return false;
-    // If the run ends during a send, the next turn may find one more point.
+    // If the run ends during a send, one more round is necessary, because it may find another point.
     const isLast = over.aborted;
     const isBehind = await readFiles();
     book.closeStep();
@@ -141,7 +142,7 @@ async function ship(
   return false;
 }
 
-/** Sends full batches until a smaller one. Points that arrive during a send wait for the next turn. */
+/** Sends batches until one is not full. Points that are added during a call wait for the next round. */
 async function sendAll(
   { jobId, attemptId }: CurveOrigin,
   book: PointBook,

@@ -1,10 +1,10 @@
 import type { Progress } from './progress-figures.ts';
 
 /**
- * Finds the step of each dict that Hugging Face's Trainer prints. The bar above it lags, because tqdm draws it ten
- * times a second at most. To print a dict, tqdm clears the bar, prints, and redraws the bar: the redrawn bar shows the
- * dict's own step. The dict and the bar use different pipes, so either may be read first. Without a redrawn bar, the
- * dict's epoch implies the step.
+ * Finds the step of each dict that Hugging Face's Trainer prints, which does not contain the step. The progress bar above
+ * the dict lags, because tqdm draws it at most ten times a second. To print a dict, tqdm clears the bar, prints, and
+ * redraws the bar, which then shows the dict's step. Dict and bar use different pipes, so either may be read first.
+ * Without a redrawn bar, the step is computed from the dict's epoch.
  */
 export interface DictSteps {
   /** Call for a line of blanks, with which tqdm clears the bar. */
@@ -16,7 +16,7 @@ export interface DictSteps {
   end(): readonly Progress[];
 }
 
-/** An epoch as printed. `margin`: how far the exact value may be from it, because it is rounded. */
+/** A printed epoch, which is rounded. `margin`: the maximum difference to the exact value. */
 export interface PrintedEpoch {
   readonly value: number;
   readonly margin: number;
@@ -25,11 +25,11 @@ export interface PrintedEpoch {
 interface HeldDict {
   readonly progress: Progress;
   readonly epoch: PrintedEpoch | undefined;
-  /** The step of the bar before it. */
+  /** The step of the bar before the dict. */
   readonly from: number;
 }
 
-/** If more dicts than this arrive without a bar between them, no bar is drawn. */
+/** If more dicts than this arrive without a bar between them, the output has no bar. */
 const maxHeld = 8;
 
 export function createDictSteps(): DictSteps {
@@ -37,7 +37,7 @@ export function createDictSteps(): DictSteps {
   let held: readonly HeldDict[] = [];
   let last: { readonly step: number; readonly totalSteps: number } | null = null;
   let isCleared = false;
-  /** The step of a redrawn bar whose dict is not read yet. */
+  /** The step of a redrawn bar whose dict was not read yet. */
   let redrawn: number | null = null;
   /** The logging interval: all logged steps are multiples of it. */
   let interval = 0;
@@ -55,20 +55,20 @@ export function createDictSteps(): DictSteps {
     const range = isEmpty(within) && Number.isFinite(implied[1]) ? implied : within;
     return finish(
       dict,
-      only(range) ?? (isLoss ? multipleIn(range, interval) : null) ?? nearest(range, dict.from),
+      onlyInteger(range) ?? (isLoss ? multipleIn(range, interval) : null) ?? nearest(range, dict.from),
     );
   };
 
-  /** Returns the held dicts with their steps. The newest belongs to the bar at `step`, if there is one. */
+  /** Returns the held dicts with their steps. If `step` is not null, it is the step of the newest dict's redrawn bar. */
   const release = (step: number | null): readonly Progress[] => {
     const before = held.slice(0, step === null ? undefined : -1).map(dict => guess(dict, step ?? Infinity));
     const newest = step === null ? undefined : held.at(-1);
     held = [];
-    return newest === undefined ? before : [...before, own(newest, step ?? 0)];
+    return newest === undefined ? before : [...before, assignBarStep(newest, step ?? 0)];
   };
 
   /** Gives the dict the step of the bar that was redrawn for it, unless its epoch contradicts that. */
-  const own = (dict: HeldDict, step: number): Progress =>
+  const assignBarStep = (dict: HeldDict, step: number): Progress =>
     scale.allows(step, dict.epoch) ? finish(dict, step) : guess(dict, Infinity);
 
   return {
@@ -100,7 +100,7 @@ export function createDictSteps(): DictSteps {
       if (redrawn !== null) {
         const step = redrawn;
         redrawn = null;
-        return [own(dict, step)];
+        return [assignBarStep(dict, step)];
       }
       held = [...held, dict];
       return held.length > maxHeld ? release(null) : [];
@@ -113,8 +113,8 @@ type Range = readonly [number, number];
 
 const isEmpty = ([from, to]: Range): boolean => Math.ceil(from) > Math.floor(to);
 
-/** The only whole number in the range; null when there is none, or more than one. */
-const only = ([from, to]: Range): number | null =>
+/** Returns the only whole number in the range; null when there is none, or more than one. */
+const onlyInteger = ([from, to]: Range): number | null =>
   Math.ceil(from) === Math.floor(to) ? Math.ceil(from) : null;
 
 function multipleIn([from, to]: Range, of: number): number | null {
@@ -123,7 +123,7 @@ function multipleIn([from, to]: Range, of: number): number | null {
   return multiple >= from && multiple <= to ? multiple : null;
 }
 
-/** The step of the bar when the range contains it, else the middle of the range. */
+/** Returns the step of the bar if the range contains it, else the middle of the range. */
 function nearest([from, to]: Range, bar: number): number {
   if (bar >= from && bar <= to) return bar;
   return Number.isFinite(to) ? Math.round((from + to) / 2) : bar;
@@ -139,7 +139,7 @@ function createEpochScale() {
   const steps = (epoch: PrintedEpoch | undefined): Range => {
     if (epoch === undefined || epoch.value <= 0) return [0, Infinity];
     const [low, high] = rangeOf(epoch);
-    // In floating point, a whole number may lie slightly outside the range.
+    // Widen the range, because floating point may put a whole number slightly outside.
     return [low * from * (1 - 1e-9), high * to * (1 + 1e-9)];
   };
   const reset = (): void => {

@@ -2,25 +2,25 @@ import { metricKeyOf } from '../../protocol/metrics-api.ts';
 import type { FilePoint } from './metrics-files/index.ts';
 import { type BarePoint, createPointList, type PointList } from './point-list.ts';
 
-/** Decides whether a value is taken from a file or from printed output. Files take precedence. */
+/** Decides whether a value is taken from a metrics file or from printed output. Files take precedence. */
 export interface Precedence {
   /** Returns a printed point without the values that files provide; null when nothing is left. */
   printed(point: BarePoint): BarePoint | null;
-  /** Records that live files provide these keys. Live files grow with each value. Returns the keys that are new. */
+  /** Records that a live file, which grows with each value, provides these keys. Returns the keys that are new. */
   own(point: BarePoint): ReadonlySet<string>;
   /** Records that a point is sent, so that a file does not send its printed values again. */
   sent(point: BarePoint): void;
   /** Returns a point of a live file without the values that were sent as printed; null when nothing is left. */
   live(point: BarePoint): BarePoint | null;
   /**
-   * Splits a point of a late file, which is written long after its values. `fresh` has the values that nothing provided
-   * before; `known` has the others.
+   * Splits a point of a late file, which is written long after its values. `fresh` has the values that are new; `known`
+   * has those that another file or the printed output already provided.
    */
   late(point: BarePoint): { readonly fresh: BarePoint | null; readonly known: BarePoint | null };
 }
 
-/** The maximum number of sent steps to remember for each key: more than a file lags behind. */
-const maxGone = 4_096;
+/** The maximum number of sent steps to remember for each key. Files lag behind by fewer steps. */
+const maxSentSteps = 4_096;
 const epochKey = 'epoch';
 const keysOf = ({ values, epoch }: BarePoint): readonly string[] => [
   ...Object.keys(values),
@@ -33,7 +33,7 @@ function createPrecedence(): Precedence {
   /** The highest step for which a late file has provided a key. */
   const lateUpTo = new Map<string, number>();
   /** The newest steps for which the printed value of a key was sent. */
-  const gone = new Map<string, Set<number>>();
+  const sentSteps = new Map<string, Set<number>>();
   /** The highest step with a printed or a late value of a key. */
   const highest = new Map<string, number>();
 
@@ -61,12 +61,12 @@ function createPrecedence(): Precedence {
     sent(point) {
       if (point.step === undefined) return;
       for (const key of keysOf(point).filter(each => !owned.has(each))) {
-        const steps = gone.get(key) ?? new Set();
-        gone.set(key, steps.add(point.step));
-        for (const oldest of steps) if (steps.size > maxGone) steps.delete(oldest);
+        const steps = sentSteps.get(key) ?? new Set();
+        sentSteps.set(key, steps.add(point.step));
+        for (const oldest of steps) if (steps.size > maxSentSteps) steps.delete(oldest);
       }
     },
-    live: point => only(point, key => !gone.get(key)?.has(point.step ?? -1)),
+    live: point => only(point, key => !sentSteps.get(key)?.has(point.step ?? -1)),
     late(point) {
       const { step = 0 } = point;
       const mine = only(point, key => !owned.has(key));
@@ -81,7 +81,7 @@ function createPrecedence(): Precedence {
   };
 }
 
-/** Keeps the wanted keys of a point; null when none is left. */
+/** Keeps the keys of a point that `isWanted` accepts; null when none is left. */
 function only(point: BarePoint, isWanted: (key: string) => boolean): BarePoint | null {
   const values = Object.entries(point.values).filter(([key]) => isWanted(key));
   const epoch = point.epoch !== undefined && isWanted(epochKey) ? point.epoch : undefined;
@@ -112,7 +112,7 @@ export interface Recorded {
   readonly late: readonly BarePoint[];
 }
 
-/** The unsent points from files, and their effect on printed points. */
+/** The unsent points from files. They replace or correct printed points. */
 interface FiledList extends Pick<Precedence, 'printed' | 'sent'> {
   /** Adds points from files. Removes or corrects the values of `printed` lists that files provide. */
   record(figures: Recorded, printed: readonly PointList[]): void;

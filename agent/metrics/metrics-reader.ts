@@ -6,13 +6,13 @@ import type { BarePoint } from './point-list.ts';
 import { maxKeysOfPoint, type PointBook } from './point-book.ts';
 import { pause } from '../retry/retry.ts';
 
-/** Reads what a trainer has written since the last call. Resolves with true when there is more to read immediately. */
+/** Reads the metrics that a trainer has written since the last call. Resolves with true when there is more to read immediately. */
 export type ReadMetricsFiles = () => Promise<boolean>;
 
 export interface MetricsReaderOptions {
   readonly files: Pick<MetricsFiles, 'read'>;
   readonly book: Pick<PointBook, 'record'>;
-  /** ms since the attempt began. */
+  /** Returns the ms since the attempt started. */
   readonly now: () => number;
   readonly clock: Clock;
   /** ms since 1970. */
@@ -20,9 +20,9 @@ export interface MetricsReaderOptions {
   readonly onProgress: ((progress: Progress) => void) | undefined;
 }
 
-/** The timeout of a call. A file system that hangs delays nothing but the metrics in its files. */
-const patienceMs = 10_000;
-/** One call reads a few MiB, so a backlog takes several. */
+/** The timeout of a call in ms. A file system that hangs delays only the metrics in its files. */
+const readTimeoutMs = 10_000;
+/** The maximum number of reads per call. One read is a few MiB, so a backlog needs several. */
 const maxReads = 8;
 
 export function createMetricsReader({
@@ -41,7 +41,7 @@ export function createMetricsReader({
     const startWall = wall() - nowMs;
     const toPoint = (point: FilePoint): BarePoint | readonly [] => {
       const atMs = point.wallMs === null ? Number.NaN : Math.round(point.wallMs - startWall);
-      // A time outside this attempt is from another machine or another run, so it is ignored.
+      // Ignore a time outside this attempt: it is from another machine or another run.
       const isOwn = atMs >= 0 && atMs <= nowMs;
       return toBarePoint(point, isOwn ? atMs : nowMs, maxKeysOfPoint) ?? [];
     };
@@ -64,14 +64,14 @@ export function createMetricsReader({
       .catch(() => false)
       .finally(() => (reading = null));
     const patience = new AbortController();
-    const late = pause(clock, patienceMs, patience.signal).then(() => false);
+    const late = pause(clock, readTimeoutMs, patience.signal).then(() => false);
     const isBehind = await Promise.race([reading, late]);
     patience.abort();
     return isBehind;
   };
 }
 
-/** The progress at the highest step, with the latest loss and learning rate. */
+/** Returns the progress at the highest step, with the latest loss and learning rate. */
 function progressOf(points: readonly FilePoint[]): Progress | null {
   if (points.length === 0) return null;
   const newest = points.reduce((a, b) => (b.step >= a.step ? b : a));

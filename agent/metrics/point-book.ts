@@ -3,7 +3,7 @@ import type { Progress } from '../../protocol/reports.ts';
 import { createFiledList, mergeByTime, type Recorded } from './file-points.ts';
 import { type BarePoint, createPointList, type PointList } from './point-list.ts';
 
-/** What a trainer has printed, in the form in which it is sent. */
+/** The figures that a trainer has printed. */
 export interface Figures {
   readonly progress: Progress;
   /** Names of figures whose value was NaN or Infinity. */
@@ -12,33 +12,36 @@ export interface Figures {
 
 type Values = BarePoint['values'];
 
-/** The points of one attempt that the orchestrator does not have yet: bounded, numbered and in order. */
+/** The unsent points of one attempt, in order. Their number is limited, and each has a sequence number. */
 export interface PointBook {
-  /** `isOld`: printed at an unknown time before this agent process started to read. */
+  /** Adds printed figures. `isOld`: they were printed at an unknown time, before this process started to read. */
   note(figures: Figures, atMs: number, isOld: boolean): void;
   /** Adds figures that the trainer has written to files. They take precedence over printed ones with the same key. */
   record(figures: Recorded): void;
-  /** Adds values that are not the trainer's, at the last closed step. At an open step, they would make that step count as already sent. */
+  /**
+   * Adds values that are not the trainer's, at the last closed step. At the open step, the trainer's own values would be
+   * taken for a repetition.
+   */
   add(values: Values, atMs: number): void;
   /** Closes the current step, so that it can be sent. */
   closeStep(): void;
   isEmpty(): boolean;
-  /** Whether the number of the first point is known. If not, ask the orchestrator and call `number`. */
+  /** Whether the sequence number of the first point is known. If not, ask the orchestrator and call `number`. */
   isNumbered(): boolean;
   number(reply: MetricsReply): void;
-  /** Returns the first points with their numbers. They stay in the book until `taken`. */
+  /** Returns the first points with their sequence numbers. They stay here until `taken` is called. */
   batch(): readonly MetricPoint[];
-  /** Removes the points below `next`: the orchestrator has them or does not need them. Returns false when there were none. */
+  /** Removes the points with numbers below `next`, which the orchestrator does not need. Returns false if there were none. */
   taken(next: number): boolean;
 }
 
 /** Maximum number of unsent points. At a point a second, they cover more than an hour without contact. */
 const maxWaiting = 4_096;
-/** Maximum number of new points between two batches. The points of a faster trainer are thinned out. */
+/** Maximum number of new points between two batches. If a trainer logs faster, points are merged. */
 const maxFresh = 128;
 /** Points per call: usually a few KB, at most a few hundred KB. */
 export const maxBatchPoints = 150;
-/** Trainer figures per point. The other keys of a job are left for the figures of its GPUs (gpu-figures). */
+/** Maximum number of the trainer's figures per point. The remaining curves of a job are reserved for its GPUs (gpu/figures). */
 export const maxKeysOfPoint = 28;
 
 export function createPointBook({
@@ -53,7 +56,7 @@ export function createPointBook({
   const old = createPointList(maxWaiting);
   const filed = createFiledList(maxWaiting);
   const steps = gatherSteps();
-  /** Number of the first unsent point; null until the orchestrator has been asked. */
+  /** Sequence number of the first unsent point; null until the orchestrator has been asked. */
   let first = isAdopted ? null : 0;
 
   const gather = (): void => {
@@ -93,7 +96,7 @@ export function createPointBook({
       const since = waiting.items();
       old.drop(old.items().length);
       waiting.drop(waiting.items().length);
-      // They were printed between the orchestrator's last point and the adoption. Spread them evenly over that time.
+      // The missed points are from the time between the orchestrator's last point and the adoption: spread them evenly.
       const apartMs = Math.max(0, adoptedMs - lastMs) / (missed.length + 1);
       missed.forEach((point, at) =>
         waiting.add({ ...point, elapsed_ms: Math.round(lastMs + apartMs * (at + 1)) }),
@@ -117,7 +120,7 @@ export function createPointBook({
   };
 }
 
-/** Combines everything that is printed for one step into one point. */
+/** Combines all figures that are printed for one step into one point. */
 function gatherSteps() {
   let open: BarePoint | null = null;
   let target: PointList | null = null;

@@ -22,8 +22,8 @@ interface Bar {
 }
 
 /**
- * A bar that may be one of two, drawn below each other. OneTrainer draws `epoch` and `step`. Hugging Face's Trainer draws two bars
- * without names while it evaluates.
+ * A bar that may be one of two bars below each other. OneTrainer draws `epoch` and `step`. Hugging Face's Trainer draws
+ * two bars without names while it evaluates.
  */
 export interface NestedBar {
   readonly what: 'epochs' | 'steps' | 'unnamed';
@@ -31,7 +31,7 @@ export interface NestedBar {
   readonly total: number;
 }
 
-/** A bar that starts again with each epoch, and does not show the number of epochs. */
+/** A bar that starts again with each epoch, and does not show the total number of epochs. */
 export interface EpochBar {
   readonly epoch: number;
   readonly done: number;
@@ -48,14 +48,14 @@ export interface ParsedBar {
 
 /** Units that are not training steps. */
 const OTHER_UNITS = new Set(['B', 'iB', 'bytes', 'example', 'examples', 'file', 'files']);
-/** Words in a description that mean that the bar does not count training steps. */
+/** Words in a bar's description that show that the bar does not count training steps. */
 const OTHER_WORK =
   /^(?:(?:build|cach|casting|checking|collect|comput|convert|creat|denois|download|encod|eval|extract|fetch|filter|flatten|generat|grouping|indexing|infer|load|mapping|merg|packing|predict|prepar|preproc|process|push|quantiz|reading|resiz|resolv|sampl|sanity|sav|scan|shard|shuffl|sorting|test|tokeni|upload|valid|verif|writ)[a-z]*|map|val)$/;
 /** `Epoch 3`, `Epoch 3/10`, `epoch [3/10]`. */
 const EPOCH = /\bepochs?\s?\[?(\d{1,9})(?:\s?\/\s?(\d{1,9}))?/i;
 /** tqdm's durations: `01:23`, `6:56:13`. */
 const ELAPSED = /^\d{1,9}:\d\d(?::\d\d)?$/;
-/** A number, a factor (powers of 1000) if the bar scales its numbers, and the unit. */
+/** A number, a scale factor (`k` is 1000) if the bar has one, and the unit. */
 const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?|\?)([kMGT]?) ?([A-Za-z]{0,20})$/;
 /** Every repetition has a limit, so that no input causes a long search. */
 const NAMED = /([A-Za-z_][\w./-]{0,63}): ([^\s,]{1,40})/g;
@@ -72,7 +72,7 @@ interface Quantity {
   readonly unit: string;
 }
 
-/** `450`, `1.20k`, `450it`, `1000 examples`, `?it`. */
+/** Parses `450`, `1.20k`, `450it`, `1000 examples` or `?it`. */
 function quantityOf(text: string): Quantity | undefined {
   const match = QUANTITY.exec(text.trim());
   if (match === null) return undefined;
@@ -142,8 +142,8 @@ function isOtherWork(bar: Bar): boolean {
 }
 
 /**
- * Finds the steps of the whole run. A bar that is named only after its epoch starts again with each epoch. `Epoch 3/10` is enough
- * to compute the run's steps. `Epoch 3` is not, so that bar counts as a stage of the run.
+ * Finds the steps of the whole run. A bar whose name contains an epoch starts again with each epoch. From `Epoch 3/10`,
+ * the steps of the run can be computed. `Epoch 3` is not enough, so the epoch counts as a stage of the run.
  */
 function stepsOfRun(bar: Bar): Pick<Progress, 'step' | 'totalSteps' | 'percent' | 'epoch' | 'stage'> {
   const match = EPOCH.exec(bar.description);
@@ -166,7 +166,7 @@ function stepsOfRun(bar: Bar): Pick<Progress, 'step' | 'totalSteps' | 'percent' 
   };
 }
 
-/** Parses one `loss=0.1` per piece, as tqdm writes it, or `lr: 1.0e-04 loss: 3.456e-01` in one piece, as ai-toolkit does. */
+/** Parses the figures after a bar: `loss=0.1` per piece (tqdm), or `lr: 1.0e-04 loss: 3.456e-01` in one piece (ai-toolkit). */
 function fieldsOf(postfix: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     postfix.flatMap(piece => {
@@ -198,7 +198,7 @@ export function parseBar(text: string): ParsedBar | undefined {
   if (bar === undefined) return undefined;
   const percent = percentOf(bar.done, bar.total);
   const etaS = countOf(bar.leftS);
-  // A validation's loss is not the training's loss, so other work reports only its percentage.
+  // Other work reports only its percentage, because the loss of a validation is not the loss of the training.
   if (isOtherWork(bar))
     return { progress: { stage: stageOf(bar.description) ?? 'Transferring', percent, metrics: {} } };
   const fields = readFields(fieldsOf(bar.postfix));

@@ -1,4 +1,4 @@
-/** The progress that a trainer reports, and how it is read from names and values. */
+/** The progress that a trainer reports, and functions that read it from names and values. */
 
 export interface Progress {
   /** Steps done and total steps of the whole run; whole numbers. */
@@ -28,7 +28,7 @@ const MAX_NAME_LENGTH = 64;
 /** The protocol's maximum for steps, epochs and speed. */
 const MAX_COUNT = 1e12;
 
-/** The first name that has a number is the loss; the others stay metrics. Includes the names of SimpleTuner and kohya. */
+/** Names of the loss in different trainers. The first one with a number is the loss; the others stay metrics. */
 export const lossNames: readonly string[] = ['loss', 'step_loss', 'train_loss', 'avr_loss', 'avg_loss'];
 const NAMES = {
   step: ['step', 'global_step', 'globalStep'],
@@ -39,7 +39,7 @@ const NAMES = {
   percent: ['percent'],
 } as const;
 const ETA_NAMES = ['eta', 'eta_s', 'eta_seconds'];
-/** Names that are never metrics. Copying an object by assignment would lose `__proto__`, or set the prototype. */
+/** Names that are never metrics. `__proto__` is one of them, because assigning it would set an object's prototype. */
 const RESERVED = new Set<string>([
   'type',
   'stage',
@@ -59,7 +59,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** Whether a value is NaN or Infinity as Python writes it. JSON has null instead, which counts only for a loss or a norm. */
+/** Whether a value is NaN or Infinity. In JSON these are null, which counts only for a loss or a norm. */
 function isGap(name: string, value: unknown): boolean {
   if (value === null) return /loss|norm/i.test(name.slice(0, MAX_NAME_LENGTH));
   if (typeof value !== 'string') return typeof value === 'number' && !Number.isFinite(value);

@@ -8,7 +8,7 @@ import { parseCounts, parseDict } from './progress-log.ts';
 export type LineContent =
   | { readonly kind: 'text' }
   | { readonly kind: 'json' | 'counts'; readonly progress: Progress }
-  /** A dict, with the bar in front of it if there is one. */
+  /** A printed dict, and the bar in front of it on the same line, if there is one. */
   | {
       readonly kind: 'log';
       readonly progress: Progress;
@@ -83,7 +83,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Parses JSON as Python writes it; undefined when it is invalid. */
+/** Parses JSON that may contain NaN and Infinity, as Python writes them; undefined when it is invalid. */
 export const parsePythonJson = (text: string): unknown => parseJson(text) ?? parseJson(withoutNaN(text));
 
 function parseJsonLine(text: string): Progress | undefined {
@@ -104,7 +104,7 @@ export function readLine(line: string): LineContent {
   if (dict !== undefined)
     return {
       kind: 'log',
-      progress: { ...bar?.progress, ...stated(dict.progress) },
+      progress: { ...bar?.progress, ...withoutUndefined(dict.progress) },
       bar: bar?.progress,
       epoch: dict.epoch,
     };
@@ -116,7 +116,7 @@ export function readLine(line: string): LineContent {
 }
 
 /** Removes undefined fields, which would otherwise override the bar's values. */
-const stated = (progress: Progress): Progress => ({
+const withoutUndefined = (progress: Progress): Progress => ({
   ...Object.fromEntries(Object.entries(progress).filter(([, value]) => value !== undefined)),
   metrics: progress.metrics,
 });
@@ -129,8 +129,8 @@ const below = /^ {8,400}(?:\d{1,6}:\d\d:\d\d)? {0,400}(?=[A-Za-z_])/;
 const pair = /([A-Za-z_][\w./-]{0,63}): ([^\s:]{1,40})(?=\s|$)/g;
 
 /**
- * Parses the progress of Lightning's RichProgressBar. Epochs count from 0 to the number after the slash. A narrow output wraps the
- * columns, so that figures are alone on the lines below:
+ * Parses the progress of Lightning's RichProgressBar. Epochs count from 0 to the number after the slash. In a narrow
+ * terminal, columns wrap, so the figures may be on the next lines:
  *
  *     Epoch 2/2  ━━━━━━━━━━━━━━━━ 100/100 0:00:00 •       262.88it/s v_num: 0.000
  *                                         0:00:00                    train_loss: 0.074

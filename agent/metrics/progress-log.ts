@@ -1,4 +1,4 @@
-/** Parses progress that a trainer logs in separate lines. */
+/** Parses progress that a trainer logs as lines of text. */
 
 import type { PrintedEpoch } from './dict-steps.ts';
 import { percentOf, readFields, stepsOf, type Progress } from './progress-figures.ts';
@@ -7,21 +7,21 @@ import { percentOf, readFields, stepsOf, type Progress } from './progress-figure
 const maxLength = 4_096;
 /** A dict such as `{'loss': 0.51, ...}` must contain one of these names, since any program may print a dict. */
 const knownNames = ['loss', 'eval_loss', 'grad_norm', 'learning_rate'];
-/** A dict with this name is a summary of the whole run. Its `train_loss` is not the loss of a step. */
+/** A dict with this key is the summary of the whole run. Its `train_loss` is not the loss of a step. */
 const summary = 'train_runtime';
-/** One entry of a dict. Later versions also quote numbers. */
+/** An entry of a dict. Later versions of the Trainer also quote numbers. */
 const entry = /^'([^']{1,64})': ('?)([^']{1,40})'?$/;
 /** `step 1500/5000`, `Step [100/600]`. */
 const stepCount = /\bsteps?[:\s]{1,3}\[?(\d{1,12}) ?\/ ?(\d{1,12})\b/i;
 /** `epoch 3/10`, `Epoch [3/10]`. */
 const epochCount = /\bepochs?[:\s]{1,3}\[?(\d{1,9}) ?\/ ?(\d{1,9})\b/i;
-/** Figures in such lines. */
+/** Figures in lines that count steps or epochs. */
 const countFigure =
   /\b(loss|step_loss|train_loss|avr_loss|avg_loss|lr|learning_rate) ?[:=] ?([+-]?[\d.]{1,20}(?:e[+-]?\d{1,3})?)/gi;
 
 /**
- * Parses the dict that Hugging Face's Trainer prints at each logging step: its `repr`, alone on a line or after a bar. `at` is the
- * index of the dict in the text.
+ * Parses the dict that Hugging Face's Trainer prints at each logging step, alone on a line or after a bar. In the result,
+ * `at` is the index of the dict in the text.
  */
 export function parseDict(text: string): PrintedDict | undefined {
   const at = text.lastIndexOf("{'");
@@ -64,8 +64,8 @@ function summaryOf(fields: ReadonlyMap<string, string>): Progress {
 }
 
 /**
- * Parses a line that counts steps or epochs. Next to epochs, steps count within the epoch, as in most training loops. Alone, they
- * count within the run.
+ * Parses a line that counts steps or epochs. If the line also counts epochs, its steps are those of the epoch, as in most
+ * training loops. Otherwise they are those of the run.
  */
 export function parseCounts(text: string): Progress | undefined {
   if (text.length > maxLength || !text.includes('/')) return undefined;

@@ -2,8 +2,8 @@
  * Reads a trainer's output: splits it into lines and finds the progress in them. Progress can be a JSON line
  * (`{"type":"progress","step":450,"total_steps":1000,"loss":0.01}`), a bar of tqdm
  * (` 45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, loss=0.0123]`), or another line of the trainer's log.
- * The reader is pure and streaming: memory is bounded, and time is linear in the length of the input. No input throws, and the
- * boundaries of chunks make no difference.
+ * The reader is pure and streaming: memory is bounded, and time is linear in the length of the input. It never throws, and
+ * the result does not depend on how the input is split into chunks.
  */
 
 import { Buffer } from 'node:buffer';
@@ -18,9 +18,9 @@ export type OutputItem =
       readonly kind: 'line';
       /** As printed, with ANSI escapes and without the line break; at most 64 KiB in UTF-8. */
       readonly text: string;
-      /** The line was longer; the rest of it is lost. */
+      /** Whether the line was longer, and its rest is lost. */
       readonly truncated: boolean;
-      /** The line ended with a bare carriage return: on a terminal, the next line overwrites it. */
+      /** Whether the line ended with a bare carriage return, so that the next line overwrites it on a terminal. */
       readonly redraw: boolean;
     }
   | { readonly kind: 'progress'; readonly progress: Progress };
@@ -42,8 +42,8 @@ function cutToBytes(text: string, maxBytes: number): string {
 }
 
 /**
- * Returns the items of one line. A JSON line of progress and a bar that is overwritten stay out of the log. A bar that stays on
- * the screen is also in the log.
+ * Returns the items of one line. JSON progress and overwritten bars are not part of the log. A bar that stays on the
+ * screen is.
  */
 function itemsOf(
   text: string,
@@ -71,7 +71,7 @@ export function createProgressReader(): ProgressReader {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let current = '';
   let isCut = false;
-  /** The last character was \r. The next one decides whether it is a line break or a redraw. */
+  /** Whether the last character was \r. The next character decides whether it is a line break or a redraw. */
   let afterReturn = false;
   const run = createRunProgress();
 
@@ -121,8 +121,8 @@ export interface Tail {
 }
 
 /**
- * Keeps the last lines of an output for the message of a failure: at most `maxLines` lines and `maxBytes` of UTF-8. Removes escape
- * sequences, control characters and blank lines. A line that is too long keeps its beginning, since that names the error.
+ * Keeps the last lines of an output for an error message: at most `maxLines` lines and `maxBytes` of UTF-8. Removes escape
+ * sequences, control characters and blank lines. A line that is too long keeps its beginning, which names the error.
  */
 export function createTail(maxLines = 20, maxBytes = 4096): Tail {
   let lines: readonly string[] = [];

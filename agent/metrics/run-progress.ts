@@ -3,10 +3,10 @@ import { type EpochBar, type NestedBar, stepsOfEpochs, stepsWithin } from './pro
 import type { Progress } from './progress-figures.ts';
 import { type LineContent, parseRichFigures } from './progress-line.ts';
 
-/** Works out the progress of the whole run from each line and the lines before it. */
+/** Determines the progress of the whole run from the lines of an output. */
 export interface RunProgress {
   progress(content: Exclude<LineContent, { readonly kind: 'text' }>, line: string): readonly Progress[];
-  /** Takes a line without progress. `isDrawnOver`: the next line overwrites it. */
+  /** Reads a line without progress. `isDrawnOver`: the next line overwrites it. */
   text(line: string, isDrawnOver: boolean): readonly Progress[];
   /** Returns the progress that is still held at the end of the output. */
   end(): readonly Progress[];
@@ -18,7 +18,7 @@ const maxEpochs = /`max_epochs=(\d{1,9})` reached/;
 export function createRunProgress(): RunProgress {
   const dicts = createDictSteps();
   const bars = createBars();
-  /** The rich bar on the line before. The next line may have the rest of its columns. */
+  /** The rich bar on the previous line. The next line may contain the rest of its columns. */
   let rich: Progress | null = null;
 
   const ofBar = (progress: Progress): readonly Progress[] => {
@@ -49,7 +49,7 @@ export function createRunProgress(): RunProgress {
         case 'log': {
           const { bar, epoch, progress } = content;
           const dict = bars.toRunProgress(content);
-          // The dict contains its step, and its bar does not.
+          // The dict contains its step, so it needs no bar.
           if (progress.step !== undefined && bar?.step === undefined) return [dict];
           return [...(bar === undefined ? [] : ofBar(bar)), ...dicts.dict(dict, epoch)];
         }
@@ -72,9 +72,9 @@ function createBars() {
   let epochs: NestedBar | null = null;
   /** The last bar without a name, apart from those of evaluations. */
   let outer: NestedBar | null = null;
-  /** A bar or a JSON line has shown the run's steps, which are better than the counts in lines of text. */
+  /** Whether a bar or a JSON line has shown the run's steps, which are more reliable than counts in lines of text. */
   let isCounted = false;
-  /** Epochs count from 0, as in Lightning. */
+  /** Whether epochs count from 0, as in Lightning. */
   let isFromZero = false;
   let maxEpoch: number | null = null;
 
@@ -83,7 +83,7 @@ function createBars() {
     if (!isFromZero) return progress;
     const steps = stepsOfEpochs(bar, maxEpoch);
     if (bar.done > 0) return { ...progress, ...steps };
-    // Lightning resets the bar before it shows the next epoch. The figures beside it are then those of the last step.
+    // Lightning resets the bar before it shows the next epoch. Until then, its figures are those of the previous step.
     const { stage, percent, epoch } = progress;
     return { stage, percent, epoch, metrics: {} };
   };

@@ -13,11 +13,11 @@ export function createProcesses({ platform, run }: ProcessesDeps): Processes {
   return platform === 'linux' ? linuxProcesses() : unixProcesses(run);
 }
 
-/** Process functions for the platform of this machine. */
+/** Returns the process functions for the platform of this machine. */
 export const ownProcesses = (env: Readonly<Record<string, string | undefined>>): Processes =>
   createProcesses({
     platform: process.platform,
-    // `ps` prints start times in the local time zone. With UTC, every agent process reads the same text.
+    // `ps` prints start times in the local time zone, which may change. In UTC, the text is always the same.
     run: createRunCommand({ environment: { ...env, TZ: 'UTC' } }),
   });
 
@@ -27,12 +27,12 @@ function windowsProcesses(run: RunCommand): Processes {
     const question = `(Get-Process -Id ${pid}).StartTime.ToFileTimeUtc()`;
     const result = await run('powershell', ['-NoProfile', '-NonInteractive', '-Command', question]);
     if (result.kind !== 'exited')
-      throw new Error(`PowerShell could not be asked for process ${pid}: ${result.kind}`);
+      throw new Error(`PowerShell could not query process ${pid}: ${result.kind}`);
     const start = result.stdout.trim();
     return /^\d+$/.test(start) ? start : null;
   };
   return {
-    // A detached process would open its own console window, and Windows has no group to lead.
+    // Windows has no process groups, and a detached process would open a console window.
     asLeader: { detached: false, windowsHide: true },
     asSurvivor: { detached: true, windowsHide: true },
     async identify(pid) {
@@ -44,7 +44,7 @@ function windowsProcesses(run: RunCommand): Processes {
       await run('taskkill', ['/PID', String(leaderPid), '/T', ...force]);
     },
     signal: async () => 'unable',
-    // Count the group as alive when the answer is unknown. Callers ask again, and their wait is limited.
+    // On an error, assume that the group is alive. Callers repeat the check for a limited time.
     groupLives: leaderPid =>
       startOf(leaderPid).then(
         start => start !== null,

@@ -9,7 +9,7 @@ export interface Exit {
   readonly signal: string | null;
 }
 
-/** A command and all processes that it starts: one process group, which is stopped and awaited as a whole. */
+/** A command and all processes that it starts. They are stopped as a whole, and the run ends when all have ended. */
 export interface ProcessGroup {
   readonly pid: number;
   readonly stdout: Readable;
@@ -32,14 +32,14 @@ export interface GroupDeps {
 }
 
 const checkEveryMs = 50;
-/** Grace period for children whose leader ended by itself. */
-const followMs = 1_000;
-/** How long to wait after SIGKILL. A process that hangs in a driver can survive longer, and the wait must end. */
-const givenUpAfterMs = 5_000;
-/** How long to read the output that a dead group has left in its pipes. */
+/** Grace period in ms for child processes whose leader has ended by itself. */
+const orphanGraceMs = 1_000;
+/** How long to wait after SIGKILL, in ms. The wait is limited, because a process that hangs in a driver cannot be killed. */
+const waitAfterKillMs = 5_000;
+/** How long to read the output that an ended group has left in its pipes, in ms. */
 const pipesReadMs = 5_000;
 
-/** Rejects when the command cannot be started (ENOENT, EACCES, ...). */
+/** Starts a command. Rejects when it cannot be started (ENOENT, EACCES, ...). */
 export async function startGroup(command: Command, { processes, clock }: GroupDeps): Promise<ProcessGroup> {
   const [file = '', ...args] = command.argv;
   const child = spawn(file, args, {
@@ -54,22 +54,22 @@ export async function startGroup(command: Command, { processes, clock }: GroupDe
   });
   const pid = child.pid ?? 0;
   let killAt: number | null = null;
-  let takeBack = (): void => {};
-  let gone = false;
+  let cancelTimer = (): void => {};
+  let hasEnded = false;
   const stop = (graceMs: number): void => {
     // After a group has ended, the system may reuse its number for another group.
-    if (gone || killAt !== null) return;
+    if (hasEnded || killAt !== null) return;
     killAt = clock.mono() + graceMs;
     void processes.signalGroup(pid, 'SIGTERM');
-    takeBack = clock.after(graceMs, () => void processes.signalGroup(pid, 'SIGKILL'));
+    cancelTimer = clock.after(graceMs, () => void processes.signalGroup(pid, 'SIGKILL'));
   };
   const lives = (): Promise<boolean> => processes.groupLives(pid);
   const exited = untilExit(child).then(async exit => {
     // Children that outlive their leader hold GPU memory. They get a short grace period, unless a stop gave them a longer one.
-    if (await lives()) stop(followMs);
+    if (await lives()) stop(orphanGraceMs);
     await untilGone(lives, pid, killAt ?? 0, { processes, clock });
-    gone = true;
-    takeBack();
+    hasEnded = true;
+    cancelTimer();
     await untilClosed(child, clock);
     return exit;
   });
@@ -87,7 +87,7 @@ async function untilGone(
 ): Promise<void> {
   while (await lives()) {
     const lateMs = clock.mono() - killAt;
-    if (lateMs > givenUpAfterMs) return;
+    if (lateMs > waitAfterKillMs) return;
     if (lateMs > 0) await processes.signalGroup(pid, 'SIGKILL');
     await pause(clock, checkEveryMs, never);
   }
@@ -104,12 +104,12 @@ export async function endGroup(leader: ProcessRef, graceMs: number, deps: GroupD
 const untilExit = (child: ChildProcess): Promise<Exit> =>
   new Promise(resolve => child.once('exit', (code, signal) => resolve({ code, signal })));
 
-/** Pipes close when no process holds their other end. A daemon that left the group may hold one forever, so the wait is limited. */
+/** Waits until the pipes close. A daemon that left the group may keep its end open forever, so the wait is limited. */
 async function untilClosed(child: ChildProcess, clock: Clock): Promise<void> {
   const streams = [child.stdout, child.stderr];
-  const takeBack = clock.after(pipesReadMs, () => streams.forEach(stream => stream?.destroy()));
+  const cancelTimer = clock.after(pipesReadMs, () => streams.forEach(stream => stream?.destroy()));
   await Promise.all(streams.map(untilEnd));
-  takeBack();
+  cancelTimer();
 }
 
 const untilEnd = (stream: Readable | null): Promise<void> =>

@@ -4,11 +4,11 @@ import type { RequestSignal } from '../../protocol/requests.ts';
 import type { RunCommand } from './run-command.ts';
 import type { Processes } from './processes.ts';
 
-/** Starts the process in its own session: the leader's pid is the group's number, and a terminal's Ctrl-C does not reach it. */
+/** Starts the process in its own session, so that its pid is also the id of its group, and Ctrl-C in a terminal does not reach it. */
 const ownSession = { detached: true, windowsHide: true } as const;
 const unixSpawning = { asLeader: ownSession, asSurvivor: ownSession } as const;
 
-/** Returns false when there is no such group, and for 0 and 1, which mean this process's own group and all processes. */
+/** Returns false when there is no such group. Rejects 0 and 1, which would signal the agent's own group or all processes. */
 function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): boolean {
   if (leaderPid <= 1) return false;
   try {
@@ -29,11 +29,11 @@ function signalProcess(pid: number, signal: RequestSignal): boolean {
   }
 }
 
-/** For macOS and similar systems: reads from `ps` what Linux has in /proc. */
+/** Process functions for macOS and similar systems. They use `ps`, because there is no /proc. */
 export function unixProcesses(run: RunCommand): Processes {
   const startOf = async (pid: number): Promise<string | null> => {
     const result = await run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
-    if (result.kind !== 'exited') throw new Error(`ps could not be asked for process ${pid}: ${result.kind}`);
+    if (result.kind !== 'exited') throw new Error(`ps could not query process ${pid}: ${result.kind}`);
     const [, state = '', start = ''] = /^\s*(\S+)\s+(\S.*?)\s*$/.exec(result.stdout) ?? [];
     return start === '' || state.startsWith('Z') ? null : start;
   };
@@ -51,7 +51,7 @@ export function unixProcesses(run: RunCommand): Processes {
       return signalProcess(pid, signal) ? 'sent' : 'gone';
     },
     groupLives: async leaderPid => signalGroup(leaderPid, 0),
-    // After the leader has ended, nothing shows whose group it was. Do not take it for ours.
+    // After the leader has ended, the owner of the group is unknown, so assume that it is not ours.
     ownsGroup: async leader => (await startOf(leader.pid).catch(() => null)) === leader.start,
   };
 }
@@ -69,7 +69,7 @@ interface Stat {
 export function linuxProcesses(proc = '/proc'): Processes {
   const boot = readOr(`${proc}/sys/kernel/random/boot_id`, '').trim();
   const statOf = (pid: number): Stat | null => parseStat(readOr(`${proc}/${pid}/stat`, ''));
-  // Ticks start again at each boot, so the boot id is a part of the start time.
+  // Ticks restart at 0 with each boot, so the start time includes the boot id.
   const startOf = ({ start }: Stat): string => `${boot}/${start}`;
 
   const members = (group: number): readonly Stat[] =>
@@ -90,23 +90,23 @@ export function linuxProcesses(proc = '/proc'): Processes {
     async signal({ pid, start }, signal) {
       const stat = statOf(pid);
       if (stat === null || !isAlive(stat) || startOf(stat) !== start) return 'gone';
-      if (!isHeard(readOr(`${proc}/${pid}/status`, ''), signal)) return 'unheard';
+      if (!handlesSignal(readOr(`${proc}/${pid}/status`, ''), signal)) return 'unheard';
       return signalProcess(pid, signal) ? 'sent' : 'gone';
     },
-    // In a container without an init, no process reaps orphans. A group then stays listed long after its last member has ended.
+    // In a container without an init process, zombies remain, and the group exists long after its last member has ended.
     async groupLives(leaderPid) {
       if (!signalGroup(leaderPid, 0)) return false;
       try {
         return members(leaderPid).length > 0;
       } catch {
-        // Count the group as alive when the answer is unknown. Callers ask again, and their wait is limited.
+        // On an error, assume that the group is alive. Callers repeat the check for a limited time.
         return true;
       }
     },
     async ownsGroup(leader) {
       const stat = statOf(leader.pid);
       if (stat !== null && isAlive(stat)) return startOf(stat) === leader.start;
-      // The system does not reuse the leader's number while a member of the group is left. After a reboot, it may.
+      // The system does not reuse the leader's pid while the group has members. After a reboot, it may.
       const left = members(leader.pid);
       return leader.start.startsWith(`${boot}/`) && left.some(({ session }) => session === leader.pid);
     },
@@ -115,8 +115,8 @@ export function linuxProcesses(proc = '/proc'): Processes {
 
 const isAlive = ({ state }: Stat): boolean => !/[ZXx]/.test(state);
 
-/** Whether a process catches a signal, or blocks it to fetch it later. Reads the masks in `/proc/PID/status` (proc(5)). */
-function isHeard(status: string, signal: RequestSignal): boolean {
+/** Whether a process catches a signal, or blocks it to read it later. Parses the masks in `/proc/PID/status` (proc(5)). */
+function handlesSignal(status: string, signal: RequestSignal): boolean {
   const bit = 1n << BigInt(constants.signals[signal] - 1);
   return [/^SigCgt:\s*([0-9a-f]+)$/m, /^SigBlk:\s*([0-9a-f]+)$/m].some(mask => {
     const [, digits = '0'] = mask.exec(status) ?? [];
@@ -124,7 +124,7 @@ function isHeard(status: string, signal: RequestSignal): boolean {
   });
 }
 
-/** Returns null when there is no process. The name stands in parentheses, and can itself contain parentheses and spaces. */
+/** Returns null when there is no process. The process name is in parentheses, and may contain parentheses and spaces. */
 export function parseStat(text: string): Stat | null {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state = '', parent, group, session] = fields;
@@ -133,7 +133,7 @@ export function parseStat(text: string): Stat | null {
   return { state, parent: Number(parent), group: Number(group), session: Number(session), start };
 }
 
-/** Throws when the system lacks descriptors or memory, since that does not mean that the process has ended. */
+/** Returns `otherwise` when the file does not exist. Throws when the system lacks file descriptors or memory, because then the process may still run. */
 function readOr(file: string, otherwise: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -1,4 +1,4 @@
-/** Runs the vendors' tools. Each outcome is a value, because a probe must neither throw nor block the agent. */
+/** Runs programs such as the GPU vendors' tools. Failures are values, because a probe must neither throw nor block the agent. */
 
 import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';
@@ -17,7 +17,7 @@ export interface RunCommandOptions {
   /** The environment of the programs: the agent's own, mainly for PATH. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs?: number;
-  /** The maximum size of stdout and of stderr, each. */
+  /** The maximum size of stdout, and of stderr. */
   readonly maxBytes?: number;
 }
 
@@ -29,9 +29,9 @@ function resultOf(error: ExecFileException | null, stdout: string, stderr: strin
 }
 
 /**
- * Runs programs without a shell, with bounded output, in the C locale so that their messages are the expected ones. It
- * resolves on time even when the program cannot be killed: nvidia-smi stuck in the driver (state D) ignores SIGKILL,
- * and a grandchild may hold the pipes open.
+ * Runs programs without a shell, with bounded output, and in the C locale, so that their messages are in English. Resolves
+ * after the timeout even when the program cannot be killed: nvidia-smi stuck in the driver (state D) ignores SIGKILL,
+ * and a grandchild may keep the pipes open.
  */
 export function createRunCommand(options: RunCommandOptions): RunCommand {
   const { environment, timeoutMs = 10_000, maxBytes = 1024 * 1024 } = options;
@@ -64,8 +64,8 @@ export function createRunCommand(options: RunCommandOptions): RunCommand {
 }
 
 /**
- * Runs the first of `commands` that exists, because a service's PATH often lacks a folder that a login shell has. If
- * `run` rejects, the command counts as failed.
+ * Runs the first of `commands` that exists, because the PATH of a service often lacks folders of a login shell. If `run`
+ * rejects, the command counts as failed.
  */
 export async function runFirst(
   run: RunCommand,

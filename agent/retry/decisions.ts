@@ -4,26 +4,26 @@ import type { Wait } from './retry.ts';
 /** Why a call failed. `disk`: a file of this machine could not be read or written. */
 export type Failure = CallFailure | { readonly kind: 'disk'; readonly cause: unknown };
 
-/** What a failure means, for each kind of call. */
+/** The possible decisions after a failure, for each kind of call. */
 export interface Decisions {
-  /** `seldom`: another machine uses the token. `token`: continue with a new token. */
+  /** `seldom`: retry rarely, because another machine uses the token. `token`: read a new token, then retry. */
   readonly register: 'retry' | 'seldom' | 'token' | 'stop';
   /** `rejected`: the join token is invalid. */
   readonly join: 'retry' | 'rejected' | 'stop';
-  /** The claim of a job, and the report of its end. Progress reports are not retried. */
+  /** Applies to the claim of a job and to the report of its end. Progress reports are not retried. */
   readonly report: 'retry' | 'stop';
-  /** `skip`: the server cannot read these points, but may accept the next ones. */
+  /** `skip`: the server rejects these points, but may accept the next ones. */
   readonly metrics: 'retry' | 'skip' | 'stop';
-  /** `smaller`: the chunk is too large. `older`: the server is of a version without logs. */
+  /** `smaller`: retry with a smaller chunk. `older`: the server's version does not support logs. */
   readonly log: 'retry' | 'smaller' | 'older' | 'stop';
   /**
-   * `over`: the attempt may not upload now. `closed`: it never may again. `no_room`: this file may fit later, and a
-   * smaller one now. `changed`: the file is not the one that was announced.
+   * `over`: the attempt may not upload now. `closed`: the attempt may never upload again. `no_room`: there is no room for
+   * this file now, but maybe for a smaller one. `changed`: the file differs from the announced one.
    */
   readonly upload: 'retry' | 'over' | 'closed' | 'no_room' | 'changed' | 'stop';
-  /** The list of an attempt's files, and the report of files that are missing in it. */
+  /** Applies to the list of an attempt's files, and to the report of files that are not uploaded. */
   readonly list: 'retry' | 'over' | 'closed' | 'stop';
-  /** Checkpoints and datasets. */
+  /** Applies to downloads of checkpoints and datasets. */
   readonly download: 'retry' | 'stop';
 }
 
@@ -50,12 +50,13 @@ const row = (...[register, join, report, metrics, log, upload, list, download]: 
 });
 
 /**
- * The table of retryable failures. A key is a status, or a status with a problem code. `busy` stands for 408, 429 and
- * any status from 500 on. `proxy`: the response is not a problem of the orchestrator. The most specific key counts.
+ * The decision for each failure and kind of call. A key is a status, or a status with a problem code. `busy` stands for
+ * 408, 429 and any status from 500 on. `proxy` stands for error responses that are not from the orchestrator. The most
+ * specific key applies.
  *
  * Columns differ on purpose:
- * - Only the orchestrator's own refusal ends a registration, a join, a log or an upload. A proxy may refuse for a
- *   temporary reason. Reports and metrics stop at both, because the server no longer counts on them.
+ * - Only a refusal by the orchestrator itself ends a registration, a join, a log or an upload. A proxy may refuse for a
+ *   temporary reason. Reports and metrics stop at both, because the server does not depend on them.
  * - A 401 to a worker token may follow a rotation, so calls are repeated until the token file has the new token. A 401
  *   to an upload token means that its attempt is over.
  * - A full disk (507) or a size limit (413) stops the upload of one file. Calls without a file wait for free space.
@@ -96,7 +97,7 @@ export const decisionTable = {
 
 const rows: ReadonlyMap<string, Decisions> = new Map(Object.entries(decisionTable));
 
-/** The keys that a failure fits, the most specific first. */
+/** Returns the keys that match a failure, the most specific first. */
 function keysOf(failure: Failure): readonly string[] {
   if (failure.kind === 'unreachable' || failure.kind === 'disk') return [failure.kind];
   const { kind, status } = failure;
@@ -114,7 +115,7 @@ export function decide<K extends keyof Decisions>(call: K, failure: Failure): De
 
 const usual: Wait = { baseMs: 200, firstMs: 1_000, maxMs: 30_000 };
 
-/** The pauses between retries, for each kind of call and each decision that leads to another call. */
+/** The pauses before a retry, for each kind of call and each decision that leads to a retry. */
 export const waits = {
   register: { retry: usual, seldom: { baseMs: 5_000, firstMs: 15_000, maxMs: 60_000 } },
   join: { retry: usual },
@@ -123,25 +124,25 @@ export const waits = {
   upload: { retry: usual },
   list: { retry: usual },
   download: { retry: { baseMs: 200, firstMs: 500, maxMs: 30_000 } },
-  /** The guard writes how a run ended. It retries every error, because only the guard knows the exit. */
+  /** The write of the exit record by the guard. Every error is retried, because only the guard knows how the run ended. */
   exitRecord: { retry: { baseMs: 1_000, firstMs: 0, maxMs: 0 } },
 } as const;
 
-/** The pauses of loops that repeat more than one call. A failure makes the next turn wait longer. */
+/** The pauses of loops that repeat more than one call. Each failure makes the pause longer. */
 export const loopWaits = {
   heartbeat: { baseMs: 0, firstMs: 1_000, maxMs: 8_000 },
-  /** Between the end of a command stream and the next registration. */
+  /** The pause between the end of a command stream and the next registration. */
   session: { baseMs: 0, firstMs: 1_000, maxMs: 30_000 },
-  /** Until a token file has a new token. */
+  /** The pause before a token file is read again. */
   tokenFile: { baseMs: 0, firstMs: 1_000, maxMs: 15_000 },
   metrics: { baseMs: 500, firstMs: 1_000, maxMs: 30_000 },
-  /** After the orchestrator's log has ended at another offset than expected. */
+  /** The pause after the orchestrator's copy of a log did not end at the expected offset. */
   logOffset: { baseMs: 0, firstMs: 500, maxMs: 30_000 },
-  /** After a completed job, while the server has no room, or has not accepted the final report yet. */
+  /** The pause after a completed job, while the server has no room or has not accepted the final report yet. */
   outputs: { baseMs: 200, firstMs: 2_000, maxMs: 300_000 },
 } as const;
 
-/** The part of a retry policy that the tables define for a kind of call. */
+/** Returns the retry policy of a kind of call: its pauses and its decisions. */
 export const policyOf = <K extends keyof typeof waits & keyof Decisions>(call: K) => ({
   waits: waits[call],
   decide: (failure: Failure): Decisions[K] => decide(call, failure),

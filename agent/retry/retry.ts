@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** Delays between retries: they double from `firstMs` to `maxMs`. */
+/** The delays between retries, which double from `firstMs` to `maxMs`. */
 export interface Backoff {
   nextMs(): number;
   reset(): void;
@@ -10,8 +10,7 @@ interface BackoffRule {
   readonly firstMs: number;
   readonly maxMs: number;
   /**
-   * The source of full jitter, so that a fleet that lost its orchestrator does not reconnect at the same time. Without
-   * it, the delays are exact.
+   * Adds full jitter, so that the workers of a fleet do not reconnect at the same time. Without it, the delays are exact.
    */
   readonly random?: () => number;
 }
@@ -35,10 +34,10 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<bo
   if (signal.aborted) return Promise.resolve(false);
   return new Promise(resolve => {
     const wake = (): void => {
-      takeBack();
+      cancelTimer();
       resolve(false);
     };
-    const takeBack = clock.after(ms, () => {
+    const cancelTimer = clock.after(ms, () => {
       signal.removeEventListener('abort', wake);
       resolve(true);
     });
@@ -53,17 +52,17 @@ export interface Wait {
   readonly maxMs: number;
 }
 
-/** Calls again without a pause. The caller must limit how often it makes this decision. */
-export const noWait: Wait = { baseMs: 0, firstMs: 0, maxMs: 0 };
+/** Retries without a pause. The caller must limit how often it decides that. */
+export const retryImmediately: Wait = { baseMs: 0, firstMs: 0, maxMs: 0 };
 
 export type RetryAnswer<T, F> =
   | { readonly ok: true; readonly value: T }
   | {
       readonly ok: false;
       readonly failure: F;
-      /** The `Retry-After` of the response, in ms. It replaces `baseMs` if it is longer. */
+      /** The `Retry-After` of the response, in ms. It replaces a shorter `baseMs`. */
       readonly retryAfterMs?: number | undefined;
-      /** The call achieved something before it failed, so the pauses start at `firstMs` again. */
+      /** Whether the call made progress before it failed. If so, the pauses start at `firstMs` again. */
       readonly hasProgressed?: boolean;
     };
 
@@ -72,10 +71,10 @@ export interface RetryPolicy<F, D extends string, R extends string> {
   readonly random: () => number;
   /** No call starts after this signal fires. */
   readonly signal: AbortSignal;
-  /** Ends the current pause, and with it the retries. A call that follows still happens once. Defaults to `signal`. */
+  /** Ends the current pause and the retries. If it fires before the first call, that call is still made. Defaults to `signal`. */
   readonly waitSignal?: AbortSignal;
   readonly decide: (failure: F) => D;
-  /** Each decision in here leads to another call. All other decisions end the retries. */
+  /** The pauses for decisions that lead to a retry. All other decisions end the retries. */
   readonly waits: Readonly<Record<R, Wait>>;
   /** Called after each failed call, even the last one and after an abort. */
   readonly onFailure?: (failure: F, decision: D) => void;
@@ -87,12 +86,12 @@ export type RetryEnd<T, F, D extends string> =
   | { readonly kind: 'stopped'; readonly failure: F; readonly decision: D }
   | { readonly kind: 'aborted' };
 
-/** A `Retry-After` beyond this is cut. A proxy may send one for hours, and a worker must notice that it has recovered. */
+/** The maximum `Retry-After`. A proxy may send hours, but the worker should notice earlier that the server has recovered. */
 const maxRetryAfterMs = 60_000;
 
 /**
- * Calls until a call succeeds, a failure is final, or a signal fires. Failures are values. An error that `call` throws
- * passes through, because it is a bug or a broken disk.
+ * Repeats a call until it succeeds, a failure is final, or a signal fires. Failures are values. An error that `call`
+ * throws is not caught, because it is a bug or a failure of the disk.
  */
 export async function retry<T, F, D extends string, R extends D>(
   call: () => Promise<RetryAnswer<T, F>>,

@@ -9,7 +9,7 @@ import { pause } from '../retry/retry.ts';
 import type { Clock } from '../clock.ts';
 import { isRunning, type Processes, type ProcessRef, refOf } from '../process/processes.ts';
 
-/** How an attempt ended. Stays on disk until the orchestrator has acknowledged it. */
+/** The final report of an attempt. It stays on disk until the orchestrator has acknowledged it. */
 export interface FinalReport {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
@@ -29,7 +29,7 @@ export interface FinalReport {
  *     images/        images from the event files of those attempts (event-images/)
  */
 export interface StateFolder {
-  /** One for each machine and worker name; survives restarts. */
+  /** A random id, different for each machine and worker name. It survives restarts. */
   readonly instanceId: string;
   /** Contains one folder per attempt. */
   readonly runsDir: string;
@@ -54,7 +54,7 @@ export function openStateFolder(dir: string): StateFolder {
     registrations: openRegistrations(join(dir, 'registered')),
     runOf,
     keepReport: report => writeReport(runOf(report.attemptId), JSON.stringify(report)),
-    // Windows cannot remove a file that the guard still has open. The guard is about to end, so retry.
+    // Windows cannot remove a file that the guard still has open. Retry, because the guard is about to exit.
     dropReport: attemptId => rmSync(runOf(attemptId).path, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
@@ -126,7 +126,7 @@ interface LockDeps {
   readonly clock: Clock;
 }
 
-/** Two agents that start at once overwrite each other's lock. After this time, only the last one still finds its own. */
+/** Two agents that start at the same time overwrite each other's lock. After this time in ms, only one of them still finds its own. */
 const confirmAfterMs = 150;
 
 /**
@@ -136,7 +136,7 @@ const confirmAfterMs = 150;
 export async function lockState({ dir, pid, processes, clock }: LockDeps): Promise<Locked> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const file = join(dir, 'lock');
-  // Without a known start time, the lock does not keep other agents out. A lock that stays forever would be worse.
+  // Without a known start time, the lock does not exclude other agents. A lock that is never released would be worse.
   const self = (await processes.identify(pid)) ?? { pid, start: 'unknown' };
   const holder = (): ProcessRef | null => refOf(readFields(file));
   const isMine = (ref: ProcessRef | null): boolean => ref?.pid === self.pid && ref.start === self.start;

@@ -14,31 +14,31 @@ const OPERATORS = '|&;<>()$`';
 const WORD_START_OPERATORS = '#~';
 /** Inside double quotes a backslash escapes only these characters (XCU 2.2.3). Before others it is literal. */
 const ESCAPED_IN_DOUBLE_QUOTES = '$`"\\';
-/** The characters after which `$` starts an expansion inside double quotes. Before any other, `$` is literal. */
+/** Inside double quotes, `$` starts an expansion if one of these characters follows. Before any other, `$` is literal. */
 const EXPANDS = /^[A-Za-z0-9_{(@*#?$!-]/;
 const PLACEHOLDER = /\{([A-Za-z0-9_]+)\}/g;
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
 
 /**
- * One step of the splitter: the text to append to the word and the index to continue at, or why the command is
- * rejected. `''` starts an empty word; undefined starts none.
+ * The result of one step of the splitter: the text to append to the word and the next index, or why the command is
+ * rejected. The text `''` starts an empty word; undefined starts none.
  */
-type Taken = { readonly text: string | undefined; readonly next: number } | { readonly refused: string };
+type Step = { readonly text: string | undefined; readonly next: number } | { readonly refused: string };
 
-function shellOnly(what: string): Taken {
+function shellOnly(what: string): Step {
   return {
-    refused: `The command has ${what}, which only a shell understands, and no shell is used: quote it, or put the command in a script and run that.`,
+    refused: `The command has ${what}, but no shell is used: quote it, or put the command in a script.`,
   };
 }
 
-function takeSingleQuoted(text: string, at: number): Taken {
+function readSingleQuoted(text: string, at: number): Step {
   const close = text.indexOf("'", at + 1);
   if (close < 0)
     return { refused: `The command has a single quote (character ${at + 1}) that is never closed.` };
   return { text: text.slice(at + 1, close), next: close + 1 };
 }
 
-function takeDoubleQuoted(text: string, at: number): Taken {
+function readDoubleQuoted(text: string, at: number): Step {
   let word = '';
   for (let i = at + 1; i < text.length; i += 1) {
     const char = text.charAt(i);
@@ -59,7 +59,7 @@ function takeDoubleQuoted(text: string, at: number): Taken {
   return { refused: `The command has a double quote (character ${at + 1}) that is never closed.` };
 }
 
-function takeEscaped(text: string, at: number): Taken {
+function readEscaped(text: string, at: number): Step {
   const escaped = text.charAt(at + 1);
   if (escaped === '') return { refused: 'The command ends with a backslash that escapes nothing.' };
   // A backslash before a line break joins the two lines.
@@ -67,18 +67,18 @@ function takeEscaped(text: string, at: number): Taken {
 }
 
 /** Reads the text at `at`, which is not white space. `fresh`: a word starts here. */
-function take(text: string, at: number, fresh: boolean): Taken {
+function readNext(text: string, at: number, isWordStart: boolean): Step {
   const char = text.charAt(at);
-  if (char === "'") return takeSingleQuoted(text, at);
-  if (char === '"') return takeDoubleQuoted(text, at);
-  if (char === '\\') return takeEscaped(text, at);
+  if (char === "'") return readSingleQuoted(text, at);
+  if (char === '"') return readDoubleQuoted(text, at);
+  if (char === '\\') return readEscaped(text, at);
   if (char === '\n' || char === '\r') return shellOnly('a line break');
-  if (OPERATORS.includes(char) || (fresh && WORD_START_OPERATORS.includes(char)))
+  if (OPERATORS.includes(char) || (isWordStart && WORD_START_OPERATORS.includes(char)))
     return shellOnly(`"${char}"`);
   return { text: char, next: at + 1 };
 }
 
-/** Rejects a list of words that cannot be run as a command. */
+/** Rejects words that cannot be run as a command. */
 function checkWords(argv: readonly string[]): SplitCommand {
   const [program] = argv;
   if (program === undefined) return { ok: false, message: 'The command is empty.' };
@@ -86,15 +86,15 @@ function checkWords(argv: readonly string[]): SplitCommand {
   if (ASSIGNMENT.test(program)) {
     return {
       ok: false,
-      message: `The command begins with ${program}, which only a shell reads as a variable, and no shell is used: begin with "env ${program}" instead.`,
+      message: `The command begins with ${program}, which sets a variable only in a shell, but no shell is used: start with "env ${program}" instead.`,
     };
   }
   return { ok: true, argv };
 }
 
 /**
- * Whether a character separates words. A line break separates commands in a shell. It counts as white space only before
- * the first word and after the last (`isAround`).
+ * Whether a character separates words. A line break would separate commands in a shell, so it counts as white space only
+ * before the first word and after the last (`isAround`).
  */
 function isSeparator(char: string, isAround: boolean): boolean {
   return char === ' ' || char === '\t' || (isAround && (char === '\n' || char === '\r'));
@@ -105,7 +105,7 @@ function isSeparator(char: string, isAround: boolean): boolean {
  * literal. Rejects syntax that a shell would expand or redirect, with a message that explains it.
  */
 export function splitCommand(text: string): SplitCommand {
-  if (text.includes('\0')) return { ok: false, message: 'The command has a NUL character in it.' };
+  if (text.includes('\0')) return { ok: false, message: 'The command contains a NUL character.' };
   const end = text.trimEnd().length;
   const argv: string[] = [];
   let word: string | undefined;
@@ -117,7 +117,7 @@ export function splitCommand(text: string): SplitCommand {
       at += 1;
       continue;
     }
-    const taken = take(text, at, word === undefined);
+    const taken = readNext(text, at, word === undefined);
     if ('refused' in taken) return { ok: false, message: taken.refused };
     if (taken.text !== undefined) word = (word ?? '') + taken.text;
     at = taken.next;

@@ -11,12 +11,12 @@ import {
   withoutKey,
 } from './launch.ts';
 
-/** The pipe below the job's folder that OneTrainer reads its commands from. */
+/** The name of the pipe in the job's folder from which OneTrainer reads commands. */
 export const onetrainerPipe = 'onetrainer-commands';
 
 /**
- * OneTrainer keeps backups in its workspace, and continues from the newest one of them when it is asked to. Only its script for remote
- * training takes commands from another process.
+ * OneTrainer writes backups into its workspace, and can continue from the newest one. This starts its script for remote
+ * training, because only that script reads commands from another process.
  */
 export function onetrainerLaunch(input: LaunchInput): Launch {
   const { folder, checkout, python } = input;
@@ -43,7 +43,7 @@ function configFor({ config, folder, outputDir, resumeFrom }: LaunchInput): Trai
   };
 }
 
-/** ai-toolkit writes everything to a folder with the name of the run, and continues from the newest weights that it finds there. */
+/** ai-toolkit writes into a folder with the name of the run, and continues from the newest weights in that folder. */
 export function aiToolkitLaunch({ config, folder, outputDir, checkout, python }: LaunchInput): Launch {
   const path = join(folder, 'config.json');
   return {
@@ -69,20 +69,20 @@ function withOutput(config: TrainerConfig, outputDir: string): TrainerConfig {
   return { ...config, config: { ...inner, process } };
 }
 
-/** Scripts take arguments; the config is written beside them for people. Most continue from the newest `checkpoint-N`. */
+/** Scripts of Diffusers read arguments; a copy of the config is written for people. Most scripts can continue from the newest `checkpoint-N`. */
 export function diffusersLaunch(input: LaunchInput): Launch {
   const { config, folder, outputDir, resumeFrom, checkout, python } = input;
   const { script } = config;
   const processes = input.gpuCount ?? Number(config['num_processes']);
   const path = join(folder, 'config.json');
-  // Removes the key in any spelling, because of two spellings a script takes the last one.
+  // Remove the key in both spellings (with - and _), because a script uses the last of two.
   const withLogs = withoutKey(config, 'output_dir');
   const own = withoutKey(withLogs, 'logging_dir');
   const namesLogs = Object.keys(own).length < Object.keys(withLogs).length;
   const settings = {
     ...own,
     output_dir: outputDir,
-    // Scripts take it as a path below the output folder.
+    // Scripts read this as a path below the output folder.
     ...(namesLogs && { logging_dir: 'logs' }),
     ...(resumeFrom !== '' && { [spellingOf(own, 'resume_from_checkpoint')]: 'latest' }),
   };
@@ -98,7 +98,7 @@ export function diffusersLaunch(input: LaunchInput): Launch {
   };
 }
 
-/** Keys that name folders of their own, that start something else, or that are not the script's. */
+/** Keys that the worker sets itself or removes: those for folders, those that start other programs, and those that are not options of the script. */
 const replaced: ReadonlySet<string> = new Set([
   'output_dir',
   'logging_dir',
@@ -107,7 +107,7 @@ const replaced: ReadonlySet<string> = new Set([
   'script',
 ]);
 
-/** sd-scripts read only TOML, and continue only from a folder with the whole state: `save_state` writes one with each checkpoint. */
+/** sd-scripts read TOML, and can continue only from a folder with the whole state, which `save_state` writes with each checkpoint. */
 export function kohyaLaunch({
   config,
   folder,

@@ -4,24 +4,24 @@ import { trainerNames, type TrainerName } from '../../trainers/index.ts';
 import { splitCommand } from './argv.ts';
 import { fail, type Loaded } from '../files/failure-text.ts';
 
-/** A trainer that the rig's owner offers, and where it is. */
+/** A trainer that the rig's owner offers, and its location. */
 export type TrainerChoice =
-  /** An installed package. `python` is the Python that has it; null for the one on PATH. */
+  /** An installed package. `python`: the Python in which it is installed; null for the Python on PATH. */
   | { readonly kind: 'package'; readonly name: 'simpletuner'; readonly python: string | null }
-  /** A checkout of the source code. Without `python`, the Python of the environment in it is used. */
+  /** A checkout of the source code. If `python` is null, the virtual environment in the checkout is used. */
   | {
       readonly kind: 'checkout';
       readonly name: Exclude<TrainerName, 'simpletuner' | 'command'>;
       readonly folder: string;
       readonly python: string | null;
     }
-  /** A program of the owner, without a shell. `takesAll`: also for configs of known trainers that the rig does not have. */
+  /** A program of the owner, run without a shell. `takesAll`: it also runs configs of known trainers that the rig does not have. */
   | { readonly kind: 'command'; readonly argv: readonly string[]; readonly takesAll: boolean };
 
 export const nameOfChoice = (choice: TrainerChoice): TrainerName =>
   choice.kind === 'command' ? 'command' : choice.name;
 
-/** Parses repeated `--trainer`, or a text or a list in the config file. `python` is the value of `--python`. */
+/** Parses trainers from repeated `--trainer`, or from a text or list in the config file. `python`: the value of `--python`. */
 export function parseTrainers(given: unknown, python: string | null): Loaded<readonly TrainerChoice[]> {
   const texts = (Array.isArray(given) ? given : [given ?? 'simpletuner']).map(String);
   const choices: TrainerChoice[] = [];
@@ -58,13 +58,13 @@ function commandOf(text: string, takesAll: boolean): Loaded<TrainerChoice> {
 const inEnvironment =
   process.platform === 'win32' ? ['Scripts/python.exe', 'python.exe'] : ['bin/python', 'bin/python3'];
 
-/** The Python of a virtual or conda environment if the path is a folder; else the path itself. */
+/** Returns the Python of a virtual or conda environment if the path is a folder; else the path itself. */
 function pythonAt(path: string): string {
   if (!isFolder(path)) return path;
   return inEnvironment.map(inner => join(path, inner)).find(isFile) ?? path;
 }
 
-/** The Python of a trainer: the one that is named, else the one in the environment of the checkout; null for the one on PATH. */
+/** Returns the Python of a trainer: the one in its settings, else that of the checkout's environment; null for the Python on PATH. */
 export function pythonOf(choice: Exclude<TrainerChoice, { kind: 'command' }>): string | null {
   if (choice.python !== null) return pythonAt(choice.python);
   if (choice.kind === 'package') return null;

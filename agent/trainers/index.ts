@@ -9,7 +9,7 @@ export { readKnownKeys } from './known-keys.ts';
 export { type JobPlaces, spellingOf } from './launch.ts';
 export { describeTrainer, type TrainerProbeDeps, probeTrainers, type ProbedTrainer } from './probe.ts';
 
-/** How each trainer is started. Programs of the owner's get the config as it is. */
+/** Functions that prepare the start of each known trainer. Programs of the owner get the unchanged config instead. */
 export const launches: Readonly<Record<Exclude<TrainerName, 'command'>, (input: LaunchInput) => Launch>> = {
   simpletuner: simpletunerLaunch,
   'ai-toolkit': aiToolkitLaunch,

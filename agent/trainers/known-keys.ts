@@ -3,7 +3,7 @@ import { nameOfChoice, pythonOf, type TrainerChoice } from './choice.ts';
 import type { ProbedTrainer, TrainerProbeDeps } from './probe.ts';
 import type { TrainerKeysCall } from '../connection/api-client.ts';
 
-/** Marks the list in the output, because the imports of a trainer may print something, too. */
+/** Marks the list in the output, because the imports of a trainer may also print text. */
 const marker = 'trainyard-keys ';
 
 const common = `
@@ -34,9 +34,9 @@ def called(node):
 `;
 
 /**
- * Programs that add a trainer's own keys to `keys`. Its Python runs them, with its checkout as the first argument. SimpleTuner's models
- * register their options in code, so only an import gives all of them. The other trainers have their keys in the source text, and
- * importing every script of sd-scripts would take minutes.
+ * Python programs that add a trainer's own keys to `keys`. The trainer's Python runs them, with the checkout as the first
+ * argument. SimpleTuner's models register their options in code, so it must be imported. The keys of the other trainers
+ * are read from their source text, because importing every script of sd-scripts would take minutes.
  */
 const programs: Readonly<Partial<Record<TrainerName, string>>> = {
   simpletuner: `
@@ -77,10 +77,10 @@ print('${marker}' + json.dumps(sorted(filter(None, keys))))
 
 const isKey = (value: unknown): value is string => typeof value === 'string' && /^[\w.-]{1,100}$/.test(value);
 
-/** No trainer has this many. */
+/** A limit against wrong results: no trainer has this many keys. */
 const maxKeys = 5_000;
 
-/** The keys that a trainer accepts in its configs, read from its own code; null if they cannot be read. */
+/** Returns the keys that a trainer accepts in its configs, from its own code; null if they cannot be determined. */
 export async function readKnownKeys(
   choice: TrainerChoice,
   { run, find }: TrainerProbeDeps,
@@ -120,7 +120,7 @@ interface TrainerKeysDeps {
 /** Reports the keys of these trainers. If a report fails, the orchestrator requests it again at the next registration. */
 export type ReportTrainerKeys = (wanted: readonly string[]) => Promise<void>;
 
-/** Reading a list takes as long as importing the trainer, so each list is read once. */
+/** Reads each list once, because that takes as long as importing the trainer. */
 export function createTrainerKeys({ trainers, read, send }: TrainerKeysDeps): ReportTrainerKeys {
   const lists = new Map<string, ReturnType<TrainerKeysDeps['read']>>();
   const listOf = (name: string): ReturnType<TrainerKeysDeps['read']> => {

@@ -7,7 +7,7 @@ import { nameOfChoice, pythonOf, type TrainerChoice } from './choice.ts';
 /** A trainer of the rig, and whether it can be started. */
 export interface ProbedTrainer {
   readonly choice: TrainerChoice;
-  /** As the trainer reports it; null if it reports none. */
+  /** The version that the trainer reports; null if it reports none. */
   readonly version: string | null;
   /** The missing part and what to do about it; null when it can be started. */
   readonly problem: string | null;
@@ -19,7 +19,7 @@ export interface TrainerProbeDeps {
   readonly find: (program: string) => string | null;
 }
 
-/** The modules that each trainer imports first. The first one has the version. */
+/** The modules whose import shows whether the trainer works. The version is that of the first one. */
 const modules: Readonly<Record<Exclude<TrainerName, 'command'>, readonly string[]>> = {
   simpletuner: ['simpletuner', 'torch'],
   'ai-toolkit': ['torch'],
@@ -27,14 +27,14 @@ const modules: Readonly<Record<Exclude<TrainerName, 'command'>, readonly string[
   onetrainer: ['torch'],
   diffusers: ['accelerate', 'torch'],
 };
-/** A file that each checkout has, to tell it from any other folder. */
+/** A file in each checkout that distinguishes it from other folders. */
 const entries: Readonly<Partial<Record<TrainerName, string>>> = {
   'ai-toolkit': 'run.py',
   kohya: 'train_network.py',
   onetrainer: 'scripts/train.py',
 };
 
-/** Really imports the modules, because an installed package may be broken. */
+/** A Python program that imports the modules, because an installed package may be broken. */
 const importing =
   'import importlib, importlib.metadata, sys\n' +
   'for name in sys.argv[1:]: importlib.import_module(name)\n' +
@@ -58,7 +58,7 @@ async function probe(choice: TrainerChoice, { run, find }: TrainerProbeDeps): Pr
   const entry = entries[choice.name];
   if (choice.kind === 'checkout' && !existsSync(join(choice.folder, entry ?? '')))
     return broken(
-      `${title} is not in ${choice.folder}${entry === undefined ? '' : `, where ${entry} should be`}: give its folder with --trainer ${choice.name}=FOLDER`,
+      `${title} is not in ${choice.folder}${entry === undefined ? '' : `, where ${entry} should be`}: set its folder with --trainer ${choice.name}=FOLDER`,
     );
   const named = pythonOf(choice);
   const python = (named === null ? ['python', 'python3'] : [named]).map(find).find(path => path !== null);
@@ -82,8 +82,8 @@ function problemIn(result: CommandResult, python: string): string | null {
 
 const remedyFor = (choice: TrainerChoice, title: string): string =>
   choice.kind === 'package'
-    ? `Install ${title} there, or name the Python that has it with --trainer simpletuner=/path/to/venv. To use another trainer, name it with --trainer`
-    : `Install its requirements there, or name its Python with --python /path/to/venv`;
+    ? `Install ${title} there, or set the Python that has it with --trainer simpletuner=/path/to/venv. To use another trainer, set it with --trainer`
+    : `Install its requirements there, or set its Python with --python /path/to/venv`;
 
 function versionOf(choice: TrainerChoice, result: CommandResult): string | null {
   if (choice.kind === 'package' && result.kind === 'exited')
@@ -103,7 +103,7 @@ function aiToolkitVersion(folder: string): string | null {
   }
 }
 
-/** In one line, for the start of the worker and for doctor. */
+/** Describes a trainer in one line, for the worker's log and for doctor. */
 export const describeTrainer = ({ choice, version }: ProbedTrainer): string => {
   const name = trainerNamed(nameOfChoice(choice))?.title ?? nameOfChoice(choice);
   return version === null ? name : `${name} ${version}`;

@@ -17,14 +17,14 @@ export interface TrainerRequest {
 }
 
 export type Requested =
-  /** Through what the trainer was asked, for people. */
+  /** The trainer's name for the request, such as `manual_checkpoint`, for people. */
   | { readonly ok: true; readonly by: string }
   /** Completes "Can't ask ...: ". */
   | { readonly ok: false; readonly reason: string };
 
 const counters = { save: 'manual_checkpoint', sample: 'manual_validation' } as const;
 
-/** SimpleTuner compares the numbers in its file with those it has seen, at every step. */
+/** At every step, SimpleTuner compares the numbers in its file with those it has read before. */
 async function askSimpletuner({ kind, folder }: TrainerRequest): Promise<Requested> {
   const file = join(folder, simpletunerRequests);
   const counts = readFields(file);
@@ -36,7 +36,7 @@ async function askSimpletuner({ kind, folder }: TrainerRequest): Promise<Request
 
 const methods = { save: 'backup', sample: 'sample_default' } as const;
 
-/** OneTrainer's own class, so that what is sent always has the shape that its version reads. */
+/** A Python program that sends a command with OneTrainer's own class, so that the format fits the installed version. */
 const sendCommand = `
 import errno, os, pickle, sys
 sys.path.insert(0, sys.argv[1])
@@ -49,7 +49,7 @@ except OSError as error:
     sys.exit('it does not listen at the moment' if error.errno == errno.ENXIO else str(error))
 `;
 
-/** A backup has everything that a later run needs to continue; OneTrainer's plain save has the weights alone. */
+/** Requests a backup, with which a later run can continue. OneTrainer's plain save contains only the weights. */
 async function askOnetrainer({ kind, folder, choice, run }: TrainerRequest): Promise<Requested> {
   const pipe = join(folder, onetrainerPipe);
   if (choice.kind !== 'checkout' || !existsSync(pipe))
@@ -62,7 +62,7 @@ async function askOnetrainer({ kind, folder, choice, run }: TrainerRequest): Pro
   return { ok: false, reason: lastLine === '' ? `${python} could not be run` : lastLine };
 }
 
-/** How each known trainer is asked for something while it runs. Others are asked as their configs say. */
+/** Functions that send a request, such as "save now", to a running trainer. For other trainers, the config defines how. */
 export const trainerRequests: Readonly<
   Partial<Record<TrainerName, (request: TrainerRequest) => Promise<Requested>>>
 > = { simpletuner: askSimpletuner, onetrainer: askOnetrainer };

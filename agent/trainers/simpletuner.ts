@@ -12,13 +12,13 @@ import {
   withoutKey,
 } from './launch.ts';
 
-/** Each request to SimpleTuner raises a number in the file that this variable names (`simpletuner/train.py`). */
+/** This variable contains the path of a file with counters. Each request increments one of them (`simpletuner/train.py`). */
 const requestsVariable = 'SIMPLETUNER_ACCELERATE_SIGNAL_FILE';
 export const simpletunerRequests = 'simpletuner-requests.json';
 
 /**
- * SimpleTuner writes into the job's own folder, whatever folder the config names, so that uploads and resumption find its outputs. Of a
- * checkpoint's path it takes the name alone, and looks for it in the output folder.
+ * Starts SimpleTuner with the job's own folder as the output folder, so that uploads and later attempts find the outputs.
+ * SimpleTuner uses only the last name in the path of a checkpoint, and looks for it in the output folder.
  */
 export function simpletunerLaunch(input: LaunchInput): Launch {
   const { folder } = input;
@@ -34,8 +34,8 @@ export function simpletunerLaunch(input: LaunchInput): Launch {
 }
 
 /**
- * The module alone trains in one process. For several GPUs SimpleTuner's own launcher starts it with accelerate and these options
- * (`_launch_with_accelerate` in `helpers/training/trainer.py`).
+ * For one GPU, SimpleTuner's module is run directly. For several, it is started with accelerate and the same options that
+ * SimpleTuner's own launcher uses (`_launch_with_accelerate` in `helpers/training/trainer.py`).
  */
 function launcherFor({ config, python, gpuCount, nodes }: LaunchInput): readonly string[] {
   const read = (key: string): unknown => config[spellingOf(config, key)];
@@ -73,7 +73,7 @@ const strategies: ReadonlySet<string> = new Set([
   '--use_megatron_lm',
 ]);
 
-/** SimpleTuner takes words that cannot be split as one. */
+/** Splits the extra arguments. Like SimpleTuner, uses a text that cannot be split as one argument. */
 function extraArgs(text: string): readonly string[] {
   if (text === '') return [];
   const split = splitCommand(text);
@@ -91,6 +91,6 @@ function configFor({ config, outputDir, resumeFrom, allowedKeys }: LaunchInput):
   return { ...withoutKey(own, 'output_dir'), output_dir: outputDir, ...(resumes && { [key]: resumeFrom }) };
 }
 
-/** SimpleTuner takes every key for an option of its own; those with a dollar are for others. */
+/** Removes keys that start with a dollar sign. They are not for SimpleTuner, which would treat them as options. */
 const ownKeys = (config: TrainerConfig): TrainerConfig =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !key.startsWith('$')));

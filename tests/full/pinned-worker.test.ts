@@ -88,7 +88,7 @@ describe('a worker with a pin', () => {
       'a malformed pin',
       'https://127.0.0.1:1',
       ['--pin', 'sha1:x'],
-      /^"sha1:x" is no pin: write --pin sha256:A+=/,
+      /^"sha1:x" is not a pin: use --pin sha256:A+=/,
     ],
   ])('exits with 2 when --pin is combined with %s', async (_what, url, more, message) => {
     const { pin } = await makeIdentity();

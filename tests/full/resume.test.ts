@@ -68,7 +68,7 @@ test('resumes a training from its checkpoint on another rig after its worker was
   const [newest] = (await checkpointsOf(job)).toSorted((a, b) => (b.step ?? 0) - (a.step ?? 0));
   const second = await startRig('rig-2', digitsTrainer);
   const [, name, step] = await second.program.said(
-    /Goes on from (checkpoint-\d+\.bin) \(step (\d+)\), [\d.]+ kB fetched/,
+    /Resuming from (checkpoint-\d+\.bin) \(step (\d+)\), [\d.]+ kB fetched/,
   );
   expect({ name, step: Number(step) }).toEqual({ name: newest?.name, step: newest?.step });
   const done = await server.watch.jobEnd(job);
@@ -112,7 +112,7 @@ test('resumes from a checkpoint folder on an ephemeral worker, which exits after
   await first.program.said(/Uploaded checkpoint-10 \(3\.0 MB\)/);
   await first.die();
   const second = await startRig('rig-2', trainer, []);
-  await second.program.said(/Goes on from checkpoint-10 \(step 10\), 3\.0 MB fetched/);
+  await second.program.said(/Resuming from checkpoint-10 \(step 10\), 3\.0 MB fetched/);
   expect((await server.watch.jobEnd(job)).status).toBe('completed');
   expect((await second.program.exited).code).toBe(0);
   const written = (step: number) =>

@@ -122,7 +122,7 @@ test('reports a process left over on the GPU with its cancelled job before the n
   expect(held).toMatchObject({
     current_job_id: job,
     gpu_troubles: [
-      { kind: 'held', detail: expect.stringContaining(`process ${left} (sleep) is left over of job ${job}`) },
+      { kind: 'held', detail: expect.stringContaining(`process ${left} (sleep) remains from job ${job}`) },
     ],
   });
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'cancelled' });

@@ -66,8 +66,9 @@ function readImage(value: PbfReader): readonly Uint8Array[] {
 }
 
 /**
- * TensorFlow 2 stores a batch of images as a tensor of strings: width, height, then each encoded image. Only the first
- * event of a tag names the plugin `images`, and a reader may start after it, so the content decides.
+ * TensorFlow 2 stores a batch of images as a tensor of strings: width, height, then each encoded image. The tensor is
+ * recognized by this content, because only the first event of a tag names the plugin `images`, and a reader may start
+ * after that event.
  */
 function readTensor(value: PbfReader): readonly Uint8Array[] {
   const strings: Uint8Array[] = [];
@@ -94,7 +95,7 @@ const signatures: readonly Signature[] = [
   { ending: 'webp', isAtStart: start => start.startsWith('RIFF') && start.startsWith('WEBP', 8) },
 ];
 
-/** Decides by the first bytes; null for anything that a browser does not show as a picture. */
+/** Recognizes the image format by its first bytes. Returns null for formats that browsers do not show. */
 function findEnding(bytes: Uint8Array): ImageEnding | null {
   const start = latin1(bytes.subarray(0, 12));
   return signatures.find(({ isAtStart }) => isAtStart(start))?.ending ?? null;

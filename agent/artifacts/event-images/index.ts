@@ -1,8 +1,8 @@
 /**
- * Writes the images of TensorBoard's event files as files, so that they are uploaded like the samples that a trainer
- * writes itself. They go into a folder of the worker: a trainer can replace any folder below its own by a link.
+ * Extracts the images in TensorBoard's event files as files, so that they are uploaded like other samples. The files are
+ * in a folder of the worker, because a trainer could replace a folder below its own output folder by a link.
  *
- *     began.json   sizes of the event files before the attempt: what they hold belongs to earlier ones
+ *     began.json   sizes of the event files before the attempt: everything before these offsets is of earlier attempts
  *     files/       the images, under the keys that they have on the server
  */
 
@@ -25,9 +25,9 @@ import {
 export interface EventImages {
   /** The folder of the images. */
   readonly root: string;
-  /** Resolves when the event files of earlier attempts are known; the trainer may start then. */
+  /** Resolves when the sizes of earlier event files are recorded. The trainer must not start before. */
   readonly ready: Promise<void>;
-  /** Writes new images. Reads a bounded number of bytes, and returns whether there is more to read. */
+  /** Reads a bounded number of bytes, and writes the images in them. Returns whether there is more to read. */
   scan(onFlaw: (flaw: string) => void): Promise<boolean>;
 }
 
@@ -36,17 +36,17 @@ export interface EventImagesOptions {
   readonly outputDir: string;
   /** The worker's own folder for this attempt; made if needed. */
   readonly folder: string;
-  /** The trainer has not started yet. */
+  /** Whether the trainer has not started yet. False when this process adopted a running trainer. */
   readonly isNew: boolean;
 }
 
-/** One image of the largest size, or several smaller ones as TensorFlow's batches have them. */
+/** The maximum size of a record. A record can contain a batch of several images. */
 const maxRecordBytes = 2 * limits.imageBytes;
 const partBytes = 4 * 1024 * 1024;
-/** In one scan. */
+/** The maximum number of parts to read in one scan. */
 const maxReads = 4;
 
-/** Sizes by path, relative to the output folder. */
+/** For each event file, by its path relative to the output folder: the offset at which this attempt's events begin. */
 type Offsets = ReadonlyMap<string, number>;
 
 export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions): EventImages {
@@ -54,14 +54,14 @@ export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions
   const beganFile = join(folder, 'began.json');
   const files = new Map<string, RecordFile>();
   let selection: Selection | null = null;
-  /** Null if it is not known which images belong to this attempt. Then no images are taken. */
+  /** Null if it is unknown which images belong to this attempt. Then no images are extracted. */
   let offsets: Offsets | null = null;
 
   const findEventFiles = async (): Promise<readonly MetricsFile[]> =>
     (await findMetricsFiles(outputDir)).filter(({ kind }) => kind === 'events');
   const nameOf = ({ path }: MetricsFile): string => relative(outputDir, path).split(sep).join('/');
 
-  const begin = async (): Promise<void> => {
+  const recordOffsets = async (): Promise<void> => {
     if (!isNew) {
       offsets = readOffsets(beganFile);
       return;
@@ -70,8 +70,8 @@ export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions
     await mkdir(folder, { recursive: true, mode: 0o700 });
     writeWhole(beganFile, JSON.stringify(Object.fromEntries(offsets)));
   };
-  // If a full disk prevents this file, images are taken only until this process ends.
-  const ready = begin().catch(() => {});
+  // If a full disk prevents `began.json`, images are extracted only until this process ends.
+  const ready = recordOffsets().catch(() => {});
 
   const openSelection = async (): Promise<Selection> => {
     const { files: written } = await walkOutputs(root);
@@ -133,11 +133,11 @@ async function writeAll(
     );
 }
 
-/** Without the path, so that a full disk is reported once and not for each image. */
+/** Returns only the error code. With the path of each image, a full disk would be reported once per image. */
 const codeOf = (cause: unknown): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
 
-/** Renames the file once all of it is on the disk. Otherwise a power failure could leave an empty picture for good. */
+/** Syncs the file before it gets its final name. Otherwise, a power failure could leave an empty image forever. */
 async function writeImage(path: string, bytes: Uint8Array): Promise<void> {
   const unfinished = `${path}.tmp`;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { ArtifactPath } from '../../../protocol/artifact.ts';
 import type { ImageEnding } from './decode.ts';
 
-/** All images of event files lie in this folder of the job's files. */
+/** The folder in the job's files that contains all images from event files. */
 const topFolder = 'tensorboard-images';
 const maxNameBytes = 80;
-/** Enough to fill `maxNameBytes`; a tag can be as long as a record. */
+/** The maximum number of characters of a tag to convert: enough to fill `maxNameBytes`. A tag can be megabytes long. */
 const maxNameChars = 200;
 const hashDigits = 8;
 
@@ -25,7 +25,7 @@ export interface ImageName {
   readonly step: number;
 }
 
-/** The panel reads the step from `step_500_`. */
+/** Returns the name of an image. The panel reads the step from `step_500_` in it. */
 export function nameImage({ folder, tag, step, index }: ImagePlace): ImageName {
   const series = `${folder === '' ? '' : `${toSafeName(folder)}/`}${toSafeName(tag)}`;
   const cut = series.lastIndexOf('/') + 1;
@@ -35,7 +35,7 @@ export function nameImage({ folder, tag, step, index }: ImagePlace): ImageName {
 
 export const pathOf = ({ stem }: ImageName, ending: ImageEnding): string => `${stem}.${ending}`;
 
-/** Reads back what `nameImage` made; null for any other path. */
+/** Parses a path that `nameImage` created; null for any other path. */
 export function parseImagePath(path: string): ImageName | null {
   const [, stem = '', folder = '', step, tag] =
     /^(tensorboard-images\/([^/]*\/)?step_(\d+)_([^/]+)_\d+)\.[a-z]+$/.exec(path) ?? [];
@@ -43,8 +43,8 @@ export function parseImagePath(path: string): ImageName | null {
 }
 
 /**
- * Makes a file name out of any text. Plain text keeps its words, with `--` for each slash. Any other text gets a hash, so
- * that two tags never share a name, also on file systems that ignore case and Unicode form.
+ * Converts any text to a file name. Plain text stays readable, with `--` for each slash. Other text gets a hash, so that
+ * two tags never share a name, even on file systems that ignore case or normalize Unicode.
  */
 function toSafeName(text: string): string {
   const plain = toPlainName(text);
@@ -58,7 +58,7 @@ function toSafeName(text: string): string {
   return kept === '' ? hash : `${cutBytes(kept)}-${hash}`;
 }
 
-/** Null unless the name can be turned back into the text. That works because plain text never has two separators in a row. */
+/** Returns null unless the name is reversible. Plain text never has two separators in a row, so `--` is unambiguous. */
 function toPlainName(text: string): string | null {
   if (text.length > maxNameBytes || !/^[a-z0-9]+(?:[-_/][a-z0-9]+)*$/.test(text)) return null;
   const name = text.replaceAll('/', '--');

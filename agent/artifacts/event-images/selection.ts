@@ -7,39 +7,39 @@ export interface Candidate extends LoggedImage {
 }
 
 export interface ChosenImage {
-  /** Below the folder of images. */
+  /** Relative to the folder of images. */
   readonly path: string;
   readonly bytes: Uint8Array;
 }
 
 export interface Choice {
   readonly images: readonly ChosenImage[];
-  /** Why images were left out, where their owner can do something about it. */
+  /** Why images were left out, if the user can change that. */
   readonly flaws: readonly string[];
 }
 
-/** Decides which images of event files become files, within the bounds of one attempt. */
+/** Decides which images of event files become files, within the limits of one attempt. */
 export interface Selection {
   isFull(): boolean;
-  /** Takes the images in the order of their file, and counts those that it returns. */
+  /** Chooses among the images of a file, in their order, and counts the chosen ones against the limits. */
   choose(candidates: readonly Candidate[]): Choice;
 }
 
 const mib = 1024 * 1024;
 export const limits = {
   imageBytes: 16 * mib,
-  /** Of one attempt. */
+  /** The maximum number of images of one attempt, and their maximum total size in bytes. */
   images: 2_000,
   bytes: 2 * 1024 * mib,
-  /** Newest images of one tag in one read. */
+  /** The maximum number of images of one tag in one read. The newest are kept. */
   perRead: 64,
-  /** A tag has all steps up to this count; from then on, a step must be `growth` times the previous one. */
+  /** After this many steps of a tag, a step is kept only if it is at least `growth` times the last kept step. */
   steps: 200,
   growth: 1.02,
 } as const;
 
-const tooLarge = `event files hold images of more than ${limits.imageBytes / mib} MiB`;
-/** Reported when the attempt has as many images as it can have. */
+const tooLarge = `event files contain images larger than ${limits.imageBytes / mib} MiB`;
+/** Reported when the attempt has reached its limit of images. */
 export const noMore = `this attempt has reached the limit of ${limits.images} images or ${limits.bytes / mib} MiB from event files`;
 
 interface Series {
@@ -47,7 +47,7 @@ interface Series {
   readonly steps: number;
 }
 
-/** `existing` are the images that an earlier process of the worker wrote for this attempt. */
+/** `existing`: the images that an earlier process of the worker wrote for this attempt. */
 export function createSelection(existing: Iterable<readonly [path: string, bytes: number]>): Selection {
   const series = new Map<string, Series>();
   const stems = new Set<string>();
@@ -98,7 +98,7 @@ interface Named {
   readonly bytes: Uint8Array;
 }
 
-/** Limits the cost of one read for a logger that writes an image at each step. */
+/** Keeps the newest images of each tag. This limits the cost of one read if the trainer logs an image at each step. */
 function newestOf(candidates: readonly Candidate[]): readonly Named[] {
   const counts = new Map<string, number>();
   return candidates

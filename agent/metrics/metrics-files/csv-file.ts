@@ -11,7 +11,7 @@ const lineFeed = 0x0a;
  * cells for missing figures. Lightning rewrites the file when it logs a figure with a new name.
  */
 export interface CsvFile {
-  /** Skips what the file has now: it is from before this attempt. */
+  /** Skips the current content of the file, which is from before this attempt. */
   skip(file: MetricsFile): Promise<void>;
   read(file: MetricsFile): Promise<Piece>;
 }
@@ -44,7 +44,7 @@ export function createCsvFile(): CsvFile {
       await begin(file);
       if (columns === null || file.bytes <= at) return { points: [], isBehind: false };
       const part = await readPart(file.path, at, partBytes);
-      // A last line without a line break is still being written. A line that is longer than a part is skipped.
+      // A last line without a line break is still being written. A line that is longer than a part is skipped, however.
       const end = (part?.lastIndexOf(lineFeed) ?? -1) + 1;
       if (part === null || (end === 0 && part.length < partBytes)) return { points: [], isBehind: false };
       at += end === 0 ? part.length : end;
@@ -64,7 +64,7 @@ interface Columns {
   readonly names: readonly string[];
 }
 
-/** The columns of a header line; null when it is not the header of such a file. */
+/** Parses the header; null when it has no column `step`. */
 function parseHeader(line: string): Columns | null {
   const names = splitRow(line);
   const stepAt = names.indexOf(stepColumn);
@@ -88,7 +88,7 @@ function parseRows({ stepAt, names }: Columns, text: string): readonly FilePoint
   return gathered.points();
 }
 
-/** Splits one line as in RFC 4180: a cell may be in quotes, and a quote in it is doubled. */
+/** Splits a line as in RFC 4180: a cell may be quoted, and a quote inside is doubled. */
 function splitRow(line: string): readonly string[] {
   if (!line.includes('"')) return line.split(',').map(cell => cell.trim());
   const cells: string[] = [];
@@ -97,7 +97,7 @@ function splitRow(line: string): readonly string[] {
     cells.push((quoted?.replaceAll('""', '"') ?? bare ?? '').trim());
     end += whole.length;
   }
-  // A quote in the wrong place.
+  // There is a quote in the wrong place, so the row is invalid.
   if (end !== line.length) return [];
   // The pattern also matches the empty text at the end of the line.
   return line.endsWith(',') ? cells : cells.slice(0, -1);
@@ -109,7 +109,7 @@ const special: ReadonlyMap<string, number> = new Map([
   ['-inf', Number.NEGATIVE_INFINITY],
 ]);
 
-/** Null for an empty cell and for text. */
+/** Returns null for an empty cell and for text. */
 function numberIn(cell: string): number | null {
   if (/^[+-]?(?:\d{1,20}(?:\.\d{0,30})?|\.\d{1,30})(?:e[+-]?\d{1,3})?$/i.test(cell)) return Number(cell);
   return special.get(cell.toLowerCase()) ?? null;

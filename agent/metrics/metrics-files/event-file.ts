@@ -3,7 +3,7 @@ import type { MetricsFile } from './files.ts';
 import { createNewerFilter, findLossName, gatherPoints, toMetricName, type FilePoint } from './names.ts';
 import { createRecordFile } from './record-file.ts';
 
-/** One event of an event file, with what `readValue` made of its values. */
+/** An event of an event file, with its values as `readValue` parsed them. */
 interface SummaryEvent<T> {
   /** Seconds since 1970. */
   readonly wallTime: number;
@@ -29,7 +29,7 @@ export const tensorFields = {
 const shapeFields = { dimension: 2 } as const;
 const types = { float: 1, double: 2, int32: 3, int64: 9 } as const;
 
-/** An event seldom has more than a few. The limit bounds what a hostile file can cost. */
+/** Events rarely have more than a few values. The limit bounds the work that a hostile file can cause. */
 const maxValues = 1_024;
 const maxTagLength = 256;
 
@@ -78,7 +78,7 @@ function readScalar(summary: PbfReader): Scalar | null {
   return figure === null || tag === '' || tag.length > maxTagLength ? null : [tag, figure];
 }
 
-/** Newer writers store a scalar as a tensor without dimensions. Null for every other tensor. */
+/** Newer writers store a scalar as a tensor without dimensions. Returns null for any other tensor. */
 function readTensor(value: PbfReader): number | null {
   const empty: Uint8Array = new Uint8Array();
   const tensor = { type: 0, isScalar: true, content: empty, figure: null as number | null };
@@ -115,7 +115,7 @@ function figureIn(content: Uint8Array, type: number): number | null {
 const first = (figures: readonly number[]): number | null =>
   figures.length === 1 ? (figures[0] ?? null) : null;
 
-/** The shortest figure with the same value in 32 bits: 0.000135, and not 0.00013499999477062374. */
+/** Returns the shortest decimal number with the same 32-bit value: 0.000135 instead of 0.00013499999477062374. */
 function shortest(float: number): number {
   for (let digits = 6; digits < 9; digits += 1) {
     const short = Number(float.toPrecision(digits));
@@ -124,13 +124,13 @@ function shortest(float: number): number {
   return float;
 }
 
-/** Larger records are histograms, texts or images. */
+/** Larger records are histograms, texts or images, which are not read here. In bytes. */
 const maxRecordBytes = 2 * 1024 * 1024;
 const partBytes = 512 * 1024;
 
 export interface Piece {
   readonly points: readonly FilePoint[];
-  /** The file has more to read already. */
+  /** Whether the file already has more to read. */
   readonly isBehind: boolean;
 }
 
@@ -142,9 +142,9 @@ export interface EventFile {
 interface EventFileOptions {
   /** Everything before this offset belongs to an earlier attempt. */
   readonly offset: number;
-  /** Gives the tags of a run below another run names of their own. */
+  /** Returns the name of a figure for a tag. It differs from the tag if the run is in a folder below another run. */
   readonly rename: (tag: string) => string;
-  /** Called once, with the offset: nothing after a corrupt record is read. */
+  /** Called once, with the offset of a corrupt record. The rest of the file is not read. */
   readonly onCorrupt: (offset: number, why: string) => void;
 }
 

@@ -2,10 +2,10 @@ import { lstat, open, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { constants } from 'node:fs';
 
-/** Refuses a link that replaced the file, and does not wait for a pipe without a writer. Windows has neither flag. */
+/** The trainer may have replaced the file: links are refused, and opening a pipe does not block. Windows has neither flag. */
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Reads at most `bytes` from `offset`; null if the file can't be read, or is not a file any more. */
+/** Reads at most `bytes` from `offset`; null if the file cannot be read, or is no longer a regular file. */
 export async function readPart(path: string, offset: number, bytes: number): Promise<Uint8Array | null> {
   try {
     const handle = await open(path, flags);
@@ -41,7 +41,7 @@ export interface MetricsFile {
 
 const maxEntries = 5_000;
 const maxDepth = 8;
-/** Only the newest of each kind are read: a folder with more is an archive of many runs. */
+/** The maximum number of files of each kind, newest first. A folder with more is an archive of many runs. */
 const maxFiles = { events: 64, csv: 16, state: 4 } as const;
 
 function kindOf(name: string): FileKind | null {
@@ -50,13 +50,13 @@ function kindOf(name: string): FileKind | null {
   return name === 'trainer_state.json' ? 'state' : null;
 }
 
-/** Finds the metrics files below a folder, oldest first; links are not followed, so that nothing outside is read. */
+/** Finds the metrics files below a folder, oldest first. Follows no links, so that no files outside are read. */
 export async function findMetricsFiles(root: string): Promise<readonly MetricsFile[]> {
   const found: MetricsFile[] = [];
   const ahead: Folder[] = [{ folder: '', depth: 1 }];
   let left = maxEntries;
 
-  const take = async (path: string, folder: string, kind: FileKind): Promise<void> => {
+  const addFile = async (path: string, folder: string, kind: FileKind): Promise<void> => {
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile()) found.push({ kind, path, folder, bytes: stats.size, changedAt: stats.mtimeMs });
   };
@@ -66,14 +66,14 @@ export async function findMetricsFiles(root: string): Promise<readonly MetricsFi
       if (left === 0) return;
       left -= 1;
       const kind = entry.isFile() ? kindOf(entry.name) : null;
-      if (kind !== null) await take(join(root, folder, entry.name), folder, kind);
+      if (kind !== null) await addFile(join(root, folder, entry.name), folder, kind);
       else if (entry.isDirectory() && depth < maxDepth)
         ahead.push({ folder: join(folder, entry.name), depth: depth + 1 });
     }
   };
 
   for (let next = ahead.shift(); next !== undefined && left > 0; next = ahead.shift())
-    // The trainer may have removed the folder, as it does with old checkpoints.
+    // The trainer may have removed the folder, for example an old checkpoint.
     await read(next).catch(() => {});
   const inOrder = found.toSorted((a, b) => startOf(a) - startOf(b) || (a.path < b.path ? -1 : 1));
   return [...newest(inOrder, 'events'), ...newest(inOrder, 'csv'), ...newest(inOrder, 'state')];
@@ -87,7 +87,7 @@ interface Folder {
 const newest = (files: readonly MetricsFile[], kind: FileKind): readonly MetricsFile[] =>
   files.filter(file => file.kind === kind).slice(-maxFiles[kind]);
 
-/** The name of an event file has the second in which the file was created. */
+/** Returns when a file was created, in ms. The name of an event file contains that time; for others, it is their last change. */
 function startOf({ path, changedAt }: MetricsFile): number {
   const [, seconds] = /\.tfevents\.(\d{9,11})\.[^/\\]*$/.exec(path) ?? [];
   return seconds === undefined ? changedAt : Number(seconds) * 1_000;

@@ -12,18 +12,18 @@ import { createStateFiles } from './state-files.ts';
 
 export type { FilePoint } from './names.ts';
 
-/** What one read has found. */
+/** The new figures of one read. */
 export interface FileFigures {
-  /** From files that grow with each figure. They are better than printed lines. */
+  /** Figures from files that are written immediately. They replace printed figures. */
   readonly live: readonly FilePoint[];
-  /** From files that are written long after their figures. Until then, printed lines count. */
+  /** Figures from files that are written long afterwards. Until then, printed figures count. */
   readonly late: readonly FilePoint[];
-  /** There is more to read, without a pause. */
+  /** Whether there is more to read immediately. */
   readonly isBehind: boolean;
 }
 
 export interface MetricsFiles {
-  /** To be called before the trainer starts: skips what belongs to earlier attempts. */
+  /** Skips the figures of earlier attempts. Call it before the trainer starts. */
   skipEarlier(): Promise<void>;
   /** Continues to read, up to a bounded number of bytes. */
   read(): Promise<FileFigures>;
@@ -34,9 +34,9 @@ export interface MetricsFilesOptions {
   readonly log: (message: string) => void;
 }
 
-/** Reads of event files in one call. Each of them takes up to half a MiB. */
+/** The maximum number of reads of event files in one call. Each reads up to half a MiB. */
 const maxReads = 4;
-/** Names of figures. A job has 64 curves at most. */
+/** The maximum number of names of figures to remember. A job has at most 64 curves. */
 const maxNames = 256;
 
 export function createMetricsFiles({ root, log }: MetricsFilesOptions): MetricsFiles {
@@ -59,7 +59,7 @@ export function createMetricsFiles({ root, log }: MetricsFilesOptions): MetricsF
       offset,
       rename: renameFor(folder, all),
       onCorrupt: (at, why) =>
-        log(`${relative(root, path)} is corrupt at byte ${at}, and is not read any further: ${why}`),
+        log(`${relative(root, path)} is corrupt at byte ${at}, and the rest is not read: ${why}`),
     });
     events.set(path, opened);
     return opened;
@@ -136,8 +136,8 @@ function ownPoints(
 }
 
 /**
- * `add_scalars` makes runs in folders below the main run: the folder `loss_train` has a `loss` of its own. The tags of such
- * a run get names of their own, so that two figures do not share a curve.
+ * TensorBoard's `add_scalars` creates runs in folders below the main run: the folder `loss_train` also has a tag `loss`.
+ * Tags of such a run are renamed, so that two figures do not share a curve.
  */
 function renameFor(folder: string, all: readonly MetricsFile[]): (tag: string) => string {
   const isBelow = all.some(

@@ -1,4 +1,4 @@
-/** Maps names in metrics files to those of printed figures, so that both are one curve. */
+/** Maps names in metrics files to the names of printed figures, so that both belong to one curve. */
 
 import { countOf, lossNames } from '../progress-figures.ts';
 
@@ -8,7 +8,7 @@ export interface FilePoint {
   readonly epoch: number | undefined;
   /** Null for NaN and Infinity. */
   readonly values: Readonly<Record<string, number | null>>;
-  /** When the trainer logged it, in ms since 1970; null if the file does not say. */
+  /** When the trainer logged the figures, in ms since 1970; null if the file does not contain the time. */
   readonly wallMs: number | null;
 }
 
@@ -24,8 +24,8 @@ const plain = (name: string): string =>
   splits.reduce((text, [pattern, prefix]) => text.replace(pattern, prefix), name);
 
 /**
- * The name that becomes `loss`: the first one present of those that trainers use for it. If a file has the name `loss` itself,
- * `train_loss` is another figure, as in the summary of Hugging Face's Trainer.
+ * Returns the name that becomes `loss`: the first of `lossNames` that is present. If a file contains `loss` itself,
+ * `train_loss` stays a separate figure, as in the summary of Hugging Face's Trainer.
  */
 export function findLossName(names: readonly string[], known: string | null): string | null {
   const present = new Set([...names.map(plain), known]);
@@ -60,7 +60,7 @@ export function gatherPoints() {
   };
 }
 
-/** Remembers the last step of each name. With `onlyNewer`, removes what is not beyond that step. */
+/** Remembers the last step of each name. With `onlyNewer`, removes figures up to that step. */
 export function createNewerFilter() {
   const lastSteps = new Map<string, number>();
   return (points: readonly FilePoint[], onlyNewer: boolean): readonly FilePoint[] => {

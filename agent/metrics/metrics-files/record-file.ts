@@ -9,7 +9,7 @@ const table = Int32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** Uses an index and 32-bit integers: a record of 32 MiB takes 0.1 s, and 0.7 s with an iterator. */
+/** Uses an index instead of an iterator, because a record of 32 MiB then takes 0.1 s instead of 0.7 s. */
 function crc32c(bytes: Uint8Array): number {
   let crc = -1;
   for (let at = 0; at < bytes.length; at += 1)
@@ -30,16 +30,16 @@ export function maskedCrc32c(bytes: Uint8Array): number {
  */
 type RecordOutcome =
   | { readonly kind: 'record'; readonly data: Uint8Array; readonly bytes: number }
-  /** The record is `bytes` long, frame included, and larger than the limit: the caller moves past it. */
+  /** The record is larger than the limit, so the caller skips it. `bytes`: its size with the frame. */
   | { readonly kind: 'too_large'; readonly bytes: number }
-  /** The record is complete once `bytes` are there. */
+  /** More data is necessary: the record has `bytes` bytes. */
   | { readonly kind: 'needs_more'; readonly bytes: number }
   | { readonly kind: 'corrupt'; readonly why: string };
 
 const headerBytes = 12;
 const frameBytes = headerBytes + 4;
 
-/** Reads the record at the beginning of `bytes`. Allocates nothing, whatever length the record claims. @internal */
+/** Reads the record at the beginning of `bytes`. Allocates no memory for the length that the record claims. @internal */
 export function readRecord(bytes: Uint8Array, maxDataBytes: number): RecordOutcome {
   if (bytes.length < headerBytes) return { kind: 'needs_more', bytes: headerBytes };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -61,18 +61,18 @@ interface RecordFileOptions {
   readonly offset: number;
   /** Larger records are skipped without being read. */
   readonly maxRecordBytes: number;
-  /** Bytes per read; a longer record is read whole. */
+  /** The number of bytes to read at a time. A longer record is read as a whole. */
   readonly partBytes: number;
-  /** Called once: nothing after a corrupt record is read. */
+  /** Called once, with the offset of a corrupt record. The rest of the file is not read. */
   readonly onCorrupt: (offset: number, why: string) => void;
 }
 
 export interface RecordPiece {
-  /** Views of one buffer: keep none of them longer than needed. */
+  /** The records are views of one buffer, which stays in memory as long as any of them. */
   readonly records: readonly Uint8Array[];
   /** The file has more complete records. */
   readonly isBehind: boolean;
-  /** The file became shorter, so it is read from its start: steps may repeat. */
+  /** Whether the file became shorter, so that it is read from its start again and steps may repeat. */
   readonly isRewritten: boolean;
 }
 
@@ -81,7 +81,7 @@ export interface RecordFile {
   read(file: MetricsFile): Promise<RecordPiece>;
 }
 
-/** Keeps only the offset of an unfinished record, and reads that record again later. */
+/** Does not buffer an unfinished record: remembers its offset, and reads it again later. */
 export function createRecordFile(options: RecordFileOptions): RecordFile {
   const { offset, maxRecordBytes, partBytes, onCorrupt } = options;
   /** Offset of the first record that was not read yet. */

@@ -5,18 +5,18 @@ import { createNewerFilter, type FilePoint, findLossName, gatherPoints, toMetric
 
 const maxBytes = 16 * 1024 * 1024;
 
-/** Only the summary of the whole run, logged after its end, has this key. */
+/** Only the summary of the whole run, which is logged at its end, has this key. */
 const summary = 'train_runtime';
 
 /** An entry of the history as one line of text, to compare it with earlier entries. */
 type Entry = string;
 
 /**
- * Reads the newest `trainer_state.json` files. Hugging Face's Trainer writes one into each checkpoint; its `log_history`
- * has everything that was logged before.
+ * Reads the newest `trainer_state.json` files. Hugging Face's Trainer writes one into each checkpoint. Its `log_history`
+ * contains everything that was logged before the checkpoint.
  */
 export interface StateFiles {
-  /** Skips what the file has now: it was logged before this attempt. */
+  /** Skips the current entries of the file, which were logged before this attempt. */
   skip(file: MetricsFile): Promise<void>;
   read(file: MetricsFile): Promise<readonly FilePoint[]>;
 }
@@ -24,7 +24,7 @@ export interface StateFiles {
 export function createStateFiles(): StateFiles {
   const newer = createNewerFilter();
   const before = new Set<Entry>();
-  /** Which version of each file was read. A half-written file is read again once it has changed. */
+  /** The version of each file that was read. A half-written file is read again after it has changed. */
   const seen = new Map<string, string>();
 
   const entriesOf = async ({ path, bytes, changedAt }: MetricsFile): Promise<readonly Entry[]> => {
@@ -46,7 +46,7 @@ export function createStateFiles(): StateFiles {
   };
 }
 
-/** Null if the text is not such a file, or is not written completely yet. */
+/** Returns null if the text is not such a file, or is not completely written yet. */
 function parseHistory(text: string): readonly Entry[] | null {
   if (!text.trimEnd().endsWith('}')) return null;
   const history = fieldsOf(parsePythonJson(text))?.['log_history'];

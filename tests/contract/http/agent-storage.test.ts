@@ -151,7 +151,7 @@ test('writes no file of a checkpoint whose manifest has a bad path or hash', asy
   await store(`checkpoint-7/${manifestName}`, manifest('../../../model.bin'));
   expect(await fetched()).toMatchObject({
     kind: 'failed',
-    message: expect.stringMatching(/a path that is none/) as string,
+    message: expect.stringMatching(/an invalid path/) as string,
   });
   await store(`checkpoint-7/${manifestName}`, manifest('model.bin'));
   expect(await fetched()).toMatchObject({
@@ -162,7 +162,7 @@ test('writes no file of a checkpoint whose manifest has a bad path or hash', asy
   await store('checkpoint-7/model.bin', 'true');
   expect(await fetched()).toEqual({
     kind: 'ready',
-    words: 'Goes on from checkpoint-7 (step 7), 4 bytes fetched',
+    words: 'Resuming from checkpoint-7 (step 7), 4 bytes fetched',
   });
   expect(readFileSync(join(outputDir, 'checkpoint-7/model.bin'), 'utf8')).toBe('true');
 });

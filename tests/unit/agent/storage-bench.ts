@@ -43,7 +43,7 @@ export const refusalOf = (status: number, code = 'x'): CallFailure => ({
 export const proxyAnswerOf = (status: number): CallFailure => ({
   kind: 'unexpected',
   status,
-  detail: `it was answered ${status} with something unexpected: <html>`,
+  detail: `unexpected response ${status}: <html>`,
 });
 
 /** An in-memory version of agent/artifacts/storage.ts with the files of a job. */

@@ -88,7 +88,7 @@ describe('failed starts', () => {
       'an invalid CA file',
       { 'ca-file': import.meta.filename },
       2,
-      /^--ca-file .*worker\.test\.ts: there is no certificate in it, or not in PEM form$/,
+      /^--ca-file .*worker\.test\.ts: it contains no certificate in PEM format$/,
     ],
     ['a GPU that does not exist', { gpus: '7' }, 2, /There is no usable GPU 7 here/],
   ])('exits with a reason for %s', async (_what, flags, code, message) => {
@@ -204,7 +204,7 @@ it.skipIf(process.platform !== 'linux')(
         {
           gpu: 0,
           kind: 'held',
-          detail: expect.stringContaining(`process ${left} (sleep) is left over of job j1`),
+          detail: expect.stringContaining(`process ${left} (sleep) remains from job j1`),
         },
       ],
     });

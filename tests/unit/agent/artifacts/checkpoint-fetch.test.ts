@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Fetched, fetchCheckpoint } from '../../../../agent/artifacts/checkpoint-fetch.ts';
-import { sizeInWords } from '../../../../agent/files/failure-text.ts';
+import { formatBytes } from '../../../../agent/files/failure-text.ts';
 import { tempFolder } from '../builders.ts';
 import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '../storage-bench.ts';
 
@@ -46,7 +46,7 @@ describe('checkpoint files', () => {
     const { fetched, outputDir, read } = fetching(createShelf({ [file]: 'x'.repeat(1_234_567) }), file);
     expect(await fetched).toEqual({
       kind: 'ready',
-      words: `Goes on from ${file} (step 500), 1.2 MB fetched`,
+      words: `Resuming from ${file} (step 500), 1.2 MB fetched`,
     });
     expect(read(file)).toHaveLength(1_234_567);
     expect(statSync(join(outputDir, file)).mode & 0o777).toBe(0o600);
@@ -58,7 +58,7 @@ describe('checkpoint files', () => {
     const outputDir = tempFolder();
     writeFileSync(join(outputDir, file), 'right');
     expect(await fetching(shelf, file, outputDir).fetched).toMatchObject({
-      words: `Goes on from ${file} (step 500), which is here already`,
+      words: `Resuming from ${file} (step 500), which is already on this rig`,
     });
     expect(asked(shelf)).toEqual([]);
     writeFileSync(join(outputDir, file), 'wrong');
@@ -99,7 +99,7 @@ describe('checkpoint files', () => {
     const second = fetching(lying, file);
     expect(await second.fetched).toEqual(
       failure(
-        /^Checkpoint checkpoint-000500.bin can't be gone on from: .*has come 2 times.*Delete that checkpoint/,
+        /^Checkpoint checkpoint-000500.bin cannot be used to resume: .*was downloaded 2 times.*Delete that checkpoint/,
       ),
     );
     expect(readdirSync(second.outputDir)).toEqual([]);
@@ -122,7 +122,7 @@ describe('checkpoint files', () => {
 
   it('reports a missing checkpoint, and one that the server refuses', async () => {
     expect(await fetching(createShelf(), file).fetched).toEqual(
-      failure(/neither it nor checkpoint-manifest.json/),
+      failure(/neither the file nor checkpoint-manifest.json/),
     );
     const over = createShelf({ [file]: 'x' });
     over.failAll('', refusalOf(401));
@@ -152,7 +152,7 @@ describe('checkpoint folders', () => {
     shelf.onCall = () => expect(existsSync(join(outputDir, folder))).toBe(false);
     expect(await fetched).toEqual({
       kind: 'ready',
-      words: `Goes on from ${folder} (step 500), 12 bytes fetched`,
+      words: `Resuming from ${folder} (step 500), 12 bytes fetched`,
     });
     for (const [path, text] of Object.entries(files)) expect(read(join(folder, path))).toBe(text);
     expect(readdirSync(join(outputDir, 'run'))).toEqual(['checkpoint-500']);
@@ -175,7 +175,7 @@ describe('checkpoint folders', () => {
     expect([read(`${folder}/model.bin`), read(`${folder}/empty`)]).toEqual(['weights', '']);
     expect(existsSync(join(outputDir, folder, 'more'))).toBe(false);
     expect(await fetching(shelf, folder, outputDir).fetched).toMatchObject({
-      words: expect.stringMatching(/here already/) as string,
+      words: expect.stringMatching(/already on this rig/) as string,
     });
   });
 
@@ -197,7 +197,7 @@ describe('checkpoint folders', () => {
   ])('rejects a checkpoint manifest with %s', async (_what, manifest) => {
     const shelf = createShelf({ [`${folder}/checkpoint-manifest.json`]: manifest });
     const { fetched, outputDir } = fetching(shelf, folder);
-    expect(await fetched).toEqual(failure(/checkpoint-manifest.json (?:is none|has a path that is none)/));
+    expect(await fetched).toEqual(failure(/checkpoint-manifest.json (?:is invalid|has an invalid path)/));
     expect(readdirSync(outputDir)).toEqual([]);
   });
 
@@ -208,7 +208,7 @@ describe('checkpoint folders', () => {
       mkdirSync(join(outputDir, path, '..'), { recursive: true });
       symlinkSync(elsewhere, join(outputDir, path));
       const { fetched } = fetching(createShelf(folderWith(files)), folder, outputDir);
-      expect(await fetched).toEqual(failure(/is in the way, and is no folder/));
+      expect(await fetched).toEqual(failure(/exists and is not a folder/));
       expect(readdirSync(elsewhere)).toEqual([]);
     },
   );
@@ -239,4 +239,4 @@ it.each([
   [1_000, '1.0 kB'],
   [12_345_678, '12.3 MB'],
   [7_000_000_000, '7.0 GB'],
-])('formats %d bytes as %s', (bytes, words) => expect(sizeInWords(bytes)).toBe(words));
+])('formats %d bytes as %s', (bytes, words) => expect(formatBytes(bytes)).toBe(words));

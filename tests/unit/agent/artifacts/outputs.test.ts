@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Dealt,
+  type OutputResult,
   type Found,
-  leftovers,
+  outputsBeforeAttempt,
   recordScan,
-  outdated,
+  outputsBeforeStored,
   outputsOf,
   planUploads,
 } from '../../../../agent/artifacts/outputs.ts';
@@ -60,7 +60,7 @@ describe('outputs', () => {
 
 interface Story {
   readonly files?: Readonly<Record<string, Found>>;
-  readonly dealt?: Readonly<Record<string, Omit<Dealt, 'mark'> & { readonly mark?: string }>>;
+  readonly dealt?: Readonly<Record<string, Omit<OutputResult, 'mark'> & { readonly mark?: string }>>;
   readonly isOver?: boolean;
   readonly which?: 'all' | 'checkpoints';
   /** Time from the only look to the plan, in ms. */
@@ -75,7 +75,7 @@ function planned({ files = {}, dealt = {}, isOver = false, which = 'all', laterM
   );
   const since = recordScan(new Map(), all, 1_000_000);
   const now = 1_000_000 + laterMs;
-  return planUploads({ outputs: all, since, dealt: new Map(entries), now, isOver, which }).map(
+  return planUploads({ outputs: all, since, results: new Map(entries), now, isOver, which }).map(
     ({ name }) => name,
   );
 }
@@ -112,29 +112,33 @@ describe('planned uploads', () => {
     const second = recordScan(first, look(2), 3_000);
     const third = recordScan(second, look(2), 6_000);
     const plan = (now: number) =>
-      planUploads({ outputs: look(2), since: third, dealt: new Map(), now, isOver: false, which: 'all' })
+      planUploads({ outputs: look(2), since: third, results: new Map(), now, isOver: false, which: 'all' })
         .length;
     expect([plan(7_999), plan(8_000)]).toEqual([0, 1]);
   });
 
   const at = 1_000_000;
   it.each<[string, Story, boolean]>([
-    ['an output that was uploaded unchanged', { dealt: { 'a.png': { at, as: 'uploaded' } } }, false],
+    ['an output that was uploaded unchanged', { dealt: { 'a.png': { at, result: 'uploaded' } } }, false],
     [
       'an output that has changed since its upload',
-      { dealt: { 'a.png': { at, as: 'uploaded', mark: 'before' } } },
+      { dealt: { 'a.png': { at, result: 'uploaded', mark: 'before' } } },
       true,
     ],
-    ['an output that the server refused', { dealt: { 'a.png': { at, as: 'refused' } }, isOver: true }, false],
-    ['an output without room on the server', { dealt: { 'a.png': { at, as: 'left' } } }, false],
+    [
+      'an output that the server refused',
+      { dealt: { 'a.png': { at, result: 'refused' } }, isOver: true },
+      false,
+    ],
+    ['an output without room on the server', { dealt: { 'a.png': { at, result: 'left' } } }, false],
     [
       'an output without room, five minutes later',
-      { dealt: { 'a.png': { at, as: 'left' } }, laterMs: 300_000 },
+      { dealt: { 'a.png': { at, result: 'left' } }, laterMs: 300_000 },
       true,
     ],
     [
       'an output without room, after the run',
-      { dealt: { 'a.png': { at, as: 'left' } }, laterMs: 300_000, isOver: true },
+      { dealt: { 'a.png': { at, result: 'left' } }, laterMs: 300_000, isOver: true },
       false,
     ],
   ])('plans %s: %j is %j', (_what, story, isPlanned) => {
@@ -144,7 +148,7 @@ describe('planned uploads', () => {
   it('plans a growing file only now and then, and after the run', () => {
     const story = {
       files: { 'log.txt': found() },
-      dealt: { 'log.txt': { at, as: 'uploaded', mark: 'shorter' } },
+      dealt: { 'log.txt': { at, result: 'uploaded', mark: 'shorter' } },
     } as const;
     expect(planned(story)).toEqual([]);
     expect(planned({ ...story, laterMs: 300_000 })).toEqual(['log.txt']);
@@ -161,14 +165,14 @@ it('recognizes checkpoints from before the attempt as leftovers', () => {
       ['a.png', found(1, 1)],
     ] as const),
   );
-  expect(leftovers(all, 20).map(({ name }) => name)).toEqual(['checkpoint-2.bin']);
-  expect(leftovers(all, 21).map(({ name }) => name)).toEqual(['checkpoint-1', 'checkpoint-2.bin']);
+  expect(outputsBeforeAttempt(all, 20).map(({ name }) => name)).toEqual(['checkpoint-2.bin']);
+  expect(outputsBeforeAttempt(all, 21).map(({ name }) => name)).toEqual(['checkpoint-1', 'checkpoint-2.bin']);
 });
 
 it('recognizes checkpoints older than the newest stored one as outdated', () => {
   const all = outputs('checkpoint-1.bin', 'checkpoint-3/a', 'checkpoint-4.bin', 'a.png', 'epoch-1.bin');
-  expect(outdated(all, ['b.png', 'checkpoint-3/a', 'checkpoint-2.bin']).map(({ name }) => name)).toEqual([
-    'checkpoint-1.bin',
-  ]);
-  expect(outdated(all, [])).toEqual([]);
+  expect(
+    outputsBeforeStored(all, ['b.png', 'checkpoint-3/a', 'checkpoint-2.bin']).map(({ name }) => name),
+  ).toEqual(['checkpoint-1.bin']);
+  expect(outputsBeforeStored(all, [])).toEqual([]);
 });

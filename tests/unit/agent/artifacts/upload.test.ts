@@ -124,10 +124,10 @@ describe('uploadFile', () => {
 
   it.each([
     [413, 'refused', 'raise its body size limit'],
-    [502, 'could not deliver', 'check that the server runs, and that the proxy reaches it'],
-    [503, 'could not deliver', 'check that the server runs, and that the proxy reaches it'],
+    [502, 'could not forward', 'check that the server runs, and that the proxy reaches it'],
+    [503, 'could not forward', 'check that the server runs, and that the proxy reaches it'],
     [504, 'ran out of time for', 'raise its timeouts'],
-    [403, 'refused', 'look at its configuration and its log'],
+    [403, 'refused', 'check its configuration and its log'],
   ])(
     'postpones a file that a proxy never accepts (%i), and names the remedy',
     async (status, what, remedy) => {

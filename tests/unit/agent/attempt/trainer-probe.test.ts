@@ -51,7 +51,7 @@ describe('SimpleTuner', () => {
     const python = pythonWith(modules);
     const { problem } = await probed(simpletuner(python));
     expect(problem).toBe(
-      `SimpleTuner cannot be started: ${python} says "${said}". Install SimpleTuner there, or name the Python that has it with --trainer simpletuner=/path/to/venv. To use another trainer, name it with --trainer`,
+      `SimpleTuner cannot be started: ${python} says "${said}". Install SimpleTuner there, or set the Python that has it with --trainer simpletuner=/path/to/venv. To use another trainer, set it with --trainer`,
     );
   });
 
@@ -84,7 +84,7 @@ describe('checkouts', () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'src'));
     expect((await probed(checkout('kohya', folder))).problem).toBe(
-      `kohya's sd-scripts is not in ${folder}, where train_network.py should be: give its folder with --trainer kohya=FOLDER`,
+      `kohya's sd-scripts is not in ${folder}, where train_network.py should be: set its folder with --trainer kohya=FOLDER`,
     );
   });
 });

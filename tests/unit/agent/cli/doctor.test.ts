@@ -51,12 +51,12 @@ const trainer: ProbedTrainer = {
 
 const well = {
   Orchestrator: ['ok', 'http://yard:8001 answers, version 1.0.0, as this worker'],
-  Token: ['ok', expect.stringContaining('for its owner alone')],
-  'State folder': ['ok', expect.stringContaining('which is made at the first start')],
-  'Work folder': ['ok', expect.stringContaining('which is made at the first start')],
+  Token: ['ok', expect.stringContaining('readable only by its owner')],
+  'State folder': ['ok', expect.stringContaining('which will be created at the first start')],
+  'Work folder': ['ok', expect.stringContaining('which will be created at the first start')],
   Disk: ['ok', '931.3 GB are free for jobs'],
-  'Training data': ['ok', expect.stringMatching(/^The cache may take .* and has 0 bytes$/)],
-  GPUs: ['skipped', expect.stringContaining('go to other workers')],
+  'Training data': ['ok', expect.stringMatching(/^The cache may use .* and contains 0 bytes$/)],
+  GPUs: ['skipped', expect.stringContaining('run on other workers')],
   Trainer: ['ok', 'SimpleTuner 4.1.0'],
 };
 
@@ -72,7 +72,7 @@ test.each<readonly [what: string, more: Partial<DoctorDeps>, said: RegExp]>([
     /is version 2\.0\.0, and this worker 1\.0\.0: run "update"/,
   ],
   ['Orchestrator', { fetch: async () => new Response('<html>') }, /does not answer like an orchestrator/],
-  ['Disk', { free: () => 1e9 }, /^Only 0\.9 GB are free .*make room/],
+  ['Disk', { free: () => 1e9 }, /^Only 0\.9 GB are free .*free space/],
   [
     'GPUs',
     { gpus: makeReport('cpu', [], { kind: 'driver_mismatch', message: 'Load the driver anew' } as never) },
@@ -96,14 +96,14 @@ test.each<readonly [what: string, more: Partial<DoctorDeps>, said: RegExp]>([
 
 test('checks that the cache limit for training data fits the disk', async () => {
   const { 'Training data': half } = await open().look();
-  expect(half).toEqual(['ok', 'The cache may take 500.0 GB, and has 0 bytes']);
+  expect(half).toEqual(['ok', 'The cache may use 500.0 GB, and contains 0 bytes']);
   const { 'Training data': fits } = await open({}, { 'data-cache': '200GB' }).look();
-  expect(fits).toEqual(['ok', 'The cache may take 200.0 GB, and has 0 bytes']);
+  expect(fits).toEqual(['ok', 'The cache may use 200.0 GB, and contains 0 bytes']);
   const { 'Training data': large } = await open({}, { 'data-cache': '2TB' }).look();
   expect(large).toEqual([
     'failed',
     expect.stringMatching(
-      /^The cache may take 2\.0 TB, and the disk of .* has room for 1\.0 TB of it: lower --data-cache, or/,
+      /^The cache may use 2\.0 TB, but the disk of .* has room for only 1\.0 TB: lower --data-cache, or/,
     ),
   ]);
 });
@@ -125,5 +125,5 @@ test('reports a work folder that cannot be created', async () => {
   const inTheWay = join(openFolder(), 'file');
   writeFileSync(inTheWay, '');
   const found = await open({}, { 'work-dir': join(inTheWay, 'jobs') }).look();
-  expect(found['Work folder']).toEqual(['failed', expect.stringMatching(/is no folder.*--work-dir/)]);
+  expect(found['Work folder']).toEqual(['failed', expect.stringMatching(/is not a folder.*--work-dir/)]);
 });

@@ -115,7 +115,7 @@ describe('findStartTrouble', () => {
     'node_modules/.bin/vitest {config_path}',
   ])('rejects a trainer with a relative path: %s', async text => {
     expect(await troubleOf({ trainer: [text] })).toBe(
-      `Give --trainer ${text} with its whole path: a service starts in another folder`,
+      `Give --trainer ${text} with an absolute path, because a service starts in another folder`,
     );
   });
 

@@ -86,32 +86,32 @@ const cutOff = (): Response =>
 
 describe('failed updates', () => {
   test.each<readonly [what: string, answers: Answers, more: Partial<UpdateDeps>, said: RegExp]>([
-    ['the server has no programs', {}, {}, /has no SHA256SUMS to give: "npm run build"/],
+    ['the server has no programs', {}, {}, /does not offer SHA256SUMS: to build it, run "npm run build"/],
     [
       'the server has programs for other systems only',
       { SHA256SUMS: `${sha256('x')}  trainyard-worker.mjs\n` },
       {},
-      /has no trainyard-worker-linux-x64/,
+      /does not offer trainyard-worker-linux-x64/,
     ],
-    ['the checksums are invalid', { SHA256SUMS: '<html>' }, {}, /has no trainyard-worker-linux-x64/],
-    ['the checksums are too long', { SHA256SUMS: 'x'.repeat(20_000) }, {}, /is longer than it can be/],
+    ['the checksums are invalid', { SHA256SUMS: '<html>' }, {}, /does not offer trainyard-worker-linux-x64/],
+    ['the checksums are too long', { SHA256SUMS: 'x'.repeat(20_000) }, {}, /is too large/],
     [
       'the program is missing',
       { SHA256SUMS: sumsOf(fresh) },
       {},
-      /has no trainyard-worker-linux-x64 to give/,
+      /does not offer trainyard-worker-linux-x64/,
     ],
     [
       'the download is another program',
       { ...usual, [name]: 'evil' },
       {},
-      /is not the program that it has announced/,
+      /does not match its SHA256SUMS/,
     ],
     [
       'the download is incomplete',
       { ...usual, [name]: fresh.slice(0, 5) },
       {},
-      /is not the program that it has announced/,
+      /does not match its SHA256SUMS/,
     ],
     ['the download is cut off', { ...usual, [name]: cutOff }, {}, /aborted/],
     [
@@ -136,7 +136,7 @@ describe('failed updates', () => {
       { versionOf: () => Promise.reject(new Error('libstdc++.so.6: cannot open')) },
       /does not run on this machine: libstdc\+\+/,
     ],
-    ['the program prints no version', usual, { versionOf: async () => 'hello' }, /does not say its version/],
+    ['the program prints no version', usual, { versionOf: async () => 'hello' }, /does not print its version/],
   ])('keeps the old program and leaves no other file when %s', async (_what, answers, more, said) => {
     const { update, now } = open(answers, more);
     expect(await update()).toEqual({ kind: 'failed', message: expect.stringMatching(said) as string });

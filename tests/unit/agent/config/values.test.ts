@@ -312,7 +312,7 @@ describe('trust options', () => {
   });
 
   it.each([['sha256:short'], ['']])('rejects the pin %j with an example', given => {
-    expect(refusal({ ...overTls, pin: [given] })).toMatch(/is no pin: write --pin sha256:A+=/);
+    expect(refusal({ ...overTls, pin: [given] })).toMatch(/is not a pin: use --pin sha256:A+=/);
   });
 
   it('rejects a pin for an http address, which it could not protect', () => {

@@ -61,7 +61,7 @@ describe('pins', () => {
     ['a list with other values', [pin, null]],
   ])('rejects %s as a pin, and shows a valid one', (_what, given) => {
     expect(taken(given)).toMatch(
-      /is no pin: write --pin sha256:A{43}=, with the value that the panel shows$/,
+      /is not a pin: use --pin sha256:A{43}=, with the value that the panel shows$/,
     );
   });
 

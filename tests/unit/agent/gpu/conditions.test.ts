@@ -35,16 +35,16 @@ test.each([
 });
 
 describe('missing GPUs', () => {
-  test('reports a GPU that is not listed any more', async () => {
+  test('reports a GPU that is no longer listed', async () => {
     expect(await conditions([row(0), row(2)].join('\n'))).toEqual([
-      { gpu: 1, kind: 'missing', detail: expect.stringMatching(/not listed any more: reboot/) },
+      { gpu: 1, kind: 'missing', detail: expect.stringMatching(/no longer listed: reboot/) },
     ]);
   });
 
   test('reports a GPU that fell off the bus, and every GPU whose number changed', async () => {
     expect(await conditions([row(0), row(1, 2)].join('\n'))).toEqual([
-      { gpu: 1, kind: 'missing', detail: expect.stringMatching(/not listed/) },
-      { gpu: 2, kind: 'missing', detail: expect.stringMatching(/it is number 1 now/) },
+      { gpu: 1, kind: 'missing', detail: expect.stringMatching(/no longer listed/) },
+      { gpu: 2, kind: 'missing', detail: expect.stringMatching(/its index is now 1/) },
     ]);
   });
 
@@ -55,7 +55,7 @@ describe('missing GPUs', () => {
     ['2, ERR!, ERR!, ERR!, ERR!, ERR!, ERR!'],
   ])('reports a listed GPU that does not answer: %s', async lost => {
     expect(await conditions([row(0), row(1), lost].join('\n'))).toEqual([
-      { gpu: 2, kind: 'missing', detail: expect.stringMatching(/does not answer any more/) },
+      { gpu: 2, kind: 'missing', detail: expect.stringMatching(/no longer responds/) },
     ]);
   });
 

@@ -109,7 +109,7 @@ describe('held GPUs', () => {
     const second = look(first.suspects, [1, 200, 9216]);
     expect(second).toMatchObject({
       troubles: [
-        { gpu: 1, kind: 'held', detail: expect.stringMatching(/^process 200 \(blender\) holds .*--gpus/) },
+        { gpu: 1, kind: 'held', detail: expect.stringMatching(/^process 200 \(blender\) uses .*--gpus/) },
       ],
       isOpen: false,
     });
@@ -137,7 +137,7 @@ describe('held GPUs', () => {
         gpu: 0,
         kind: 'held',
         detail: expect.stringMatching(
-          /^process 300 \(python\) and 1 more is left over of job j_before .*kill -9 300$/,
+          /^process 300 \(python\) and 1 more remains from job j_before .*kill -9 300$/,
         ),
         ours: true,
       },
@@ -148,7 +148,7 @@ describe('held GPUs', () => {
     const owner = () => ({ kind: 'unseen' }) as const;
     const on = [{ gpu: 0, pid: 4711, memoryMib: 900 }];
     expect(holdingOf(on, owner, holdingOf(on, owner, none).suspects).troubles).toMatchObject([
-      { detail: expect.stringMatching(/not visible here \(4711 outside\)/) },
+      { detail: expect.stringMatching(/outside this container \(pid 4711 there\)/) },
     ]);
   });
 });

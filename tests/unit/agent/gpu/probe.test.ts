@@ -146,7 +146,7 @@ describe('broken NVIDIA drivers', () => {
       'driver_mismatch',
       'reboot',
     ],
-    ['Failed to initialize NVML: Unknown Error', 255, 'driver_unreachable', 'Restart the container'],
+    ['Failed to initialize NVML: Unknown Error', 255, 'driver_unreachable', 'In a container, restart it'],
     [
       "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display Driver is properly installed and present in your system.",
       12,

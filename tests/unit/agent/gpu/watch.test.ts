@@ -63,7 +63,7 @@ test('reports a foreign process after its second sighting, which follows soon', 
   await clock.advance(2_000);
   await settled;
   expect(watch.troubles()).toMatchObject([{ gpu: 0, kind: 'held' }]);
-  expect(said).toEqual([expect.stringMatching(/^GPU 0: process 200 \(blender\) holds/)]);
+  expect(said).toEqual([expect.stringMatching(/^GPU 0: process 200 \(blender\) uses/)]);
   rig.apps = '';
   await clock.advance(30_000);
   await watch.checkIfDue();
@@ -144,7 +144,7 @@ describe('end of an attempt', () => {
     await clock.advance(2_000);
     await run.finished;
     expect(watch.troubles()).toMatchObject([
-      { kind: 'held', ours: true, detail: expect.stringContaining('left over of job j_1') },
+      { kind: 'held', ours: true, detail: expect.stringContaining('remains from job j_1') },
     ]);
   });
 

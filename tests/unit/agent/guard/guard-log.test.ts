@@ -186,7 +186,9 @@ describe('slow disk', () => {
     waiting[1]?.take();
     write(Buffer.from('after'));
     await clock.settle();
-    expect(waiting[2]?.text).toBe(`\n[trainyard: ${18 * mib} bytes of output could not be kept here]\nafter`);
+    expect(waiting[2]?.text).toBe(
+      `\n[trainyard: ${18 * mib} bytes of output could not be written here]\nafter`,
+    );
   });
 
   it('limits how long the end of a run waits for the disk', async () => {
@@ -209,7 +211,7 @@ describe('slow disk', () => {
     await clock.settle();
     void log.close();
     await clock.settle();
-    expect(waiting[1]?.text).toBe('\n[trainyard: 4 bytes of output could not be kept here]\n');
+    expect(waiting[1]?.text).toBe('\n[trainyard: 4 bytes of output could not be written here]\n');
     waiting[1]?.take();
     await clock.settle();
     expect(isClosed()).toBe(true);

@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runGuardCommand } from '../../../../agent/cli/command.ts';
 import {
-  reserveRoom,
-  inNeed,
+  reserveSpace,
+  writeOrUseReserve,
   readContact,
   readExit,
   readGuard,
@@ -99,7 +99,7 @@ describe('run folder', () => {
       const said: string[] = [];
       const invocation = { env: {}, onSignal: () => {}, err: (line: string) => void said.push(line) };
       expect(await runGuardCommand(run.path, invocation)).toBe(1);
-      expect(said).toEqual([`${run.path} holds no task: guards are started by the worker alone\n`]);
+      expect(said).toEqual([`${run.path} contains no task: only the worker starts guards\n`]);
       expect(readdirSync(run.path)).toEqual(['task.json']);
     },
   );
@@ -122,9 +122,9 @@ describe('full disk', () => {
 
   it('writes the exit record into reserved space', () => {
     const run = { path: tempFolder() };
-    reserveRoom(run);
+    reserveSpace(run);
     const { ino } = statSync(join(run.path, 'exit.room'));
-    inNeed(run, 'exit', full, JSON.stringify(exit));
+    writeOrUseReserve(run, 'exit', full, JSON.stringify(exit));
     expect(readExit(run)).toEqual(exit);
     expect(statSync(join(run.path, 'exit.json')).ino).toBe(ino);
     expect(modeOf(join(run.path, 'exit.json'))).toBe(0o600);
@@ -132,9 +132,9 @@ describe('full disk', () => {
 
   it('throws when the reserved space is missing or too small', () => {
     const run = { path: tempFolder() };
-    expect(() => inNeed(run, 'stop', full, '{}')).toThrow('ENOENT');
-    reserveRoom(run);
-    expect(() => inNeed(run, 'stop', full, 'ü'.repeat(2_049))).toThrow('ENOSPC');
+    expect(() => writeOrUseReserve(run, 'stop', full, '{}')).toThrow('ENOENT');
+    reserveSpace(run);
+    expect(() => writeOrUseReserve(run, 'stop', full, 'ü'.repeat(2_049))).toThrow('ENOSPC');
     expect(existsSync(join(run.path, 'stop.json'))).toBe(false);
   });
 });

@@ -263,7 +263,7 @@ it('reports an older orchestrator once', async () => {
   }
   await comes(() => left().length === 0);
   expect(said).toHaveLength(1);
-  expect(said[0]).toContain('takes no logs');
+  expect(said[0]).toContain('does not support logs');
 });
 
 describe('leaving agent', () => {

@@ -144,7 +144,7 @@ describe('macOS', () => {
 
   it.each(silent)('throws when ps does not answer, and assumes no end: $kind', async answer => {
     const { processes } = machine(() => answer);
-    await expect(processes.identify(900)).rejects.toThrow('ps could not be asked for process 900');
+    await expect(processes.identify(900)).rejects.toThrow('ps could not query process 900');
     // A process that may belong to another program is left alone.
     expect(await processes.ownsGroup({ pid: 900, start: started })).toBe(false);
   });
@@ -189,7 +189,7 @@ describe('Windows', () => {
 
   it.each(silent)('throws when PowerShell does not answer, and assumes no end: $kind', async answer => {
     const { processes } = machine(() => answer);
-    await expect(processes.identify(900)).rejects.toThrow('PowerShell could not be asked for process 900');
+    await expect(processes.identify(900)).rejects.toThrow('PowerShell could not query process 900');
     expect(await processes.groupLives(900)).toBe(true);
     expect(await processes.ownsGroup({ pid: 900, start: ticks })).toBe(false);
   });

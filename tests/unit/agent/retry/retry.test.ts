@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { noWait, retry, type RetryAnswer, type RetryPolicy } from '../../../../agent/retry/retry.ts';
+import {
+  retryImmediately,
+  retry,
+  type RetryAnswer,
+  type RetryPolicy,
+} from '../../../../agent/retry/retry.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
 type Failure = 'busy' | 'late' | 'wrong' | 'refused';
@@ -33,7 +38,7 @@ function start(answers: readonly Answer[], policy: Partial<Policy> = {}, callMs 
     waits: {
       busy: { baseMs: 200, firstMs: 1_000, maxMs: 4_000 },
       late: { baseMs: 5_000, firstMs: 10_000, maxMs: 20_000 },
-      wrong: noWait,
+      wrong: retryImmediately,
     },
     ...policy,
   });
@@ -126,7 +131,7 @@ describe('retry', () => {
       random: () => 0,
       signal: new AbortController().signal,
       decide: () => 'busy',
-      waits: { busy: noWait },
+      waits: { busy: retryImmediately },
     });
     await expect(end).rejects.toThrow('disk');
   });

@@ -39,7 +39,7 @@ describe('splitCommand on invalid commands', () => {
     ['echo "a\\', 'double quote (character 6) that is never closed'],
     ['echo a\\', 'backslash'],
     ['a\0b', 'NUL'],
-    ['CUDA_VISIBLE_DEVICES=0 python x.py', 'begin with "env CUDA_VISIBLE_DEVICES=0" instead'],
+    ['CUDA_VISIBLE_DEVICES=0 python x.py', 'start with "env CUDA_VISIBLE_DEVICES=0" instead'],
   ])('rejects %j: %s', (command, message) => {
     expect(splitCommand(command)).toEqual({ ok: false, message: expect.stringContaining(message) });
   });

@@ -105,7 +105,7 @@ describe('server identity options', () => {
   test('uses a pin beside a URL only for that URL', () => {
     const { env } = machine({ url: fleet, pin: 'nonsense' });
     expect(findNetwork({ url: local }, env)).toMatchObject({ ok: true });
-    expect(findNetwork({}, env)).toEqual(refused(2, /^"nonsense" is no pin: write --pin sha256:A+=/));
+    expect(findNetwork({}, env)).toEqual(refused(2, /^"nonsense" is not a pin: use --pin sha256:A+=/));
   });
 
   test.each<[string, object, RegExp]>([
