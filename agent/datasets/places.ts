@@ -1,4 +1,4 @@
-import type { DataPlace, JobOffer } from '../job.ts';
+import type { DataPlace } from '../job.ts';
 import { basename, join } from 'node:path';
 import type { JobData } from '../../protocol/dataset.ts';
 import { type Bundle, dataOf, trainerFor, withPaths } from '../../trainers/index.ts';
