@@ -2,6 +2,7 @@ import { watchAudit } from './checks/audit.ts';
 import { watchAuthority } from './checks/authority.ts';
 import { watchJobs } from './checks/jobs.ts';
 import { createDeadline, haveAllEnded, tellWhoWaits, watchStatuses } from './checks/liveness.ts';
+import { watchNodes } from './checks/nodes.ts';
 import { watchMute, watchOffers, watchSettling } from './checks/offers.ts';
 import { watchPanel } from './checks/panel.ts';
 import { watchPatience } from './checks/patience.ts';
@@ -44,6 +45,7 @@ const checks: readonly Check[] = [
   watchPatience,
   watchTables,
   watchTrainers,
+  watchNodes,
   watchFrames,
   watchOffers,
   watchSettling,

@@ -96,6 +96,8 @@ export function sendCancel(core: Core, tx: Tx, job: LiveJob): void {
 
 export function sendNodeCancel(core: Core, tx: Tx, { workerId, jobId, attemptId }: AttemptNode): void {
   tx.afterCommit(() => {
+    // Another command of the same commit may have freed the worker.
+    if (core.store.heldNodeOf(workerId)?.attemptId !== attemptId) return;
     core.connections.send(workerId, { type: 'job_cancel', job_id: jobId, attempt_id: attemptId });
   });
 }

@@ -71,6 +71,12 @@ function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string
   if (cause.kind !== 'worker') return ofPeople.has(on) ? null : 'was caused by a person';
   const worker = scene.workerOf(cause.token);
   const holder = was.attempt?.workerId;
+  const attemptId = was.attempt?.id;
+  const isNode =
+    attemptId !== undefined &&
+    scene.disk.store.nodesOf(attemptId).some(({ workerId }) => workerId === worker);
+  // The end of one of several workers ends the attempt.
+  if (on === 'stop' && isNode) return null;
   if (worker === null || worker !== holder)
     return `was caused by ${worker ?? 'an unknown worker'}, but ${holder ?? 'no worker'} holds the job`;
   const said = whatItSays(cause);

@@ -73,6 +73,7 @@ const notTransitions: ReadonlySet<string> = new Set([
   'job.submitted',
   'job.asked',
   'job.late_result',
+  'job.node_ended',
   'job.report_refused',
   'job.deleted',
 ]);

@@ -120,11 +120,9 @@ export const watchFrames: Check = scene => ({
         'no command is sent before the commit',
         `${command.type} to ${worker} within a transaction`,
       );
-    if (command.type === 'shutdown' && scene.ledger.liveOf(worker) !== null)
-      scene.violate(
-        'no worker is shut down during its job',
-        `${worker} holds ${scene.ledger.liveOf(worker)?.id ?? ''}`,
-      );
+    const held = scene.ledger.liveOf(worker)?.id ?? scene.disk.store.heldNodeOf(worker)?.jobId;
+    if (command.type === 'shutdown' && held !== undefined)
+      scene.violate('no worker is shut down during its job', `${worker} holds ${held}`);
     if (command.type !== 'job_submit' && command.type !== 'job_cancel') return;
     const wanted = command.type === 'job_submit' ? 'dispatched' : 'cancelling';
     const problem = objection(scene, worker, command.job_id, command.attempt_id, wanted);
@@ -137,7 +135,7 @@ export const watchFrames: Check = scene => ({
 });
 
 function objection(
-  { ledger }: Scene,
+  { ledger, disk }: Scene,
   worker: WorkerId,
   id: JobId,
   attemptId: string,
@@ -145,6 +143,10 @@ function objection(
 ): string | null {
   const job = ledger.job(id);
   if (job === null) return `${id} is not on disk`;
+  const node = disk.store.heldNodeOf(worker);
+  // The other workers of an attempt get its offer until it ends, and then a cancel.
+  if (node?.attemptId === attemptId)
+    return (node.state === 'ended') === (wanted === 'cancelling') ? null : `its node is ${node.state}`;
   if (job.attempt?.id !== attemptId || job.attempt.workerId !== worker)
     return `${id} now belongs to ${job.attempt?.workerId ?? 'no worker'}`;
   return job.status === wanted ? null : `${id} is ${job.status}`;

@@ -57,12 +57,17 @@ function isOldCopy(request: WireRequest, worker: Worker | null): boolean {
 }
 
 function expectationOf(scene: Scene, worker: WorkerId, said: Said, read: Read): Expected | null {
+  if (isAboutNodes(worker, said, read)) return null;
   if (said.about === 'report') return ofReport(worker, said, read);
   if (said.about !== 'register' && said.about !== 'beat') return null;
   const isV1 = read.worker(worker)?.agent?.protocol !== 2 && scene.rigOf(worker)?.rig.plan.protocol === 1;
   const row = claimRow(worker, said, read);
   return { row: `${said.about}: ${row}`, judge: (status, body) => judgeClaim(said, row, isV1, status, body) };
 }
+
+/** The tables are about jobs on one worker. Jobs on several workers have checks of their own. */
+const isAboutNodes = (worker: WorkerId, said: Said, read: Read): boolean =>
+  read.heldNodeOf(worker) !== null || (jobOf(read, said)?.spec.requirements.nodes ?? 1) > 1;
 
 function claimRow(worker: WorkerId, said: Said, read: Read): ClaimRow {
   const live = read.liveJobOf(worker);

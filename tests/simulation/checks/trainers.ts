@@ -80,6 +80,10 @@ const rigOn = ({ rigs }: Scene, machine: string): SceneRig | undefined =>
 
 const isV1On = (scene: Scene, machine: string): boolean => rigOn(scene, machine)?.rig.plan.protocol === 1;
 
+/** Whether both trainers belong to one attempt on several workers. */
+const isOnSeveral = ({ disk }: Scene, attemptId: Trainer['attemptId'], trainer: Trainer): boolean =>
+  attemptId !== null && attemptId === trainer.attemptId && disk.store.nodesOf(attemptId).length > 0;
+
 function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): void {
   const { yard, ledger, violate } = scene;
   const others = yard.alive().filter(other => other !== trainer);
@@ -91,7 +95,10 @@ function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): 
       `${trainer.jobId} starts on ${trainer.machine}, where ${beside.jobId} runs`,
     );
   // Only the v2 agent can guarantee this, because the published agent does not know the rule.
-  const rival = others.find(({ jobId, machine }) => jobId === trainer.jobId && !isV1On(scene, machine));
+  const rival = others.find(
+    ({ jobId, attemptId, machine }) =>
+      jobId === trainer.jobId && !isV1On(scene, machine) && !isOnSeveral(scene, attemptId, trainer),
+  );
   const stops = ledger.job(trainer.jobId)?.spec.onLostContact === 'stop' && !released.has(trainer.jobId);
   if (rival !== undefined && stops && !isV1On(scene, trainer.machine))
     violate(

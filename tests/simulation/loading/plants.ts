@@ -305,4 +305,54 @@ export const plants: readonly Plant[] = [
       agent('attempt/attempt-life', "if (claim !== 'taken' || held.given.signal.aborted) return false;", ''),
     ],
   },
+  {
+    name: 'the other workers of an attempt are not told to stop',
+    changes: [
+      orchestrator(
+        'commands/transitions',
+        "if (!node.isHeld || node.state === 'ended') continue;",
+        'if (node.attemptId !== null) continue;',
+      ),
+    ],
+  },
+  {
+    name: 'trainers start when only the first worker is ready',
+    changes: [
+      orchestrator(
+        'rules/attempt-nodes',
+        "if (!nodes.every(({ state }) => state === 'ready' || state === 'running')) return null;",
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'a worker that trains with others is offered another job',
+    changes: [
+      orchestrator(
+        'memory/eligibility',
+        'read.liveJobOf(worker)?.id ?? read.heldNodeOf(worker)?.jobId ?? null;',
+        'read.liveJobOf(worker)?.id ?? null;',
+      ),
+    ],
+  },
+  {
+    name: 'a worker stays held after it has confirmed its end',
+    changes: [
+      orchestrator(
+        'rules/attempt-nodes',
+        ": { ...node, state: 'ended', end: node.end ?? event.end, isHeld: false };",
+        ": { ...node, state: 'ended', end: node.end ?? event.end };",
+      ),
+    ],
+  },
+  {
+    name: 'an attempt goes on without a worker that was lost',
+    changes: [
+      orchestrator(
+        'rules/attempt-nodes',
+        "outcome === 'failed' || outcome === 'lost' || outcome === 'withdrawn';",
+        "outcome === 'failed';",
+      ),
+    ],
+  },
 ];

@@ -73,6 +73,7 @@ function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
   return Array.from({ length: random.int(3, 11) }, (_, index): JobPlan => {
     const own = random.fork(String(index));
     const plays = Array.from({ length: 3 }, () => drawPlay(own, t, quiet));
+    const isOnTwo = own.fork('nodes').chance(0.2);
     return {
       index,
       atMs: Math.floor(own.next() * healAtMs * 0.75),
@@ -86,6 +87,8 @@ function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
         ...(own.chance(0.3) && {
           retry_on: [own.pick(['trainer_exit', 'trainer_signal', 'timeout', 'start_failed'])],
         }),
+        // Without labels, because only one rig of each zone is sure to exist.
+        ...(isOnTwo && { num_nodes: 2, worker_labels: {} }),
       },
       stopsWithoutContact: own.chance(0.4),
       manners: drawManners(own.fork('manners')),

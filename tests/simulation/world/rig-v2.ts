@@ -62,6 +62,7 @@ function launchAgent(parts: LaunchDeps): RunningAgent {
       persistent: plan.persistent,
       instance_id: `machine-of-${plan.name}`,
       start_id: parts.startId,
+      multi_node: true,
       gpu_info: {
         name: 'RTX 4090',
         vram_gb: 24,
@@ -72,7 +73,11 @@ function launchAgent(parts: LaunchDeps): RunningAgent {
     state: guard.state,
     registrations: guard.registrations,
     found: guard.find(process),
-    jobs: { ...trainingOf(parts), onLine: () => {} },
+    jobs: {
+      ...trainingOf(parts),
+      reachable: async () => ({ address: '127.0.0.1', port: 29_500 }),
+      onLine: () => {},
+    },
     telemetry: () => ({}),
     gpuFigures: async () => ({}),
     random: parts.random.fork(parts.startId).next,

@@ -1,0 +1,33 @@
+import type { Check, Scene } from '../world/scene.ts';
+
+/** Jobs that train on several workers: they start together, and every worker is free again at the end. */
+export const watchNodes: Check = scene => ({
+  onTrainerStart({ attemptId, machine }) {
+    if (attemptId === null) return;
+    const waiting = scene.disk.store
+      .nodesOf(attemptId)
+      .filter(({ state }) => state === 'offered' || state === 'starting');
+    if (waiting.length > 0)
+      scene.violate(
+        'no trainer of several starts before all workers are ready',
+        `${attemptId} starts on ${machine}, but ${waiting.map(({ workerId }) => workerId).join()} is not ready`,
+      );
+  },
+  onCommit({ changes }) {
+    if (changes.length === 0) return;
+    for (const id of workersOf(scene)) {
+      const [live, node] = [scene.disk.store.liveJobOf(id), scene.disk.store.heldNodeOf(id)];
+      if (live !== null && node !== null)
+        scene.violate('a worker trains one job', `${id} has ${live.id}, and is held for ${node.jobId}`);
+    }
+  },
+  atEnd() {
+    for (const id of workersOf(scene)) {
+      const node = scene.disk.store.heldNodeOf(id);
+      if (node !== null)
+        scene.violate('no worker stays held after its job', `${id} is held for ${node.jobId}, ${node.state}`);
+    }
+  },
+});
+
+const workersOf = (scene: Scene) => scene.rigs().map(({ rig }) => rig.workerId);
