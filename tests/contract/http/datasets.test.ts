@@ -155,7 +155,7 @@ describe('pushing a dataset', () => {
   });
 
   test.each([
-    ['a path outside the folder', [{ path: '../a', bytes: 1, sha256: sha256('a') }], 'has the name .. in it'],
+    ['a path outside the folder', [{ path: '../a', bytes: 1, sha256: sha256('a') }], 'contains the name ..'],
     ['no files', [], 'has no files'],
     [
       'two names of one file on systems that ignore case',

@@ -154,7 +154,7 @@ describe('invalid API tokens', () => {
   test.each<readonly [what: string, body: unknown, status: number, says: RegExp]>([
     ['no permission', { ...wanted, permissions: [] }, 400, /permission/],
     ['an unknown permission', { ...wanted, permissions: ['root'] }, 400, /permissions/],
-    ['a repeated permission', { ...wanted, permissions: ['queue.view', 'queue.view'] }, 400, /once/],
+    ['a repeated permission', { ...wanted, permissions: ['queue.view', 'queue.view'] }, 400, /repeated/],
     ['no name', { permissions: ['queue.view'] }, 400, /name/],
     ['an empty name', { ...wanted, name: '  ' }, 400, /name/],
     ['a name with a line break', { ...wanted, name: 'a\nb' }, 400, /name/],
