@@ -14,6 +14,7 @@ import {
   type OutputFacts,
   WorkerType,
 } from './worker.ts';
+import { OfferedNode, ReadyNode, Rendezvous } from './worker-nodes.ts';
 
 /** Protocol version of this agent and orchestrator. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
@@ -138,20 +139,6 @@ const ResumeJob = z.object({
 /** An attempt that the worker must stop and report as cancelled. */
 const CancelOrder = z.object({ job_id: JobId, attempt_id: AttemptId });
 
-/** Names a machine: a host name or an IP address without brackets. */
-const NodeAddress = z
-  .string()
-  .max(253)
-  .regex(/^[\w.:%-]+$/);
-const Port = z.int().min(1).max(65_535);
-
-/** The first machine of an attempt on several machines, where the processes of its trainers meet. */
-const Rendezvous = CancelOrder.extend({
-  address: NodeAddress.describe('Address of the first machine.'),
-  port: Port.describe('Port at that address.'),
-});
-export type Rendezvous = Readonly<z.output<typeof Rendezvous>>;
-
 /** The machine will be taken away: save, upload the checkpoint, stop the trainer, report `preempted`, and take no other job. */
 const Notice = z.object({
   ends_in_s: z.number().min(0).describe('Seconds until the machine is taken away.'),
@@ -239,17 +226,9 @@ export const StatusReport = z.object({
     .describe(
       'With the cause `preempted`: the worker was told in advance, and `true` when the checkpoint that it saved then is uploaded. Absent when it was not told.',
     ),
-  ready: z
-    .object({
-      address: NodeAddress.nullable().describe(
-        'Address at which other machines reach this one; null when unknown.',
-      ),
-      port: Port.describe('A free port at that address.'),
-    })
-    .nullish()
-    .describe(
-      'With `starting`, for an attempt on several machines: everything that the trainer needs is in place here. The agent starts it when all are ready.',
-    ),
+  ready: ReadyNode.nullish().describe(
+    'With `starting`, for an attempt on several machines: everything that the trainer needs is in place here. The agent starts it when all are ready.',
+  ),
   uploads_pending: z
     .boolean()
     .nullish()
@@ -352,15 +331,7 @@ export const WorkerCommand = z.discriminatedUnion('type', [
       .nullable()
       .default(null)
       .describe('Checkpoint to resume from, among the files of the job; null starts from scratch.'),
-    node: z
-      .object({
-        rank: z.int().min(0).max(1023).describe('Number of this machine among those of the attempt, from 0.'),
-        count: z.int().min(2).max(1024).describe('Number of machines.'),
-      })
-      .optional()
-      .describe(
-        "Present when several workers train the job together. Only the worker with rank 0 sends progress, logs and files. Each reports its own machine's end.",
-      ),
+    node: OfferedNode.optional(),
   }),
   Rendezvous.extend({
     type: z.literal('job_rendezvous').describe('All machines of this attempt are ready: start the trainer.'),

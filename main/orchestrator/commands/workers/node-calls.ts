@@ -1,4 +1,5 @@
-import type { Heartbeat, HeartbeatReply, Rendezvous } from '../../../../protocol/worker-api.ts';
+import type { Heartbeat, HeartbeatReply } from '../../../../protocol/worker-api.ts';
+import type { Rendezvous } from '../../../../protocol/worker-nodes.ts';
 import type { Core } from '../../core.ts';
 import { liveJobOfNode } from '../../memory/eligibility.ts';
 import type { Worker } from '../../model.ts';
