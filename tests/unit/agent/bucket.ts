@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { OutstandingReport } from '../../../agent/artifacts/storage.ts';
 
-/** A fake HTTP upload endpoint of one attempt. */
+/** A fake storage for the outputs of one attempt, over HTTP. */
 export interface Bucket {
   readonly url: string;
   /** The stored contents by key. */
@@ -14,20 +14,20 @@ export interface Bucket {
   readonly tokens: Set<unknown>;
   /** The last reported outstanding uploads. */
   outstanding: OutstandingReport | null;
-  /** While true, no request gets a response. */
+  /** While true, each connection is closed without an answer. */
   isAway: boolean;
 }
 
 const etagOf = (content: string): string => `"${createHash('sha256').update(content).digest('hex')}"`;
 
-/** Opens an endpoint below `/store/outputs` that closes after the test. */
+/** Starts a storage whose outputs are below `/store/outputs`. It closes after the test. */
 export async function openBucket(): Promise<Bucket> {
   const bucket: Bucket = { url: '', files: new Map(), tokens: new Set(), isAway: false, outstanding: null };
   const server = createServer((request, response) => {
     if (bucket.isAway) return void request.socket.destroy();
     bucket.tokens.add(request.headers['x-upload-token']);
     const { pathname } = new URL(request.url ?? '', 'http://bucket');
-    // A client that aborts gets no answer.
+    // When the client aborts, there is nobody to answer.
     const receive = (take: (content: string) => void): void => void text(request).then(take, () => undefined);
     const key = decodeURIComponent(pathname.replace(/^\/store\/outputs\/?/, ''));
     if (pathname === '/api/cloud/outstanding')

@@ -41,11 +41,11 @@ export type GuardSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP';
 
 export interface GuardHere {
   readonly run: RunFolder;
-  /** Resolves with the guard's exit code when the run is over. */
+  /** Resolves with the guard's exit code when the run has ended. */
   readonly done: Promise<number>;
   exit(): Promise<ExitRecord>;
   signal(name: GuardSignal): void;
-  /** Follows the guard like the agent. */
+  /** Follows the run as the agent does. */
   attend(ears?: {
     readonly onLine?: (line: string) => void;
     readonly onProgress?: (p: Progress) => void;
@@ -60,7 +60,7 @@ export interface GuardHereOptions {
   readonly run?: RunFolder;
 }
 
-/** Runs a guard in the test process with a real trainer. */
+/** Runs a guard, with a real trainer, inside the process of the test. */
 export function guardHere(job: PreparedJob, options: GuardHereOptions = {}): GuardHere {
   const run = options.run ?? { path: join(tempFolder(), 'a1') };
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
@@ -108,7 +108,7 @@ export interface Heard {
   readonly progress: readonly Progress[];
 }
 
-/** Runs a job to its end under a guard and records everything the agent receives. */
+/** Runs a job to its end under a guard, and records what the agent learns about it. */
 export async function runToEnd(job: PreparedJob, options: GuardHereOptions = {}): Promise<Heard> {
   const lines: string[] = [];
   const progress: Progress[] = [];

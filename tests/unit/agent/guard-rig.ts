@@ -14,31 +14,31 @@ import {
   startOrchestrator,
 } from './scripted-orchestrator.ts';
 
-/** The times that an orchestrator would announce for this T, in ms. */
+/** The times that the orchestrator announces for this heartbeat timeout, in ms. */
 export interface RigTimes {
   readonly timeoutMs: number;
   readonly graceMs: number;
 }
 
-/** A machine with real worker processes and a scripted orchestrator. */
+/** A machine with real processes of the worker, and a scripted orchestrator. */
 export interface Rig {
   readonly orchestrator: ScriptedOrchestrator;
   readonly folder: string;
   readonly stateDir: string;
-  /** Starts the worker's program; it is killed after the test. */
+  /** Starts the worker's program, which is killed after the test. */
   startAgent(args?: readonly string[], env?: Readonly<Record<string, string>>): Program;
-  /** Starts the worker and offers this job. Resolves when the trainer reports ready. */
+  /** Starts the worker and offers it a job. Resolves when the trainer has written the note `ready`. */
   startBusy(offer?: Parameters<typeof offerOf>[2], args?: readonly string[]): Promise<Program>;
   readonly run: RunFolder;
   guard(): Promise<ProcessRef>;
   trainer(): Promise<ProcessRef>;
-  /** Resolves with the file the trainer wrote next to its script, once it is not empty. */
+  /** Resolves with the text that the trainer has written under this name next to its script. */
   note(name: string): Promise<string>;
 }
 
 const defaults: RigTimes = { timeoutMs: 120_000, graceMs: 20_000 };
 
-/** Polls until `look` returns a value. */
+/** Polls until `look` returns something other than null. */
 export const until = <T>(look: () => T | null | Promise<T | null>, timeout = 15_000): Promise<T> =>
   vi.waitFor(
     async () => {
@@ -51,7 +51,7 @@ export const until = <T>(look: () => T | null | Promise<T | null>, timeout = 15_
 
 export const lives = (ref: ProcessRef): Promise<boolean> => isRunning(processes, ref);
 
-/** Resolves with the time in ms until the whole group has ended. */
+/** Waits until all processes of the group have ended. Resolves with the duration in ms. */
 export async function untilGone({ pid }: ProcessRef, timeout = 15_000): Promise<number> {
   const began = performance.now();
   await until(async () => ((await processes.groupLives(pid)) ? null : true), timeout);
@@ -59,9 +59,9 @@ export async function untilGone({ pid }: ProcessRef, timeout = 15_000): Promise<
 }
 
 /**
- * The start of a trainer's script: `note` appends to a file in the folder of the script, `step` prints progress,
- * `deaf` ignores SIGTERM except for a note, and `family` starts a child and a grandchild that ignore it and calls back
- * when both run.
+ * Start of each trainer's script. `note` appends to a file next to the script. `step` prints progress. `deaf` ignores
+ * SIGTERM, except for a note. `family` starts a child and a grandchild that ignore SIGTERM, and calls back when both
+ * run.
  */
 const prelude = `
   const { appendFileSync, readFileSync, existsSync } = require('node:fs');
@@ -142,7 +142,7 @@ export async function startRig(script: string, times: Partial<RigTimes> = {}): P
   };
 }
 
-/** The steps reported to the orchestrator, in order. */
+/** The steps that the orchestrator was told about, in order. */
 export const stepsTold = ({ orchestrator }: Rig): readonly number[] =>
   orchestrator.calls.flatMap(({ body }) => {
     const progress = body['progress'];

@@ -2,14 +2,14 @@ import type { Contact, ExitRecord, Order } from '../../../agent/guard/guard-file
 import type { Run } from '../../../agent/attempt/run.ts';
 import type { RunListeners } from '../../../agent/attempt/run-follow.ts';
 
-/** A trainer that the test controls. */
+/** A running trainer whose end the test decides. */
 export interface HeldRun {
   readonly ears: RunListeners;
-  /** The grace of every stop, in ms. */
+  /** The grace period of each stop, in ms. */
   readonly stops: readonly number[];
   readonly orders: readonly Order[];
   readonly contacts: readonly Contact[];
-  /** Whether the agent has stopped following the run. */
+  /** True when the agent has stopped following the run. */
   readonly isLeft: () => boolean;
   readonly end: (
     code: number | null,
@@ -17,7 +17,7 @@ export interface HeldRun {
     tail?: string,
     rest?: Partial<ExitRecord>,
   ) => void;
-  /** Ends the guard without a record. */
+  /** Ends the guard without an exit record. */
   readonly vanish: () => void;
 }
 
@@ -66,7 +66,7 @@ export function newest<T>(list: readonly T[]): T {
   return last;
 }
 
-/** Ends a run and waits for the effects. */
+/** Ends a run and waits for the effects on the agent. */
 export function endRun({ end }: HeldRun, ...how: Parameters<HeldRun['end']>): Promise<void> {
   end(...how);
   return turn();

@@ -8,7 +8,7 @@ type CallName = 'join' | 'register' | 'stream' | 'heartbeat' | 'status' | 'logs'
 export interface Call {
   readonly name: CallName;
   readonly token: string | undefined;
-  /** The job id in the path of a report. */
+  /** The job id in the path of a report; null for other calls. */
   readonly jobId: string | null;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -18,28 +18,28 @@ export interface Answer {
   readonly body: object;
 }
 
-/** A promise delays the response, perhaps forever. */
+/** How to answer each call. A promise delays the answer, perhaps forever. */
 type Answers = { [Name in CallName]: (call: Call) => Answer | Promise<Answer> };
 
 export interface ScriptedOrchestrator {
   readonly url: string;
   readonly calls: readonly Call[];
-  /** Replaced by tests. */
+  /** Tests replace these functions to change the answers. */
   readonly answers: Answers;
   readonly logs: LogBook;
-  /** Resolves with the first past or future call that matches, once it was answered. */
+  /** Resolves with the first call that matches, past or future, once it was answered. */
   until(fits: (call: Call) => boolean): Promise<Call>;
   /** Resolves with the nth call of this name, counted from 1, once it was answered. */
   nth(name: CallName, nth?: number): Promise<Call>;
   /** Like `nth`, but resolves as soon as the call arrives. */
   arrived(name: CallName, nth?: number): Promise<Call>;
-  /** Resolves with a report of this status. */
+  /** Resolves with the first report of this status once it was answered. */
   reported(status: StatusReportBody['status'], attempt?: string): Promise<Call>;
   count(name: CallName): number;
   push(command: WorkerCommand): void;
   endStream(): void;
   breakStream(): void;
-  /** Closes every connection until it is called with false. */
+  /** While true, closes each connection without an answer. Call it with false to end that. */
   vanish(gone: boolean): void;
 }
 

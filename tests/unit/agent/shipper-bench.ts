@@ -10,7 +10,10 @@ import { createLogBook, type LogBook } from '../../support/log-book.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { attemptId, unreachable } from './builders.ts';
 
-/** The response to a chunk. A `CallFailure` happens before the orchestrator receives the chunk. */
+/**
+ * The answer to a chunk. `lost`: stored, but the answer is lost. `never`: no answer. `CallFailure`: the chunk does not
+ * arrive. A function returns the position with which to answer.
+ */
 export type ChunkAnswer = 'taken' | 'lost' | 'never' | CallFailure | ((chunk: LogChunkBody) => number);
 
 export interface ShipperBench {
@@ -20,16 +23,16 @@ export interface ShipperBench {
   /** Chooses the response to each chunk. */
   answer: (chunk: LogChunkBody) => ChunkAnswer;
   print(output: string | Uint8Array): void;
-  /** Everything printed so far. */
+  /** Everything that the trainer has printed so far. */
   printed(): Buffer;
-  /** Offset of the first byte that is still on the disk. */
+  /** Removes the output before this offset from the disk. */
   rotate(place: number): void;
   start(parts?: Partial<LogShipperDeps>): LogShipper;
-  /** Ends the shipper like the death of the agent's process. */
+  /** Ends the shipper abruptly, as when the agent's process dies. */
   kill(): void;
 }
 
-/** An in-memory log, an orchestrator under the test's control, and virtual time. */
+/** A log shipper with a log in memory, an orchestrator whose answers the test decides, and virtual time. */
 export function createShipperBench(book: LogBook = createLogBook()): ShipperBench {
   const clock = createVirtualClock();
   const parts: Uint8Array[] = [];

@@ -2,14 +2,14 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A stream with a connected client. */
+/** An open stream on the side of the server. */
 interface OpenStream {
   readonly path: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly socket: Socket;
   /** Resolves when the client has disconnected. */
   readonly closed: Promise<void>;
-  /** Sends raw bytes, each piece in a separate write. */
+  /** Sends these bytes, each piece in a write of its own. */
   write(...pieces: readonly (string | Uint8Array)[]): Promise<void>;
   end(): void;
   destroy(): void;
@@ -17,13 +17,16 @@ interface OpenStream {
 
 export interface SseServer {
   readonly url: string;
-  /** The number of calls, including refused ones. */
+  /** The number of calls so far, including refused ones. */
   readonly calls: () => number;
-  /** Resolves with the next opened stream. */
+  /** Resolves with the next stream that a client opens. */
   readonly opened: () => Promise<OpenStream>;
 }
 
-/** Serves only streams. `refuse` may answer a call differently and then returns true. */
+/**
+ * Starts a server that answers each call with a stream. `refuse` may answer a call in another way; it then returns
+ * true.
+ */
 export async function startSseServer(
   refuse: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false,
 ): Promise<SseServer> {

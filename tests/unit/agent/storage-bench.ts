@@ -5,22 +5,22 @@ import type { Answered } from '../../../agent/artifacts/upload-token.ts';
 import { unreachable } from './builders.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 
-/** The result of a call: a failure, or a connection that breaks in the middle. */
+/** The failure of a call. `cut`: the connection breaks in the middle of the transfer. */
 export type Fate = CallFailure | 'cut';
 
 export interface Shelf {
   readonly storage: Storage;
   /** The stored files by key. */
   readonly files: Map<string, Buffer>;
-  /** Every call as `GET key 0` or `PUT key 0` (with the offset), `HEAD key` or `LIST`. */
+  /** All calls in order: `GET key OFFSET`, `PUT key OFFSET`, `HEAD key` or `LIST`. */
   readonly calls: readonly string[];
-  /** Gives the next calls that start with this text these results. */
+  /** Makes the next calls that start with this text fail, one after the other, in these ways. */
   fail(call: string, ...fates: readonly Fate[]): void;
-  /** Fails all such calls until the returned function is called. */
+  /** Makes all calls that start with this text fail, until the returned function is called. */
   failAll(call: string, fate: Fate): () => void;
-  /** Like `failAll`, but before all earlier rules. */
+  /** Like `failAll`, but takes precedence over all earlier rules. */
   failFirst(call: string, fate: Fate): void;
-  /** The last reported outstanding uploads. */
+  /** The last report about outstanding uploads; null when there was none. */
   readonly outstanding: OutstandingReport | null;
   /** Called after each answered call. */
   onCall: (call: string) => void;
@@ -39,14 +39,14 @@ export const refusalOf = (status: number, code = 'x'): CallFailure => ({
   problem: { type: 'about:blank', title: 'No', status, detail: `refused with ${status}`, code },
 });
 
-/** An answer of a proxy in front of the server. */
+/** A response that comes from a proxy in front of the server. */
 export const proxyAnswerOf = (status: number): CallFailure => ({
   kind: 'unexpected',
   status,
   detail: `unexpected response ${status}: <html>`,
 });
 
-/** An in-memory version of agent/artifacts/storage.ts with the files of a job. */
+/** An in-memory implementation of agent/artifacts/storage.ts that holds the files of a job. */
 export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf {
   const there = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
   const begun = new Map<string, { readonly bytes: Buffer; readonly total: number }>();
@@ -145,7 +145,10 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
   });
 }
 
-/** Ends every wait at the next turn and advances the time by its length. Waits longer than `maxMs` never end. */
+/**
+ * A clock whose pauses end in the next turn of the event loop and advance its time. Pauses longer than `maxMs` never
+ * end.
+ */
 export function createHastyClock(maxMs = 300_000): Clock {
   let now = 0;
   return {

@@ -24,9 +24,9 @@ interface Bench extends ArtifactUploader {
   readonly said: readonly string[];
   write(path: string, text: string): void;
   remove(path: string): void;
-  /** Resolves when this file has been sent this many times. */
+  /** Resolves when this file has been sent this number of times. */
   sent(key: string, times?: number): Promise<unknown>;
-  /** Resolves when this call was made this many times. */
+  /** Resolves when this call has been made this number of times. */
   asked(call: string, times: number): Promise<unknown>;
   /** The keys of the sent files, in order. */
   sentKeys(): readonly string[];
@@ -107,7 +107,7 @@ describe('outputs of a trainer', () => {
     bench.shelf.files.set('b.png', Buffer.from('b'));
     bench.shelf.files.set('c.png', Buffer.from('another one'));
     for (const name of ['b.png', 'c.png', 'notes.txt']) bench.write(name, name.slice(0, 1));
-    // Images are uploaded first.
+    // Notes are uploaded after images, so the image has been uploaded by then.
     await bench.sent('notes.txt');
     expect(bench.sentKeys()).toEqual(['a.png', 'c.png', 'notes.txt']);
     bench.finish('completed');
@@ -369,7 +369,7 @@ describe('uploads to a failing server', () => {
 });
 
 describe('images of event files', () => {
-  /** Two images; only the last look finds the second, the looks in between still read. */
+  /** A source of two images. The uploader must scan `looks` times until the second image is found. */
   const imagesIn = (looks: number) => {
     const root = tempFolder();
     const calls = { count: 0 };

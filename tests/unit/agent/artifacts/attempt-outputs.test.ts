@@ -33,7 +33,7 @@ function answeredClock(): Clock {
   return { ...hasty, after: (ms, run) => (ms === quickSilenceMs ? () => {} : hasty.after(ms, run)) };
 }
 
-/** The outputs of a rig, in a folder that the next process of its agent would find. */
+/** The outputs of a rig. The next process of the agent finds them in the same state folder. */
 function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<AttemptOutputsDeps> = {}) {
   const ended = new AbortController();
   onTestFinished(() => ended.abort());
@@ -211,7 +211,7 @@ test('extracts no images when the trainer writes them as files, also after a res
   expect([...bucket.files.keys()].toSorted()).toEqual([eventsName, 'sample.png']);
 });
 
-/** Writes a checkpoint whose files changed at this time, in ms since 1970. */
+/** Writes a checkpoint whose files were last changed at this time, in ms since 1970. */
 function writeCheckpoint(root: string, name: string, changedAt: number): void {
   writeFileSync(join(root, name), name);
   utimesSync(join(root, name), changedAt / 1_000, changedAt / 1_000);

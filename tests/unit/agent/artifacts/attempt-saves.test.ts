@@ -5,7 +5,7 @@ import { attemptId } from '../builders.ts';
 
 const id = attemptId('a1');
 
-/** A checkpoint whose files changed at these times. */
+/** A checkpoint whose files were last changed at these times. */
 const checkpointOf = (isFolder: boolean, ...changedAt: readonly number[]): Output => ({
   name: 'checkpoint-1',
   kind: 'checkpoint',

@@ -24,7 +24,7 @@ const manifestOf = (files: Readonly<Record<string, string>>): string =>
       sha256: sha256Of(text),
     })),
   });
-/** A checkpoint folder, as it is stored. */
+/** The files of a checkpoint folder, as the orchestrator stores them. */
 const folderWith = (files: Readonly<Record<string, string>>): Record<string, string> => ({
   ...Object.fromEntries(Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text])),
   [`${folder}/checkpoint-manifest.json`]: manifestOf(files),
@@ -82,7 +82,7 @@ describe('checkpoint files', () => {
 
   it('downloads a checkpoint with a wrong digest once more, and then gives up', async () => {
     const outputDir = tempFolder();
-    // A partial download of other content exists.
+    // A partial download with other content is left from an earlier attempt.
     writeFileSync(join(outputDir, `.${file}.fetching`), 'zzzz');
     const shelf = createShelf({ [file]: '01234567' });
     const { fetched, read } = fetching(shelf, file, outputDir);

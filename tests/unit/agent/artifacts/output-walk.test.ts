@@ -83,7 +83,7 @@ test('lists complete checkpoints first when there are too many files', async () 
     for (const part of ['checkpoint-1/', 'x/checkpoint-2/'])
       expect([0, 10]).toContain(keys.filter(key => key.startsWith(part)).length);
   }
-  // The limit also counts folders: three at the top, one below.
+  // The limit counts folders too: three at the top and one below.
   expect(await keysWithin(69)).toHaveLength(65);
   expect((await walkOutputs(root, 69)).flaws).toEqual([]);
   expect((await walkOutputs(root, 68)).flaws).toEqual([expect.stringMatching(/more than 68 files/)]);

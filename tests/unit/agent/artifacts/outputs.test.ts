@@ -63,7 +63,7 @@ interface Story {
   readonly dealt?: Readonly<Record<string, Omit<OutputResult, 'mark'> & { readonly mark?: string }>>;
   readonly isOver?: boolean;
   readonly which?: 'all' | 'checkpoints';
-  /** Time from the only look to the plan, in ms. */
+  /** Time from the only scan until the plan, in ms. */
   readonly laterMs?: number;
 }
 

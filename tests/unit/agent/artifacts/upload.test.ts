@@ -102,7 +102,7 @@ describe('uploadFile', () => {
     const over = new AbortController();
     begun.onCall = call => void (call === 'PUT key 4' && over.abort());
     expect(await uploadFile(sourceOf('0000111122223333'), partsOf(begun, over))).toEqual({ kind: 'aborted' });
-    // The stored first part belongs to another file of the same length, which only the final checksum reveals.
+    // The stored first part belongs to another file of the same length. Only the final checksum reveals that.
     begun.onCall = () => {};
     expect(await uploadFile(sourceOf(text), partsOf(begun))).toEqual({ kind: 'changed' });
     expect(await uploadFile(sourceOf(text), partsOf(begun))).toEqual({ kind: 'uploaded' });
@@ -137,7 +137,7 @@ describe('uploadFile', () => {
         kind: 'no_room',
         why: `A proxy between this worker and the server ${what} an upload of 5 bytes (${status}): ${remedy} (docs/network.md)`,
       });
-      // A size limit is permanent; the other errors are often temporary.
+      // 413 is permanent, so it is not repeated; the other errors are usually temporary.
       expect(shelf.calls).toHaveLength(status === 413 ? 1 : 6);
     },
   );

@@ -12,7 +12,7 @@ const utc: Zone = {
 };
 const minute = 60_000;
 
-/** Starts at noon of 2026-01-01. */
+/** Creates a rig on 2026-01-01 at noon, and records each change of its availability. */
 function watch(parts: Partial<Pick<AvailabilityDeps, 'hours' | 'use'>>) {
   const clock = createVirtualClock();
   const availability = createAvailability({

@@ -22,7 +22,7 @@ afterEach(() => {
   else process.env['TZ'] = zone;
 });
 
-/** Local times, as `2026-03-27 20:00`. */
+/** Converts a local time such as `2026-03-27 20:00` to ms since 1970. */
 const at = (text: string): number => new Date(text.replace(' ', 'T')).getTime();
 const local = (ms: number | null): string | null =>
   ms === null ? null : new Date(ms).toLocaleString('sv-SE').slice(0, 16);

@@ -3,7 +3,9 @@ import { createUseFilter } from '../../../../agent/availability/use-filter.ts';
 
 const minute = 60_000;
 
-/** Notes an observation every half minute; `usedAt` returns the time of the last use by the current time. */
+/**
+ * Reports the last use to the filter every half minute. `usedAt` returns the time of that use, given the current time.
+ */
 function watchFor(
   minutes: number,
   usedAt: (now: number) => number | null,

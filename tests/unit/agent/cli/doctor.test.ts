@@ -14,7 +14,7 @@ const answering =
     Response.json({ name: 'trainyard', version, protocol: 2 });
 const silent: Fetch = () => Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
 
-/** A machine on which everything works except what `more` and `flags` change. */
+/** Creates a machine on which every check passes, except for the changes in `more` and `flags`. */
 function open(more: Partial<Omit<DoctorDeps, 'config'>> = {}, flags: Readonly<Record<string, unknown>> = {}) {
   const home = openFolder();
   const file = join(home, 'token');

@@ -3,7 +3,7 @@ import { runSelftest } from '../../../../agent/cli/command.ts';
 import { createProgressReader } from '../../../../agent/metrics/progress.ts';
 import { tempFolder, writeFile } from '../builders.ts';
 
-/** Runs the self-test without waiting. Records its output and the total time that it would have waited. */
+/** Runs the self-test without real pauses. Returns its output and the sum of the pauses. */
 async function run(config: string | null) {
   const lines: string[] = [];
   let waitedMs = 0;

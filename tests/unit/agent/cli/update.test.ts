@@ -14,7 +14,7 @@ const sumsOf = (text: string): string =>
 
 type Answers = Readonly<Record<string, (() => Response) | string>>;
 
-/** An orchestrator that serves these answers, and a worker that was started from a file in an otherwise empty folder. */
+/** Creates an orchestrator with these answers, and a folder that contains only the worker program. */
 function open(answers: Answers, more: Partial<Pick<UpdateDeps, 'sums' | 'versionOf'>> = {}) {
   const path = join(openFolder(), 'trainyard-worker');
   writeFileSync(path, 'what is there', { mode: 0o755 });
@@ -38,7 +38,7 @@ function open(answers: Answers, more: Partial<Pick<UpdateDeps, 'sums' | 'version
     update,
     path,
     asked,
-    /** The content and mode of the program, and all files of its folder. */
+    /** Returns the content and the mode of the program, and the names of all files in its folder. */
     now: () => [
       readFileSync(path, 'utf8'),
       (statSync(path).mode & 0o777).toString(8),
@@ -73,7 +73,7 @@ test('accepts only a program that matches the hash of the checksums', async () =
   expect([wrong.now(), wrong.asked]).toEqual([old, ['/agent/SHA256SUMS']]);
 });
 
-/** A response that breaks off, as when the server is killed. */
+/** A response that breaks off, as after a crash of the server. */
 const cutOff = (): Response =>
   new Response(
     new ReadableStream({

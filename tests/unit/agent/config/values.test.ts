@@ -198,7 +198,7 @@ describe('--trainer', () => {
       },
     ],
     ['/opt/train', { kind: 'command', argv: ['/opt/train'], takesAll: true }],
-    // A relative path is relative to the folder in which the agent was started.
+    // A relative path starts at the folder in which the agent was started.
     ['./train.sh x', { kind: 'command', argv: [resolve('train.sh'), 'x'], takesAll: true }],
   ])('reads --trainer %j as %j', (given, expected) => {
     expect(loaded(withFlag('trainer', given)).trainers).toEqual([expected]);

@@ -18,7 +18,7 @@ interface Followed {
   readonly end: Promise<StreamEnd>;
   readonly opened: Promise<void>;
   readonly commands: readonly WorkerCommand[];
-  /** Resolves when a ping has arrived. All earlier commands have been processed by then. */
+  /** Resolves when a ping has arrived. By then, all earlier commands have been handled. */
   readonly pinged: Promise<void>;
   cut(): void;
 }
@@ -42,7 +42,7 @@ function follow({ url }: Pick<SseServer, 'url'>, parts: Partial<StreamDeps> = {}
   return { end, opened: opened.promise, commands, pinged: pinged.promise, cut: () => over.abort() };
 }
 
-/** Returns the commands that the stream parses from these bytes. */
+/** Returns the commands that the agent reads from these bytes. */
 async function commandsOf(...pieces: readonly (string | Uint8Array)[]): Promise<readonly WorkerCommand[]> {
   const server = await startSseServer();
   const { commands, pinged } = follow(server);

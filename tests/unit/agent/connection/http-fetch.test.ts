@@ -23,7 +23,7 @@ async function open(): Promise<URL> {
 
 const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-/** Starts a server that calls `answer` with each connection that sent a request. */
+/** Starts a server that calls `answer` for each connection on which a request has arrived. */
 async function openRaw(answer: (socket: Socket) => void): Promise<URL> {
   const server = createRaw(socket => {
     socket.on('error', () => {});
@@ -76,7 +76,7 @@ test('delivers what arrived before a connection broke, and then the error', asyn
   });
   const answer = await openNetwork(usualTrust)(url, {});
   await broken.promise;
-  // The client notices the end in a later turn of the event loop.
+  // The client learns about the end in a later turn of the event loop.
   for (let turn = 0; turn < 20; turn += 1) await new Promise(resolve => setImmediate(resolve));
   const texts: string[] = [];
   const readAll = async (): Promise<void> => {
@@ -107,7 +107,7 @@ test('applies backpressure to an unread response, and delivers it completely', a
   expect(read).toBe(size);
 });
 
-/** A body that yields this text in pieces and counts the pieces read. */
+/** A body that is read in pieces. It counts the pieces that were read. */
 function stretchOf(content: string, piece = 4) {
   const bytes = Buffer.from(content);
   const asked = { pieces: 0 };

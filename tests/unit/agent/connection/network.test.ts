@@ -22,7 +22,7 @@ const trusting = (identity: Identity): Trust => ({
   caFile: writeFile(tempFolder(), 'ca.pem', identity.cert),
 });
 
-/** The result of a call with a token: the description of its failure, or 'none'. */
+/** Makes a call with a token. Returns the text of its failure, or 'none'. */
 async function call(url: string, trust: Trust, fetch = openNetwork(trust)): Promise<string> {
   const headers = () => ({ 'x-worker-token': canary });
   const client = createClient({ baseUrl: url, headers, timeoutMs: 10_000, fetch });
@@ -33,11 +33,11 @@ async function call(url: string, trust: Trust, fetch = openNetwork(trust)): Prom
   return message;
 }
 
-/** Expects that nothing arrived after the TLS handshake. */
+/** Expects that the client sent nothing after the TLS handshake. */
 async function expectNothingSent(listener: Listener, connections = 1): Promise<void> {
   await listener.ended(connections);
   expect(listener.connections()).toBe(connections);
-  // A TLS handshake record (RFC 8446, section 5.1) of more than trivial size.
+  // The first record is a TLS handshake (RFC 8446, section 5.1).
   expect(listener.wire()[0]).toBe(22);
   expect(listener.wire().length).toBeGreaterThan(100);
   expect(listener.received()).toBe('');
@@ -113,7 +113,7 @@ describe('connections with a pin', () => {
       const fetch = openNetwork(pinning(ours));
       expect(await call(listener.url, usualTrust, fetch)).toBe('none');
       await listener.ended(1);
-      // A resumed session shows no key, so the client could only refuse it or trust it unchecked.
+      // A resumed session shows no key. The client could only refuse it, or trust it unchecked.
       expect(await call(listener.url, usualTrust, fetch)).toBe('none');
       await listener.ended(2);
       const before = listener.received();
@@ -246,7 +246,7 @@ describe('redirects', () => {
   });
 });
 
-/** Starts a server without TLS that gives every request the same response. */
+/** Starts a plain HTTP server that answers each request in the same way. */
 async function startHttp(answer: string) {
   let calls = 0;
   const server = http.createServer(request => {

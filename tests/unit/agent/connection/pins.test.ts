@@ -82,7 +82,8 @@ describe('pins', () => {
 
 it('computes the pin of a key as OpenSSL does', () => {
   const file = join(import.meta.dirname, '../../../support/tls/test-cert.pem');
-  // openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+  // Expected value from: openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary
+  // | base64
   expect(pinOf(new X509Certificate(readFileSync(file)))).toBe(
     'sha256:i8qtv0S88u1axlatModTcpIlAs4Z9JDyAINUZSMDuZg=',
   );

@@ -8,7 +8,9 @@ import { createClient } from '../../../../protocol/client.ts';
 import { workerApi } from '../../../../protocol/worker-api.ts';
 import { nobodyThere } from '../builders.ts';
 
-/** Uses the errors that Node really throws, instead of assumed ones. */
+/**
+ * Makes a real call and returns the description of its failure, so that the test uses errors that Node really throws.
+ */
 async function troubleWith(url: string, timeoutMs = 10_000): Promise<string> {
   const client = createClient({
     baseUrl: url,

@@ -1,4 +1,4 @@
-/** The data of a job: downloaded into the rig's cache, and placed where its trainer looks. */
+/** The data of a job is downloaded into the rig's cache, and placed where its trainer expects it. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '
 
 interface Pushed {
   readonly data: JobData;
-  /** The files stored at the orchestrator, by key. */
+  /** Contents that the orchestrator stores, by key. */
   readonly stored: Readonly<Record<string, string>>;
 }
 
@@ -144,7 +144,7 @@ describe('data of a job', () => {
       message:
         "The data of this job cannot be fetched: The data is 15 bytes, but this rig's cache can hold only 10 bytes: free disk space, or raise --data-cache",
     });
-    // Only the file list was requested.
+    // Only the list of files was requested, and no content.
     expect(askedFor(shelf)).toBe(1);
   });
 

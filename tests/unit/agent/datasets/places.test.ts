@@ -1,4 +1,4 @@
-/** Where the data of a job is on a rig, and how the config of each trainer refers to it. */
+/** The folder of a job's data on a rig, and the way in which the config of each trainer refers to it. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const dataOf = (path: string, isFile = false): JobOffer['data'][number] => ({
   is_file: isFile,
 });
 
-/** Returns the config and other files a trainer gets for a job, by name. */
+/** Prepares a job. Returns the files that its trainer gets, by name: the config and others. */
 function prepared(trainer: string, offer: Partial<JobOffer>) {
   const workDir = tempFolder();
   const trainers = parseTrainers([trainer], '/usr/bin/python3');

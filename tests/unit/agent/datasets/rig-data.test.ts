@@ -1,4 +1,4 @@
-/** How much disk space the datasets of a rig may use. */
+/** The disk space that the datasets of a rig may use. */
 import { expect, test } from 'vitest';
 import { cacheLimit } from '../../../../agent/datasets/rig-data.ts';
 

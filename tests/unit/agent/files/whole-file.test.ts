@@ -49,7 +49,7 @@ describe('writing a whole file', () => {
       import { writeWhole } from ${module};
       try { writeWhole(process.argv[1], 'x'.repeat(64 * 1024)); console.log('written'); }
       catch (cause) { console.log(cause.code); }`;
-    // Limits files to 8 KiB. The first write is short, and only the next one fails.
+    // Limits files to 8 KiB. The write that reaches the limit writes only a part; the next write fails.
     const limited = 'trap "" XFSZ; ulimit -f 8; exec "$0" --input-type=module -e "$1" "$2"';
     const { stdout, stderr } = spawnSync('bash', ['-c', limited, process.execPath, script, file], {
       encoding: 'utf8',

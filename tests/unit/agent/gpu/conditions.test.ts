@@ -1,4 +1,4 @@
-/** GPUs that are missing or have memory errors, by the output of nvidia-smi. */
+/** Detects missing GPUs and memory errors in the output of nvidia-smi. */
 import { describe, expect, test } from 'vitest';
 import type { CommandResult } from '../../../../agent/process/run-command.ts';
 import { conditionsOf, makeTrouble, missingFromStart } from '../../../../agent/gpu/conditions.ts';
@@ -11,7 +11,7 @@ const uuids = [
   'GPU-67a5d88f-e34e-62f4-415e-be2cbf2c6178',
 ] as const;
 
-/** index, utilization, memory, temperature, power, uuid, uncorrected errors */
+/** A row of nvidia-smi: index, utilization, memory, temperature, power, uuid, uncorrected errors. */
 const row = (index: number, card = index, errors = '0'): string =>
   `${index}, 97, 61342, 64, 298.31, ${uuids[card] ?? ''}, ${errors}`;
 

@@ -59,7 +59,7 @@ describe('figures of NVIDIA GPUs', () => {
   });
 });
 
-/** `rocm-smi --showuse --showmeminfo vram --showtemp --showpower --json`, of ROCm 5.7 and 6.2. */
+/** Output of `rocm-smi --showuse --showmeminfo vram --showtemp --showpower --json` from ROCm 5.7 and 6.2. */
 const RADEON = JSON.stringify({
   card0: {
     'Temperature (Sensor edge) (C)': '52.0',

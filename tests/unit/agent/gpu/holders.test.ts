@@ -1,4 +1,4 @@
-/** Which processes use the GPUs, by the output of the vendors' tools and the system. */
+/** Finds the processes that use the GPUs in the output of the vendors' tools and in the process table. */
 import { describe, expect, test } from 'vitest';
 import {
   holdingOf,
@@ -17,16 +17,19 @@ const job = JobId.parse('j_now');
 const before = JobId.parse('j_before');
 const none: ReadonlySet<string> = new Set();
 
-/** The trainer is 100, its guard 99. Each process leads its own session unless stated otherwise. */
+/**
+ * The process table. The trainer is process 100, its guard 99. Each process has a session of its own unless it names
+ * one.
+ */
 const processes: Readonly<Record<number, Partial<ProcessFacts>>> = {
   99: { parent: 1 },
   100: { parent: 99, name: 'python' },
   101: { parent: 100, group: 100, session: 100 },
-  // Its parent has ended, but it is still in the group.
+  // Its parent has ended, but it is still in the trainer's process group.
   102: { parent: 1, group: 100, session: 100 },
-  // It left the group and session but kept its parent.
+  // It has left the group and the session, but its parent is still the trainer's child.
   103: { parent: 101 },
-  // It lost its parent as well.
+  // It has lost its parent as well, so only its environment names the job.
   104: { parent: 1, jobId: job },
   200: { parent: 1, name: 'blender' },
   300: { parent: 1, jobId: before, name: 'python' },

@@ -1,4 +1,4 @@
-/** When the agent checks its GPUs, and what it knows about them then. */
+/** When the agent checks its GPUs, and which problems it reports. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const report = makeReport('cuda', [{ index: 0, name: 'A100', uuid: 'GPU-a' }]);
 const ears = { onProgress: () => {}, onFigures: () => {}, onLine: () => {} };
 const well = '0, 97, 61342, 64, 298.31, GPU-a, 0';
 
-/** A machine whose GPU and processes the test sets. */
+/** A machine whose GPUs and processes the test determines. */
 function open(options: { readonly found?: JobId; readonly blind?: boolean } = {}) {
   const clock = createVirtualClock();
   const rig = { cards: exited(0, well), apps: '', looks: 0 };

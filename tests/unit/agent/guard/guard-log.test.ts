@@ -79,7 +79,7 @@ describe('log in two files', () => {
 
   it('continues when the disk works again', async () => {
     const { readAll, write, file } = createBench();
-    // A folder in place of the log makes every write fail.
+    // A folder with the name of the log file makes every write fail.
     mkdirSync(file);
     expect(await write('lost\n')).toBe(5);
     rmSync(file, { recursive: true });
@@ -93,7 +93,7 @@ describe('log in two files', () => {
     const file = join(folder, 'trainer.log');
     const olderFile = (): number => (existsSync(`${file}.1`) ? statSync(`${file}.1`).ino : 0);
     let known = 0;
-    /** The announced place of the older file at each rotation. */
+    /** The place of the older file that was announced at each rotation. */
     const told: (number | null)[] = [];
     const disk = createLogDisk({
       file,
@@ -139,7 +139,7 @@ describe('log in two files', () => {
   });
 });
 
-/** A disk whose writes the test completes. */
+/** A disk that completes a write only when the test says so. */
 function createSlowDisk() {
   const waiting: { readonly text: string; readonly take: (missing?: number) => void }[] = [];
   let isClosed = false;
@@ -179,7 +179,7 @@ describe('slow disk', () => {
     for (let n = 0; n < 20; n += 1) write(block);
     await clock.settle();
     expect(written()).toBe(22);
-    // One block is being written, three more wait, and only the size of the rest is kept.
+    // One block is being written and three more wait. Of everything after that, only the size is kept.
     waiting[0]?.take();
     await clock.settle();
     expect(waiting[1]?.text.length).toBe(3 * mib);

@@ -31,7 +31,7 @@ const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
 const deaf = `process.on('SIGTERM', () => console.log('asked')); ${stay}`;
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-/** Starts a guard and waits until its trainer is recorded and its log exists. */
+/** Starts a guard. Resolves when it has recorded its trainer and created the log. */
 async function startGuard(script: string, options: Parameters<typeof guardHere>[1] = {}) {
   const job = scriptJob(tempFolder(), script);
   const guard = guardHere(job, options);
@@ -40,7 +40,7 @@ async function startGuard(script: string, options: Parameters<typeof guardHere>[
   return { ...guard, job, trainer };
 }
 
-/** A machine clock under the test's control. */
+/** A machine whose clock the test sets. */
 const machine = (now = 1_000_000) => {
   const clock = {
     now,
@@ -175,7 +175,7 @@ describe('runs with on_lost_contact: stop', () => {
     });
     clock.now += 3_000;
     writeContact(run, { sentAt: clock.now, timeoutMs: 4_000, graceMs: 300 });
-    // The guard reads the clock at each look into the folder.
+    // The guard reads the clock each time that it checks its folder.
     const asked = clock.asked;
     await until(() => (clock.asked >= asked + 3 ? true : null));
     clock.now += 3_500;
@@ -253,7 +253,7 @@ it('reports the output of a guard that cannot start as the cause of the failure'
   const { startRun } = await import('../../../../agent/attempt/run.ts');
   const run = { path: join(tempFolder(), 'a1') };
   const job = scriptJob(tempFolder(), '');
-  // A folder in place of the file reserved for the exit record makes the guard fail.
+  // A folder with the name of the file that reserves space makes the guard fail.
   mkdirSync(join(run.path, 'exit.room'), { recursive: true });
   const origin = taskOf(job);
   const ears = { onLine: () => {}, onProgress: () => {}, onFigures: () => {} };

@@ -24,7 +24,7 @@ import { until } from '../guard-rig.ts';
 const exit = { code: 0, signal: null, stopped: null, startError: null, tail: '' };
 const day = 24 * 60 * 60 * 1000;
 
-/** The state folder of a rig, with an orchestrator that accepts its logs. */
+/** The state folder of a rig, and an orchestrator that accepts its logs. */
 function createBench() {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();
@@ -38,7 +38,7 @@ function createBench() {
       ? { ok: true, value: { success: true, next: book.take(chunk) } }
       : { ok: false, failure };
   };
-  /** Creates the files a guard leaves for a run that printed this. */
+  /** Creates the files that a guard leaves after a run that printed this text. */
   const leave = (attempt: string, text = `of ${attempt}\n`): string => {
     const run = state.runOf(attemptId(attempt));
     const logFile = join(run.path, 'trainer.log');
@@ -67,7 +67,7 @@ function createBench() {
     leave,
     start,
     left: () => readdirSync(state.runsDir),
-    /** Advances the time until this is true. */
+    /** Advances the time until `look` returns true. */
     comes: (look: () => boolean, stepMs = 300) =>
       until(async () => {
         await clock.advance(stepMs);
@@ -104,7 +104,7 @@ describe('log of an attempt', () => {
     logs.acknowledge(attemptId('a1'));
     await clock.advance(60_000);
     expect(left()).toEqual(['a1']);
-    // The run has been forgotten.
+    // The record of the run has been removed too.
     expect(await find()).toBeNull();
     expect(left()).toEqual(['a1']);
     fail(null);

@@ -15,7 +15,7 @@ const refusal = (status: number, code: string): CallFailure => {
   return failure.kind === 'problem' ? { ...failure, problem: { ...failure.problem, code } } : failure;
 };
 
-/** Prints ten lines per second for this many seconds. */
+/** Prints ten lines per second for this number of seconds. */
 async function talk({ print, clock }: ShipperBench, seconds: number, from = 0): Promise<void> {
   for (let n = 0; n < seconds * 10; n += 1) {
     print(line(from + n));
@@ -103,7 +103,7 @@ describe('log upload', () => {
     shipper.finish();
     await bench.clock.advance(1_000);
     expect(bench.book.of()).toMatchObject({ text: lines(0, 1030), gaps: [], isComplete: true });
-    // The shipper retries only now and then.
+    // The shipper repeats a failing chunk at growing intervals.
     expect(bench.chunks.length).toBeLessThan(160);
   });
 
@@ -168,7 +168,7 @@ describe('lost output', () => {
     const shipper = bench.start();
     shipper.finish();
     await bench.clock.advance(5_000);
-    // The upload rate stays within the limit for a rig's logs.
+    // The upload rate stays within the limit for the logs of one rig.
     expect(bench.book.of().next).toBeLessThan(22 * mib);
     expect(bench.book.of().next).toBeGreaterThan(18 * mib);
     await bench.clock.advance(5_000);

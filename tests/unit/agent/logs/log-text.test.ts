@@ -9,7 +9,7 @@ const limit = 4_096;
 const begin = (parts: Partial<LogTextOptions> = {}) =>
   createLogText({ offset: 0, before: new Uint8Array(), limit, known: () => [], ownLine, ...parts });
 
-/** Takes all chunks one by one and joins them. */
+/** Takes all chunks and returns their texts as one. */
 function shipped(text: ReturnType<typeof begin>, what: Wanted) {
   const chunks = [];
   for (let taken = text.take(what); taken !== null; taken = text.take(what)) chunks.push(taken);
@@ -134,7 +134,7 @@ describe('chunks', () => {
         text.push(Buffer.from(`${words.slice(at)}\n`));
         const all = (first?.text ?? '') + (text.take('lines')?.text ?? '');
         const wanted = redact(`so: ${words}\n`, ['known-value']);
-        // Up to three characters before a redaction may be missing, because they could begin a secret.
+        // Up to three characters before a redacted secret may be missing, because they could be the start of a secret.
         expect(all.replace(/\S{0,3}\[redacted\]/g, '[redacted]')).toBe(
           wanted.replace(/\S{0,3}\[redacted\]/g, '[redacted]'),
         );

@@ -301,7 +301,7 @@ describe('GPU figures', () => {
 });
 
 describe('points during a send', () => {
-  /** Makes each answer take this long. */
+  /** Delays each answer of the server by this time. */
   const slowly = (bench: ReturnType<typeof createBench>, ms: number): void => {
     bench.answer = points => new Promise(resolve => void bench.clock.after(ms, () => resolve(taken(points))));
   };
@@ -355,7 +355,7 @@ describe('metrics files', () => {
     values: { loss: step },
     wallMs: null,
   });
-  /** Returns the next of these on each look, then nothing. */
+  /** Returns the next of these results on each read, then no more points. */
   const filesOf = (
     ...looks: readonly (FileFigures | Promise<never>)[]
   ): MetricsFiles & { skipped: number } => {

@@ -9,7 +9,7 @@ const bookOf = (isAdopted = false, adoptedMs = 0): PointBook => createPointBook(
 const note = (book: PointBook, progress: Progress, atMs = 0, gaps: readonly string[] = []): void =>
   book.note({ progress, gaps }, atMs, false);
 
-/** Takes all points in the book, as an orchestrator would. */
+/** Takes all points as an orchestrator that accepts them. */
 function takeAll(book: PointBook): readonly MetricPoint[] {
   const all: MetricPoint[] = [];
   book.closeStep();
@@ -72,7 +72,8 @@ describe('printed steps', () => {
     });
     book.closeStep();
     note(book, { step: 8, loss: 2 });
-    // An agent that adopts the run continues after the highest reported step, so that step must have reached the server.
+    // After a restart, the agent continues after the highest step that it has reported, so the server must have that
+    // step.
     book.add({ 'gpu.0.utilization': 99 }, 70);
     book.add({}, 80);
     const [trainer, gpu, next, ...more] = takeAll(book);
@@ -90,7 +91,7 @@ describe('backlog', () => {
     const steps = 100_000;
     for (let step = 1; step <= steps; step += 1) {
       note(book, { step, loss: step }, step, step === 777 ? ['odd'] : []);
-      // Simulates an occasional look.
+      // The sender checks from time to time whether there are points.
       if (step % 50 === 0) book.isEmpty();
     }
     const kept = takeAll(book);
@@ -135,7 +136,7 @@ test('reports when the server accepted no points', () => {
   expect(book.isEmpty()).toBe(false);
   expect(book.batch()).toHaveLength(1);
   expect(book.taken(0)).toBe(false);
-  // The server already has later points.
+  // The server already has points up to 9, so the book drops its own up to there.
   expect(book.taken(9)).toBe(true);
   expect(book.isEmpty()).toBe(true);
   note(book, { step: 2, loss: 1 });
@@ -184,7 +185,7 @@ describe('adopted runs', () => {
     book.closeStep();
     book.number(reply(2));
     expect(book.isEmpty()).toBe(true);
-    // A step may take minutes, so GPU figures in between are worth a point.
+    // A step may take minutes. GPU values that arrive in between get points of their own.
     book.add({ gpu: 1 }, 11_000);
     expect(takeAll(book)).toMatchObject([{ n: 40, step: 2, values: { gpu: 1 } }]);
   });

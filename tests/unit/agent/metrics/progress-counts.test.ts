@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createProgressReader, type Progress } from '../../../../agent/metrics/progress.ts';
 import { holdTime, pass, startBusy } from '../agent-bench.ts';
 
-/** The fields that each line reports, without the undefined ones. */
+/** Returns the progress that each line reports, without undefined fields. */
 const read = (output: string): readonly object[] =>
   createProgressReader()
     .push(output)

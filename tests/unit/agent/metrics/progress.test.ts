@@ -154,7 +154,7 @@ describe('any input', () => {
   });
 });
 
-/** CPU time of this thread, which a busy machine hardly affects. Its clock may tick only every 10 ms. */
+/** CPU time of this thread in ms, because a busy machine hardly affects it. Its clock may tick only every 10 ms. */
 function cost(lines: readonly string[]): number {
   const text = lines.join('\n');
   const start = process.threadCpuUsage();
@@ -164,8 +164,8 @@ function cost(lines: readonly string[]): number {
 }
 
 /**
- * The cost of long lines relative to the same text in short ones: 1 when the work is linear, the ratio of
- * their lengths when it is quadratic. Returns the minimum of several runs, because noise only adds time.
+ * The time for long lines relative to the time for the same text in short lines. It is 1 for linear work, and the ratio
+ * of their lengths for quadratic work. Returns the minimum of several runs, because noise only adds time.
  */
 function minRatio(long: readonly string[], short: readonly string[], enough: number): number {
   let least = Infinity;
@@ -175,7 +175,7 @@ function minRatio(long: readonly string[], short: readonly string[], enough: num
   return least;
 }
 
-/** Quadratic work on 64 KiB costs 32 times as much as on 2 KiB. Garbage collection alone can cost a factor of 9. */
+/** Quadratic work costs 32 times as much for 64 KiB as for 2 KiB. Garbage collection alone can cost a factor of 9. */
 const halfQuadratic = 16;
 
 describe('linear time', () => {
@@ -223,7 +223,7 @@ describe('linear time', () => {
     const hostile = (length: number): string => `Epoch 1 50%|█| 1/2 [00:01, ${repeat(unit, length - 40)}]`;
     const short = Array.from({ length: 512 }, () => hostile(128));
     const long = Array.from({ length: 32 }, () => hostile(2 * KIB));
-    // Quadratic work on 2 KiB costs 16 times as much as on 128 bytes.
+    // Quadratic work costs 16 times as much for 2 KiB as for 128 bytes.
     expect(minRatio(long, short, 8)).toBeLessThan(8);
   });
 });

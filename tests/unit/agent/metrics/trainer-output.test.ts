@@ -1,4 +1,4 @@
-/** What the agent reads from the output of popular trainers: see trainer-output/. */
+/** The progress and the curves that the agent reads from recorded output of popular trainers (see trainer-output/). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ const outputOf = (trainer: string): string =>
 const progressIn = (text: string) =>
   readAll(text).flatMap(item => (item.kind === 'progress' ? [item.progress] : []));
 
-/** The points of the curve: step, epoch, values. */
+/** Returns the points of the curve as [step, epoch, values]. */
 function curveOf(trainer: string): readonly (readonly [number | undefined, number | undefined, object])[] {
   const book = createPointBook({ isAdopted: false, adoptedMs: 0 });
   for (const progress of progressIn(outputOf(trainer)))
@@ -26,7 +26,7 @@ function curveOf(trainer: string): readonly (readonly [number | undefined, numbe
   return book.batch().map(({ step, epoch, values }) => [step, epoch, values]);
 }
 
-/** The final progress of the output. */
+/** Returns the last progress that the output reports. */
 const lastOf = (trainer: string) =>
   progressIn(outputOf(trainer)).reduce((all, each) => ({ ...all, ...wireProgress(each) }), {});
 
@@ -154,7 +154,8 @@ describe('any output', () => {
       return performance.now() - began;
     };
     timeOf(100);
-    // Eight times the input may take a little more than eight times as long on a busy machine, but not 64 times.
+    // Eight times as much input may take somewhat more than eight times as long on a busy machine. Quadratic work would
+    // take 64 times as long.
     const [little, much] = [10_000, 80_000].map(count =>
       Math.min(timeOf(count), timeOf(count), timeOf(count)),
     );

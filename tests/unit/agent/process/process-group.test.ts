@@ -31,7 +31,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Reads the next line. The rest of the output is read and discarded. */
+/** Reads the next line, and discards all output after it. */
 async function nextLine(stream: Readable): Promise<string> {
   let text = '';
   while (!text.includes('\n')) text += String((await once(stream, 'data'))[0]);
@@ -45,7 +45,7 @@ const readAll = async (stream: Readable): Promise<string> => {
   return text;
 };
 
-/** Prints "ready" and runs until killed. */
+/** Prints "ready" and then runs until it is killed. */
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
 const deaf = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
 describe('end of a command', () => {

@@ -7,7 +7,7 @@ import { ownProcesses } from '../../../../agent/process/own-processes.ts';
 import { type ProcessGroup, startGroup } from '../../../../agent/process/process-group.ts';
 
 const parts = { processes: ownProcesses({}), clock: systemClock };
-/** The pids of all processes that these tests have started, so that none outlives them. */
+/** The pids of all processes that these tests start. They are killed after each test. */
 const started: number[] = [];
 afterAll(() => {
   for (const pid of started) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
@@ -34,7 +34,7 @@ function isRunning(pid: number): boolean {
 }
 
 const deaf = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
-/** Starts a child and a grandchild, and prints both pids when all three run. */
+/** Script of a process that starts a child, which starts a grandchild. Prints the pids of both when all three run. */
 const family = (childDeaf: boolean, leaderThen: string): string => `
   const { spawn } = require('node:child_process');
   const grandchild = ${JSON.stringify(`${deaf} console.log(process.pid); setInterval(() => {}, 1000);`)};
@@ -47,7 +47,7 @@ const family = (childDeaf: boolean, leaderThen: string): string => `
   spawn(process.execPath, ['-e', child, grandchild], { stdio: ['ignore', 'pipe', 'ignore'] })
     .stdout.once('data', pids => { console.log(String(pids).trim()); ${leaderThen} });`;
 
-/** Starts a group and reads the pids of its members from the leader's output. */
+/** Starts such a process. Resolves with its pid and those of its descendants. */
 async function start(
   script: string,
 ): Promise<{ readonly group: ProcessGroup; readonly others: readonly number[] }> {
@@ -61,7 +61,7 @@ async function start(
   return { group, others };
 }
 
-// These tests are slow where no init process reaps orphans at once.
+// Without an init process that reaps orphans at once, these tests take long, so they run concurrently.
 describe.concurrent('process trees', () => {
   it.for<[string, string, (group: ProcessGroup) => void]>([
     ['after the grace period when all ignore SIGTERM', deaf + family(true, ''), group => group.stop(200)],

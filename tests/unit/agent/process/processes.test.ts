@@ -9,7 +9,7 @@ import { tempFolder } from '../builders.ts';
 
 const exited = (stdout: string, code = 0): CommandResult => ({ kind: 'exited', code, stdout, stderr: '' });
 
-/** A fake tool that returns the test's answers and records its calls. */
+/** A fake tool that gives the answers of the test and records the calls. */
 function fakeRunner(answer: (line: string) => CommandResult) {
   const asked: string[] = [];
   const run: RunCommand = async (command, args) => {
@@ -76,7 +76,7 @@ describe('Linux', () => {
     ['handles other signals', 'SigBlk:\t0000000000000000\nSigCgt:\tfffffffffffffdff\n', 'unheard'],
     ['reports no signals', '', 'unheard'],
   ])('sends a signal only to a process that %s', async (_what, status, answer) => {
-    // Nobody has this number here: whom it would be sent to is gone.
+    // The pid is above Linux's maximum, so no process can have it.
     const pid = 2 ** 22 + 1;
     const { processes, proc } = machineWith({ [pid]: stat(pid, 'S', pid, pid, 7) });
     writeFileSync(join(proc, String(pid), 'status'), `Name:\tx\n${status}`);
@@ -145,7 +145,7 @@ describe('macOS', () => {
   it.each(silent)('throws when ps does not answer, and assumes no end: $kind', async answer => {
     const { processes } = machine(() => answer);
     await expect(processes.identify(900)).rejects.toThrow('ps could not query process 900');
-    // A process that may belong to another program is left alone.
+    // The process may belong to another program now, so the agent does not touch it.
     expect(await processes.ownsGroup({ pid: 900, start: started })).toBe(false);
   });
 });

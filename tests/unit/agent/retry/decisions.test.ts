@@ -17,7 +17,7 @@ const problem = (status: number, code: string): Failure => {
   return failure.kind === 'problem' ? { ...failure, problem: { ...failure.problem, code } } : failure;
 };
 
-/** One failure for each row, and the decisions in the order of `calls`. */
+/** For each row of the table: a failure that belongs to it, and the decisions for the calls in `calls`. */
 const rows: Readonly<Record<keyof typeof decisionTable, readonly [Failure, string]>> = {
   disk: [{ kind: 'disk', cause: 'ENOSPC' }, 'stop stop stop stop stop stop stop stop'],
   unreachable: [unreachable(), 'retry retry retry retry retry retry retry retry'],

@@ -19,7 +19,7 @@ const fail = (failure: Failure, more: { retryAfterMs?: number; hasProgressed?: b
 });
 const busy = fail('busy');
 
-/** Calls that return these answers, the last one forever. Records when each call started. */
+/** Retries a call that gives these answers, the last one forever. Records when each try began. */
 function start(answers: readonly Answer[], policy: Partial<Policy> = {}, callMs = 0) {
   const clock = createVirtualClock();
   const startedAt = clock.mono();

@@ -1,4 +1,4 @@
-/** The simulated trainer and network behave as the agent expects of the real ones. */
+/** The simulated trainer and the simulated network behave as the agent expects real ones to behave. */
 import { describe, expect, it } from 'vitest';
 import type { ApiClient } from '../../../../agent/connection/api-client.ts';
 import { breakable } from '../../../../agent/simulated/simulated-worker.ts';

@@ -7,7 +7,7 @@ import { lockState } from '../../../../agent/state/state-folder.ts';
 import { tempFolder, writeFile } from '../builders.ts';
 import { processes as real } from '../guard-bench.ts';
 
-/** A machine on which processes with these pids run. The start time of each one follows from its pid. */
+/** A machine that runs processes with these pids. The start time of each follows from its pid. */
 const machineOf = (...pids: readonly number[]): Processes => ({
   ...real,
   identify: async pid => (pids.includes(pid) ? { pid, start: `t${pid}` } : null),
@@ -47,7 +47,7 @@ describe('lock of a state folder', () => {
 
   it('gives the folder to one of two workers that start together', async () => {
     const dir = tempFolder();
-    // Both find the owner dead before either has written.
+    // Both workers find that the owner is dead before either of them writes the lock.
     writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: 6, start: 't6' }));
     const both = await Promise.all([7, 8].map(pid => lock(dir, pid, machineOf(7, 8))));
     expect(both.map(({ kind }) => kind).toSorted()).toEqual(['held', 'mine']);

@@ -1,4 +1,4 @@
-/** Images in event files: which ones the worker writes as files, how it names them, and its limits. */
+/** Images in TensorBoard event files: which of them the worker writes as files, under which names, and its limits. */
 import {
   appendFileSync,
   cpSync,
@@ -35,7 +35,7 @@ import { outputOf } from '../../../../support/recordings.ts';
 import { tempFolder } from '../../builders.ts';
 import { readMoment } from '../../../../../renderer/pages/jobs/files/sorting.ts';
 
-/** A PNG that differs for each number. */
+/** A PNG whose content depends on the seed. */
 const png = (seed = 0): Uint8Array => pngOf(1, 1, () => [seed & 255, (seed >> 8) & 255, 0]);
 const ascii = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const mib = 1024 * 1024;
@@ -52,16 +52,16 @@ interface Bench {
   readonly root: string;
   readonly ready: Promise<void>;
   readonly flaws: readonly string[];
-  /** Writes below the output folder. */
+  /** Writes a file below the output folder. */
   write(path: string, ...content: readonly Uint8Array[]): string;
-  /** Looks once and returns whether there is more to read. */
+  /** Scans the event files once. Returns true when there is more to read. */
   look(): Promise<boolean>;
-  /** Looks until everything is read, and returns the keys of all images. */
+  /** Scans until everything is read. Returns the keys of all images. */
   keys(): Promise<readonly string[]>;
   contentOf(key: string): Uint8Array;
 }
 
-/** Opens the images of a new attempt; with `earlier`, those a restarted worker resumes. */
+/** Opens the images of a new attempt. With `earlier`, a restarted worker continues that attempt. */
 async function open(earlier?: Pick<Bench, 'outputDir' | 'folder'>): Promise<Bench> {
   const { outputDir, folder } = earlier ?? {
     outputDir: tempFolder(),
@@ -106,7 +106,7 @@ describe("event files of TensorBoard's own writer", () => {
       'tensorboard-images/logs/step_200_validation_0.png',
     ]);
     const red = pngOf(3, 2, () => [255, 0, 0]);
-    // Only the compression may differ from that of our own encoder.
+    // The first bytes must be equal; only the compression may differ from that of our encoder.
     expect(contentOf('tensorboard-images/logs/step_100_validation_0.png').subarray(0, 33)).toEqual(
       red.subarray(0, 33),
     );

@@ -1,4 +1,4 @@
-/** How the agent reads the metrics files that a trainer writes, including damaged ones. */
+/** The metrics files that a trainer writes, including damaged ones, as the agent reads them. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ function createBench() {
     said,
     files,
     write,
-    /** Reads all points as [step, values]. */
+    /** Reads the files once, as during a run. Returns the points as [step, values]. */
     async live() {
       const { live } = await files.read();
       return live.map(({ step, values }) => [step, values] as const);

@@ -1,4 +1,4 @@
-/** Every value that a real trainer logged is on the curve, at its own step. */
+/** Recorded outputs of real trainers. Every value that they logged is on the curve, at its step. */
 import {
   appendFileSync,
   cpSync,
@@ -21,7 +21,7 @@ type Logged = readonly (readonly [step: number, key: string, value: number])[];
 
 const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'recording-'));
 
-/** Rounds like transformers, which prints `f'{value:.4g}'`. */
+/** Rounds a value as transformers prints it, with `f'{value:.4g}'`. */
 const printed = (value: number): number => Number(value.toPrecision(4));
 
 function historyOf(name: string, isWanted: (entry: Readonly<Record<string, number>>) => boolean): Logged {
@@ -79,7 +79,7 @@ describe("curve of Hugging Face's Trainer", () => {
   it.each(['hf', 'hf-tensorboard'])('gives the same curve whichever pipe is read first: %s', async name => {
     const run = createReplay(null);
     const chunks = chunksOf(name);
-    // The bar that tqdm redraws after a dict can arrive before it.
+    // tqdm redraws its bar after a printed dict. The bar comes through another pipe, so it can arrive first.
     const swapped = chunks.map((chunk, at) => {
       if (chunk.fd === 1) return chunks[at + 1] ?? chunk;
       return chunks[at - 1]?.fd === 1 ? (chunks[at - 1] ?? chunk) : chunk;
@@ -96,7 +96,7 @@ describe("curve of Hugging Face's Trainer", () => {
     );
     const losses = points.filter(({ values }) => Object.hasOwn(values, 'loss'));
     expect(losses).toHaveLength(12);
-    // The file has more digits than the output, without artefacts of 32-bit floats.
+    // The file has more digits than the output, and no rounding errors of 32-bit floats.
     expect(losses[0]?.values).toMatchObject({ loss: 6.945546, learning_rate: 0.000135 });
   });
 
