@@ -2,7 +2,7 @@ import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { MetricBucket } from '../../../protocol/metrics-api.ts';
 import type { Curves, Dot, Line } from '../../../renderer/pages/jobs/curves/lines.ts';
 
-/** One point; by default, a step takes one second. */
+/** One point of a curve; by default, each step takes one second. */
 export const bucket = (
   step: number | null,
   value: number | null,
@@ -19,7 +19,7 @@ export const bucket = (
   ...more,
 });
 
-/** The start and the points by key of each attempt, in order. */
+/** Curves of several attempts: for each, its start and its points by metric. */
 export const curvesOf = (
   ...attempts: readonly (readonly [offsetMs: number, Readonly<Record<string, MetricBucket[]>>])[]
 ): Curves => ({

@@ -1,4 +1,4 @@
-/** Validates the rows of a list a few at a time and yields to other code in between. */
+/** Rows are validated a few at a time, so that other code can run in between. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkedRows } from '../../../../renderer/api/read-fleet.ts';

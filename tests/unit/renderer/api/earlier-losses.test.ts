@@ -1,4 +1,6 @@
-/** Losses of visible rows: each is loaded once, a few at a time, and none for a row that is only scrolled past. */
+/**
+ * Earlier losses are read for visible rows: once each, a few at a time, and not for rows that are only scrolled past.
+ */
 import { beforeEach, expect, test } from 'vitest';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { JobId } from '../../../../protocol/ids.ts';
@@ -52,7 +54,7 @@ const curve = (...values: readonly (number | null)[]): Answer => {
     value: { ...curves, attempts: curves.attempts.map(each => ({ ...each, started_at: begun })) },
   };
 };
-/** Resolves after the effects of the response. */
+/** Answers the nth request. Resolves when the answer has taken effect. */
 async function answered(nth: number, given: Answer): Promise<void> {
   asked[nth]?.answer(given);
   await new Promise(resolve => setImmediate(resolve));

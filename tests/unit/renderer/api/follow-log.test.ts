@@ -1,4 +1,6 @@
-/** A log stream resumes after the last line that the page has, even if the server stopped without closing the connection. */
+/**
+ * A log stream continues after the last line of the page, even when the server stops without closing the connection.
+ */
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../protocol/ids.ts';
 import { followLog } from '../../../../renderer/api/follow-log.ts';

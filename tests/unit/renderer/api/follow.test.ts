@@ -1,4 +1,4 @@
-/** The panel follows the server: it loads the state, applies events, and shows when it is not up to date. */
+/** The panel reads the state, applies events, and shows when its data is not current. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import type { UiEvent } from '../../../../protocol/events.ts';
@@ -47,7 +47,7 @@ const forbidden: CallFailure = {
 };
 const unreachable: CallFailure = { kind: 'unreachable', cause: null };
 
-/** A server with one job in its state at event `seq`. */
+/** A server with one job, whose state includes all events up to `seq`. */
 function bench(held: readonly Permission[] = permissions) {
   const server = {
     seq: 5,

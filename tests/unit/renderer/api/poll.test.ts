@@ -1,4 +1,4 @@
-/** Polls the workers for users who may see them but not the event stream. */
+/** The list of workers is polled for users who may not read the event stream. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from '../../../../protocol/client.ts';
 import { pollWorkers } from '../../../../renderer/api/refresh.ts';

@@ -1,4 +1,4 @@
-/** Workers are reloaded in pages, so that a long list blocks neither the page nor the server. */
+/** Workers are read again page by page, so that a long list blocks neither the browser nor the server. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from '../../../../protocol/client.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
@@ -17,7 +17,7 @@ interface Asked {
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
-/** A server with this many workers, all with the current load. */
+/** A server with this number of workers, which all report the current load. */
 function bench(count: number) {
   const server = { load: 10, isDown: false };
   const view = (number: number): WorkerView =>
@@ -81,7 +81,7 @@ test('reads soon after an event, and after the current round during one', async 
   await passes(350);
   happen();
   await passes(2_900);
-  // Three pages, a pause of one second, and the next round.
+  // The three pages of the round in progress, then the first page of the round after the event.
   expect(asked.map(({ cursor }) => cursor).slice(0, 4)).toEqual([null, 'w_249', 'w_499', null]);
   stop();
 });

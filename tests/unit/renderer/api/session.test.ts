@@ -1,4 +1,4 @@
-/** The signed-in user, and the pages and actions that follow from their permissions. */
+/** The pages and actions that the permissions of the signed-in user allow. */
 import { describe, expect, test } from 'vitest';
 import { ownPermissions, type Permission, permissions } from '../../../../protocol/call.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';

@@ -1,4 +1,4 @@
-/** The pages' client reports when a call reveals that the session has changed. */
+/** The client of the pages reports calls that reveal a change of the session. */
 import { expect, test, vi } from 'vitest';
 import { workersApi } from '../../../../protocol/admin-api.ts';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';

@@ -1,4 +1,4 @@
-/** Parts of the panel that are loaded on demand. */
+/** Parts of the panel that load when they are needed. */
 import { expect, test } from 'vitest';
 import { loadPart, mayReload, PartUnavailable } from '../../../../renderer/app/part.ts';
 

@@ -1,4 +1,4 @@
-/** Combines data that is loaded in parts with the events that arrive in the meantime. */
+/** Lists that are read in parts are combined with events that arrive during the reads. */
 import { beforeEach, expect, test } from 'vitest';
 import type { UiEvent } from '../../../../protocol/events.ts';
 import { JobId } from '../../../../protocol/ids.ts';

@@ -1,4 +1,4 @@
-/** How the panel applies snapshots and events: it shows what the server sent, and detects missed events. */
+/** The panel applies snapshots and events, and notices when events are missing. */
 import { expect, test } from 'vitest';
 import { advance, emptyFleet, type Fleet, fromSnapshot } from '../../../../renderer/state/fleet.ts';
 import type { UiEvent } from '../../../../protocol/events.ts';

@@ -1,4 +1,4 @@
-/** Collections by id with immutable versions: later changes do not affect an older version. */
+/** A map whose versions are immutable: a change does not affect older versions. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keyed, type Keyed } from '../../../../renderer/state/keyed.ts';

@@ -19,7 +19,7 @@ const job = (change: Readonly<Record<string, unknown>> = {}) =>
   jobView({ status: 'running', attempt: 1, ...change });
 const jobs = (change: Readonly<Record<string, unknown>> = {}) => new Map([[id, job(change)]]);
 
-/** Progress `seconds` after the start. */
+/** A progress event, `seconds` after the start. */
 const progress = (seconds: number, loss: number | undefined, attempt = 1): UiEvent => ({
   seq: 1,
   at: new Date(start + 1_000 * seconds).toISOString(),
@@ -68,7 +68,7 @@ test('starts a new series for a new attempt', () => {
   const first = withEvents(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
   const second = withEvents(first, [progress(9, 0.6, 2)], jobs({ attempt: 2 }));
   expect(second.get(id)?.points).toEqual([{ at: start + 9_000, loss: 0.6 }]);
-  // The job was dispatched to another worker that has not reported yet.
+  // The job now runs on another worker, which has not reported a loss yet.
   expect(withEvents(first, [], jobs({ attempt: 2 })).size).toBe(0);
 });
 
@@ -109,7 +109,7 @@ const shownSeconds = (losses: Losses): readonly number[] => {
 
 test('puts earlier losses before those received since the page opened', () => {
   const before = withEvents(none, [progress(10, 0.4)], jobs());
-  // The later read includes the loss of that event.
+  // This read includes the loss that the event reported before.
   const read = withEarlier(before, id, 1, [at(0, 0.9), at(5, 0.6), at(10, 0.4)]);
   expect(shownSeconds(read)).toEqual([0, 5, 10]);
   expect(shownSeconds(withEvents(read, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);

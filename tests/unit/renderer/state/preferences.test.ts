@@ -1,4 +1,4 @@
-/** The preferences of a browser, and how it stores them. */
+/** The preferences of a browser and their storage. */
 import { beforeEach, expect, test } from 'vitest';
 import { perPlace } from '../../../../renderer/i18n/formats.ts';
 import { createPreferences } from '../../../../renderer/state/stores.ts';

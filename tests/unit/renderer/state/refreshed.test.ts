@@ -1,4 +1,4 @@
-/** The effect of a reloaded worker list on the fleet. */
+/** A list of workers is read again and merged into the fleet. */
 import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../../protocol/events.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';

@@ -1,4 +1,4 @@
-/** Rows in an order that is recomputed only after a change. */
+/** Rows are sorted again only when a change requires it. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createArrangement } from '../../../../renderer/ui/table-order.ts';
@@ -9,7 +9,7 @@ interface Row {
   readonly note?: string;
 }
 
-/** Sorts by size and counts the sorts. */
+/** Sorts rows by size, and counts how often it sorts. */
 function bench() {
   let times = 0;
   const arrange = createArrangement<Row>({

@@ -1,4 +1,4 @@
-/** The cells of a few rows are filled per frame. */
+/** The cells of new rows are rendered a few rows per frame. */
 import { beforeEach, expect, test } from 'vitest';
 import { createFilling } from '../../../../renderer/ui/table-rendering.ts';
 
@@ -14,7 +14,7 @@ const frame = (): void => {
   for (const run of due) run();
 };
 
-/** The first screen has one row, which is already filled. */
+/** A table whose first screen has a single row, which is already rendered. */
 function bench() {
   const filling = createFilling(later);
   const filled: number[] = [];

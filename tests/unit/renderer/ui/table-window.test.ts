@@ -1,4 +1,4 @@
-/** Which rows of a table are in the page. */
+/** The rows of a table that are in the page. */
 import { expect, test } from 'vitest';
 import { createWindow } from '../../../../renderer/ui/table-rendering.ts';
 
@@ -9,7 +9,7 @@ test('renders extra rows in the scroll direction and one in the other', () => {
   const rows = createWindow();
   expect(ends(rows(at(0)))).toEqual([0, 13, 14]);
   expect(ends(rows(at(50)))).toEqual([49, 63, 15]);
-  // A changed row count without scrolling keeps the direction.
+  // The number of rows has changed without scrolling, so the direction stays the same.
   expect(ends(rows(at(50, 1_001)))).toEqual([49, 63, 15]);
   expect(ends(rows(at(40)))).toEqual([36, 50, 15]);
   expect(ends(rows(at(41)))).toEqual([40, 54, 15]);

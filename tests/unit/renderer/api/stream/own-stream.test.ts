@@ -1,4 +1,4 @@
-/** A tab's own stream: what it reports, and when it considers the connection dead. */
+/** The stream of one tab: the messages that it reports, and when it treats its connection as dead. */
 import { beforeEach, expect, test } from 'vitest';
 import { createOwnStream, type Source, type StreamMessage } from '../../../../../renderer/api/stream/own.ts';
 

@@ -1,4 +1,4 @@
-/** A tab's side of the shared stream: when it joins, leaves, and falls back to its own. */
+/** The shared stream as a tab uses it: when the tab joins, when it leaves, and when it opens a stream of its own. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   type HubMessage,

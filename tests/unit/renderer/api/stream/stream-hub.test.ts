@@ -1,4 +1,4 @@
-/** One stream for all tabs: what each tab receives, and how long the stream stays open. */
+/** The hub that shares one stream among all tabs: the messages for each tab, and how long the stream stays open. */
 import { beforeEach, expect, test } from 'vitest';
 import { createHub, type HubMessage, type TabPort } from '../../../../../renderer/api/stream/shared.ts';
 import type { StreamListener } from '../../../../../renderer/api/stream/own.ts';

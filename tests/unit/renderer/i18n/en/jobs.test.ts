@@ -169,7 +169,7 @@ describe('job figures', () => {
     expect(figures.ranFor({ started_at: null, completed_at: null }, 0)).toBeNull();
     expect(figures.ranFor(begun, Date.parse('2026-01-01T00:01:00.000Z'))).toBe(60);
     expect(figures.ranFor({ ...begun, completed_at: '2026-01-01T00:00:05.000Z' }, 0)).toBe(5);
-    // This machine's clock may be behind the server's.
+    // The clock of this computer may be slower than the server's.
     expect(figures.ranFor(begun, 0)).toBe(0);
   });
 

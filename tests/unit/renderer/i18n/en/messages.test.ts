@@ -1,4 +1,4 @@
-/** The texts of all languages: each has all parts of the English one and can be formatted. */
+/** The texts of each language have the same keys and placeholders as the English ones, and can be formatted. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ import { pools as jaPools } from '../../../../../renderer/i18n/ja/pools.ts';
 import { zh } from '../../../../../renderer/i18n/zh/index.ts';
 import { pools as zhPools } from '../../../../../renderer/i18n/zh/pools.ts';
 
-/** Texts of pages that are loaded with their page are checked, too. */
+/** Includes the texts that load together with their page. */
 const en = { ...frame, ...enPools };
 const pagesOf = { en: enPools, es: esPools, zh: zhPools, hi: hiPools, ja: jaPools } as const;
 const catalogs = {
@@ -29,7 +29,7 @@ const catalogs = {
 } as const;
 const keys = Object.keys(en) as readonly (keyof typeof en)[];
 
-/** The placeholder names of a text, including those in its plural cases. */
+/** Returns the names of the placeholders in a text, including those in its plural forms. */
 function namesIn(text: string): readonly string[] {
   const names = new Set<string>();
   const walk = (part: unknown): void => {
@@ -51,14 +51,14 @@ const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .map(file => readFileSync(join(root, file), 'utf8'))
   .join('\n');
 
-/** A key is used literally or built from a template, of which the fixed parts are compared. */
+/** Returns true when the sources use the key, literally or through a template whose fixed parts match. */
 function isUsed(key: string): boolean {
   const isWrittenOut = [`'${key}'`, `"${key}"`].some(quoted => sources.includes(quoted));
   return isWrittenOut || templates.some(template => template.test(key));
 }
 const templates = [...sources.matchAll(/`((?:[\w.]|\$\{[^}`]*\})+)`/g)]
   .map(([, text = '']) => text.split(/\$\{[^}]*\}/))
-  // A template without three fixed letters in a row would match anything.
+  // Skip templates without three fixed letters in a row, because they would match any key.
   .filter(parts => parts.some(part => /[a-z]{3}/i.test(part)))
   .map(parts => new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`));
 

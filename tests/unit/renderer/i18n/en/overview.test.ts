@@ -131,12 +131,12 @@ test('lists a worker once when jobs wait for it alone, whether lost or stopped',
     { kind: 'waitsForOffline', worker: { id: 'w_lost' }, others: 0, count: 2 },
     { kind: 'waitsForOffline', worker: { id: 'w_left' }, others: 0, count: 2 },
   ]);
-  // The job is one of several, so the worker's own lost connection is shown as well.
+  // Other workers could run that job too, so the lost connection of this worker is shown as well.
   expect(needs(told('w_lost', 'j_1', 1))).toMatchObject([
     { kind: 'waitsForOffline', others: 1 },
     { kind: 'offline', worker: { id: 'w_lost' } },
   ]);
-  // The worker is back, the job was cancelled, or the worker was deleted.
+  // In these cases, the worker has returned, the job was cancelled, or the worker was deleted.
   const stale = needs(told('w_back', 'j_1'), told('w_lost', 'j_2'), told('w_gone', 'j_1'));
   expect(stale.map(({ kind }) => kind)).toEqual(['offline']);
 });

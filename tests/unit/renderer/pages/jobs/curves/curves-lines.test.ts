@@ -28,7 +28,7 @@ test('sorts the charts: loss, learning rate, speed, other trainer metrics, GPUs'
     'learning_rate',
     'steps_per_second',
     'eval_loss',
-    // Not known GPU metrics, so they are treated as the trainer's own.
+    // No known GPU metric has this name, so it is shown as a metric of the trainer.
     'gpu.2.fan',
     'gpu.x.utilization',
     'gpu.utilization',
@@ -71,7 +71,7 @@ test('shows only the chosen attempts and keeps the style of each', () => {
   ]);
   const [only, ...rest] = toLines(curves, loss, 'step', new Set([3]));
   expect([only?.style, rest]).toEqual([2, []]);
-  // No shown attempt precedes attempt 3.
+  // Attempt 3 is the first one that is shown, so it has no break.
   expect(breaksOf(curves, 'step', new Set([3]))).toEqual([]);
   expect(spanOf(curves, 'step', new Set([9]))).toBeNull();
 });

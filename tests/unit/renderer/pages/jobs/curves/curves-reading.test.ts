@@ -98,7 +98,7 @@ test('requests a step range once and a time range per attempt on its own clock',
   ]);
 });
 
-/** Reads a curve with these answers, one after the other. Null simulates an unreachable server. */
+/** Reads a curve with these answers, one per request. Null stands for an unreachable server. */
 async function reading(zoom: readonly [number, number] | null, answers: readonly (object | null)[]) {
   const asked: string[] = [];
   const rest = [...answers];

@@ -8,7 +8,7 @@ const plain = { smoothing: 0, isLog: false };
 test('smooths with an exponential mean without bias towards zero at the start', () => {
   const four: unknown = expect.closeTo(4, 9);
   expect(smooth([4, 4, 4], 0.9)).toEqual([four, four, four]);
-  // Weights 0.5 for the first and 1 for the second: (0.5 * 2 + 1 * 5) / 1.5
+  // The values have the weights 0.5 and 1, so the mean is (0.5 * 2 + 1 * 5) / 1.5.
   expect(smooth([2, 5], 0.5)).toEqual([2, expect.closeTo(4, 9)]);
   expect(smooth([2, null, 5], 0.5)).toEqual([2, null, expect.closeTo(4, 9)]);
   expect(smooth([], 0.5)).toEqual([]);

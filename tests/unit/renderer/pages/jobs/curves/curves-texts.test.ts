@@ -63,7 +63,7 @@ test('lists every point up to the row limit, then samples each line including it
   expect([places(long)[0], places(long).at(-1)]).toEqual([0, 299]);
   expect([places(short)[0], places(short).at(-1)]).toEqual([0, 99]);
   expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
-  // A series with one point keeps it among many others.
+  // A line with a single point keeps it beside a line with many.
   const alone = lineOf(dots(1), { id: '3/loss' });
   expect(rowsOf([lineOf(dots(1_000)), alone], 10).rows.some(({ line }) => line === alone)).toBe(true);
   expect(rowsOf([], 200)).toEqual({ rows: [], of: 0 });

@@ -1,4 +1,4 @@
-/** Why each worker cannot take a job, in the language of the panel. */
+/** The reasons why a worker cannot take a job, in the language of the panel. */
 import { expect, test } from 'vitest';
 import type { WorkerReason } from '../../../../../../protocol/explain.ts';
 import { loadLanguage } from '../../../../../../renderer/i18n/index.ts';

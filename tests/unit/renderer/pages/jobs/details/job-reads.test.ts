@@ -1,8 +1,8 @@
-/** How often a page reads the data of a job again. */
+/** How often a page reads the data of a job. */
 import { expect, test } from 'vitest';
 import { createThrottle } from '../../../../../../renderer/pages/jobs/details/job-reads.ts';
 
-/** A throttle with a manual clock. */
+/** A throttle whose clock the test advances. */
 function throttled() {
   let time = 0;
   const runs: number[] = [];

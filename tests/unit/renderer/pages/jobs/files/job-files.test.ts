@@ -1,4 +1,4 @@
-/** How the panel sorts the files of a job: images by step, checkpoints separately, nothing omitted. */
+/** The panel sorts the files of a job into samples by step, checkpoints and others, without leaving any out. */
 import { describe, expect, test } from 'vitest';
 import { type ArtifactView, type CheckpointView, kindOf } from '../../../../../../protocol/artifact.ts';
 import { JobId } from '../../../../../../protocol/ids.ts';
@@ -47,7 +47,7 @@ test('sorts each file into samples, a listed checkpoint or other files', () => {
     [checkpoint('checkpoint-5')],
   );
   expect(samples.map(({ name }) => name)).toEqual(['step_5.png']);
-  // A checkpoint the server does not list is shown nowhere else.
+  // The server does not list this checkpoint, so its file belongs to the other files.
   expect(keysOf(others)).toEqual(['checkpoint-6.bin', 'model.safetensors', 'notes.svg']);
 });
 

@@ -1,4 +1,4 @@
-/** Loading images: a few at a time, each once, and none that is no longer visible. */
+/** Pictures are read a few at a time, each one once, and only while they are visible. */
 import { beforeEach, expect, test } from 'vitest';
 import {
   createPictures,
@@ -50,7 +50,7 @@ function hold(wanted: Picture): Held {
   const told: Shown[] = [];
   return { told, letGo: pictures.hold(wanted, shown => told.push(shown)) };
 }
-/** Delivers the bytes of the nth read and resolves after their effects. */
+/** Completes the nth read. Resolves when that has taken effect. */
 async function comes(
   nth: number,
   bytes: Blob | Error = new Blob(['x'], { type: 'text/html' }),

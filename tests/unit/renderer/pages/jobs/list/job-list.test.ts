@@ -1,4 +1,4 @@
-/** Which jobs the list shows, and in which order, when the server has more than the panel keeps in memory. */
+/** The jobs in the list and their order, when the server has more jobs than the panel keeps in memory. */
 import { describe, expect, it } from 'vitest';
 import { WorkerId } from '../../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../../protocol/job.ts';

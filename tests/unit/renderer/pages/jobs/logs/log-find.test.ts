@@ -7,7 +7,7 @@ import {
 import { createLogPages, pageLines } from '../../../../../../renderer/pages/jobs/logs/log-pages.ts';
 import { logLine, logLines } from '../../../log-builders.ts';
 
-/** Searches like the server: forwards, a thousand lines per answer. */
+/** Searches as the server does: only forwards, with at most a thousand lines per answer. */
 function searchIn(lines: readonly number[]): { readonly search: SearchLines; readonly calls: () => number } {
   let calls = 0;
   return {
@@ -79,7 +79,7 @@ test('keeps only the most recently requested pages', () => {
   pages.put(logLines(0, 10), null);
   for (let page = 1; page < 100; page += 1) {
     pages.put(logLines(page * pageLines, page * pageLines + 1), null);
-    // The first page stays visible all the time.
+    // The first page is visible the whole time, so it is kept.
     expect(pages.missing(0, 9, kept)).toBeNull();
   }
   expect(pages.at(50 * pageLines)).toBeUndefined();

@@ -10,7 +10,7 @@ type Query = Parameters<LogSource['read']>[0];
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A log of this many lines. The test decides when its answers arrive. */
+/** A server with a log of this number of lines. The test decides when its answers arrive. */
 function openServer(total: number, part: Partial<PageRead> = {}) {
   const asked: Query[] = [];
   const followed: { readonly attempt: number; readonly line: number }[] = [];
@@ -74,7 +74,7 @@ test('opens the log at its end and reads only the visible part of its middle', a
   expect(book.lineAt(999_999)?.text).toBe('line 999999');
   book.want(500_010, 500_060);
   await settle();
-  // The book stays with its attempt even if a newer one exists.
+  // The store keeps reading its attempt even when a newer one exists.
   expect(server.asked.slice(1)).toEqual([{ attempt: 2, line: 500_000, limit: 500 }]);
   expect(book.lineAt(500_060)?.text).toBe('line 500060');
   book.want(500_020, 500_070);

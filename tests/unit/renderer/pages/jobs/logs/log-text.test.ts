@@ -8,7 +8,7 @@ import {
 } from '../../../../../../renderer/pages/jobs/logs/find-line.ts';
 
 const esc = '\u001B';
-/** Formats each piece as `text/style`, for short expectations. */
+/** Writes each piece of a line as `text/style`. */
 const shown = (line: string, search = ''): readonly string[] =>
   piecesOf(line, search).map(({ text, hue, weights, isHit }) =>
     [text, hue ?? '-', ...weights, ...(isHit ? ['hit'] : [])].join('/'),
@@ -36,10 +36,10 @@ describe('terminal output', () => {
     ['[38;5;46m', 'green'],
     ['[38;2;255;140;0m', 'yellow'],
     ['[38;2;20;20;220m', 'blue'],
-    // Black and white would be unreadable on one of the two backgrounds.
+    // Black and white would be unreadable in one of the two themes.
     ['[30m', '-'],
     ['[97m', '-'],
-    // A background colour replaces an unreadable text colour.
+    // The text colour is unreadable, so the background colour is used.
     ['[97;41m', 'red'],
   ])('shows the sequence %s as %s', (code, hue) => {
     expect(shown(`${esc}${code}x`)).toEqual([`x/${hue}`]);
@@ -113,7 +113,7 @@ test.each([
 });
 
 describe('the first error', () => {
-  /** Searches like the server, with at most two lines per response. */
+  /** Searches as the server does, with at most two lines per answer. */
   const searchIn =
     (texts: ReadonlyMap<number, string>, asked: string[] = []): SearchLines =>
     async (word, from) => {

@@ -1,4 +1,4 @@
-/** How the form handles configs: differences, hidden values, and the initial values of a duplicate. */
+/** Configs in the submit form: their differences, their secrets, and the form of a copied job. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigView } from '../../../../../../protocol/configs-api.ts';

@@ -1,4 +1,4 @@
-/** A real shell runs the commands, with a fake program in place of ours. */
+/** A real shell runs each command. A fake program replaces `trainyard`. */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ const Seen = z.object({ args: z.array(z.string()), env: z.record(z.string(), z.s
 const ownService = (each: Joining): string => serviceCommand(each, false);
 const wholeService = (each: Joining): string => serviceCommand(each, true);
 
-/** Returns the arguments and environment a shell would pass to our program. */
+/** Returns the arguments and the environment that the command passes to the program. */
 function run(command: string): z.output<typeof Seen> {
   const script = `trainyard() { node -e 'console.log(JSON.stringify({args: process.argv.slice(1), env: process.env}))' -- "$@"; }\n${command}`;
   return Seen.parse(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' })));
@@ -108,7 +108,7 @@ describe('commands when the server offers the worker for download', () => {
     for (const text of [shellCommand, ownService, wholeService]) expect(text(here)).not.toContain('\n');
   });
 
-  /** A real shell runs each command; curl returns a test script that records its arguments and standard input. */
+  /** curl returns a test script that records its arguments and its standard input. */
   test.each([
     ['the shell command', shellCommand, ['--token-stdin'], ['--persistent']],
     ['the environment commands', environmentCommands, [], null],
@@ -167,7 +167,7 @@ test('passes the same values in the environment', () => {
 });
 
 describe('the pod script', () => {
-  /** Runs the script with a fake `trainyard` that records its calls and then runs `program`. */
+  /** Runs the script with a fake `trainyard`, which records each call and then runs `program`. */
   function start(program: string) {
     const folder = openFolder();
     const notes = join(folder, 'notes');
