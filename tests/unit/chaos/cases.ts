@@ -2,7 +2,7 @@ import { type Run, runsIn, type TrainerLine, type TrainerNote } from '../../chao
 import type { JobCase } from '../../chaos/judge/violation.ts';
 import type { PlannedJob } from '../../chaos/plan.ts';
 
-/** Journal lines of one trainer, 10 ms apart, starting at `at`. */
+/** The journal of one trainer: its lines, 10 ms apart, from `at` on. */
 export const trainer = (
   pid: number,
   attempt: string,
@@ -61,7 +61,7 @@ export const goodRuns: readonly Run[] = runsIn(
 
 const file = (key: string, sha256: string) => ({ key, listed: sha256, sha256 });
 
-/** A job that completed in its first attempt, and all of it is as it has to be. */
+/** A job that completed in its first attempt and violates no rule. */
 export function goodCase(
   job: Partial<Evidence['job']> = {},
   evidence: Partial<Evidence> = {},

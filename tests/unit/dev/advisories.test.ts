@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeAudit } from '../../../dev/advisories.ts';
 
-/** The report format of npm 11. */
+/** A report in the format of npm 11. */
 const report = (severities: Readonly<Record<string, string>>): string =>
   JSON.stringify({
     auditReportVersion: 2,

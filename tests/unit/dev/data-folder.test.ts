@@ -12,7 +12,7 @@ function folderWith(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-/** Starts a server that answers every request and returns its URL. */
+/** Starts a server that answers every request. Returns its URL. */
 async function startAnswering(): Promise<string> {
   const server = createServer((_request, response) => response.end());
   onTestFinished(() => void server.close());

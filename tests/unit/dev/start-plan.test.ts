@@ -1,4 +1,4 @@
-/** What `npm start` starts, and what it prints when it cannot open a window. */
+/** The programs that `npm start` starts, and its messages when it cannot open a window. */
 import { expect, test } from 'vitest';
 import { built, builtBeside, planStart, type StartContext } from '../../../dev/start-plan.ts';
 

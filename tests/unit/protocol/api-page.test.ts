@@ -11,7 +11,7 @@ const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf
 const spansOf = (text: string): readonly string[] =>
   [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
 
-// Returns a call such as `GET /api/queue` without its query, or null for other text.
+// Returns a call such as `GET /api/queue`, without its query; null for other text.
 const callIn = (span: string): string | null =>
   /^(?:GET|POST|PUT|PATCH|DELETE) \/[^ ?]*/.exec(span)?.[0] ?? null;
 

@@ -6,7 +6,7 @@ const keysIn = (config: unknown, dataloader: unknown = null): readonly string[] 
   restrictedUses(config, dataloader).map(({ key }) => key);
 
 describe('a config without restricted keys', () => {
-  // The configs are SimpleTuner's own examples: flux.peft-lora, anima-anyflow-stage2.peft-lora and a dataloader.
+  // Examples of SimpleTuner: flux.peft-lora, anima-anyflow-stage2.peft-lora, and a dataloader.
   it.each<[string, object, unknown]>([
     [
       'a LoRA training into a relative folder',

@@ -27,7 +27,7 @@ const schemas: readonly (readonly [string, z.ZodType])[] = [
   ['Problem', Problem],
 ];
 
-// Words of the contract let generated values pass the first checks sometimes.
+// Words of the protocol, so that some generated values pass the first checks.
 const known =
   'id worker_id job_id attempt_id name status type reason labels worker_labels config config_name dataloader gpu_info ' +
   'gpus gpu_count count vram_gb progress job_progress metrics step error exit_code signal cause protocol limit offset ' +
@@ -44,7 +44,7 @@ const { value } = fc.letrec<{ value: unknown }>(tie => ({
     { maxDepth: 4 },
     leaf,
     fc.array(tie('value'), { maxLength: 4 }),
-    // Zod reads the name of `constructor`, so objects must have a prototype, as those from JSON do.
+    // Zod reads `constructor.name`, so objects need a prototype, which objects from JSON always have.
     fc.dictionary(fc.constantFrom(...known.split(' ')), tie('value'), { maxKeys: 8, noNullPrototype: true }),
   ),
 }));

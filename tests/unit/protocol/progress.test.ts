@@ -1,4 +1,4 @@
-// See docs/internals/faults.md, S7: usable fields of any agent's progress are kept, the others are dropped.
+// See docs/internals/faults.md, S7: usable fields of an agent's progress are kept, all others are dropped.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AnyProgress, Progress } from '../../../protocol/reports.ts';

@@ -177,7 +177,7 @@ describe('WorkerCommand', () => {
     expect(WorkerCommand.safeParse(command).success).toBe(false);
   });
 
-  // The endpoint is appended to the orchestrator's address, which may have a path.
+  // The endpoint is appended to the orchestrator's URL, which may have a path.
   const address = 'https://rig.example:8001/fleet';
 
   test.each(['/', '/api/cloud/storage', '/api/cloud/storage/', '/a-b/c_d/v1.2', '/.well-known/x'])(

@@ -63,7 +63,7 @@ describe('pinFor', () => {
     ['https://yard.lan:8001', pin],
     ['https://192.0.2.7:8001', pin],
     ['https://[fd00::7]:8001', pin],
-    // Plain HTTP, a proxy at another port, another host, and an invalid URL.
+    // Plain HTTP, a proxy on another port, another host, and an invalid URL get no pin.
     ['http://192.0.2.7:8001', null],
     ['https://yard.lan', null],
     ['https://yard.example:8001', null],

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { oldNodeMessage } from '../../../protocol/node-version.ts';
 import { compareVersions } from '../../../protocol/version.ts';
 
-// Versions in the order of semver.org, section 11, with some additions.
+// Versions in ascending order: those of semver.org, section 11, and others.
 const rising = [
   '0.0.1',
   '0.1.0',

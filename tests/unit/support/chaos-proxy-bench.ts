@@ -6,10 +6,10 @@ import { textOf } from '../../support/chaos-proxy-exchange.ts';
 import { type ChaosProxy, startChaosProxy } from '../../support/chaos-proxy.ts';
 import { createNotices, type Notices } from '../../support/notices.ts';
 
-/** What the server behind the proxy has received. */
+/** The server behind the proxy, and what has arrived there. */
 export interface FarEnd {
   readonly calls: readonly string[];
-  /** Streams the server considers open. */
+  /** Streams that are open from the server's point of view. */
   readonly streams: ReadonlySet<http.ServerResponse>;
   readonly connections: () => number;
   readonly waitFor: Notices['waitFor'];
@@ -17,10 +17,10 @@ export interface FarEnd {
   readonly url: string;
 }
 
-/** A raw client: the received text and how the socket ended. */
+/** A client that speaks over a raw socket, with the received text and the end of the socket. */
 export interface RawClient {
   readonly text: () => string;
-  /** Null while it is open. */
+  /** How the connection ended; null while it is open. */
   readonly ended: () => 'end' | 'reset' | null;
   readonly waitFor: Notices['waitFor'];
   send(text: string): void;
@@ -33,11 +33,14 @@ export interface ProxyBench {
   /** Posts a text and returns the response as `status text`. */
   post(path: string, body?: string): Promise<string>;
   connect(): Promise<RawClient>;
-  /** A client with an open stream through the proxy. */
+  /** Opens a stream through the proxy. */
   stream(): Promise<RawClient>;
 }
 
-/** A server that answers a post with its own body, and anything under /stream with a stream. */
+/**
+ * Provides each test with a proxy in front of a server. The server answers a post with its body, and paths below
+ * /stream with a stream.
+ */
 export function useProxyBench(): ProxyBench {
   let far: (FarEnd & { close(): Promise<void> }) | null = null;
   let proxy: ChaosProxy | null = null;

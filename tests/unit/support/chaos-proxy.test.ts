@@ -53,7 +53,7 @@ describe('a black hole', () => {
     await bench.proxy.waitFor('the lost call', () => bench.proxy.calls('/lost')[0]);
     await bench.proxy.waitFor('the lost frame', () => bench.proxy.log[0]?.frames[0]);
     await bench.proxy.heal();
-    // Lost data stays lost on both connections. A new connection works.
+    // Data that was swallowed stays lost on both connections. A new connection works.
     bench.far.push(frame('2'));
     await bench.proxy.waitFor('the frame after it', () => bench.proxy.log[0]?.frames[1]);
     expect(await bench.post('/found')).toBe('200 {}');
@@ -165,7 +165,7 @@ describe('connection faults', () => {
     bench.proxy.delay(100);
     const before = performance.now();
     expect(await bench.post('/slow')).toBe('200 {}');
-    // Both directions are delayed; timers may fire slightly early.
+    // Both directions are delayed by 100 ms. Timers may fire slightly early.
     expect(performance.now() - before).toBeGreaterThan(198);
     await bench.proxy.heal();
   });

@@ -1,4 +1,4 @@
-/** Breaks each invariant once, and no other: a check that never fails proves nothing. */
+/** Breaks each invariant once, and no other one, because a check that never fails proves nothing. */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, judge } from '../../support/invariants.ts';
 import type { EventLine } from '../../support/stream-record.ts';
@@ -29,7 +29,7 @@ const audited = (events: readonly EventLine[]): readonly string[] =>
       job ? `${type} of ${job} (${attempt})` : `${type} of ${worker}`,
     );
 
-/** One job runs on two workers in turn while a third is drained and undrained. */
+/** One job runs on two workers, one after the other, while a third worker is drained and undrained. */
 const good: readonly Told[] = [
   ['job.submitted', 'j_1', null],
   ['job.dispatched', 'j_1', 'w_1', 1],
@@ -113,7 +113,7 @@ test('does not report an invariant as held when the run had nothing to check', (
   );
   expect(held).not.toEqual(expect.arrayContaining(['I9']));
   expect(['I1', 'I6', 'I8', 'I9', 'I12'].filter(id => held.includes(id))).toEqual([]);
-  // The store has a completed job without an event.
+  // The job is stored as completed, but there is no event for that.
   expect(broken).toEqual([expect.stringMatching(/^I3 j_1 is stored as completed/)]);
 });
 

@@ -1,4 +1,6 @@
-/** How the v1 agent reconnects and leaves: docs/internals/worker-contract.md, section 3, items 9, 11, 12 and 14. */
+/**
+ * How the v1 agent reconnects and leaves. Numbers in the titles refer to docs/internals/worker-contract.md, section 3.
+ */
 import { expect, test } from 'vitest';
 import { createSubmission, useV1Bench } from '../../support/v1-bench.ts';
 import { scriptedTrainer } from '../../support/v1-trainer.ts';

@@ -1,5 +1,6 @@
 /**
- * What the v1 agent loses, mixes up and misses: docs/internals/worker-contract.md, section 3, items 4, 6, 7, 8 and 10.
+ * Events that the v1 agent loses, confuses or misses. Numbers in the titles refer to docs/internals/worker-contract.md,
+ * section 3.
  */
 import { expect, test } from 'vitest';
 import { createSubmission, reports, useV1Bench } from '../../support/v1-bench.ts';
@@ -17,7 +18,7 @@ test('the v1 agent drops a job pushed before the response to the terminal report
   await events.waitFor('jobDropped', seen => seen.jobId === 'j2' && seen.heldJob === 'j1');
   report.answer();
   await events.waitFor('jobCleared');
-  bench.server.push(createSubmission('j2')); // the offer repeated
+  bench.server.push(createSubmission('j2')); // The orchestrator repeats the offer.
   await events.waitFor('jobStarted', seen => seen.job.jobId === 'j2');
 });
 
@@ -65,7 +66,7 @@ test('the v1 agent reports a job pushed right after a cancel as failed, then los
   const second = await manual.run(1);
   second.print('step 1');
   await events.waitFor('trainerLine', seen => seen.jobId === 'j2');
-  await waits.release('poll'); // the watcher of the first trainer wakes up
+  await waits.release('poll'); // The watcher of the first trainer continues.
   await events.waitFor('jobCleared', seen => seen.by === 'watcher');
   expect(events.of('statusPosted').at(-1)).toMatchObject({
     jobId: 'j2',
@@ -79,7 +80,7 @@ test('the v1 agent reports a job pushed right after a cancel as failed, then los
   await events.waitFor('jobCleared', seen => seen.jobId === null);
   expect(second.signals).toEqual([]);
 
-  bench.server.push(createSubmission('j3')); // two trainers at once; the outcome of j2 is reported as that of j3
+  bench.server.push(createSubmission('j3')); // Two trainers run now, and the outcome of j2 is reported as that of j3.
   await manual.run(2);
   await events.waitFor('statusPosted', seen => seen.jobId === 'j3' && seen.status === 'training');
   (await manual.run(2)).print('step 1');

@@ -1,5 +1,6 @@
 /**
- * The v1 agent's registration, stream and jobs: docs/internals/worker-contract.md, section 3, items 1, 2, 3, 5 and 13.
+ * Registration, stream and jobs of the v1 agent. Numbers in the titles refer to docs/internals/worker-contract.md,
+ * section 3.
  */
 import os from 'node:os';
 import { expect, test } from 'vitest';
@@ -166,7 +167,7 @@ test.each(['config', 'dataloader', 'upload_endpoint'])(
     expect((await events.waitFor('connectionLost')).message).toContain(key);
     bench.server.answer('/register', { body: { worker_id: 'w_1', abandon_job: 'j1' } });
     await waits.release('reconnect');
-    await events.waitFor('jobCleared'); // abandon_job is the way out
+    await events.waitFor('jobCleared'); // Only abandon_job ends this state.
     expect(bench.statusesOf('j1')).toEqual(['cancelled']);
   },
 );

@@ -1,4 +1,4 @@
-// The key lists are excerpts from each trainer's own code.
+// The key lists are excerpts from the code of each trainer.
 import { describe, expect, it } from 'vitest';
 import { type TrainerName, trainerNamed, unknownKeys } from '../../../trainers/index.ts';
 import { aiToolkit, diffusers, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';

@@ -1,4 +1,4 @@
-/** The plan of a demo: plausible fleets, trainings and jobs, and the same for the same seed. */
+/** The plan of a demo fleet: its workers, trainings and jobs are plausible, and the same for the same seed. */
 import { describe, expect, test } from 'vitest';
 import { disconnectAtRandom } from '../../../../dev/demo-fleet/worker.ts';
 import { createDisplay, newTally, statusLine } from '../../../../dev/demo-fleet/display.ts';

@@ -1,4 +1,4 @@
-/** A hand-made program of three segments by the ELF specification. tests/full/rig.test.ts runs the real one. */
+/** A hand-made program with three segments, by the ELF specification. tests/full/rig.test.ts runs a real one. */
 import { expect, test } from 'vitest';
 import { withNote } from '../../../../dev/worker/elf.ts';
 
@@ -30,7 +30,7 @@ const plain: readonly Header[] = [
   { type: 1, offset: 2 * page + 16, filesz: 300, memsz: 5_000 },
 ];
 
-/** Code filled with `c`, data with `d`, and symbols with `s` behind the loaded segments. */
+/** Builds a program: code filled with `c`, data with `d`, and symbols with `s` after the loaded segments. */
 function program(headers: readonly Header[] = plain): Buffer {
   const elf = Buffer.alloc(2 * page + 16 + 300 + 700);
   elf
@@ -59,7 +59,7 @@ function program(headers: readonly Header[] = plain): Buffer {
   return elf;
 }
 
-/** Loads the program like a kernel: returns its memory and the place of its notes. */
+/** Loads the program as a kernel does. Returns its memory and the address of its notes. */
 function load(elf: Buffer) {
   const memory = new Map<number, number>();
   const notes: { readonly vaddr: number; readonly size: number }[] = [];

@@ -51,7 +51,10 @@ export function makeCheckpoint(changes: Partial<Checkpoint> = {}): Checkpoint {
   };
 }
 
-/** Images of 5 x 5: each digit lights two pixels of its own, and about a third of the others are noise. */
+/**
+ * Random images of 5 x 5 pixels. Each digit lights two pixels of its own; about a third of the others are lit at
+ * random.
+ */
 function makeRaw(count: number, seed: number): { images: IdxArray; labels: IdxArray } {
   const random = createRandom(seed, 0);
   const data = Uint8Array.from({ length: count * SIDE * SIDE }, () =>
@@ -71,7 +74,7 @@ function makeImages(count: number, seed: number): LabelledImages {
   return valueOf(labelImages(raw.images, raw.labels));
 }
 
-/** 60 training images: with batches of 8, the last of the 8 steps of an epoch is a smaller one. */
+/** 60 training images. With batches of 8, an epoch has 8 steps, the last one with only 4 images. */
 export function makeDigits(): Digits {
   return { training: makeImages(60, 1), test: makeImages(40, 2) };
 }
@@ -89,7 +92,7 @@ export async function makeFolder(): Promise<string> {
   return folder;
 }
 
-/** The four idx files of `makeDigits`. */
+/** Creates a folder with the four idx files of the images of `makeDigits`. */
 export async function makeDataFolder(): Promise<string> {
   const folder = await makeFolder();
   for (const [prefix, count, seed] of [

@@ -16,7 +16,7 @@ const CONFIG = {
   keep_checkpoints: 2,
 };
 
-/** Creates a folder with a config, and the arguments for training there on the synthetic digits. */
+/** Creates a folder with a config. Returns the arguments that train in it on the images of `makeDigits`. */
 async function prepare(changes: Record<string, unknown> = {}) {
   const folder = await makeFolder();
   const config = join(folder, 'config.json');
@@ -102,7 +102,7 @@ describe('the digits command', () => {
     expect(second.printed[0]).toBe('going on after step 10');
     expect(second.printed.find(line => line.includes('"progress"'))).toContain('"step":11,');
     const sameEnd = await readFile(join(stopped.output, 'checkpoint-000024.bin'));
-    // Skips the header, which contains the seconds, and the checksum.
+    // Compares only the weights, because the header contains the seconds and the checksum depends on them.
     const weightBytes = 2 * 4 * (25 * 6 + 6 + 6 * 10 + 10);
     const weightsOf = (file: Buffer) => file.subarray(-32 - weightBytes, -32).toString('hex');
     expect(weightsOf(sameEnd)).toBe(weightsOf(end));

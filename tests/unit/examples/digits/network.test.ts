@@ -5,7 +5,7 @@ import { createRandom } from '../../../../examples/digits/random.ts';
 
 const shape = { inputs: 6, hidden: 5, outputs: 3 };
 
-/** The second image has no pixels, so that only the biases have an effect. */
+/** Two images. The second one has no pixels, so only the biases affect its score. */
 const images: SparseImages = {
   count: 3,
   width: 6,
@@ -17,7 +17,7 @@ const labels = [2, 0, 1];
 
 function createTestNetwork() {
   const network = createNetwork(shape, createRandom(3, 0));
-  // Biases begin as zero, which puts the image without pixels on the kink of every ReLU.
+  // All biases start at zero, where ReLU has no derivative for the image without pixels. So give them random values.
   const random = createRandom(4, 0);
   for (const [index, value] of network.parameters.entries()) {
     if (value === 0) network.parameters[index] = random.next() - 0.3;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createReporter, type Progress } from '../../../../examples/digits/progress.ts';
 
-/** Performs steps of these durations after `startStep` steps. Returns the step and the speed of every report. */
+/** Runs steps of these durations after the first `startStep` steps. Returns the step and the speed in each report. */
 function reportSteps(stepsMs: readonly number[], { startStep = 0, totalSteps = 1_000_000 } = {}) {
   let clockMs = 5000;
   const reports: Progress[] = [];

@@ -21,7 +21,7 @@ async function prepare(changes: Record<string, unknown> = {}) {
   return { output, argv: ['--config', config, '--output', output, '--data', await makeDataFolder()] };
 }
 
-/** The clock advances one second at each reading, so that every periodic check is due. */
+/** Runs a training with a clock that advances one second at each reading, so that each periodic check is due. */
 async function runDigits(argv: readonly string[], ports: Partial<CommandPorts> = {}) {
   const printed: string[] = [];
   const complaints: string[] = [];
@@ -42,7 +42,7 @@ function askedAfter(step: number): () => boolean {
   return () => ++steps === step;
 }
 
-/** An upload endpoint that answers every upload with this status. */
+/** Starts an upload endpoint that answers each upload with this status. */
 async function openPlace(status = 200) {
   const taken: string[] = [];
   const server = http.createServer((request, response) => {
@@ -58,7 +58,7 @@ async function openPlace(status = 200) {
   return { taken, destination: { endpoint: `http://127.0.0.1:${port}/api/cloud/storage`, token: 'u1' } };
 }
 
-// Skips the header, which contains the seconds, and the checksum.
+// Returns only the weights, because the header contains the seconds and the checksum depends on them.
 const weightsOf = async (output: string): Promise<string> =>
   (await readFile(join(output, 'checkpoint-000024.bin')))
     .subarray(-32 - 2 * 4 * (25 * 6 + 6 + 6 * 10 + 10), -32)
@@ -119,7 +119,7 @@ describe('samples', () => {
     expect(await readdir(join(output, 'samples'))).toEqual(['sample-000001.png']);
     expect(await readdir(output)).not.toContain('sample.now');
     const png = await readFile(join(output, 'samples', 'sample-000001.png'));
-    // Forty images of 5 x 5.
+    // The picture shows forty images of 5 x 5 pixels.
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([94, 88]);
   });
 

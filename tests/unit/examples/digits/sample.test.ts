@@ -10,7 +10,7 @@ interface Chunk {
   readonly isSound: boolean;
 }
 
-/** Splits a PNG into its chunks, by the specification. */
+/** Splits a PNG file into its chunks and checks their checksums. */
 function chunksOf(file: Buffer): readonly Chunk[] {
   const chunks: Chunk[] = [];
   for (let at = 8; at < file.length; ) {

@@ -15,7 +15,7 @@ const digits = makeDigits();
 const shape = { inputs: SIDE * SIDE, hidden: makeConfig().hidden, outputs: 10 };
 const TOTAL_STEPS = 24;
 
-/** Trains with a clock that advances 100 ms at each reading, and stops after `stopAfter` steps. */
+/** Trains with a clock that advances 100 ms at each reading. Stops after `stopAfter` steps. */
 async function trainOn(
   config: TrainingConfig,
   { start, stopAfter }: { start?: TrainingState; stopAfter?: number } = {},
@@ -67,7 +67,7 @@ describe('training', () => {
     expect(outcome.kind === 'finished' && outcome.accuracy).toBeGreaterThan(0.85);
   });
 
-  // Steps in the first epoch, at its end, in the next, just before the end, and at the end.
+  // Steps in the first epoch, at its end, in the next epoch, just before the last step, and at the end.
   test.for([0, 3, 8, 13, 23, 24])(
     'reaches exactly the same weights when resumed after step %i',
     async stopAfter => {
@@ -119,7 +119,7 @@ describe('training', () => {
   test('does not save overflowed weights before the loss shows the overflow', async () => {
     const healthy = (await trainOn(makeConfig(), { stopAfter: 0 })).saves[0]!;
     const velocity = healthy.velocity.slice();
-    // A hidden unit that is never active: the loss does not depend on its weights.
+    // The hidden unit is never active, so the loss does not depend on its weights.
     const parameters = healthy.parameters.slice();
     parameters[shape.inputs * shape.hidden] = -1e30;
     velocity[0] = Number.POSITIVE_INFINITY;

@@ -45,7 +45,7 @@ const bad = (checked: number, seq: number, problem: string) => ({
 });
 
 describe('verifying an intact trail', () => {
-  // The trail is read in pages of 2,000 rows: none, one less, one page, slightly more, two pages.
+  // The trail is read in pages of 2,000 rows. These counts are around the ends of the first two pages.
   test.each([0, 1, 2, 1_999, 2_000, 2_001, 4_000])('accepts a trail of %d rows', async count => {
     expect(await verify(makeRows(count))).toEqual({
       valid: true,
@@ -132,7 +132,7 @@ describe('verifying a changed trail', () => {
     expect(await verify([...rows, makeRow({ seq: 4, hash: rows[2]?.hash ?? '' })])).toEqual(
       bad(3, 4, 'the row was changed'),
     );
-    // The same is true for a number that was not issued yet.
+    // A row must not have a number that the database has not issued yet.
     expect(await verify([...rows, makeRow({ seq: 4, hash: rows[2]?.hash ?? '' })], 3)).toEqual(
       bad(3, 4, 'the row was changed'),
     );

@@ -10,7 +10,7 @@ import { makeRow } from './builders.ts';
 interface TestTrail extends AuditTrail {
   readonly rows: AuditRow[];
   grow(count: number): void;
-  // Removes all rows and numbers from this one on.
+  // Removes the rows from this number on, and lets the database issue these numbers again.
   cut(seq: number): void;
   trimTo(seq: number): void;
 }

@@ -84,7 +84,7 @@ const newest = ({ store }: Bench) => store.audit.row(store.audit.lastSeq());
 
 test('opens a new, a killed and a continued trail without a warning', async () => {
   const bench = openBench();
-  // The process was killed: nothing stopped the trail and wrote its head.
+  // The process was killed, so the trail did not write its head at the end.
   await bench.open();
   await bench.act(2);
   const audit = await bench.open({ days: 30 });
@@ -159,7 +159,7 @@ interface Named {
   readonly head?: object | null;
 }
 
-// Creates a trail next to the head of the one it replaced, as a crash leaves them.
+// Creates a trail beside the head of the trail that it replaced, as a crash leaves them.
 async function replaced({ type = 'audit.restored', head }: Named = {}): Promise<Bench> {
   const before = openBench();
   await before.act(5);
@@ -260,7 +260,7 @@ test('starts when a full disk refuses the record of a missing head', async () =>
     first_bad: { code: 'head_lost' },
   });
   expect(bench.logged).toEqual(['audit.head_lost', 'audit.not_told']);
-  // A new head would hide that the old one is missing. The next start records it.
+  // Write no new head, because it would hide that the old one is missing. The next start records that.
   expect(bench.file.text).toBeNull();
   await bench.open();
   expect(newest(bench)).toMatchObject({ type: 'audit.head_lost' });
@@ -291,7 +291,7 @@ test('counts and lists a large trail in pages', async () => {
   expect([...book.export({ ...all, type: 'job.*' })]).toEqual([]);
 });
 
-/** Creates a witness that stores marks in memory. */
+/** A witness that keeps its marks in memory. */
 function createRemembering(marks: { readonly seq: number; readonly hash: string }[]): Witness {
   return {
     name: '/var/log/witness',

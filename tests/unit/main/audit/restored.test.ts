@@ -13,7 +13,7 @@ const head: SealedMark = { seq: 90, hash: 'of-ninety', at: 1_000, seal: 'ours' }
 const keeper = { head: () => head, matchesTrail: () => false, isSealed: () => true };
 const naming = JSON.stringify({ head: { seq: 90, hash: 'of-ninety' } });
 
-/** Creates a row that is sealed after a row or anchor with this hash, or as the first row with null. */
+/** Creates a restore row sealed after a row or anchor with the hash `before`; null makes it the first row. */
 function restored(before: string | null, details: string): AuditRow {
   const row = makeRow({ seq: 7, type: 'audit.restored', details });
   return { ...row, hash: testSeal(before, row) };

@@ -13,7 +13,7 @@ interface Bench {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly warned: readonly string[];
-  // Writes this many rows dated that many days ago.
+  // Writes this number of rows, dated this number of days ago.
   write(daysAgo: number, count: number): Promise<void>;
   start(days: number | null): ReturnType<typeof startRetention>;
 }
@@ -111,7 +111,7 @@ describe('startRetention', () => {
     const retention = bench.start(1);
     await bench.clock.advance(60_000);
     await retention.stop();
-    // Each portion writes a record, so the last old row is no longer the newest.
+    // Each portion writes a row about the removal, so the last old row is no longer the newest one and can be removed.
     expect(seqs(bench)).toEqual([2_501, 2_502, 2_503]);
     expect((await bookOf(bench.store.audit).verify(wholeTrail)).valid).toBe(true);
   });

@@ -1,8 +1,8 @@
-// Completion without an orchestrator. Integration tests cover it with one.
+// Completion without an orchestrator. Integration tests cover completion of names from an orchestrator.
 import { describe, expect, test } from 'vitest';
 import { runTrainyard } from '../../../support/cli.ts';
 
-// Returns the matching words and what the shell completes itself.
+// Returns the completions, and which kind of completion is left to the shell.
 async function complete(words: readonly string[], shell = 'zsh') {
   const { code, out, err } = await runTrainyard(['__complete', shell, ...words]);
   expect([code, err]).toEqual([0, '']);

@@ -11,7 +11,7 @@ function problem(code: ProblemCode, requestId?: string) {
   return failureOf({ kind: 'problem', status, problem: withId }, url);
 }
 
-// The error that `fetch` throws, with its reason inside.
+// The error that `fetch` throws, with the actual error as its cause.
 const unreachable = (code: string) =>
   failureOf(
     {

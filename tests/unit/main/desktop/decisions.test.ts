@@ -188,7 +188,7 @@ describe('staysAwake', () => {
     [1, true, { charging: false, level: 0.21 }, true],
     [1, true, low, false],
     [1, true, { charging: true, level: 0.1 }, true],
-    // The battery level may be from before the charger was plugged in.
+    // The battery level may be older than the charger's connection, so it does not count.
     [1, false, low, true],
   ])(
     'keeps the computer awake for %d jobs (on battery %s with %j): %s',

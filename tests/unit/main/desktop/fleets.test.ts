@@ -126,7 +126,7 @@ interface Far {
   readonly calls: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
 }
 
-/** Starts an orchestrator that records its calls and answers by path. */
+/** Starts an orchestrator that records its calls and gives an answer for each path. */
 async function startFar(): Promise<Far> {
   const calls: Far['calls'] = [];
   const server = createServer((request, response) => {

@@ -229,7 +229,7 @@ describe('notices', () => {
     expect(shown.length).toBeLessThanOrEqual(4);
     await clock.advance(120_000);
     expect(shown.reduce((sum, n) => sum + n, 0)).toBe(65);
-    // The storm is over, so the next notice is shown soon.
+    // The storm of notices is over, so the next one is shown soon.
     burst.add(notice('job_completed'));
     await clock.advance(1_500);
     expect(shown.at(-1)).toBe(1);

@@ -1,4 +1,6 @@
-/** What the engine makes of objects of a cluster. tests/support/kubernetes-recordings.ts says where the statuses come from. */
+/**
+ * How the engine reads objects of a cluster. tests/support/kubernetes-recordings.ts names the sources of the statuses.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +33,7 @@ interface Scene {
   readonly suspend?: boolean;
 }
 
-/** The sighting of one launch whose objects have these statuses. */
+/** The launch that the engine lists when the objects have these statuses. */
 function sightingOf({ job = {}, pod, workload, refusal, queue, suspend = false }: Scene) {
   const settings = EngineSettings.parse({
     kind: 'kubernetes',
@@ -120,7 +122,7 @@ test.each<[string, Scene, object]>([
     { pod: pods.running },
     {
       state: 'running',
-      // Its pod had the node for a minute before the container ran.
+      // Its pod occupied the node for a minute before its container started.
       startedAt: Date.parse('2026-04-26T18:36:06Z'),
       endsAt: Date.parse('2026-04-26T18:46:06Z'),
     },

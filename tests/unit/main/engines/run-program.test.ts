@@ -30,7 +30,7 @@ it('passes the arguments, the environment and stdin unchanged', async () => {
   });
 });
 
-/** A zombie counts as ended, because some init processes collect their children late. */
+/** Returns false for a zombie, because some init processes reap their children late. */
 function isRunning(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

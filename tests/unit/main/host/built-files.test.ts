@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { openFolder } from '../../../support/fleet-bench.ts';
 import { findPanel } from '../../../../main/host/built-files.ts';
 
-/** Creates a program and pages in an otherwise empty folder. Returns the page that the program finds, or null. */
+/** Creates a program and pages in an otherwise empty folder. Returns the page that the program would serve, or null. */
 function found(program: string, pages: readonly string[]): string | null {
   const root = openFolder();
   for (const page of pages) {

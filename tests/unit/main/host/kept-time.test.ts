@@ -21,7 +21,7 @@ function openBench() {
     database,
     clock,
     logged,
-    // Restarts the machine after some time that only its clock shows.
+    // Restarts the machine after a time during which only its wall clock ran.
     reboot(offMs: number) {
       clock.shiftWall(offMs);
       boot = { id: 'boot-2', at: clock.mono() };

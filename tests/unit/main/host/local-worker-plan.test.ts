@@ -18,7 +18,7 @@ const place = {
 };
 const nothingSaid = { gpus: null, trainer: null, workDir: null };
 
-// Loads the settings as the agent does.
+// Loads the settings in the way the agent does.
 function understood(settings: Parameters<typeof agentFile>[0], env: Record<string, string> = {}) {
   const file = join(mkdtempSync(join(tmpdir(), 'trainyard-test-')), 'worker.json');
   writeFileSync(file, JSON.stringify(agentFile(settings, place)), { mode: 0o600 });
@@ -77,7 +77,7 @@ describe('planRestart', () => {
   const soon = 100;
   const late = 60_000;
 
-  // Returns the delays after consecutive ends that all happen soon after the start.
+  // Returns the delays before restarts when the agent repeatedly ends soon after its start.
   const waits = (code: number | null, times: number): readonly number[] => {
     let failures = 0;
     return Array.from({ length: times }, () => {

@@ -1,4 +1,4 @@
-// The workers are fake.
+// Tests the switch alone, with fake local workers.
 import { expect, test } from 'vitest';
 import { createLocalWorkerSwitch } from '../../../../main/host/local-worker-switch.ts';
 
@@ -55,7 +55,7 @@ test('restarts the local worker for new settings and after a change of mind', as
   await lever.turn({ ...settings, gpus: '1' });
   await lever.turn(null);
   await lever.turn(settings);
-  // The previous worker must have no effect any more.
+  // The previous worker ends late and must not affect the new one.
   await lever.finish();
   expect(lever.state()).toBe('on');
   expect(lever.calls).toEqual([

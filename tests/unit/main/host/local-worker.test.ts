@@ -1,4 +1,4 @@
-// The agents here are Node scripts.
+// The agents in these tests are small Node scripts.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -16,7 +16,7 @@ interface Entry {
   readonly [field: string]: unknown;
 }
 
-/** Starts agents that run `script`. Delays between starts end only when the test calls `skip`. */
+/** Opens a local worker whose agents run `script`. Delays between starts end only when the test calls `skip`. */
 function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
   const folder = join(openFolder(), 'local-worker');
   const notices = createNotices();

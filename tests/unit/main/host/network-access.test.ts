@@ -1,4 +1,4 @@
-// All dependencies are fake.
+// Computes addresses and pins from fake dependencies.
 import { expect, test } from 'vitest';
 import type { MachineAddress } from '../../../../main/host/addresses.ts';
 import { joinAddress } from '../../../../main/host/network-access.ts';
@@ -64,7 +64,7 @@ test.each<[string, string, string | null]>([
   ['https://192.0.2.7:8001', 'https://192.0.2.7:8001', pin],
   ['https://yard.lan:8001', 'https://yard.lan:8001', pin],
   ['https://[fd00::7]:8001', 'https://[fd00::7]:8001', pin],
-  // A proxy is at another port, or has a name that is not ours.
+  // A proxy uses another port, or a host name that is not in our certificate.
   ['https://yard.lan', 'https://yard.lan', null],
   ['https://proxy.example:8001', 'https://proxy.example:8001', null],
   ['http://yard.lan:8001', 'http://yard.lan:8001', null],

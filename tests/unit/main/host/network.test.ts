@@ -1,4 +1,4 @@
-// The sockets are fake.
+// Opens and closes fake sockets.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MachineAddress } from '../../../../main/host/addresses.ts';
 import { createNetwork, type NetworkDeps, type NetworkAccess } from '../../../../main/host/network.ts';
@@ -15,7 +15,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
   const clock = createVirtualClock();
   const log: string[] = [];
   const sockets = new Set<string>();
-  // The protocol that each socket was last set to.
+  // The protocol that each socket speaks.
   const spoken = new Map<string, 'http' | 'https'>();
   const dropped: string[] = [];
   const refused = new Set<string>();

@@ -1,4 +1,4 @@
-// All dependencies are fake.
+// Changes settings with fake dependencies.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -114,7 +114,7 @@ test('undoes a change that cannot be recorded in the audit trail', async () => {
   expect(steps).toEqual(['opens 0.0.0.0', 'undoes 0.0.0.0']);
   expect(kept()).toBeNull();
   expect(existsSync(`${path}.new`)).toBe(false);
-  // The next change must not be blocked.
+  // The failed change must not block the next one.
   await expect(settings.change({}, by)).resolves.toMatchObject({ ok: true });
 });
 

@@ -44,7 +44,8 @@ const target = () => join(folder, 'checkpoint-5', 'model.bin');
 const part = () => `${target()}.${file.sha256.slice(0, 12)}.part`;
 const inPlace = (): readonly string[] => readdirSync(join(folder, 'checkpoint-5'));
 
-// `serves` is the current content on the server. `breaksAfter` is the number of bytes before an answer breaks.
+// The file on the server. `serves` is its content. `breaksAfter` is the number of bytes after which a response breaks
+// off.
 interface Far {
   readonly serves?: string;
   readonly breaksAfter?: number;

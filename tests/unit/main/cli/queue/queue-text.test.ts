@@ -64,7 +64,7 @@ describe('text of queue events', () => {
   test.each<[QueueEventType, QueueView, string]>([
     ['queue.paused', paused('new fans'), 'queue paused by ada: new fans'],
     ['queue.paused', paused(null), 'queue paused by ada'],
-    // The queue was resumed before the event was read.
+    // The queue is open in the snapshot, because it was resumed before the event was read.
     ['queue.paused', queueView(), 'queue paused'],
     ['queue.resumed', queueView(), 'queue resumed'],
     [

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { wordsFor } from '../../../../../main/desktop/words/index.ts';
 import { languages } from '../../../../../renderer/i18n/index.ts';
 
-// Returns every text with this count and sample names inserted.
+// Returns all texts, with this count and sample names in their placeholders.
 function textsOf(words: object, n: number): readonly string[] {
   return Object.values(words).flatMap((word: unknown): readonly string[] => {
     if (typeof word === 'string') return [word];

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { batchScript } from '../../../../../main/engines/slurm/batch-script.ts';
 
-/** A stand-in for the worker. It prints its token and each notice, and exits with 5 on a notice. */
+/** A fake worker. It prints its token and each notice, and exits with 5 on a notice. */
 const worker = `exec bash -c 'trap "echo notice; exit 5" USR1; echo "token $TRAINYARD_JOIN"; echo "started $$"; while :; do sleep 0.1; done'`;
 
-/** Runs a batch script with `srun`, a shell script, in place of the real program. */
+/** Runs a batch script. The shell script `srun` replaces the real program. */
 function runBatch(start: string, srun: string, nodes = 1) {
   const folder = mkdtempSync(join(tmpdir(), 'batch-'));
   mkdirSync(join(folder, 'bin'));
@@ -30,7 +30,7 @@ function runBatch(start: string, srun: string, nodes = 1) {
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
     } catch {
-      // All of its processes have already ended.
+      // The processes of the script have already ended.
     }
   });
   let output = '';
@@ -81,7 +81,7 @@ it('sends the worker no notice when the canary cannot start', async () => {
 });
 
 it('delivers a notice that arrives before the worker starts', async () => {
-  // During slow setup lines, only their shell runs.
+  // While setup lines run, the worker does not exist yet, so only the shell can receive the notice.
   const batch = runBatch('echo setup; sleep 20; exit 0', runningCanary);
   await batch.printed('setup');
   batch.child.kill('SIGUSR1');

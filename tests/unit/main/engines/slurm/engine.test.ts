@@ -8,7 +8,7 @@ import { slurmSettings } from '../../../../support/slurm-lab.ts';
 
 type Call = readonly [argv: readonly string[], options: ProgramOptions];
 
-/** An engine whose commands get these answers by the name of the program; others succeed and print nothing. */
+/** An engine whose commands get these answers, by the name of the program. Other commands succeed and print nothing. */
 function rig(answers: Readonly<Record<string, Partial<ProgramResult>>>, login: string | null = null) {
   const calls: Call[] = [];
   const engine = createSlurmEngine({

@@ -154,7 +154,7 @@ describe('certificate files that change', () => {
 });
 
 describe('a certificate that expires soon', () => {
-  // Opens a certificate that is valid for this long.
+  // Opens a certificate that expires after this time.
   async function openWith(leftMs: number) {
     const bench = await open();
     // Certificates are valid for 397 days, from an hour before their creation.

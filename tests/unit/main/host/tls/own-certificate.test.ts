@@ -47,7 +47,7 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
     },
   });
   onTestFinished(() => certificates.stop());
-  // The creation of a certificate takes real time, which the virtual clock does not advance.
+  // Creating a certificate takes real time, which the virtual clock cannot advance.
   const nextShown = (count: number): Promise<Identity> =>
     notices.waitFor(`certificate ${count}`, () => shown[count - 1]);
   const logged = (event: string) => notices.waitFor(event, () => log.includes(event));
@@ -97,7 +97,7 @@ describe('own certificate at the first start', () => {
     expect(made.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
     expect(made.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(identity.expiresAt - identity.validFrom).toBe(397 * dayMs);
-    // Valid since an hour ago, for clients whose clocks are behind.
+    // Certificates start an hour ago, for clients whose clocks are slow.
     expect(bench.clock.wall() - identity.validFrom).toBe(3_600_000);
     expect(made.verify(made.publicKey)).toBe(true);
   });

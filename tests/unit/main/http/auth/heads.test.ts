@@ -1,4 +1,4 @@
-// A repeated header that may occur only once is not trusted.
+// A header that must occur only once is not trusted when it is repeated.
 import { expect, test } from 'vitest';
 import { maxHeaderCount, sentAs } from '../../../../../main/http/auth/sender.ts';
 

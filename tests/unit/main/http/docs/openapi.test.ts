@@ -20,7 +20,7 @@ const operations = Object.entries(asNode(document['paths'])).flatMap(([path, ver
 
 const hasText = (value: unknown): boolean => typeof value === 'string' && /^\S.*\.$/s.test(value);
 
-// A schema may take its description from the schema that it refers to, or from an alternative.
+// A schema may get its description from the schema that it refers to, or from one of its alternatives.
 function isDescribed(schema: Node): boolean {
   const { $ref: reference } = schema;
   if (hasText(schema['description'])) return true;

@@ -1,4 +1,4 @@
-// A real shell runs the script with fake programs.
+// A real shell runs the script, with fake programs for its downloads and for the worker.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const version = '1.2.3';
 const [bundleName, executableName] = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
 
-// A worker program that prints its version, or how it was started.
+// A worker program that prints its version or, when started in any other way, its arguments.
 const worker = (said: string): string =>
   `#!/bin/sh\nif [ "$1" = --version ]; then echo ${said}; else echo "started $* token=$SIMPLETUNER_WORKER_TOKEN"; read -r line; echo "stdin=$line"; fi\n`;
 const [executable, bundle] = [worker(version), `${worker(version)}# the one file\n`];
@@ -50,7 +50,7 @@ function openMachine(machine: Machine = {}) {
   const tool = (name: string, text: string): void =>
     writeFileSync(join(tools, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   const { fetcher = 'curl', kind = 'Linux x86_64', node = null } = machine;
-  // Records its arguments and prints the served file with the name at the end of the URL.
+  // Records its arguments and prints the file whose name is at the end of the URL.
   if (fetcher !== null)
     tool(
       fetcher,
@@ -127,7 +127,7 @@ const longNames = (options: readonly Option[]): readonly string[] =>
 
 test('passes every option with a value together with its value', () => {
   const taking = longNames(commandOptions.filter(({ required }) => required));
-  // The script reads these options itself and passes them on as one word.
+  // The script itself reads these options too, and passes them on as one word.
   const read = ['--orchestrator-url', '--pin', '--ca-file'];
   const others = taking.filter(option => !read.includes(option));
   expect(others).toContain('--allow-config-scripts');
@@ -291,7 +291,7 @@ describe('installing the bundle for an existing Node', () => {
 
 test.each(['sh', 'dash', 'bash'])('parses the install script with %s', shell => {
   const { error, status } = spawnSync(shell, ['-n'], { input: usual });
-  // The shell may be missing on this machine.
+  // Skip a shell that is not installed on this machine.
   expect(error === undefined ? status : 0).toBe(0);
 });
 

@@ -19,10 +19,10 @@ const make = (number: number, at: number, kind: Backup['kind'] = 'hourly'): Back
   number,
   at,
 });
-/** One backup per hour, the last of them at noon. */
+/** This number of hourly backups, the last one at noon. */
 const hourly = (count: number): readonly Backup[] =>
   Array.from({ length: count }, (_, index) => make(index + 1, noon - (count - 1 - index) * hourMs));
-// No backup is recent at this time: it is 27 years after noon.
+// 27 years after noon, when no backup is recent.
 const later = noon + 10_000 * 24 * hourMs;
 const kept = (backups: readonly Backup[], now = later): readonly number[] => {
   const dropped = new Set(planRetention(backups, now));
@@ -64,7 +64,7 @@ describe('planRetention', () => {
   });
 
   test('keeps the newest 24 hourly backups and the last one of each of 7 days', () => {
-    // Number 300 was made at noon today, so yesterday's last backup (23:00) is number 287.
+    // Number 300 is the backup at noon today, so the last one of yesterday (23:00) has number 287.
     const lastOfDays = [167, 191, 215, 239, 263, 287];
     const newest = Array.from({ length: 24 }, (_, index) => 277 + index);
     expect(kept(hourly(300))).toEqual([...lastOfDays.filter(number => number < 277), ...newest]);
@@ -135,7 +135,7 @@ describe('planRetention', () => {
 });
 
 describe('planRetention and hasRestoredTooOften after repeated restores', () => {
-  // Each restore backs up the database that it replaces, and the next hourly backup is due immediately.
+  // Each restore backs up the database that it replaces. An hourly backup follows immediately.
   const restores = (count: number, from: number, at: number) =>
     Array.from({ length: count }, (_, n) => [
       make(from + 2 * n, at + n, 'before-restore'),

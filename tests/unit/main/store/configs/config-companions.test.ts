@@ -1,4 +1,4 @@
-/** Writing configs together with the files that they name: docs/internals/faults.md, S8. */
+/** Writing a config together with the files that it names (docs/internals/faults.md, S8). */
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const lycoris = 'config\\lycoris.json';
 const simpleTuner = { model_family: 'flux', data_backend_config: dataloader, lycoris_config: lycoris };
 const files: Texts = { [dataloader]: '[{"id": "a"}]\n', [lycoris]: '{"algo": "lokr"}' };
 
-/** Creates a configs folder next to unreachable files, and records the announced changes. */
+/** Creates a configs folder beside files that must stay unreachable, and records the changes that are announced. */
 function setUp(there: Texts = {}) {
   const root = openFolder();
   const folder = join(root, 'configs');

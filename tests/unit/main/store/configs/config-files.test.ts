@@ -6,7 +6,7 @@ import { openFolder } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
 import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
 
-// Strings are written as they are, everything else as JSON.
+// Contents by path. Strings are written unchanged, all other values as JSON.
 type Files = Readonly<Record<string, unknown>>;
 
 function write(folder: string, files: Files): void {
@@ -17,7 +17,7 @@ function write(folder: string, files: Files): void {
   }
 }
 
-/** Creates a configs folder next to files that must stay unreachable. */
+/** Creates a configs folder beside files that must stay unreachable. */
 function setUp(files: Files): { readonly root: string; readonly configs: string } {
   const root = openFolder();
   const configs = join(root, 'configs');
@@ -251,7 +251,10 @@ describe('the dataloader of a config', () => {
   });
 });
 
-/** A copy of SimpleTuner's examples folder. Paths start at the working folder of its trainer, which is another one. */
+/**
+ * A copy of SimpleTuner's examples folder. Its paths start at the working folder of the trainer, which is another
+ * folder.
+ */
 const examples: Files = {
   'flux.peft-lora+TREAD/config.json': {
     model_family: 'flux',

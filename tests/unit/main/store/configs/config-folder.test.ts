@@ -30,7 +30,7 @@ function write(folder: string, files: Files): void {
   }
 }
 
-/** Creates a configs folder next to unreachable files, and records the announced changes. */
+/** Creates a configs folder beside files that must stay unreachable, and records the changes that are announced. */
 function setUp(files: Files = {}) {
   const root = openFolder();
   const folder = join(root, 'configs');
@@ -309,7 +309,7 @@ describe('refusing to write a config', () => {
     await expect(configs.remove(wanted, fail)).rejects.toThrow('no room');
     expect(readdirSync(folder)).toEqual(['lora.json']);
     expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 1 } } });
-    // The failure must not block the next write.
+    // The failed write must not block the next one.
     expect((await configs.put({ ...wanted, config: { lr: 3 } }, () => Promise.resolve())).ok).toBe(true);
   });
 
@@ -377,7 +377,7 @@ describe('deleting a config', () => {
   });
 });
 
-// Maps every path to its mode and text, or to "folder" or "other".
+// Returns the mode and the text of each path, or "folder" or "other".
 function snapshot(folder: string, at = ''): Readonly<Record<string, string>> {
   return Object.fromEntries(
     readdirSync(join(folder, at)).flatMap(name => {

@@ -160,7 +160,7 @@ const openBelow = (folder: string): readonly string[] =>
     .map(targetOf)
     .filter(file => file.startsWith(folder));
 
-// The descriptor that listed the folder is closed by now, so its link is unreadable.
+// The descriptor that listed the folder itself is closed by now, so its link cannot be read.
 function targetOf(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);
@@ -181,7 +181,7 @@ test.skipIf(process.platform !== 'linux')('closes the files of a log that has en
   expect(await textsIn(files)).toEqual(['one', 'two']);
 });
 
-/** Writes a log of three chunks. Tests damage the last two. */
+/** Writes a log of three chunks. The tests damage the second and the third. */
 async function makeLog(folder: string): Promise<void> {
   const files = openLogs(folder);
   await print(files, ['one\n', 'two\n', 'three\n']);
@@ -241,7 +241,7 @@ describe('repairing a log that was cut off', () => {
     const files = openLogs(folder);
     const place = kept.reduce((sum, line) => sum + line.length + 1, 0);
     expect(await textsIn(files)).toEqual(kept);
-    // The truncated text is removed from the disk, too.
+    // The cut-off text is removed from the disk, too.
     expect(sizeOf(folder, text)).toBe(place);
     expect(await nextOf(files.append(job, 1, piece(999, 'far\n')))).toBe(place);
     const texts = ['one\n', 'two\n', 'three\n', 'four\n'];
@@ -262,7 +262,7 @@ describe('repairing a log that was cut off', () => {
     const { write } = proto;
     onTestFinished(() => void (proto.write = write));
     let writes = 0;
-    // The text is written, but its index entry is not: the disk is full by then.
+    // The write of the text succeeds. The disk is full before its index entry is written.
     proto.write = function fails(...args) {
       writes += 1;
       if (writes !== 2) return write.apply(this, args);
@@ -320,7 +320,7 @@ describe('a log that spans several files', () => {
 
   test('starts with a whole line after the oldest part is removed', async () => {
     const files = openLogs(openFolder(), { perAttempt: MiB });
-    // No chunk ends at the end of a line.
+    // No chunk ends at the end of a line, so the oldest part ends within a line.
     const text = many(0, 30_000);
     const chunks = text.match(/[^]{1,50001}/g) ?? [];
     await print(files, chunks);

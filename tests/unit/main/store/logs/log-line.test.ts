@@ -6,7 +6,7 @@ const printed = fc
   .array(fc.constantFrom('\r', '\r\r', 'a', 'bc', 'ä', '🚂', '10%'))
   .map(parts => parts.join(''));
 
-// A terminal shows the text after the last carriage return, ignoring those at the end of the line.
+// The text that a terminal shows: that after the last carriage return, not counting those at the end of the line.
 const shown = (text: string): string => text.replace(/\r+$/, '').split('\r').at(-1) ?? '';
 
 test('folds a line to what a terminal shows, however the bytes are split', () => {

@@ -25,7 +25,10 @@ interface Bench {
   stop(): Promise<void>;
 }
 
-/** Days since each of `jobs` ended (null: running), and hours since each of `orphans` was found without a job (null: not yet). */
+/**
+ * `jobs`: days since each job ended; null for a running job. `orphans`: hours since the log was found without a job;
+ * null when it was not found yet.
+ */
 async function openBench(
   jobs: Readonly<Record<string, number | null>>,
   orphans: Readonly<Record<string, number | null>>,
@@ -42,7 +45,7 @@ async function openBench(
     expect((await files.append(JobId.parse(id), 1, piece)).ok).toBe(true);
   for (const [id, hours] of Object.entries(orphans)) {
     if (hours !== null) writeFileSync(markOf(id), `${clock.wall() - hours * 3_600_000}\n`);
-    // The sweep must not use file times: they do not say how long a job is unknown.
+    // The sweep must not use the times of the files, because these do not show since when a log has had no job.
     for (const name of ['', '1', '1/000000.text', '1/000000.index']) utimesSync(join(folder, id, name), 1, 1);
   }
   const startedAt = clock.wall();
