@@ -27,12 +27,18 @@ export interface PreparedJob extends Command {
   readonly logFile: string;
 }
 
-/** The machines of an allocation. The worker runs on the first one. */
-export interface Nodes {
-  readonly count: number;
-  /** Where the processes of a training meet: an address and a port of the first machine. */
+/** The place of this machine among the workers that train a job together. */
+export type JobNode = NonNullable<JobOffer['node']>;
+
+/** Where the processes of a training on several machines connect to each other: at the first machine. */
+export interface Rendezvous {
   readonly address: string;
   readonly port: number;
+}
+
+/** The machines of an allocation. The worker runs on the first one. */
+export interface Nodes extends Rendezvous {
+  readonly count: number;
 }
 
 /** The attempt that the agent holds, from the offer to the acknowledged report. The agent holds one at most. */

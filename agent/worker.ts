@@ -40,6 +40,7 @@ import { introductionOf } from './session/register.ts';
 import { createJoin, createJoining } from './session/joining.ts';
 import { createMetricsFiles } from './metrics/metrics-files/index.ts';
 import { openNetwork } from './connection/network.ts';
+import { findReachable } from './connection/reachable.ts';
 import { ownProcesses } from './process/own-processes.ts';
 import { openProcessTable } from './gpu/holders.ts';
 import { type Run, startRun } from './attempt/run.ts';
@@ -184,7 +185,7 @@ async function serve(serving: Serving): Promise<number> {
     introduction: {
       ...introductionOf(config, host.version, report, trainers),
       ...identityOf(state),
-      ...(rig.nodes !== null && { nodes: rig.nodes.count }),
+      ...(rig.nodes === null ? { multi_node: true } : { nodes: rig.nodes.count }),
     },
     state: { keepReport: state.keepReport, dropReport: logs.acknowledge },
     registrations: state.registrations,
@@ -197,6 +198,7 @@ async function serve(serving: Serving): Promise<number> {
       fetchCheckpoint: (offer, job, signal) =>
         fetchFor(offer, job, AbortSignal.any([signal, network.signal]), storing),
       fetchData: data.fetchData,
+      reachable: () => findReachable(config.nodeAddress, url),
       start: async (job, origin, listeners) => {
         if (rig.nodes !== null) await checkSharedFolder(job, rig.nodes, trainerProbe(env).run);
         const run = await startRun(job, origin, listeners, { ...launching, runOf: state.runOf });

@@ -2,7 +2,7 @@
 interface WorkerOption {
   readonly flags: string;
   readonly description: string;
-  /** May be used several times; each use adds a value. */
+  /** Whether the option may be repeated; each use adds a value. */
   readonly isRepeatable?: true;
   /** An older name, which the help leaves out. */
   readonly isHidden?: true;
@@ -67,6 +67,11 @@ export const workerOptions: readonly WorkerOption[] = [
       'maximum size of cached training data, such as 200GB (default: TRAINYARD_DATA_CACHE, or half of the free space)',
   },
   {
+    flags: '--node-address <address>',
+    description:
+      'address at which other workers reach this machine, for jobs on several machines (default: TRAINYARD_NODE_ADDRESS, or the local address of its connection to the orchestrator)',
+  },
+  {
     flags: '--notice-signal <name>',
     description:
       'signal that announces that this machine will be taken away, such as USR1: save, upload the checkpoint, and leave',
@@ -96,7 +101,7 @@ export const workerOptions: readonly WorkerOption[] = [
   { flags: '-v, --verbose', description: 'print the output of the trainer' },
 ];
 
-/** Options such as `--name` that take the next word as their value. */
+/** Options with a value, such as `--name`. */
 export const workerValueOptions: readonly string[] = workerOptions.flatMap(
   ({ flags }) => /(--[a-z-]+) </.exec(flags)?.[1] ?? [],
 );

@@ -39,7 +39,7 @@ export interface FoundRun {
   readonly kind: 'running' | 'ended';
   readonly origin: Pick<
     Task,
-    'jobId' | 'attemptId' | 'configName' | 'onLostContact' | 'contact' | 'outputDir'
+    'jobId' | 'attemptId' | 'configName' | 'onLostContact' | 'contact' | 'outputDir' | 'rank'
   >;
   /** The stop order that an earlier process gave; null if none. */
   readonly order: Order | null;

@@ -9,8 +9,8 @@ import {
   type HeldAttempt,
   startOffer,
   stoppedBefore,
+  withoutOutput,
 } from './held-attempt.ts';
-import type { Report } from './reports.ts';
 import type { FinalReport } from '../state/state-folder.ts';
 import type { JobOffer } from '../job.ts';
 
@@ -35,8 +35,6 @@ export function rememberAttempts(): Attempts {
 }
 
 export interface LifeDeps extends AttemptDeps {
-  /** Retries until there is a final answer. */
-  readonly report: Report;
   readonly keep: (report: FinalReport) => void;
   readonly drop: (attemptId: AttemptId) => void;
 }
@@ -74,24 +72,27 @@ export function createLife(deps: LifeDeps, reported: Attempts): Life {
     return deliver(final, held);
   };
 
+  const partsFor = ({ rank }: HeldAttempt): AttemptDeps => (rank === 0 ? deps : withoutOutput(deps));
+
   const begin = async (offer: JobOffer, held: HeldAttempt): Promise<boolean> => {
     const { jobId, attemptId } = held;
     const claim = await deps.report(jobId, attemptId, { status: 'starting' }, held.given.signal);
     if (claim !== 'taken' || held.given.signal.aborted) return false;
-    const report = held.order === null ? await startOffer(offer, held, deps) : stoppedBefore(held);
-    return conclude(report, held);
+    const report = held.order === null ? await startOffer(offer, held, partsFor(held)) : stoppedBefore(held);
+    return report === null ? false : conclude(report, held);
   };
 
   return {
     begin,
     async resume(found, held) {
+      const parts = partsFor(held);
       if (found.kind === 'reported') {
-        deps.logs?.follow(held.attemptId, []);
-        if (found.run !== undefined) catchUpCurve(found.run, deps);
-        deps.logs?.finish(held.attemptId);
+        parts.logs?.follow(held.attemptId, []);
+        if (found.run !== undefined) catchUpCurve(found.run, parts);
+        parts.logs?.finish(held.attemptId);
         return deliver(found.report, held);
       }
-      return conclude(await attendFound(found, held, deps), held);
+      return conclude(await attendFound(found, held, parts), held);
     },
   };
 }

@@ -6,19 +6,21 @@ import type { AttemptOutputs } from '../artifacts/attempt-outputs.ts';
 import type { FetchData } from '../datasets/rig-data.ts';
 import type { Fetched } from '../artifacts/checkpoint-fetch.ts';
 import type { Curve, CurveOrigin } from '../metrics/curves.ts';
-import { endReport, neverStarted } from './reports.ts';
+import { endReport, neverStarted, type Stopping, workerStopped } from './reports.ts';
 import type { Clock } from '../clock.ts';
 import type { Contact, ExitRecord, Order } from '../guard/guard-files.ts';
 import { graceUntilEnd, isHalfway, type Preemption, uploadMs } from './preemption.ts';
+import { awaitOthers, type RendezvousDeps } from './rendezvous.ts';
 import { shownLine } from './sent-progress.ts';
+import { onWorkers } from './several-nodes.ts';
 import type { Run, RunOrigin } from './run.ts';
 import type { RunListeners } from './run-follow.ts';
 import { reasonOf, startFailure } from '../files/failure-text.ts';
 import type { Prepared } from './trainer.ts';
 import type { Ask } from './trainer-actions.ts';
-import type { Held, JobOffer, PreparedJob } from '../job.ts';
+import type { Held, JobOffer, PreparedJob, Rendezvous } from '../job.ts';
 
-export interface AttemptDeps {
+export interface AttemptDeps extends RendezvousDeps {
   readonly prepare: (offer: JobOffer) => Prepared;
   readonly start: (job: PreparedJob, origin: RunOrigin, listeners: RunListeners) => Promise<Run>;
   /** Sends a progress report once, and only while the attempt is `alive`. The next heartbeat repeats it. */
@@ -45,6 +47,10 @@ export interface AttemptDeps {
 }
 
 export interface HeldAttempt extends Held {
+  /** Number of this machine among the workers of the attempt. Only the first, 0, sends progress, logs and files. */
+  readonly rank: number;
+  /** Resolves when all workers of the attempt are ready. */
+  readonly rendezvous: PromiseWithResolvers<Rendezvous>;
   /** Whether the guard stops the run when contact is lost, so that it must know of each contact. */
   readonly stopsWithoutContact: boolean;
   order: Order | null;
@@ -72,6 +78,8 @@ const rescueMs = 15_000;
 export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => ({
   jobId: origin.jobId,
   attemptId: origin.attemptId,
+  rank: origin.rank ?? 0,
+  rendezvous: Promise.withResolvers(),
   stopsWithoutContact: origin.onLostContact === 'stop',
   order: null,
   preemption: null,
@@ -90,7 +98,21 @@ export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
   attemptId: offer.attempt_id,
   configName: offer.config_name,
   onLostContact: offer.on_lost_contact,
+  ...(offer.node && { rank: offer.node.rank }),
 });
+
+/** For a worker that is not the first of its attempt: what its trainer prints and writes stays on this machine. */
+export const withoutOutput = <D extends AttemptDeps>({ logs: _logs, outputs: _outputs, ...deps }: D) => ({
+  ...deps,
+  curve: () => noCurve,
+});
+
+const noCurve: Curve = {
+  ready: Promise.resolve(),
+  note: () => {},
+  finish: () => {},
+  done: Promise.resolve(true),
+};
 
 /**
  * Gives a stop order. Only the first one counts, and none after the attempt has ended, because its result is still
@@ -125,12 +147,22 @@ export function noteContact(
   }
 }
 
-/** Does everything between the claim and the final report. Any error here becomes the report of a failed attempt. */
+/** All workers of the attempt are ready. If its trainer runs already, the report of that was lost, so this repeats it. */
+export function noteRendezvous(held: HeldAttempt, rendezvous: Rendezvous, deps: AttemptDeps): void {
+  held.rendezvous.resolve(rendezvous);
+  const { run, progress } = held;
+  if (run !== null) deps.reportProgress(held, { status: 'running', ...(progress && { progress }) });
+}
+
+/**
+ * Does everything between the claim and the final report. Any error here becomes the report of a failed attempt. Returns null when the
+ * orchestrator withdrew the attempt before its trainer was started.
+ */
 export async function startOffer(
   offer: JobOffer,
   held: HeldAttempt,
   deps: AttemptDeps,
-): Promise<StatusReportBody> {
+): Promise<StatusReportBody | null> {
   let curve: Curve | null = null;
   try {
     const prepared = deps.prepare(offer);
@@ -139,15 +171,13 @@ export async function startOffer(
       (await fetchDataFor(offer, prepared.job, held, deps)) ??
       (await fetchFor(offer, prepared.job, held, deps));
     if (missing !== null) return missing;
+    const joined = await joinOthers(offer, prepared.job, held, deps);
+    if (!joined.ok) return joined.report;
     const origin = { ...originOf(offer), contact: { ...deps.limits(), sentAt: held.sentAt } };
-    curve = curveOf(held, { ...origin, outputDir: prepared.job.outputDir }, false, deps, held);
+    curve = curveOf(held, { ...origin, outputDir: joined.job.outputDir }, false, deps, held);
     await curve.ready;
-    await deps.outputs?.follow(offer, prepared.job);
-    const run = await deps.start(
-      prepared.job,
-      origin,
-      toListeners(held, true, curve, deps, secretsOf(offer)),
-    );
+    await deps.outputs?.follow(offer, joined.job);
+    const run = await deps.start(joined.job, origin, toListeners(held, true, curve, deps, secretsOf(offer)));
     deps.logs?.follow(held.attemptId, secretsOf(offer));
     deps.logs?.keepFor(held.attemptId, curve.done);
     if (run.pid !== null) {
@@ -161,6 +191,37 @@ export async function startOffer(
   } finally {
     curve?.finish();
   }
+}
+
+type Joined =
+  | { readonly ok: true; readonly job: PreparedJob }
+  | { readonly ok: false; readonly report: StatusReportBody | null };
+
+/** Waits until the other workers of the attempt are ready. Returns the job as it starts together with them. */
+async function joinOthers(
+  { node, gpus }: JobOffer,
+  job: PreparedJob,
+  held: HeldAttempt,
+  deps: AttemptDeps,
+): Promise<Joined> {
+  if (node === undefined) return { ok: true, job };
+  deps.log(
+    `Job ${held.jobId} is ready on this machine (${node.rank + 1} of ${node.count}), and waits for the others`,
+  );
+  noteStage(held, 'Waiting for the other machines', deps);
+  const rendezvous = await awaitOthers(held, deps);
+  noteStage(held, null, deps);
+  if (rendezvous === 'refused') return { ok: false, report: null };
+  if (rendezvous === 'halted') return { ok: false, report: stoppedBefore(held) };
+  return { ok: true, job: onWorkers(job, node, rendezvous, gpus?.length ?? 1) };
+}
+
+/** Shows what happens before the trainer starts; null ends that. */
+function noteStage(held: HeldAttempt, stage: string | null, { reportProgress }: AttemptDeps): void {
+  if (held.rank > 0) return;
+  const { stage: _, ...progress } = held.progress ?? {};
+  held.progress = stage === null ? progress : { ...progress, stage };
+  if (stage !== null) reportProgress(held, { status: 'starting', progress: held.progress });
 }
 
 /** Fetches the checkpoint. Returns null when the attempt can continue, else its final report. */
@@ -181,15 +242,11 @@ async function fetchDataFor(
   deps: AttemptDeps,
 ): Promise<StatusReportBody | null> {
   if (offer.data.length === 0) return null;
-  const onStage = (stage: string): void => {
-    held.progress = { ...held.progress, stage };
-    deps.reportProgress(held, { status: 'starting', progress: held.progress });
-  };
+  const onStage = (stage: string): void => noteStage(held, stage, deps);
   if (deps.fetchData === undefined)
     return { status: 'failed', cause: 'rejected', error: 'This worker cannot fetch data' };
   const fetched = await deps.fetchData(offer, job, held.halted.signal, onStage);
-  const { stage: _, ...progress } = held.progress ?? {};
-  held.progress = progress;
+  noteStage(held, null, deps);
   return endOfFetch(fetched, held, deps);
 }
 
@@ -223,6 +280,7 @@ export async function attendFound(
 
 /** Reads the output once more, for the points that an earlier process of the agent did not send. */
 export function catchUpCurve({ origin, attend: follow }: FoundRun, sources: CurveSources): void {
+  if ((origin.rank ?? 0) > 0) return;
   const curve = curveOf(origin, origin, true, sources);
   sources.logs?.follow(origin.attemptId, []);
   sources.logs?.keepFor(origin.attemptId, curve.done);
@@ -275,7 +333,7 @@ async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<S
   deps.logs?.finish(held.attemptId);
   const { preemption } = held;
   if (preemption !== null && held.order === 'leave_now') return endPreempted(held, preemption, exit, deps);
-  const report = endReport(exit, held.order);
+  const report = endReport(exit, held.order, { ...workerStopped, isHalfway: held.rank > 0 });
   // The orchestrator accepts files that a trainer wrote when it was stopped, until its end is reported.
   if (report.cause === 'preempted') await deps.outputs?.rescue(held.attemptId, rescueMs);
   else if (deps.outputs?.finish(held.attemptId, report.status === 'completed'))
@@ -285,12 +343,15 @@ async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<S
 
 /** Uploads what is left of a preempted attempt, and returns its final report. */
 async function endPreempted(
-  { attemptId, progress, isAskedToSave }: HeldAttempt,
+  { attemptId, rank, progress, isAskedToSave }: HeldAttempt,
   preemption: Preemption,
   exit: ExitRecord | null,
   { outputs, clock }: AttemptDeps,
 ): Promise<StatusReportBody> {
-  const report = endReport(exit, 'leave_now', { why: preemption.reason, isHalfway: isHalfway(progress) });
+  const stopping: Stopping = { why: preemption.reason, isHalfway: rank > 0 || isHalfway(progress) };
+  const report = endReport(exit, 'leave_now', stopping);
+  // Only the first worker of an attempt knows whether a checkpoint is uploaded.
+  if (rank > 0) return report;
   if (report.cause !== 'preempted') {
     const isPending = outputs?.finish(attemptId, report.status === 'completed') === true;
     return isPending ? { ...report, uploads_pending: true } : report;
@@ -302,33 +363,35 @@ async function endPreempted(
 }
 
 /** The final report of an attempt that was stopped before its trainer was started. */
-export function stoppedBefore({ order, preemption }: HeldAttempt): StatusReportBody {
+export function stoppedBefore({ order, preemption, rank }: HeldAttempt): StatusReportBody {
   if (preemption === null || order === 'cancel') return neverStarted(order ?? 'leave_now');
-  return { ...neverStarted('leave_now', `${preemption.reason}. The training was not started`), saved: false };
+  const report = neverStarted('leave_now', `${preemption.reason}. The training was not started`);
+  return rank > 0 ? report : { ...report, saved: false };
 }
 
 const secretsOf = ({ upload_token, hf_token }: JobOffer): readonly string[] =>
   [upload_token, hf_token].filter(token => typeof token === 'string');
 
-const toListeners = (
+function toListeners(
   held: HeldAttempt,
   reportsProgress: boolean,
   curve: Curve,
   deps: AttemptDeps,
   secrets: readonly string[] = [],
-): RunListeners => ({
-  onLine: deps.onLine,
-  onFigures: curve.note,
-  onProgress: progress => {
+): RunListeners {
+  const noteProgress = (progress: Progress): void => {
+    if (held.rank > 0) return;
     held.progress = { ...held.progress, ...progress };
     if (reportsProgress) deps.reportProgress(held, { status: 'running', progress: held.progress });
-  },
-  onWords: ({ stage, line }) => {
-    held.progress = {
-      ...held.progress,
-      ...(stage !== null && { stage }),
-      ...(line !== null && { last_log: shownLine(line, secrets) }),
-    };
-    if (reportsProgress) deps.reportProgress(held, { status: 'running', progress: held.progress });
-  },
-});
+  };
+  return {
+    onLine: deps.onLine,
+    onFigures: curve.note,
+    onProgress: noteProgress,
+    onWords: ({ stage, line }) =>
+      noteProgress({
+        ...(stage !== null && { stage }),
+        ...(line !== null && { last_log: shownLine(line, secrets) }),
+      }),
+  };
+}

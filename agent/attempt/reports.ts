@@ -19,9 +19,14 @@ export const neverStarted = (
 export interface Stopping {
   /** A sentence without the full stop. */
   readonly why: string;
-  /** Whether its progress shows that the training was not done. A trainer may exit with 0 when it is stopped. */
+  /**
+   * Whether the training was not done, as its progress shows. A trainer may exit with 0 when it is stopped. Always true for a worker
+   * that is not the first of its attempt: it has no progress, and its part is not done while others train.
+   */
   readonly isHalfway: boolean;
 }
+
+export const workerStopped: Stopping = { why: 'The worker was stopped', isHalfway: false };
 
 /**
  * The final report of a run that has ended. It follows from what is on disk, so that the agent's next process reports
@@ -31,12 +36,12 @@ export interface Stopping {
 export function endReport(
   exit: ExitRecord | null,
   order: Order | null,
-  stopping: Stopping = { why: 'The worker was stopped', isHalfway: false },
+  stopping: Stopping = workerStopped,
 ): StatusReportBody {
   if (exit === null) return guardGone(order);
   if (exit.startError !== null) return { status: 'failed', cause: 'start_failed', error: exit.startError };
   const end = { exit_code: exit.code, signal: exit.signal };
-  const isCut = stopping.isHalfway && exit.stopped === 'leave_now';
+  const isCut = stopping.isHalfway && exit.stopped !== null;
   if (exit.code === 0 && !isCut) return { status: 'completed', ...end };
   if (order === 'cancel') return { status: 'cancelled', ...end };
   const error = describeExit(exit);

@@ -35,6 +35,8 @@ export interface RunOrigin {
   readonly configName: string;
   readonly onLostContact: OnLostContact;
   readonly contact: Contact;
+  /** Number of this machine among the workers of the attempt; absent when there is only this one. */
+  readonly rank?: number;
 }
 
 export interface RunnerDeps extends LaunchDeps {

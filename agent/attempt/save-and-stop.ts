@@ -12,7 +12,8 @@ const unseenSaveMs = 30_000;
 
 /**
  * Stops the trainer of a preempted attempt once its work is safe, and in any case before the machine is gone. It asks for a
- * checkpoint, and waits until one that was written since then is uploaded.
+ * checkpoint, and waits until one that was written since then is uploaded. All processes of a training on several machines save together,
+ * so only the first machine can ask.
  */
 export async function saveAndStop(held: HeldAttempt, deps: AttemptDeps): Promise<void> {
   const { clock } = deps;
@@ -38,7 +39,7 @@ export async function saveAndStop(held: HeldAttempt, deps: AttemptDeps): Promise
     return result === 'never' || now - preemption.startedAt >= askForMs;
   };
 
-  while (held.run !== null && isUnderWay(held)) {
+  while (held.rank === 0 && held.run !== null && isUnderWay(held)) {
     await tryToAsk();
     if (held.preemption === null || isDone(held.preemption)) break;
     await pause(clock, lookEveryMs, held.halted.signal);

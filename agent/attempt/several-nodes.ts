@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Nodes, PreparedJob } from '../job.ts';
+import type { JobNode, Nodes, PreparedJob, Rendezvous } from '../job.ts';
 import type { ProcessRef, Processes } from '../process/processes.ts';
 import type { RunCommand } from '../process/run-command.ts';
 
@@ -10,6 +10,49 @@ export function nodesIn(env: Readonly<Record<string, string | undefined>>): Node
   const port = Number(env['MASTER_PORT']);
   const address = env['MASTER_ADDR'] ?? '';
   return count > 1 && port > 0 && address !== '' ? { count, address, port } : null;
+}
+
+/** The variables that are the same on all machines. A job without GPUs has one process on each. */
+const sharedVariables = ({ count, address, port }: Nodes, perNode: number): PreparedJob['env'] => ({
+  MASTER_ADDR: address,
+  MASTER_PORT: String(port),
+  NNODES: String(count),
+  WORLD_SIZE: String(count * perNode),
+  TRAINYARD_PROCESSES_PER_NODE: String(perNode),
+});
+
+/** Adds their values to the options of accelerate that have none yet (agent/trainers/launch.ts). */
+const withValues = (
+  argv: readonly string[],
+  { address, port }: Rendezvous,
+  rank: number | '',
+): readonly string[] => {
+  const values = new Map<string, string | number>([
+    ['--machine_rank=', rank],
+    ['--main_process_ip=', address],
+    ['--main_process_port=', port],
+  ]);
+  return argv.map(word => `${word}${values.get(word) ?? ''}`);
+};
+
+/** Makes a job train together with other workers, each of which starts the trainer on its own machine. */
+export function onWorkers(
+  job: PreparedJob,
+  { rank: node, count }: JobNode,
+  rendezvous: Rendezvous,
+  gpusPerNode: number,
+): PreparedJob {
+  const perNode = Math.max(1, gpusPerNode);
+  return {
+    ...job,
+    argv: withValues(job.argv, rendezvous, node),
+    env: {
+      ...job.env,
+      ...sharedVariables({ ...rendezvous, count }, perNode),
+      NODE_RANK: String(node),
+      RANK: String(node * perNode),
+    },
+  };
 }
 
 /** A step with one task on each node. */
@@ -67,7 +110,7 @@ trap '' TERM
 exec "$@"
 `;
 
-/** Makes a job train on all nodes: the same command on each, with variables that say which node it is. */
+/** Makes a job train on all nodes of an allocation: the same command on each, with variables that say which node it is. */
 export function onNodes(job: PreparedJob, nodes: Nodes, gpusPerNode: number): PreparedJob {
   const perNode = Math.max(1, gpusPerNode);
   const options = [...stepOptions(nodes), '--kill-on-bad-exit=1', '--disable-status'].join(' ');
@@ -81,16 +124,10 @@ export function onNodes(job: PreparedJob, nodes: Nodes, gpusPerNode: number): Pr
       rank,
       join(job.folder, firstRankFile),
       options,
-      ...job.argv,
+      // The script adds the rank of its node.
+      ...withValues(job.argv, nodes, ''),
     ],
-    env: {
-      ...job.env,
-      MASTER_ADDR: nodes.address,
-      MASTER_PORT: String(nodes.port),
-      NNODES: String(nodes.count),
-      WORLD_SIZE: String(nodes.count * perNode),
-      TRAINYARD_PROCESSES_PER_NODE: String(perNode),
-    },
+    env: { ...job.env, ...sharedVariables(nodes, perNode) },
   };
 }
 

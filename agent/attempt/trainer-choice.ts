@@ -55,17 +55,24 @@ export function refusalOf(builtIn: BuiltIn, rig: RigOffer): string | null {
 
 const oneNodeTrainers: readonly string[] = ['ai-toolkit', 'onetrainer'];
 
-/** Why a trainer cannot train on several nodes; null when it can, and on one node. */
+/**
+ * Why a trainer cannot train on several machines; null when it can, and for a job on one. The machines are the nodes of this worker's
+ * allocation, or those of several workers.
+ */
 export function nodesRefusal(
   builtIn: BuiltIn | null,
   choice: TrainerChoice | null,
   { nodes }: { readonly nodes: Nodes | null },
+  { node }: Pick<JobOffer, 'node'>,
 ): string | null {
-  if (nodes === null) return null;
-  if (builtIn !== null) return 'The built-in trainings run on one node';
+  if (nodes === null && node === undefined) return null;
+  if (nodes !== null && node !== undefined)
+    return 'This worker trains on all nodes of its allocation, and not together with other workers';
+  const machine = nodes === null ? 'machine' : 'node';
+  if (builtIn !== null) return `The built-in trainings run on one ${machine}`;
   const name = choice === null ? '' : nameOfChoice(choice);
   if (!oneNodeTrainers.includes(name)) return null;
-  return `${trainerNamed(name)?.title ?? name} trains on one node only. Submit the job without --nodes`;
+  return `${trainerNamed(name)?.title ?? name} trains on one ${machine} only. Submit the job without --nodes`;
 }
 
 /** The server also checks configs. The worker does not rely on that, because a path in a config could lead out of the job's folder. */

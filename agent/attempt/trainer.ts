@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { trainerNamed } from '../../trainers/index.ts';
-import { dataFolderOf, placesOf, withPlaces } from '../datasets/places.ts';
+import { dataFolderOf, folderNameOf, placesOf, withPlaces } from '../datasets/places.ts';
 import { writeWhole } from '../files/whole-file.ts';
 import type { JobOffer, Nodes, PreparedJob } from '../job.ts';
 import type { LogCheck } from '../logs/attempt-logs.ts';
@@ -37,7 +37,7 @@ export interface Rig extends RigOffer {
   readonly cwd: string;
   /** This program's own command line up to its `selftest` command. */
   readonly ownCommand: readonly string[];
-  /** The machines on which its jobs train; null for this one alone. */
+  /** The nodes of its allocation, on which its jobs train; null for this machine alone. */
   readonly nodes: Nodes | null;
   /** Returns variables that show the trainer only its job's GPUs, by their positions in the worker's list; null means all in that list. */
   readonly gpuEnv: (gpus: readonly number[] | null) => Readonly<Record<string, string>>;
@@ -63,10 +63,10 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   if (builtIn === null && choice === null)
     return { ok: false, cause: 'rejected', message: lacking(offer, rig) };
   const refusal =
-    nodesRefusal(builtIn, choice, rig) ??
+    nodesRefusal(builtIn, choice, rig, offer) ??
     (builtIn === null ? configRefusal(offer, rig, choice) : refusalOf(builtIn, rig));
   if (refusal !== null) return { ok: false, cause: 'rejected', message: refusal };
-  const folder = join(rig.workDir, offer.job_id);
+  const folder = join(rig.workDir, folderNameOf(offer));
   const outputDir = join(folder, 'output');
   mkdirSync(outputDir, { recursive: true, mode: 0o700 });
   const resumeFrom = resumePath(offer, outputDir);
@@ -140,7 +140,7 @@ function launched(
     makePipe: name => makePipe(join(places.folder, name)),
     config: withFiles(offer, places.folder),
     allowedKeys: rig.allowedConfigKeys,
-    nodes: rig.nodes,
+    nodes: (offer.node ?? rig.nodes)?.count ?? 1,
     checkout: choice.kind === 'checkout' ? choice.folder : '',
     python: pythonOf(choice) ?? pythonOnPath(rig.env),
   });

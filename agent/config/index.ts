@@ -8,6 +8,7 @@ import {
   parseAllowedKeys,
   parseGpus,
   parseLabels,
+  parseNodeAddress,
   parseSize,
   parseUpload,
   parseUrl,
@@ -36,8 +37,16 @@ interface RigStorage {
   readonly dataCache: number | null;
 }
 
+/** The machine of the worker. */
+interface RigMachine {
+  /** Indices of the GPUs to use; null for all. */
+  readonly gpus: readonly number[] | null;
+  /** At which other workers reach this machine; null for the local address of its connection to the orchestrator. */
+  readonly nodeAddress: string | null;
+}
+
 /** The worker's settings, built once from flags, environment and config file. */
-export interface AgentConfig extends RigStorage, RigTimes {
+export interface AgentConfig extends RigMachine, RigStorage, RigTimes {
   readonly orchestratorUrl: string;
   /** Null when none was given. The worker then uses the token that it created when it joined. */
   readonly token: TokenSource | null;
@@ -47,8 +56,6 @@ export interface AgentConfig extends RigStorage, RigTimes {
   readonly leavesWithParent: boolean;
   readonly verbose: boolean;
   readonly labels: Readonly<Record<string, string>>;
-  /** Indices of the GPUs to use; null for all. */
-  readonly gpus: readonly number[] | null;
   readonly stateDir: string;
   readonly workDir: string;
   readonly trainers: readonly TrainerChoice[];
@@ -73,6 +80,7 @@ const variables: Readonly<Record<string, string>> = {
   persistent: 'SIMPLETUNER_WORKER_PERSISTENT',
   upload: 'SIMPLETUNER_WORKER_BRING',
   'data-cache': 'TRAINYARD_DATA_CACHE',
+  'node-address': 'TRAINYARD_NODE_ADDRESS',
 };
 
 /** Loads the settings. Each value is looked up separately: flag, then environment, then file, then default. */
@@ -119,8 +127,8 @@ export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
   if (!token.ok) return token;
   const labels = located(parseLabels(setting('label')), 'label');
   if (!labels.ok) return labels;
-  const gpus = located(parseGpus(setting('gpus')), 'gpus');
-  if (!gpus.ok) return gpus;
+  const machine = parseMachine({ setting, text, located });
+  if (!machine.ok) return machine;
   const python = text('python');
   const trainers = located(
     parseTrainers(setting('trainer'), python === null ? null : resolve(python)),
@@ -145,13 +153,13 @@ export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
       leavesWithParent: isTrue(setting('leave-with-parent')),
       verbose: isTrue(setting('verbose')),
       labels: labels.value,
-      gpus: gpus.value,
       stateDir,
       workDir: resolve(text('work-dir') ?? join(stateDir, 'jobs')),
       trainers: trainers.value,
       selftest: setting('selftest') !== false,
       allowedConfigKeys: allowed.value,
       trust: trust.value,
+      ...machine.value,
       ...storage.value,
       ...times.value,
     }),
@@ -163,6 +171,14 @@ interface Lookup {
   readonly setting: (name: string) => unknown;
   readonly text: (name: string) => string | null;
   readonly located: <T>(loaded: Loaded<T>, name: string) => Loaded<T>;
+}
+
+function parseMachine({ setting, text, located }: Lookup): Loaded<RigMachine> {
+  const gpus = located(parseGpus(setting('gpus')), 'gpus');
+  if (!gpus.ok) return gpus;
+  const nodeAddress = located(parseNodeAddress(text('node-address')), 'node-address');
+  if (!nodeAddress.ok) return nodeAddress;
+  return { ok: true, value: { gpus: gpus.value, nodeAddress: nodeAddress.value } };
 }
 
 function parseStorage({ text, located }: Lookup): Loaded<RigStorage> {

@@ -1,4 +1,5 @@
 import { restrictedKeys } from '../../protocol/config-policy.ts';
+import { NodeAddress } from '../../protocol/worker-nodes.ts';
 import { fail, type Loaded } from '../files/failure-text.ts';
 
 const uploadChoices = ['all', 'checkpoints', 'none'] as const;
@@ -85,6 +86,13 @@ export function parseAllowedKeys(given: unknown): Loaded<readonly string[]> {
   if (unknown === undefined) return { ok: true, value: [...new Set(keys)].toSorted() };
   return fail(
     `--allow-config-scripts ${JSON.stringify(unknown)} is not a restricted key. Use one of: ${restrictedKeys.join(', ')}`,
+  );
+}
+
+export function parseNodeAddress(text: string | null): Loaded<string | null> {
+  if (text === null || NodeAddress.safeParse(text).success) return { ok: true, value: text };
+  return fail(
+    `--node-address ${JSON.stringify(text)} is not an address. Use a host name or an IP address, without a port`,
   );
 }
 

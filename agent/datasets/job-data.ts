@@ -12,7 +12,7 @@ import { retry, type RetryAnswer } from '../retry/retry.ts';
 import type { Storage } from '../artifacts/storage.ts';
 import type { DatasetCache } from './cache.ts';
 import { type ContentSource, type FetchProgress, fetchContents } from './fetch-contents.ts';
-import { cacheFolderOf, dataFolderOf } from './places.ts';
+import { cacheFolderOf, dataFolderOf, jobOfFolder } from './places.ts';
 import type { DataPlace } from '../job.ts';
 
 export interface DataDeps extends DownloadDeps {
@@ -94,7 +94,7 @@ async function claimDataFolder([first]: readonly DataPlace[], workDir: string): 
   const marks = join(cacheFolderOf(workDir), 'jobs');
   await mkdir(marks, { recursive: true, mode: 0o700 });
   for (const other of await readdir(marks)) {
-    if (other === job) continue;
+    if (jobOfFolder(other) === jobOfFolder(job)) continue;
     await rm(dataFolderOf(join(workDir, other)), { recursive: true, force: true });
     await rm(join(marks, other), { force: true });
   }

@@ -1,4 +1,4 @@
-import type { DataPlace } from '../job.ts';
+import type { DataPlace, JobOffer } from '../job.ts';
 import { basename, join } from 'node:path';
 import type { JobData } from '../../protocol/dataset.ts';
 import { type Bundle, dataOf, trainerFor, withPaths } from '../../trainers/index.ts';
@@ -6,7 +6,17 @@ import { type Bundle, dataOf, trainerFor, withPaths } from '../../trainers/index
 /** Returns the folder with the datasets of a job. */
 export const dataFolderOf = (jobFolder: string): string => join(jobFolder, 'data');
 
-/** The cache of a rig. It is on the disk of the jobs, so that files can be linked. */
+/**
+ * Returns the name of the job's folder in the work folder. Workers that train a job together may share a work folder, so all but the
+ * first add their rank. No id contains a dot.
+ */
+export const folderNameOf = ({ job_id: jobId, node }: Pick<JobOffer, 'job_id' | 'node'>): string =>
+  node === undefined || node.rank === 0 ? jobId : `${jobId}.node-${node.rank}`;
+
+/** Returns the id of the job to which a folder in the work folder belongs. */
+export const jobOfFolder = (name: string): string => name.replace(/\..*$/, '');
+
+/** Returns the folder of the cache. It is on the same disk as the jobs, so that they can link its files. */
 export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-cache');
 
 /** Returns the last name in a path of any operating system; `data` if there is none. */

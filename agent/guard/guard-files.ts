@@ -75,6 +75,8 @@ export interface Task {
   readonly outputDir?: string;
   readonly onLostContact: OnLostContact;
   readonly contact: Contact;
+  /** Number of this machine among the workers of the attempt; absent when there is only this one. */
+  readonly rank?: number;
 }
 
 export interface StopOrder {
@@ -128,7 +130,7 @@ export function readTask(run: RunFolder): Task | null {
   const attemptId = AttemptId.safeParse(fields?.['attemptId']);
   const contact = contactOf(fieldsOf(fields?.['contact']));
   if (fields === null || !jobId.success || !attemptId.success || contact === null) return null;
-  const { configName, argv, cwd, logFile, outputDir, onLostContact } = fields;
+  const { configName, argv, cwd, logFile, outputDir, onLostContact, rank } = fields;
   if (typeof configName !== 'string' || typeof cwd !== 'string' || typeof logFile !== 'string') return null;
   if (!Array.isArray(argv) || !argv.every(word => typeof word === 'string')) return null;
   return {
@@ -141,6 +143,7 @@ export function readTask(run: RunFolder): Task | null {
     ...(typeof outputDir === 'string' && { outputDir }),
     onLostContact: onLostContact === 'stop' ? 'stop' : 'continue',
     contact,
+    ...(isCount(rank) && { rank }),
   };
 }
 

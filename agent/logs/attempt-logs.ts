@@ -171,7 +171,10 @@ const createLogCheck =
       name => name !== attemptId && readTask({ path: join(runsDir, name) })?.logFile === file,
     );
 
-/** Null when the run has no readable task: nothing was ever started. */
+/**
+ * Null when the run has no readable task: nothing was ever started. Also null for a worker that is not the first of its attempt, whose
+ * log stays on this machine.
+ */
 function shipperOf(
   attemptId: AttemptId,
   secrets: readonly string[],
@@ -179,7 +182,7 @@ function shipperOf(
 ): LogShipper | null {
   const run = deps.state.runOf(attemptId);
   const task = readTask(run);
-  if (task === null) return null;
+  if (task === null || (task.rank ?? 0) > 0) return null;
   const known = secrets.map(latin1);
   const now = deps.wall();
   return createLogShipper({

@@ -39,7 +39,10 @@ export interface AgentDeps {
   readonly found: Found | null;
   /** Runs of earlier processes whose end is reported, but whose log or points are not fully sent. */
   readonly acknowledgedRuns?: readonly FoundRun[];
-  readonly jobs: Pick<SlotDeps, 'prepare' | 'fetchCheckpoint' | 'fetchData' | 'start' | 'onLine'>;
+  readonly jobs: Pick<
+    SlotDeps,
+    'prepare' | 'fetchCheckpoint' | 'fetchData' | 'reachable' | 'start' | 'onLine'
+  >;
   /** Sends the output of trainers. Without it, the output stays on this machine. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'>;
   /** Requests a checkpoint or samples from the trainer. Without it, the agent ignores such requests. */

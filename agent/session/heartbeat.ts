@@ -122,6 +122,8 @@ export async function sendBeat(deps: BeatDeps): Promise<boolean> {
   if (datasets !== null) state.sentDatasets = JSON.stringify(datasets);
   state.heartbeatMs = result.value.heartbeat_interval_s * 1000;
   obey(slot, result.value, held);
+  const { rendezvous } = result.value;
+  if (rendezvous) slot.rendezvous(rendezvous.attempt_id, rendezvous);
   if (result.value.notice) deps.closing.notice(result.value.notice);
   return true;
 }

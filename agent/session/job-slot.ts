@@ -2,8 +2,15 @@ import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { Progress } from '../../protocol/reports.ts';
 import type { Found } from '../attempt/adopt.ts';
 import { type Attempts, createLife, type LifeDeps, rememberAttempts } from '../attempt/attempt-life.ts';
-import { giveOrder, type HeldAttempt, holdAttempt, noteContact, originOf } from '../attempt/held-attempt.ts';
-import type { Held, JobOffer } from '../job.ts';
+import {
+  giveOrder,
+  type HeldAttempt,
+  holdAttempt,
+  noteContact,
+  noteRendezvous,
+  originOf,
+} from '../attempt/held-attempt.ts';
+import type { Held, JobOffer, Rendezvous } from '../job.ts';
 import { type Announcement, combine } from '../attempt/preemption.ts';
 import type { Report } from '../attempt/reports.ts';
 import { saveAndStop } from '../attempt/save-and-stop.ts';
@@ -23,6 +30,8 @@ export interface JobSlot {
   offer(offer: JobOffer): void;
   /** Continues with what an earlier process of the agent left. */
   resume(found: Found): void;
+  /** All workers of an attempt are ready, so that its trainer may start. Ignores attempts that are not held here. */
+  rendezvous(attemptId: AttemptId, rendezvous: Rendezvous): void;
   /** Cancels an attempt. One that is not held here, and was not reported, is immediately reported as cancelled. */
   cancel(attempt: Held): void;
   /** Stops the job without a report, because it belongs to another worker now. */
@@ -79,8 +88,13 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
       else if (current.attemptId !== id) next = offer;
     },
     resume(found) {
-      const held = holdAttempt(found.kind === 'reported' ? found.report : found.origin);
+      const held = holdAttempt(
+        found.kind === 'reported' ? { ...found.run?.origin, ...found.report } : found.origin,
+      );
       occupy(held, () => life.resume(found, held));
+    },
+    rendezvous(attemptId, rendezvous) {
+      if (current?.attemptId === attemptId) noteRendezvous(current, rendezvous, deps);
     },
     cancel(attempt) {
       if (current?.attemptId === attempt.attemptId) return giveOrder(current, 'cancel', deps);

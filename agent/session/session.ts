@@ -126,6 +126,8 @@ function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask, c
       return slot.offer(command);
     case 'job_cancel':
       return slot.cancel({ jobId: command.job_id, attemptId: command.attempt_id });
+    case 'job_rendezvous':
+      return slot.rendezvous(command.attempt_id, command);
     case 'job_ask':
       // Ignore a request for an attempt that has ended, or that is not this worker's.
       if (slot.alive(command.attempt_id))

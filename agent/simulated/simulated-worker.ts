@@ -89,6 +89,7 @@ export function createSimulatedWorker(deps: SimulatedWorkerDeps): SimulatedWorke
       ),
       // The simulated trainer runs configs for any trainer.
       trainers: [{ name: 'any', version: null }],
+      multi_node: true,
       instance_id: `simulated-${name}`,
       start_id: randomBytes(12).toString('hex'),
     },
@@ -133,6 +134,8 @@ function figuresOf(
 function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs) {
   let prepared: JobOffer | null = null;
   return {
+    // Simulated trainings on several machines do not connect to each other.
+    reachable: async () => ({ address: '127.0.0.1', port: 29_500 }),
     prepare(offer: JobOffer) {
       prepared = offer;
       const job: PreparedJob = {
@@ -150,7 +153,7 @@ function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs
     async start(_job: PreparedJob, origin: RunOrigin, listeners: RunListeners) {
       if (prepared?.attempt_id !== origin.attemptId) throw new Error('another job was prepared');
       const { config_name: configName, config } = prepared;
-      const print = logs.open(origin);
+      const print = (origin.rank ?? 0) === 0 ? logs.open(origin) : () => {};
       const onProgress: RunListeners['onProgress'] = progress => {
         print(progress);
         listeners.onProgress(progress);

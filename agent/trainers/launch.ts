@@ -1,5 +1,4 @@
 import type { TrainerConfig } from '../../protocol/job.ts';
-import type { Nodes } from '../job.ts';
 import { restrictedKeyFor, restrictedUses } from '../../protocol/config-policy.ts';
 
 /** Where a job's files are on the rig. */
@@ -21,8 +20,8 @@ export interface LaunchInput extends JobPlaces {
   readonly python: string;
   /** How many GPUs the job was given; null if it asked for none, if its config names them, or if an older server does not say. */
   readonly gpuCount: number | null;
-  /** The machines on which the trainer is started; null for this one alone. */
-  readonly nodes: Nodes | null;
+  /** On how many machines the trainer is started. */
+  readonly nodes: number;
   /** Makes a named pipe below the job's folder; null on systems that have none. */
   readonly makePipe: (name: string) => string | null;
 }
@@ -59,16 +58,15 @@ export const spellingOf = (config: TrainerConfig, key: string): string =>
 export const accelerate = (python: string): readonly string[] => [python, '-m', 'accelerate.commands.launch'];
 
 /** One process for each GPU. Without a number accelerate starts one for every GPU that it sees. */
-export function processOptions(count: number | null, nodes: Nodes | null): readonly string[] {
-  if (nodes !== null)
-    return ['--multi_gpu', `--num_processes=${(count ?? 1) * nodes.count}`, ...machineOptions(nodes)];
+export function processOptions(count: number | null, nodes: number): readonly string[] {
+  if (nodes > 1) return ['--multi_gpu', `--num_processes=${(count ?? 1) * nodes}`, ...machineOptions(nodes)];
   return count === null ? [] : [...(count > 1 ? ['--multi_gpu'] : []), `--num_processes=${count}`];
 }
 
-/** What accelerate needs to know about several machines. Each of them adds its own rank (agent/attempt/several-nodes.ts). */
-export const machineOptions = ({ count, address, port }: Nodes): readonly string[] => [
-  `--num_machines=${count}`,
+/** What accelerate needs to know about several machines. The values follow when they are known (agent/attempt/several-nodes.ts). */
+export const machineOptions = (nodes: number): readonly string[] => [
+  `--num_machines=${nodes}`,
   '--machine_rank=',
-  `--main_process_ip=${address}`,
-  `--main_process_port=${port}`,
+  '--main_process_ip=',
+  '--main_process_port=',
 ];

@@ -44,8 +44,8 @@ function launcherFor({ config, python, gpuCount, nodes }: LaunchInput): readonly
     return typeof value === 'string' && value.trim() !== '' ? value.trim() : usual;
   };
   const perNode = gpuCount ?? (Number(read('num_processes')) || 1);
-  const processes = nodes === null ? perNode : perNode * nodes.count;
-  const machines = nodes === null ? null : machineOptions(nodes);
+  const processes = perNode * nodes;
+  const machines = nodes > 1 ? machineOptions(nodes) : null;
   const [configFile, extra] = [textOf('accelerate_config'), extraArgs(textOf('accelerate_extra_args'))];
   if (processes < 2 && configFile === '' && extra.length === 0) return [python];
   if (configFile !== '') {

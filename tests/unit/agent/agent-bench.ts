@@ -12,38 +12,41 @@ import {
   type StateFolder,
 } from '../../../agent/state/state-folder.ts';
 import { holdWorkerToken, openToken, type TokenHolder } from '../../../agent/session/worker-token.ts';
-import { offerOf, scriptJob, tempFolder } from './builders.ts';
+import { offerOf, reachable, scriptJob, tempFolder } from './builders.ts';
 import { type HeldRun, holdRun } from './held-runs.ts';
 import { type Call, type ScriptedOrchestrator, startOrchestrator } from './scripted-orchestrator.ts';
 
 export interface AgentBench {
   readonly agent: Agent;
-  /** Resolves with the exit code. */
+  /** Resolves with the exit code when the agent ends. */
   readonly exit: Promise<number>;
   readonly state: StateFolder;
-  /** The report that is on disk. */
+  /** The final report in the agent's state folder; null when there is none. */
   kept(): FinalReport | null;
-  /** The started trainers, each under the test's control. */
+  /** The trainers that the agent has started. The test controls how they end. */
   readonly runs: readonly HeldRun[];
   readonly said: readonly string[];
-  /** Resolves when the nth trainer, counted from 1, has started. */
+  /** Resolves with the nth trainer, counted from 1, once the agent has started it. */
   started(nth?: number): Promise<HeldRun>;
   /** Resolves when the nth stream, counted from 1, is open. */
   connected(nth?: number): Promise<void>;
-  /** Resolves when the agent has logged these words for the nth time. */
+  /** Resolves when the agent has logged a line with these words for the nth time. */
   says(words: string, nth?: number): Promise<void>;
 }
 
-/** Fakes the timers of the agent. Sockets still run in real time. */
+/** Replaces the timers of the agent by fake ones. Sockets still run in real time. */
 export function holdTime(): void {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 }
 
-/** Advances the fake time: heartbeats, back-offs and grace periods within it fire. */
+/** Advances the fake time, so that heartbeats, pauses and grace periods within it run. */
 export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
-/** Advances the fake time at ten times real time until `coming` resolves, because a wait may begin at any moment. */
+/**
+ * Advances the fake time about ten times as fast as real time until `coming` resolves. It cannot advance the time at
+ * once, because new waits may begin at any moment.
+ */
 export async function passUntil<T>(coming: Promise<T>, stepMs = 90): Promise<T> {
   let isHere = false;
   void coming.then(() => (isHere = true));
@@ -106,6 +109,7 @@ export function startAgent(
     found: null,
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
+      reachable,
       start: async (_job, _origin, ears) => {
         const held = holdRun(ears);
         runs.push(held);
@@ -116,7 +120,7 @@ export function startAgent(
     },
     telemetry: () => ({ gpu_utilization: 42 }),
     gpuFigures: async () => ({}),
-    // Makes every jittered wait as short as possible.
+    // Makes each random pause as short as possible.
     random: () => 0,
     log: message => {
       said.push(message);
@@ -152,7 +156,7 @@ export interface Busy extends AgentBench {
   readonly run: HeldRun;
 }
 
-/** Starts an agent with a running first job. */
+/** Starts an agent whose first job is running. */
 export async function startBusy(parts: Parameters<typeof startAgent>[1] = {}): Promise<Busy> {
   const orchestrator = await startOrchestrator();
   const bench = startAgent(orchestrator, parts);
@@ -163,6 +167,6 @@ export async function startBusy(parts: Parameters<typeof startAgent>[1] = {}): P
   return { ...bench, orchestrator, run };
 }
 
-/** Advances the time to the next heartbeat's response. The agent has then obeyed the previous response. */
+/** Advances the time until the next heartbeat is answered. By then, the agent has followed the previous answer. */
 export const beat = (orchestrator: ScriptedOrchestrator): Promise<Call> =>
   passUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 1), 3_000);

@@ -60,6 +60,9 @@ export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
   ...parts,
 });
 
+/** Where this machine is ready, in tests of jobs on several workers. */
+export const reachable = async () => ({ address: '192.0.2.1', port: 29_500 });
+
 /** A job that runs a Node script. */
 export const scriptJob = (folder: string, script: string, ...args: readonly string[]): PreparedJob => ({
   argv: [process.execPath, '-e', script, ...args],
@@ -116,7 +119,10 @@ export const unreachable = (code = 'ECONNREFUSED'): CallFailure => ({
   cause: new TypeError('fetch failed', { cause: Object.assign(new Error(`connect ${code}`), { code }) }),
 });
 
-/** Returns these answers in turn, repeating the last. `calls` records the arguments. */
+/**
+ * Returns a function that gives these answers one after the other, repeating the last one. `calls` records its
+ * arguments.
+ */
 export function scripted<A extends readonly unknown[], R>(
   answers: readonly R[],
 ): { readonly calls: readonly A[]; readonly answer: (...args: A) => Promise<R> } {

@@ -1,13 +1,14 @@
 import { systemClock } from '../../../agent/clock.ts';
 import { createJobSlot, type JobSlot, type SlotDeps } from '../../../agent/session/job-slot.ts';
+import type { PreparedJob } from '../../../agent/job.ts';
 import type { Answer } from '../../../agent/attempt/reports.ts';
 import type { RunOrigin } from '../../../agent/attempt/run.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import type { Prepared } from '../../../agent/attempt/trainer.ts';
-import { scriptJob } from './builders.ts';
+import { reachable, scriptJob } from './builders.ts';
 import { type HeldRun, holdRun, turn } from './held-runs.ts';
 
-/** A report that was sent and that the test must answer. */
+/** A report that the slot has sent. The test must answer it. */
 interface SentReport {
   readonly attempt: string;
   readonly body: StatusReportBody;
@@ -17,25 +18,28 @@ interface SentReport {
 
 export interface SlotBench {
   readonly slot: JobSlot;
-  /** The actions of the slot in order, without reports and mentions. */
+  /** The actions of the slot in order, except reports. */
   readonly did: readonly string[];
   readonly reports: readonly SentReport[];
   readonly mentions: readonly StatusReportBody[];
   readonly runs: readonly HeldRun[];
-  /** The origin of each started run. */
+  /** The job, the attempt and the terms of each started run. */
   readonly origins: readonly RunOrigin[];
+  /** The jobs that were started. */
+  readonly jobs: readonly PreparedJob[];
   readonly said: readonly string[];
 }
 
 const preparedJob: Prepared = { ok: true, job: scriptJob('/nowhere', '') };
 
-/** A slot between a scripted orchestrator and scripted trainers. */
+/** A job slot between a scripted orchestrator and trainers that the test controls. */
 export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
   const did: string[] = [];
   const reports: SentReport[] = [];
   const mentions: StatusReportBody[] = [];
   const runs: HeldRun[] = [];
   const origins: RunOrigin[] = [];
+  const jobs: PreparedJob[] = [];
   const said: string[] = [];
 
   const slot = createJobSlot({
@@ -43,8 +47,9 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
       did.push(`prepare ${offer.attempt_id}`);
       return preparedJob;
     },
-    start: async (_job, origin, ears) => {
+    start: async (job, origin, ears) => {
       did.push('start');
+      jobs.push(job);
       origins.push(origin);
       const held = holdRun(ears, graceMs => did.push(`stop ${graceMs}`));
       runs.push(held);
@@ -52,7 +57,7 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
     },
     report: (_job, attempt, body, signal) =>
       new Promise(resolve => {
-        // As in the real reporter, the signal ends the retries.
+        // The signal ends the retries, as in the real reporter.
         signal.addEventListener('abort', () => resolve('aborted'));
         const answer = (given: Answer): Promise<void> => {
           resolve(given);
@@ -60,6 +65,7 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
         };
         reports.push({ attempt, body, signal, answer });
       }),
+    reachable,
     reportProgress: (_held, body) => void mentions.push(body),
     keep: ({ attemptId, body }) => void did.push(`keep ${attemptId} ${body.status}`),
     drop: attempt => void did.push(`drop ${attempt}`),
@@ -79,5 +85,5 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
     },
     ...overrides,
   });
-  return { slot, did, reports, mentions, runs, origins, said };
+  return { slot, did, reports, mentions, runs, origins, jobs, said };
 }

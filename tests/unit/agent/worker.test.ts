@@ -12,18 +12,18 @@ import { refused, startOrchestrator } from './scripted-orchestrator.ts';
 type SignalName = Parameters<Host['onSignal']>[0];
 
 interface WorkerBench {
-  /** Resolves with the exit code. */
+  /** Resolves with the exit code when the worker ends. */
   readonly exit: Promise<number>;
   readonly said: readonly string[];
-  /** Resolves with the first logged line that contains these words. */
+  /** Resolves with the first log line that contains these words. */
   says(words: string): Promise<string>;
   signal(name: SignalName): void;
-  /** Closes the worker's stdin, as when its parent exits. */
+  /** Closes the worker's stdin, as the exit of its parent does. */
   endInput(): void;
   readonly home: string;
 }
 
-/** Creates a PATH with only a GPU tool that lists these GPUs. */
+/** Creates a folder for PATH that contains only an nvidia-smi that lists these GPUs. */
 function machineWith(rows: string): string {
   const bin = tempFolder();
   if (rows !== '') writeFile(bin, 'nvidia-smi', `#!/bin/sh\nprintf '${rows}'\n`, 0o755);
@@ -72,7 +72,7 @@ function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): Wo
 }
 
 const twoGpus = '0, RTX 4090, 24564, 550.1, GPU-aa\\n1, RTX 3090, 24576, 550.1, GPU-bb\\n';
-/** A trainer that prints its folder and waits to be stopped. */
+/** A trainer that prints its GPUs and then waits to be stopped. */
 const waiting = `${process.execPath} -e 'console.log("ready " + process.env.CUDA_VISIBLE_DEVICES); setInterval(() => {}, 1000)'`;
 
 describe('failed starts', () => {
@@ -122,8 +122,8 @@ describe('failed starts', () => {
   });
 });
 
-describe('description of a worker', () => {
-  it('describes itself to people', async () => {
+describe('self-description of a worker', () => {
+  it('logs its GPUs and questionable settings for users', async () => {
     const { says, said } = startWorker(
       { 'orchestrator-url': await nobodyThere(), 'ssl-no-verify': true },
       twoGpus,
@@ -139,7 +139,7 @@ describe('description of a worker', () => {
     ]);
   });
 
-  it('describes itself to the orchestrator', async () => {
+  it('reports its GPUs, labels and settings to the orchestrator', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, persistent: true, label: ['team=nlp'], gpus: '1' };
     const { home } = startWorker(flags, twoGpus);
@@ -152,6 +152,7 @@ describe('description of a worker', () => {
       persistent: true,
       labels: { team: 'nlp' },
       agent_version: '1.2.3',
+      multi_node: true,
       allowed_config_keys: [],
       trainers: [],
       outputs: { upload: 'all', command_has_output_dir: null },
@@ -175,7 +176,7 @@ describe('description of a worker', () => {
   });
 });
 
-/** Starts a child that leaves the process group and session of the training. */
+/** A trainer that starts a child outside its own process group and session. */
 const leavesChild = (pidFile: string, appsFile: string): string => `
   const child = require('node:child_process').spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' });
   require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));

@@ -6,7 +6,7 @@ import { holdRegistrations, openStateFolder } from '../../../../agent/state/stat
 import { WorkerId } from '../../../../protocol/ids.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { tokenOf } from '../agent-bench.ts';
-import { offerOf, scriptJob, tempFolder, unreachable } from '../builders.ts';
+import { offerOf, reachable, scriptJob, tempFolder, unreachable } from '../builders.ts';
 import { type HeldRun, holdRun, newest } from '../held-runs.ts';
 
 let timers: readonly MockInstance[] = [];
@@ -86,6 +86,7 @@ function startVirtualAgent() {
     found: null,
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
+      reachable,
       start: async (_job, _origin, ears) => {
         runs.push(holdRun(ears));
         return (newest(runs) as ReturnType<typeof holdRun>).run;

@@ -15,7 +15,7 @@ import type {
 } from '../../../../protocol/worker-api.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { tokenOf } from '../agent-bench.ts';
-import { offerOf, scriptJob, unreachable } from '../builders.ts';
+import { offerOf, reachable, scriptJob, unreachable } from '../builders.ts';
 import { type HeldRun, holdRun } from '../held-runs.ts';
 
 interface BenchOptions {
@@ -123,6 +123,7 @@ export async function startClosable(options: BenchOptions = {}) {
     found: null,
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
+      reachable,
       start: async (_job, _origin, ears) => {
         await world.gate;
         let stoppedAt: number | null = null;

@@ -1,0 +1,135 @@
+/** What an agent finds on disk of an attempt on several workers, of which it was not the first. */
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findAcknowledged, findRun, type Found } from '../../../../agent/attempt/adopt.ts';
+import { catchUpCurve } from '../../../../agent/attempt/held-attempt.ts';
+import {
+  acknowledgeRun,
+  type ExitRecord,
+  readTask,
+  type RunFolder,
+  writeExit,
+  writePlaces,
+  writeTask,
+} from '../../../../agent/guard/guard-files.ts';
+import { createAttemptLogs } from '../../../../agent/logs/attempt-logs.ts';
+import { ownProcesses } from '../../../../agent/process/own-processes.ts';
+import { openStateFolder } from '../../../../agent/state/state-folder.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { attemptId, jobId, scriptJob, tempFolder } from '../builders.ts';
+import { taskOf } from '../guard-bench.ts';
+import { until } from '../guard-rig.ts';
+import { newest, turn } from '../held-runs.ts';
+import { createSlotBench } from '../slot-bench.ts';
+
+const exit: ExitRecord = { code: 3, signal: null, stopped: null, startError: null, tail: 'boom' };
+
+/** The state folder after a trainer of this rank has ended and printed something. */
+function createBench(rank: number) {
+  const state = openStateFolder(tempFolder());
+  const clock = createVirtualClock();
+  const run: RunFolder = state.runOf(attemptId('a1'));
+  const logFile = join(tempFolder(), 'trainer.log');
+  writeTask(run, { ...taskOf(scriptJob(run.path, '')), logFile, rank });
+  writePlaces(run, { current: 0, previous: null });
+  writeFileSync(logFile, '{"type":"progress","step":7,"total_steps":10}\n');
+  writeExit(run, exit);
+  const deps = { ownCommand: [], processes: ownProcesses({}), clock };
+  const shipped: string[] = [];
+  const logs = () =>
+    createAttemptLogs({
+      state,
+      ship: async (_job, chunk) => {
+        shipped.push(chunk.attempt_id);
+        return { ok: true, value: { success: true, next: 1_000 } };
+      },
+      token: () => 'wt_1',
+      clock,
+      wall: Date.now,
+      random: () => 0.5,
+      log: () => {},
+      signal: new AbortController().signal,
+    });
+  return { state, clock, run, logFile, deps, shipped, logs, left: () => readdirSync(state.runsDir) };
+}
+
+/** A slot that has found this, and what it followed. */
+async function resumed(found: Found | null) {
+  const followed: string[] = [];
+  const bench = createSlotBench({
+    logs: { follow: () => void followed.push('log'), finish: () => {}, keepFor: () => {} },
+    curve: () => {
+      followed.push('curve');
+      return { ready: Promise.resolve(), note: () => {}, finish: () => {}, done: Promise.resolve(true) };
+    },
+  });
+  if (found === null) throw new Error('nothing was found');
+  bench.slot.resume(found);
+  await turn();
+  return { ...bench, followed };
+}
+
+describe('runs of a worker that is not the first of its attempt', () => {
+  it('keeps the rank on disk', () => {
+    const { run } = createBench(2);
+    expect(readTask(run)?.rank).toBe(2);
+    writeTask(run, taskOf(scriptJob(run.path, '')));
+    expect(readTask(run)).not.toHaveProperty('rank');
+  });
+
+  it.each([
+    [0, ['curve', 'log']],
+    [1, []],
+  ])('reports the end of an adopted run of rank %d', async (rank, output) => {
+    const { clock, deps, state } = createBench(rank);
+    const { reports, followed } = await resumed(await findRun(state.runsDir, deps));
+    await until(async () => {
+      await clock.advance(300);
+      return reports.length > 0 ? true : null;
+    });
+    expect(followed).toEqual(output);
+    const { body } = newest(reports);
+    expect(body).toMatchObject({ status: 'failed', exit_code: 3, error: expect.stringContaining('boom') });
+    expect(body.progress).toEqual(rank === 0 ? expect.objectContaining({ step: 7 }) : undefined);
+  });
+
+  it.each([
+    [0, ['log', 'curve', 'log']],
+    [1, []],
+  ])('sends a kept report of rank %d', async (rank, output) => {
+    const { deps, state } = createBench(rank);
+    state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
+    const { reports, followed } = await resumed(await findRun(state.runsDir, deps));
+    expect(newest(reports).body).toEqual({ status: 'failed' });
+    expect(followed).toEqual(output);
+  });
+
+  it('leaves the log in the folder of the job, and removes the run once its end is reported', async () => {
+    const { logs, clock, shipped, left, logFile } = createBench(1);
+    const following = logs();
+    following.follow(attemptId('a1'), []);
+    following.finish(attemptId('a1'));
+    await clock.advance(60_000);
+    expect([shipped, left()]).toEqual([[], ['a1']]);
+    following.acknowledge(attemptId('a1'));
+    await clock.advance(60_000);
+    expect([shipped, left(), existsSync(logFile)]).toEqual([[], [], true]);
+  });
+
+  it('sends no log or curve of a run whose end an earlier process reported', async () => {
+    const { run, deps, state, logs, clock, shipped, left } = createBench(1);
+    acknowledgeRun(run);
+    const followed: string[] = [];
+    for (const found of findAcknowledged(state.runsDir, deps))
+      catchUpCurve(found, {
+        curve: () => {
+          followed.push('curve');
+          return { ready: Promise.resolve(), note: () => {}, finish: () => {}, done: Promise.resolve(true) };
+        },
+      });
+    logs().resume();
+    await clock.advance(60_000);
+    expect([followed, shipped, left()]).toEqual([[], [], []]);
+  });
+});

@@ -1,0 +1,156 @@
+/** An attempt on several workers, from the view of one agent: how the rendezvous reaches it, and what it tells. */
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { beat, holdTime, pass, passUntil, startAgent } from '../agent-bench.ts';
+import { attemptId, jobId, offerOf } from '../builders.ts';
+import { endRun, turn } from '../held-runs.ts';
+import {
+  beatReply,
+  refused,
+  type ScriptedOrchestrator,
+  startOrchestrator,
+} from '../scripted-orchestrator.ts';
+
+holdTime();
+
+const rendezvous = {
+  job_id: jobId('j1'),
+  attempt_id: attemptId('a1'),
+  address: 'rig-0.example.org',
+  port: 29_501,
+};
+
+const isReady = (orchestrator: ScriptedOrchestrator) =>
+  orchestrator.until(({ name, body }) => name === 'status' && body['ready'] !== undefined);
+
+/** Starts an agent that waits for the other workers of its attempt. */
+async function startWaiting(rank = 1, parts: Parameters<typeof startAgent>[1] = {}) {
+  const orchestrator = await startOrchestrator();
+  const bench = startAgent(orchestrator, parts);
+  await bench.connected();
+  orchestrator.push(offerOf('j1', 'a1', { node: { rank, count: 2 } }));
+  await isReady(orchestrator);
+  return { ...bench, orchestrator };
+}
+
+const statuses = ({ calls }: ScriptedOrchestrator, attempt: string) =>
+  calls
+    .filter(({ name, body }) => name === 'status' && body['attempt_id'] === attempt)
+    .map(({ body }) => body['status']);
+
+describe('rendezvous of an attempt on several workers', () => {
+  it('starts the trainer when it arrives on the stream', async () => {
+    const { orchestrator, started } = await startWaiting();
+    orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
+    await started();
+    expect((await orchestrator.reported('running')).body).toMatchObject({ attempt_id: 'a1' });
+  });
+
+  it('starts the trainer when it arrives in the reply to a heartbeat', async () => {
+    const { orchestrator, started, runs } = await startWaiting();
+    orchestrator.answers.heartbeat = () => beatReply({ rendezvous });
+    await beat(orchestrator);
+    await passUntil(started());
+    for (let n = 0; n < 3; n += 1) await beat(orchestrator);
+    expect(runs).toHaveLength(1);
+  });
+
+  it('reports again that it runs when a reply repeats the rendezvous', async () => {
+    const { orchestrator, started } = await startWaiting();
+    orchestrator.answers.status = () => refused(503);
+    orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
+    await started();
+    await passUntil(orchestrator.arrived('status', 3));
+    orchestrator.answers.status = () => ({ status: 200, body: { success: true } });
+    orchestrator.answers.heartbeat = () => beatReply({ rendezvous });
+    await beat(orchestrator);
+    await passUntil(orchestrator.nth('status', 4));
+    expect(statuses(orchestrator, 'a1')).toEqual(['starting', 'starting', 'running', 'running']);
+  });
+
+  it('retries the report that this machine is ready until it is answered', async () => {
+    const orchestrator = await startOrchestrator();
+    const { connected, started } = startAgent(orchestrator);
+    await connected();
+    let isUp = true;
+    orchestrator.answers.status = ({ body }) => {
+      if (body['ready'] !== undefined && isUp) {
+        isUp = false;
+        return refused(503);
+      }
+      return { status: 200, body: { success: true } };
+    };
+    orchestrator.push(offerOf('j1', 'a1', { node: { rank: 1, count: 2 } }));
+    const { body } = await passUntil(orchestrator.nth('status', 3));
+    expect(body['ready']).toEqual({ address: '192.0.2.1', port: 29_500 });
+    orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
+    await started();
+  });
+
+  it('takes another job after the orchestrator refused that this machine is ready', async () => {
+    const orchestrator = await startOrchestrator();
+    const { connected, started } = startAgent(orchestrator);
+    await connected();
+    orchestrator.answers.status = ({ body }) =>
+      body['ready'] === undefined ? { status: 200, body: { success: true } } : refused(409, 'stop');
+    orchestrator.push(offerOf('j1', 'a1', { node: { rank: 1, count: 2 } }));
+    await orchestrator.nth('status', 2);
+    orchestrator.push(offerOf('j2', 'b1'));
+    await passUntil(started());
+    expect(statuses(orchestrator, 'a1')).toEqual(['starting', 'starting']);
+  });
+});
+
+describe('a worker that is not the first of its attempt', () => {
+  it('names the attempt but no progress in its heartbeats', async () => {
+    const { orchestrator, started } = await startWaiting();
+    orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
+    const run = await started();
+    run.ears.onProgress({ step: 3 });
+    const { body } = await beat(orchestrator);
+    expect(body).toMatchObject({ status: 'busy', current_job_id: 'j1', attempt_id: 'a1' });
+    expect(body).not.toHaveProperty('job_progress');
+    await pass(20_000);
+    expect(orchestrator.count('metrics')).toBe(0);
+  });
+
+  it.each([
+    ['waits', false],
+    ['trains', true],
+  ])('stops for a cancel in the reply to a heartbeat while it %s', async (_phase, isRunning) => {
+    const { orchestrator, started, runs } = await startWaiting();
+    if (isRunning) {
+      orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
+      await started();
+    }
+    orchestrator.answers.heartbeat = () => beatReply({ cancel: { job_id: 'j1', attempt_id: 'a1' } });
+    await beat(orchestrator);
+    await beat(orchestrator);
+    for (const run of runs) await endRun(run, null, 'SIGTERM', '', { stopped: 'cancel' });
+    await passUntil(orchestrator.reported('cancelled'));
+    expect(runs.map(({ orders }) => orders)).toEqual(isRunning ? [['cancel']] : []);
+  });
+
+  it('is freed without a report when a heartbeat abandons the attempt while it waits', async () => {
+    const { orchestrator, started } = await startWaiting();
+    orchestrator.answers.heartbeat = () => beatReply({ abandon_job: 'j1' });
+    await beat(orchestrator);
+    await turn();
+    orchestrator.push(offerOf('j2', 'b1'));
+    await passUntil(started());
+    expect(statuses(orchestrator, 'a1')).toEqual(['starting', 'starting']);
+  });
+
+  it('names no attempt after a restart while it waited', async () => {
+    const { orchestrator, agent, exit, runs, state } = await startWaiting();
+    expect(agent.handOver()).toBe(true);
+    await exit;
+    expect([runs, readdirSync(state.runsDir)]).toEqual([[], []]);
+    const next = startAgent(orchestrator, { stateDir: state.runsDir.replace(/\/runs$/, '') });
+    await next.connected();
+    expect((await orchestrator.nth('register', 2)).body).toMatchObject({
+      current_job_id: null,
+      current_attempt_id: null,
+    });
+  });
+});
