@@ -1,4 +1,4 @@
-import type { AttemptId, WorkerId } from '../../../protocol/ids.ts';
+import type { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { AttemptNode } from '../node-model.ts';
 
 /** The workers of attempts on several workers. */
@@ -7,6 +7,8 @@ export interface NodeReads {
   nodesOf(attempt: AttemptId): readonly AttemptNode[];
   /** The node for which this worker is held; null for none. Never one of rank 0, which `liveJobOf` finds. */
   heldNodeOf(worker: WorkerId): AttemptNode | null;
+  /** All nodes of the job's attempts for which workers are held. */
+  heldNodesOf(job: JobId): readonly AttemptNode[];
 }
 
 export interface NodeWrites {

@@ -30,17 +30,17 @@ export function createNodeRows(db: Database, afterRollback: Tx['afterRollback'])
     forget();
     afterRollback(forget);
   };
+  const heldByWorker = (): ReadonlyMap<WorkerId, AttemptNode> =>
+    (byWorker ??= new Map(
+      held
+        .all()
+        .map(parseNode)
+        .map(node => [node.workerId, node]),
+    ));
   return {
     nodesOf: (attempt: AttemptId) => ofAttempt.all(attempt).map(parseNode),
-    heldNodeOf(worker) {
-      byWorker ??= new Map(
-        held
-          .all()
-          .map(parseNode)
-          .map(node => [node.workerId, node]),
-      );
-      return byWorker.get(worker) ?? null;
-    },
+    heldNodeOf: worker => heldByWorker().get(worker) ?? null,
+    heldNodesOf: job => [...heldByWorker().values()].filter(({ jobId }) => jobId === job),
     insertNodes(nodes) {
       forgetHeld();
       for (const node of nodes) {

@@ -13,6 +13,7 @@ import { type Actor, type Job, type JobPayload, nameOf } from '../../model.ts';
 import type { JobFilter, JobPlace, Tx } from '../../ports/index.ts';
 import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
 import { outstandingView } from '../files/outstanding.ts';
+import { endNodesOf } from './node-reports.ts';
 import { applyEvent } from '../transitions.ts';
 import { attemptView, createJobViewer, holdOf } from '../../views/job-views.ts';
 
@@ -106,13 +107,14 @@ export function createJobCalls(core: Core) {
       happen(id, { type: 'reject', by: nameOf(by), reason }, by),
 
     removeJob: (id: JobId, by: Actor): Promise<Outcome<JobId>> =>
-      core.store.write(tx => {
+      command(core, (tx): Outcome<JobId> => {
         const job = tx.job(id);
         if (job === null) return unknown(id);
         if (!('endedAt' in job)) {
           return refuse('job_not_final', `Job ${id} is ${job.status}: cancel it first, then delete it`);
         }
         recordJobEvent(core, tx, 'job.deleted', job, by, { config_name: job.spec.configName });
+        endNodesOf(core, tx, id);
         tx.removeJob(id);
         tx.afterCommit(core.onFilesDropped);
         tx.afterCommit(() => core.dropLogs([id]));

@@ -126,6 +126,11 @@ export function endNode(core: Core, tx: Tx, node: AttemptNode, end: NodeEnd): vo
   applyEvent(core, tx, live, { type: 'stop', why: 'node', end: causeOf(tx, node, end) }, system);
 }
 
+/** Frees all workers that are held for a job. Call it before the job is removed. */
+export function endNodesOf(core: Core, tx: Tx, job: JobId): void {
+  for (const node of tx.heldNodesOf(job)) endNode(core, tx, node, lostNode(core));
+}
+
 /** Null when nothing has run on the worker. */
 function causeOf(tx: Tx, { workerId, rank }: AttemptNode, end: NodeEnd) {
   if (end.cause === null) return null;

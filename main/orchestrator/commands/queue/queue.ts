@@ -1,5 +1,6 @@
 import type { Concurrency, ConcurrencyChange, QueueView } from '../../../../protocol/queue.ts';
 import { type Core, recordQueueEvent, recordJobEvent } from '../../core.ts';
+import { endNodesOf } from '../jobs/node-reports.ts';
 import { command, dispatchNow, enqueueCommand } from '../command.ts';
 import { type Actor, nameOf, type QueueSettings, type PendingJob, system } from '../../model.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
@@ -89,7 +90,10 @@ export function createQueueCalls(core: Core) {
       for (let found = batch; found === batch; deleted += found) {
         found = await core.store.write(tx => {
           const ids = tx.endedJobs(before, batch);
-          for (const id of ids) tx.removeJob(id);
+          for (const id of ids) {
+            endNodesOf(core, tx, id);
+            tx.removeJob(id);
+          }
           tx.afterCommit(core.onFilesDropped);
           tx.afterCommit(() => core.dropLogs(ids));
           if (ids.length > 0) recordQueueEvent(core, tx, 'queue.cleaned', by, { days, deleted: ids.length });

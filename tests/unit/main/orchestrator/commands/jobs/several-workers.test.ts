@@ -264,6 +264,17 @@ describe('a stop', () => {
     expect(fleet.job(jobId).attempts[0]).toMatchObject({ used_retry: false });
   });
 
+  test('frees a worker that has not confirmed its end when the job is deleted', async () => {
+    const { fleet, first, second, jobId } = await runPair();
+    valueOf(await first.report(jobId, 'completed'));
+    expect(second.view().status).toBe('busy');
+    valueOf(await fleet.orchestrator.jobs.remove(jobId, ada));
+    expect(second.view().status).toBe('idle');
+    expect(valueOf(await second.beat(jobId)).abandon_job).toBe(jobId);
+    const { jobId: next } = await fleet.submit(onTwo);
+    expect(fleet.job(next).status).toBe('dispatched');
+  });
+
   test('leaves no worker held after the job is deleted and the worker has confirmed', async () => {
     const { fleet, first, second, jobId } = await runPair();
     valueOf(await first.report(jobId, 'completed'));
