@@ -101,12 +101,7 @@ describe('failed updates', () => {
       {},
       /does not offer trainyard-worker-linux-x64/,
     ],
-    [
-      'the download is another program',
-      { ...usual, [name]: 'evil' },
-      {},
-      /does not match its SHA256SUMS/,
-    ],
+    ['the download is another program', { ...usual, [name]: 'evil' }, {}, /does not match its SHA256SUMS/],
     [
       'the download is incomplete',
       { ...usual, [name]: fresh.slice(0, 5) },
@@ -136,7 +131,12 @@ describe('failed updates', () => {
       { versionOf: () => Promise.reject(new Error('libstdc++.so.6: cannot open')) },
       /does not run on this machine: libstdc\+\+/,
     ],
-    ['the program prints no version', usual, { versionOf: async () => 'hello' }, /does not print its version/],
+    [
+      'the program prints no version',
+      usual,
+      { versionOf: async () => 'hello' },
+      /does not print its version/,
+    ],
   ])('keeps the old program and leaves no other file when %s', async (_what, answers, more, said) => {
     const { update, now } = open(answers, more);
     expect(await update()).toEqual({ kind: 'failed', message: expect.stringMatching(said) as string });
