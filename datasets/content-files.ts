@@ -3,52 +3,53 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, chmod, mkdir, open, opendir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** What a file contains. */
+/** The size and the hash of a file's content. */
 export interface Content {
   readonly bytes: number;
   /** Lower-case hex. */
   readonly sha256: string;
 }
 
-/** The part of a file that has arrived, open for writing the rest. */
+/** An incomplete file, open for writing the rest. */
 export interface ContentPart {
-  /** Appends. */
+  /** Appends bytes to the part. */
   write(bytes: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Stores files by their SHA-256: `<folder>/ab/<the other 62 digits>`, read-only and never written again. An incomplete file has the
- * ending `.part`, so that this process or the next can continue it. Two writers of the same part must not run at once.
+ * Stores files by their SHA-256: `<folder>/ab/<the other 62 digits>`. Complete files are read-only and never change. An
+ * incomplete file ends in `.part`, so that this process or a later one can continue it. A part must not have two writers
+ * at the same time.
  */
 export interface ContentFiles {
   pathOf(sha256: string): string;
-  /** Whether the content is stored completely and was not modified since. */
+  /** Whether the content is completely stored, and was not modified since then. */
   has(content: Content): Promise<boolean>;
-  /** How many bytes of an incomplete file have arrived; 0 when it is complete. */
-  arrived(sha256: string): Promise<number>;
-  /** Opens the part after its first `at` bytes, and drops the rest. Rejects when it has fewer. */
+  /** Returns the size of an incomplete file; 0 when the file is complete or there is no part. */
+  partBytes(sha256: string): Promise<number>;
+  /** Opens the part for writing at this offset, and removes all bytes after it. Rejects when the part is shorter. */
   openPart(sha256: string, at: number): Promise<ContentPart>;
   /**
-   * Syncs the part and makes it a complete file. Returns false and removes the part if its bytes are not this content. Reads the part
-   * to hash it, unless the caller has written all of it and gives its SHA-256 in `written`.
+   * Syncs the part, and renames it to a complete file. If its bytes are not this content, removes the part and returns false.
+   * Reads the part to hash it, unless the caller has written all of it and passes its hash in `written`.
    */
-  keep(content: Content, signal: AbortSignal, written?: Content): Promise<boolean>;
+  complete(content: Content, signal: AbortSignal, written?: Content): Promise<boolean>;
   /** Removes the file and its part. */
   remove(sha256: string): Promise<void>;
-  /** Every complete content, in no particular order. */
+  /** Yields the SHA-256 of every complete content, in no particular order. */
   all(): AsyncIterable<string>;
-  /** Every incomplete content, with the bytes that have arrived. */
+  /** Yields every incomplete content, with the number of bytes that are stored. */
   parts(): AsyncIterable<Content>;
-  /** The size of all files here, parts included. */
-  bytesHeld(): Promise<number>;
-  /** Removes the parts last written before `before`, in milliseconds since 1970. */
+  /** Returns the total size of all files and parts, in bytes. */
+  totalBytes(): Promise<number>;
+  /** Removes the parts that were last written before this time, in milliseconds since 1970. */
   removePartials(before: number): Promise<void>;
 }
 
 const chunkBytes = 1_048_576;
 const partEnding = '.part';
-/** The modification time of every file. A write that the permissions do not prevent, such as one by root, changes it. */
+/** The modification time of every complete file. A later write, which is possible for example for root, would change it. */
 const stamp = new Date('2000-01-01T00:00:00Z');
 
 export function createContentFiles(folder: string): ContentFiles {
@@ -60,14 +61,14 @@ export function createContentFiles(folder: string): ContentFiles {
       const stats = await statsOf(pathOf(sha256));
       return stats !== null && stats.size === bytes && stats.mtimeMs === stamp.getTime();
     },
-    arrived: async sha256 => (await statsOf(partOf(sha256)))?.size ?? 0,
+    partBytes: async sha256 => (await statsOf(partOf(sha256)))?.size ?? 0,
     async openPart(sha256, at) {
       const path = partOf(sha256);
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       const handle = await open(path, constants.O_WRONLY | constants.O_CREAT | noFollow, 0o600);
       try {
         const { size } = await handle.stat();
-        if (size < at) throw new RangeError(`${size} bytes have arrived, and not ${at}`);
+        if (size < at) throw new RangeError(`the part has ${size} bytes instead of ${at}`);
         await handle.truncate(at);
         return partAt(handle, at);
       } catch (cause) {
@@ -75,14 +76,14 @@ export function createContentFiles(folder: string): ContentFiles {
         throw cause;
       }
     },
-    async keep({ sha256, bytes }, signal, written) {
+    async complete({ sha256, bytes }, signal, written) {
       const part = partOf(sha256);
       const found = await digestAndSync(part, signal, written ?? null);
       if (found.sha256 !== sha256 || found.bytes !== bytes) {
         await rm(part, { force: true });
         return false;
       }
-      // Set the time before the rename: a process that is killed in between would leave a file that looks changed.
+      // Set the time before the rename. If the process were killed in between, a file with another time would look modified.
       await utimes(part, stamp, stamp);
       await rename(part, pathOf(sha256));
       await chmod(pathOf(sha256), 0o400);
@@ -104,7 +105,7 @@ export function createContentFiles(folder: string): ContentFiles {
           yield { sha256: path.slice(-2) + name.slice(0, -partEnding.length), bytes: stats.size };
       }
     },
-    async bytesHeld() {
+    async totalBytes() {
       let bytes = 0;
       for await (const [path, name] of entriesOf(folder))
         bytes += (await statsOf(join(path, name)))?.size ?? 0;
@@ -124,7 +125,7 @@ export function createContentFiles(folder: string): ContentFiles {
 /** Windows does not have this flag. */
 const noFollow = constants.O_NOFOLLOW ?? 0;
 
-/** Null when the file does not exist. */
+/** Returns null when the file does not exist. */
 async function statsOf(path: string): Promise<Stats | null> {
   try {
     return await stat(path);
@@ -171,7 +172,7 @@ async function digestAndSync(path: string, signal: AbortSignal, known: Content |
   }
 }
 
-/** Syncs the names in a folder. Windows cannot open folders, and keeps their names safe by itself. */
+/** Makes new file names in a folder durable. Windows cannot open folders, and does this by itself. */
 async function syncNames(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
@@ -194,19 +195,19 @@ async function* entriesOf(folder: string): AsyncIterable<readonly [folder: strin
   }
 }
 
-/** Ensures that only one caller at a time works on a content. */
+/** Locks by name, so that only one caller at a time works on a content. */
 export interface Locks {
-  /** Returns a function that releases the lock; null while another caller has it. */
-  take(name: string): (() => void) | null;
+  /** Acquires a lock. Returns a function that releases it; null while another caller has it. */
+  acquire(name: string): (() => void) | null;
 }
 
 export function createLocks(): Locks {
-  const taken = new Set<string>();
+  const held = new Set<string>();
   return {
-    take(name) {
-      if (taken.has(name)) return null;
-      taken.add(name);
-      return () => void taken.delete(name);
+    acquire(name) {
+      if (held.has(name)) return null;
+      held.add(name);
+      return () => void held.delete(name);
     },
   };
 }

@@ -3,16 +3,16 @@ import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BigIntStats } from 'node:fs';
 
-/** Remembers the digests of a folder's files, so that a push reads only what has changed since the last one. */
+/** Remembers the SHA-256 of a folder's files, so that a push reads only the files that have changed since the last one. */
 export interface HashCache {
-  /** Returns the digest; null when the file is unknown or may have changed. */
+  /** Returns the SHA-256; null when the file is unknown or may have changed. */
   find(path: string, stats: BigIntStats): string | null;
   note(path: string, stats: BigIntStats, sha256: string): void;
-  /** Writes the entries found or noted since it was opened. A failed write is not an error. */
+  /** Writes the cache with all entries that were found or noted. Ignores errors, because the cache is optional. */
   save(): Promise<void>;
 }
 
-/** On some file systems, a file that was changed this recently can change again without a new time stamp. */
+/** A file that has changed within this time is not cached: on some file systems, it can change again without a new time stamp. */
 const racyNs = 2_000_000_000n;
 
 const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
@@ -21,35 +21,35 @@ const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
 /** One line per file: digest, stamp, path. The path comes last, because it may contain spaces. */
 const lineForm = /^([0-9a-f]{64}) (\d+ \d+ \d+ \d+) (.+)$/;
 
-/** Opens the cache of the folder `root`, which is a file in `folder`. A missing or damaged cache is empty. */
+/** Opens the cache for the files below `root`. It is stored as a file in `folder`. A missing or damaged cache is empty. */
 export async function openHashCache(folder: string, root: string, nowMs: () => number): Promise<HashCache> {
   const file = join(folder, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
   const known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
-  const kept = new Map<string, string>();
+  const lines = new Map<string, string>();
   const text = await readFile(file, 'utf8').catch(() => '');
   for (const line of text.split('\n')) {
     const [, sha256, stamp, path] = lineForm.exec(line) ?? [];
     if (sha256 && stamp && path) known.set(path, { sha256, stamp });
   }
-  const keep = (path: string, stats: BigIntStats, sha256: string): void => {
-    kept.set(path, `${sha256} ${stampOf(stats)} ${path}\n`);
+  const addLine = (path: string, stats: BigIntStats, sha256: string): void => {
+    lines.set(path, `${sha256} ${stampOf(stats)} ${path}\n`);
   };
   return {
     find(path, stats) {
       const entry = known.get(path);
       if (entry === undefined || entry.stamp !== stampOf(stats)) return null;
-      keep(path, stats, entry.sha256);
+      addLine(path, stats, entry.sha256);
       return entry.sha256;
     },
     note(path, stats, sha256) {
       const changedNs = stats.mtimeNs > stats.ctimeNs ? stats.mtimeNs : stats.ctimeNs;
-      if (BigInt(nowMs()) * 1_000_000n - changedNs >= racyNs) keep(path, stats, sha256);
+      if (BigInt(nowMs()) * 1_000_000n - changedNs >= racyNs) addLine(path, stats, sha256);
     },
     async save() {
       const draft = `${file}.${process.pid}`;
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
-        await writeFile(draft, [...kept.values()].join(''), { mode: 0o600 });
+        await writeFile(draft, [...lines.values()].join(''), { mode: 0o600 });
         await rename(draft, file);
       } catch {
         await rm(draft, { force: true }).catch(() => {});
@@ -60,7 +60,7 @@ export async function openHashCache(folder: string, root: string, nowMs: () => n
 
 const chunkBytes = 1_048_576;
 
-/** Whether the file is the same: every write changes at least one of these values. */
+/** Whether the file is unchanged. Every write changes at least one of these values. */
 const isUnchanged = (a: BigIntStats, b: BigIntStats): boolean =>
   a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.ino === b.ino;
 
@@ -72,8 +72,9 @@ interface Hashed {
 }
 
 /**
- * Hashes a whole file. Returns null if the file changed during the read, because the hash may mix old and new bytes.
- * `onBytes` gets the number of bytes of each read. Rejects when the file cannot be read, and when the signal fires.
+ * Hashes a whole file. Returns null if the file changed during the read, because the hash may be of a mix of old and new
+ * bytes. Calls `onBytes` with the number of bytes of each read. Rejects when the file cannot be read, or when the signal
+ * fires.
  */
 export async function hashFile(
   path: string,
@@ -86,7 +87,7 @@ export async function hashFile(
   try {
     const before = await handle.stat({ bigint: true });
     let remaining = Number(before.size);
-    // Reads up to the size at the start, because a file may grow faster than it is read.
+    // Read only up to the initial size, because a file may grow faster than it is read.
     while (remaining > 0) {
       signal.throwIfAborted();
       const { bytesRead } = await handle.read(buffer, 0, Math.min(chunkBytes, remaining));

@@ -5,7 +5,7 @@ import { datasetLimits, datasetPathFlaw } from '../protocol/dataset.ts';
 
 /** A file of a folder that is pushed as a dataset. */
 export interface SourceFile {
-  /** As it will be in the dataset: relative, with slashes. */
+  /** The path in the dataset: relative, with slashes. */
   readonly path: string;
   /** The file to read; for a link, its target. */
   readonly source: string;
@@ -14,15 +14,15 @@ export interface SourceFile {
 
 export interface Walked {
   readonly files: readonly SourceFile[];
-  /** Why the folder cannot be pushed as it is: sentences without their full stop. At most 20. */
+  /** Reasons why the folder cannot be pushed, as sentences without their full stop; at most 20. */
   readonly problems: readonly string[];
-  /** Files that operating systems and editors leave behind. */
+  /** The number of files that operating systems and editors leave behind, which are not pushed. */
   readonly skipped: number;
 }
 
 const maxProblems = 20;
 
-/** No trainer reads these, and they differ from one machine to the next. */
+/** Files that no trainer reads, and that differ between machines. */
 const clutter: ReadonlySet<string> = new Set([
   '.DS_Store',
   '.git',
@@ -34,9 +34,9 @@ const clutter: ReadonlySet<string> = new Set([
 const isClutter = (name: string): boolean => clutter.has(name) || name.startsWith('._');
 
 /**
- * Finds the files of a folder, or takes a single file. The folder may be given as a link. Below it, a link to a file of the
- * same folder counts as that file; any other link is a problem, so that a push never contains what lies elsewhere.
- * Rejects when the folder cannot be read, and when the signal fires.
+ * Finds the files of a folder; for a single file, returns that file. `given` may be a link. Below it, a link to a file of
+ * the same folder counts as that file. Any other link is a problem, so that a push never contains files from elsewhere.
+ * Rejects when the folder cannot be read, or when the signal fires.
  */
 export async function walkFolder(given: string, signal: AbortSignal): Promise<Walked> {
   const root = await realpath(given);
@@ -48,7 +48,7 @@ export async function walkFolder(given: string, signal: AbortSignal): Promise<Wa
   const problems: string[] = [];
   let skipped = 0;
 
-  const takeLink = async (path: string, link: string): Promise<void> => {
+  const addLink = async (path: string, link: string): Promise<void> => {
     const target = await realpath(link).catch(() => null);
     if (target === null) return void problems.push(`${path} is a link to something that does not exist`);
     const isInside = target === root || target.startsWith(root + sep);
@@ -58,16 +58,16 @@ export async function walkFolder(given: string, signal: AbortSignal): Promise<Wa
       problems.push(
         isInside
           ? `${path} is a link to a folder: a trainer would see its files twice`
-          : `${path} is a link to ${target}, which is outside the folder: copy it here, or push that folder by itself`,
+          : `${path} is a link to ${target}, which is outside the folder: copy it here, or push that folder separately`,
       );
   };
 
-  const take = async (path: string, entry: Dirent): Promise<void> => {
+  const addEntry = async (path: string, entry: Dirent): Promise<void> => {
     const flaw = datasetPathFlaw(path);
     const source = join(root, path);
     if (flaw !== null) problems.push(`The path ${JSON.stringify(path)} ${flaw}`);
     else if (entry.isDirectory()) await walk(path);
-    else if (entry.isSymbolicLink()) await takeLink(path, source);
+    else if (entry.isSymbolicLink()) await addLink(path, source);
     else if (entry.isFile()) files.push({ path, source, stats: await lstat(source, { bigint: true }) });
     else problems.push(`${path} is neither a file nor a folder`);
   };
@@ -77,7 +77,7 @@ export async function walkFolder(given: string, signal: AbortSignal): Promise<Wa
       signal.throwIfAborted();
       if (problems.length >= maxProblems || files.length > datasetLimits.files) return;
       if (isClutter(entry.name)) skipped += 1;
-      else await take(folder === '' ? entry.name : `${folder}/${entry.name}`, entry);
+      else await addEntry(folder === '' ? entry.name : `${folder}/${entry.name}`, entry);
     }
   };
 

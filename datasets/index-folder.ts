@@ -8,7 +8,7 @@ export interface IndexedFolder {
   /** The file to read for each path in the dataset. */
   readonly sources: ReadonlyMap<string, string>;
   readonly bytes: number;
-  /** Files that operating systems and editors leave behind, which a dataset does not contain. */
+  /** The number of files that operating systems and editors leave behind, which are not pushed. */
   readonly skipped: number;
 }
 
@@ -32,12 +32,12 @@ export interface IndexOptions {
   readonly onProgress: (progress: IndexProgress) => void;
 }
 
-/** Files hashed at the same time. More would only make a hard disk seek. */
+/** The number of files that are hashed at the same time. With more, a hard disk would become slower. */
 const concurrency = 4;
-/** A file that is being copied into the folder is soon complete, so it is hashed again. */
+/** How often a file is hashed that changes meanwhile. A file that is being copied into the folder is complete soon. */
 const maxAttempts = 3;
 
-/** Finds and hashes every file of a folder. Rejects when a file cannot be read, and when the signal fires. */
+/** Finds and hashes all files of a folder. Rejects when a file cannot be read, or when the signal fires. */
 export async function indexFolder({ root, cache, signal, onProgress }: IndexOptions): Promise<IndexOutcome> {
   const walked = await walkFolder(root, signal);
   if (walked.problems.length > 0) return { ok: false, problems: walked.problems };
@@ -52,7 +52,7 @@ export async function indexFolder({ root, cache, signal, onProgress }: IndexOpti
       onProgress({ ...progress });
     });
     if (hashed === null)
-      problems.push(`${file.path} is being changed: push the folder again when nothing writes to it`);
+      problems.push(`${file.path} is changing: push the folder again when no program writes to it`);
     else found.push({ path: file.path, ...hashed });
     progress.filesDone += 1;
     onProgress({ ...progress });

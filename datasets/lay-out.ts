@@ -10,18 +10,18 @@ export type LaidOut =
   | { readonly ok: false; readonly reason: string };
 
 export interface LayOutOptions {
-  /** Checked, with `parseManifest`. */
+  /** Files of the dataset, from `parseManifest`, so that their paths are valid. */
   readonly files: readonly DatasetFile[];
   readonly contents: Pick<ContentFiles, 'pathOf'>;
-  /** Created if needed. Existing files stay, because trainers keep caches beside the images. */
+  /** The folder to fill; created if needed. Other files in it stay, because trainers store caches beside the images. */
   readonly folder: string;
   readonly platform: NodeJS.Platform;
   readonly signal: AbortSignal;
 }
 
 /**
- * Recreates the folder of a dataset. Its folders are real, so a trainer may write to them. Its files are hard links to the read-only
- * contents, or copies if the file system has no hard links. Rejects when the disk cannot be written, and when the signal fires.
+ * Recreates the folder of a dataset. Trainers may write into it, but its files are hard links to the read-only contents, or
+ * copies if the file system has no hard links. Rejects when the disk cannot be written, or when the signal fires.
  */
 export async function layOut({ files, contents, folder, platform, signal }: LayOutOptions): Promise<LaidOut> {
   const refused = platform === 'win32' ? files.find(({ path }) => isImpossibleOnWindows(path)) : undefined;
@@ -38,23 +38,23 @@ export async function layOut({ files, contents, folder, platform, signal }: LayO
       await mkdir(dirname(target), { recursive: true, mode: 0o700 });
       created.add(dirname(target));
     }
-    await place(contents.pathOf(sha256), target, bytes);
+    await linkFile(contents.pathOf(sha256), target, bytes);
   }
   return { ok: true };
 }
 
-async function place(source: string, target: string, bytes: number): Promise<void> {
+async function linkFile(source: string, target: string, bytes: number): Promise<void> {
   try {
     await link(source, target);
   } catch (cause) {
     if (hasCode(cause, 'EEXIST')) {
       const found = await lstat(target);
       if (!found.isFile()) throw cause;
-      // An earlier attempt on this rig created it; no other file ever had this path.
+      // An earlier attempt on this rig created the file. The path never had other content.
       if (found.size === bytes) return;
-      // An interrupted copy leaves a shorter file.
+      // The file is shorter after an interrupted copy.
       await rm(target);
-      return place(source, target, bytes);
+      return linkFile(source, target, bytes);
     }
     if (!hasCode(cause, 'EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP')) throw cause;
     await copyFile(source, target, constants.COPYFILE_FICLONE);

@@ -5,7 +5,7 @@ import type { Battery, DesktopAnswer, DesktopApi, DesktopRequest } from '../prot
 const call = (name: DesktopRequest['name'], input?: unknown): Promise<DesktopAnswer> =>
   ipcRenderer.invoke('desktop', { name, input });
 
-/** A page requested before the panel started to listen. */
+/** The path of a page that was requested before the panel could receive it. */
 let earlyPath: string | null = null;
 const keepEarlyPath = (_event: IpcRendererEvent, path: unknown): void => {
   earlyPath = String(path);
@@ -37,8 +37,8 @@ interface WithBattery {
 }
 
 /**
- * Reports the battery to the main process: Electron exposes its level to pages only. Computers without a battery always report
- * charging.
+ * Reports the state of the battery to the main process, because Electron exposes it only to pages. Computers without a
+ * battery always report that they charge.
  */
 function reportBattery(send: (battery: Battery) => void): void {
   const self: Navigator & WithBattery = navigator;

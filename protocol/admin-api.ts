@@ -8,7 +8,7 @@ import { WorkerStatus, WorkerType, WorkerView } from './worker.ts';
 
 const byWorker = z.object({ id: WorkerId });
 
-const Name = Line.trim().min(1, 'a name is needed').max(100);
+const Name = Line.trim().min(1, 'a name is required').max(100);
 
 export const NewWorker = z.object({
   name: Name.describe('Name of the worker, at most 100 characters.'),
@@ -162,7 +162,7 @@ export const workersApi = {
 export const AuditEntry = z
   .object({
     seq: z.number().describe('Number of the entry; increases by one.'),
-    at: z.iso.datetime().describe('When it happened, in UTC.'),
+    at: z.iso.datetime().describe('Time of the action or transition, in UTC.'),
     event_type: z.string().describe('Type of the entry, such as `worker.created`.'),
     actor_type: z.enum(['admin', 'worker', 'system']).describe('Kind of actor.'),
     actor_id: z
@@ -194,7 +194,7 @@ export const AuditEntry = z
   })
   .meta({ id: 'AuditEntry', description: 'One recorded action or state transition.' });
 
-/** RFC 3339. Also accepts a date, which means its first moment, and a time without a zone; both are UTC. */
+/** Time as in RFC 3339. Also accepts a date, which means its start, and a time without a zone; both are UTC. */
 const AuditTime = z
   .union(
     [
@@ -248,11 +248,11 @@ const AuditFault = z
     'newest_missing',
     'head_unreadable',
     'head_mismatch',
-    // The trail itself reports this in a row written at startup: the file audit-head was missing.
+    // The file audit-head was missing at a start. The server then wrote a row that records this.
     'head_lost',
-    // The trail itself reports this: a backup replaced a damaged database whose newest rows could not be read.
+    // A backup replaced a damaged database whose newest rows could not be read. A row in the trail records this.
     'rows_lost',
-    // A witness outside the data folder knows a row that the trail lacks: an older database replaced this one.
+    // A witness outside the data folder has the mark of a row that the trail lacks: an older database replaced it.
     'head_rolled_back',
   ])
   .describe('Code of the failure.');
@@ -265,7 +265,7 @@ const Counted = z.array(
   z.object({ name: z.string().describe('Type or actor.'), count: z.number().describe('Number of entries.') }),
 );
 
-/** A mark that a witness outside the data folder received; its file has one per line. */
+/** A mark that a witness outside the data folder has received. A witness file has one mark per line. */
 export const WitnessMark = z.object({
   seq: Seq.describe('Number of the row.'),
   hash: z
@@ -367,11 +367,11 @@ export const auditApi = {
       })
       .refine(({ from, start_id: start }) => from === undefined || start === undefined || from === start, {
         path: ['start_id'],
-        error: 'is another word for from: give one of them',
+        error: 'is an alias of from: use only one of them',
       })
       .refine(({ to, end_id: end }) => to === undefined || end === undefined || to === end, {
         path: ['end_id'],
-        error: 'is another word for to: give one of them',
+        error: 'is an alias of to: use only one of them',
       }),
     reply: z.object({
       valid: z.boolean().describe('Whether every row passed.'),

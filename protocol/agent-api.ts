@@ -36,7 +36,7 @@ export const AgentManifest = z
   });
 export type AgentManifest = z.output<typeof AgentManifest>;
 
-/** Open to everyone: a rig has no token before it joins, and none of the files contains a secret. */
+/** Downloads of the worker. They need no token: a rig has none before it joins, and no file contains a secret. */
 export const agentApi = {
   manifest: call({
     method: 'GET',

@@ -5,28 +5,28 @@ const artifactKinds = ['checkpoint', 'sample_image', 'final_model', 'other'] as 
 const ArtifactKind = z.enum(artifactKinds).describe('Kind of the file, guessed from its key.');
 export type ArtifactKind = z.infer<typeof ArtifactKind>;
 
-/** Limits of a key. They bound the size of lists and paths that contain keys. */
+/** Limits of a key: the number of names, and the total number of characters. */
 const maxSegments = 16;
 const maxKey = 700;
-/** Bytes of UTF-8; file systems allow 255. */
+/** Limit of a name in bytes of UTF-8; file systems allow 255. */
 const maxSegment = 200;
 
 /** Names that Windows reserves, with any extension. */
 const reserved = /^(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])(?:\.|$)/i;
 /**
- * Characters that some system forbids in file names, invisible characters, and percent escapes, which another program might
- * decode to one of these.
+ * Characters that an operating system forbids in file names, invisible characters, and percent escapes, which other
+ * programs may decode to such characters.
  */
 const unsafe = /[<>:"/\\|?*\p{C}\p{Zl}\p{Zp}]|%[0-9a-f]{2}/iu;
 
-/** Returns why a name cannot be a file name on every system; null when it can. */
+/** Returns why a name is not valid as a file name on every system; null when it is valid. */
 function segmentFlaw(segment: string): string | null {
   if (segment === '') return 'a name is empty';
   if (new TextEncoder().encode(segment).length > maxSegment)
     return `a name is longer than ${maxSegment} bytes`;
-  if (unsafe.test(segment)) return 'a name has a sign that file names may not have';
-  if (/^\s|[\s.]$/u.test(segment)) return 'a name begins with a blank, or ends with a blank or a dot';
-  return reserved.test(segment) ? 'a name is one that Windows keeps for itself' : null;
+  if (unsafe.test(segment)) return 'a name contains a character that file names must not contain';
+  if (/^\s|[\s.]$/u.test(segment)) return 'a name starts with a space, or ends with a space or a dot';
+  return reserved.test(segment) ? 'a name is reserved by Windows' : null;
 }
 
 export const ArtifactKey = z
@@ -36,9 +36,9 @@ export const ArtifactKey = z
     const key = segments.join('/');
     const flaw =
       segments.length === 0 || segments.length > maxSegments || key.length > maxKey
-        ? `1 to ${maxSegments} names and ${maxKey} characters are taken`
+        ? `1 to ${maxSegments} names and ${maxKey} characters are allowed`
         : segments.map(segmentFlaw).find(found => found !== null);
-    if (flaw) context.addIssue({ code: 'custom', message: `this cannot be the name of a file: ${flaw}` });
+    if (flaw) context.addIssue({ code: 'custom', message: `not a valid file name: ${flaw}` });
     return key;
   })
   .describe('Key of a file: up to 16 names separated by slashes, at most 700 characters.');
@@ -65,8 +65,8 @@ export function kindOf(key: string): ArtifactKind {
 }
 
 /**
- * Last file to be uploaded of a checkpoint folder: it confirms that all others are complete. Contains a `CheckpointManifest` as
- * JSON. A checkpoint in one file needs none.
+ * Name of the file that is uploaded last for a checkpoint folder: its presence confirms that all others are complete. It
+ * contains a `CheckpointManifest` as JSON. A checkpoint that is a single file has no manifest.
  */
 export const manifestName = 'checkpoint-manifest.json';
 
@@ -120,7 +120,7 @@ export function companionsOf(key: string): readonly string[] {
 export interface CheckpointName {
   /** Key of its only file, or of its folder. */
   readonly name: string;
-  /** Steps completed; null when the name does not tell. */
+  /** Number of completed steps; null when the name does not contain it. */
   readonly step: number | null;
   /** Whether `name` is the key of a single file. */
   readonly isFile: boolean;
@@ -142,7 +142,7 @@ export function checkpointOf(key: string): CheckpointName | null {
   return { name: key, step: matchedNumber(steps), isFile: true };
 }
 
-/** Converts the one group that matched, if any. */
+/** Converts the only group that matched to a number; null when none matched. */
 function matchedNumber(groups: readonly (string | undefined)[]): number | null {
   const digits = groups.find(group => group !== undefined);
   return digits === undefined ? null : Number(digits);
@@ -151,7 +151,7 @@ function matchedNumber(groups: readonly (string | undefined)[]): number | null {
 export const CheckpointView = z
   .object({
     name: z.string().describe('Key of its only file, or of its folder.'),
-    step: z.number().nullable().describe('Step of the checkpoint; null when the name does not tell.'),
+    step: z.number().nullable().describe('Step of the checkpoint; null when its name does not contain it.'),
     files: z.number().describe('Number of files.'),
     bytes: z.number().describe('Total size of the files in bytes.'),
     complete: z.boolean().describe('Whether all files are uploaded, so that a job can resume from it.'),

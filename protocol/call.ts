@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
 /**
- * Required authorization. `open`: none. `worker`: the worker's own token. `join`: a join token. `upload`: the upload token of an
- * attempt. Otherwise a bearer token with this permission.
+ * Required authorization. `open`: none. `worker`: the worker's own token. `join`: a join token. `upload`: the upload token
+ * of an attempt. Any other value: a bearer token with this permission.
  */
 export type Authority = 'open' | 'worker' | 'join' | 'upload' | FullPermission;
 
-/** Limited to the token's own jobs: those submitted with it. */
+/** Permissions that are limited to the token's own jobs: those that were submitted with it. */
 export const ownPermissions = [
   'queue.view.own',
   'queue.submit.own',
@@ -60,7 +60,7 @@ export interface Call<
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: `/${string}`;
   readonly authority: Authority;
-  /** Required for operations that need a queue permission; absent for others. */
+  /** Set for operations that need a queue permission; absent for others. */
   readonly own?: OwnRule;
   readonly summary: string;
   readonly params: P;
@@ -69,7 +69,7 @@ export interface Call<
   /** Body of a 200 response; for a stream, one event or line. */
   readonly reply: R;
   readonly stream?: StreamType;
-  /** The request body is a file of any length; otherwise it is JSON. */
+  /** Whether the request body is a file of any length instead of JSON. */
   readonly takesBytes?: true;
 }
 
@@ -80,7 +80,7 @@ type Access =
   | { readonly authority: QueuePermission; readonly own: OwnRule }
   | { readonly authority: Exclude<Authority, QueuePermission>; readonly own?: never };
 
-interface Parts<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
+interface CallSchemas<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
   readonly method: Call['method'];
   readonly path: Call['path'];
   readonly summary: string;
@@ -93,9 +93,9 @@ interface Parts<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R
 }
 
 type CallSpec<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> = Access &
-  Parts<P, Q, B, R>;
+  CallSchemas<P, Q, B, R>;
 
-/** Defines an operation; omitted schemas accept nothing. */
+/** Defines an operation. If a schema is omitted, the operation has no such input. */
 export function call<
   R extends z.ZodType,
   P extends z.ZodType = Nothing,
@@ -117,7 +117,7 @@ export type BodyOf<C> = C extends Call<z.ZodType, z.ZodType, infer B, z.ZodType>
 /** The reply as the handler returns it, before the schema transforms it. */
 export type ReplyOf<C> = C extends Call<z.ZodType, z.ZodType, z.ZodType, infer R> ? z.input<R> : never;
 
-/** Jobs that a bearer may reach with an operation: all, only its own, or none for lack of permission. */
+/** The jobs that a token may access with an operation: all, only its own, or none. */
 export type Reach = 'all' | 'own' | 'none';
 
 /**
@@ -133,6 +133,6 @@ export function reachOf(
   return own === 'shared' ? 'all' : 'own';
 }
 
-/** Whether a holder of these permissions may grant another one: a full permission includes its `.own`. */
+/** Whether a token with these permissions may grant another one. A full permission includes its `.own`. */
 export const mayGrant = (held: readonly Permission[], wanted: Permission): boolean =>
   held.some(each => each === wanted || `${each}.own` === wanted);

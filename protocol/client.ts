@@ -45,13 +45,13 @@ export interface AnswerBody {
   cancel(): Promise<void>;
 }
 
-/** Yields chunks as they arrive. Throws when the connection breaks; leaving the loop cancels the stream. */
+/** Yields the chunks of a response. Throws when the connection breaks. Leaving the loop cancels the stream. */
 export async function* piecesOf(body: AnswerBody): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
-    // A broken stream has already thrown its error.
+    // If the stream is broken, its error was already thrown.
     await reader.cancel().catch(() => undefined);
   }
 }
@@ -68,7 +68,7 @@ export interface Answer {
   json(): Promise<unknown>;
 }
 
-/** A network connection: the global `fetch`, or one that verifies the server's identity. */
+/** Sends a request: the global `fetch`, or an implementation that verifies the server's identity. */
 export type Fetch = (
   url: URL,
   init: {
@@ -86,7 +86,7 @@ export interface StreamBody {
   pieces(): AsyncIterable<Uint8Array>;
 }
 
-/** A `Fetch` that can also stream a body that does not fit into memory. */
+/** A `Fetch` that can also send a streamed body, which need not fit into memory. */
 export type Send = (
   url: URL,
   init: Omit<Parameters<Fetch>[1], 'body'> & { readonly body?: string | StreamBody },
@@ -95,9 +95,9 @@ export type Send = (
 export interface ClientOptions {
   /** URL of the orchestrator, with or without a trailing slash. */
   readonly baseUrl: string;
-  /** Called for every request, so that a rotated token takes effect at once. */
+  /** Called for every request, so that a rotated token takes effect immediately. */
   readonly headers: () => Readonly<Record<string, string>>;
-  /** A request fails without a response after this many milliseconds. */
+  /** Timeout of a request, in milliseconds. */
   readonly timeoutMs: number;
   /** Defaults to the global `fetch`. */
   readonly fetch?: Fetch;
@@ -149,7 +149,7 @@ export function createClient(options: ClientOptions): Client {
         if (value?.success) return { ok: true, value: value.data } as CallResult<C>;
         const problem = Problem.safeParse(body);
         if (problem.success) return fail({ kind: 'problem', status: response.status, problem: problem.data });
-        const detail = `${row.method} ${row.path} was answered ${response.status} with something unexpected: ${text.slice(0, 200)}`;
+        const detail = `${row.method} ${row.path} had the unexpected response ${response.status}: ${text.slice(0, 200)}`;
         return fail({ kind: 'unexpected', status: response.status, detail });
       } catch (cause) {
         return fail({ kind: 'unreachable', cause });

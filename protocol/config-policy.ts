@@ -1,12 +1,12 @@
 /**
- * Config keys with effects beyond a job's own data (docs/adr/0025-config-keys.md): they start programs, write or delete files
- * outside the job's folder, or send data to addresses that the job chooses. A worker refuses them unless its owner allows each by
- * name. The orchestrator uses the same table to choose a worker.
+ * Config keys with effects beyond a job's own data (docs/adr/0025-config-keys.md): they start programs, write or delete
+ * files outside the job's folder, or send data to any address. A worker refuses each of them unless its owner has allowed
+ * it. The orchestrator uses the same table to choose a worker.
  */
 
 /**
- * Which values are restricted. `value`: any non-empty value. `switch`: any value that turns it on. `path`: a path that leaves its
- * base folder. `address`: any address other than this machine's.
+ * The values of a key that are restricted. `value`: any non-empty value. `switch`: any value that turns it on. `path`: a
+ * path that leaves its base folder. `address`: any address other than this machine's.
  */
 type Rule = 'value' | 'switch' | 'path' | 'address';
 
@@ -22,7 +22,7 @@ const postsOut = { rule: 'value', effect: 'sends data from the rig to addresses 
 const deletesImages = { rule: 'switch', effect: "deletes files of the rig's datasets" } as const;
 const writesOutside = { rule: 'path', effect: "writes outside the job's folder" } as const;
 
-/** Name under which an owner allows `{env:NAME}` (SimpleTuner) and `${NAME}` (ai-toolkit) in values. */
+/** The key with which an owner allows `{env:NAME}` (SimpleTuner) and `${NAME}` (ai-toolkit) in values. */
 const environmentKey = 'env';
 
 const policies: ReadonlyMap<string, Policy> = new Map<string, Policy>([
@@ -69,7 +69,7 @@ export function restrictedUses(config: unknown, dataloader: unknown): readonly R
   return [...found].map(([key, effect]) => ({ key, effect })).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** The worker's sample trainings read none of these keys. */
+/** Whether the config is for a sample training of the worker, which reads none of these keys. */
 const isBuiltIn = (config: unknown): boolean =>
   typeof config === 'object' &&
   config !== null &&
@@ -77,8 +77,8 @@ const isBuiltIn = (config: unknown): boolean =>
   (config.trainer === 'selftest' || config.trainer === 'digits');
 
 /**
- * Returns the restricted key that a config key stands for; null when there is none. At the top level, argparse also accepts
- * abbreviated option names, and takes everything after `=` as the value.
+ * Returns the restricted key that a key in a config means; null when it means none. At the top level, argparse also accepts
+ * abbreviated option names, and reads everything after `=` as the value.
  */
 export function restrictedKeyFor(written: string, isTopLevel: boolean): string | null {
   const [name = ''] = written.trim().split('=');
@@ -89,7 +89,7 @@ export function restrictedKeyFor(written: string, isTopLevel: boolean): string |
 }
 
 function search(root: unknown, isConfig: boolean, found: Map<string, string>): void {
-  // An explicit stack, because a deeply nested config must not overflow the call stack.
+  // Uses an explicit stack, because a deeply nested config must not overflow the call stack.
   const pending: { readonly part: unknown; readonly isTopLevel: boolean }[] = [
     { part: root, isTopLevel: isConfig },
   ];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { ConfigFiles, TrainerConfig } from './job.ts';
 
-/** The configs folder defines the exact rules for names. */
+/** A config by its name. The exact rules for names are in main/store/configs. */
 const byName = z.object({ name: z.string().min(1).max(700).describe('Name of the config, as listed.') });
 
 export const ConfigView = z
@@ -73,8 +73,9 @@ const WriteReply = z.object({
 });
 
 /**
- * The configs folder. An `ETag` prevents lost updates: PUT and DELETE with `If-Match` are refused after the config has changed.
- * PUT with `If-None-Match: *` only creates. Jobs keep a copy of their config, so changes do not affect jobs submitted earlier.
+ * The configs folder. An `ETag` prevents lost updates: PUT and DELETE with `If-Match` are refused after the config has
+ * changed. PUT with `If-None-Match: *` is refused if the config exists. Jobs have a copy of their config, so changes do
+ * not affect earlier jobs.
  */
 export const configsApi = {
   list: call({

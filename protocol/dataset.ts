@@ -2,12 +2,13 @@ import { z } from 'zod';
 
 /** Limits for one version of a dataset. */
 export const datasetLimits = {
+  /** Maximum number of files. */
   files: 500_000,
-  /** Characters per path. */
+  /** Maximum number of characters of a path. */
   path: 2_048,
-  /** Bytes of UTF-8 per name; file systems allow 255. */
+  /** Maximum size of a name in bytes of UTF-8, as in common file systems. */
   name: 255,
-  /** Number of names in a path. */
+  /** Maximum number of names in a path. */
   depth: 64,
 } as const;
 
@@ -43,7 +44,7 @@ export const JobData = z.object({
 export type JobData = Readonly<z.output<typeof JobData>>;
 
 /** Training data as requested in a submission. */
-export const DataWish = z.strictObject({
+export const DataRequest = z.strictObject({
   path: JobData.shape.path,
   version: Sha256,
   is_file: z
@@ -66,26 +67,26 @@ export function datasetPathFlaw(path: string): string | null {
 }
 
 function nameFlaw(name: string): string | null {
-  if (name === '') return 'has an empty name in it';
-  if (name === '.' || name === '..') return `has the name ${name} in it`;
+  if (name === '') return 'contains an empty name';
+  if (name === '.' || name === '..') return `contains the name ${name}`;
   // A backslash separates names on Windows. Control characters and lone surrogates disguise a name.
   if (/[\\\p{Cc}\p{Cs}]/u.test(name))
     return 'contains a backslash, a control character or an invalid character';
   const bytes = new TextEncoder().encode(name).length;
-  return bytes > datasetLimits.name ? `has a name longer than ${datasetLimits.name} bytes in it` : null;
+  return bytes > datasetLimits.name ? `contains a name longer than ${datasetLimits.name} bytes` : null;
 }
 
 /** Paths with the same key are one file on systems that ignore case or normalize Unicode. */
 const collisionKey = (path: string): string => path.normalize('NFC').toLowerCase().toUpperCase();
 
-/** No case for equal paths: a dataset has none. */
-const inOrder = (a: DatasetFile, b: DatasetFile): number => (a.path < b.path ? -1 : 1);
+/** Compares two files by path. Equal paths need no case, because a dataset has none. */
+const byPath = (a: DatasetFile, b: DatasetFile): number => (a.path < b.path ? -1 : 1);
 
 /** Checks the files of a dataset one by one. */
 interface FilesCheck {
-  /** Returns null, or a sentence without full stop when the file conflicts with earlier ones or is invalid. */
+  /** Returns why the file is invalid or conflicts with an earlier one, as a sentence without its full stop; null when it is valid. */
   add(file: DatasetFile): string | null;
-  /** Returns the same for the dataset as a whole, after all files. */
+  /** Call after all files. Returns why the dataset as a whole is invalid; null when it is valid. */
   end(): string | null;
 }
 
@@ -97,7 +98,7 @@ function createFilesCheck(): FilesCheck {
       const folder = path.slice(0, end);
       const key = collisionKey(folder);
       const twin = folders.get(key);
-      // A known folder has known parents.
+      // The parents of a known folder are also known.
       if (twin === folder) return null;
       const other = twin ?? files.get(key);
       if (other !== undefined) return collision(folder, other);
@@ -129,12 +130,12 @@ export function checkManifest(files: readonly DatasetFile[]): Manifest {
     if (flaw !== null) return { ok: false, reason: flaw };
   }
   const flaw = check.end();
-  return flaw === null ? { ok: true, files: files.toSorted(inOrder) } : { ok: false, reason: flaw };
+  return flaw === null ? { ok: true, files: files.toSorted(byPath) } : { ok: false, reason: flaw };
 }
 
 const collision = (one: string, other: string): string =>
   one === other
-    ? `The path ${JSON.stringify(one)} is there twice`
+    ? `The path ${JSON.stringify(one)} occurs twice`
     : `The paths ${JSON.stringify(other)} and ${JSON.stringify(one)} are the same file on systems that ignore case: rename one of them`;
 
 /** Returns the text whose SHA-256 is the version of the dataset: one JSON line per file, sorted by path. */
@@ -144,10 +145,11 @@ const lineOf = ({ path, bytes, sha256 }: DatasetFile): string =>
   `${JSON.stringify({ path, bytes, sha256 })}\n`;
 
 /**
- * Reads a manifest in chunks. Each content has exactly one text: anything that `manifestText` would not write is refused.
+ * Reads a manifest in chunks. It refuses any text that `manifestText` would not write, so that equal files always have
+ * equal manifests.
  */
 interface ManifestReader {
-  /** Adds the next characters. `end` reports errors. */
+  /** Adds the next characters. Errors are reported by `end`. */
   push(text: string): void;
   end(): Manifest;
 }
@@ -157,7 +159,7 @@ export function createManifestReader(): ManifestReader {
   const files: DatasetFile[] = [];
   let rest = '';
   let reason: string | null = null;
-  const take = (line: string): string | null => {
+  const readLine = (line: string): string | null => {
     const file = parseLine(line);
     if (file === null) return `Line ${files.length + 1} of the manifest does not describe a file`;
     const last = files.at(-1);
@@ -174,7 +176,7 @@ export function createManifestReader(): ManifestReader {
       const all = rest + text;
       let from = 0;
       for (let to = all.indexOf('\n'); to >= 0 && reason === null; to = all.indexOf('\n', from)) {
-        reason = take(all.slice(from, to));
+        reason = readLine(all.slice(from, to));
         from = to + 1;
       }
       rest = reason === null ? all.slice(from) : '';
@@ -187,7 +189,7 @@ export function createManifestReader(): ManifestReader {
   };
 }
 
-/** JSON escapes take up to six characters each. */
+/** The maximum length of a line. A JSON escape has up to six characters. */
 const maxLine = datasetLimits.path * 6 + 200;
 
 /** Parses a complete manifest. */

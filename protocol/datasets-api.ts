@@ -28,7 +28,7 @@ const VersionId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).describe(
 const byVersion = z.object({ id: z.coerce.number().pipe(VersionId).describe('Id of a dataset version.') });
 
 /**
- * Datasets that workstations push and rigs fetch for their jobs. Tokens with `.own` permissions reach only their own datasets.
+ * Datasets that users push and rigs download for jobs. Tokens with `.own` permissions can access only their own datasets.
  */
 export const datasetsApi = {
   list: call({

@@ -17,14 +17,14 @@ const Fleet = z.object({
   /** URL of the orchestrator. */
   url: z.string(),
   pin: z.string().nullable(),
-  /** `plain`: the platform cannot encrypt it. */
+  /** `plain`: the token is stored without encryption, because the platform does not support it. */
   token: z.enum(['sealed', 'plain']),
 });
 
-/** Settings of the app. Never contains tokens, only how they are stored. */
+/** Settings of the app. Contains no tokens, only how they are stored. */
 const DesktopView = z.object({
   fleets: z.array(Fleet),
-  /** Fleet in the window; null for this computer's own. */
+  /** Fleet that the window shows; null for this computer's own. */
   shown: FleetId.nullable(),
   /** Why the app cannot reach that fleet's orchestrator; null when it can. */
   trouble: z.string().nullable(),
@@ -44,14 +44,14 @@ const DesktopChange = z.strictObject({
   runs_own: z.boolean().optional(),
 });
 
-/** A single printable word that fits into a header. */
+/** A token: a single printable word that fits into a header. */
 const Token = z
   .string()
   .trim()
   .regex(/^[\x21-\x7e]{1,512}$/, 'a token is one word of printable characters');
 
 const NewFleet = z.strictObject({
-  name: Line.trim().min(1, 'a name is needed').max(100),
+  name: Line.trim().min(1, 'a name is required').max(100),
   url: z.string().trim().max(500),
   token: Token,
   pin: z.string().trim().max(200).nullable(),
@@ -68,14 +68,14 @@ export type Battery = z.output<typeof Battery>;
 const request = <N extends string, I extends z.ZodType>(name: N, input: I) =>
   z.object({ name: z.literal(name), input });
 
-/** A request of the panel to the app around it; each is answered with a `DesktopAnswer`. */
+/** A request from the panel to the app that shows it. The answer is a `DesktopAnswer`. */
 export const DesktopRequest = z.discriminatedUnion('name', [
   request('view', z.undefined()),
   request('change', DesktopChange),
   request('add_fleet', NewFleet),
   request('change_fleet', FleetChange),
   request('remove_fleet', FleetId),
-  /** Null for this computer's own. Reloads the page. */
+  /** Shows a fleet, and reloads the page; null for this computer's own. */
   request('show', FleetId.nullable()),
 ]);
 export type DesktopRequest = z.output<typeof DesktopRequest>;
@@ -86,7 +86,7 @@ export type DesktopAnswer =
   | { readonly ok: true; readonly view: DesktopView }
   | { readonly ok: false; readonly detail: string };
 
-/** `window.desktop`, present when the app shows the panel. Contains only what a page cannot do itself. */
+/** `window.desktop`, which exists when the app shows the panel. It has only functions that a page cannot implement itself. */
 export interface DesktopApi {
   readonly view: () => Promise<DesktopAnswer>;
   readonly change: (change: DesktopChange) => Promise<DesktopAnswer>;
@@ -95,8 +95,8 @@ export interface DesktopApi {
   readonly removeFleet: (id: string) => Promise<DesktopAnswer>;
   readonly show: (id: string | null) => Promise<DesktopAnswer>;
   /**
-   * Calls `go` with the path of a page requested outside the panel: by a link, a notification or the menu. Returns a function
-   * that unsubscribes.
+   * Calls `go` with the path of a page to show, when a link, a notification or the menu requests it. Returns a function that
+   * unsubscribes.
    */
   readonly onGo: (go: (path: string) => void) => () => void;
 }

@@ -27,7 +27,7 @@ export const WorkerEventType = z
     'worker.updated',
     'worker.deleted',
   ])
-  .describe('What happened to the worker.');
+  .describe('Type of the worker event.');
 export type WorkerEventType = z.infer<typeof WorkerEventType>;
 
 export const JobEventType = z
@@ -57,7 +57,7 @@ export const JobEventType = z
     'job.cancelled',
     'job.deleted',
   ])
-  .describe('What happened to the job.');
+  .describe('Type of the job event.');
 export type JobEventType = z.infer<typeof JobEventType>;
 
 /** Job events that are not state transitions. They are frequent and are not audited. */
@@ -67,7 +67,7 @@ export const isJobUpdate = (type: JobEventType): type is (typeof jobUpdates)[num
 
 export const QueueEventType = z
   .enum(['queue.paused', 'queue.resumed', 'queue.limits_changed', 'queue.cleaned'])
-  .describe('What happened to the queue.');
+  .describe('Type of the queue event.');
 export type QueueEventType = z.infer<typeof QueueEventType>;
 
 export const PoolEventType = z
@@ -81,18 +81,18 @@ export const PoolEventType = z
     'launch.ordered',
     'launch.submitted',
     'launch.unclear',
-    /** The engine does not have a launch whose order it did not answer; it is ordered again. */
+    /** The engine does not know a launch, because it did not accept the order. The launch is ordered again. */
     'launch.not_found',
     'launch.refused',
     'launch.accepted',
     'launch.started',
     'launch.joined',
-    /** What the engine says about the launch has changed. Frequent, and not audited. */
+    /** The state of the launch in the engine has changed. This event is frequent, and not audited. */
     'launch.updated',
     'launch.ending',
     'launch.ended',
   ])
-  .describe('What happened to the pool or to one of its launches.');
+  .describe('Type of the event of the pool or of one of its launches.');
 export type PoolEventType = z.infer<typeof PoolEventType>;
 
 const Envelope = z.object({
@@ -151,10 +151,10 @@ export const UiEvent = z
 export type UiEvent = z.output<typeof UiEvent>;
 
 /**
- * Keep-alive of a stream opened with `pings=true`: sent at once and then every `every_ms`. It has no number because it is not an
- * event.
+ * Keep-alive signal of a stream that was opened with `pings=true`. It is sent immediately, and then every `every_ms`. It
+ * has no number, because it is not an event.
  */
 export const StreamPing = z.object({
-  kind: z.literal('ping').describe('Keep-alive that is no event.'),
+  kind: z.literal('ping').describe('Keep-alive signal, not an event.'),
   every_ms: z.number().positive().describe('Milliseconds between two pings.'),
 });

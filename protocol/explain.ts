@@ -5,7 +5,7 @@ import { JobWait } from './job-wait.ts';
 
 export const WaitCode = z
   .enum(['storage', 'approval', 'paused', 'target', 'limit', 'backoff', 'ahead'])
-  .describe('What blocks the job, whichever workers are idle.');
+  .describe('Why the job is blocked, independently of the workers.');
 
 const CheckCode = z
   .enum([
@@ -42,11 +42,11 @@ const WaitReason = z.object({
 });
 export type WaitReason = Readonly<z.output<typeof WaitReason>>;
 
-/** A failed check of a worker: the required and the actual value, where known. */
+/** A failed check of a worker, with the required and the actual value if the check compares values. */
 const WorkerReason = z.object({
   code: CheckCode,
   wanted: z.string().nullable().describe('Value that the job requires; null when there is none.'),
-  there: z.string().nullable().describe('Value of the worker; null when there is none.'),
+  there: z.string().nullable().describe('Value that the worker has; null when there is none.'),
   detail: z.string().describe('The failed check as a sentence.'),
 });
 export type WorkerReason = Readonly<z.output<typeof WorkerReason>>;
@@ -67,7 +67,7 @@ export const Explanation = z
     reasons: z
       .array(WaitReason)
       .describe(
-        'What blocks the job itself; the first entry is in the summary. Empty when only workers are the obstacle.',
+        'Reasons that block the job itself; the summary is the first of them. Empty when only the workers prevent it.',
       ),
     workers: z
       .array(
@@ -75,7 +75,7 @@ export const Explanation = z
           worker_id: WorkerId,
           name: z.string().describe('Name of the worker.'),
           local: z.boolean().describe("Whether it is the orchestrator's own machine."),
-          fits: z.boolean().describe('Whether it would take the job now.'),
+          fits: z.boolean().describe('Whether it would start the job now.'),
           datasets: z
             .object({
               here: z.number().describe("Number of the job's datasets on the rig."),
@@ -89,7 +89,7 @@ export const Explanation = z
           reasons: z.array(WorkerReason).describe('All failed checks.'),
         }),
       )
-      .describe('What each worker lacks for the job. Empty unless the job is pending.'),
+      .describe('For each worker, why it cannot run the job. Empty unless the job is pending.'),
     pools: z
       .array(
         z.object({
@@ -98,16 +98,18 @@ export const Explanation = z
           launch_id: LaunchId.nullable().describe('Launch that the job waits for; null for none.'),
           detail: z
             .string()
-            .describe('What the pool does for the job, or why it does nothing, as a sentence.'),
+            .describe('Whether the pool orders a machine for the job, and why, as a sentence.'),
         }),
       )
       .default([])
-      .describe('What each pool does for the job. Empty without pools, and unless the job is pending.'),
+      .describe(
+        'For each pool, whether it orders a machine for the job. Empty without pools, and unless the job is pending.',
+      ),
     predicted_start: z
       .object({
         at: z.iso.datetime().describe('Predicted time of the start.'),
         in_s: z.number().describe('Seconds until the predicted start.'),
-        guess: z.literal(true).describe('Always true: the time is an estimate.'),
+        guess: z.literal(true).describe('Always true, because the time is an estimate.'),
         basis: z.string().describe('Basis of the prediction.'),
       })
       .nullable()

@@ -119,7 +119,7 @@ export const SystemStatus = z
   });
 export type SystemStatus = z.output<typeof SystemStatus>;
 
-/** Health of the server and its machine, at SimpleTuner's paths. */
+/** Health of the server and its machine, at the same paths as in SimpleTuner. */
 export const healthApi = {
   report: call({
     method: 'GET',
@@ -154,7 +154,7 @@ export const healthApi = {
     path: '/api/system/status',
     authority: 'queue.view',
     own: 'refused',
-    summary: "Show load, memory and GPUs of the server's own machine, and which jobs hold which GPUs",
+    summary: "Show load, memory and GPUs of the server's own machine, and which jobs use which GPUs",
     query: z.object({
       include_allocation: z
         .stringbool()

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** One path segment, safe in URLs and as a folder name: letters, digits, `_` and `-`, at most 64. */
+/** An id, safe in URLs and as a folder name: at most 64 letters, digits, `_` and `-`. */
 const Id = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, 'expected letters, digits, "_" or "-", at most 64 of them');
@@ -31,7 +31,7 @@ export type AttemptId = z.infer<typeof AttemptId>;
 export const PoolId = Id.brand<'PoolId'>().describe('Id of a pool: up to 64 letters, digits, `_` and `-`.');
 export type PoolId = z.infer<typeof PoolId>;
 
-/** Only lower-case letters and digits, because it is part of the name that a launch has in its engine. */
+/** Contains only lower-case letters and digits, because it is part of the launch's name in its engine. */
 export const LaunchId = z
   .string()
   .regex(/^[a-z0-9]{1,32}$/, 'expected lower-case letters and digits, at most 32 of them')

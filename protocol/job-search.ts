@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { WorkerId } from './ids.ts';
 import { type Approval, ShownStatus } from './job.ts';
 
-/** The states that people filter by, in the order in which a job passes through them. */
+/** The states for filters, in the order in which a job passes through them. */
 export const jobStates = [
   'pending',
   'blocked',
@@ -22,7 +22,7 @@ export function stateOf(job: { readonly status: ShownStatus; readonly approval: 
   return job.status === 'dispatched' ? 'starting' : job.status;
 }
 
-/** A job matches when it fits one entry of each non-empty list and contains every word. All values are lower case. */
+/** A job matches if it matches one entry of each non-empty list, and contains all `words`. All values are lower case. */
 export interface JobSearch {
   readonly states: readonly string[];
   /** Exact names; `*` matches any characters. */
@@ -57,7 +57,7 @@ export function parseSearch(text: string): JobSearch {
   return { states: found.state, users: found.user, workers: found.worker, words: found.text };
 }
 
-/** A limit, because each term is compared with every job. */
+/** The maximum number of terms. There is a limit because each term is compared with every job. */
 const maxTerms = 8;
 
 /** Search text in the syntax of `parseSearch`. */
@@ -98,7 +98,7 @@ const StatusNames = z
       .max(ShownStatus.options.length + 2),
   );
 
-/** Which jobs to list, and in which order. */
+/** Filters and order of a list of jobs. */
 export const JobsQuery = z.object({
   status: StatusNames.optional().describe(
     'One status, or several separated by commas. `queued` and `training` are aliases of `pending` and `running`; `pending` also matches blocked jobs.',

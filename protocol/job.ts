@@ -45,7 +45,7 @@ export type FailureCause = z.infer<typeof FailureCause>;
 export const OnLostContact = z
   .enum(['continue', 'stop'])
   .describe(
-    'What the worker does with the trainer after it loses contact: `continue` leaves it running, `stop` ends it.',
+    'Action of the worker when it loses contact with the orchestrator: `continue` leaves the trainer running, `stop` ends it.',
   );
 export type OnLostContact = z.infer<typeof OnLostContact>;
 
@@ -56,7 +56,7 @@ export const Target = z
   );
 export type Target = z.infer<typeof Target>;
 
-/** 0 to 50; higher runs first. */
+/** A priority from 0 to 50. Jobs with a higher priority run first. */
 const Priority = z.number().int().min(0).max(50);
 
 /** Named priorities in ascending order. */
@@ -88,10 +88,10 @@ export const Dataloader = z
 
 export const ConfigFiles = z
   .record(z.string().min(1).max(1_000), z.string().max(1_000_000))
-  .refine(files => Object.keys(files).length <= 32, 'at most 32 files travel with a config')
+  .refine(files => Object.keys(files).length <= 32, 'a config can have at most 32 files')
   .refine(
     files => Object.values(files).reduce((sum, text) => sum + text.length, 0) <= 1_000_000,
-    'the files of a config have at most 1,000,000 characters in all',
+    'the files of a config can have at most 1,000,000 characters in total',
   )
   .describe(
     'Texts of files that the config names, keyed by the paths in the config. At most 32 files and 1,000,000 characters.',
@@ -110,9 +110,9 @@ export interface Requirements {
   readonly target: Target;
   /** Minimum number of GPUs of the worker. */
   readonly gpuCount: number;
-  /** Number of GPUs that the job uses, when the config names fewer than the worker must have. */
+  /** Number of GPUs that the job uses, if that is less than `gpuCount`. */
   readonly gpusUsed?: number;
-  /** Nominal GB per GPU; 0 for any. */
+  /** Minimum nominal memory per GPU in GB; 0 for any. */
   readonly vramGb: number;
   /** `cuda`, `rocm`, `mps`, ...; null for any. */
   readonly accelerator: string | null;
@@ -120,7 +120,7 @@ export interface Requirements {
   readonly guarded: boolean;
   /** Number of machines that train together; absent for one. */
   readonly nodes?: number;
-  /** Trainer of the config; absent for a test of the fleet, which every worker can run. */
+  /** Trainer of the config; absent for a test job, which every worker can run. */
   readonly trainer?: string;
   /** Dataset versions that the worker must fetch; absent for a job without data. */
   readonly data?: readonly string[];
@@ -164,7 +164,7 @@ export const AttemptView = z
       .string()
       .nullable()
       .describe(
-        'Outcome: a final status, `requeued`, `given_up` or `withdrawn`; null while the attempt is active.',
+        'Outcome of the attempt: a final status, `requeued`, `given_up` or `withdrawn`; null while the attempt is active.',
       ),
     cause: FailureCause.nullable(),
     used_retry: z
@@ -216,7 +216,7 @@ export const AttemptView = z
   .meta({ id: 'AttemptView', description: 'An attempt at a job.' });
 export type AttemptView = z.output<typeof AttemptView>;
 
-/** Describes what a recovering or cancelling job waits for. */
+/** The wait of a recovering or cancelling job. */
 const Hold = z.object({
   kind: z
     .enum(['silent', 'unconfirmed'])
@@ -279,16 +279,20 @@ export const JobView = z
       'Why the last attempt did not complete; null when there is no failure.',
     ),
     reason: z.string().nullable().describe('Why a pending job waits, as a sentence.'),
-    wait: JobWait.nullable().default(null).describe('The same for programs; null when `reason` is null.'),
+    wait: JobWait.nullable()
+      .default(null)
+      .describe('The reason in a form for programs; null when `reason` is null.'),
     timeout_s: z.number().nullable().describe('Maximum run time of an attempt, in seconds.'),
     retry_on: z
       .array(FailureCause)
       .describe('Causes of failure to retry, in addition to those outside the trainer.'),
-    on_lost_contact: OnLostContact.describe('What the worker does with the trainer after it loses contact.'),
+    on_lost_contact: OnLostContact.describe(
+      'Action of the worker when it loses contact with the orchestrator.',
+    ),
     requests: z
       .array(RequestKind)
       .describe('Actions that the trainer supports while it runs, according to its config.'),
-    hold: Hold.nullable().describe('What a recovering or cancelling job waits for; null for other jobs.'),
+    hold: Hold.nullable().describe('The wait of a recovering or cancelling job; null for other jobs.'),
   })
   .meta({ id: 'JobView', description: 'A job.' });
 export type JobView = z.output<typeof JobView>;

@@ -1,4 +1,4 @@
-/** Everything a machine without the worker program needs to become a worker. */
+/** The settings with which a machine joins as a worker. */
 export interface Joining {
   /** URL of the orchestrator. */
   readonly url: string;
@@ -10,54 +10,54 @@ export interface Joining {
   readonly persistent: boolean;
 }
 
-/** How to run the orchestrator's script. */
+/** How to run the orchestrator's install script. */
 export interface ScriptRun {
   /** SHA-256 of the script in lower-case hex. */
   readonly sha256: string;
   /** Arguments, quoted for the shell. */
-  readonly words: string;
-  /** Passed on standard input. */
+  readonly args: string;
+  /** A token to pass on standard input. */
   readonly token?: string;
   readonly asRoot?: boolean;
-  /** Whether the script takes the place of the shell, so that signals to the shell's process reach the worker. */
+  /** Whether the script replaces the shell (`exec`), so that signals to the shell's process reach the worker. */
   readonly inPlace?: boolean;
 }
 
 /**
- * Returns one line for any POSIX shell (also bash and zsh). It downloads the install script and runs it only if the hash matches.
- * `printf` is a shell builtin, so the token never appears in a process list.
+ * Returns a command line for any POSIX shell, bash and zsh. It downloads the install script, and runs it only if the hash
+ * matches. It passes the token with `printf`, a shell builtin, so the token never appears in a process list.
  */
 export function scriptLine(
   at: Pick<Joining, 'url' | 'pin'>,
-  { sha256, words, token, asRoot, inPlace }: ScriptRun,
+  { sha256, args, token, asRoot, inPlace }: ScriptRun,
 ): string {
   const hash = 'printf \'%s\\n\' "$s" | { sha256sum 2>/dev/null || shasum -a 256; }';
   const given = token === undefined ? '' : `printf '%s\\n' ${shellWord(token)} | `;
-  const start = `${given}${inPlace === true ? 'exec ' : ''}${asRoot === true ? 'sudo ' : ''}sh -c "$s" trainyard ${words}`;
-  const refuse = "echo 'This is not the script that this command was made for: nothing was done' >&2; false";
+  const start = `${given}${inPlace === true ? 'exec ' : ''}${asRoot === true ? 'sudo ' : ''}sh -c "$s" trainyard ${args}`;
+  const refuse = "echo 'The install script does not match this command: nothing was done' >&2; false";
   const line =
     `s=$(curl -fsS${curlTrust(at)} ${shellWord(`${at.url}/agent/install.sh`)}) && ` +
     `case $(${hash}) in ${sha256}*) ${start};; *) ${refuse};; esac`;
   return inPlace === true ? line : `(${line})`;
 }
 
-/** Returns the line that turns a bare machine into a worker. `sha256` is the hash of the script. */
+/** Returns the command line that installs and starts a worker. `sha256`: the hash of the install script. */
 export const joinLine = (joining: Joining, sha256: string): string =>
-  scriptLine(joining, { sha256, words: `--token-stdin ${workerWords(joining)}`, token: joining.token });
+  scriptLine(joining, { sha256, args: `--token-stdin ${workerArguments(joining)}`, token: joining.token });
 
-/** Options of the worker, named as in docs/workers.md. */
-export const workerWords = ({ name, persistent, ...at }: Omit<Joining, 'token'>): string =>
-  `${whereWords(at)} ${nameWords(name)}${persistent ? ' --persistent' : ''}`;
+/** Returns the options of the worker, quoted for the shell. */
+export const workerArguments = ({ name, persistent, ...at }: Omit<Joining, 'token'>): string =>
+  `${addressArguments(at)} ${nameArgument(name)}${persistent ? ' --persistent' : ''}`;
 
-/** Joins option and value in one word, so that a name such as `--dir=/x` is not parsed as an option. */
-export const nameWords = (name: string): string =>
+/** Returns the option for the name. A name such as `--dir=/x` would be parsed as an option, so it is joined with `=`. */
+export const nameArgument = (name: string): string =>
   name.startsWith('-') ? shellWord(`--name=${name}`) : `--name ${shellWord(name)}`;
 
-/** Options for the orchestrator's URL and identity. */
-export const whereWords = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
+/** Returns the options for the orchestrator's URL and key. */
+export const addressArguments = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   `--orchestrator-url ${shellWord(url)}${pin === null ? '' : ` --pin ${shellWord(pin)}`}`;
 
-/** curl has its own syntax for pins. Without `-g`, it would expand the brackets of an IPv6 address as a pattern. */
+/** Returns curl's options for the URL and the pin. Without `-g`, curl would expand the brackets of an IPv6 address. */
 const curlTrust = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   (url.includes('[') ? 'g' : '') +
   (pin === null ? '' : `k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`);

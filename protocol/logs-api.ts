@@ -7,15 +7,15 @@ const Place = z
   .int()
   .min(0)
   .max(Number.MAX_SAFE_INTEGER)
-  .describe("Position in the trainer's output, in bytes since its start.");
+  .describe("Position in the trainer's output, in bytes from its start.");
 
-/** Maximum length of a chunk in characters; at most one megabyte as JSON. */
+/** Maximum length of a chunk in characters. Such a chunk has at most one megabyte as JSON. */
 export const maxChunk = 131_072;
 
 /**
- * A piece of an attempt's output, identified by its start and end position, so that a repetition is recognised. `text` is the
- * output without secrets. It is usually shorter than the bytes because overwritten progress bars are omitted. Lines end with a
- * line feed; the next line overwrites one that ends with a carriage return.
+ * A piece of an attempt's output. Its start and end positions identify it, so that a repetition is recognised. `text` is
+ * the output without secrets. It is usually shorter than the output, because overwritten progress bars are omitted. Lines
+ * end with a line feed. A line that ends with a carriage return is overwritten by the next one.
  */
 const LogChunk = z
   .strictObject({
@@ -35,7 +35,7 @@ const LogChunk = z
   })
   .refine(({ after, from, to }) => after <= from && from <= to, {
     path: ['from'],
-    message: 'after, from and to have to be in this order',
+    message: 'after, from and to must be in ascending order',
   });
 export type LogChunk = z.output<typeof LogChunk>;
 /** Request body as the agent sends it. */
@@ -68,7 +68,7 @@ export const LogLine = z
   .object({
     line: LineNo.describe("Line number in the attempt's log, starting at 0."),
     at: z.iso.datetime().describe('When the orchestrator received the line.'),
-    text: z.string().describe('Text of the line without its end.'),
+    text: z.string().describe('Text of the line without its line break.'),
     is_cut: z.literal(true).optional().describe('Present when the line is longer than `text`.'),
     note: z
       .enum(['lost', 'full'])
@@ -175,7 +175,7 @@ export const logsApi = {
     params: place,
     query: z.object({
       attempt: AttemptNo.optional().describe('Number of the attempt; defaults to the newest one with a log.'),
-      q: z.string().min(1).max(200).describe('Text to find, whatever its case.'),
+      q: z.string().min(1).max(200).describe('Text to find, ignoring case.'),
       line: z.coerce
         .number()
         .int()

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 
-/** Limits per request and for storage. Requests above a limit are refused, or the excess is not stored. */
+/** Limits of requests and of the storage. Requests above a limit are refused, or the excess is not stored. */
 export const metricBounds = {
-  /** For all attempts of a job together. */
+  /** Maximum number of curves of a job, over all its attempts. */
   keysOfJob: 64,
   keyLength: 64,
   pointsOfCall: 500,
 } as const;
 
-/** Excludes commas, because they separate keys in queries. */
+/** Characters that are invalid in keys. Commas are among them, because they separate keys in queries. */
 const everyOddChar = /[\s,\p{C}]+/gu;
 
 /**
@@ -22,7 +22,7 @@ export function metricKeyOf(name: string): string | null {
   return isKey(key) ? key : null;
 }
 
-/** Excludes `__proto__`, because copying an object by assignment loses or misuses that key. */
+/** Whether a key is valid. `__proto__` is not, because assigning it would set the prototype of an object. */
 const isKey = (key: string): boolean => /^[^\s,\p{C}]{1,64}$/u.test(key) && key !== '__proto__';
 
 const MetricKey = z.string().refine(isKey, 'expected 1 to 64 characters without blanks and commas');
@@ -61,7 +61,7 @@ const MetricsReply = z.object({
 });
 export type MetricsReply = z.output<typeof MetricsReply>;
 
-/** A section of a curve: one point or several adjacent ones. */
+/** A section of a curve: the statistics of one point, or of several adjacent points. */
 const MetricBucket = z.object({
   step: z.number().nullable().describe('Step at the end of the section; null when unknown.'),
   elapsed_ms: z.number().describe('Milliseconds from the start of the attempt to the end of the section.'),

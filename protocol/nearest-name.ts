@@ -1,10 +1,10 @@
 import { distance } from 'fastest-levenshtein';
 
-/** Longer names are compared by this prefix, because the cost is the product of both lengths. */
+/** The number of characters to compare. The cost of a comparison is the product of both lengths. */
 const comparedChars = 60;
 
 /**
- * Returns the name that was probably meant: one that starts with the word, or differs from it in at most a third of its letters.
+ * Returns the name that was probably meant: it starts with the word, or differs from it in at most a third of its letters.
  * Returns null when no name is similar.
  */
 export function nearestName(word: string, names: Iterable<string>): string | null {

@@ -4,7 +4,7 @@ import { Line, Labels } from './text.ts';
 
 const Time = z.iso.datetime();
 
-/** An argument in an engine's command line. It cannot begin with `-`, so that no program reads it as an option. */
+/** An argument in an engine's command line. It must not start with `-`, so that no program reads it as an option. */
 const Word = z
   .string()
   .regex(/^[\w.@:/+%=,*-]{1,200}$/, 'expected at most 200 letters, digits and . @ : / + % = , * _ -')
@@ -52,7 +52,7 @@ const Command = z.strictObject({
     ),
 });
 
-/** How a pool gets its machines. */
+/** The engine from which a pool gets its machines. */
 export const EngineSettings = z
   .discriminatedUnion('kind', [Slurm, Kubernetes, Command])
   .meta({ id: 'EngineSettings', description: 'The engine of the pool and its settings.' });
@@ -62,7 +62,7 @@ export type KubernetesSettings = Extract<EngineSettings, { kind: 'kubernetes' }>
 
 const Minute = /^([01]\d|2[0-3]):[0-5]\d$/;
 
-/** Hours of each day in a time zone. They continue over midnight when `to` is before `from`. */
+/** Daily hours in a time zone. If `to` is before `from`, they end on the next day. */
 export const Hours = z
   .strictObject({
     from: z.string().regex(Minute, 'expected HH:MM').describe('Start of the hours, `HH:MM`.'),
@@ -170,10 +170,10 @@ const settings = {
     ),
   after_s: seconds(0, 86_400)
     .default(60)
-    .describe('Time that a job waits for other workers before the pool orders a machine, in seconds.'),
+    .describe('Time that a job must wait before the pool orders a machine for it, in seconds.'),
   idle_s: seconds(0, 86_400)
     .default(120)
-    .describe('Time without a job after which a worker of the pool leaves, in seconds.'),
+    .describe('Time without a job after which a worker of the pool exits, in seconds.'),
   join_s: seconds(10, 86_400)
     .default(600)
     .describe('Time that a started machine has to register before the pool ends it, in seconds.'),
@@ -183,17 +183,12 @@ const settings = {
     .describe(
       'Time before the end of the wall time at which the worker saves and stops, in seconds; null for 120 s, or more when saving takes longer.',
     ),
-  warm: z
-    .int()
-    .min(0)
-    .max(100)
-    .default(0)
-    .describe('Number of launches that the pool keeps running without jobs.'),
+  warm: z.int().min(0).max(100).default(0).describe('Number of idle workers that the pool keeps running.'),
   setup: z
     .string()
     .max(4_000)
     .default('')
-    .describe('Shell lines that run on the machine before the worker, such as `module load cuda`.'),
+    .describe('Shell commands that run on the machine before the worker starts, such as `module load cuda`.'),
   worker_options: z
     .string()
     .max(4_000)
@@ -219,14 +214,14 @@ export const NewPool = z.strictObject({ name: PoolName, engine: EngineSettings, 
 export type NewPool = Readonly<z.output<typeof NewPool>>;
 export type PoolSettings = Omit<NewPool, 'name'>;
 
-/** Why a launch waits, in five kinds that all engines share. */
+/** Why a launch waits. The kinds are the same for all engines. */
 export const WaitingReason = z.object({
   kind: z
     .enum(['quota', 'resources', 'held', 'dependency', 'other'])
     .describe(
       'Kind of the reason: a limit of the account (`quota`), no free machine (`resources`), held until a time or until somebody releases it (`held`), another job (`dependency`), or `other`.',
     ),
-  text: z.string().max(300).describe("The engine's own words."),
+  text: z.string().max(300).describe('The reason as the engine reports it.'),
 });
 export type WaitingReason = Readonly<z.output<typeof WaitingReason>>;
 
@@ -239,7 +234,7 @@ export const EngineCheck = z
       .array(
         z.object({
           name: z.string().describe('Name of the partition or queue.'),
-          limits: z.string().describe('Its limits, in the words of the engine.'),
+          limits: z.string().describe('Its limits, as the engine reports them.'),
         }),
       )
       .max(200)
@@ -279,7 +274,7 @@ export const LaunchView = z
     pool: z.string().describe('Name of the pool.'),
     state: LaunchState,
     outcome: LaunchOutcome.nullable().describe('How it ended; null while it is open.'),
-    detail: z.string().nullable().describe('Reason for the state in one sentence; null without one.'),
+    detail: z.string().nullable().describe('Reason for the state in one sentence; null when there is none.'),
     engine_id: z
       .string()
       .nullable()

@@ -7,7 +7,7 @@ import { EngineCheck, LaunchView, NewPool, PoolView } from './pool.ts';
 const byPool = z.object({ id: PoolId });
 const done = z.object({ success: z.literal(true).describe('Always true.') });
 
-/** Pools of machines that engines provide, with `Authorization: Bearer`. */
+/** Pools of machines, for people and scripts with `Authorization: Bearer`. */
 export const poolsApi = {
   list: call({
     method: 'GET',
@@ -97,7 +97,13 @@ export const poolsApi = {
     summary: 'List the newest launches of a pool',
     params: byPool,
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(500).default(50).describe('How many to return at most.'),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(500)
+        .default(50)
+        .describe('Maximum number of launches to return.'),
     }),
     reply: z.object({ launches: z.array(LaunchView).describe('Launches, newest first.') }),
   }),

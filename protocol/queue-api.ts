@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AuditEntry } from './admin-api.ts';
 import { call } from './call.ts';
-import { DataWish } from './dataset.ts';
+import { DataRequest } from './dataset.ts';
 import { Explanation } from './explain.ts';
 import { JobId } from './ids.ts';
 import { JobsQuery } from './job-search.ts';
@@ -43,11 +43,11 @@ export type JobEntry = z.output<typeof JobEntry>;
 /** Printable ASCII that fits into a header. */
 export const IdempotencyKey = z
   .string()
-  .regex(/^[\x21-\x7e]{1,255}$/, '1 to 255 characters of printable ASCII, without spaces, are needed');
+  .regex(/^[\x21-\x7e]{1,255}$/, 'expected 1 to 255 printable ASCII characters without spaces');
 
 /**
- * Strict, unlike requests from agents: with a misspelled or unknown key ignored, the job could run where its owner does not want
- * it.
+ * Unlike requests from agents, this rejects unknown keys. If a misspelled requirement were ignored, the job could run on a
+ * worker that its owner has excluded.
  */
 export const SubmitRequest = z
   .strictObject({
@@ -65,7 +65,7 @@ export const SubmitRequest = z
       'For an inline config: texts of other files that it names, keyed by the paths in the config.',
     ),
     data: z
-      .array(DataWish)
+      .array(DataRequest)
       .max(64)
       .optional()
       .describe(
@@ -103,7 +103,7 @@ export const SubmitRequest = z
       .default([])
       .describe('Causes to retry in addition to lost workers and preemptions, which are always retried.'),
     on_lost_contact: OnLostContact.default('continue').describe(
-      'What the worker does with the trainer after it loses contact.',
+      'Action of the worker when it loses contact with the orchestrator.',
     ),
     timeout_s: z
       .number()
@@ -133,27 +133,27 @@ export const SubmitRequest = z
   })
   .refine(body => !(body.no_wait && body.requires_approval), {
     path: ['no_wait'],
-    message: 'what waits for approval cannot be taken at once',
+    message: 'a job that waits for approval cannot start at once',
   })
   .refine(body => body.config_name !== undefined || body.config !== undefined, {
     path: ['config_name'],
-    message: 'a config_name, or a config in line, is needed',
+    message: 'config_name or config is required',
   })
   .refine(body => body.config !== undefined || !body.dataloader, {
     path: ['dataloader'],
-    message: 'a config that is given by its name alone has its dataloader beside it',
+    message: 'dataloader requires config: a config in the folder has its own dataloader',
   })
   .refine(body => body.config !== undefined || body.files === undefined, {
     path: ['files'],
-    message: 'a config that is given by its name alone has its files beside it',
+    message: 'files requires config: a config in the folder has its own files',
   });
 export type SubmitRequest = z.output<typeof SubmitRequest>;
 
 const Done = JobView.extend({ success: z.literal(true).describe('Always true.') });
 
-/** 1 to 365. An empty `days=` is refused, because it would be parsed as 0. */
+/** A number of days from 1 to 365. An empty `days=` is refused, because it would be parsed as 0. */
 const Days = z
-  .union([z.number(), z.string().regex(/\S/, 'a number of days is needed').transform(Number)])
+  .union([z.number(), z.string().regex(/\S/, 'a number of days is required').transform(Number)])
   .pipe(z.number().min(1).max(365));
 
 const JobCounts = z

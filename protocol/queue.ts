@@ -5,7 +5,7 @@ import { Line, Name } from './text.ts';
 
 const Limit = z.number().int().min(0).max(100_000).nullable();
 
-/** Matches every user who may not manage the queue. No token has this name. */
+/** In the list of users, means all users who may not manage the queue. No token can have this name. */
 export const everyone = '*';
 
 /** Limits on concurrent jobs: in total, per user, per team and on the orchestrator's own machine; null for no limit. */
@@ -38,7 +38,7 @@ const allLimits = {
 export const ConcurrencyChange = z.strictObject(allLimits).partial();
 export type ConcurrencyChange = z.output<typeof ConcurrencyChange>;
 
-/** Not strict, so that this client can read the limits of a newer server. Older servers omit `local_*`. */
+/** Limits of the queue. Accepts unknown keys, so that a client can read the limits of a newer server. Older servers omit `local_*`. */
 export const Concurrency = z.object({
   ...allLimits,
   local_gpu_max_concurrent: Limit.default(null).describe(

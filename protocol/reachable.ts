@@ -10,8 +10,8 @@ export const isLoopback = (host: string): boolean =>
 export const isLoopbackUrl = (url: string): boolean => URL.canParse(url) && isLoopback(new URL(url).hostname);
 
 /**
- * Returns a URL for another machine when the client used the server's loopback address. The view's addresses are sorted by reach:
- * plain networks, VPNs, then containers.
+ * Returns a URL for another machine if the client used the server's loopback address. The first address is the most widely
+ * reachable one, because the addresses of the view are sorted: plain networks, VPNs, then containers.
  */
 export function reachableFor(
   { shared, addresses }: Pick<SettingsView['network'], 'shared' | 'addresses'>,

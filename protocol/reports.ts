@@ -13,7 +13,7 @@ export const ConfigKeys = z
     "Restricted config keys that the rig's owner allows. Null when invalid: the agent then counts as one that does not check configs.",
   );
 
-/** Null when invalid: the agent then counts as one that does not report trainers. */
+/** Trainers on the rig. An invalid value becomes null, as if the agent did not report trainers. */
 export const Trainers = z
   .array(
     z.object({
@@ -36,7 +36,7 @@ export const Trainers = z
   .nullish()
   .catch(null);
 
-/** Outputs that the agent uploads. Null when invalid: they are then unknown to the server. */
+/** Outputs that the agent uploads. An invalid value becomes null, as if the agent did not report them. */
 export const Outputs = z
   .object({
     upload: UploadChoice.describe('Outputs that the agent uploads.'),
@@ -51,7 +51,7 @@ export const Outputs = z
   .nullish()
   .catch(null);
 
-/** Null when invalid: the agent then counts as one that cannot fetch data. */
+/** Datasets on the rig. An invalid value becomes null, as if the agent could not fetch data. */
 export const Datasets = z.array(Sha256).max(100).nullish().catch(null);
 
 const maxTroubles = 32;
@@ -59,7 +59,7 @@ const ReportedTrouble = GpuTrouble.extend({
   detail: CleanLine.describe('One sentence with the symptom and the remedy.'),
 });
 
-/** Invalid entries are dropped, because a heartbeat must not fail because of them. */
+/** Troubles of the rig's GPUs. Invalid entries are dropped, so that they do not make a heartbeat fail. */
 export const GpuTroubles = z
   .unknown()
   .transform(value =>
@@ -69,7 +69,7 @@ export const GpuTroubles = z
   )
   .optional();
 
-/** Why a rig takes no job for now, as its agent reports it. */
+/** Why a rig accepts no jobs at the moment, as its agent reports it. */
 export const Closed = z
   .object({
     reason: z
@@ -121,24 +121,25 @@ const spellings: ReadonlyMap<string, keyof typeof Progress.shape> = new Map([
 ]);
 
 /**
- * Progress from agents of any version: a percentage, or an object in one of several spellings. Invalid fields are dropped instead
- * of refused: an invalid loss must not prevent a job from completing.
+ * Progress from agents of any version: a percentage, or an object with one of several spellings of its keys. Invalid fields
+ * are dropped, because for example an invalid loss must not prevent a job from completing.
  */
 export const AnyProgress = z.unknown().transform((value): Progress | undefined => {
   if (typeof value === 'number') return field('percent', value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const parts = Object.entries(value)
+  const fields = Object.entries(value)
     .slice(0, 64)
     .map(([key, part]) => field(spellings.get(key) ?? key, part));
-  const progress = parts.reduce<Progress>((all, part) => ({ ...all, ...part }), {});
+  const progress = fields.reduce<Progress>((all, part) => ({ ...all, ...part }), {});
   return Object.keys(progress).length > 0 ? progress : undefined;
 });
 
 function field(name: string, value: unknown): Progress | undefined {
   if (!Object.hasOwn(Progress.shape, name)) return undefined;
-  const shown = typeof value === 'string' ? cleanLine(value) : value;
+  const cleaned = typeof value === 'string' ? cleanLine(value) : value;
   const parsed = Progress.safeParse({
-    [name]: name === 'last_log' && typeof shown === 'string' ? shown.slice(0, 80).toWellFormed() : shown,
+    [name]:
+      name === 'last_log' && typeof cleaned === 'string' ? cleaned.slice(0, 80).toWellFormed() : cleaned,
   });
   return parsed.success ? parsed.data : undefined;
 }

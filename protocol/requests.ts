@@ -9,7 +9,7 @@ export const RequestKind = z
   .describe('Action of a running trainer: `save` writes a checkpoint, `sample` makes samples.');
 export type RequestKind = z.infer<typeof RequestKind>;
 
-/** Config key that describes how to request actions from the trainer. */
+/** Config key that defines how to request actions from the trainer. */
 export const requestsKey = '$requests';
 
 /** Signals that trainers can handle without terminating. Signals that stop a process are excluded. */
@@ -17,8 +17,8 @@ export const requestSignals = ['SIGUSR1', 'SIGUSR2', 'SIGHUP', 'SIGWINCH'] as co
 export type RequestSignal = (typeof requestSignals)[number];
 
 /**
- * How to request an action: send a signal to the trainer's process, or create an empty file below its output folder. The trainer
- * removes the file when it is done.
+ * How to request an action: send a signal to the trainer's process, or create an empty file below its output folder, which
+ * the trainer removes after the action.
  */
 export type RequestWay =
   | { readonly kind: 'signal'; readonly signal: RequestSignal }
@@ -32,7 +32,7 @@ const Way = z
   .transform(({ signal, file }, context): RequestWay => {
     if (signal !== undefined && file === undefined) return { kind: 'signal', signal };
     if (file !== undefined && signal === undefined) return { kind: 'file', file };
-    context.addIssue({ code: 'custom', message: 'expected a signal or a file, and not both' });
+    context.addIssue({ code: 'custom', message: 'expected either a signal or a file' });
     return z.NEVER;
   });
 

@@ -1,6 +1,6 @@
 /**
- * A real training for every worker that has the example `digits`: a small network learns to recognise handwritten digits, in five
- * to ten seconds on a CPU. The agent recognises it by `trainer`, like the self-test `selftest`.
+ * A sample job for workers that contain the example `digits`: a small network learns to recognise handwritten digits, in
+ * five to ten seconds on a CPU. `trainer` selects the example, as it selects the self-test with `selftest`.
  */
 export const sampleTraining = {
   config_name: 'digits-quick',

@@ -35,8 +35,8 @@ export type SessionView = z.output<typeof SessionView>;
 const Secret = z.string().min(1).max(512);
 
 /**
- * Sign-in for browsers. The session is a cookie that scripts cannot read and other sites cannot send. A one-time link carries its
- * code in the fragment, which never reaches a server or a log.
+ * Sign-in for browsers. The session is a cookie that scripts cannot read and other sites cannot send. The code of a
+ * one-time link is in the fragment of the URL, which is never sent to a server.
  */
 export const sessionApi = {
   get: call({

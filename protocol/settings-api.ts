@@ -9,12 +9,12 @@ const Host = z
   .union([z.ipv4({ error }), z.ipv6({ error }).transform(shortest)], { error })
   .describe('IP address to listen on; `0.0.0.0` means all IPv4 addresses, `::` means all addresses.');
 
-/** Returns the canonical form, in which machines report their addresses. */
+/** Returns an IPv6 address in its canonical form, so that it can be compared with the addresses of the machine. */
 function shortest(ipv6: string): string {
   return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
 }
 
-/** A trailing slash is removed, because agents append the path of a request. */
+/** A URL without a trailing slash, because agents append the path of a request. */
 export const PublicUrl = z
   .string()
   .trim()
@@ -59,17 +59,17 @@ const RetentionDays = z
   .nullable()
   .describe('Days after which audit rows are removed; null keeps all rows.');
 
-/** Which GPU troubles prevent dispatch to the worker. */
+/** GPU troubles that prevent dispatch to the worker. */
 const GpuTroubles = z.strictObject({
   missing: z.boolean().describe('Whether a missing GPU prevents dispatch to its worker.'),
   errors: z.boolean().describe('Whether memory errors of a GPU prevent dispatch to its worker.'),
   held: z.boolean().describe('Whether a foreign process on a GPU prevents dispatch to its worker.'),
 } satisfies Record<GpuTroubleKind, z.ZodBoolean>);
 
-/** Default before the first change: all of them. */
+/** The default: all troubles prevent dispatch. */
 export const holdingBackAtFirst = { missing: true, errors: true, held: true } as const;
 
-/** Settings that users change at runtime; they persist across restarts. */
+/** Settings that users can change at runtime. They survive restarts. */
 export const Settings = z.strictObject({
   host: Host,
   tls: z
@@ -115,14 +115,16 @@ const SettingsChange = z
   })
   .refine(({ shared, host }) => shared === undefined || host === undefined, {
     path: ['shared'],
-    message: 'give either shared or host: each says where to listen',
+    message: 'use either shared or host, because both set the address to listen on',
   });
 export type SettingsChange = z.output<typeof SettingsChange>;
 
 const FixedBy = z
   .string()
   .nullable()
-  .describe('Flag or config file key that fixes the setting; null when it can be changed.');
+  .describe(
+    'Flag or key of the config file that sets this value, so that it cannot be changed here; null when it can be changed.',
+  );
 
 const NetworkAddress = z.object({
   url: z.string().describe('URL with this address.'),
@@ -196,7 +198,7 @@ const SettingsView = z
           .describe('Folder of the jobs; null for a folder inside the data folder.'),
         fixed_by: z
           .object({ enabled: FixedBy, gpus: FixedBy, trainer: FixedBy, work_dir: FixedBy })
-          .describe('What fixes each of these settings.'),
+          .describe('For each setting, the flag or key of the config file that sets it.'),
         command_allowed: z
           .boolean()
           .describe(
@@ -222,9 +224,9 @@ const SettingsView = z
 export type SettingsView = z.output<typeof SettingsView>;
 
 /**
- * Returns the pin that a worker should expect at a URL. There is one only for the orchestrator's own certificate at its own port
- * and names. Any other address shows another certificate, such as that of a proxy. A certificate from files is verified by the
- * worker's system.
+ * Returns the pin that a worker should expect at a URL, or null. There is a pin only if the URL has the orchestrator's own
+ * port and a name in its own certificate. At other addresses, a proxy may present another certificate. A certificate from
+ * files needs no pin, because the worker's system can verify it.
  */
 export function pinFor(
   { tls, port }: Pick<SettingsView['network'], 'tls' | 'port'>,

@@ -3,12 +3,12 @@ import { ArtifactKey, ArtifactView } from './artifact.ts';
 import { call } from './call.ts';
 
 /**
- * Bucket name in SimpleTuner's trainers for any job; equivalent to the job's id. `upload_endpoint` is also the same for all jobs,
- * so a trainer needs no further configuration.
+ * Bucket name for the outputs of the caller's job; equivalent to the job's id. Since it is the same for all jobs, like
+ * `upload_endpoint`, trainers such as SimpleTuner need no configuration for each job.
  */
 export const commonBucket = 'outputs';
 
-/** Read-only bucket with the job's datasets: manifests by version, and files by SHA-256. */
+/** Name of the read-only bucket with the job's datasets: manifests by version, and files by SHA-256. */
 export const dataBucket = 'data';
 
 const Bucket = z
@@ -20,7 +20,7 @@ const place = z.object({ bucket: Bucket, key: ArtifactKey });
 
 const reasonChars = 500;
 
-/** Headers that carry an upload token: Trainyard's and SimpleTuner's. */
+/** Headers with an upload token: Trainyard's name and SimpleTuner's name. */
 export const uploadTokenHeaders = ['x-upload-token', 'x-simpletuner-secret'] as const;
 
 /**

@@ -29,7 +29,7 @@ const Accepted = z.object({
     .describe('Warnings about the worker that takes the job; older servers omit it.'),
 });
 
-/** The request had `no_wait`, and no worker can take the job at once. No job was created. */
+/** Response to a request with `no_wait` when no worker can start the job immediately. No job was created. */
 const Rejected = z.object({
   success: z.literal(false).describe('Always false: no job was created.'),
   job_id: z.null().describe('Always null.'),
@@ -43,7 +43,7 @@ const Rejected = z.object({
 export const Submitted = z.discriminatedUnion('success', [Accepted, Rejected]);
 
 /**
- * Result of a `dry_run`: the response that a submission would get now, and why. `rejected`: no job would be created.
+ * Result of a `dry_run`: what a submission would lead to at the moment, and why. `rejected`: no job would be created.
  */
 export const DryRunResult = z.object({
   success: z.literal(true).describe('Always true.'),

@@ -1,4 +1,4 @@
-/** Text that people choose or read: single lines, names, labels and sizes. */
+/** Schemas and functions for text that people write or read: single lines, names, labels and sizes. */
 import { z } from 'zod';
 
 /** Control and format characters, except the zero-width joiner inside composed emoji such as families and professions. */
@@ -6,18 +6,18 @@ const invisible =
   /(?!(?<=\p{Extended_Pictographic}(?:[\u{1F3FB}-\u{1F3FF}]|\uFE0F)?)\u200D(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const everyInvisible = new RegExp(invisible, 'gu');
 
-/** A single line of text. Line breaks, control and direction characters could disguise it as something else (S15). */
+/** A single line of text. Line breaks, control and direction characters are refused, because they could disguise it (docs/internals/faults.md S15). */
 export const Line = z
   .string()
-  .refine(text => !invisible.test(text), 'no line breaks, control or direction characters');
+  .refine(text => !invisible.test(text), 'must not contain line breaks, control or direction characters');
 
 /** Replaces each invisible character by a space, so that text from others is safe to print to a terminal. */
 export const cleanLine = (text: string): string => text.replaceAll(everyInvisible, ' ');
 
-/** Text that a machine reports about itself. It is cleaned and not rejected, so that it cannot prevent a registration. */
+/** Text that a machine reports about itself. Invalid characters are replaced instead of rejected, so that they cannot prevent a registration. */
 export const CleanLine = z.string().transform(text => cleanLine(text).slice(0, 200));
 
-/** Escapes invisible characters in JSON text. Programs read the same value, and terminals do not interpret it. */
+/** Escapes invisible characters in JSON text, so that terminals do not interpret them. Programs read the same value. */
 export const escapeInvisible = (json: string): string =>
   json.replaceAll(everyInvisible, char =>
     char === '\n'
@@ -27,7 +27,7 @@ export const escapeInvisible = (json: string): string =>
 
 const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 
-/** Alphabets with similar letters: a word that mixes them could imitate another one. */
+/** Alphabets with similar letters. A word that mixes them could look like another word. */
 const alphabets = [
   /\p{Script=Latin}/u,
   /\p{Script=Cyrillic}/u,
@@ -40,17 +40,20 @@ const isOfOneAlphabet = (word: string): boolean =>
 
 /** Name of a token or team, as shown in the audit trail and with jobs. */
 export const Name = Line.trim()
-  .min(1, 'a name is needed')
+  .min(1, 'a name is required')
   .max(60)
   .regex(/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@+-]*$/u, 'letters, digits, spaces and . _ @ + - only')
-  .refine(name => !/\p{Default_Ignorable_Code_Point}/u.test(name), 'no invisible characters')
-  .refine(name => name.split(/[ ._@+-]/).every(isOfOneAlphabet), 'each word in letters of one alphabet');
+  .refine(name => !/\p{Default_Ignorable_Code_Point}/u.test(name), 'must not contain invisible characters')
+  .refine(
+    name => name.split(/[ ._@+-]/).every(isOfOneAlphabet),
+    'each word must use letters of one alphabet',
+  );
 
 const labelLimits = { entries: 64, chars: 64, stars: 3 };
 
 const LabelName = z.string().min(1).max(labelLimits.chars);
 
-/** Zod silently drops `__proto__` from a record. A job that loses a label this way could run on any worker. */
+/** Refuses `__proto__`, because Zod silently drops it. A job that loses a required label could run on any worker. */
 const RawLabels = z
   .custom<Record<string, string | number | boolean>>(
     labels => typeof labels !== 'object' || labels === null || !Object.hasOwn(labels, '__proto__'),

@@ -29,9 +29,9 @@ export const IssuedJoinToken = z.object({
 
 const Permissions = z
   .array(z.enum(permissions))
-  .min(1, 'at least one permission is needed')
+  .min(1, 'at least one permission is required')
   .max(permissions.length)
-  .refine(list => new Set(list).size === list.length, 'each permission once');
+  .refine(list => new Set(list).size === list.length, 'a permission must not be repeated');
 
 export const TokenView = z
   .object({
@@ -67,7 +67,7 @@ export const NewToken = z.strictObject({
 });
 export type NewToken = z.output<typeof NewToken>;
 
-/** Tokens for people and scripts, each with the fewest permissions it needs. */
+/** Tokens for people and scripts. Each has its own permissions. */
 export const tokensApi = {
   list: call({
     method: 'GET',

@@ -23,7 +23,7 @@ interface Version {
 const shape = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([\da-z-]+(?:\.[\da-z-]+)*))?(?:\+[\da-z.-]+)?$/i;
 
 function parse(text: string): Version | null {
-  // Valid versions are shorter; a worker may send anything.
+  // Limit the length, because the text may come from an untrusted worker.
   const found = text.length > 256 ? null : shape.exec(text);
   if (found === null) return null;
   const [, major, minor, patch, pre] = found;

@@ -34,10 +34,10 @@ export const GpuTrouble = z.object({
 });
 export type GpuTrouble = Readonly<z.infer<typeof GpuTrouble>>;
 
-/** Whether a trouble of this kind prevents dispatch to the worker. */
+/** For each kind of GPU trouble, whether it prevents dispatch to the worker. */
 export type HoldingBack = Readonly<Record<GpuTroubleKind, boolean>>;
 
-/** Capabilities of a worker in normal form. `gpuVramGb` is that of its smallest GPU. */
+/** Capabilities of a worker, independent of the spelling of its agent. `gpuVramGb`: memory of its smallest GPU in GiB. */
 export interface Capabilities {
   readonly gpuCount: number;
   readonly gpuName: string | null;
@@ -64,7 +64,7 @@ const Text = z.string().max(200).pipe(CleanLine).nullish();
 const Count = z.number().int().min(0).max(1024).nullish();
 const Vram = z.number().min(0).max(1e6).nullish();
 
-/** The published agent's spelling: a nested object. */
+/** GPUs of a worker as SimpleTuner's published agent reports them: a nested object. */
 const GpuInfo = z.object({
   name: Text.describe('Model name of the GPUs; null when unknown.'),
   vram_gb: Vram.describe('Memory of the smallest GPU, in GiB; null when unknown.'),
@@ -78,7 +78,7 @@ const GpuInfo = z.object({
     .describe('The GPUs one by one; null when the agent does not list them.'),
 });
 
-/** SimpleTuner's guide uses the flat fields. */
+/** GPUs of a worker, in two spellings: flat fields as in SimpleTuner's guide, or `gpu_info`. */
 export const CapabilityFields = {
   gpu_count: Count.describe('Number of GPUs. Takes precedence over `gpu_info.count`.'),
   gpu_name: Text.describe('Model name of the GPUs. Takes precedence over `gpu_info.name`.'),

@@ -3,7 +3,7 @@ import {
   isObject,
   listOf,
   pathsAt,
-  type Place,
+  type KeyPath,
   type Reference,
   staysBelow,
   type Trainer,
@@ -30,10 +30,10 @@ const modelKeys = [
   'te_name_or_path',
 ];
 
-/** Returns the settings of each process, and their place in the config. */
+/** Returns the settings of each process in the config, and their place. A process of ai-toolkit is one training. */
 function processesOf(
   config: TrainerConfig,
-): readonly { readonly at: Place; readonly process: Readonly<Record<string, unknown>> }[] {
+): readonly { readonly at: KeyPath; readonly process: Readonly<Record<string, unknown>> }[] {
   const inner = config['config'];
   if (!isObject(inner)) return [];
   return listOf(inner['process']).flatMap((process, index) =>
@@ -41,7 +41,7 @@ function processesOf(
   );
 }
 
-/** Returns the name of the subfolder of the output folder to which a run writes everything. */
+/** Returns the name of the subfolder of the output folder into which a run writes; null when it is invalid. */
 function runNameOf({ config }: TrainerConfig): string | null {
   const name = isObject(config) ? config['name'] : undefined;
   return typeof name === 'string' && name !== '' ? name : null;
@@ -57,7 +57,7 @@ export const aiToolkit: Trainer = {
   references: config => processesOf(config).flatMap(({ at, process }) => referencesOf(process, at)),
   referencesIn: () => [],
   // ai-toolkit reads the step from the metadata of the weights, and the optimizer's state from a file beside them.
-  continuesFrom: ({ name }) => /_\d{9}(?:\.safetensors|\.pt)?$/.test(name),
+  canResumeFrom: ({ name }) => /_\d{9}(?:\.safetensors|\.pt)?$/.test(name),
   keys: { of: config => keysBelow(config, []), unknown: 'ignored' },
   problem(config) {
     const name = runNameOf(config);
@@ -67,10 +67,10 @@ export const aiToolkit: Trainer = {
   },
 };
 
-/** ai-toolkit passes everything below these keys to a library, or writes it into the model's metadata. */
+/** Whether any keys are allowed below this key: ai-toolkit passes them to a library, or writes them into the model's metadata. */
 const isFree = (key: string): boolean => key === 'meta' || /_(?:params|kwargs)$/.test(key);
 
-function keysBelow(value: unknown, before: Place): readonly Place[] {
+function keysBelow(value: unknown, before: KeyPath): readonly KeyPath[] {
   if (Array.isArray(value)) return value.flatMap((each, index) => keysBelow(each, [...before, index]));
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([key, each]) => {
@@ -79,7 +79,7 @@ function keysBelow(value: unknown, before: Place): readonly Place[] {
   });
 }
 
-function referencesOf(process: Readonly<Record<string, unknown>>, at: Place): readonly Reference[] {
+function referencesOf(process: Readonly<Record<string, unknown>>, at: KeyPath): readonly Reference[] {
   const datasets = listOf(process['datasets']).flatMap((dataset, index) =>
     pathsAt(dataset, dataKeys, 'data', [...at, 'datasets', index]),
   );

@@ -54,14 +54,14 @@ function parseJson(text: string): ParsedText {
     return { ok: true, value: JSON.parse(text) as unknown };
   } catch (cause) {
     const reason = cause instanceof Error ? jsonReason(cause.message) : String(cause);
-    // Only some messages of JSON.parse have a position; this parser finds it for all of them.
+    // Only some messages of JSON.parse contain a position, so use a parser that always finds it.
     const errors: ParseError[] = [];
     parseLoosely(text, errors, { disallowComments: true, allowTrailingComma: false });
     return { ok: false, reason, at: errors[0] === undefined ? null : positionAt(text, errors[0].offset) };
   }
 }
 
-/** Removes the text and the position, which JSON.parse repeats in its message. */
+/** Removes the excerpt of the text and the position from a message of JSON.parse. */
 function jsonReason(message: string): string {
   if (/unexpected end/i.test(message)) return 'the file ends in the middle of the JSON';
   const [reason = message] = message.split(/ in JSON(?: at position|$)| at position|, (?:\.\.\.)?"/);
@@ -73,7 +73,7 @@ function positionAt(text: string, offset: number): Position {
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
-/** Nested aliases multiply: without a limit, a few lines could fill the memory. */
+/** The maximum number of YAML aliases. Without a limit, a few lines with nested aliases could fill the memory. */
 const maxAliases = 100;
 
 function parseYaml(text: string): ParsedText {
@@ -106,7 +106,7 @@ const plainTags: ReadonlySet<string> = new Set(
   ),
 );
 
-/** A tag such as `!!python/object` asks the reader to run code; PyYAML's safe loader refuses it, too. */
+/** Finds a tag such as `!!python/object`, which requests that the reader runs code. PyYAML's safe loader refuses such tags, too. */
 function findCustomTag(
   contents: ParsedNode | null,
 ): { readonly tag: string; readonly offset: number } | null {
@@ -128,7 +128,7 @@ function parseToml(text: string): ParsedText {
   } catch (cause) {
     if (!(cause instanceof TomlError))
       return { ok: false, reason: cause instanceof Error ? cause.message : String(cause), at: null };
-    // The other lines of the message are an excerpt of the text.
+    // Only the first line is the message; the others are an excerpt of the text.
     const [first = ''] = cause.message.split('\n');
     const reason = first.replace(/^Invalid TOML document: /, '');
     return { ok: false, reason, at: { line: cause.line, column: cause.column } };

@@ -15,12 +15,12 @@ const modelKeys = [
   'model_name_or_path',
 ];
 
-/** A path below the owner's folder of scripts. It cannot lead out of that folder, or to another kind of program. */
+/** The path of a script below the folder that the rig's owner offers. It must stay in that folder, and must be a Python file. */
 const scriptPath = /^(?!.*(?:^|\/)\.\.(?:\/|$))[\w][\w./+-]*\.py$/;
 
 /**
- * Scripts of diffusers, and others that `accelerate launch` can start. They take arguments instead of a config file. So a config
- * has the path of the script, and the arguments by their names.
+ * Scripts of diffusers, and others that `accelerate launch` can start. They read arguments instead of a config file. So a
+ * config contains the path of the script, and its arguments by their names.
  */
 export const diffusers: Trainer = {
   name: 'diffusers',
@@ -30,7 +30,7 @@ export const diffusers: Trainer = {
   replacedKeys: ['output_dir', 'logging_dir'],
   references: config => [...pathsAt(config, dataKeys, 'data'), ...pathsAt(config, modelKeys, 'model')],
   referencesIn: () => [],
-  continuesFrom: ({ isFile }) => !isFile,
+  canResumeFrom: ({ isFile }) => !isFile,
   problem: ({ script }) =>
     typeof script === 'string' && scriptPath.test(script)
       ? null

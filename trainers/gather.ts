@@ -1,6 +1,6 @@
 import type { TrainerConfig } from '../protocol/job.ts';
 import { configTextIn, formatOf, parseConfigText, parseFailure } from './config-text.ts';
-import { isObject, type Place, type Reference, type Trainer, withValueAt } from './trainer.ts';
+import { isObject, type KeyPath, type Reference, type Trainer, withValueAt } from './trainer.ts';
 
 /** A text file that a config names. If it cannot be read, `reason` completes "The config names X, but ...". */
 export type FoundFile =
@@ -13,7 +13,7 @@ export type FindFile = (path: string) => Promise<FoundFile>;
 /** A config with the files that are sent with it. */
 export interface Bundle {
   readonly config: TrainerConfig;
-  /** SimpleTuner's list of datasets; null for other trainers, and where the config names none. */
+  /** SimpleTuner's list of datasets; null for other trainers, or when the config names none. */
   readonly dataloader: unknown;
   /** Texts of the other files, by their paths in the config. */
   readonly files: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export type Gathered =
   /** Completes "The config X ...". */
   | { readonly ok: false; readonly reason: string };
 
-/** Limit for all files of a config together. */
+/** Maximum total length of the files of a config, in characters. */
 const maxChars = 1_000_000;
 const maxFiles = 32;
 
@@ -37,12 +37,12 @@ export async function gather(config: TrainerConfig, trainer: Trainer, find: Find
   for (const reference of wanted) {
     const found = await find(reference.path);
     if (!found.ok) {
-      if (reference.isOptional || trainer.ships?.(reference.path)) continue;
+      if (reference.isOptional || trainer.packageContains?.(reference.path)) continue;
       return { ok: false, reason: `names ${describe(reference)}, but ${found.reason}` };
     }
     chars += found.text.length;
     if (chars > maxChars)
-      return { ok: false, reason: `names files with more than ${maxChars} characters in all` };
+      return { ok: false, reason: `names files with more than ${maxChars} characters in total` };
     const added = add(bundle, trainer, reference, found.text);
     if (!added.ok) return added;
     bundle = added.bundle;
@@ -58,7 +58,7 @@ function add(bundle: Bundle, trainer: Trainer, reference: Reference, text: strin
   if (!parsed.ok)
     return { ok: false, reason: `names ${describe(reference)}, which is not valid: ${parseFailure(parsed)}` };
   if (typeof parsed.value !== 'object' || parsed.value === null)
-    return { ok: false, reason: `names ${describe(reference)}, which holds neither a list nor an object` };
+    return { ok: false, reason: `names ${describe(reference)}, which contains neither a list nor an object` };
   if (role === 'dataloader') return { ok: true, bundle: { ...bundle, dataloader: parsed.value } };
   return { ok: true, bundle: { ...bundle, config: { ...bundle.config, [role.key]: parsed.value } } };
 }
@@ -70,7 +70,7 @@ export interface DataReference {
   readonly path: string;
   /** The config itself, its dataloader, or the path of another file of the bundle. */
   readonly in: 'config' | 'dataloader' | { readonly file: string };
-  readonly at: Place;
+  readonly at: KeyPath;
 }
 
 /** Returns all paths of training data in a bundle. */
@@ -115,7 +115,7 @@ export function withPaths(
     }
     const document = withValueAt(documentIn(changed, place.file), at, path);
     if (!isObject(document)) return changed;
-    // The trainer chooses the format by the ending of the name.
+    // The trainer determines the format from the file extension.
     const text = configTextIn(document, formatOf(place.file) === 'toml' ? 'toml' : 'json');
     return { ...changed, files: { ...changed.files, [place.file]: text } };
   }, bundle);

@@ -22,7 +22,7 @@ const command: Trainer = {
   replacedKeys: [],
   references: () => [],
   referencesIn: () => [],
-  continuesFrom: () => true,
+  canResumeFrom: () => true,
   problem: () => null,
 };
 
@@ -39,7 +39,7 @@ const trainers: Readonly<Record<TrainerName, Trainer>> = {
 export const isCompanion = (value: Readonly<Record<string, unknown>>): boolean =>
   Object.values(trainers).some(trainer => trainer.isCompanion?.(value) === true);
 
-/** Returns null for a name that this version does not know. */
+/** Returns the trainer with this name; null when this version does not know it. */
 export const trainerNamed = (name: string): Trainer | null =>
   Object.values(trainers).find(trainer => trainer.name === name) ?? null;
 
@@ -47,7 +47,7 @@ export const trainerNamed = (name: string): Trainer | null =>
 export const isBuiltIn = ({ trainer }: TrainerConfig): boolean =>
   trainer === 'selftest' || trainer === 'digits';
 
-/** A config can name its trainer with this key when its other keys do not identify it. */
+/** The key with which a config can name its trainer, if its other keys do not identify it. */
 const trainerKey = '$trainer';
 
 /** Returns the trainer for a config. Configs that no known trainer recognises are for a program of the rig's owner. */
@@ -61,11 +61,11 @@ export function trainerFor(config: TrainerConfig): Trainer {
 export interface UnknownKey {
   /** Its place in the config, such as `config.process.0.train.step`. */
   readonly key: string;
-  /** The key of the trainer that was probably meant; null when none is similar. */
+  /** The known key that was probably meant; null when none is similar. */
   readonly nearest: string | null;
 }
 
-/** Each comparison examines all keys of the trainer, so a config with only unknown keys would be expensive. */
+/** The maximum number of unknown keys to report. Finding the nearest key is expensive, because it compares all keys. */
 const maxCompared = 20;
 
 /** Returns the first 20 keys of a config that are not in its trainer's own list. */
@@ -78,7 +78,7 @@ export function unknownKeys(
   const unknown: UnknownKey[] = [];
   for (const at of keys.of(config)) {
     const key = String(at.at(-1));
-    if (key.startsWith('$') || known.has(key) || keys.takes?.(key, known) === true) continue;
+    if (key.startsWith('$') || known.has(key) || keys.accepts?.(key, known) === true) continue;
     unknown.push({ key: at.join('.'), nearest: nearestName(key, known) });
     if (unknown.length === maxCompared) break;
   }

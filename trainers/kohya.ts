@@ -3,7 +3,7 @@ import {
   isObject,
   listOf,
   pathsAt,
-  type Place,
+  type KeyPath,
   type Reference,
   staysBelow,
   type Trainer,
@@ -20,7 +20,7 @@ const modelKeys = [
   't5xxl',
   'ae',
 ];
-/** Every config has the key of the model, and at least one of these. */
+/** A config of sd-scripts contains the key of the model, and at least one of these keys. */
 const ownKeys = [
   'network_module',
   'train_data_dir',
@@ -34,11 +34,11 @@ const subsetKeys = ['image_dir', 'conditioning_data_dir', 'metadata_file'];
 
 interface Setting {
   readonly value: unknown;
-  /** The section that has it; null at the top. */
+  /** The section of the config that contains the setting; null at the top level. */
   readonly section: string | null;
 }
 
-/** sd-scripts merges the keys of all sections: sections are only for people. */
+/** Returns the settings by key. sd-scripts merges the keys of all sections, whose names mean nothing. */
 function settingsOf(config: TrainerConfig): ReadonlyMap<string, Setting> {
   const settings = new Map<string, Setting>();
   for (const [key, value] of Object.entries(config)) {
@@ -65,7 +65,7 @@ export const kohya: Trainer = {
   ],
   referencesIn: (document, at) => (at.at(-1) === 'dataset_config' ? subsetsOf(document) : []),
   // `save_state` writes the optimizer's state into such a folder; a file has only the weights.
-  continuesFrom: ({ name, isFile }) => !isFile && name.endsWith('-state'),
+  canResumeFrom: ({ name, isFile }) => !isFile && name.endsWith('-state'),
   keys: {
     of: config => [...settingsOf(config)].flatMap(([key, { section }]) => placeOf(key, section)),
     unknown: 'ignored',
@@ -79,14 +79,13 @@ export const kohya: Trainer = {
   },
 };
 
-/** `script` names the script to start. The script itself does not get this key. */
-const placeOf = (key: string, section: string | null): readonly Place[] => {
+/** Returns the place of a key for the script; none for `script`, which Trainyard itself reads. */
+const placeOf = (key: string, section: string | null): readonly KeyPath[] => {
   if (key === 'script') return [];
   return [section === null ? [key] : [section, key]];
 };
 
-const unknownScript =
-  'it does not say which script it is for: add a line such as script = "sdxl_train_network.py"';
+const unknownScript = 'it does not name its script: add a line such as script = "sdxl_train_network.py"';
 
 function referencesOf(
   config: TrainerConfig,
@@ -111,7 +110,7 @@ const subsetsOf = (document: unknown): readonly Reference[] =>
       )
     : [];
 
-/** Keys, mostly of text encoders, that only the scripts of one family of models know. */
+/** Keys, mostly of text encoders, that identify the family of the model. */
 const families: readonly (readonly [key: string, family: string])[] = [
   ['clip_g', 'sd3'],
   ['gemma2', 'lumina'],
@@ -122,7 +121,7 @@ const families: readonly (readonly [key: string, family: string])[] = [
 
 const scriptName = /^[a-z0-9_]+\.py$/i;
 
-/** Returns the script of sd-scripts for a config: the one that it names, or that its keys identify. Null for neither. */
+/** Returns the script of sd-scripts for a config: the one that it names, else the one that its keys identify, else null. */
 export function scriptOf(config: TrainerConfig): string | null {
   const settings = settingsOf(config);
   const named = settings.get('script')?.value;

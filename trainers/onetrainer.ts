@@ -13,7 +13,7 @@ const conceptsIn = (concepts: unknown, key: string | null): readonly Reference[]
 export const onetrainer: Trainer = {
   name: 'onetrainer',
   title: 'OneTrainer',
-  // SimpleTuner has a model_type as well, but no training_method.
+  // SimpleTuner also has model_type, but not training_method.
   recognises: config =>
     typeof config['training_method'] === 'string' && typeof config['model_type'] === 'string',
   defaultGpus: 1,
@@ -30,10 +30,10 @@ export const onetrainer: Trainer = {
     ];
   },
   referencesIn: (document, [key]) => (key === fileKeys[0] ? conceptsIn(document, null) : []),
-  // The content of each file becomes part of the config, which can hold both lists itself.
+  // The content of each file becomes part of the config, because a config can contain both lists itself.
   roleOf: ([key]) => ({ key: key === fileKeys[0] ? 'concepts' : 'samples' }),
   // OneTrainer can resume only a backup, because a save contains only the weights.
-  continuesFrom: ({ name, isFile }) => !isFile && /-backup-\d+-\d+-\d+$/.test(name),
+  canResumeFrom: ({ name, isFile }) => !isFile && /-backup-\d+-\d+-\d+$/.test(name),
   keys: { of: config => Object.keys(config).map(key => [key]), unknown: 'ignored' },
   requests: ['save', 'sample'],
   problem: config =>

@@ -1,7 +1,7 @@
 import type { TrainerConfig } from '../protocol/job.ts';
-import { isObject, listOf, pathsAt, type Place, type Reference, type Trainer } from './trainer.ts';
+import { isObject, listOf, pathsAt, type KeyPath, type Reference, type Trainer } from './trainer.ts';
 
-/** SimpleTuner also accepts every key with leading dashes, as on its command line. */
+/** Returns each key also with leading dashes, because SimpleTuner accepts both. */
 const spellings = (keys: readonly string[]): readonly string[] => keys.flatMap(key => [key, `--${key}`]);
 
 const valueOf = (config: TrainerConfig, key: string): unknown => config[key] ?? config[`--${key}`];
@@ -41,25 +41,25 @@ export const simpletuner: Trainer = {
     dataloaderKeys.includes(String(key)) ? listOf(document).flatMap(dataOf) : [],
   roleOf: ([key]) => (dataloaderKeys.includes(String(key)) ? 'dataloader' : 'file'),
   // The package of SimpleTuner contains the files of its examples.
-  ships: path => path.startsWith('config/examples/'),
+  packageContains: path => path.startsWith('config/examples/'),
   isCompanion: value => isLycoris(value) || isPromptLibrary(value),
-  continuesFrom: ({ isFile }) => !isFile,
+  canResumeFrom: ({ isFile }) => !isFile,
   keys: {
     // SimpleTuner omits keys without a value from its command line.
     of: config => Object.keys(config).flatMap(key => (config[key] === null ? [] : [[plainKey(key)]])),
     unknown: 'refused',
     // Its command line accepts an unambiguous prefix of an option.
-    takes: (key, known) => [...known].filter(name => name.startsWith(key)).length === 1,
+    accepts: (key, known) => [...known].filter(name => name.startsWith(key)).length === 1,
   },
   requests: ['save', 'sample'],
   problem: () => null,
 };
 
-/** Backends of other types read from a hub or from a bucket; those of embeddings name caches only. */
+/** Returns the folders of a data backend. Backends of other types than `local` read from a hub or a bucket, and those of embeddings name only caches. */
 function dataOf(backend: unknown, index: number): readonly Reference[] {
   if (!isObject(backend) || (backend['type'] ?? 'local') !== 'local' || backend['disabled'] === true)
     return [];
-  const at: Place = [index];
+  const at: KeyPath = [index];
   return [
     ...pathsAt(backend, dataKeys, 'data', at),
     ...pathsAt(backend['parquet'], ['path'], 'data', [...at, 'parquet']),

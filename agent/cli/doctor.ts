@@ -117,7 +117,7 @@ async function checkCache({ config, free = freeBytes }: DoctorDeps): Promise<Fin
   const { workDir, dataCache } = config;
   // An unreadable folder is a finding of its own.
   const held = await contentsOf(workDir)
-    .bytesHeld()
+    .totalBytes()
     .catch(() => 0);
   const available = free(nearest(workDir)) + held;
   const [most, used] = [formatBytes(cacheLimit(dataCache, available)), formatBytes(held)];

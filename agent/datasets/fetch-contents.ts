@@ -106,7 +106,7 @@ async function fetchOne(
     counted = at;
   };
   const fetch = async (): Promise<RetryAnswer<string | null, 'broken' | 'wrong'>> => {
-    const arrived = await contents.arrived(sha256);
+    const arrived = await contents.partBytes(sha256);
     let at = arrived > bytes ? 0 : arrived;
     let hasProgressed = false;
     count(at);
@@ -121,7 +121,7 @@ async function fetchOne(
       });
       if (at < bytes) return { ok: false, failure: 'broken', hasProgressed };
     }
-    if (signal.aborted || (await contents.keep(content, signal))) return { ok: true, value: null };
+    if (signal.aborted || (await contents.complete(content, signal))) return { ok: true, value: null };
     wrong += 1;
     if (wrong < maxWrong) return { ok: false, failure: 'wrong', hasProgressed };
     const why = `A file of the dataset (${sha256.slice(0, 12)}) arrived ${maxWrong} times with the wrong SHA-256. Push the dataset again`;

@@ -48,7 +48,7 @@ export async function openRigData(
   };
   const contents = contentsOf(workDir);
   const limit = async (): Promise<number> =>
-    cacheLimit(dataCache, (await free()) + (await contents.bytesHeld()));
+    cacheLimit(dataCache, (await free()) + (await contents.totalBytes()));
   const cache = createDatasetCache({ folder, contents, limit, wall: Date.now });
   const listVersions = async (): Promise<readonly string[]> =>
     (await cache.list()).map(({ digest }) => digest);

@@ -1,4 +1,4 @@
-import { type Joining, scriptLine, shellWord, workerWords } from '../../protocol/join-line.ts';
+import { type Joining, scriptLine, shellWord, workerArguments } from '../../protocol/join-line.ts';
 import type { PoolSettings } from '../../protocol/pool.ts';
 
 /** Environment variable in which a launch gets its join token. */
@@ -20,7 +20,7 @@ export interface StartOptions extends Pick<Joining, 'url' | 'pin'> {
  * and jobs of the worker are in TRAINYARD_FOLDER, which is a new temporary folder by default.
  */
 export function startScript({ url, pin, installSha256, settings, workerName }: StartOptions): string {
-  const words = workerWords({ url, pin, name: workerName, persistent: true });
+  const words = workerArguments({ url, pin, name: workerName, persistent: true });
   const own = `--state-dir "$TRAINYARD_FOLDER/state" --notice-signal ${noticeSignal}`;
   const options = settings.worker_options.replaceAll(/\s*\n\s*/g, ' ').trim();
   const program = settings.worker_program;
@@ -28,7 +28,7 @@ export function startScript({ url, pin, installSha256, settings, workerName }: S
     program === null
       ? scriptLine(
           { url, pin },
-          { sha256: installSha256, words: '--dir "$TRAINYARD_FOLDER/bin" "$@"', inPlace: true },
+          { sha256: installSha256, args: '--dir "$TRAINYARD_FOLDER/bin" "$@"', inPlace: true },
         )
       : `exec ${shellWord(program)} "$@" </dev/null`;
   return `trainyard_join=\${${tokenVariable}:-}

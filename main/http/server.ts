@@ -132,7 +132,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
 
 /** Answers 503 while a restore replaces the database. */
 function createHeld(deps: HttpDeps): RequestListener {
-  const detail = 'A backup takes the place of the database: that is done in a moment. Try again then';
+  const detail = 'A backup is being restored: that is done in a moment. Try again then';
   return createBareApp(deps.log, deps.logRequests).use((_request, response) =>
     sendProblem(response, refuse('restoring', detail).refusal),
   );

@@ -104,7 +104,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     const refused = rig.run(joinLine(joining, 'f'.repeat(64)));
     expect((await refused.exited).code).toBe(1);
     expect(refused.lines).toEqual([
-      'This is not the script that this command was made for: nothing was done',
+      'The install script does not match this command: nothing was done',
     ]);
     expect(existsSync(join(rig.home, '.local'))).toBe(false);
   });

@@ -22,7 +22,7 @@ const shownOfHash = 8;
 
 const tooMany = refuse(
   'too_many_failures',
-  'Too many calls without a valid token came from this address: wait a little, and check the token',
+  'Too many requests without a valid token came from this address: wait a little, and check the token',
 ).refusal;
 
 /** Counts unauthenticated requests, records their credentials' hashes in the audit trail, and throttles addresses that keep failing. */

@@ -167,5 +167,5 @@ function refusalFor(cause: unknown): ReturnType<typeof refuse> {
   // Express sets this status when the request itself is invalid, such as a path that cannot be decoded.
   if ('status' in fields && fields.status === 400)
     return refuse('invalid_request', 'The request could not be read');
-  return refuse('internal', 'Something went wrong here: the log has more under this request_id');
+  return refuse('internal', 'The server failed: the log has more under this request_id');
 }

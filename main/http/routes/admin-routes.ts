@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { workersApi } from '../../../protocol/admin-api.ts';
-import { joinLine, workerWords } from '../../../protocol/join-line.ts';
+import { joinLine, workerArguments } from '../../../protocol/join-line.ts';
 import { accept } from '../../../protocol/problem.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import type { IssuedToken, Orchestrator } from '../../orchestrator/index.ts';
@@ -108,7 +108,7 @@ type Startable = Pick<IssuedToken, 'token' | 'name' | 'persistent'>;
 
 /** The token is an environment variable, not an argument: every user of the machine can read the arguments of a process. */
 const commandFor = ({ token, name, persistent }: Startable, at: ReturnType<JoinAddress>): string =>
-  `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker ${workerWords({ ...at, name, persistent })}`;
+  `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker ${workerArguments({ ...at, name, persistent })}`;
 
 /** Tokens of people and scripts. `recheck` ends the streams of clients that have lost the right to read them. */
 export function mountTokenRoutes(router: Router, orchestrator: Orchestrator, recheck: () => void): void {

@@ -71,7 +71,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
     const other = [...underWay].find(each => each.sha256 === sha256 && each.user === user);
     other?.request.destroy();
     await other?.done;
-    return locks.take(sha256);
+    return locks.acquire(sha256);
   };
 
   return {
@@ -108,7 +108,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
     async progressOf(sha256) {
       const [stored] = deps.orchestrator.files.storedContents([sha256]);
       const isComplete = stored !== undefined && (await files.has(stored));
-      return { bytes: isComplete ? stored.bytes : await files.arrived(sha256), isComplete };
+      return { bytes: isComplete ? stored.bytes : await files.partBytes(sha256), isComplete };
     },
     async missing(sha256s) {
       const stored = deps.orchestrator.files.storedContents(sha256s);
@@ -151,7 +151,7 @@ async function receiveContent(
   entry: UnderWay,
 ): Promise<Outcome<number | null>> {
   const { first, total } = plan.part ?? { first: 0, total: plan.length };
-  const stored = await files.arrived(sha256);
+  const stored = await files.partBytes(sha256);
   if (first > stored)
     return refuse('upload_offset', `The server has ${stored} bytes of this file: continue at that offset`);
   const part = await files.openPart(sha256, first);
@@ -170,7 +170,7 @@ async function receiveContent(
   if (first + plan.length < total) return accept(first + plan.length);
   const content = { sha256, bytes: total };
   const written = first === 0 ? { sha256: hash.digest('hex'), bytes: total } : undefined;
-  if (!(await files.keep(content, new AbortController().signal, written)))
+  if (!(await files.complete(content, new AbortController().signal, written)))
     return refuse(
       'checksum_mismatch',
       'The file does not match its SHA-256, because it changed while it was pushed. Push it again',

@@ -10,8 +10,8 @@ export interface UnfinishedUploads {
   recount(): void;
 }
 
-/** Reads the whole disk once and then only what changes: a full read per file would slow down a large push. */
-export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'arrived'>): UnfinishedUploads {
+/** Reads the whole disk once, and after that only changes, because a full read for each file would slow down a large push. */
+export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'partBytes'>): UnfinishedUploads {
   type Parts = Map<string, number>;
   let counted: Promise<Parts> | null = null;
 
@@ -22,7 +22,7 @@ export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'arr
   };
   const recountOne = async (sha256: string, known: Promise<Parts>): Promise<Parts> => {
     const parts = await known;
-    const bytes = await files.arrived(sha256);
+    const bytes = await files.partBytes(sha256);
     if (bytes === 0) parts.delete(sha256);
     else parts.set(sha256, bytes);
     return parts;

@@ -54,7 +54,7 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
   };
 
   const removeOne = async (sha256: string): Promise<boolean> => {
-    const release = locks.take(sha256);
+    const release = locks.acquire(sha256);
     if (release === null) return false;
     try {
       // A client may have uploaded the content again.

@@ -28,7 +28,7 @@ async function append(files: ContentFiles, sha256: string, at: number, text: str
 async function store(files: ContentFiles, text: string): Promise<string> {
   const content = contentOf(text);
   await append(files, content.sha256, 0, text);
-  expect(await files.keep(content, forever)).toBe(true);
+  expect(await files.complete(content, forever)).toBe(true);
   return content.sha256;
 }
 
@@ -43,7 +43,7 @@ describe('storing a content', () => {
     const files = createContentFiles(temporaryFolder());
     const sha256 = await store(files, 'a cat');
     expect(await files.has(contentOf('a cat'))).toBe(true);
-    expect(await files.arrived(sha256)).toBe(0);
+    expect(await files.partBytes(sha256)).toBe(0);
     expect(readFileSync(files.pathOf(sha256), 'utf8')).toBe('a cat');
     expect(statSync(files.pathOf(sha256)).mode & 0o777).toBe(0o400);
   });
@@ -53,10 +53,10 @@ describe('storing a content', () => {
     const content = contentOf('a cat');
     await append(createContentFiles(folder), content.sha256, 0, 'a c');
     const later = createContentFiles(folder);
-    expect(await later.arrived(content.sha256)).toBe(3);
+    expect(await later.partBytes(content.sha256)).toBe(3);
     expect(await later.has(content)).toBe(false);
     await append(later, content.sha256, 3, 'at');
-    expect(await later.keep(content, forever)).toBe(true);
+    expect(await later.complete(content, forever)).toBe(true);
   });
 
   test('continues from an earlier offset, but not beyond the stored part', async () => {
@@ -64,8 +64,8 @@ describe('storing a content', () => {
     const content = contentOf('a cat');
     await append(files, content.sha256, 0, 'a dog!');
     await append(files, content.sha256, 2, 'cat');
-    await expect(files.openPart(content.sha256, 6)).rejects.toThrow('5 bytes have arrived, and not 6');
-    expect(await files.keep(content, forever)).toBe(true);
+    await expect(files.openPart(content.sha256, 6)).rejects.toThrow('the part has 5 bytes instead of 6');
+    expect(await files.complete(content, forever)).toBe(true);
   });
 
   test.each([['a dog'], ['a ca'], ['a cat and more'], ['']])(
@@ -74,9 +74,9 @@ describe('storing a content', () => {
       const files = createContentFiles(temporaryFolder());
       const content = contentOf('a cat');
       await append(files, content.sha256, 0, text);
-      expect(await files.keep(content, forever)).toBe(false);
+      expect(await files.complete(content, forever)).toBe(false);
       expect(await files.has(content)).toBe(false);
-      expect(await files.arrived(content.sha256)).toBe(0);
+      expect(await files.partBytes(content.sha256)).toBe(0);
     },
   );
 
@@ -102,8 +102,8 @@ describe('storing a content', () => {
     const files = createContentFiles(temporaryFolder());
     const content = contentOf('a cat');
     await append(files, content.sha256, 0, 'a cat');
-    await expect(files.keep(content, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
-    expect(await files.arrived(content.sha256)).toBe(5);
+    await expect(files.complete(content, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+    expect(await files.partBytes(content.sha256)).toBe(5);
   });
 });
 
@@ -144,7 +144,7 @@ describe('stored contents', () => {
     const long = new Date('2020-01-01');
     utimesSync(`${files.pathOf(old)}.part`, long, long);
     await files.removePartials(Date.parse('2021-01-01'));
-    expect([await files.arrived(old), await files.arrived(fresh)]).toEqual([0, 1]);
+    expect([await files.partBytes(old), await files.partBytes(fresh)]).toEqual([0, 1]);
     expect(await listed(files)).toEqual([dog]);
   });
 });

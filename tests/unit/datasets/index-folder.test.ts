@@ -157,14 +157,14 @@ describe('a file that changes during indexing', () => {
     const { root, onProgress } = growing(100);
     expect(await index(root, { onProgress })).toEqual({
       ok: false,
-      problems: ['a.txt is being changed: push the folder again when nothing writes to it'],
+      problems: ['a.txt is changing: push the folder again when no program writes to it'],
     });
   });
 });
 
 describe('cache of hashes', () => {
   const later = (): number => Date.now() + 60_000;
-  // Counts the files that had to be read.
+  // A cache that records which files were not in it, so that they had to be read.
   const counted = (cache: HashCache): HashCache & { readonly read: string[] } => {
     const read: string[] = [];
     return {

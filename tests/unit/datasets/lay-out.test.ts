@@ -17,7 +17,7 @@ async function rigWith(texts: Readonly<Record<string, string>>) {
     const part = await contents.openPart(content.sha256, 0);
     await part.write(Buffer.from(text));
     await part.close();
-    await contents.keep(content, forever);
+    await contents.complete(content, forever);
     files.push({ path, ...content });
   }
   const folder = join(temporaryFolder(), 'data', 'cats');

@@ -47,11 +47,11 @@ describe('checkManifest', () => {
   });
 
   test.each([
-    [['a.png', 'a.png'], 'is there twice'],
+    [['a.png', 'a.png'], 'occurs twice'],
     [['a.png', 'A.PNG'], 'ignore case'],
     [['e\u0301.png', '\u00e9.png'], 'ignore case'],
     [['Cats/a.png', 'cats/b.png'], 'ignore case'],
-    [['a', 'a/b'], 'is there twice'],
+    [['a', 'a/b'], 'occurs twice'],
     [['straße', 'STRASSE'], 'ignore case'],
   ])('refuses the paths %j together: %s', (paths, reason) => {
     expect(reasonFor(...paths)).toContain(reason);

@@ -1,4 +1,4 @@
-// See docs/internals/faults.md, S18. The client returns every failure as a value.
+// See docs/internals/faults.md, S18: the client returns each failure as a value and never throws.
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -157,7 +157,7 @@ describe('a failed call', () => {
   ])('returns the start of %s', async (_what, status, body) => {
     const { url } = await listen(always(status, body));
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const detail = `GET /api/things was answered ${status} with something unexpected: ${text}`;
+    const detail = `GET /api/things had the unexpected response ${status}: ${text}`;
     expect(await clientOf(url).call(get)).toEqual({
       ok: false,
       failure: { kind: 'unexpected', status, detail },

@@ -3,7 +3,13 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { joinLine, type Joining, scriptLine, whereWords, workerWords } from '../../../protocol/join-line.ts';
+import {
+  joinLine,
+  type Joining,
+  scriptLine,
+  addressArguments,
+  workerArguments,
+} from '../../../protocol/join-line.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 
 const joining: Joining = {
@@ -16,7 +22,7 @@ const joining: Joining = {
 const script = 'cat; printf "%s\\n" "$0" "$@"\n';
 const sha256 = createHash('sha256').update(script).digest('hex');
 
-/** Runs the line in a shell with a fake `curl` that returns this script, and a fake `sudo` that reports its use. */
+/** Runs the line in a shell. A fake `curl` returns this script, and a fake `sudo` reports that it was used. */
 function paste(line: string, given = script) {
   const folder = openFolder();
   mkdirSync(join(folder, 'bin'));
@@ -38,13 +44,13 @@ test('runs the script with its arguments and the join token on stdin', () => {
 });
 
 test('passes a name that looks like an option as the value of --name', () => {
-  expect(workerWords({ url: 'http://yard:8001', pin: null, name: '--dir=/x y', persistent: false })).toBe(
+  expect(workerArguments({ url: 'http://yard:8001', pin: null, name: '--dir=/x y', persistent: false })).toBe(
     "--orchestrator-url http://yard:8001 '--name=--dir=/x y'",
   );
 });
 
 test('refuses to run a different or missing script', () => {
-  const said = 'This is not the script that this command was made for: nothing was done\n';
+  const said = 'The install script does not match this command: nothing was done\n';
   for (const other of [`${script}# more\n`, script.slice(0, -8), ''])
     expect(paste(joinLine(joining, sha256), other)).toEqual([1, '', said]);
 });
@@ -56,7 +62,7 @@ test('exits with the exit code of the script', () => {
 });
 
 test('passes no token without one, and runs the script as root when requested', () => {
-  const line = scriptLine(joining, { sha256, words: '--install-only', asRoot: true });
+  const line = scriptLine(joining, { sha256, args: '--install-only', asRoot: true });
   expect(paste(line)).toEqual([0, 'as root\ntrainyard\n--install-only\n', '']);
 });
 
@@ -68,11 +74,11 @@ test.each([
     "curl -fsSgk --pinnedpubkey 'sha256//Ab+/=' 'https://[::1]:8001/agent/install.sh'",
   ],
 ])('passes server identity options to curl: %o', (at, expected) => {
-  expect(scriptLine(at, { sha256, words: '' })).toContain(`(s=$(${expected}) && `);
+  expect(scriptLine(at, { sha256, args: '' })).toContain(`(s=$(${expected}) && `);
 });
 
 test('quotes each value as one shell word', () => {
   const odd = { ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME", persistent: true };
-  expect(whereWords(odd)).toBe('--orchestrator-url http://yard:8001 --pin sha256:Ab+/=');
-  expect(workerWords(odd)).toBe(`${whereWords(odd)} --name 'it'\\''s $HOME' --persistent`);
+  expect(addressArguments(odd)).toBe('--orchestrator-url http://yard:8001 --pin sha256:Ab+/=');
+  expect(workerArguments(odd)).toBe(`${addressArguments(odd)} --name 'it'\\''s $HOME' --persistent`);
 });

@@ -4,7 +4,7 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { isFinal, JobStatus, priorityName } from '../../../protocol/job.ts';
 
-// Returns `field: message` for each issue. The list is empty for a valid body.
+// Returns `field: message` for each error; empty for a valid body.
 function complaints(body: unknown): readonly string[] {
   const issues = SubmitRequest.safeParse(body).error?.issues ?? [];
   return issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
@@ -86,9 +86,7 @@ describe('SubmitRequest', () => {
   });
 
   test('requires a config_name or a config', () => {
-    expect(complaints({ target: 'worker' })).toEqual([
-      'config_name: a config_name, or a config in line, is needed',
-    ]);
+    expect(complaints({ target: 'worker' })).toEqual(['config_name: config_name or config is required']);
   });
 
   test.each<readonly [field: string, body: unknown]>([

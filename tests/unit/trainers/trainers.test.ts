@@ -1,4 +1,4 @@
-// The configs have the shapes that each trainer ships (autumn 2026).
+// The configs look like those that each trainer ships (autumn 2026).
 import { describe, expect, test } from 'vitest';
 import { dataOf, gather, trainerFor, withPaths } from '../../../trainers/index.ts';
 import { aiToolkit, diffusers, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';
@@ -39,7 +39,7 @@ describe('checking a config', () => {
     [
       'a kohya config without a script',
       { ...kohya, script: undefined },
-      'it does not say which script it is for: add a line such as script = "sdxl_train_network.py"',
+      'it does not name its script: add a line such as script = "sdxl_train_network.py"',
     ],
     [
       'a HunyuanImage config without a network, for which sd-scripts has no script',
@@ -48,7 +48,7 @@ describe('checking a config', () => {
         max_train_epochs: 1,
         byt5: '/m/byt5.safetensors',
       },
-      'it does not say which script it is for: add a line such as script = "sdxl_train_network.py"',
+      'it does not name its script: add a line such as script = "sdxl_train_network.py"',
     ],
     [
       'a OneTrainer preset',

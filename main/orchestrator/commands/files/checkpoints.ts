@@ -23,7 +23,7 @@ export function newestCheckpoint(read: Read, { id, spec }: Pick<Job, 'id' | 'spe
 /** Jobs from before the `trainer` requirement existed can continue from any checkpoint. */
 function continuationIn({ requirements: { trainer = '' } }: JobSpec): (checkpoint: Checkpoint) => boolean {
   const known = trainerNamed(trainer);
-  return checkpoint => known === null || known.continuesFrom(checkpoint);
+  return checkpoint => known === null || known.canResumeFrom(checkpoint);
 }
 
 /** Newest first. */

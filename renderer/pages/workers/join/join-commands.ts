@@ -1,4 +1,10 @@
-import { joinLine, nameWords, scriptLine, whereWords, workerWords } from '../../../../protocol/join-line.ts';
+import {
+  joinLine,
+  nameArgument,
+  scriptLine,
+  addressArguments,
+  workerArguments,
+} from '../../../../protocol/join-line.ts';
 import type { WorkerType } from '../../../../protocol/worker.ts';
 
 /** The values that the commands for a worker contain. */
@@ -35,7 +41,7 @@ const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `trainyard worker --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
-    `${nameWords(name)}${persistentFlag(type)}`,
+    `${nameArgument(name)}${persistentFlag(type)}`,
   ].join(continued);
 
 /**
@@ -46,7 +52,7 @@ export const simpletunerCommand = ({ url, pin, token, name, type }: Joining): st
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `simpletuner worker --orchestrator-url ${shellWord(url)}${pin === null ? '' : ' --ssl-no-verify'}`,
-    `${nameWords(name)}${persistentFlag(type)}`,
+    `${nameArgument(name)}${persistentFlag(type)}`,
   ].join(continued);
 
 const variables = ({ url, token, name, type }: Joining): readonly string[] => [
@@ -60,7 +66,7 @@ export const environmentCommands = (joining: Joining): string =>
   [
     ...variables(joining),
     typeof joining.script === 'string'
-      ? scriptLine(joining, { sha256: joining.script, words: whereWords(joining) })
+      ? scriptLine(joining, { sha256: joining.script, args: addressArguments(joining) })
       : `trainyard worker${pinned(joining.pin)}`,
   ].join('\n');
 
@@ -70,7 +76,7 @@ const installed = (joining: Joining): readonly string[] =>
     ? [
         scriptLine(joining, {
           sha256: joining.script,
-          words: `--install-only ${whereWords(joining)}`,
+          args: `--install-only ${addressArguments(joining)}`,
         }),
       ]
     : [];
@@ -111,7 +117,7 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   if (typeof script === 'string')
     return scriptLine(joining, {
       sha256: script,
-      words: `--token-stdin ${isForAll ? '--dir /usr/local/bin ' : ''}install-service ${workerWords({ url, pin, name, persistent: false })}`,
+      args: `--token-stdin ${isForAll ? '--dir /usr/local/bin ' : ''}install-service ${workerArguments({ url, pin, name, persistent: false })}`,
       token,
       asRoot: isForAll,
     });
@@ -119,7 +125,7 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   return [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `${asRoot}trainyard worker install-service --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
-    nameWords(name),
+    nameArgument(name),
   ].join(continued);
 };
 
@@ -166,7 +172,7 @@ const quoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201B]/g
  * TLS.
  */
 export const updateCommand = (at: Pick<Joining, 'url' | 'pin'>, sums: string): string =>
-  `trainyard-worker update ${whereWords(at)} --sums ${sums}`;
+  `trainyard-worker update ${addressArguments(at)} --sums ${sums}`;
 
 /** Returns the command with dots in place of the token. */
 export const masked = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));

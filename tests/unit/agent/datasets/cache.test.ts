@@ -1,4 +1,4 @@
-/** The datasets of a rig use no more space than its owner allows. The most recently used ones are kept. */
+/** The datasets in a rig's cache use no more space than its owner allows. The most recently used ones are kept. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ function openRig(limitBytes: number, folder = temporaryFolder()) {
       const part = await contents.openPart(sha256(text), 0);
       await part.write(Buffer.from(text));
       await part.close();
-      await contents.keep({ bytes: text.length, sha256: sha256(text) }, forever);
+      await contents.complete({ bytes: text.length, sha256: sha256(text) }, forever);
     }
     await cache.complete(dataset.digest, dataset.files);
   };
@@ -126,9 +126,9 @@ describe('makeRoom', () => {
       await part.write(Buffer.from(text.slice(0, 2)));
       await part.close();
     }
-    expect(await contents.bytesHeld()).toBe(4);
+    expect(await contents.totalBytes()).toBe(4);
     expect(await cache.makeRoom(datasetOf('cat').files, none)).toEqual({ ok: true });
-    expect([await contents.arrived(sha256('old')), await contents.arrived(sha256('cat'))]).toEqual([0, 2]);
+    expect([await contents.partBytes(sha256('old')), await contents.partBytes(sha256('cat'))]).toEqual([0, 2]);
   });
 
   test('counts and keeps what an interrupted download has brought', async () => {

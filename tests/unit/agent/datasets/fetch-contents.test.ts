@@ -1,4 +1,4 @@
-/** A rig downloads the files of a dataset over a connection that breaks, and none twice. */
+/** A rig downloads the files of a dataset over a connection that breaks. It downloads no part twice. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../../support/processes.ts';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const contentOf = (text: string) => ({ bytes: text.length, sha256: sha256(text) });
 
-/** Skips the back-off waits and counts them. */
+/** A clock whose pauses end at once. It counts them. */
 function hurried() {
   let pauses = 0;
   const clock: Clock = {
@@ -35,7 +35,7 @@ async function* pieces(text: string, breaksAfter = Number.POSITIVE_INFINITY) {
   }
 }
 
-/** Serves these texts and records the requests. */
+/** A source of these texts that records the requests. */
 function sourceOf(
   texts: readonly string[],
   answer: (text: string, from: number, nth: number) => OpenedContent = (text, from) => ({
@@ -167,7 +167,7 @@ describe('fetchContents', () => {
       why: expect.stringContaining('arrived 2 times'),
     });
     expect(asked).toHaveLength(2);
-    expect(await contents.arrived(sha256('cat'))).toBe(0);
+    expect(await contents.partBytes(sha256('cat'))).toBe(0);
   });
 
   test('fails with the reason of the source, and skips the other files', async () => {

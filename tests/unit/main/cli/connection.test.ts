@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../support/processes.ts';
 
 const local = 'http://127.0.0.1:8001';
 
-/** Sets up a machine with an orchestrator, and a config file when one is given. */
+/** Creates a machine with an orchestrator, and with a config file if one is given. */
 function machine(config?: object) {
   const home = temporaryFolder();
   const file = (path: string, text: string, mode = 0o600): string => {
@@ -109,7 +109,7 @@ describe('server identity options', () => {
   });
 
   test.each<[string, object, RegExp]>([
-    ['an invalid pin', { url: fleet, pin: ['sha256:x'] }, /^"sha256:x" is no pin/],
+    ['an invalid pin', { url: fleet, pin: ['sha256:x'] }, /^"sha256:x" is not a pin/],
     [
       'a pin for a plain HTTP address',
       { pin: [pin] },

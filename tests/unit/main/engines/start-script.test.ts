@@ -10,7 +10,7 @@ import { type StartOptions, noticeSignal, startScript } from '../../../../main/e
 
 const run = createRunProgram({ PATH: process.env['PATH'], TRAINYARD_JOIN: 'tj_1', TMPDIR: tmpdir() });
 
-/** Prints its process id, its token and its arguments, a line each. */
+/** A fake worker that prints its process id, its token and its arguments, one per line. */
 const printing = `#!/bin/sh
 printf '%s\\n' "$$" "token \${SIMPLETUNER_WORKER_TOKEN:-none} \${TRAINYARD_JOIN:-none}" "$@"
 `;
@@ -32,7 +32,7 @@ const options = (more: Partial<StartOptions> = {}): StartOptions => ({
   ...more,
 });
 
-/** Runs the script as a launch does: one shell, whose process id comes first. */
+/** Runs the script as a launch does, in one shell. The first line of the result is the process id of that shell. */
 async function start(more: Partial<StartOptions> = {}) {
   const result = await run(['sh', '-c', `echo $$\n${startScript(options(more))}`], { timeoutMs: 10_000 });
   const [shellPid, ...lines] = result.stdout.split('\n').slice(0, -1);
@@ -98,7 +98,7 @@ it('downloads, verifies and runs the install script when no worker program is gi
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const download = { ...settings, worker_program: null };
-  // The shell drops the last line break of the download and adds one again.
+  // A shell variable drops the last line break of the download, so the script must add it again for the hash to match.
   const installSha256 = createHash('sha256').update(printing).digest('hex');
   const good = await start({ url, installSha256, settings: download });
   expect(good.lines.slice(0, 4)).toEqual([
@@ -109,7 +109,7 @@ it('downloads, verifies and runs the install script when no worker program is gi
   ]);
   expect(good.lines).toContain('--persistent');
   const bad = await start({ url, settings: download });
-  expect(bad).toMatchObject({ code: 1, lines: [], stderr: expect.stringMatching(/not the script/) });
+  expect(bad).toMatchObject({ code: 1, lines: [], stderr: expect.stringMatching(/does not match this command/) });
   const unreachable = await start({ url: 'http://127.0.0.1:1', installSha256, settings: download });
   expect(unreachable).toMatchObject({ code: 1, lines: [] });
 });
