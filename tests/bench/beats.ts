@@ -1,6 +1,6 @@
 /**
- * Heartbeats of a hundred workers at full speed, alternating with calls of the same workers that read, write and decide
- * nothing. Such a call costs even less than a POST without a body.
+ * Measures heartbeats of a hundred workers at full speed. Rounds alternate with calls of the same workers that read,
+ * write and decide nothing, and thus cost even less than a POST without a body.
  */
 import { inTurns, type Line } from './figures.ts';
 import { type Lane, openLane } from './lane.ts';
@@ -10,7 +10,7 @@ import { enrol, idleBeat } from './workers.ts';
 const workers = 100;
 const callsARound = 30_000;
 
-/** Returns the path and the body of a call by the worker with this number. */
+/** Returns path and body of the call that the worker with this number makes. */
 type CallOf = (n: number) => readonly [path: string, body: string | null];
 
 async function paceOf(lanes: readonly Lane[], callOf: CallOf): Promise<number> {

@@ -1,7 +1,7 @@
 /**
- * Complete job lifecycles: submitted, offered, claimed, running, completed. Each step is durable before it is answered.
- * A hundred workers take the next job as soon as they are done, and twice as many jobs are in progress. Alternates with
- * the floor.
+ * Measures complete job lifecycles per second: submitted, offered, claimed, running, completed. Each step is durable
+ * before it is answered. A hundred workers take the next job as soon as they are done, and two hundred jobs are in
+ * progress. Rounds alternate with the minimal program (`floor.ts`).
  */
 import { type Line, median } from './figures.ts';
 import { openFloor, openOurs, type Side } from './sides.ts';
@@ -14,7 +14,7 @@ const underWay = 2 * workers;
 
 interface Pace {
   readonly jobsASecond: number;
-  /** The server's share of one processor. */
+  /** The server's share of one processor, from 0 to 1. */
   readonly share: number;
 }
 

@@ -18,7 +18,7 @@ interface Scale {
   readonly pending: number;
   readonly workers: number;
   readonly shapes: number;
-  /** All of them have pending jobs in each shape, and all except one are at their limit. */
+  /** Every user has pending jobs of each shape, and all users except one are at their limit. */
   readonly users: number;
 }
 
@@ -31,7 +31,10 @@ const decisions = 20_000;
 
 const free = 'user-0';
 
-/** Creates one group of rigs per shape, and jobs that each require one of the groups. */
+/**
+ * Creates a group of workers for each shape, and jobs that each require one of the groups. Returns a function that
+ * makes one decision.
+ */
 function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
   const index = createPlacementIndex();
   let order = 0;
@@ -66,7 +69,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
     };
     index.addWorker({ id: WorkerId.parse(`w_${n}`), offering, datasets: [], order: n });
   };
-  /** Another job of the same kind follows, so that the number of pending jobs stays constant. */
+  /** Replaces the placed job by another one of the same kind, so that the number of pending jobs stays constant. */
   const decide = (): boolean => {
     const placement = index.next();
     if (placement === null) return false;

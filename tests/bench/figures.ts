@@ -1,21 +1,21 @@
-/** One line of the table: what was measured, the figure and its target. */
+/** One line of the table of results. */
 export interface Line {
   readonly what: string;
   readonly figure: number;
-  /** `x`: a ratio to the program that ran alternately. */
+  /** `x`: a ratio to the program that ran in the alternate rounds. */
   readonly unit: 'ms' | 'us' | 's' | 'rows' | 'KB' | 'MiB' | '/s' | '%' | 'x' | '';
   readonly atMost?: number;
   readonly atLeast?: number;
   /**
-   * The histogram of all single values: each count covers values up to `upTo` and above the previous bound. Not in the
-   * table.
+   * Histogram of all single values: each count covers the values up to `upTo` and above the previous bound. It is in
+   * the JSON file, but not in the table.
    */
   readonly histogram?: Histogram;
 }
 
 type Histogram = readonly { readonly upTo: number; readonly count: number }[];
 
-/** Each bound is a quarter larger than the previous one. */
+/** Builds a histogram whose bounds grow by a quarter each. */
 export function histogramOf(values: readonly number[]): Histogram {
   const counts = new Map<number, number>();
   const boundOf = (value: number): number => 1.25 ** Math.ceil(Math.log(value) / Math.log(1.25));
@@ -31,7 +31,7 @@ export const percentile = (values: readonly number[], share: number): number => 
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** The medians of two figures that are measured alternately, after one uncounted round of each. */
+/** Measures two programs in alternate rounds, after one round each that does not count. Returns the median of each. */
 export async function inTurns(
   rounds: number,
   one: () => Promise<number>,
@@ -48,7 +48,7 @@ export async function inTurns(
   return [median(ones), median(others)];
 }
 
-/** The median, the 95th and the 99th percentile of the times. */
+/** Returns lines for the median, the 95th and the 99th percentile of the values. */
 export const spread = (what: string, values: readonly number[], p95AtMost?: number): readonly Line[] => [
   { what: `${what}: p50`, figure: percentile(values, 0.5), unit: 'ms' },
   {
@@ -71,7 +71,7 @@ export function tableOf(lines: readonly Line[]): string {
     .join('');
 }
 
-/** The number of decimals that a figure is shown with. */
+/** Returns the number of decimals to show. */
 const digitsOf = (figure: number): number => (Math.abs(figure) < 10 ? 2 : 1);
 
 function reachOf({ figure, atMost, atLeast }: Line): string {

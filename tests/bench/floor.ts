@@ -1,7 +1,7 @@
 /**
- * `node tests/bench/floor.ts FILE`: the minimal program for the same task. It uses Express, the same input schemas, one
- * row per call with the same durability and group commit, and one event per order to a worker. It has no tokens,
- * states, audit trail or permissions. The difference in time between Trainyard and this floor is the cost of those.
+ * `node tests/bench/floor.ts FILE`: a minimal program for the same task ("the floor"). It uses Express, the same input
+ * schemas, one row per call with the same durability and group commit, and one event per order to a worker. It has no
+ * tokens, states, audit trail or permissions, so the difference to Trainyard is the cost of those.
  */
 import Database from 'better-sqlite3';
 import express, { type Response } from 'express';
@@ -19,7 +19,7 @@ const flush = db.transaction((batch: typeof queue) =>
   batch.map(({ body }) => Number(insert.run(body).lastInsertRowid)),
 );
 
-/** Calls of one turn of the event loop share one commit. */
+/** Stores the calls of one turn of the event loop in one commit. */
 function store(body: string): Promise<number> {
   return new Promise(done => {
     if (queue.length === 0)
@@ -35,7 +35,7 @@ function store(body: string): Promise<number> {
 
 const streams = new Map<string, Response>();
 const idle: string[] = [];
-/** Jobs without a worker, and the worker of each dispatched job. */
+/** Jobs that wait for a worker, and the worker that holds each dispatched job. */
 const waiting: { readonly id: number; readonly config: unknown }[] = [];
 const holders = new Map<string, string>();
 

@@ -1,6 +1,6 @@
 /**
- * Ten thousand idle workers: how much the built server needs to hold their streams and answer their heartbeats. Each
- * heartbeat uses a new connection, because the server has closed the idle one by then, as it does for agents.
+ * Measures what the built server needs for ten thousand idle workers: their streams and their heartbeats. Each
+ * heartbeat uses a new connection, because the server closes the previous one while it is idle.
  */
 import type { Line } from './figures.ts';
 import { watchAtRest } from './rigs.ts';

@@ -1,9 +1,9 @@
-/** The built server with ten idle workers. */
+/** Measures the built server with ten idle workers. */
 import type { Line } from './figures.ts';
 import { watchAtRest } from './rigs.ts';
 
 const workers = 10;
-/** By then, the server has released the memory of its start, which also takes processor time. */
+/** Pause before the measurement: by then, the server has released the memory of its start. */
 const settleMs = 20_000;
 const idleMs = 60_000;
 

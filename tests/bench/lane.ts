@@ -5,9 +5,9 @@ export interface Answer {
   readonly text: string;
 }
 
-/** A persistent connection with one call at a time, so that the client uses as little of the machine as possible. */
+/** A persistent connection that makes one call at a time, so that the client uses little processor time. */
 export interface Lane {
-  /** Posts the body, which is JSON. A null body sends a GET instead. */
+  /** Posts the JSON body; with a null body, sends a GET. */
   call(path: string, body: string | null): Promise<Answer>;
   close(): void;
 }
@@ -29,13 +29,13 @@ interface Call {
 }
 
 /**
- * Connects when there is a call and no connection, because servers close idle connections. Rejects when the connection
- * closes before the answer. Cannot read answers without a content length.
+ * Opens a connection when there is a call and no connection, because servers close idle connections. A call rejects
+ * when the connection closes before its answer. Answers must have a content length.
  */
 export function openLane(address: string, headers: Headers): Lane {
   const url = new URL(address);
   const lines = headLines(url, headers);
-  /** The first call is in progress. */
+  /** The calls in order; the first one is in progress. */
   const calls: Call[] = [];
   let socket: Socket | null = null;
   let isClosed = false;
@@ -57,7 +57,7 @@ export function openLane(address: string, headers: Headers): Lane {
       .on('error', () => {})
       .on('close', () => {
         socket = null;
-        // The server closed the idle connection just when a call started. A retry is safe, because no byte of an answer
+        // The server closed an idle connection just when a call began. Retrying is safe, because no byte of an answer
         // has arrived.
         if (hasAnswered && seen === '' && !isClosed && calls.length > 0) return sayNext();
         for (const { reject } of calls.splice(0))
@@ -91,29 +91,29 @@ function requestOf(path: string, lines: string, body: string | null): string {
   return `POST ${path} HTTP/1.1\r\n${lines}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
 }
 
-/** Returns null until the answer is complete. */
+/** Returns the answer, or null until it is complete. */
 function answerIn(seen: string): Answer | null {
   const headEnd = seen.indexOf('\r\n\r\n');
   if (headEnd < 0) return null;
   const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(seen) ?? [];
   const text = seen.slice(headEnd + 4);
-  // Answers are ASCII except for names that people have chosen, so the length in characters is usually enough.
+  // Answers are ASCII except for names that users have chosen, so comparing the number of characters is usually enough.
   if (text.length < Number(length) && Buffer.byteLength(text) < Number(length)) return null;
   return { status: Number(seen.slice(9, 12)), text };
 }
 
-/** An event stream that is followed until it is closed. */
+/** An event stream that is followed until either side closes it. */
 export interface Followed {
   close(): void;
-  /** Resets the connection, as after a machine has lost its network. */
+  /** Resets the connection, as when a machine loses its network. */
   cut(): void;
-  /** Resolves when the stream has ended, whichever side closed it. */
+  /** Resolves when the stream has ended. */
   readonly ended: Promise<void>;
 }
 
 /**
- * Resolves with the first byte. `onData` receives the JSON of each event, unchanged. An event is one line in one chunk,
- * so chunk headers never split one.
+ * Follows an event stream. Resolves at its first byte. `onData` receives the JSON of each event, unparsed. The server
+ * sends each event as one line in one HTTP chunk, so chunk headers never split a line.
  */
 export async function follow(
   address: string,

@@ -1,6 +1,7 @@
 /**
- * Time from a submission until its offer arrives at a worker. Submissions are sent on time, whether or not earlier ones
- * have been answered. All workers are idle. Alternates with the floor.
+ * Measures the time from a submission until its offer arrives at a worker. All workers are idle. Each submission is
+ * sent at its due time, whether or not earlier ones were answered. Rounds alternate with the minimal program
+ * (`floor.ts`).
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { histogramOf, type Line, median, percentile } from './figures.ts';
@@ -9,12 +10,12 @@ import { report, submit } from './workers.ts';
 
 const workers = 100;
 const submitsASecond = 100;
-/** The sides alternate within a round, because the speed of the machine changes every few seconds. */
+/** The two programs also alternate within a round, because the speed of the machine changes every few seconds. */
 const turnsARound = 12;
 const turnsToWarmUp = 4;
 const submitsATurn = 50;
 
-/** Resolves with the latencies in ms, counted from the time at which each submission was due. */
+/** Returns the latencies in ms. They count from the due time of each submission. */
 async function measure(side: Side, count: number): Promise<readonly number[]> {
   const times: number[] = [];
   let done = 0;
@@ -30,7 +31,7 @@ async function measure(side: Side, count: number): Promise<readonly number[]> {
   };
   const begun = performance.now() + 100;
   for (let n = 0; n < count; n += 1) {
-    // A random moment within its slot, so that nothing runs in step with it.
+    // A random time within its slot, so that no periodic activity coincides with all submissions.
     const due = begun + ((n + Math.random() * 0.8) / submitsASecond) * 1_000;
     await until(due);
     dueAt.set(n, due);
@@ -41,7 +42,7 @@ async function measure(side: Side, count: number): Promise<readonly number[]> {
   return times;
 }
 
-/** Timers have a resolution of 1 ms, so the last 2 ms are spent polling the clock. */
+/** Waits until this time. Timers have a resolution of 1 ms, so it polls the clock for the last 2 ms. */
 async function until(due: number): Promise<void> {
   const rest = due - performance.now();
   if (rest > 2) await setTimeout(rest - 2);
@@ -55,7 +56,9 @@ async function inTurns(sides: readonly Side[], turns: number): Promise<readonly 
   return times;
 }
 
-/** Each round starts new processes, because the speed of the same program differs between processes. */
+/**
+ * Measures one round with new processes, because the speed of the same program differs from one process to the next.
+ */
 async function measureRound(): Promise<Round> {
   const sides = [await openOurs(workers), await openFloor(workers)] as const;
   await inTurns(sides, turnsToWarmUp);

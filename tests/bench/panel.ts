@@ -1,8 +1,8 @@
 /**
- * Measures the panel with a large fleet: a real server on loopback with a filled store, real Chromium, no mocks. Prints
- * a table and writes it as JSON. The figures depend on the machine, and none of them makes the run fail. The time of a
- * change starts with the server's timestamp of the event. `--out DIR`: the folder for `panel.json`; by default a new
- * temporary one.
+ * Measures the panel with a large fleet: a real server on loopback with a filled store, and a real Chromium. Prints a
+ * table and writes it as JSON. The figures depend on the machine, so none of them makes the run fail. The delay of a
+ * change counts from the server's timestamp of its event. `--out DIR` sets the folder for `panel.json`; by default it
+ * is a new temporary folder.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -55,7 +55,10 @@ async function measure(server: LargeServer): Promise<readonly Line[]> {
   }
 }
 
-/** The recorder runs in the page without Node. It declares its own types and imports nothing. */
+/**
+ * Returns the script that runs in the measured page. It declares its own types and imports nothing, because the page is
+ * not Node.
+ */
 const recorder = (): string =>
   stripTypeScriptTypes(readFileSync(join(root, 'tests/bench/panel/page/recorder.ts'), 'utf8'));
 

@@ -1,8 +1,8 @@
 /**
- * Compares Trainyard with queues for the same kind of work, alternately. The jobs do nothing. One process adds them,
- * another one runs them, and each add and each end counts only after it is on disk. Every system runs ten jobs at once.
- * A worker of Trainyard runs one job at a time, so its process holds ten workers. One measurement runs at full speed
- * with ten clients; the other one has so little load that no job waits.
+ * Compares Trainyard with other job queues in alternate rounds. The jobs do nothing. One process adds them, another one
+ * runs them. An add or an end counts only after it is on disk. Each system runs ten jobs at once; since a worker of
+ * Trainyard runs one job at a time, its process holds ten workers. One measurement runs at full speed with ten clients.
+ * The other one has so little load that no job waits.
  */
 import { type Line, median, percentile } from './figures.ts';
 import { fetchPackages } from './peers/packages.ts';
@@ -14,7 +14,7 @@ const calm = { count: 300, perSecond: 50 };
 
 interface Round {
   readonly jobsASecond: number;
-  /** Latencies in ms, counted from the time at which each job was due to be added. */
+  /** Latencies in ms, counted from the due time of each add. */
   readonly startedAfter: readonly number[];
 }
 
@@ -46,7 +46,7 @@ export async function measurePeers(rounds: number): Promise<readonly Line[]> {
   }
 }
 
-/** Opens every system and prints which ones are missing, and how to install them. */
+/** Opens all systems. Prints which ones are missing, and how to install them. */
 async function openAll(systems: System[]): Promise<void> {
   systems.push(await openTrainyard(atOnce));
   const packages = fetchPackages(console.log);

@@ -1,4 +1,4 @@
-/** See `decisions.ts`. */
+/** Runs `decisions.ts` and reads its results. */
 import { spawnSync } from 'node:child_process';
 import { type Line, median } from './figures.ts';
 import { root } from './program.ts';

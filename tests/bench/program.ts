@@ -8,7 +8,7 @@ import { memoryOf } from '../support/own-processes.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A program under measurement, in a process of its own. Its log goes into a file, as for a service. */
+/** A measured program in a process of its own. Its log goes into a file, as for a service. */
 export interface BenchProgram {
   readonly pid: number;
   readonly url: string;
@@ -29,11 +29,11 @@ export interface BenchProgram {
 
 export const benchFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
 
-/** Starts a program. Its first line on stdout is JSON with its address. */
+/** Starts a program that prints JSON with its address as its first line. */
 export async function startProgram(argv: readonly string[], folder = benchFolder()): Promise<BenchProgram> {
   const log = openSync(join(folder, 'program.log'), 'a');
   const begun = performance.now();
-  // The kernel kills the program when this process ends, however it ends.
+  // The kernel kills the program when this process ends for any reason.
   const child = spawn('setpriv', ['--pdeathsig=KILL', process.execPath, ...argv], {
     cwd: root,
     env: { ...process.env, XDG_CONFIG_HOME: folder },
@@ -70,7 +70,7 @@ export async function startProgram(argv: readonly string[], folder = benchFolder
   };
 }
 
-/** Linux counts a hundred ticks per second, independent of the kernel's own timer frequency. */
+/** Linux reports processor time in hundredths of a second, whatever the timer frequency of the kernel. */
 const ticksASecond = 100;
 
 function cpuSecondsOf(pid: number): number {
@@ -82,15 +82,15 @@ function cpuSecondsOf(pid: number): number {
   return (Number(user) + Number(system)) / ticksASecond;
 }
 
-/** The options that differ from a usual server. */
+/** Settings of the server that differ from the defaults. */
 interface ServerTerms {
-  /** The port of an earlier server; by default any free one. */
+  /** A fixed port, such as that of an earlier server; any free port by default. */
   readonly port?: number;
-  /** See `buildServer`; by default the program runs from its sources. */
+  /** Path of the built program (see `buildServer`). By default, the server runs from its sources. */
   readonly program?: string;
 }
 
-/** Starts the server from its sources. By default, T is longer than any benchmark. */
+/** Starts the server. Its heartbeat timeout is longer than any benchmark. */
 export const startServer = (
   folder = benchFolder(),
   args: readonly string[] = ['--heartbeat-timeout', '3600'],
@@ -101,7 +101,7 @@ export const startServer = (
     folder,
   );
 
-/** Builds the server as it is shipped, because memory and start time should be those of the built program. */
+/** Builds the server as it is shipped, for measurements of memory and start time. Returns the path of the program. */
 export function buildServer(): string {
   const args = ['build', '--app', '--logLevel', 'warn'];
   const built = spawnSync(join(root, 'node_modules/.bin/vite'), args, { cwd: root, stdio: 'inherit' });
@@ -109,24 +109,24 @@ export function buildServer(): string {
   return 'dist/main/cli.js';
 }
 
-/** For a profile of the measured program: `BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profile"`. */
+/** Flags for Node, to profile the measured program: `BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profile"`. */
 const nodeFlags = (process.env['BENCH_NODE_FLAGS'] ?? '').split(' ').filter(flag => flag !== '');
 
 export const adminTokenOf = ({ folder }: BenchProgram): string =>
   readFileSync(join(folder, 'admin-token'), 'utf8').trim();
 
-/** The headers of a person or a script with the admin token. */
+/** The headers of a client with the admin token. */
 export const adminHeadersOf = (program: BenchProgram) => ({
   authorization: `Bearer ${adminTokenOf(program)}`,
 });
 
-/** Returns a server's answer to a call with the admin token; throws when it is refused. */
+/** Makes a GET call with the admin token. Returns the body, or throws when the call is refused. */
 export async function readFrom(program: BenchProgram, path: string): Promise<string> {
   const answer = await fetch(new URL(path, program.url), { headers: adminHeadersOf(program) });
   if (!answer.ok) throw new Error(`${path} returned ${answer.status}: ${await answer.text()}`);
   return answer.text();
 }
 
-/** How many times a word occurs in the log. */
+/** Counts how often a word occurs in the log. */
 export const countInLog = ({ folder }: BenchProgram, word: string): number =>
   readFileSync(join(folder, 'program.log'), 'utf8').split(word).length - 1;

@@ -1,7 +1,7 @@
 /**
- * Fifty panels follow all events while workers send two hundred progress reports per second. Measures the time from
- * each report's due time to its event at each panel. The server's memory grows in the first minute, until the first
- * complete garbage collection, and then stays constant: `soak` measures the long run.
+ * Measures fifty panels that follow all events while workers send two hundred progress reports per second: the time
+ * from each report's due time until its event arrives at each panel. The server's memory grows in the first minute,
+ * until the first full garbage collection, and then stays constant; `soak` measures the long run.
  */
 import { setTimeout } from 'node:timers/promises';
 import { fillLargeFleet, type RunningJob } from '../support/large-fleet.ts';
@@ -11,15 +11,15 @@ import { adminHeadersOf, type BenchProgram, benchFolder, buildServer, startServe
 
 const panels = 50;
 const changesASecond = 200;
-/** No job reports so often that the server skips reports. */
+/** Each job reports seldom enough that the server stores every report. */
 const scale = { workers: 1_000, pending: 1_000, running: 500, ended: 8_000 };
 const warmS = 5;
 const measuredS = 20;
-/** Larger than any step of a job. */
+/** Marks start above the step of any job. */
 const firstMark = 1_000_000;
 
 interface Traffic {
-  /** Times from due time to arrival, in ms, one per change and panel. */
+  /** Times from the due time until the arrival in ms, one per report and panel. */
   readonly times: number[];
   run(seconds: number): Promise<void>;
   close(): void;

@@ -1,7 +1,6 @@
 /**
- * Reads of the queue with 50,000 jobs that ended within the last day, compared with the same call for 500 jobs. Both
- * servers take turns. The server's single thread does nothing else meanwhile, so this is also how long all other calls
- * wait.
+ * Measures reads of the queue with 50,000 jobs that ended within the last day, relative to the same call with 500 jobs.
+ * The two servers alternate. Meanwhile the server's thread does nothing else, so all other calls wait as long.
  */
 import { fillLargeFleet } from '../support/large-fleet.ts';
 import { inTurns, type Line } from './figures.ts';

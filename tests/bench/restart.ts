@@ -1,7 +1,7 @@
 /**
- * Kills the server while a thousand workers are busy, and restarts it with the same folder and address. The workers
- * return as agents do, with their running jobs and after the usual pauses. One idle worker reconnects at once and gets
- * a job.
+ * Measures a restart. It kills the server while a thousand workers are busy, and starts it again with the same folder
+ * and address. The workers reconnect like agents, with their running jobs and after the usual pauses. One idle worker
+ * reconnects at once and gets a job.
  */
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import { enrol, type Offer, register, report, submit } from './workers.ts';
 
 const busy = 1_000;
 
-/** The same backoff as in `runSessions` and `createRegister` of the agent. */
+/** Registers again with the same backoff as `runSessions` and `createRegister` of the agent. */
 async function comeBack(rig: Rig, held: Offer): Promise<RegisterReply> {
   const random = Math.random;
   const soon = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
@@ -108,7 +108,7 @@ export async function measureRestart(): Promise<readonly Line[]> {
   ];
 }
 
-/** Counts the running jobs, and those that have used a retry or more than one attempt. */
+/** Counts the running jobs in the database, and those that have used a retry or a second attempt. */
 function outcomeIn(folder: string): { readonly running: number; readonly retried: number } {
   const db = new Database(join(folder, 'trainyard.db'), { readonly: true });
   const count = (where: string): number =>

@@ -3,21 +3,21 @@ import { type Followed, type Lane, openLane } from './lane.ts';
 import { type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
 import { enrol, followOrders, type Identity, idleBeat, type Offer, register } from './workers.ts';
 
-/** A worker as its agent runs it: one connection for calls, and one stream. */
+/** A worker with the connections of an agent: one for calls, and one for its stream. */
 export interface Rig {
   readonly identity: Identity;
   readonly lane: Lane;
-  /** Follows the worker's orders from now on. */
+  /** Opens the stream of orders. */
   openStream(): Promise<void>;
   isOpen(): boolean;
-  /** Resets its stream. */
+  /** Resets the stream. */
   cut(): void;
   close(): void;
 }
 
 interface RigTerms {
   readonly onOffer?: (offer: Offer, rig: Rig) => void;
-  /** Called when the stream ends without `cut` or `close`. */
+  /** Called when the stream ends, unless `cut` or `close` ended it. */
   readonly onLost?: (rig: Rig) => void;
 }
 
@@ -55,7 +55,7 @@ export function createRig(
   return rig;
 }
 
-/** Opens a few at a time, so that they do not all arrive at once. */
+/** Opens the streams a few at a time. */
 export async function openStreams(rigs: readonly Rig[], atOnce = 32): Promise<void> {
   const left = [...rigs];
   const openNext = async (): Promise<void> => {
@@ -64,12 +64,12 @@ export async function openStreams(rigs: readonly Rig[], atOnce = 32): Promise<vo
   await Promise.all(Array.from({ length: atOnce }, openNext));
 }
 
-/** What the built server uses while its workers only send heartbeats. */
+/** Resources that the built server uses while its workers only send heartbeats. */
 interface AtRest {
-  /** Memory before the first worker, and at the end. */
+  /** Resident memory in MiB before the first worker registers, and at the end. */
   readonly bareMib: number;
   readonly mib: number;
-  /** The share of one processor. */
+  /** Share of one processor, from 0 to 1. */
   readonly share: number;
   readonly intervalS: number;
   readonly sent: number;
@@ -77,7 +77,7 @@ interface AtRest {
   readonly lost: number;
 }
 
-/** Watches the server for `watchedMs`, after `settleMs` to let it come to rest. */
+/** Measures the server for `watchedMs`, after a pause of `settleMs` in which it comes to rest. */
 export async function watchAtRest(workers: number, settleMs: number, watchedMs: number): Promise<AtRest> {
   const server = await startServer(benchFolder(), [], { program: buildServer() });
   const bareMib = server.memoryMib();
@@ -100,15 +100,15 @@ export async function watchAtRest(workers: number, settleMs: number, watchedMs: 
 }
 
 interface Beating {
-  /** Stops sending. Heartbeats in progress have five seconds to be answered. */
+  /** Stops sending heartbeats, after up to five seconds for those that are not answered yet. */
   stop(): Promise<{ readonly sent: number; readonly unanswered: number }>;
 }
 
 const lastAnswersMs = 5_000;
 
 /**
- * Sends the heartbeats of idle workers, spread evenly over their interval. Each one is sent on time, whatever happens
- * to others.
+ * Sends the heartbeats of idle workers, spread evenly over their interval. Each one is sent on time, even when others
+ * are late.
  */
 function startBeating(rigs: readonly Rig[], intervalS: number): Beating {
   const bodies = rigs.map(({ identity }) => idleBeat(identity));

@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- --only NAME ...] [--rounds N] [--minutes N] [--out DIR]`: prints a table and writes it as JSON.
- * The figures depend on the machine. The ratios to the program that ran alternately on the same machine matter. No
- * figure makes the run fail.
+ * The figures depend on the machine, so none of them makes the run fail. Compare the ratios to programs that ran in
+ * alternate rounds on the same machine.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -50,7 +50,7 @@ const benches: Readonly<Record<string, (rounds: number) => Promise<readonly Line
   peers: measurePeers,
   soak: () => measureSoak(Number(values.minutes ?? 20)),
 };
-/** These take too long to run by default. */
+/** Benchmarks that run only when they are named, because they take too long. */
 const byNameOnly: readonly string[] = ['peers', 'soak', 'transfer'];
 
 const names = values.only ?? Object.keys(benches).filter(name => !byNameOnly.includes(name));
@@ -71,7 +71,9 @@ const file = join(folder, 'bench.json');
 writeFileSync(file, `${JSON.stringify({ machine, found }, null, 2)}\n`);
 console.log(file);
 
-/** The kernel's load average over the last minute. It shows how busy the machine was before the benchmark. */
+/**
+ * Returns the kernel's load average over the last minute, which shows how busy the machine was before the benchmark.
+ */
 function loadOf(): string {
   const [minute = ''] = readFileSync('/proc/loadavg', 'latin1').split(' ');
   return minute;

@@ -3,10 +3,10 @@ import { type Headers, type Lane, openLane } from './lane.ts';
 import { adminHeadersOf, type BenchProgram, benchFolder, startProgram, startServer } from './program.ts';
 import { enrol, followOrders, type Identity, type Offer } from './workers.ts';
 
-/** A server with connected workers: Trainyard, or the program that it is compared with. */
+/** A server with connected workers: Trainyard, or the minimal program of comparison. */
 export interface Side {
   readonly program: BenchProgram;
-  /** The connections of the submitting clients. */
+  /** The connections of clients that submit jobs. */
   readonly submitters: readonly Lane[];
   /** Called for each offer, with the connection of the worker that received it. */
   onOffer: (offer: Offer, worker: Lane) => void;

@@ -1,7 +1,7 @@
 /**
- * Fifty complete job lifecycles per second for a long time. The server's use of memory, descriptors and disk must not
- * depend on its uptime. It is sampled once a minute. The report compares the median of the first third of all samples
- * with the last.
+ * Runs fifty job lifecycles per second for a long time. The server's memory, descriptors and disk usage must not grow
+ * with its uptime. It is sampled once a minute. The report compares the medians of the first and the last third of the
+ * samples.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const lookAt = ({ program }: Side): Look => ({
   walMib: statSync(join(program.folder, 'trainyard.db-wal')).size / 1_048_576,
 });
 
-/** Throws when a call is refused. */
+/** Runs job lifecycles and returns the samples. Throws when a call is refused. */
 async function churn(side: Side, minutes: number): Promise<readonly Look[]> {
   const looks: Look[] = [];
   const failed = Promise.withResolvers<never>();

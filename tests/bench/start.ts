@@ -1,7 +1,7 @@
 /**
- * Time from the start of the built server until it is ready, on a folder with a hundred thousand jobs. Alternates with
- * the minimal program that opens the same database and listens. The server was stopped in an orderly way before each
- * start.
+ * Measures the time from the start of the built server until it is ready, with a folder of a hundred thousand jobs.
+ * Rounds alternate with a minimal program that opens the same database and listens (`bare.ts`). Before each start, the
+ * server was stopped in an orderly way.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,6 @@
 /**
- * Resets five thousand streams at once. All their workers reconnect immediately: each one registers and follows its
- * orders again, without the pause that agents make. The server itself measures the delay of its event loop, every 10
- * ms.
+ * Resets five thousand streams at once. All their workers reconnect immediately, without the pause of real agents: each
+ * one registers and opens its stream. The server itself measures the delay of its event loop every 10 ms.
  */
 import { setTimeout } from 'node:timers/promises';
 import { type Line, percentile } from './figures.ts';
@@ -13,7 +12,7 @@ const workers = 5_000;
 const retryMs = 200;
 
 interface Return {
-  /** Time since the reset of all streams, in ms. */
+  /** Time in ms from the reset until the worker has its stream again. */
   readonly afterMs: number;
   readonly tries: number;
 }

@@ -1,6 +1,7 @@
 /**
- * Transfers files in one direction, all at the same time, and prints the seconds as JSON. It reads its `TransferOrder`
- * from stdin, because a token does not belong in the arguments of a process.
+ * Transfers files in one direction, all at the same time, and prints the duration in seconds as JSON. Reads its
+ * `TransferOrder` from stdin, because the arguments of a process are visible to other users and the order contains a
+ * token.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
@@ -16,7 +17,7 @@ import { createSender } from '../../agent/artifacts/output-sender.ts';
 export interface TransferOrder {
   readonly url: string;
   readonly direction: 'up' | 'down';
-  /** The storage of a running attempt; null for the floor. */
+  /** The storage of a running attempt; null for the minimal program. */
   readonly storage: { readonly endpoint: string; readonly token: string } | null;
   readonly files: readonly TransferFile[];
 }
@@ -31,7 +32,7 @@ export interface TransferFile {
 
 const blockBytes = 1_048_576;
 
-/** Uploads as a worker does: from the file on disk to the stored artifact. */
+/** Uploads a file from disk as a worker does. */
 async function sendAsWorker(order: TransferOrder, { key, path, bytes }: TransferFile): Promise<void> {
   const sender = createSender(new Map(), { ...workerDeps(order), pathOf: () => path });
   const { mtimeMs } = await stat(path);

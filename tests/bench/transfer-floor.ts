@@ -1,6 +1,6 @@
 /**
- * `node tests/bench/transfer-floor.ts FOLDER`: the minimal cost of a durable transfer. A PUT is hashed, written and
- * synced before the answer; a GET is read from the disk. It has no tokens, parts, quotas or rows.
+ * `node tests/bench/transfer-floor.ts FOLDER`: the minimal program for durable transfers ("the floor"). A PUT is
+ * hashed, written and synced before the answer; a GET is read from the disk. It has no tokens, parts, quotas or rows.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';

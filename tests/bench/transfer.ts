@@ -1,6 +1,7 @@
 /**
- * Large files from a worker to the orchestrator and back, two at a time, beside the floor (`transfer-floor.ts`), in alternation. A worker
- * sends heartbeats meanwhile. `BENCH_TRANSFER_MIB` sets the size of a file; its default is 2048.
+ * Measures large files from a worker to the orchestrator and back, two at a time, in alternate rounds with the minimal
+ * program (`transfer-floor.ts`). Meanwhile, a worker sends heartbeats. `BENCH_TRANSFER_MIB` sets the size of a file;
+ * its default is 2048.
  */
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -55,7 +56,7 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
         await beating;
       }
     };
-  // The same key again would be found there, and nothing would be sent.
+  // Use a new key for each upload: content that is already stored under its key would not be sent again.
   let uploads = 0;
   const upload = async (): Promise<number> => {
     for (const { key } of sources) await removeArtifact(server, storage.jobId, key, uploads > 0);
@@ -135,7 +136,7 @@ async function removeArtifact(
   if (isThere && !answer.ok) throw new Error(`Could not delete ${key}: ${await answer.text()}`);
 }
 
-/** The seconds that a client process needs. */
+/** Runs the client in a process of its own. Returns the duration in seconds. */
 async function runClient(order: TransferOrder): Promise<number> {
   const child = spawn(process.execPath, ['tests/bench/transfer-client.ts'], {
     cwd: root,
@@ -146,7 +147,10 @@ async function runClient(order: TransferOrder): Promise<number> {
   return seconds;
 }
 
-/** Adds the latency of each heartbeat, in ms, until the signal fires; null: of a fixed number of them. */
+/**
+ * Sends heartbeats and adds the latency of each one in ms, until the signal fires; without a signal, a fixed number of
+ * them.
+ */
 async function beatUntil(
   server: BenchProgram,
   worker: Identity,

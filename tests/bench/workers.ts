@@ -10,13 +10,13 @@ export interface Offer {
   readonly config: { readonly [key: string]: unknown };
 }
 
-/** How a rig identifies itself. The floor knows only its name. */
+/** The credentials of a worker. The minimal program reads only the name. */
 export interface Identity {
   readonly id: string;
   readonly headers: Headers;
 }
 
-/** Creates the workers at the orchestrator and registers them, as their agents would. */
+/** Creates the workers at the orchestrator, and registers them. */
 export async function enrol(server: BenchProgram, count: number, atOnce = 8): Promise<readonly Identity[]> {
   const all: Identity[] = [];
   let next = 0;
@@ -45,7 +45,7 @@ async function enrolOne({ url }: BenchProgram, admin: Lane, n: number): Promise<
   return identity;
 }
 
-/** Throws when the orchestrator refuses. */
+/** Registers a worker. Throws when the orchestrator refuses. */
 export async function register(lane: Lane, { id }: Identity, more: object = {}): Promise<RegisterReply> {
   const body = {
     protocol: 2,
@@ -60,11 +60,11 @@ export async function register(lane: Lane, { id }: Identity, more: object = {}):
   return JSON.parse(text) as RegisterReply;
 }
 
-/** The heartbeat body of an idle worker. */
+/** Returns the body of a heartbeat of an idle worker. */
 export const idleBeat = ({ id }: Identity): string =>
   JSON.stringify({ worker_id: id, status: 'idle', current_job_id: null, gpu_utilization: 3 });
 
-/** Follows the orders of a worker. */
+/** Follows the stream of orders for a worker. */
 export const followOrders = (
   { url }: Pick<BenchProgram, 'url'>,
   { id, headers }: Identity,
@@ -75,21 +75,21 @@ export const followOrders = (
     if (order.type === 'job_submit') onOffer(order);
   });
 
-/** Reports a status; throws when the orchestrator refuses. */
+/** Reports the status of a job. Throws when the orchestrator refuses. */
 export async function report(lane: Lane, { job_id: job, attempt_id }: Offer, status: string): Promise<void> {
   const answer = await lane.call(`/api/workers/job/${job}/status`, JSON.stringify({ status, attempt_id }));
   if (answer.status !== 200)
     throw new Error(`The report "${status}" of ${job} returned ${answer.status}: ${answer.text}`);
 }
 
-/** Submits a job as people and scripts do; throws when it is refused. */
+/** Submits a job. Throws when it is refused. */
 export async function submit(lane: Lane, mark: number): Promise<void> {
   const body = JSON.stringify({ config: configOf(mark), config_name: 'bench' });
   const { status, text } = await lane.call('/api/queue/submit', body);
   if (status !== 200) throw new Error(`The submit returned ${status}: ${text}`);
 }
 
-/** A config of typical size, with a mark that identifies it. */
+/** A config of typical size. Its mark identifies the job. */
 export const configOf = (mark: number): object => ({ ...usualConfig, mark });
 
 const usualConfig = {

@@ -2,15 +2,15 @@ import { Agent, request } from 'node:http';
 import type { RunningJob } from '../../support/large-fleet.ts';
 import type { LargeServer } from './server.ts';
 
-/** The number of reports per second, and how many of them concern an observed row. */
+/** Reports per second, and how many of them are probes, which concern an observed row. */
 const reportsASecond = 200;
 const probesASecond = 10;
 
-/** When a call was sent and when it was answered, by its mark; wall time in milliseconds. */
+/** For each probe, by its mark: when it was sent and when it was answered, in ms of the wall clock. */
 export type Probes = ReadonlyMap<string, { readonly sentAt: number; readonly answeredAt: number }>;
 
 export interface Load {
-  /** Stops the load and waits for the calls in progress. */
+  /** Stops the load after the calls in progress were answered. */
   stop(): Promise<{ readonly probes: Probes; readonly calls: number; readonly failed: number }>;
 }
 
@@ -18,8 +18,7 @@ const wallNow = (): number => performance.timeOrigin + performance.now();
 
 /**
  * Lets workers report the progress of their jobs, one after the other. Each report makes the server send an event. Ten
- * times a second, `probe` makes the call instead, with a mark that is used once. It returns whether the call was
- * accepted.
+ * times a second, it calls `probe` instead, with a new mark. `probe` returns true when its call was accepted.
  */
 export function startLoad(server: LargeServer, probe: (mark: number) => Promise<boolean>): Load {
   const probes = new Map<string, { sentAt: number; answeredAt: number }>();
@@ -56,7 +55,7 @@ export function startLoad(server: LargeServer, probe: (mark: number) => Promise<
 /** Larger than any step of a job. */
 const firstMark = 1_000_000;
 
-/** Reports progress as the job's worker does. */
+/** Reports progress as the job's worker. */
 export async function report({ url }: LargeServer, job: RunningJob, step: number): Promise<boolean> {
   const path = `/api/workers/job/${job.jobId}/status`;
   const body = { status: 'running', attempt_id: job.attemptId, progress: { step } };
@@ -64,7 +63,7 @@ export async function report({ url }: LargeServer, job: RunningJob, step: number
   return status === 200;
 }
 
-/** Makes a call as a person with the admin token does. */
+/** Makes a call as a user with the admin token. */
 export async function ask(
   server: LargeServer,
   method: string,
@@ -77,7 +76,7 @@ export async function ask(
   return JSON.parse(text);
 }
 
-/** Shares a few connections, because the cost of opening hundreds of them should not be measured. */
+/** Reuses a few connections, because opening hundreds of them would distort the measurement. */
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
 const send = (

@@ -16,7 +16,10 @@ const patienceMs = 40_000;
 
 const found = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression);
 
-/** Polls by itself, because the page's Content-Security-Policy forbids the code that Playwright evaluates to wait. */
+/**
+ * Polls an expression in the page. Playwright's own waiting evaluates code that the page's Content-Security-Policy
+ * forbids.
+ */
 async function until(page: Page, expression: string): Promise<void> {
   const giveUpAt = performance.now() + patienceMs;
   while (!(await found<boolean>(page, expression))) {
@@ -25,7 +28,9 @@ async function until(page: Page, expression: string): Promise<void> {
   }
 }
 
-/** Time from the last byte of the first table's data until the table is painted. Each run uses a new tab. */
+/**
+ * Measures the time from the last byte of the first table's data until the table is painted. Each run uses a new tab.
+ */
 export async function measureFirstTable(
   context: BrowserContext,
   server: LargeServer,
@@ -78,7 +83,7 @@ interface Watched {
 
 const watchedMs = 12_000;
 
-/** Measures the newest running jobs, whose progress the workers report. */
+/** Measures the delay of changes on the jobs page, by progress of the newest running jobs. */
 export async function measureJobs(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await go(page, '/jobs?q=state:running');
   const ids = await found<string[]>(
@@ -93,7 +98,7 @@ export async function measureJobs(page: Page, server: LargeServer): Promise<read
   });
 }
 
-/** Measures the first workers, which this function renames. */
+/** Measures the delay of changes on the workers page, by renaming the first workers. */
 export async function measureWorkers(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await go(page, '/workers');
   const ids = await found<string[]>(
@@ -107,7 +112,7 @@ export async function measureWorkers(page: Page, server: LargeServer): Promise<r
   });
 }
 
-/** Time until all data that the panel keeps in memory has loaded. */
+/** Measures the time until all data that the panel keeps in memory has been loaded. */
 export async function measureWhole(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await page.goto(`${server.url}/jobs`);
   await until(page, 'bench.loaded()?.liveAt != null');
@@ -116,7 +121,7 @@ export async function measureWhole(page: Page, server: LargeServer): Promise<rea
   return [{ what: '/jobs: first table to all active jobs loaded', figure: rest, unit: 'ms' }];
 }
 
-/** Navigates as a link does, so that the panel keeps its data. */
+/** Navigates as a link does, so that the panel keeps its data in memory. */
 async function go(page: Page, path: string): Promise<void> {
   const name = path.slice(1).split('?', 1)[0] ?? '';
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
@@ -199,20 +204,17 @@ interface TraceEvent {
   readonly tid: number;
   /** The duration in microseconds. */
   readonly dur?: number;
-  /** The thread's processor time in microseconds. It excludes other work on the machine. */
+  /** Processor time of the thread in microseconds, which other work on the machine does not affect. */
   readonly tdur?: number;
 }
 
-/** Both times are in milliseconds. */
+/** A task of the main thread: its wall time and its processor time, both in milliseconds. */
 interface Task {
   readonly wall: number;
   readonly processor: number;
 }
 
-/**
- * Traces the tasks of the page's main thread. The returned function stops tracing and returns the duration of each
- * task.
- */
+/** Starts tracing the tasks of the page's main thread. The returned function stops tracing and returns them. */
 async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
   const devtools = await page.context().newCDPSession(page);
   const events: TraceEvent[] = [];
@@ -224,7 +226,7 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
     await devtools.send('Tracing.end');
     await complete;
     await devtools.detach();
-    // Only the main thread of the visible page computes styles, so that event identifies the thread.
+    // Only the main thread of the visible page computes styles, so these events identify that thread.
     const counts = new Map<string, number>();
     for (const { name, pid, tid } of events)
       if (name === 'UpdateLayoutTree') counts.set(`${pid} ${tid}`, (counts.get(`${pid} ${tid}`) ?? 0) + 1);
@@ -236,15 +238,15 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
 }
 
 /**
- * Each wheel turn scrolls at least one and a half screens. A larger distance keeps the number of turns below the
- * maximum.
+ * Distance of one turn of the wheel in pixels: at least one and a half screens, and more where the number of turns
+ * would exceed the maximum.
  */
 const minPixels = 1_000;
 const maxTurns = 150;
-/** After this time, on a busy machine, the rest is scrolled in a few large steps. */
+/** After this time in ms, as on a busy machine, the rest is scrolled in a few large steps. */
 const unhurriedMs = 15_000;
 
-/** Scrolls from the first row to the last one with the wheel. */
+/** Scrolls with the wheel from the first row to the last one. */
 async function scrollThrough(page: Page): Promise<Scrolled> {
   const height = await found<number>(page, `document.querySelector('.table-scroll').scrollHeight`);
   const pixels = Math.max(minPixels, height / maxTurns);
@@ -256,7 +258,7 @@ async function scrollThrough(page: Page): Promise<Scrolled> {
   return found<Scrolled>(page, 'bench.endScrolling()');
 }
 
-/** Measures scrolling while workers send reports. Only the second pass is traced, because tracing takes time itself. */
+/** Measures scrolling while workers send reports. It traces only the second pass, because tracing takes time itself. */
 export async function measureScrolling(
   page: Page,
   server: LargeServer,
@@ -266,7 +268,7 @@ export async function measureScrolling(
   const rows = await found<number>(page, `Number(document.querySelector('[role=grid]').ariaRowCount) - 1`);
   const load = startLoad(server, () => Promise.resolve(true));
   const { frames, maxRows, longestGap, ms, tasks } = await scrollThrough(page);
-  // Navigates away and back, to return to the first row.
+  // Leave the page and return to it, which scrolls back to the first row.
   await go(page, path === '/jobs' ? '/workers' : '/jobs');
   await go(page, path);
   const endTrace = await traceTasks(page);
@@ -279,7 +281,7 @@ export async function measureScrolling(
     { what: `${path}: rows scrolled`, figure: rows, unit: 'rows' },
     { what: `${path}: scroll time`, figure: ms, unit: 'ms' },
     { what: `${path}: frames per second`, figure: (frames / ms) * 1_000, unit: '/s' },
-    // Wall time includes the other processes of the machine. The page's own processor time is below.
+    // Wall time includes other processes of the machine; the page's own processor time follows below.
     { what: `${path}: tasks over 50 ms`, figure: tasks.length, unit: '', atMost: 0 },
     {
       what: `${path}: longest task (0: none over 50 ms)`,
@@ -310,7 +312,7 @@ export async function measureScrolling(
   ];
 }
 
-/** Time that the browser needs to parse the longest answer, without validation. */
+/** Measures how long the browser takes to parse the longest answer, without validating it. */
 export async function measureParsing(page: Page): Promise<readonly Line[]> {
   const { bytes, ms } = await found<{ bytes: number; ms: number }>(
     page,

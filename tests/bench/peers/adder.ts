@@ -1,6 +1,6 @@
 /**
- * `BENCH_PLACE=JSON node tests/bench/peers/adder.ts PEER AT_ONCE`: adds jobs as stdin requests, and prints the time of
- * each.
+ * `BENCH_PLACE=JSON node tests/bench/peers/adder.ts PEER AT_ONCE`: adds jobs as requested on stdin, and prints when
+ * each was added.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { answerLines, monotonicMs, readStart } from './lines.ts';
@@ -8,12 +8,13 @@ import { answerLines, monotonicMs, readStart } from './lines.ts';
 export interface AddOrder {
   readonly count: number;
   /**
-   * Adds each job at its due time, however long the previous one takes. Without it, `AT_ONCE` jobs are added at a time.
+   * Adds a job at each due time, even while the previous one is being added. Without this field, `AT_ONCE` jobs are
+   * added at a time.
    */
   readonly perSecond?: number;
 }
 
-/** Indexed by mark, on the clock of the machine: when the job was added, or should have been. */
+/** When each job was added or was due, by mark, on the machine's monotonic clock. */
 export type AddedMs = readonly number[];
 
 const { peer, place, atOnce } = readStart();
@@ -36,9 +37,9 @@ async function addInTime(count: number, perSecond: number): Promise<AddedMs> {
   const added: Promise<void>[] = [];
   const begun = monotonicMs() + 100;
   for (let mark = 0; mark < count; mark += 1) {
-    // A random moment within its slot, so that nothing runs in step with it.
+    // A random time within its slot, so that no periodic activity coincides with all adds.
     const due = begun + ((mark + Math.random() * 0.8) / perSecond) * 1_000;
-    // Timers have a resolution of 1 ms, so the last 2 ms are spent polling the clock.
+    // Timers have a resolution of 1 ms, so poll the clock for the last 2 ms.
     if (due - monotonicMs() > 2) await setTimeout(due - monotonicMs() - 2);
     while (monotonicMs() < due) await setImmediate();
     addedMs.push(due);

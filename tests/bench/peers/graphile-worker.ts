@@ -1,4 +1,4 @@
-/** graphile-worker with its default settings, except for logging: one line per job would dominate its time. */
+/** graphile-worker with its default settings except for logging, because a log line per job would dominate the time. */
 import { setTimeout } from 'node:timers/promises';
 import { configOf } from '../workers.ts';
 import { loadPackage } from './packages.ts';
@@ -36,7 +36,7 @@ interface RunOptions extends Options {
 
 export interface PostgresPlace {
   readonly packages: string;
-  /** The folder of its socket. */
+  /** The folder of PostgreSQL's socket. */
   readonly host: string;
 }
 
@@ -61,7 +61,7 @@ export const graphileWorker: Peer = {
   },
 
   openWorker: async (place, atOnce, heard) => {
-    // One more connection, because graphile-worker uses one to listen.
+    // One connection more, because graphile-worker uses one to listen for jobs.
     const { graphile, options } = open(place, atOnce + 1);
     const taskList = { [taskName]: async ({ mark }: { readonly mark: number }) => heard.started(mark) };
     const runner = await graphile.run({ ...options, concurrency: atOnce, taskList });
@@ -73,8 +73,8 @@ export const graphileWorker: Peer = {
         return rows[0]?.count;
       });
     return {
-      // graphile-worker reports a completed job before PostgreSQL has confirmed it. A completed job has no row any
-      // more.
+      // graphile-worker reports the end of a job before PostgreSQL has committed it. A committed end removes the job's
+      // row.
       async untilKept() {
         while ((await rowsLeft()) !== '0') await setTimeout(1);
       },

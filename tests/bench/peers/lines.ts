@@ -6,7 +6,7 @@ import { trainyard } from './trainyard.ts';
 
 const peers: Readonly<Record<string, Peer>> = { trainyard, bullmq, 'graphile-worker': graphileWorker };
 
-/** The arguments and the environment of the two programs. */
+/** Reads the arguments and the environment of an adder or a worker. */
 export function readStart(): { readonly peer: Peer; readonly place: string; readonly atOnce: number } {
   const [name = '', atOnce] = process.argv.slice(2);
   const place = process.env[placeVariable] ?? '';
@@ -16,7 +16,10 @@ export function readStart(): { readonly peer: Peer; readonly place: string; read
   return { peer, place, atOnce: Number(atOnce) };
 }
 
-/** Prints a line when it is ready. Then answers each JSON question on stdin with one line on stdout. Ends with stdin. */
+/**
+ * Prints a line when the program is ready. Then answers each line of JSON on stdin with one line of JSON on stdout,
+ * until stdin ends.
+ */
 export async function answerLines(answer: (question: unknown) => Promise<unknown>): Promise<void> {
   console.log('{}');
   for await (const line of createInterface({ input: process.stdin }))
@@ -24,5 +27,5 @@ export async function answerLines(answer: (question: unknown) => Promise<unknown
   process.exit(0);
 }
 
-/** The machine's monotonic clock: all processes share it. */
+/** Milliseconds of the machine's monotonic clock, which all processes share. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -5,12 +5,12 @@ import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Outside the checkout, next to the other downloads of the tests. */
+/** The packages are outside the checkout, beside other downloads of the tests. */
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');
 
 /**
- * Returns a folder with the packages of the `package-lock.json` next to this file, and downloads them the first time.
- * Prints the reason and returns null when that fails.
+ * Returns a folder with the packages of the `package-lock.json` beside this file, and downloads them when they are
+ * missing. Prints the reason and returns null when that fails.
  */
 export function fetchPackages(say: (line: string) => void): string | null {
   const lock = readFileSync(join(import.meta.dirname, 'package-lock.json'));
@@ -43,8 +43,7 @@ export function fetchPackages(say: (line: string) => void): string | null {
 }
 
 /**
- * Returns the exports of a package as unknown. Its types are in the package's folder, so the caller declares what it
- * uses.
+ * Returns the exports of a package as unknown. Its types are not in this checkout, so the caller declares what it uses.
  */
 export const loadPackage = (folder: string, name: string): unknown =>
   createRequire(join(folder, 'package.json'))(name);

@@ -1,33 +1,33 @@
 /**
- * The environment variable with the place, for both programs. The place contains tokens, which the process list must
- * not show.
+ * Name of the environment variable with the place of a queue. The place may contain tokens, which other users could see
+ * in the arguments of a process.
  */
 export const placeVariable = 'BENCH_PLACE';
 
 /**
- * The interface of a queue for the benchmark: one process adds jobs, another runs them. `place` is JSON whose shape
- * depends on the queue.
+ * A queue in the comparison. One process adds jobs, another one runs them. `place` is JSON that says how to reach the
+ * queue; its shape depends on the queue.
  */
 export interface Peer {
-  /** Resolves when it is ready to add. `atOnce`: how many adds run at the same time. */
+  /** Resolves when jobs can be added. `atOnce`: the number of concurrent adds. */
   openAdder(place: string, atOnce: number): Promise<Adder>;
-  /** Takes jobs from now on, `atOnce` at a time. The jobs do nothing. */
+  /** Starts to run jobs, `atOnce` at a time. The jobs do nothing. */
   openWorker(place: string, atOnce: number, heard: Heard): Promise<Work>;
 }
 
 export interface Adder {
-  /** Resolves when the job is on disk. `mark`: its number, counted from 0, by which the worker identifies it. */
+  /** Resolves when the job is on disk. `mark`: its number from 0 on, by which the worker reports it. */
   add(mark: number): Promise<void>;
 }
 
 /** The callbacks of a worker. */
 export interface Heard {
-  /** The queue knows that this worker has the job, and the actual work would start. */
+  /** Called when the queue has recorded that this worker has the job, so that the actual work could begin. */
   started(mark: number): void;
   ended(): void;
 }
 
 export interface Work {
-  /** Resolves when each reported end is on disk. */
+  /** Resolves when all ends reported so far are on disk. */
   untilKept(): Promise<void>;
 }

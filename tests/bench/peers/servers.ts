@@ -1,4 +1,7 @@
-/** Debian's servers. Each has its own folder with a socket that no other user can open, and stores its data on disk. */
+/**
+ * Starts Debian's Redis and PostgreSQL. Each has a folder of its own, with a socket that no other user can open, and
+ * stores its data on disk.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { benchFolder } from '../program.ts';
 import { exitOf } from './talker.ts';
 
-/** Longer than a start takes on the slowest disk. */
+/** Maximum time of a start in ms, long enough for a slow disk. */
 const startMs = 30_000;
 
 export interface PeerServer {
@@ -58,7 +61,7 @@ export async function startPostgres(): Promise<PeerServer | null> {
   return startPeer([...asUser(user), join(programs, 'postgres'), '-D', data, ...argv], folder);
 }
 
-/** The folder in which Debian installs the newest PostgreSQL; null when there is none. */
+/** Returns the folder of the newest PostgreSQL from Debian's packages; null when there is none. */
 function postgresFolder(): string | null {
   const all = '/usr/lib/postgresql';
   const versions = existsSync(all) ? readdirSync(all).toSorted((a, b) => Number(b) - Number(a)) : [];
@@ -70,7 +73,7 @@ interface User {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root. Null: it can run as the current user. */
+/** Returns the user that runs PostgreSQL, which refuses to run as root; null when the current user can run it. */
 function postgresUser(): User | null {
   if (process.getuid?.() !== 0) return null;
   const idOf = (flag: string): number =>
@@ -81,7 +84,7 @@ function postgresUser(): User | null {
 const asUser = (user: User | null): readonly string[] =>
   user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
 
-/** The kernel stops the server when this process ends, however it ends. */
+/** Starts a server that the kernel kills when this process ends for any reason. */
 async function startPeer(argv: readonly string[], folder: string): Promise<PeerServer> {
   const child = spawn('setpriv', ['--pdeathsig=INT', ...argv], {
     cwd: folder,
@@ -98,7 +101,7 @@ async function startPeer(argv: readonly string[], folder: string): Promise<PeerS
     for (const input of [child.stdout, child.stderr])
       createInterface({ input }).on('line', line => {
         said.push(line);
-        // Redis and PostgreSQL print the same words.
+        // Both Redis and PostgreSQL print these words.
         if (line.includes('ready to accept connections')) resolve();
       });
   });

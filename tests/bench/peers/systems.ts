@@ -9,7 +9,7 @@ import { startTalker } from './talker.ts';
 import type { TrainyardPlace } from './trainyard.ts';
 import type { Worked, WorkOrder } from './worker.ts';
 
-/** A queue with one process that adds jobs and one that runs them. */
+/** A queue under comparison, with one process that adds jobs and one that runs them. */
 export interface System {
   readonly name: string;
   add(order: AddOrder): Promise<AddedMs>;
@@ -21,7 +21,7 @@ interface Ends {
   close(): Promise<void>;
 }
 
-/** Closes the server, too, even when the queue's processes failed to start. */
+/** Starts both processes. Closing the system also closes its server, even when the processes failed to start. */
 async function connect(
   name: string,
   peer: string,

@@ -3,17 +3,17 @@ import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { root } from '../program.ts';
 
-/** The timeout for an answer about thousands of jobs. */
+/** Timeout in ms of an answer, which may concern thousands of jobs. */
 const answerMs = 120_000;
 
-/** A program in its own process that answers each line with one line. */
+/** A program in a process of its own that answers each line with one line. */
 export interface Talker {
-  /** Rejects when the program ends before it has answered. One question at a time. */
+  /** Asks one question at a time. Rejects when the program ends before it has answered. */
   ask(question: object): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Resolves when the program has printed its first line. `env` extends the environment of this process. */
+/** Starts a program. Resolves when it has printed its first line. `env` is added to the environment of this process. */
 export async function startTalker(
   argv: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -25,7 +25,7 @@ export async function startTalker(
   });
   const exited = exitOf(child);
   const lines = createInterface({ input: child.stdout });
-  // The end of the program is detected elsewhere.
+  // Ignore errors of stdin here: the end of the program is detected by its exit.
   child.stdin.on('error', () => {});
   const program = argv.slice(0, 2).join(' ');
   const failAtEnd = async (): Promise<never> => {

@@ -1,7 +1,7 @@
 /**
- * A worker of Trainyard runs one job at a time, so there are as many workers as concurrent jobs. All run in one
- * process, each with its own stream and connection. A worker reports that it has the job and that it ended, and waits
- * for both answers. An answered report is on disk.
+ * Trainyard in the comparison. A worker runs one job at a time, so there are as many workers as concurrent jobs, all in
+ * one process, each with its own stream and connection. A worker reports that it has the job and that the job has
+ * ended, and waits for both answers. An answered report is on disk.
  */
 import { openLane } from '../lane.ts';
 import { followOrders, type Identity, report, submit } from '../workers.ts';
@@ -10,7 +10,7 @@ import type { Heard, Peer } from './peer.ts';
 export interface TrainyardPlace {
   readonly url: string;
   readonly adminToken: string;
-  /** The registered workers: at least as many as concurrent jobs. */
+  /** The registered workers, at least as many as concurrent jobs. */
   readonly identities: readonly Identity[];
 }
 

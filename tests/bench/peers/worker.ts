@@ -1,6 +1,6 @@
 /**
- * `BENCH_PLACE=JSON node tests/bench/peers/worker.ts PEER AT_ONCE`: reads the number of jobs from stdin, runs that
- * many, and prints their times.
+ * `BENCH_PLACE=JSON node tests/bench/peers/worker.ts PEER AT_ONCE`: runs as many jobs as requested on stdin, and prints
+ * their times.
  */
 import { answerLines, monotonicMs, readStart } from './lines.ts';
 
@@ -8,11 +8,11 @@ export interface WorkOrder {
   readonly count: number;
 }
 
-/** Times are on the clock of the machine. */
+/** Times in ms of the machine's monotonic clock. */
 export interface Worked {
-  /** Start times, indexed by mark. */
+  /** When each job started, by mark. */
   readonly startedMs: readonly number[];
-  /** When the last end was on disk. */
+  /** When the end of the last job was on disk. */
   readonly lastEndMs: number;
 }
 
@@ -34,7 +34,7 @@ const work = await peer.openWorker(place, atOnce, {
 async function workOff({ count }: WorkOrder): Promise<Worked> {
   expected += count;
   const all = Promise.withResolvers<void>();
-  // The first jobs may have arrived before the question was read.
+  // Jobs may have arrived before the request was read, so check now.
   notice = () => {
     if (ended >= expected) all.resolve();
   };

@@ -1,15 +1,12 @@
-/**
- * Where a sampled function is defined. `url` is V8's address of the file, and empty for code that is not JavaScript in
- * a file.
- */
+/** A function in a profile. `url` is V8's address of its file; it is empty for native code. */
 export interface Frame {
   readonly functionName: string;
   readonly url: string;
-  /** Counted from 0. */
+  /** Line of the function in its file, counted from 0. */
   readonly lineNumber: number;
 }
 
-/** V8's names for states that it reports in place of a function. */
+/** Areas for the states that V8 reports instead of a function. */
 const stateAreas: Readonly<Record<string, string>> = {
   '(idle)': 'idle',
   '(garbage collector)': 'garbage collector',
@@ -19,7 +16,7 @@ const stateAreas: Readonly<Record<string, string>> = {
 
 export const idle = 'idle';
 
-/** The first match applies. Everything else is `node: the rest`. */
+/** Areas of Node's own modules. The first match counts; all others belong to `node: the rest`. */
 const nodeAreas: readonly (readonly [RegExp, string])[] = [
   [/^node:(internal\/)?crypto/, 'node: crypto'],
   [/^node:internal\/(modules|main|bootstrap|deps\/amaro)/, 'node: loading of modules'],
@@ -30,7 +27,7 @@ const nodeAreas: readonly (readonly [RegExp, string])[] = [
   [/^node:(internal\/)?(streams?|stream_base_commons|webstreams|buffer)\b/, 'node: streams and buffers'],
 ];
 
-/** Express and the packages that it consists of. */
+/** Express and the packages that it depends on. */
 const expressPackages = new Set(
   'express router path-to-regexp finalhandler body-parser raw-body on-finished type-is content-type parseurl qs debug bytes etag fresh vary accepts negotiator mime-types send serve-static encodeurl escape-html http-errors statuses proxy-addr cookie iconv-lite'.split(
     ' ',
@@ -42,7 +39,10 @@ const expressPackages = new Set(
  */
 const jsonFunctions = /\/(body-parser\/lib\/types\/json|express\/lib\/response)\.js$/;
 
-/** Returns null for code without a file, which belongs to its caller: native functions and regular expressions. */
+/**
+ * Returns the area of a function; null for native functions and regular expressions, which belong to the area of their
+ * caller.
+ */
 export function areaOf({ functionName, url }: Frame, root: string): string | null {
   if (url === '') return stateAreas[functionName] ?? null;
   if (url.startsWith('wasm:')) return 'node: loading of modules';
@@ -57,7 +57,7 @@ export function areaOf({ functionName, url }: Frame, root: string): string | nul
 const packageOf = (url: string): string | null =>
   /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? null;
 
-/** Groups decision and storage code by file, and everything else by folder. */
+/** Returns one area per file of the orchestrator's core and the store, and one per folder of everything else. */
 function ownAreaOf(path: string): string {
   if (/^main\/(orchestrator|store)\//.test(path)) return path;
   const folders = path.split('/').slice(0, -1);
@@ -65,8 +65,8 @@ function ownAreaOf(path: string): string {
 }
 
 /**
- * The root of the sources is the parent of the packages' folder, wherever the profile was recorded. It ends with a
- * slash.
+ * Returns the folder of the sources, with a slash at its end: the parent of node_modules, wherever the profile was
+ * recorded.
  */
 export function rootOf(urls: readonly string[]): string {
   const packaged = urls.find(url => url.includes('/node_modules/')) ?? '';

@@ -1,10 +1,10 @@
 import { areaOf, type Frame, idle, rootOf } from './areas.ts';
 
-/** A profile as V8 writes it (`--cpu-prof`): a tree of calls, and for each sample the node on top of the stack. */
+/** A profile in V8's format (`--cpu-prof`): a tree of calls, and for each sample the function on top of the stack. */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
-  /** Microseconds between a sample and the previous one. */
+  /** Microseconds between each sample and the previous one. */
   readonly timeDeltas: readonly number[];
 }
 
@@ -22,21 +22,21 @@ export interface Row {
 }
 
 export interface FunctionRow extends Row {
-  /** File and line; empty for a function without a file. */
+  /** File and line of the function; empty for native code. */
   readonly place: string;
 }
 
 export interface ProfileSums {
   readonly totalMs: number;
   readonly idleMs: number;
-  /** The largest first, without the idle time. */
+  /** Sorted by time, largest first, without the idle time. */
   readonly areas: readonly Row[];
   readonly functions: readonly FunctionRow[];
 }
 
 export function sumProfile({ nodes, samples, timeDeltas }: CpuProfile): ProfileSums {
   const selfMs = new Map<number, number>();
-  // A sample counts until the next one. The time before the first sample belongs to no node.
+  // A sample counts until the next sample. The time before the first sample belongs to no function.
   for (const [at, id] of samples.entries())
     selfMs.set(id, (selfMs.get(id) ?? 0) + (timeDeltas[at + 1] ?? 0) / 1_000);
   const root = rootOf(nodes.map(({ callFrame }) => callFrame.url));
@@ -66,7 +66,7 @@ export function sumProfile({ nodes, samples, timeDeltas }: CpuProfile): ProfileS
   };
 }
 
-/** A node without an area of its own belongs to the area of its caller. */
+/** Returns the area of each node; a node without one belongs to the area of its caller. */
 function areasOf(nodes: readonly ProfileNode[], root: string): ReadonlyMap<number, string> {
   const callers = new Map(nodes.flatMap(({ id, children = [] }) => children.map(child => [child, id])));
   const byId = new Map(nodes.map(node => [node.id, node]));

@@ -1,8 +1,8 @@
-/** Runs in the measured page before all other scripts. All times are in milliseconds. */
+/** Runs in the measured page before any other script. All times are in milliseconds. */
 (() => {
   const wallNow = (): number => performance.timeOrigin + performance.now();
 
-  /** Runs a callback after the current content of the page has been painted. */
+  /** Calls back when the current content of the page has been painted. */
   const whenPainted = (run: () => void): void =>
     void requestAnimationFrame(() => {
       const { port1, port2 } = new MessageChannel();
@@ -37,7 +37,7 @@
   });
   loading.observe(document, { childList: true, subtree: true, attributeFilter: ['data-stream'] });
 
-  /** The resources with the data of the first table. */
+  /** Returns true for requests that load data of the first table. */
   const isFirstData = ({ name }: PerformanceEntry): boolean => {
     const { pathname, searchParams } = new URL(name);
     const isList = pathname === '/api/queue' && !searchParams.has('cursor');
@@ -50,7 +50,7 @@
     readonly worker?: { readonly name: string } | null;
   }
   const renamed = /marked (\d+)$/;
-  /** Where a change leaves its mark: in the page, and in its event. */
+  /** For each kind of change: where its mark appears in the page and in its event. */
   const kinds = {
     progress: {
       selector: '.progress-text',
@@ -95,7 +95,7 @@
   };
 
   const bench = {
-    /** Returns null until the table is painted. */
+    /** Returns the times of the first table; null until it is painted. */
     loaded() {
       if (tableAt === null) return null;
       const data = performance.getEntriesByType('resource').filter(isFirstData).slice(0, 4);
@@ -122,7 +122,7 @@
       return { bytes: text.length, ms: times[2] };
     },
 
-    /** Records when each new mark is in the page, and when its event arrives on a plain event stream. */
+    /** Records when each new mark appears in the page, and when its event arrives on another event stream. */
     watch(kind: keyof typeof kinds) {
       const { selector, find, markIn } = kinds[kind];
       const marks = new Map<string, Mark>();
