@@ -5,14 +5,17 @@ import { pauseFor } from './pause.ts';
 import { type ClientLine, type Journal, machineNow } from './journal.ts';
 import type { PlannedJob } from './plan.ts';
 
-/** People and scripts that use the API. A journal records every answer. */
+/** A client that makes calls as people and scripts do. Its journal records every answer. */
 export interface Client {
   readonly admin: AdminCalls;
-  /** Retries the call until it is answered with 200; returns null when it is refused or the time is up. */
+  /**
+   * Repeats the call until it is answered with 200. Returns the body, or null when the call is refused or the time is
+   * up.
+   */
   insist(method: string, path: string, body?: object): Promise<unknown>;
   /**
-   * Submits the job and retries a lost submission that has a key. Returns null when it is unknown whether the job
-   * exists.
+   * Submits the job. Repeats a submission without an answer if it has a key. Returns null when it is unknown whether
+   * the job exists.
    */
   submit(job: PlannedJob): Promise<string | null>;
   cancel(id: string): Promise<void>;
@@ -37,7 +40,7 @@ export function createClient(server: BenchServer, journal: Journal<ClientLine>, 
       const status = answer?.status ?? null;
       journal.write({ kind: 'call', at: machineNow(), call: `${method} ${path}`, status });
       if (status === 200) return answer?.body;
-      // A retry would be refused again.
+      // Stop here, because a repetition would be refused too.
       if (status !== null && status < 500) return null;
       await pauseFor(betweenMs, over);
     }
@@ -52,7 +55,7 @@ export function createClient(server: BenchServer, journal: Journal<ClientLine>, 
       const id = status === 200 ? Submitted.parse(answer?.body).job_id : null;
       journal.write({ kind: 'answer', at: machineNow(), n: job.n, status, id });
       if (id !== null) return id;
-      // Without a key, only an explicit refusal allows another try.
+      // Without a key, a repetition could create a second job. So repeat only after an explicit refusal.
       if (status === null && !job.hasKey) return null;
       await pauseFor(betweenMs, over);
     } while (machineNow() < until && !over.aborted);

@@ -23,7 +23,7 @@ export interface Patience {
 
 const lookEveryMs = 1_000;
 
-/** Waits until no violation is left or the time is up. Returns the remaining violations. */
+/** Checks the fleet repeatedly until no violation is left or the time is up. Returns the remaining violations. */
 export async function conclude(
   fleet: Fleet,
   plan: ChaosPlan,
@@ -68,7 +68,7 @@ async function untilAllEnd({ server, over }: Fleet, limitMs: number): Promise<vo
   }
 }
 
-/** Checks each job repeatedly as long as it has violations. */
+/** Checks the jobs. Checks a job again as long as it has violations and time is left. */
 async function judgeJobs(
   fleet: Fleet,
   plan: ChaosPlan,
@@ -96,7 +96,10 @@ async function judgeJobs(
   }
 }
 
-/** Returns null when it is unknown which submission created the job: its answer was lost, and no trainer started. */
+/**
+ * Returns a function that combines what the API and the journals know about a job. The function returns null when it is
+ * unknown which submission created the job, because its answer was lost and no trainer started.
+ */
 function caseMaker({ journals }: Fleet, plan: ChaosPlan): (evidence: JobEvidence) => JobCase | null {
   const runs = Map.groupBy(runsIn(journals.trainers.lines()), ({ job }) => job);
   const client = journals.client.lines();
@@ -118,7 +121,7 @@ function caseMaker({ journals }: Fleet, plan: ChaosPlan): (evidence: JobEvidence
   };
 }
 
-/** Runs `trainyard audit verify` as a user does. */
+/** Runs `trainyard audit verify` as a separate program. */
 async function verifyByCommand({ server, folder }: Fleet): Promise<readonly Violation[]> {
   const program = startProgram(
     [process.execPath, join(root, 'main/cli.ts'), 'audit', 'verify', '--data-dir', server.dataDir],
@@ -137,7 +140,7 @@ async function verifyByCommand({ server, folder }: Fleet): Promise<readonly Viol
 
 const leaveMs = 20_000;
 
-/** Stops the fleet in an orderly way and records what remains. */
+/** Stops the fleet in an orderly way, and records which processes and resources remain. */
 async function takeDown(fleet: Fleet) {
   const { server, rigs, folder } = fleet;
   const left = await Promise.all(

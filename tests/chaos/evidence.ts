@@ -41,22 +41,22 @@ const Metrics = z.looseObject({
 /** What the API reports about one job after the run. */
 export interface JobEvidence {
   readonly job: z.output<typeof Job>;
-  /** `sha256` is the hash of the downloaded bytes; null when there is nothing to download. */
+  /** `sha256`: hash of the downloaded bytes; null when nothing can be downloaded. */
   readonly files: readonly {
     readonly key: string;
     readonly listed: string;
     readonly sha256: string | null;
   }[];
-  /** The loss curve of each attempt, by attempt number. */
+  /** The loss curve of each attempt, by its number. */
   readonly curves: ReadonlyMap<number, readonly Point[]>;
-  /** The log of each attempt, by attempt number; null when there is none. */
+  /** The log of each attempt, by its number; null when it has none. */
   readonly logs: ReadonlyMap<number, string | null>;
 }
 
 export interface Point {
   readonly step: number | null;
   readonly value: number | null;
-  /** How many values the point summarises. */
+  /** Number of values that the point summarizes. */
   readonly count: number;
 }
 
@@ -82,7 +82,7 @@ async function readJson<T>(server: BenchServer, path: string, shape: z.ZodType<T
   return shape.parse(JSON.parse(bytes.toString()));
 }
 
-/** Returns null when the job does not exist. */
+/** Reads everything about a job. Returns null when the job does not exist. */
 export async function readJob(server: BenchServer, id: string): Promise<JobEvidence | null> {
   const path = `/api/queue/${id}`;
   if ((await read(server, path)).status === 404) return null;
@@ -120,7 +120,7 @@ const List = z.looseObject({
   as_of_seq: z.number(),
 });
 
-/** The status of every job that the orchestrator knows. */
+/** Reads the status of each job, and the number of the last event. */
 export async function readStatuses(
   server: BenchServer,
 ): Promise<{ readonly statuses: ReadonlyMap<string, string>; readonly lastSeq: number }> {
@@ -173,7 +173,7 @@ export async function readAudit(server: BenchServer): Promise<AuditEvidence> {
   return { rows, verdict: await readJson(server, '/api/audit/verify', z.unknown()) };
 }
 
-/** Returns the status of the answer to a worker's call with this token. */
+/** Makes a call of a worker with this token. Returns the status of the answer. */
 export async function tryToken(server: BenchServer, token: string): Promise<number> {
   const answer = await fetch(new URL('/api/workers/heartbeat', server.url), {
     method: 'POST',

@@ -9,7 +9,7 @@ import type { Rig } from './rig.ts';
 
 const Issued = z.looseObject({ token: z.string() });
 
-/** Performs all faults of a plan, each lane in order. Resolves when all of them are over. */
+/** Injects all faults of a plan, those of each lane in order. Resolves when all of them are over. */
 export async function performFaults(
   fleet: Fleet,
   faults: readonly PlannedFault[],
@@ -35,12 +35,12 @@ async function note(fleet: Fleet, planned: PlannedFault): Promise<void> {
   try {
     write('end', (await perform(planned.fault, fleet)) ?? undefined);
   } catch (cause) {
-    // Another fault has usually ended the process. The journal records this.
+    // Usually another fault has ended the process that this one needs. The journal shows that.
     write('end', `failed: ${String(cause).slice(0, 100).split('\n')[0]}`);
   }
 }
 
-/** Returns once the fault is over, with a note for the journal. */
+/** Injects one fault. Resolves when it is over, with a note for the journal. */
 async function perform(fault: Fault, fleet: Fleet): Promise<string | null | void> {
   if ('rig' in fault) return performOnRig(fault, fleet.rigs[fault.rig]!, fleet);
   const { server, client, over, plant } = fleet;
@@ -110,7 +110,7 @@ async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<st
   }
 }
 
-/** Kills the newest running trainer of this rig and returns a note with its pid; null when none runs. */
+/** Kills the newest running trainer of this rig. Returns a note with its pid; null when no trainer runs. */
 function killTrainer(rig: Rig, { journals, folder }: Fleet): string | null {
   const alive = runsIn(journals.trainers.lines()).filter(
     ({ pid, code }) => code === null && isAlive(pid) && argvOf(pid).includes(`${folder}/work-${rig.name}/`),
@@ -129,17 +129,17 @@ async function rotate(rig: Rig, fileAfterMs: number, fleet: Fleet): Promise<void
     if (issued === null) return;
     fleet.oldTokens.push(rig.token);
     rig.writeToken(Issued.parse(issued).token);
-    // The agent rereads the token file only from time to time.
+    // The agent rereads its token file only at intervals.
     await pauseFor(5_000, fleet.over);
   } finally {
     refusalIsOver();
   }
 }
 
-/** Ends every fault, after the last one of the plan. */
+/** Ends all faults that are still active after the last one of the plan. */
 export async function heal(fleet: Fleet): Promise<void> {
   const { server, rigs, client } = fleet;
-  // A server that ended by itself is a separate violation. The run checks everything else anyway.
+  // A server that ended by itself is a violation of its own; start it, so that everything else can be checked.
   if (!isAlive(server.pid)) await fleet.start();
   server.kill('SIGCONT');
   for (const rig of rigs) rig.signal('SIGCONT');

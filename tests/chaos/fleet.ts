@@ -40,7 +40,7 @@ export interface Fleet {
   readonly events: StreamRecord;
   readonly journals: Journals;
   readonly plant: ChaosPlant | null;
-  /** Tokens that were replaced. The orchestrator must refuse each of them. */
+  /** Tokens that were replaced. The orchestrator must refuse all of them. */
   readonly oldTokens: string[];
   /** Aborted when the run ends. */
   readonly over: AbortSignal;
@@ -48,16 +48,16 @@ export interface Fleet {
   start(): Promise<void>;
   /** Stops the orchestrator and waits until it has ended. */
   end(by: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Gives an order to the orchestrator's machine: `clock MS`, `disk full`, `disk free`. */
+  /** Gives an order to the failpoints of the orchestrator's process: `clock MS`, `disk full`, `disk free`. */
   order(what: string): Promise<void>;
-  /** Stops all remaining processes of the fleet. */
+  /** Stops all remaining processes. */
   close(): Promise<void>;
 }
 
 const startLimitMs = 90_000;
 const lookEveryMs = 500;
 
-/** Waits until all workers are connected and idle. Returns false when the time is up. */
+/** Waits until all workers are connected and idle. Returns false when the time is up first. */
 export async function untilIdle(server: BenchServer, over: AbortSignal, limitMs: number): Promise<boolean> {
   const until = machineNow() + limitMs;
   while (machineNow() < until && !over.aborted) {
@@ -151,8 +151,8 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     order(what) {
       orders += 1;
       const text = `${what} #${orders}`;
-      // Gives one order at a time. A stopped server reads only the newest order, so the caller of an older one would
-      // wait forever.
+      // Give one order at a time. A stopped server later reads only the newest order, so the caller of an earlier one
+      // would wait forever.
       const given = lastOrder.then(() => machine.give(text, server));
       lastOrder = given.catch(() => {});
       return given;

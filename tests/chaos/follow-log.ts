@@ -14,7 +14,10 @@ const LogEvent = z.discriminatedUnion('type', [
 
 const reconnectMs = 300;
 
-/** Follows the log of a job from its first attempt to its last, across all disconnects, and records what it receives. */
+/**
+ * Follows the log of a job from its first attempt to its last. Reconnects after each interruption, and records each
+ * received line.
+ */
 export async function followLog(
   id: string,
   server: BenchServer,

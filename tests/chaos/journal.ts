@@ -1,6 +1,6 @@
 /**
- * The journals of a run: JSON lines that the product never touches. Times are on the clock that all processes of a
- * machine share.
+ * The journals of a run, as JSON lines that the product never writes. All times come from the monotonic clock of the
+ * machine, which all processes share.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { PlannedFault, PlannedJob } from './plan.ts';
@@ -8,12 +8,15 @@ import type { PlannedFault, PlannedJob } from './plan.ts';
 /** Milliseconds of this machine's monotonic clock. */
 export const machineNow = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** What one trainer process records. SHA-256 is lower-case hex, keyed by the file's path below the output folder. */
+/**
+ * A record of one trainer process. Hashes are SHA-256 in lower-case hex, by the path of the file below the output
+ * folder.
+ */
 export type TrainerNote =
   | { readonly kind: 'start'; readonly n: number }
-  /** It resumes from this checkpoint, whose files it has read. */
+  /** The trainer resumes from this checkpoint, whose files it has read. */
   | { readonly kind: 'resume'; readonly checkpoint: string; readonly step: number; readonly files: Hashes }
-  /** `text` is what it prints about this step. */
+  /** `text` is the line that the trainer prints for this step. */
   | { readonly kind: 'step'; readonly step: number; readonly loss: number; readonly text: string }
   | { readonly kind: 'checkpoint'; readonly step: number; readonly files: Hashes }
   | { readonly kind: 'final'; readonly files: Hashes }
@@ -27,21 +30,21 @@ export type TrainerLine = TrainerNote & {
   readonly pid: number;
   readonly job: string;
   readonly attempt: string;
-  /** Counted from 0. */
+  /** Index of the rig, counted from 0. */
   readonly rig: number;
 };
 
-/** One trainer process. */
+/** One trainer process, as its journal shows it. */
 export interface Run {
   readonly job: string;
-  /** The attempt's id. */
+  /** The id of its attempt. */
   readonly attempt: string;
   readonly rig: number;
   readonly pid: number;
   readonly startedAt: number;
-  /** The time of its last line. */
+  /** Time of its last record. */
   readonly lastAt: number;
-  /** Its exit code; null when a signal ended it. */
+  /** Exit code; null when a signal ended the process. */
   readonly code: number | null;
   readonly lines: readonly TrainerLine[];
 }
@@ -49,7 +52,7 @@ export interface Run {
 /** What clients of the orchestrator record. */
 export type ClientLine =
   | { readonly kind: 'submit'; readonly at: number; readonly job: PlannedJob }
-  /** `status` is null when no answer arrived. `id` is the job that the answer names. */
+  /** A submission. `status` is null when no answer arrived; `id` is the job in the answer. */
   | {
       readonly kind: 'answer';
       readonly at: number;
@@ -58,7 +61,7 @@ export type ClientLine =
       readonly id: string | null;
     }
   | { readonly kind: 'cancel'; readonly at: number; readonly id: string; readonly status: number | null }
-  /** Any other call, and the status of its answer. */
+  /** Any other call with the status of its answer. */
   | { readonly kind: 'call'; readonly at: number; readonly call: string; readonly status: number | null };
 
 export type FollowLine =
@@ -78,7 +81,7 @@ export interface FaultLine extends PlannedFault {
   readonly note?: string | undefined;
 }
 
-/** A process that ended, and why the run expected that; null when the run did not expect it. */
+/** The end of a process. `expected`: why the run expected it; null when it did not. */
 export interface ExitLine {
   readonly at: number;
   readonly who: string;
@@ -101,14 +104,14 @@ export function openJournal<L>(file: string): Journal<L> {
     write: line => appendFileSync(file, `${JSON.stringify(line)}\n`),
     lines() {
       const text = readFileSync(file, 'utf8');
-      // Skips a last line that is still being written.
+      // Ignore the last line while it is incomplete.
       const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
       return whole.filter(line => line !== '').map(line => JSON.parse(line) as L);
     },
   };
 }
 
-/** Ordered by their starts. */
+/** Groups the records by trainer process, in the order of their starts. */
 export function runsIn(lines: readonly TrainerLine[]): readonly Run[] {
   const groups = Map.groupBy(lines, ({ pid, attempt }) => `${pid} ${attempt}`);
   return [...groups.values()]

@@ -2,14 +2,14 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import type { Way } from './plan.ts';
 
 /**
- * The network between one agent and the orchestrator. This TCP proxy knows nothing about HTTP, so it can break a
- * connection at any byte. `up` is towards the orchestrator.
+ * The network between an agent and the orchestrator. It is a TCP proxy that does not parse HTTP, so it can break a
+ * connection at any byte. `up` is the direction towards the orchestrator.
  */
 export interface Link {
   readonly url: string;
   /** Holds bytes until `heal`. */
   stall(way: Way): void;
-  /** Drops bytes. A connection that lost some stays silent permanently. */
+  /** Drops all data. A connection that has lost data stays silent from then on. */
   lose(way: Way): void;
   /** Accepts no new connections. */
   refuse(): void;
@@ -25,7 +25,7 @@ export interface Link {
 type Weather = 'clear' | 'stall' | 'lose';
 interface Lane {
   push(bytes: Buffer | 'end'): void;
-  /** Applies a change of the weather or the delay. */
+  /** Applies a change of the faults or of the delay to the queued data. */
   look(): void;
 }
 
@@ -41,7 +41,7 @@ export async function openLink(port: number): Promise<Link> {
     let isLost = false;
     let timer: NodeJS.Timeout | null = null;
     const deliver = (bytes: Buffer | 'end'): void => {
-      // The peer is gone. As a kernel does, answer with a reset.
+      // The target is closed, so reset the source, as a kernel does.
       if (to.destroyed) return resetSocket(from);
       if (bytes === 'end') return void to.end();
       const left = direction === 'up' || cutAfter === null ? null : cutAfter - bytes.length;
@@ -101,7 +101,7 @@ export async function openLink(port: number): Promise<Link> {
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         sockets.delete(socket);
-        // The other end learns this only as far as the network allows.
+        // The end of the connection travels like data, so faults can delay or drop it.
         lane.push('end');
         leave();
       });

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Returns early, without an error, when the signal aborts. */
+/** Waits; returns early when the signal aborts. */
 export const pauseFor = (ms: number, over: AbortSignal): Promise<void> =>
   wait(Math.max(0, ms), undefined, { signal: over }).catch(() => {});

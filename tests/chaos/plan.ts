@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '../simulation/world/random.ts';
 
-/** One job that the run submits. Times are ms since the start of the run. */
+/** A job that the run submits. Times are in ms since the start of the run. */
 export interface PlannedJob {
   readonly n: number;
   readonly at: number;
@@ -10,17 +10,17 @@ export interface PlannedJob {
   readonly exitCode: number;
   readonly stopsOnLostContact: boolean;
   readonly maxRetries: number;
-  /** Sends an idempotency key, so that a submission whose answer is lost can be repeated. */
+  /** True when the submission has an idempotency key, so that it can be repeated after a lost answer. */
   readonly hasKey: boolean;
-  /** Cancels the job this long after it was accepted; null for never. */
+  /** When to cancel the job, in ms after it was accepted; null for never. */
   readonly cancelAfterMs: number | null;
-  /** A client follows its log. */
+  /** True when a client follows its log. */
   readonly isFollowed: boolean;
 }
 
 export type Way = 'up' | 'down' | 'both';
 
-/** A fault. `forMs` is its duration; a fault without it ends immediately. */
+/** A fault. `forMs` is its duration in ms; a fault without it ends at once. */
 export type Fault =
   | { readonly kind: 'server_kill' | 'server_restart'; readonly downMs: number }
   | { readonly kind: 'server_stop' | 'disk_full'; readonly forMs: number }
@@ -41,7 +41,7 @@ export type Fault =
     }
   | { readonly kind: 'delay'; readonly rig: number; readonly delayMs: number; readonly forMs: number }
   | { readonly kind: 'cut'; readonly rig: number }
-  /** Resets the connection after this many more bytes have reached the agent: in the middle of a frame. */
+  /** Resets the connection after this number of further bytes to the agent, in the middle of a frame. */
   | { readonly kind: 'cut_mid_frame'; readonly rig: number; readonly afterBytes: number }
   | { readonly kind: 'rotate_token'; readonly rig: number; readonly fileAfterMs: number }
   | { readonly kind: 'drain'; readonly rig: number; readonly forMs: number };
@@ -93,7 +93,7 @@ export function laneOf(fault: Fault): string {
   }
 }
 
-/** A process needs about this long to start, so the next fault on its lane waits this long. In ms. */
+/** Time in ms that a process needs to start. The next fault on its lane waits that long. */
 const startMs = 1_500;
 
 function spanOf(fault: Fault): number {
@@ -104,7 +104,10 @@ function spanOf(fault: Fault): number {
 
 const hour = 3_600_000;
 const tenYears = 10 * 365.25 * 24 * hour;
-/** The orchestrator quarantines a worker after three jobs in a row that die by a signal. */
+/**
+ * Maximum number of kills of trainers per rig: the orchestrator quarantines a worker after three jobs in a row that end
+ * by a signal.
+ */
 const trainerKillsPerRig = 2;
 
 const kinds: readonly (readonly [weight: number, draw: (random: Random, rig: number) => Fault])[] = [
@@ -150,7 +153,7 @@ function drawFault(random: Random): Fault {
   return draw(random, random.int(0, rigCount - 1));
 }
 
-/** Omits a fault whose lane is busy at its time. */
+/** Draws the faults. Omits a fault when its lane is busy at its time. */
 function drawFaults(random: Random, forMs: number): readonly PlannedFault[] {
   const faults: PlannedFault[] = [];
   const freeAt = new Map<string, number>();
@@ -193,11 +196,14 @@ function drawJobs(random: Random, forMs: number, maxRetries: number): readonly P
 export interface PlanOptions {
   readonly seed: number;
   readonly forMs: number;
-  /** A second retry waits half a minute. */
+  /** Maximum number of retries of a job. Its second retry waits half a minute. */
   readonly maxRetries: number;
 }
 
-/** The same options give the same plan. A run of the plan may differ, because the timing of processes varies. */
+/**
+ * Draws the plan of a seed. The same options always give the same plan, but runs of it may differ, because the timing
+ * of processes varies.
+ */
 export function drawPlan({ seed, forMs, maxRetries }: PlanOptions): ChaosPlan {
   const random = createRandom(`chaos ${seed}`);
   return {

@@ -1,4 +1,4 @@
-/** A preload that loads the product's modules with the planted bug. */
+/** Preload that loads the product's modules with the planted bug. */
 import { registerHooks } from 'node:module';
 import { sourcesWith } from '../simulation/loading/install.ts';
 import { plantOfThisProcess } from './plants.ts';

@@ -2,7 +2,9 @@ import type { Plant } from '../simulation/loading/plants.ts';
 
 /** A bug that the chaos run must find. */
 export interface ChaosPlant extends Plant {
-  /** The test harness deletes SQLite's WAL after each kill of the orchestrator, so that acknowledged commits are lost. */
+  /**
+   * True when the harness must delete SQLite's WAL after each kill of the orchestrator, so that committed data is lost.
+   */
   readonly losesWal?: true;
 }
 
@@ -37,13 +39,13 @@ export const plants: readonly ChaosPlant[] = [
 
 const plantVariable = 'TRAINYARD_TEST_PLANT';
 
-/** Makes every program of the fleet, and its child processes, load the product with the planted bug. */
+/** Returns environment variables that make every program of the fleet load the product with the planted bug. */
 export function plantEnvironment(plant: ChaosPlant | null): Readonly<Record<string, string>> {
   if (plant === null || plant.changes.length === 0) return {};
   const preload = new URL('planting.ts', import.meta.url).href;
   return { [plantVariable]: plant.name, NODE_OPTIONS: `--import ${preload}` };
 }
 
-/** Runs in the preload. */
+/** Returns the planted bug of the current process. Runs in the preload. */
 export const plantOfThisProcess = (): ChaosPlant | undefined =>
   plants.find(({ name }) => name === process.env[plantVariable]);

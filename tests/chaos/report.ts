@@ -12,7 +12,7 @@ interface Moment {
   readonly text: string;
 }
 
-/** Describes all violations of a run. Below each violation of a job, it lists the faults that may have caused it. */
+/** Describes all violations of a run. For a job, it lists the faults that may have caused its violations. */
 export function reportOf(fleet: Fleet, violations: readonly Violation[], startedAt: number): string {
   const faults = fleet.journals.faults.lines();
   const runs = runsIn(fleet.journals.trainers.lines());
@@ -28,7 +28,7 @@ export function reportOf(fleet: Fleet, violations: readonly Violation[], started
     .join('\n');
 }
 
-/** The trainers of a job, and the faults of the orchestrator and of their rigs in that time. */
+/** Returns the trainers of a job, and the faults of the orchestrator and of their rigs during that time. */
 function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonly Moment[] {
   if (runs.length === 0) return [];
   const from = Math.min(...runs.map(({ startedAt }) => startedAt)) - marginMs;

@@ -5,25 +5,25 @@ import { type Program, root, startProgram } from '../support/processes.ts';
 import { type ExitLine, type Journal, machineNow } from './journal.ts';
 import type { Link } from './link.ts';
 
-/** A machine with an agent that is restarted whenever it ends, as by a service manager. */
+/** A machine with an agent. The agent is restarted whenever it ends, as by a service manager. */
 export interface Rig {
   /** The worker's id. */
   readonly id: string;
   readonly name: string;
   readonly link: Link;
   readonly pid: number;
-  /** The output of all its agents. */
+  /** The log lines of all its agents. */
   lines(): readonly string[];
-  /** Sends a signal to the agent. When the agent has ended, the next one starts after `downMs`. */
+  /** Sends a signal to the agent. After its end, the next agent starts after `downMs`. */
   end(by: NodeJS.Signals, downMs: number): void;
   signal(by: 'SIGSTOP' | 'SIGCONT'): void;
-  /** The token in the token file. */
+  /** The current content of the token file. */
   readonly token: string;
-  /** Writes another token into the file. */
+  /** Replaces the token in the file. */
   writeToken(token: string): void;
-  /** Allows agents to end because of a refused token, until the returned function is called. */
+  /** Accepts exits because of a refused token, until the returned function is called. */
   expectRefusal(): () => void;
-  /** Stops the agent permanently. Returns true when it exited in an orderly way. */
+  /** Stops the agent for good. Returns true when it exited in an orderly way within the limit. */
   close(limitMs: number): Promise<boolean>;
 }
 

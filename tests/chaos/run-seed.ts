@@ -15,11 +15,11 @@ export interface SeedOptions {
   readonly seed: number;
   readonly minutes: number;
   readonly plant?: ChaosPlant | null;
-  /** Where journals and logs are kept. */
+  /** Folder for the journals and logs of the run. */
   readonly logs: string;
-  /** Keeps the journals of a clean run, too. */
+  /** Keeps the journals even when the run has no violations. */
   readonly keep?: boolean;
-  /** The maximum number of retries per job. Every retry from the second on waits. */
+  /** Maximum number of retries per job. Each retry from the second one on waits. */
   readonly maxRetries?: number;
   readonly onProgress?: (text: string) => void;
 }
@@ -29,17 +29,17 @@ export interface SeedResult {
   readonly jobs: number;
   readonly faults: number;
   readonly violations: readonly Violation[];
-  /** A text with all violations and the faults around each of them; empty when there is none. */
+  /** Description of all violations and of the faults around them; empty when there are none. */
   readonly report: string;
   readonly logs: string | null;
   readonly ms: number;
 }
 
-/** A job's second retry waits half a minute; a worker gives up a silent upload after two minutes. */
+/** A job's second retry waits half a minute, and a worker gives up a silent upload only after two minutes. */
 const patience = { jobsMs: 120_000, restMs: 150_000 };
 const progressEveryMs = 500;
 
-/** Runs a fleet with faults for `minutes`, heals it, waits until it has recovered, and checks it. */
+/** Runs a fleet with faults for `minutes`, ends all faults, waits for its recovery, and checks it. */
 export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   const { seed, minutes, plant = null, maxRetries = 2, onProgress } = options;
   const plan = drawPlan({ seed, forMs: minutes * 60_000, maxRetries });

@@ -14,7 +14,7 @@ import { type ChaosPlant, plants } from './plants.ts';
 import { runSeed, type SeedResult } from './run-seed.ts';
 
 const exitCodes = { clean: 0, violated: 1, usage: 2, interrupted: 130 } as const;
-/** Logs are kept after the run. Everything else is removed. */
+/** Logs stay in this folder after the run. All other files are removed. */
 const logsIn = tmpdir();
 
 interface Order {
@@ -24,7 +24,7 @@ interface Order {
   readonly keep: boolean;
 }
 
-/** Returns a description of the problem when the arguments are invalid. */
+/** Parses the arguments. Returns an error message when they are invalid. */
 function readOrder(argv: readonly string[]): Order | string {
   const { values } = parseArgs({
     args: [...argv],

@@ -29,7 +29,7 @@ const Config = z.object({
 const State = z.object({ n: z.number(), step: z.number() });
 const config = Config.parse(JSON.parse(readFileSync(values.config, 'utf8')));
 const job = values.config.split('/').findLast(part => part.startsWith('j_')) ?? 'unknown';
-/** The guard's folder is named after the attempt. */
+/** The guard's folder has the name of the attempt. */
 const attempt = basename(readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').split('\0').at(-2) ?? '');
 const rig = Number(/\/work-rig-(\d+)\//.exec(values.config)?.[1]) - 1;
 const stdout = 1;
@@ -40,18 +40,16 @@ function note(what: TrainerNote): void {
   appendFileSync(values.journal, `${JSON.stringify(line)}\n`);
 }
 
-/**
- * Writes synchronously, so that no buffered output is lost when the process is killed. The reader may already be gone.
- */
+/** Writes synchronously, so that a kill loses no buffered output. Ignores that the reader may be gone. */
 function print(text: string): void {
   try {
     writeSync(stdout, text);
   } catch {
-    // The journal has this text in any case.
+    // The journal contains the text in any case.
   }
 }
 
-/** Writes the files and returns their hashes. */
+/** Writes files and returns their hashes. */
 function write(files: Readonly<Record<string, Uint8Array | string>>): Record<string, string> {
   const hashes: Record<string, string> = {};
   for (const [key, content] of Object.entries(files)) {
@@ -71,7 +69,7 @@ function saveCheckpoint(step: number): void {
   note({ kind: 'checkpoint', step, files });
 }
 
-/** Returns the last completed step; 0 for a job that starts from scratch. */
+/** Loads the checkpoint to resume from. Returns its step; 0 when the job starts from the beginning. */
 function resume(): number {
   if (values.resume === '') return 0;
   const checkpoint = basename(values.resume);
@@ -101,7 +99,7 @@ function train(done: number): void {
   setInterval(() => {
     if (step >= config.steps) end();
     step += 1;
-    // The loss differs in each process, so that a point shows which process created it.
+    // The loss depends on the pid, so that each point shows which process produced it.
     const loss = Number((1 / (step + 1) + (process.pid % 10_000) / 1e8).toFixed(9));
     const progress = JSON.stringify({ type: 'progress', step, total_steps: config.steps, loss });
     const text = `Schritt ${step} für Auftrag ${config.n}: ✓ 学習 ${'·'.repeat(step % 40)}\n${progress}\n`;

@@ -1,9 +1,12 @@
 import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** Outcomes of attempts that another attempt has replaced. Their later points may be missing. */
+/**
+ * Outcomes of attempts that were replaced while their trainer may still have been running. Their last points may be
+ * missing.
+ */
 const cutOff: ReadonlySet<string | null> = new Set(['given_up', 'withdrawn']);
 
-/** Each loss that a trainer printed is one point of its attempt's curve. */
+/** Checks that each loss printed by a trainer is one point on the curve of its attempt. */
 export function judgeCurves(jobCase: JobCase): readonly Violation[] {
   return jobCase.evidence.job.attempts.flatMap(attempt => judgeCurve(jobCase, attempt));
 }
@@ -36,7 +39,7 @@ function judgeCurve(jobCase: JobCase, attempt: AttemptEvidence): readonly Violat
         ];
   });
   if (cutOff.has(attempt.outcome)) return odd;
-  // The last output of a killed process may never have left it.
+  // The last output of a killed process may not have reached its agent.
   const isUnsure = runs.some(({ code }) => code === null);
   const last = Math.max(...printed.keys());
   const missing = [...printed.keys()].filter(step => !seen.has(step) && !(isUnsure && step === last));

@@ -1,7 +1,7 @@
 import { manifestName } from '../../../protocol/artifact.ts';
 import { type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** The orchestrator has the files that trainers wrote, and no others. */
+/** Checks that the orchestrator has exactly the files that the trainers wrote. */
 export function judgeFiles(jobCase: JobCase): readonly Violation[] {
   return [...judgeContents(jobCase), ...judgeMissing(jobCase), ...judgeResumed(jobCase)];
 }
@@ -31,7 +31,7 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
           },
         ];
       const isKnown = sha256 === listed && written.get(key)?.has(sha256) === true;
-      // A trainer that is killed while it writes never announces the file.
+      // A trainer that is killed while it writes a file has not recorded that file.
       const isAnnounced = written.has(key);
       return isKnown || !isAnnounced
         ? []
@@ -46,8 +46,8 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
 }
 
 /**
- * A completed job has its final files and the newest checkpoint of the completing attempt. Older checkpoints may be
- * missing, because a restarted worker uploads only the newest one.
+ * Checks that a completed job has the final files and the newest checkpoint of the attempt that completed it. Older
+ * checkpoints may be missing, because a restarted worker uploads only the newest one.
  */
 function judgeMissing(jobCase: JobCase): readonly Violation[] {
   const { job, files } = jobCase.evidence;
@@ -74,7 +74,7 @@ function judgeMissing(jobCase: JobCase): readonly Violation[] {
   ];
 }
 
-/** An attempt resumes from a complete checkpoint of an earlier attempt, and the API reports which one. */
+/** Checks that each resumed attempt started from a complete checkpoint of an earlier one, which the API names. */
 function judgeResumed(jobCase: JobCase): readonly Violation[] {
   const { job } = jobCase.evidence;
   const written = hashesIn(jobCase);

@@ -4,16 +4,18 @@ import type { EventLine } from '../../support/stream-record.ts';
 import type { AuditEvidence } from '../evidence.ts';
 import { finals, type Violation } from './violation.ts';
 
-/** What a client that followed the events received. */
+/** The events that a client of the event stream received. */
 export interface Told {
   readonly events: readonly EventLine[];
-  /** Problems with the numbering: gaps, repeats, resets. */
+  /** Errors in the numbers of the events: gaps, repetitions, resets. */
   readonly faults: readonly string[];
   /** The number of the last event, as the API reports it. */
   readonly lastSeq: number;
 }
 
-/** The stream has no gaps and no repeats, and its history is possible: an ended job stays ended. */
+/**
+ * Checks that the event stream has no gaps or repetitions, and that its history is possible: an ended job stays ended.
+ */
 export function judgeEvents(
   { events, faults, lastSeq }: Told,
   statuses: ReadonlyMap<string, string>,
@@ -42,7 +44,7 @@ const jobIn = (what: string): { readonly job?: string } => {
   return id === undefined ? {} : { job: id };
 };
 
-/** The audit trail verifies and has one row per transition, in order. */
+/** Checks that the audit trail is valid and has one row for each transition, in order. */
 export function judgeAudit(
   { rows, verdict }: AuditEvidence,
   events: readonly EventLine[],
@@ -64,5 +66,5 @@ export function judgeAudit(
   return [...broken, { rule: 'one audit row per transition', what }];
 }
 
-/** A refused report changes nothing. */
+/** Matches events that record a change. A refused report is no change. */
 const isTransition = /^(?:worker|queue|job)\.(?!report_refused$)/;

@@ -1,7 +1,7 @@
 import type { FollowLine } from '../journal.ts';
 import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** The log of each attempt is what its trainer printed, byte for byte. */
+/** Checks that the log of each attempt equals the output of its trainer, byte for byte. */
 export function judgeLogs(jobCase: JobCase): readonly Violation[] {
   return jobCase.evidence.job.attempts.flatMap(attempt => judgeLog(jobCase, attempt));
 }
@@ -16,7 +16,7 @@ function judgeLog(jobCase: JobCase, attempt: AttemptEvidence): readonly Violatio
     .map(({ text }) => text);
   const printed = texts.join('');
   if (log === printed) return [];
-  // A killed process may have written its last text only to the journal.
+  // A killed process may have written its last line to the journal but not to its output.
   const isUnsure = runs.some(({ code }) => code === null);
   if (isUnsure && printed.startsWith(log) && log.length >= texts.slice(0, -1).join('').length) return [];
   const at = differenceOf(log, printed);
@@ -33,7 +33,7 @@ function differenceOf(a: string, b: string): number {
   return at;
 }
 
-/** A client that follows a log receives each line once, in order, as the log has it. */
+/** Checks that a client that followed a log received each line once, in the order of the log. */
 export function judgeFollowing(
   followed: readonly FollowLine[],
   logOf: (id: string, attempt: number) => string | null,

@@ -2,11 +2,11 @@ import type { WorkerEvidence } from '../evidence.ts';
 import type { ExitLine } from '../journal.ts';
 import type { Violation } from './violation.ts';
 
-/** What remains after all jobs have ended. */
+/** Resources and processes that remain after all jobs have ended. */
 export interface Remains {
   readonly workers: readonly WorkerEvidence[];
   readonly exits: readonly ExitLine[];
-  /** Processes of the run that are still alive, although they should have ended. */
+  /** Processes of the run that are still alive but should have ended. */
   readonly processes: readonly string[];
   readonly descriptors: { readonly before: number; readonly after: readonly string[] };
   readonly memoryGrowth: number;
@@ -14,7 +14,7 @@ export interface Remains {
   readonly oldTokens: readonly number[];
 }
 
-/** Heaps do not shrink at once. */
+/** Allowance for heaps, which do not shrink at once. */
 const memoryAllowance = 256 * 1_048_576;
 const mib = 1_048_576;
 

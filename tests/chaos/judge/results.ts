@@ -1,6 +1,6 @@
 import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** The outcomes of a job and its attempts match what its trainers recorded. */
+/** Checks that the outcomes of a job and its attempts agree with the journals of its trainers. */
 export function judgeResults(jobCase: JobCase): readonly Violation[] {
   const { evidence, runs } = jobCase;
   const { job } = evidence;
@@ -50,7 +50,7 @@ function judgeAccepted(jobCase: JobCase, attempt: AttemptEvidence, found: Found)
       ];
 }
 
-/** Causes that are retried. */
+/** Causes of failure after which a job is retried. */
 const lost: ReadonlySet<string | null> = new Set(['worker_lost', 'preempted']);
 
 function judgeFailure(jobCase: JobCase, found: Found): readonly Violation[] {
@@ -84,7 +84,10 @@ function judgeRetries({ evidence, planned }: JobCase, found: Found): readonly Vi
   return isLost && charged <= planned.maxRetries ? [found('every allowed retry is used', said)] : [];
 }
 
-/** Each attempt has one trainer. Two trainers of a job overlap only when the first was given up as unreachable. */
+/**
+ * Checks that each attempt had one trainer. Trainers of two attempts may overlap only when the earlier worker was
+ * unreachable.
+ */
 function judgeTwice(jobCase: JobCase, found: Found): readonly Violation[] {
   const { evidence, planned, runs } = jobCase;
   const { attempts } = evidence.job;

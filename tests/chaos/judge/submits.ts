@@ -1,7 +1,7 @@
 import type { ClientLine } from '../journal.ts';
 import { finals, type Violation } from './violation.ts';
 
-/** Each submission that was answered with 200 created one job, which ends. There are no other jobs. */
+/** Checks that each submission answered with 200 created one job, which has ended, and that there are no other jobs. */
 export function judgeSubmits(
   lines: readonly ClientLine[],
   statuses: ReadonlyMap<string, string>,
@@ -23,7 +23,7 @@ export function judgeSubmits(
   return [...lost, ...twice, ...judgeExtra(lines, ids, statuses)];
 }
 
-/** Only a submission without a key, whose answer was lost, may have created another job. */
+/** Checks for extra jobs. Only a submission without a key whose answer was lost may have created one. */
 function judgeExtra(
   lines: readonly ClientLine[],
   ids: ReadonlySet<string>,
@@ -49,7 +49,7 @@ function judgeExtra(
 
 const allowed: ReadonlySet<number> = new Set([503, 507]);
 
-/** Clients receive no server errors except "later" and "no room". */
+/** Checks that clients received no server errors except 503 and 507. */
 export function judgeAnswers(lines: readonly ClientLine[]): readonly Violation[] {
   return lines.flatMap(line => {
     if (line.kind === 'submit' || line.status === null || line.status < 500 || allowed.has(line.status))
