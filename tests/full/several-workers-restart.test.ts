@@ -1,0 +1,126 @@
+/** kill -9 of a real agent in each phase of an attempt on several workers, of which it is not the first. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { attemptId, jobId, offerOf, writeFile } from '../unit/agent/builders.ts';
+import { lives, type Rig, startRig, until } from '../unit/agent/guard-rig.ts';
+
+/** Trains until a file appears. */
+const training = `
+  let n = 0;
+  const timer = setInterval(() => {
+    step((n += 1));
+    if (n === 3) note('ready', process.env.MASTER_ADDR + ' ' + process.env.NODE_RANK);
+    if (told('enough')) { clearInterval(timer); console.log('done with it'); process.exitCode = Number(readFileSync(join(__dirname, 'enough'), 'utf8')); }
+  }, 50);`;
+
+/** Starts an agent that waits for the first worker. */
+async function startWaiting(rig: Rig) {
+  const agent = rig.startAgent();
+  await agent.said(/^Connected/);
+  rig.orchestrator.push(offerOf('j1', 'a1', { node: { rank: 1, count: 2 } }));
+  await rig.orchestrator.until(({ body }) => body['ready'] !== undefined);
+  return agent;
+}
+
+async function startTraining(rig: Rig) {
+  const agent = await startWaiting(rig);
+  rig.orchestrator.push({
+    type: 'job_rendezvous',
+    job_id: jobId('j1'),
+    attempt_id: attemptId('a1'),
+    address: '192.0.2.7',
+    port: 29_501,
+  });
+  expect(await rig.note('ready')).toBe('192.0.2.7 1');
+  await rig.orchestrator.reported('running');
+  return agent;
+}
+
+async function kill(agent: ReturnType<Rig['startAgent']>): Promise<void> {
+  agent.kill('SIGKILL');
+  await agent.exited;
+}
+
+const finish = ({ folder }: Rig, code: number): string => writeFile(folder, 'enough', String(code));
+const introduction = async ({ orchestrator }: Rig) => (await orchestrator.nth('register', 2)).body;
+
+/** What only the first worker of an attempt sends. */
+const sent = ({ orchestrator }: Rig): readonly unknown[] =>
+  orchestrator.calls.filter(
+    ({ name, body }) =>
+      name === 'logs' ||
+      name === 'metrics' ||
+      body['progress'] !== undefined ||
+      body['job_progress'] !== undefined,
+  );
+
+/** Waits until the run is over on disk. Its log stays in the folder of the job. */
+async function expectKeptLog(rig: Rig): Promise<void> {
+  await until(() => (existsSync(rig.run.path) ? null : true));
+  expect(readFileSync(join(rig.stateDir, 'jobs/j1.node-1/trainer.log'), 'utf8')).toContain('done with it');
+  expect(sent(rig)).toEqual([]);
+}
+
+describe('an agent that is killed, and is not the first of its attempt', () => {
+  test('names no attempt when it is started again after a kill while it waited', async () => {
+    const rig = await startRig(training);
+    await kill(await startWaiting(rig));
+    rig.startAgent();
+    expect(await introduction(rig)).toMatchObject({ current_job_id: null, current_attempt_id: null });
+    expect(existsSync(join(rig.folder, 'started'))).toBe(false);
+  }, 30_000);
+
+  test('adopts its trainer, and reports the end without progress or log', async () => {
+    const rig = await startRig(training);
+    await kill(await startTraining(rig));
+    const trainer = await rig.trainer();
+    await rig.startAgent().said(/^Job j1 goes on/);
+    expect(await introduction(rig)).toMatchObject({ current_job_id: 'j1', current_attempt_id: 'a1' });
+    expect(await lives(trainer)).toBe(true);
+    finish(rig, 0);
+    expect((await rig.orchestrator.reported('completed')).body).toMatchObject({ exit_code: 0 });
+    await expectKeptLog(rig);
+  }, 30_000);
+
+  test('stops its adopted trainer after a cancel', async () => {
+    const rig = await startRig(training);
+    await kill(await startTraining(rig));
+    await rig.startAgent().said(/^Job j1 goes on/);
+    await rig.orchestrator.nth('stream', 2);
+    rig.orchestrator.push({ type: 'job_cancel', job_id: jobId('j1'), attempt_id: attemptId('a1') });
+    expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGTERM' });
+    expect(sent(rig)).toEqual([]);
+  }, 30_000);
+
+  test('reports the end of a trainer that ended while the agent was dead', async () => {
+    const rig = await startRig(training);
+    const agent = await startTraining(rig);
+    const guard = await rig.guard();
+    await kill(agent);
+    finish(rig, 7);
+    await until(async () => ((await lives(guard)) ? null : true));
+    rig.startAgent();
+    expect((await rig.orchestrator.reported('failed')).body).toMatchObject({
+      exit_code: 7,
+      error: expect.stringContaining('done with it'),
+    });
+    await expectKeptLog(rig);
+  }, 30_000);
+
+  test('sends the report again after a kill before it was answered', async () => {
+    const rig = await startRig(training);
+    const agent = await startTraining(rig);
+    const { status } = rig.orchestrator.answers;
+    rig.orchestrator.answers.status = () => new Promise(() => {});
+    finish(rig, 0);
+    await until(() =>
+      rig.orchestrator.calls.some(({ body }) => body['status'] === 'completed') ? true : null,
+    );
+    await kill(agent);
+    rig.orchestrator.answers.status = status;
+    rig.startAgent();
+    expect((await rig.orchestrator.reported('completed')).body).toMatchObject({ exit_code: 0 });
+    await expectKeptLog(rig);
+  }, 30_000);
+});
