@@ -3,7 +3,7 @@ import { z } from 'zod';
 const severities = ['info', 'low', 'moderate', 'high', 'critical'] as const;
 const grave: ReadonlySet<string> = new Set(['high', 'critical']);
 
-/** The parts of `npm audit --json` (report version 2) that are judged here. */
+/** The fields of `npm audit --json` (report version 2) that are used here. */
 const Report = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(
@@ -15,11 +15,11 @@ const Report = z.object({
 export type Judgement =
   | { readonly kind: 'clean'; readonly minor: number }
   /** Packages with a known vulnerability of high or critical severity. */
-  | { readonly kind: 'holes'; readonly packages: readonly string[] }
-  /** The registry did not answer, or offers no advisories. */
+  | { readonly kind: 'vulnerable'; readonly packages: readonly string[] }
+  /** The registry did not answer, or provides no advisories. */
   | { readonly kind: 'unanswered'; readonly why: string };
 
-/** Judges an audit report. Output that is no report never counts as clean. */
+/** Evaluates an audit report. Output that is not a report never counts as clean. */
 export function judgeAudit(text: string): Judgement {
   const report = Report.safeParse(parseJson(text));
   if (!report.success) return { kind: 'unanswered', why: whyOf(text) };
@@ -27,7 +27,7 @@ export function judgeAudit(text: string): Judgement {
   const packages = found
     .filter(([, { severity }]) => grave.has(severity))
     .map(([name, { severity, range }]) => `${name} ${range ?? ''} (${severity})`);
-  return packages.length > 0 ? { kind: 'holes', packages } : { kind: 'clean', minor: found.length };
+  return packages.length > 0 ? { kind: 'vulnerable', packages } : { kind: 'clean', minor: found.length };
 }
 
 const Failure = z.object({ message: z.string().min(1) });
@@ -35,7 +35,7 @@ const Failure = z.object({ message: z.string().min(1) });
 function whyOf(text: string): string {
   const failure = Failure.safeParse(parseJson(text));
   const why = failure.success ? failure.data.message : text.replaceAll(/\s+/g, ' ').trim();
-  return why.slice(0, 300) || 'npm said nothing';
+  return why.slice(0, 300) || 'npm printed nothing';
 }
 
 function parseJson(text: string): unknown {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { judgeAudit } from './advisories.ts';
 
 /**
- * `npm run audit`: checks the product's dependencies for known vulnerabilities of high or critical severity. Exits with 1 when there are
- * any, and with 75 (sysexits.h: try again) when the registry gave no answer.
+ * `npm run audit`: checks the product's dependencies for known vulnerabilities of high or critical severity. Exits with 1
+ * when there are any, and with 75 (sysexits.h: try again) when the registry did not answer.
  */
 const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], {
   cwd: join(import.meta.dirname, '..'),
@@ -20,7 +20,7 @@ switch (judgement.kind) {
       `No dependency has a known vulnerability of high or critical severity (${judgement.minor} of lower severity)`,
     );
     break;
-  case 'holes':
+  case 'vulnerable':
     console.error(
       `Known vulnerabilities: ${judgement.packages.join(', ')}. Run "npm audit --omit=dev" for details`,
     );

@@ -1,4 +1,4 @@
-/** Builds only the panel, which is all that `npm start` needs without a window. */
+/** Builds only the panel. Without the desktop app, `npm start` needs nothing else. */
 import { join } from 'node:path';
 import { createBuilder } from 'vite';
 

@@ -1,12 +1,12 @@
 /**
- * `npm run check` without the tests: runs the checks in two lanes, because most of each check uses one core. Prints the output
- * of a check when it has ended, and runs the others even if one fails.
+ * `npm run check` without the tests. Runs the checks in two parallel sequences, because most checks use one core. Prints
+ * the output of each check when it has ended. Runs the other checks even if one fails.
  */
 import { spawn } from 'node:child_process';
 
 const lanes = [['check:types'], ['check:lint', 'check:dead', 'check:format', 'check:text']] as const;
 
-/** Runs an npm script. Resolves with whether it succeeded. */
+/** Runs an npm script. Resolves with true if it succeeded. */
 function run(script: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();

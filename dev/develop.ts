@@ -12,25 +12,25 @@ export interface StartContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly outputOf: ReturnType<typeof createPrefixedOutputs>;
   /** Fires when the user stops the program. */
-  readonly over: AbortSignal;
+  readonly stopSignal: AbortSignal;
 }
 
-/** Why everything ends, and the exit code. */
+/** The reason why the program ends, and its exit code. */
 interface Reason {
   readonly text: string;
   readonly code: number;
 }
 
 /**
- * Runs a server, the panel with hot reload and a demo fleet until a signal fires or one of them ends. Returns the exit code. It stops them
- * in reverse order, so that the demo's workers can sign off.
+ * Runs a server, the panel with hot reload and a demo fleet until a signal fires or one of them ends. Then stops them in
+ * reverse order, so that the demo's workers can still disconnect from the server. Returns the exit code.
  */
 export async function develop(options: DevOptions, context: StartContext): Promise<number> {
-  const { outputOf, over } = context;
+  const { outputOf, stopSignal } = context;
   const log = outputOf('dev');
   const stops: (() => Promise<void> | void)[] = [];
   const reason = Promise.withResolvers<Reason>();
-  over.addEventListener('abort', () => reason.resolve({ text: 'Stopping all programs', code: 0 }), {
+  stopSignal.addEventListener('abort', () => reason.resolve({ text: 'Stopping all programs', code: 0 }), {
     once: true,
   });
   const starting = startAll(options, context, stops, text => reason.resolve({ text, code: 1 })).catch(
@@ -40,7 +40,7 @@ export async function develop(options: DevOptions, context: StartContext): Promi
   const { text, code } = await reason.promise;
   log(text);
   await stopAll(stops);
-  // A program that was still starting may have started in the meantime, so stop again.
+  // Stop again, because a program that was still starting may have started in the meantime.
   await starting;
   await stopAll(stops);
   return code;
@@ -52,7 +52,7 @@ async function stopAll(stops: (() => Promise<void> | void)[]): Promise<void> {
 
 async function startAll(
   { dataDir, port, isFresh, fleet: fleetArgs }: DevOptions,
-  { root, env: given, outputOf, over }: StartContext,
+  { root, env: given, outputOf, stopSignal }: StartContext,
   stops: (() => Promise<void> | void)[],
   end: (why: string) => void,
 ): Promise<void> {
@@ -64,7 +64,7 @@ async function startAll(
   stops.push(server.stop);
   void server.ended.then(how => end(`The server ended (${endText(how)}), so all other programs stop`));
   const url = await server.url;
-  if (over.aborted) return;
+  if (stopSignal.aborted) return;
   const panel = await startPanel({ root, port, server: new URL(url), log: outputOf('panel') });
   stops.push(panel.stop, watchSources(root, ['main', 'protocol'], server.restart));
   const tokenFile = join(dataDir, 'admin-token');
@@ -79,13 +79,13 @@ async function startAll(
   void program.exited.then(how => {
     if (!program.isStopped()) end(`The demo fleet ended (${endText(how)}), so all other programs stop`);
   });
-  if (!(await ready) || over.aborted) return;
+  if (!(await ready) || stopSignal.aborted) return;
   const log = outputOf('dev');
   log(`The server listens on ${url} and stores its data in ${dataDir}`);
   log(`Open ${panel.url}${await signInPath(url, tokenFile)} (works once, within 10 minutes)`);
 }
 
-/** The panel shows the number of connected workers, so these lines would only repeat it. */
+/** Status lines of the fleet, which are not printed because the panel also shows the number of connected workers. */
 const status = /^\d+ of \d+ connected\b/;
 
 function startFleet(

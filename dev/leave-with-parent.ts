@@ -1,6 +1,6 @@
 /**
- * A preload script: the program exits cleanly when its parent is gone, however the parent ended. It detects that by the end of stdin, which
- * does not keep the process alive.
+ * A preload script. It makes the program exit cleanly when its parent process has ended for any reason. It detects that by
+ * the end of stdin. Reading stdin does not keep the process alive.
  */
 import { Socket } from 'node:net';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 
 export interface DevOptions {
-  /** Port of the page; 0 for any free port. Null for the default port, or any free one when that is taken. */
+  /** Port of the page; 0 for any free port; null for the default port, or any free port if that one is in use. */
   readonly port: number | null;
   /** Data folder, kept between runs. */
   readonly dataDir: string;
-  /** Delete the data of earlier runs. */
+  /** Whether to delete the data of earlier runs. */
   readonly isFresh: boolean;
   /** Options that are passed to the demo fleet. */
   readonly fleet: readonly string[];
@@ -25,16 +25,16 @@ export const usage = `npm run dev -- [options] [options of the demo fleet, such 
 
 const fleetOptions = ['--workers', '8', '--flaky', '1', '--submit-rate', '12/min'];
 
-/** When an option is repeated, the last one wins, here and for the fleet. */
+/** Parses the options. If an option is repeated, the last value counts, as in the demo fleet. */
 export function readOptions(argv: readonly string[], root: string): Read {
-  const rest = [...argv];
+  const remaining = [...argv];
   const fleet = [...fleetOptions];
   let port: number | null = null;
   let dataDir = join(root, '.dev');
   let isFresh = false;
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+  for (let word = remaining.shift(); word !== undefined; word = remaining.shift()) {
     const [name = '', inline] = word.split(/=(.*)/s, 2);
-    const value = (): string => inline ?? rest.shift() ?? '';
+    const value = (): string => inline ?? remaining.shift() ?? '';
     if (name === '--help') return { kind: 'help' };
     if (name === '--fresh') isFresh = true;
     else if (name === '--data-dir') dataDir = value();

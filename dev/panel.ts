@@ -12,12 +12,12 @@ import react from '@vitejs/plugin-react';
 import { createServer, type Logger, type Plugin } from 'vite';
 import type { Print } from './program.ts';
 
-/** Returns true for paths that the server answers instead of the panel. */
+/** Whether the server answers requests for this path, and not Vite. */
 const isForServer = (path: string): boolean => /^\/(?:api|health|docs|openapi\.json)(?:[/?]|$)/.test(path);
 
 /**
- * Forwards a request unchanged, with the browser's Host and Origin. The server's origin check therefore works as in production. The
- * response is streamed back, event streams included.
+ * Forwards a request unchanged, with the browser's Host and Origin, so that the server's origin check works as in
+ * production. Streams the response back, including event streams.
  */
 function forward(target: URL, request: IncomingMessage, response: ServerResponse): void {
   const { method, url, headers } = request;
@@ -32,7 +32,7 @@ function forward(target: URL, request: IncomingMessage, response: ServerResponse
     },
   );
   asked.on('error', () => {
-    // The server is restarting, or ended in the middle of a response.
+    // The server is restarting, or it ended during a response.
     if (response.headersSent) response.destroy();
     else response.writeHead(502, { 'content-type': 'text/plain' }).end('The server does not answer\n');
   });
@@ -41,7 +41,7 @@ function forward(target: URL, request: IncomingMessage, response: ServerResponse
 }
 
 export interface DevPanel {
-  /** Without a trailing slash. */
+  /** URL of the page, without a trailing slash. */
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -56,8 +56,9 @@ export interface PanelDeps {
 const usualPort = 5173;
 
 /**
- * Starts Vite with the panel's sources, and the server behind the same address, as in production. Vite's root is the whole checkout: `/api`
- * would otherwise be both modules of the panel and calls of the server. Vite serves only source files from it.
+ * Starts Vite with the panel's sources at the same address as the server, as in production. Vite's root is the whole
+ * checkout. With `renderer/` as the root, `/api` would mean both modules of the panel and requests to the server. Vite
+ * serves only source files.
  */
 export async function startPanel({ root, port, server, log }: PanelDeps): Promise<DevPanel> {
   const http = createHttpServer();
@@ -92,7 +93,7 @@ export async function startPanel({ root, port, server, log }: PanelDeps): Promis
   };
 }
 
-/** Every page URL returns the same document, which renders the page for the URL. */
+/** Returns the same document for every page URL. The panel then renders the page for that URL. */
 const pageAtEveryAddress = (root: string): Plugin => ({
   name: 'page-at-every-address',
   configureServer: vite => () => {
@@ -110,7 +111,7 @@ const pageAtEveryAddress = (root: string): Plugin => ({
   },
 });
 
-/** Watches only the parts of the checkout that the page uses. Vite enters a folder only if it is not ignored. */
+/** Whether Vite must watch a path: only the folders that the page uses, and the folders above them. */
 const isWatched = (root: string, path: string): boolean => {
   const [folder = ''] = relative(root, path).split(sep);
   return folder === '' || folder === 'renderer' || folder === 'protocol';
@@ -132,7 +133,7 @@ function loggerOf(log: Print): Logger {
   };
 }
 
-/** Resolves with the port. Rejects as `listen` does. */
+/** Starts to listen. Resolves with the port. Rejects with the error of Node's `listen`. */
 async function listen(http: Server, port: number | null): Promise<number> {
   if (port !== null) return listenAt(http, port);
   return listenAt(http, usualPort).catch(() => listenAt(http, 0));

@@ -10,7 +10,7 @@ export interface End {
 export interface Program {
   /** Resolves when the process has exited and all its output has been read. */
   readonly exited: Promise<End>;
-  /** Sends SIGTERM, then SIGKILL if needed. Resolves when the process has exited. */
+  /** Sends SIGTERM, and SIGKILL if the process does not exit. Resolves when it has exited. */
   stop(): Promise<void>;
   /** Returns true after a stop request. */
   isStopped(): boolean;
@@ -18,7 +18,7 @@ export interface Program {
 }
 
 export interface ProgramDeps {
-  /** The entry, relative to the checkout. */
+  /** The main file of the program, relative to the checkout. */
   readonly entry: 'main/cli.ts' | 'dev/demo-fleet/run.ts';
   readonly args: readonly string[];
   readonly root: string;
@@ -27,12 +27,12 @@ export interface ProgramDeps {
   readonly onErr: (line: string) => void;
 }
 
-/** A fleet needs this time to cancel its jobs one by one and to remove its workers. */
+/** The time from SIGTERM to SIGKILL in ms. A fleet needs it to cancel its jobs one by one and to delete its workers. */
 const stopWithinMs = 30_000;
 
 /**
- * Starts a program of this checkout from its sources, in a process group of its own. Ctrl-C thus reaches only this program, which stops the others in
- * order. When this program dies, they exit by themselves.
+ * Starts a program of this checkout from its sources, in its own process group. So Ctrl-C reaches only this process, which
+ * stops the programs in the right order. If this process dies, the programs exit by themselves.
  */
 export function startProgram({ entry, args, root, env, onOut, onErr }: ProgramDeps): Program {
   const preload = new URL('leave-with-parent.ts', import.meta.url).href;
@@ -48,7 +48,7 @@ export function startProgram({ entry, args, root, env, onOut, onErr }: ProgramDe
   const exited = new Promise<End>(resolve => {
     child.once('close', (code, signal) => resolve({ code, signal }));
     child.once('error', cause => {
-      onErr(`It cannot be started: ${cause.message}`);
+      onErr(`The program cannot be started: ${cause.message}`);
       resolve({ code: null, signal: null });
     });
   });
@@ -78,7 +78,7 @@ type ProgramName = keyof typeof colours;
 
 const width = Math.max(...Object.keys(colours).map(name => name.length));
 
-/** Combines the output of several programs; each line starts with its program's name. Colours are for terminals only. */
+/** Combines the output of several programs. Each line starts with the name of its program. Colours are only for terminals. */
 export const createPrefixedOutputs =
   (write: (text: string) => void, isColourful: boolean) =>
   (program: ProgramName): Print => {

@@ -22,7 +22,7 @@ if (read.kind === 'options') {
     root,
     env: process.env,
     outputOf,
-    over: controller.signal,
+    stopSignal: controller.signal,
   });
 } else if (read.kind === 'help') {
   process.stdout.write(usage);

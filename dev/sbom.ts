@@ -25,7 +25,7 @@ const text = execFileSync('npm', args, { cwd: root, shell, encoding: 'utf8', max
 const bill = Bill.parse(JSON.parse(text));
 const lock = Lock.parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
 
-/** The app ships with Electron, although it must be a dev dependency for electron-builder. */
+/** Electron is part of the packed app, although electron-builder requires it to be a dev dependency. */
 const packed = 'node_modules/electron';
 const needed = new Set(
   Object.entries(lock.packages)

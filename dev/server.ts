@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { type End, endText, type Program, type ProgramDeps, startProgram, type Print } from './program.ts';
 
-/** Editors write in several steps. */
+/** The time in ms after the last change before it is reported, because editors write files in several steps. */
 const settleMs = 150;
 const isSource = (name: string): boolean =>
   /\.(?:ts|json|html|css|js)$/.test(name) && !/(?:^|\/)\./.test(name);
 
-/** Reports changes below these folders, with the name of the first changed file. Call the returned function to stop. */
+/** Reports changes below these folders, with the name of the first changed file. Returns a function that stops this. */
 export function watchSources(
   root: string,
   folders: readonly string[],
@@ -30,11 +30,11 @@ export function watchSources(
 }
 
 export interface DevServer {
-  /** The server's URL, the same after each restart. Rejects when the server ends before it listens. */
+  /** The server's URL, which stays the same after restarts. Rejects when the server ends before it listens. */
   readonly url: Promise<string>;
-  /** Resolves when the server ends on its own, but not when a change keeps it from starting. */
+  /** Resolves when the server ends by itself, but not when it fails to start after a change. */
   readonly ended: Promise<End>;
-  /** Restarts the server with the current sources. If it does not start, the next change may fix that. */
+  /** Restarts the server with the current sources. If that fails, the next change restarts it again. */
   restart(why: string): void;
   stop(): Promise<void>;
 }
@@ -108,7 +108,7 @@ function run({ log, dataDir, ...common }: ServerDeps, port: string): Run {
     ...common,
     entry: 'main/cli.ts',
     args: ['server', '--host', '127.0.0.1', '--port', port, '--data-dir', dataDir],
-    // Drop the server's greeting: it links to the built panel instead of the development panel.
+    // Omit the server's first lines, because they link to the built panel instead of the development panel.
     onOut: line => {
       const [, url] = /^Trainyard listens on (\S+)$/.exec(line) ?? [];
       if (url !== undefined) listens.resolve(url);
@@ -123,12 +123,12 @@ function run({ log, dataDir, ...common }: ServerDeps, port: string): Run {
 export async function clearFolder(dataDir: string): Promise<void> {
   if (!existsSync(dataDir) || readdirSync(dataDir).length === 0) return;
   if (!existsSync(join(dataDir, 'trainyard.db')))
-    throw new Error(`${dataDir} holds no database of a server: nothing is deleted there`);
+    throw new Error(`${dataDir} contains no database of a server, so it was not deleted`);
   const urlFile = join(dataDir, 'url');
   if (existsSync(urlFile)) {
-    // A crashed server leaves the file behind, but does not answer.
+    // After a crash, the file still exists, but no server answers.
     const answer = await fetch(`${readFileSync(urlFile, 'utf8').trim()}/health/live`).catch(() => null);
-    if (answer !== null) throw new Error(`A server works on ${dataDir}: end that one first`);
+    if (answer !== null) throw new Error(`A server uses ${dataDir}: stop it first`);
   }
   rmSync(dataDir, { recursive: true });
 }

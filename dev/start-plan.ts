@@ -1,4 +1,4 @@
-/** Input for what `npm start` starts. This module has no side effects. */
+/** The facts by which `npm start` decides what to start. This module has no side effects. */
 export interface StartContext {
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -9,10 +9,10 @@ export interface StartContext {
 
 export type StartPlan =
   | { readonly kind: 'app'; readonly electron: string }
-  /** The server, and the panel in a browser. `fetches`: download Electron in the background for the next start. */
+  /** The server, with the panel in a browser. `fetches`: whether to download Electron in the background for the next start. */
   | { readonly kind: 'headless'; readonly why: string; readonly fetches: boolean };
 
-/** `--headless` takes precedence over detection. */
+/** Decides what to start. `--headless` takes precedence over the detected environment. */
 export function planStart({ platform, env, isRoot, electron }: StartContext, isHeadless: boolean): StartPlan {
   const headless = (why: string, fetches = false): StartPlan => ({ kind: 'headless', why, fetches });
   if (isHeadless) return headless('No window, as asked');
@@ -22,7 +22,7 @@ export function planStart({ platform, env, isRoot, electron }: StartContext, isH
     return headless('No window: this is a session over SSH');
   if (platform === 'linux' && isRoot) return headless('No window: Electron does not run as root');
   if (electron === null)
-    return headless('No window yet: Electron is being fetched; start again for it when it is there', true);
+    return headless('No window yet: Electron is being downloaded. Start again when the download is complete', true);
   return { kind: 'app', electron };
 }
 
@@ -31,7 +31,7 @@ type Sources = Readonly<Record<string, readonly string[]>>;
 const panel: Sources = { 'dist/renderer/index.html': ['renderer', 'protocol'] };
 
 /** Files that must exist before the start, with their sources. The server runs directly from its sources. */
-export const built: Readonly<Record<StartPlan['kind'], Sources>> = {
+export const requiredFiles: Readonly<Record<StartPlan['kind'], Sources>> = {
   headless: panel,
   app: {
     ...panel,
@@ -41,8 +41,8 @@ export const built: Readonly<Record<StartPlan['kind'], Sources>> = {
   },
 };
 
-/** Files that can be built in the background: the worker programs for rigs. The one with Node inside can only be built on Linux x64. */
-export function builtBeside(platform: NodeJS.Platform, arch: string): Sources {
+/** Files that can be built in the background: the worker programs for rigs. The executable can be built only on Linux x64. */
+export function backgroundBuilds(platform: NodeJS.Platform, arch: string): Sources {
   const name = platform === 'linux' && arch === 'x64' ? 'trainyard-worker-linux-x64' : 'trainyard-worker.mjs';
   return { [`dist/agent/${name}`]: ['agent', 'protocol'] };
 }

@@ -1,10 +1,10 @@
-/** `npm start`: the desktop app where possible, otherwise the server and the panel in a browser. See docs/desktop.md. */
+/** `npm start`: starts the desktop app if possible, otherwise the server with the panel in a browser. See docs/desktop.md. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { built, builtBeside, planStart, type StartPlan } from './start-plan.ts';
+import { requiredFiles, backgroundBuilds, planStart, type StartPlan } from './start-plan.ts';
 
 const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
 const given = process.argv.slice(2);
@@ -23,7 +23,7 @@ function newest(folder: string): number {
   return Math.max(0, ...times);
 }
 
-/** Returns true when a file is missing, or older than its sources. */
+/** Whether a file is missing or older than its sources. */
 const isStale = ([file, sources]: readonly [string, readonly string[]]): boolean => {
   const path = join(root, file);
   if (!existsSync(path)) return true;
@@ -31,7 +31,7 @@ const isStale = ([file, sources]: readonly [string, readonly string[]]): boolean
   return sources.some(folder => newest(folder) > madeAt);
 };
 
-/** Finds the program that the electron package installed. Importing the package instead would download a missing program and block. */
+/** Finds the program that the package electron has installed. An import of the package would block to download it. */
 function findElectron(): string | null {
   const folder = join(root, 'node_modules/electron');
   const named = join(folder, 'path.txt');
@@ -43,26 +43,26 @@ function findElectron(): string | null {
   return existsSync(program) ? program : null;
 }
 
-/** Starts a program in the same process group, so Ctrl-C in the terminal reaches it directly. */
+/** Starts a program in the same process group, so that Ctrl-C in the terminal reaches it directly. */
 const open = (program: string, argv: readonly string[], env: NodeJS.ProcessEnv): ChildProcess =>
   spawn(program, argv, { cwd: root, env, stdio: 'inherit' });
 
 /**
- * Starts the server from its sources, so that only the panel must be built. With `waits`, it loads first and starts listening after a
- * message.
+ * Starts the server from its sources, so that only the panel must be built. With `waitsForMessage`, the server loads its
+ * modules, but listens only after a message.
  */
-function openServer(waits: boolean): ChildProcess {
-  const argv = [join(root, 'main/cli.ts'), 'server', ...(waits ? ['--once-told'] : []), ...args];
+function openServer(waitsForMessage: boolean): ChildProcess {
+  const argv = [join(root, 'main/cli.ts'), 'server', ...(waitsForMessage ? ['--once-told'] : []), ...args];
   return spawn(process.execPath, argv, {
     cwd: root,
-    stdio: waits ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit',
+    stdio: waitsForMessage ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit',
   });
 }
 
 /** Resolves with the exit code. */
 function endOf(child: ChildProcess): Promise<number> {
-  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, pass);
+  const forwardSignal = (signal: NodeJS.Signals): void => void child.kill(signal);
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, forwardSignal);
   process.on('SIGINT', () => undefined);
   return new Promise(done => {
     child.once('error', cause => {
@@ -75,8 +75,8 @@ function endOf(child: ChildProcess): Promise<number> {
   });
 }
 
-/** Runs a program in the background until this program ends. `onEnd` receives the reason for a failure, or null. */
-function beside(argv: readonly string[], onEnd: (failure: string | null) => void): void {
+/** Runs a program in the background, and kills it when this program ends. Calls `onEnd` with the reason of a failure, or null. */
+function runInBackground(argv: readonly string[], onEnd: (failure: string | null) => void): void {
   const child = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (text: Buffer) => {
@@ -87,24 +87,24 @@ function beside(argv: readonly string[], onEnd: (failure: string | null) => void
 }
 
 const fetchElectron = (): void =>
-  beside([join(root, 'node_modules/electron/install.js')], failure =>
+  runInBackground([join(root, 'node_modules/electron/install.js')], failure =>
     log(
       failure === null
-        ? 'Electron has been fetched. Run "npm start" again to open the window'
-        : `Electron could not be fetched (${failure}). Use the panel in the browser: only the window is missing`,
+        ? 'Electron was downloaded. Run "npm start" again to open the window'
+        : `Electron could not be downloaded (${failure}). Use the panel in the browser: only the window is missing`,
     ),
   );
 
-/** Builds the worker program for rigs; the server detects it when it is ready. */
+/** Builds the worker program for rigs. The server detects it when it is complete. */
 function buildWorker(): void {
-  if (!Object.entries(builtBeside(process.platform, process.arch)).some(isStale)) return;
-  beside([join(root, 'dev/worker/run.ts')], failure => {
+  if (!Object.entries(backgroundBuilds(process.platform, process.arch)).some(isStale)) return;
+  runInBackground([join(root, 'dev/worker/run.ts')], failure => {
     if (failure !== null)
       log(`The worker program could not be built (${failure}). Run "npm run build:worker" to see why`);
   });
 }
 
-const isBuilt = (kind: StartPlan['kind']): boolean => !Object.entries(built[kind]).some(isStale);
+const isBuilt = (kind: StartPlan['kind']): boolean => !Object.entries(requiredFiles[kind]).some(isStale);
 
 /** Resolves to true when everything is built. */
 async function build(kind: StartPlan['kind']): Promise<boolean> {

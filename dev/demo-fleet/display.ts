@@ -2,13 +2,13 @@ import { printEvent } from '../../main/cli/output.ts';
 import type { Remote } from '../../main/cli/remote.ts';
 import { cutLine, plain } from '../../main/cli/table.ts';
 
-/** Counts of trainings and workers for the whole demo; each worker updates them. */
+/** Numbers of trainings and workers of the whole demo. Each worker updates them. */
 export interface Tally {
   connected: number;
   training: number;
   completed: number;
   failed: number;
-  /** Cancelled, moved to another worker, or cut short when the worker ended. */
+  /** Trainings that were cancelled, moved to another worker, or interrupted because the worker ended. */
   stopped: number;
   /** Workers that are currently disconnected without notice. */
   away: number;
@@ -78,7 +78,7 @@ export function createDisplay({ terminal, flags }: Pick<Remote, 'terminal' | 'fl
 }
 
 /**
- * Leaves out optional figures that are zero.
+ * Returns the status as one line. Omits optional numbers that are zero.
  * @internal
  */
 export function statusLine(status: FleetStatus): string {

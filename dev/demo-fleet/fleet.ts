@@ -6,7 +6,7 @@ import { createDisplay, type FleetDisplay, newTally } from './display.ts';
 import { planFleet, type WorkerPlan } from './hardware.ts';
 import { addFleetOptions, type FleetOptions, readOptions } from './options.ts';
 import { createRandom, type Random } from './random.ts';
-import { clearLeftovers, type Enlisted, enlist, removeAll } from './roster.ts';
+import { removeEarlierWorkers, type CreatedWorker, createWorkers, removeAll } from './roster.ts';
 import { type Submitting, submitSamples } from './sample-jobs.ts';
 import { type DemoWorker, startDemoWorker } from './worker.ts';
 import type { Invocation } from '../../main/cli/invocation.ts';
@@ -18,21 +18,21 @@ interface FleetContext {
   readonly random: Random;
   readonly display: FleetDisplay;
   /** Fires when the user stops the demo. */
-  readonly over: AbortSignal;
+  readonly stopSignal: AbortSignal;
 }
 
-/** Runs a fleet until the signal fires or all its workers have left, then removes its workers. */
-async function runFleet(remote: Remote, options: FleetOptions, over: AbortSignal): Promise<void> {
+/** Runs a fleet until the signal fires or all its workers have exited, then deletes its workers. */
+async function runFleet(remote: Remote, options: FleetOptions, stopSignal: AbortSignal): Promise<void> {
   const display = createDisplay(remote);
   const random = createRandom(options.seed);
-  const context = { remote, options, random, display, over };
-  const { cleared, kept, taken } = await clearLeftovers(remote);
-  if (cleared.length > 0) display.log(`Removed ${cleared.length} workers of an earlier demo`);
-  if (kept.length > 0)
+  const context = { remote, options, random, display, stopSignal };
+  const { removed, remaining, usedNames } = await removeEarlierWorkers(remote);
+  if (removed.length > 0) display.log(`Removed ${removed.length} workers of an earlier demo`);
+  if (remaining.length > 0)
     display.log(
-      `Kept ${kept.length} demo workers that are not offline, because their demo runs or ended a moment ago`,
+      `Kept ${remaining.length} demo workers that are not offline, because their demo runs or ended a moment ago`,
     );
-  const fleet = createFleet(context, planFleet(options.shape, random, taken));
+  const fleet = createFleet(context, planFleet(options.shape, random, usedNames));
   try {
     await fleet.start();
     await fleet.untilOver();
@@ -44,15 +44,15 @@ async function runFleet(remote: Remote, options: FleetOptions, over: AbortSignal
 }
 
 function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
-  const { remote, options, random, display, over } = context;
+  const { remote, options, random, display, stopSignal } = context;
   const tally = newTally();
-  const enlisted: Enlisted[] = [];
+  const enlisted: CreatedWorker[] = [];
   const workers: DemoWorker[] = [];
   let submitting: Submitting | null = null;
   const show = (): void =>
     display.status({ ...tally, workers: workers.length, submitted: submitting?.count() ?? null });
 
-  const join = (one: Enlisted): void => {
+  const join = (one: CreatedWorker): void => {
     const { plan, id, token } = one;
     const { machine, labels, name } = plan;
     enlisted.push(one);
@@ -71,20 +71,20 @@ function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
 
   return {
     async start() {
-      await enlist(remote, plans, join, () => over.aborted);
+      await createWorkers(remote, plans, join, () => stopSignal.aborted);
       display.event(
         { type: 'ready', workers: workers.length, url: remote.connection().url },
         `${workers.length} workers are ready. Press Ctrl-C to ${options.keep ? 'stop' : 'remove'} them`,
       );
-      if (!over.aborted) submitting = startSubmitting(context, plans);
+      if (!stopSignal.aborted) submitting = startSubmitting(context, plans);
     },
     async untilOver() {
       const ticking = tick(show, remote.terminal.outScreen() === null ? 5_000 : 1_000);
       const allLeft = Promise.all(workers.map(({ exited }) => exited));
-      await Promise.race([aborted(over), allLeft]);
+      await Promise.race([aborted(stopSignal), allLeft]);
       ticking.stop();
       display.log(
-        over.aborted
+        stopSignal.aborted
           ? 'Stopping the workers. Press Ctrl-C again to exit immediately'
           : 'All workers have left',
       );
@@ -125,7 +125,7 @@ function startSubmitting(
 
 async function removeWorkers(
   { remote, display }: FleetContext,
-  enlisted: readonly Enlisted[],
+  enlisted: readonly CreatedWorker[],
 ): Promise<void> {
   const left = await removeAll(
     remote,
@@ -141,7 +141,7 @@ async function removeWorkers(
     );
 }
 
-/** Displays a secondary failure instead of ending the command. */
+/** Displays a failure that should not end the command. */
 const logFailure =
   (display: FleetDisplay) =>
   (cause: unknown): void => {

@@ -2,7 +2,7 @@ import type { Accelerator } from '../../agent/simulated/simulated-worker.ts';
 import type { Random } from './random.ts';
 import type { Labels } from '../../protocol/text.ts';
 
-/** A machine as it is sold, with names as in `nvidia-smi` and similar tools. */
+/** A typical machine. Names are those of `nvidia-smi` and similar tools. */
 export interface Machine {
   readonly gpuType: string;
   readonly gpuName: string;
@@ -36,7 +36,7 @@ const h100 = {
   vramGb: 80,
 } as const;
 
-/** Workers take these in turn, so that ten workers already make a varied fleet. */
+/** Workers use these machines in turn, so that a fleet of ten workers already has different ones. */
 const machines: readonly [Machine, ...Machine[]] = [
   { ...rtx4090, gpuCount: 1, speed: 1 },
   { ...a100, gpuCount: 4, speed: 1.6 },
@@ -58,7 +58,7 @@ const machines: readonly [Machine, ...Machine[]] = [
   { ...rtx4090, gpuCount: 1, speed: 1 },
 ];
 
-/** Marks the workers of a demo. Its jobs require the label, so that no real worker takes them. */
+/** The label of the demo's workers. The demo's jobs require it, so that no real worker runs them. */
 export const fleetLabel = { fleet: 'demo' } as const;
 
 const regions = ['eu-west', 'eu-north', 'us-east', 'us-west'] as const;
@@ -68,7 +68,7 @@ export interface WorkerPlan {
   readonly machine: Machine;
   readonly labels: Labels;
   readonly isEphemeral: boolean;
-  /** It disconnects without notice now and then. */
+  /** Whether the worker disconnects without notice from time to time. */
   readonly isFlaky: boolean;
 }
 
@@ -78,7 +78,7 @@ export interface FleetShape {
   readonly flaky: number;
 }
 
-/** Plans the fleet for a seed. `taken`: names that are in use. */
+/** Plans the workers of a fleet. `taken`: worker names that are in use. */
 export function planFleet(shape: FleetShape, random: Random, taken: ReadonlySet<string>): WorkerPlan[] {
   const plans: WorkerPlan[] = [];
   for (let number = 1; plans.length < shape.workers; number++) {
@@ -101,6 +101,6 @@ export function planFleet(shape: FleetShape, random: Random, taken: ReadonlySet<
   return plans;
 }
 
-/** Returns true for a worker that a demo created. */
+/** Whether a demo has created this worker. */
 export const isOfDemo = ({ name, labels }: { readonly name: string; readonly labels: Labels }): boolean =>
   /^demo-\d{2,}$/.test(name) && labels['fleet'] === fleetLabel.fleet;

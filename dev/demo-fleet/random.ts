@@ -1,10 +1,10 @@
 /** A random generator that returns the same numbers for the same seed. */
 export interface Random {
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number;
   between(least: number, most: number): number;
   pick<T>(choices: readonly [T, ...T[]]): T;
-  /** Returns an independent generator, which draws from this one do not affect. */
+  /** Returns an independent generator. Its numbers do not depend on how often this one is used. */
   fork(name: string): Random;
 }
 
@@ -19,14 +19,14 @@ export function createRandom(seed: string): Random {
   };
 }
 
-/** FNV-1a, 32 bits. */
+/** The hash FNV-1a with 32 bits. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
   return hash >>> 0;
 }
 
-/** Tommy Ettinger's generator: small, and random enough for plausible figures. */
+/** Tommy Ettinger's generator mulberry32: small, and random enough for a demo. */
 function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {

@@ -4,47 +4,47 @@ import { CommandEnd, exitCodes } from '../../main/cli/failure.ts';
 import type { Remote } from '../../main/cli/remote.ts';
 import { isOfDemo, type WorkerPlan } from './hardware.ts';
 
-/** A worker that is registered with the orchestrator. */
-export interface Enlisted {
+/** A worker that the demo has created in the orchestrator. */
+export interface CreatedWorker {
   readonly plan: WorkerPlan;
   readonly id: WorkerId;
   readonly token: string;
 }
 
-/** Workers that an earlier demo left behind. */
-export interface Leftovers {
-  /** Workers that were removed. */
-  readonly cleared: readonly string[];
-  /** Workers that are not offline: their demo still runs, or was killed a moment ago. */
-  readonly kept: readonly string[];
+/** The result of deleting the workers of earlier demos. */
+export interface CleanupResult {
+  /** Names of the deleted workers. */
+  readonly removed: readonly string[];
+  /** Names of the workers that could not be deleted, because they are not offline: their demo still runs, or was just killed. */
+  readonly remaining: readonly string[];
   /** All worker names that are in use. */
-  readonly taken: ReadonlySet<string>;
+  readonly usedNames: ReadonlySet<string>;
 }
 
 const maxConcurrent = 8;
 
-export async function clearLeftovers(remote: Remote): Promise<Leftovers> {
+export async function removeEarlierWorkers(remote: Remote): Promise<CleanupResult> {
   const { workers } = await remote.request(workersApi.list);
   const ofDemo = workers.filter(isOfDemo);
   const left = await removeAll(
     remote,
     ofDemo.map(({ id }) => id),
   );
-  const kept = ofDemo.filter(({ id }) => left.has(id)).map(({ name }) => name);
-  const cleared = ofDemo.filter(({ id }) => !left.has(id)).map(({ name }) => name);
-  const gone = new Set(cleared);
+  const remaining = ofDemo.filter(({ id }) => left.has(id)).map(({ name }) => name);
+  const removed = ofDemo.filter(({ id }) => !left.has(id)).map(({ name }) => name);
+  const gone = new Set(removed);
   return {
-    cleared,
-    kept,
-    taken: new Set(workers.map(({ name }) => name).filter(name => !gone.has(name))),
+    removed,
+    remaining,
+    usedNames: new Set(workers.map(({ name }) => name).filter(name => !gone.has(name))),
   };
 }
 
 /** Creates the workers, several at a time. Stops when `isOver` returns true. */
-export function enlist(
+export function createWorkers(
   { request }: Remote,
   plans: readonly WorkerPlan[],
-  onEnlisted: (enlisted: Enlisted) => void,
+  onEnlisted: (enlisted: CreatedWorker) => void,
   isOver: () => boolean,
 ): Promise<void> {
   return each(plans, async plan => {
@@ -60,7 +60,7 @@ export function enlist(
   });
 }
 
-/** Returns the workers that could not be removed, with the reasons. */
+/** Deletes workers. Returns the failures: the reason for each worker that could not be deleted, by its id. */
 export async function removeAll(
   { request }: Pick<Remote, 'request'>,
   ids: readonly WorkerId[],
@@ -71,14 +71,14 @@ export async function removeAll(
       await request(workersApi.remove, { params: { id } });
     } catch (cause) {
       if (!(cause instanceof CommandEnd)) throw cause;
-      // Another client has already removed it.
+      // Ignore a worker that another client has already deleted.
       if (cause.failure.code !== exitCodes.notFound) left.set(id, cause.failure.message);
     }
   });
   return left;
 }
 
-/** Runs `act` for each item, several at a time. After a failure it starts no more, waits for the running ones, and rejects. */
+/** Calls `act` for each item, several at a time. After a failure, makes no more calls, waits for the running ones, and rejects. */
 async function each<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   let isFailed = false;

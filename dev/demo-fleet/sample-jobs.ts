@@ -10,7 +10,7 @@ import type { Random } from './random.ts';
 interface Sample {
   readonly name: string;
   readonly config: Readonly<Record<string, unknown>>;
-  /** GB needed on each GPU. */
+  /** Memory that the job needs on each GPU, in GB. */
   readonly vramGb: number;
 }
 
@@ -44,7 +44,7 @@ const samples: readonly [Sample, ...Sample[]] = [
 const priorities = [0, 10, 10, 10, 20, 30] as const;
 
 /**
- * Returns a job that fits the machine and that no worker outside the demo takes.
+ * Returns a job that fits the machine, and that no worker outside the demo can run.
  * @internal
  */
 export function sampleJob(
@@ -86,7 +86,7 @@ export interface Submitting {
   stop(): Promise<void>;
 }
 
-/** The demo submits nothing while this many jobs are pending, whoever submitted them. */
+/** The demo submits no jobs while this many jobs are pending, including those of others. */
 const maxQueue = 100;
 const maxActive = 500;
 
@@ -110,17 +110,17 @@ export function submitSamples(deps: SubmitDeps): Submitting {
     count += 1;
     if (ids.size > 2 * maxActive) await forgetEnded();
   };
-  const activeOnes = async () => {
+  const listActive = async () => {
     const query = { include_completed: 'false', limit: maxActive };
     const { entries } = await remote.request(queueApi.list, { query });
     return entries.filter(({ id }) => ids.has(id));
   };
   const forgetEnded = async (): Promise<void> => {
-    const active = await activeOnes();
+    const active = await listActive();
     ids.clear();
     for (const { id } of active) ids.add(id);
   };
-  const turn = (): void => {
+  const submitNext = (): void => {
     last = submit()
       .then(() => deps.onTrouble(null), reportFailure)
       .then(plan);
@@ -130,9 +130,9 @@ export function submitSamples(deps: SubmitDeps): Submitting {
     deps.onTrouble(cause.failure.message);
   };
   const plan = (): void => {
-    // Exponential intervals, as with independent users: a Poisson process.
+    // The intervals are exponentially distributed, as with independent users (a Poisson process).
     const waitMs = Math.min(5, -Math.log(1 - random.next())) * deps.everyMs;
-    if (!isOver) cancelTimer = clock.after(waitMs, turn);
+    if (!isOver) cancelTimer = clock.after(waitMs, submitNext);
   };
   plan();
   return {
@@ -145,7 +145,7 @@ export function submitSamples(deps: SubmitDeps): Submitting {
       const active = (await activeOnes()).toSorted((one, other) => rank(one) - rank(other));
       for (const { id } of active) {
         await remote.request(queueApi.cancel, { params: { id } }).catch((cause: unknown) => {
-          // The job has just ended.
+          // Ignore the refusal for a job that has just ended.
           if (!(cause instanceof CommandEnd)) throw cause;
         });
       }

@@ -117,7 +117,7 @@ export function progressAt(plan: TrainingPlan, step: number, jitter: number): Pr
   };
 }
 
-/** Linear warm-up, then half a cosine. */
+/** Returns the learning rate: a linear warm-up, then half a cosine. */
 function rateAt({ peakRate }: TrainingPlan, share: number): number {
   const scale =
     share < warmUpShare
@@ -126,7 +126,7 @@ function rateAt({ peakRate }: TrainingPlan, share: number): number {
   return Number((peakRate * scale).toPrecision(4));
 }
 
-/** GPU telemetry in the agent's format. Like real agents, it reports NVIDIA cards only. */
+/** Returns GPU telemetry in the agent's format. As with real agents, only NVIDIA GPUs report values. */
 export function telemetryOf(
   { accelerator, gpuCount, vramGb }: Machine,
   isTraining: boolean,

@@ -3,7 +3,7 @@ import { at, type Finding, type SourceFile } from './sources.ts';
 
 const maxColumns = 100;
 const tableRow = /^\s*\|/;
-/** A line that cannot be wrapped: one link, image, URL or code span, perhaps after a list marker. */
+/** A line that cannot be wrapped: a single link, image, URL or code span, with or without a list marker. */
 const unbreakable =
   /^\s*(?:(?:[-*>]|\d+\.)\s+)*(?:!?\[[^\]]*\]\([^)]*\)|\[[^\]]+\]:.*|(?:<img [^>]*>\s*)+|\S+|`[^`]*`\S*)$/;
 
@@ -20,7 +20,7 @@ export const findLongLines = ({ name, text }: SourceFile): readonly Finding[] =>
     )
     .map(line => at(name, line.number, `${line.text.length} columns: wrap prose at ${maxColumns}`));
 
-/** Finds links to missing files, and to headings that the linked page lacks. */
+/** Finds links to missing files, and to missing headings of the linked page. */
 export function findBrokenLinks(
   pages: readonly SourceFile[],
   exists: (path: string) => boolean,
@@ -45,7 +45,7 @@ function targetsIn(text: string): readonly string[] {
     .filter(target => !/^[a-z]+:/i.test(target));
 }
 
-/** The lines of a page outside of code fences. */
+/** Returns the lines of a page outside of code fences. */
 function proseOf(page: string): readonly Line[] {
   const lines: Line[] = [];
   let fence: string | null = null;
@@ -58,7 +58,7 @@ function proseOf(page: string): readonly Line[] {
   return lines;
 }
 
-/** The anchors that GitHub makes of headings, and those of `<a id>`. */
+/** Returns the anchors that GitHub derives from headings, and those of `<a id>`. */
 function anchorsOf(lines: readonly Line[]): ReadonlySet<string> {
   const anchors = new Set<string>();
   for (const { text } of lines) {

@@ -13,8 +13,8 @@ export const at = (file: string, line: number, message: string): Finding => `${f
 
 const lineOf = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
 
-/** Folders that consist of rooms, and the only files that lie beside these rooms. */
-const faces: Readonly<Record<string, readonly string[]>> = {
+/** Folders whose files must be in subfolders, with the only files that may be beside these subfolders. */
+const filesBesideFolders: Readonly<Record<string, readonly string[]>> = {
   agent: ['clock', 'job', 'main', 'worker'],
   'main/orchestrator': [
     'core',
@@ -32,17 +32,17 @@ const faces: Readonly<Record<string, readonly string[]>> = {
   'main/http': ['server'],
 };
 
-/** Tools of the tests, which have unit tests of their own. */
+/** Folders of test tools, which also have unit tests. */
 const testTools = ['tests/bench', 'tests/chaos', 'tests/support'];
 
 const unitTests = 'tests/unit/';
 
-/** Finds files that lie beside the rooms of a folder, and unit tests whose folder mirrors no folder of sources. */
+/** Finds files that are not in a subfolder although they must be, and unit tests whose folder mirrors no source folder. */
 export function findStrays(files: readonly SourceFile[]): readonly Finding[] {
   const folders = new Set(files.flatMap(({ name }) => parentsOf(name)));
   return files.flatMap(({ name }) => {
     const folder = dirname(name);
-    const face = faces[folder];
+    const face = filesBesideFolders[folder];
     if (face !== undefined && name.endsWith('.ts') && !face.includes(baseOf(name)))
       return [at(name, 1, `lies beside the rooms of ${folder}/: move it into one of them`)];
     if (!/\.test\.tsx?$/.test(name) || !name.startsWith(unitTests)) return [];
@@ -99,20 +99,26 @@ const replaced: readonly (readonly [name: RegExp, instead: string])[] = [
   [/^(most|least)[A-Z]/, 'max or min'],
 ];
 
-/** The repository's own names of these kinds that are meant. */
-const meant: ReadonlySet<string> = new Set(['mostFresh', 'CurveParts', 'LogParts', 'DataParts', 'TlsParts']);
+/** Names that match a pattern but are allowed. */
+const allowedNames: ReadonlySet<string> = new Set([
+  'mostFresh',
+  'CurveParts',
+  'LogParts',
+  'DataParts',
+  'TlsParts',
+]);
 
-/** Comments, strings, templates and regular expressions, which may use any word. */
-const notCode =
+/** Comments, strings, templates and regular expressions, in which any word is allowed. */
+const nonCode =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|(?<=[(,=:[!&|?{};]\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*/g;
 
 const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ');
 
 /** Finds identifiers of the old vocabulary. */
 export function findOldWords({ name, text }: SourceFile): readonly Finding[] {
-  const code = text.replaceAll(notCode, blank);
+  const code = text.replaceAll(nonCode, blank);
   return [...code.matchAll(/(?<![\w$])[A-Za-z_$][\w$]*/g)].flatMap(({ 0: word, index }) => {
-    const found = meant.has(word) ? undefined : replaced.find(([old]) => old.test(word));
+    const found = allowedNames.has(word) ? undefined : replaced.find(([old]) => old.test(word));
     return found === undefined
       ? []
       : [at(name, lineOf(text, index), `${word}: use the standard term (${found[1]})`)];

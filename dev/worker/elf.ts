@@ -15,13 +15,13 @@ interface Segment {
 }
 
 /**
- * Returns the program with one more note that is loaded into memory, and without the parts that are not loaded (symbols, debugging). It
- * extends the last segment over its zero-initialised memory, so that no new program header is needed. Throws when the file is not such a
- * program.
+ * Returns a copy of the program with an additional note that is loaded into memory, and without the parts that are not
+ * loaded (symbols, debug information). Extends the last segment by its zero-initialised memory and the note, so that no
+ * new program header is needed. Throws when the file does not have the expected layout.
  */
 export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   const segments = segmentsOf(elf);
-  const { first, last, note } = landmarks(segments);
+  const { first, last, note } = findLayout(segments);
   const bytes = Buffer.concat([
     elf.subarray(note.offset, note.offset + note.filesz),
     encodeNote(name, content),
@@ -29,8 +29,8 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   const begin = roundUp(last.vaddr + last.memsz, pageBytes) - last.vaddr;
   const secondPage = roundUp(first.offset + first.filesz, pageBytes);
   /**
-   * In the original, offsets and addresses are equal modulo 2 MB. Linux may therefore map the code in pieces of 2 MB, used or not. A shift
-   * by one page prevents that and saves 20 MB of resident memory.
+   * In the original file, offsets and addresses are equal modulo 2 MB. So Linux may map the code in units of 2 MB, even
+   * unused parts. A shift by one page prevents that, and saves 20 MB of resident memory.
    */
   const moved = (offset: number): number => (offset >= secondPage ? offset + pageBytes : offset);
   const result = Buffer.alloc(moved(last.offset) + begin + bytes.length);
@@ -51,7 +51,7 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   write(note, 'paddr', last.vaddr + begin);
   write(note, 'filesz', bytes.length);
   write(note, 'memsz', bytes.length);
-  // The section headers were after the last segment and have been removed.
+  // The section headers were after the last segment, and are removed.
   result.writeBigUInt64LE(0n, file.shoff);
   result.writeUInt16LE(0, file.shnum);
   result.writeUInt16LE(0, file.shstrndx);
@@ -60,7 +60,7 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
 
 function segmentsOf(elf: Buffer): readonly Segment[] {
   const isElf = elf.length > 64 && elf.readUInt32BE(0) === 0x7f_45_4c_46 && elf[4] === 2 && elf[5] === 1;
-  if (!isElf) throw new Error('this is no 64-bit ELF file');
+  if (!isElf) throw new Error('not a 64-bit ELF file');
   const number = (at: number): number => Number(elf.readBigUInt64LE(at));
   const table = number(file.phoff);
   return Array.from({ length: elf.readUInt16LE(file.phnum) }, (_, index) => {
@@ -76,17 +76,17 @@ function segmentsOf(elf: Buffer): readonly Segment[] {
   });
 }
 
-/** Checks that the headers are in the first segment, and that the last one is last in the file and in memory. Throws otherwise. */
-function landmarks(segments: readonly Segment[]) {
+/** Finds the segments to change. Throws unless the headers are in the first segment, and the last segment is the last one in the file and in memory. */
+function findLayout(segments: readonly Segment[]) {
   const loads = segments.filter(({ type }) => type === types.load);
   const [first, last] = [loads[0], loads.at(-1)];
   const note = segments.find(({ type }) => type === types.note);
   if (first === undefined || last === undefined || first === last || note === undefined)
-    throw new Error('it has too few segments to take a note');
+    throw new Error('too few segments to add a note');
   const isInOrder = loads.every(
     ({ offset, vaddr }) => offset <= last.offset && vaddr <= last.vaddr && (vaddr - offset) % pageBytes === 0,
   );
-  if (first.offset !== 0 || !isInOrder) throw new Error('its segments are not in the order that is expected');
+  if (first.offset !== 0 || !isInOrder) throw new Error('the segments are not in the expected order');
   return { first, last, note };
 }
 

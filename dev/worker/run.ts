@@ -9,6 +9,6 @@ const { bundle, executable, bytes } = await buildWorker(root, join(root, 'dist/a
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
 process.stdout.write(
   executable === null || bytes === null
-    ? `${bundle}, in ${seconds} s. There is no executable for Linux x64: npm installs the Node for it on that platform alone\n`
+    ? `${bundle}, in ${seconds} s. There is no executable for Linux x64: npm installs the required Node only on that platform\n`
     : `${executable}, ${(bytes / 1e6).toFixed(0)} MB, in ${seconds} s\n`,
 );

@@ -27,7 +27,7 @@ export function parseArguments(argv: readonly string[]): Checked<Arguments> {
   const config = pathOf('config');
   const output = pathOf('output');
   if (config === undefined || output === undefined) {
-    return refused(`--config and --output are needed\n${USAGE}`);
+    return refused(`--config and --output are required\n${USAGE}`);
   }
   return accepted({ config, output, resumeFrom: pathOf('resume-from'), data: pathOf('data') });
 }

@@ -1,32 +1,32 @@
 import { createHash } from 'node:crypto';
 import { accepted, type Checked, refused } from './checked.ts';
 
-/** The settings that a run and a checkpoint must share, so that the run continues as if it had never stopped. */
+/** The settings that must be equal in a run and a checkpoint, so that the run continues as if it had never stopped. */
 export type RunIdentity = Readonly<Record<string, number>>;
 
 /**
- * Everything that a run needs to continue bit for bit. It holds no random state: seed and epoch determine the order of an epoch's images
- * (see random.ts), and the step determines the epoch.
+ * All data that a run needs to continue with identical results. It contains no random state, because the seed and the epoch
+ * determine the order of an epoch's images (see random.ts), and the step determines the epoch.
  */
 export type Checkpoint = {
   readonly identity: RunIdentity;
-  /** Completed steps. */
+  /** Number of completed steps. */
   readonly step: number;
   /** The running mean of the loss; undefined before the first step. */
   readonly runningLoss: number | undefined;
-  /** Training time so far, over all attempts. */
+  /** Training time so far in seconds, over all attempts. */
   readonly trainSeconds: number;
   readonly parameters: Float32Array;
   /** The optimizer's momentum, one value per parameter. */
   readonly velocity: Float32Array;
 };
 
-// File layout: a line with name and version, a line of JSON (Header), parameters and velocity as float32, and the SHA-256 of everything
-// before it. Numbers use the machine's byte order, which is little-endian on all supported platforms.
+// File layout: a line with name and version, a line of JSON (Header), parameters and velocity as float32, and the SHA-256 of
+// all bytes before it. Numbers use the machine's byte order, which is little-endian on all supported platforms.
 const NAME = 'digits-checkpoint';
 const FORMAT_VERSION = 1;
 const FIRST_LINE = new RegExp(`^${NAME} (\\d{1,9})\n`);
-const LONGEST_FIRST_LINE = 32;
+const MAX_FIRST_LINE = 32;
 const DIGEST_BYTES = 32;
 const NEWLINE = 0x0a;
 
@@ -53,11 +53,11 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
 }
 
 /**
- * Decodes a file for a run of this identity with `size` parameters. Refuses files that are foreign, damaged, of another format version, or
- * from a run with other hyper-parameters.
+ * Decodes a file for a run of this identity with `size` parameters. Refuses a file that is not a checkpoint, is damaged, has
+ * another format version, or is from a run with other hyper-parameters.
  */
 export function decodeCheckpoint(bytes: Buffer, expected: RunIdentity, size: number): Checked<Checkpoint> {
-  const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, LONGEST_FIRST_LINE));
+  const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, MAX_FIRST_LINE));
   if (firstLine === null) return refused('is not a checkpoint of this trainer');
   const [{ length: headerStart }, version] = firstLine;
   if (Number(version) !== FORMAT_VERSION) {
@@ -65,7 +65,7 @@ export function decodeCheckpoint(bytes: Buffer, expected: RunIdentity, size: num
   }
   const body = bytes.subarray(0, Math.max(0, bytes.length - DIGEST_BYTES));
   if (!digestOf(body).equals(bytes.subarray(body.length))) {
-    return refused('is damaged or cut short (its checksum is wrong); take an older one');
+    return refused('is damaged or incomplete (its checksum is wrong); use an older one');
   }
   const headerEnd = body.indexOf(NEWLINE, headerStart);
   const header = parseHeader(body.toString('utf8', headerStart, headerEnd));
@@ -74,7 +74,7 @@ export function decodeCheckpoint(bytes: Buffer, expected: RunIdentity, size: num
   if (difference !== undefined) return refused(`belongs to another run: ${difference}`);
   const numbers = body.subarray(headerEnd + 1);
   if (numbers.length !== 2 * size * Float32Array.BYTES_PER_ELEMENT) {
-    return refused(`holds ${numbers.length} bytes of weights, which does not fit ${size} parameters`);
+    return refused(`contains ${numbers.length} bytes of weights, which does not match ${size} parameters`);
   }
   // Copy the bytes, because a Float32Array must start at a multiple of four bytes.
   const floats = new Float32Array(new Uint8Array(numbers).buffer);
@@ -118,7 +118,7 @@ function fieldsOf(value: unknown): ReadonlyMap<string, unknown> {
 
 function describeDifference(found: RunIdentity, expected: RunIdentity): string | undefined {
   for (const [key, value] of Object.entries(expected)) {
-    if (found[key] !== value) return `${key} was ${found[key]} there and is ${value} here`;
+    if (found[key] !== value) return `its ${key} is ${found[key]}, but this run has ${value}`;
   }
   return undefined;
 }

@@ -11,8 +11,8 @@ import { writeWhole } from './whole-file.ts';
 
 const FILE_NAME = /^checkpoint-(\d{6,})\.bin(\.partial)?$/;
 
-// Far above any network that the config allows. The limit avoids reading a wrong file, such as a disk image, into memory.
-const LARGEST_FILE = 512 * 2 ** 20;
+// Checkpoints are much smaller. The limit prevents that a wrong file, such as a disk image, is read into memory.
+const MAX_FILE_BYTES = 512 * 2 ** 20;
 
 /** Writes `checkpoint-000500.bin` (for step 500) into the folder atomically. Returns its path. */
 export async function writeCheckpoint(folder: string, checkpoint: Checkpoint): Promise<string> {
@@ -29,8 +29,8 @@ export async function readCheckpoint(
 ): Promise<Checked<Checkpoint>> {
   try {
     const file = await stat(path);
-    if (!file.isFile()) return refused(`${path} is not a file; name one checkpoint-....bin`);
-    if (file.size > LARGEST_FILE) return refused(`${path} is too large to be a checkpoint of this trainer`);
+    if (!file.isFile()) return refused(`${path} is not a file; choose a file checkpoint-....bin`);
+    if (file.size > MAX_FILE_BYTES) return refused(`${path} is too large to be a checkpoint of this trainer`);
     const decoded = decodeCheckpoint(await readFile(path), expected, size);
     return decoded.ok ? decoded : refused(`checkpoint ${path} ${decoded.reason}`);
   } catch (error) {
@@ -39,8 +39,8 @@ export async function readCheckpoint(
 }
 
 /**
- * Deletes all but the newest `keep` checkpoints up to `step`, and partial files of killed processes. Checkpoints of later steps stay: they
- * belong to another run in the same folder, and would push out the new ones.
+ * Deletes all but the newest `keep` checkpoints up to `step`, and partial files of killed processes. Checkpoints of later
+ * steps are from another run in the same folder. They stay, and do not count.
  */
 export async function pruneCheckpoints(folder: string, step: number, keep: number): Promise<void> {
   const finished: { readonly name: string; readonly step: number }[] = [];

@@ -13,15 +13,15 @@ export type CommandPorts = {
   /** Writes a line to standard output; the line has no line break. */
   readonly print: (line: string) => void;
   /** Writes a line to standard error. */
-  readonly complain: (line: string) => void;
+  readonly printError: (line: string) => void;
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
-  /** Aborted when the training should write a checkpoint and end. */
+  /** Fires when the training should write a checkpoint and end. */
   readonly stop: AbortSignal;
-  /** Where to upload results; undefined for nowhere. */
+  /** Where to upload results; undefined to upload nothing. */
   readonly destination?: Destination | undefined;
-  /** Returns true when a checkpoint was requested since the last call. Absent: requests are not supported. */
-  readonly takeSave?: () => boolean;
+  /** Returns true if a checkpoint was requested since the last call. Absent if requests are not supported. */
+  readonly consumeSaveRequest?: () => boolean;
 };
 
 const never = new AbortController().signal;
@@ -45,13 +45,13 @@ export async function runCommand(argv: readonly string[], ports: CommandPorts): 
   const given = parseArguments(argv);
   const run = given.ok ? await prepareRun(given.value) : given;
   if (!run.ok) {
-    ports.complain(`digits: ${run.reason}`);
+    ports.printError(`digits: ${run.reason}`);
     return EXIT_REFUSED;
   }
   try {
     return await trainAndReport(run.value, ports);
   } catch (error) {
-    ports.complain(`digits: cannot write to ${run.value.output}: ${systemErrorText(error)}`);
+    ports.printError(`digits: cannot write to ${run.value.output}: ${systemErrorText(error)}`);
     return EXIT_FAILED;
   }
 }
@@ -60,31 +60,31 @@ async function trainAndReport(run: Run, ports: CommandPorts): Promise<number> {
   const { config, output, identity, start } = run;
   const uploads = createUploads(ports);
   let checkpoint: string | undefined;
-  ports.print(start === undefined ? 'training from the beginning' : `going on after step ${start.step}`);
+  ports.print(start === undefined ? 'training from the beginning' : `continuing after step ${start.step}`);
   const trainingPorts = {
     now: ports.now,
     stop: ports.stop,
     report: (progress: Progress) => ports.print(formatProgress(progress)),
-    tellEpoch: (epoch: number, accuracy: number) =>
+    onEpoch: (epoch: number, accuracy: number) =>
       ports.print(`epoch ${epoch} of ${config.epochs} done, test accuracy ${(100 * accuracy).toFixed(2)} %`),
-    save: async (state: TrainingState, isAsked: boolean) => {
+    save: async (state: TrainingState, isRequested: boolean) => {
       checkpoint = await writeCheckpoint(output, { ...state, identity });
       await pruneCheckpoints(output, state.step, config.keepCheckpoints);
       const name = basename(checkpoint);
-      ports.print(isAsked ? `saved ${name} as asked` : `wrote ${name}`);
-      if (isAsked) uploads.begin(checkpoint, name);
+      ports.print(isRequested ? `saved ${name} as asked` : `wrote ${name}`);
+      if (isRequested) uploads.begin(checkpoint, name);
     },
     requests: createRequests({
       ...ports,
       output,
       test: run.digits.test,
       everyEpoch: config.samples,
-      takeSave: ports.takeSave ?? (() => false),
+      consumeSaveRequest: ports.consumeSaveRequest ?? (() => false),
       onSample: uploads.begin,
     }),
   };
   const outcome = await train(config, run.digits, run.shape, trainingPorts, start);
-  // A stop cuts pending uploads short.
+  // After a stop, this does not wait for pending uploads.
   await uploads.settled();
   return await conclude(outcome, run, checkpoint, ports);
 }
@@ -96,15 +96,15 @@ async function conclude(
   ports: CommandPorts,
 ): Promise<number> {
   if (outcome.kind === 'diverged') {
-    ports.complain(
+    ports.printError(
       `digits: the training diverged at step ${outcome.step}, with a learning rate of ` +
-        `${outcome.learningRate.toPrecision(3)}: ${outcome.sign}. ` +
-        'Lower learning_rate or final_learning_rate (0.1 and below work), and begin anew',
+        `${outcome.learningRate.toPrecision(3)}: ${outcome.symptom}. ` +
+        'Lower learning_rate or final_learning_rate (0.1 and below work), and start again',
     );
     return EXIT_FAILED;
   }
   if (outcome.kind === 'stopped') {
-    ports.print(`stopped after step ${outcome.state.step}; --resume-from ${checkpoint} goes on from here`);
+    ports.print(`stopped after step ${outcome.state.step}; --resume-from ${checkpoint} continues from here`);
     return EXIT_STOPPED;
   }
   const { accuracy, state } = outcome;
@@ -121,7 +121,7 @@ async function conclude(
   const last = createUploads({ ...ports, stop: never });
   for (const path of made) last.begin(path, basename(path));
   await last.settled();
-  // Print the accuracy as progress too, so that remote observers see it without reading the files.
+  // Print the accuracy also as progress, so that the orchestrator shows it.
   ports.print(JSON.stringify({ type: 'progress', step: state.step, total_steps: state.step, accuracy }));
   ports.print(JSON.stringify({ type: 'result', accuracy, checkpoint }));
   return EXIT_DONE;
@@ -139,7 +139,7 @@ function formatProgress(progress: Progress): string {
   });
 }
 
-/** Five significant digits; more would only make the log longer. */
+/** Rounds to five significant digits, to shorten the log. */
 function round(value: number): number {
   return Number(value.toPrecision(5));
 }

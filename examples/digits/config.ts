@@ -3,16 +3,16 @@ import { accepted, type Checked, refused, systemErrorText } from './checked.ts';
 
 export type TrainingConfig = {
   readonly epochs: number;
-  /** Images per step. */
+  /** Number of images per step. */
   readonly batchSize: number;
   readonly learningRate: number;
   /** The learning rate changes linearly from `learningRate` at the first step to this value at the last. */
   readonly finalLearningRate: number;
   readonly momentum: number;
-  /** Units of the hidden layer. */
+  /** Number of units in the hidden layer. */
   readonly hidden: number;
   readonly seed: number;
-  /** Steps between two checkpoints. */
+  /** Number of steps between two checkpoints. */
   readonly checkpointEvery: number;
   /** Number of checkpoints to keep on disk. */
   readonly keepCheckpoints: number;
@@ -27,8 +27,8 @@ type Rule = {
   readonly fallback: number | undefined;
 };
 
-// The largest batch on the largest layer takes about 0.2 s per step. The trainer checks for a stop only between steps, so it reacts within
-// that time.
+// With the largest batch and the largest layer, a step takes about 0.2 s. The trainer checks for a stop only between steps,
+// so it reacts within that time.
 const RULES = {
   epochs: { from: 1, to: 1000, whole: true, fallback: undefined },
   batch_size: { from: 1, to: 1024, whole: true, fallback: undefined },
@@ -41,7 +41,7 @@ const RULES = {
   keep_checkpoints: { from: 1, to: 1000, whole: true, fallback: 3 },
 } satisfies Record<string, Rule>;
 
-/** Keys that the orchestrator reads and a trainer must accept. */
+/** Keys that only the orchestrator reads. The trainer ignores them. */
 const FOREIGN_KEYS = new Set(['trainer', 'num_processes', 'description']);
 
 /** Reads a config file. A refusal names the file, the key, and the allowed values. */
@@ -57,7 +57,7 @@ export async function readTrainingConfig(path: string): Promise<Checked<Training
   return parsed.ok ? parsed : refused(`config ${path}: ${parsed.reason}`);
 }
 
-/** Validates the parsed JSON of a config. A refusal names only the first problem. */
+/** Validates the parsed JSON of a config. Reports only the first problem. */
 export function parseTrainingConfig(value: unknown): Checked<TrainingConfig> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refused('expected an object, {"epochs": 2, ...}');
@@ -66,19 +66,19 @@ export function parseTrainingConfig(value: unknown): Checked<TrainingConfig> {
   const known = [...Object.keys(RULES), 'samples'];
   for (const key of given.keys()) {
     if (known.includes(key) || FOREIGN_KEYS.has(key) || key.startsWith('$')) continue;
-    return refused(`"${key}" is not a key of this trainer; it knows ${known.join(', ')}`);
+    return refused(`"${key}" is not a key of this trainer; its keys are ${known.join(', ')}`);
   }
   const problems: string[] = [];
   const read = (key: keyof typeof RULES, fallback: number | undefined = RULES[key].fallback): number => {
     const number = given.has(key) ? given.get(key) : fallback;
     if (typeof number === 'number' && isAllowed(number, RULES[key])) return number;
     const found = number === undefined ? 'it is missing' : `it is ${JSON.stringify(number)}`;
-    problems.push(`"${key}" must be ${describe(RULES[key])}, and ${found}`);
+    problems.push(`"${key}" must be ${describe(RULES[key])}, but ${found}`);
     return Number.NaN;
   };
   const samples = given.get('samples') ?? false;
   if (typeof samples !== 'boolean')
-    problems.push(`"samples" must be true or false, and it is ${JSON.stringify(samples)}`);
+    problems.push(`"samples" must be true or false, but it is ${JSON.stringify(samples)}`);
   const learningRate = read('learning_rate');
   const config: TrainingConfig = {
     epochs: read('epochs'),

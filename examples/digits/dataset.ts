@@ -5,8 +5,8 @@ import { accepted, type Checked, refused, systemErrorText } from './checked.ts';
 import { type IdxArray, parseIdx } from './idx.ts';
 
 /**
- * Images stored as their non-zero pixels only (about 19 % of MNIST), in compressed sparse rows. Image i has the pixels `columns[k]` with
- * the brightness `values[k]`, in (0, 1], for k from `starts[i]` up to `starts[i + 1]`.
+ * Images in compressed sparse rows: only their non-zero pixels are stored (about 19 % in MNIST). Image i has the pixels
+ * `columns[k]` with the brightness `values[k]` in (0, 1], for each k with `starts[i]` <= k < `starts[i + 1]`.
  */
 export type SparseImages = {
   readonly count: number;
@@ -16,7 +16,7 @@ export type SparseImages = {
   readonly values: Float32Array;
 };
 
-/** `labels[i]`, from 0 to 9, is the digit on image i. */
+/** Images with their digits. `labels[i]`, from 0 to 9, is the digit on image i. */
 export type LabelledImages = { readonly images: SparseImages; readonly labels: Uint8Array };
 
 export type Digits = { readonly training: LabelledImages; readonly test: LabelledImages };
@@ -33,7 +33,7 @@ export function findMnistFolder(): string | undefined {
   }
 }
 
-/** Reads the four MNIST files of a folder, under their publisher's names. Refuses missing or damaged files. */
+/** Reads the four MNIST files in a folder, which must have their original names. Refuses missing or damaged files. */
 export async function readDigits(folder: string): Promise<Checked<Digits>> {
   const training = await readLabelledImages(folder, 'train');
   if (!training.ok) return training;
@@ -69,7 +69,7 @@ export function labelImages(images: IdxArray, labels: IdxArray): Checked<Labelle
   const [count = 0, ...sides] = images.shape;
   const width = sides.reduce((product, side) => product * side, 1);
   const largestLabel = labels.data.reduce((largest, label) => Math.max(largest, label), 0);
-  if (count === 0 || width === 0) return refused('there are no images in them');
+  if (count === 0 || width === 0) return refused('the files contain no images');
   if (width > LARGEST_IMAGE) return refused(`images of ${width} pixels are too large (${LARGEST_IMAGE})`);
   if (labels.data.length !== count) return refused(`${count} images, but ${labels.data.length} labels`);
   if (largestLabel >= DIGIT_CLASSES) return refused(`the label ${largestLabel} is not a digit`);

@@ -6,8 +6,8 @@ export type IdxArray = { readonly shape: readonly number[]; readonly data: Uint8
 const UNSIGNED_BYTES = 0x08;
 
 /**
- * Parses the idx format of the MNIST files (https://yann.lecun.org/exdb/mnist/, "file formats"): two zero bytes, the element type, the
- * number of dimensions, each dimension as a big-endian uint32, then the elements.
+ * Parses the idx format of the MNIST files (https://yann.lecun.org/exdb/mnist/, "file formats"): two zero bytes, the element
+ * type, the number of dimensions, each dimension as a big-endian uint32, and the elements.
  */
 export function parseIdx(bytes: Uint8Array, dimensions: number): Checked<IdxArray> {
   const headerBytes = 4 + 4 * dimensions;
@@ -18,13 +18,13 @@ export function parseIdx(bytes: Uint8Array, dimensions: number): Checked<IdxArra
   const magic = view.getUint32(0);
   const expectedMagic = (UNSIGNED_BYTES << 8) | dimensions;
   if (magic !== expectedMagic) {
-    return refused(`it begins with ${hex(magic)}, and an idx file of this kind with ${hex(expectedMagic)}`);
+    return refused(`it starts with ${hex(magic)} instead of ${hex(expectedMagic)}`);
   }
   const shape = Array.from({ length: dimensions }, (_, axis) => view.getUint32(4 + 4 * axis));
   const elements = shape.reduce((product, size) => product * size, 1);
   const data = bytes.subarray(headerBytes);
   if (data.length !== elements) {
-    return refused(`its header announces ${shape.join(' x ')} values, and ${data.length} follow`);
+    return refused(`its header announces ${shape.join(' x ')} values, but ${data.length} follow`);
   }
   return accepted({ shape, data });
 }

@@ -1,17 +1,17 @@
 import type { SparseImages } from './dataset.ts';
 import type { Random } from './random.ts';
 
-/** Layer sizes: pixels, hidden units, classes. */
+/** The layer sizes: numbers of pixels, hidden units and classes. */
 export type Shape = { readonly inputs: number; readonly hidden: number; readonly outputs: number };
 
 /**
- * A network with one hidden layer: ReLU, then softmax with cross-entropy. One array holds all parameters, so that optimizer and checkpoint
- * need not know the layers. Its layout: input weights [inputs x hidden], hidden biases [hidden], output weights [outputs x hidden], output
- * biases [outputs].
+ * A network with one hidden layer: ReLU, then softmax with cross-entropy. One array contains all parameters, so that the
+ * optimizer and the checkpoint need not know the layers. Its layout: input weights [inputs x hidden], hidden biases
+ * [hidden], output weights [outputs x hidden], output biases [outputs].
  */
 export type Network = {
   readonly parameters: Float32Array;
-  /** Same layout as `parameters`. `backpropagate` adds to it, and the optimizer step clears it. */
+  /** Has the same layout as `parameters`. `backpropagate` adds to it, and the optimizer step clears it. */
   readonly gradients: Float32Array;
   /** Adds the gradient of one image's loss to `gradients`. Returns that loss, in nats. */
   readonly backpropagate: (images: SparseImages, image: number, label: number) => number;
@@ -58,9 +58,9 @@ function fillUniform(target: Float32Array, limit: number, random: Random): void 
 }
 
 /**
- * The loops below run some hundred million times per epoch. Input weights are stored by pixel: one non-zero pixel reads `hidden` adjacent
- * weights, and one gradient row writes as many. Zero pixels are never visited. `!` marks indices that are always in range; a fallback would
- * cost a comparison each.
+ * The inner loops run some hundred million times per epoch. Input weights are stored by pixel, so a non-zero pixel reads
+ * `hidden` adjacent weights and writes as many gradients. Zero pixels are skipped. `!` marks indices that are always in
+ * range, because a fallback would cost a comparison each.
  */
 function createPasses(shape: Shape, weights: Layers, gradients: Layers) {
   const { hidden, outputs } = shape;
@@ -77,7 +77,7 @@ function createPasses(shape: Shape, weights: Layers, gradients: Layers) {
       const row = columns[k]! * hidden;
       for (let unit = 0; unit < hidden; unit++) activations[unit]! += value * weights.input[row + unit]!;
     }
-    // Not `> 0 ? x : 0`: that would turn a NaN into 0 and hide that the training has diverged.
+    // Do not write `> 0 ? x : 0`, which would turn NaN into 0 and hide that the training has diverged.
     for (let unit = 0; unit < hidden; unit++) if (activations[unit]! < 0) activations[unit] = 0;
     for (let output = 0; output < outputs; output++) {
       let score = weights.outputBias[output]!;
@@ -123,8 +123,8 @@ function createPasses(shape: Shape, weights: Layers, gradients: Layers) {
 }
 
 /**
- * Turns scores into (probability - target) in place, and returns the cross-entropy. It subtracts the maximum first, so that large scores do
- * not overflow.
+ * Replaces the scores by (probability - target), and returns the cross-entropy. Subtracts the maximum first, so that large
+ * scores do not overflow.
  */
 function toErrors(scores: Float64Array, label: number): number {
   const largest = Math.max(...scores);
@@ -138,8 +138,8 @@ function toErrors(scores: Float64Array, label: number): number {
 }
 
 /**
- * One step of stochastic gradient descent with momentum: velocity = momentum * velocity + mean gradient, parameters -= rate * velocity.
- * Clears the gradients for the next batch.
+ * Makes one step of stochastic gradient descent with momentum: velocity = momentum * velocity + mean gradient, parameters -=
+ * rate * velocity. Then clears the gradients for the next batch.
  */
 export function stepWithMomentum(
   { parameters, gradients }: Network,

@@ -1,18 +1,18 @@
 export type Progress = {
-  /** Completed steps, over all attempts. */
+  /** Number of completed steps, over all attempts. */
   readonly step: number;
   readonly totalSteps: number;
   /** The epoch of this step, counted from 1. */
   readonly epoch: number;
-  /** Running mean, in nats. */
+  /** Running mean of the loss, in nats. */
   readonly loss: number;
   readonly learningRate: number;
-  /** Mean of about the last two seconds. */
+  /** Mean speed over about the last two seconds. */
   readonly stepsPerSecond: number;
 };
 
 export type Reporter = {
-  /** Call after each step. It reports four times a second, and always for the first and the last step. */
+  /** Call after each step. Reports the progress four times a second, and always for the first and the last step. */
   readonly afterStep: (progress: Omit<Progress, 'stepsPerSecond'>) => void;
 };
 
@@ -25,22 +25,22 @@ export function createReporter(
   startStep: number,
   report: (progress: Progress) => void,
 ): Reporter {
-  // Measure the speed over the last few reports; over one report alone it would fluctuate too much.
-  const marks = [{ atMs: now(), step: startStep }];
+  // Measure the speed over the last few reports, because it would fluctuate too much over a single one.
+  const reports = [{ atMs: now(), step: startStep }];
 
   return {
     afterStep: progress => {
       const atMs = now();
       const isFirst = progress.step === startStep + 1;
       const isLast = progress.step === progress.totalSteps;
-      const [oldest = { atMs, step: progress.step }] = marks;
-      const newest = marks.at(-1) ?? oldest;
+      const [oldest = { atMs, step: progress.step }] = reports;
+      const newest = reports.at(-1) ?? oldest;
       if (!isFirst && !isLast && atMs - newest.atMs < REPORT_EVERY_MS) return;
       const elapsedMs = atMs - oldest.atMs;
       const stepsPerSecond = elapsedMs > 0 ? ((progress.step - oldest.step) * 1000) / elapsedMs : 0;
       report({ ...progress, stepsPerSecond });
-      marks.push({ atMs, step: progress.step });
-      if (marks.length > MARKS) marks.shift();
+      reports.push({ atMs, step: progress.step });
+      if (reports.length > MARKS) reports.shift();
     },
   };
 }

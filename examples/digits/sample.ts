@@ -3,9 +3,9 @@ import type { Network } from './network.ts';
 import type { Picture } from './png.ts';
 
 const COLUMNS = 10;
-const MOST_IMAGES = 100;
+const MAX_IMAGES = 100;
 const MARGIN = 4;
-/** A guess is drawn in three by five dots of this many pixels. */
+/** The size in pixels of a dot. A digit that the network has guessed is drawn with three by five dots. */
 const DOT = 2;
 const GLYPH_HEIGHT = 5;
 const CAPTION = GLYPH_HEIGHT * DOT + 2;
@@ -30,11 +30,11 @@ const GLYPHS = [
 ];
 
 /**
- * Draws the network's guesses for the first images, ten per row, each guess below its image. Right guesses are green; wrong ones have a red
- * tile. It always uses the same images, so that samples can be compared.
+ * Draws the first test images, ten per row, and the network's guess below each. Right guesses are green, and wrong ones have
+ * a red background. The images are always the same, so that samples can be compared.
  */
 export function drawSample({ images, labels }: LabelledImages, classify: Network['classify']): Picture {
-  const count = Math.min(MOST_IMAGES, images.count);
+  const count = Math.min(MAX_IMAGES, images.count);
   const side = Math.ceil(Math.sqrt(images.width));
   const columns = Math.min(COLUMNS, count);
   const canvas = createCanvas(
@@ -60,7 +60,7 @@ export function drawSample({ images, labels }: LabelledImages, classify: Network
   return canvas.picture;
 }
 
-/** Blends a colour with white, from the colour (0) to white (1). */
+/** Blends a colour with white. `share`: 0 for the colour, 1 for white. */
 const lighten = ([red, green, blue]: Colour, share: number): Colour => [
   red + (255 - red) * share,
   green + (255 - green) * share,

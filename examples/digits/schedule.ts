@@ -4,14 +4,14 @@ import { createRandom, shuffleIndices } from './random.ts';
 /** The images and the learning rate of each step, which depend only on the config and the step. */
 export type Schedule = {
   readonly totalSteps: number;
-  /** The epoch of a step. Steps count from 0, epochs from 1. */
+  /** Returns the epoch of a step. Steps count from 0, epochs from 1. */
   readonly epochAt: (step: number) => number;
   readonly learningRateAt: (step: number) => number;
-  /** The images of a step. The last batch of an epoch may be smaller. */
+  /** Returns the indices of the images of a step. The last batch of an epoch may be smaller. */
   readonly batchAt: (step: number) => Uint32Array;
 };
 
-/** The initial weights use random stream 0 of the seed; the order of epoch n uses stream n. */
+/** The random stream of the initial weights. The order of the images in epoch n uses stream n. */
 export const WEIGHTS_STREAM = 0;
 
 export function createSchedule(config: TrainingConfig, images: number): Schedule {

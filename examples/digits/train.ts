@@ -2,27 +2,27 @@ import { runCommand } from './command.ts';
 import { findDestination } from './upload.ts';
 
 const stop = new AbortController();
-// Use `once`, so that a second SIGTERM ends the process at once, as without a handler.
+// Use `once`, so that a second SIGTERM ends the process immediately.
 process.once('SIGTERM', () => stop.abort());
 
 let isSaveAsked = false;
 process.on('SIGUSR1', () => {
   isSaveAsked = true;
 });
-const takeSave = (): boolean => {
+const consumeSaveRequest = (): boolean => {
   const was = isSaveAsked;
   isSaveAsked = false;
   return was;
 };
 
-// No top-level await: a single executable cannot load such a module.
+// Do not use a top-level await, because a single executable cannot load such a module.
 void runCommand(process.argv.slice(2), {
   print: line => process.stdout.write(`${line}\n`),
-  complain: line => process.stderr.write(`${line}\n`),
+  printError: line => process.stderr.write(`${line}\n`),
   now: () => performance.now(),
   stop: stop.signal,
   destination: findDestination(process.env),
-  takeSave,
+  consumeSaveRequest,
 }).then(code => {
   process.exitCode = code;
 });

@@ -12,7 +12,7 @@ export type TrainingState = {
   readonly step: number;
   /** Exponential mean of the batch losses, in nats; undefined before the first step. */
   readonly runningLoss: number | undefined;
-  /** Over all attempts. */
+  /** Training time so far in seconds, over all attempts. */
   readonly trainSeconds: number;
   readonly parameters: Float32Array;
   readonly velocity: Float32Array;
@@ -23,10 +23,10 @@ export type TrainingPorts = {
   readonly now: () => number;
   readonly report: (progress: Progress) => void;
   /** Called after each epoch with the share of test images that the network classifies correctly. */
-  readonly tellEpoch: (epoch: number, accuracy: number) => void;
-  /** The state holds the live arrays, which stay unchanged only until the promise settles. */
-  readonly save: (state: TrainingState, isAsked: boolean) => Promise<void>;
-  /** Absent: no requests are handled. Requests do not affect the training. */
+  readonly onEpoch: (epoch: number, accuracy: number) => void;
+  /** Saves the state. Its arrays are reused, so they are valid only until the promise is settled. `isRequested`: a user requested it. */
+  readonly save: (state: TrainingState, isRequested: boolean) => Promise<void>;
+  /** Requests of users during the training, which do not affect it; absent if they are not supported. */
   readonly requests?: Requests;
   readonly stop: AbortSignal;
 };
@@ -38,8 +38,8 @@ export type TrainingOutcome =
       readonly kind: 'diverged';
       readonly step: number;
       readonly learningRate: number;
-      /** The symptom, as a part of a sentence. */
-      readonly sign: string;
+      /** The symptom of the divergence, as a part of a sentence. */
+      readonly symptom: string;
     };
 
 const NEWEST_LOSS_SHARE = 0.02; // the running mean covers about 50 steps
@@ -47,9 +47,9 @@ const BREATHE_EVERY_MS = 20;
 const IMAGES_PER_BREATH = 500;
 
 /**
- * Trains from the beginning, or from `start`, until the epochs are complete, the loss diverges, or `stop` is aborted. Saves every
- * `checkpointEvery` steps, at the end, on request, and when stopped. Equal configs and digits yield equal weights, with or without an
- * interruption.
+ * Trains from the beginning, or from `start`, until the epochs are complete, the loss diverges, or `stop` fires. Saves every
+ * `checkpointEvery` steps, at the end, on request, and when stopped. Equal configs and digits lead to equal weights, even
+ * after interruptions.
  */
 export async function train(
   config: TrainingConfig,
@@ -71,7 +71,7 @@ export async function train(
   let savedStep: number | undefined;
   const startedMs = ports.now();
   const reporter = createReporter(ports.now, step, ports.report);
-  const breathe = createBreather(ports.now);
+  const breathe = createYielder(ports.now);
 
   const describeState = (): TrainingState => ({
     step,
@@ -80,9 +80,9 @@ export async function train(
     parameters: network.parameters,
     velocity,
   });
-  const save = async (isAsked = false): Promise<TrainingState> => {
+  const save = async (isRequested = false): Promise<TrainingState> => {
     const state = describeState();
-    if (savedStep !== step) await ports.save(state, isAsked);
+    if (savedStep !== step) await ports.save(state, isRequested);
     savedStep = step;
     return state;
   };
@@ -100,24 +100,24 @@ export async function train(
       batchSize: batch.length,
     });
     step += 1;
-    const isAsked = ports.requests?.takeSave() === true;
-    const isSaveDue = isAsked || step % config.checkpointEvery === 0 || step === schedule.totalSteps;
-    const sign = findDivergence(runningLoss, shape, isSaveDue ? network.parameters : undefined);
-    if (sign !== undefined) return { kind: 'diverged', step, learningRate, sign };
-    if (isSaveDue) await save(isAsked);
+    const isRequested = ports.requests?.consumeSaveRequest() === true;
+    const isSaveDue = isRequested || step % config.checkpointEvery === 0 || step === schedule.totalSteps;
+    const symptom = findDivergence(runningLoss, shape, isSaveDue ? network.parameters : undefined);
+    if (symptom !== undefined) return { kind: 'diverged', step, learningRate, symptom };
+    if (isSaveDue) await save(isRequested);
     reporter.afterStep({ step, totalSteps: schedule.totalSteps, epoch, loss: runningLoss, learningRate });
     const endsEpoch = schedule.epochAt(step) !== epoch;
     await ports.requests?.sample({ step, endsEpoch, classify: network.classify });
     if (step < schedule.totalSteps && endsEpoch) {
       const accuracy = await measureAccuracy(network, test, ports.stop);
-      if (accuracy !== undefined) ports.tellEpoch(epoch, accuracy);
+      if (accuracy !== undefined) ports.onEpoch(epoch, accuracy);
     }
     await breathe();
   }
   const state = await save();
   const accuracy = await measureAccuracy(network, test, ports.stop);
   if (accuracy === undefined) return { kind: 'stopped', state };
-  ports.tellEpoch(config.epochs, accuracy);
+  ports.onEpoch(config.epochs, accuracy);
   return { kind: 'finished', accuracy, state };
 }
 
@@ -133,9 +133,9 @@ function backpropagateBatch(
 }
 
 /**
- * Guessing costs ln(classes). A network with ten times that loss over some fifty steps does not recover: most of its hidden units are dead,
- * and the loss may fluctuate forever without becoming NaN. Parameters are checked before each save, because an overflow may not show in the
- * loss yet.
+ * Returns the symptom of a divergence, if there is one. Random guesses have a loss of ln(classes). A network with ten times
+ * that loss over some fifty steps does not recover: most of its hidden units are dead, and the loss may fluctuate forever
+ * without becoming NaN. Parameters are checked before each save, because an overflow may not affect the loss yet.
  */
 function findDivergence(
   runningLoss: number,
@@ -149,8 +149,8 @@ function findDivergence(
   return parameters?.every(Number.isFinite) === false ? 'a weight is no longer a finite number' : undefined;
 }
 
-/** Yields to signals and output at intervals, because the training itself never awaits anything. */
-function createBreather(now: () => number): () => Promise<void> {
+/** Lets the event loop handle signals and output from time to time, because the training itself never waits. */
+function createYielder(now: () => number): () => Promise<void> {
   let lastMs = now();
   return async () => {
     if (now() - lastMs < BREATHE_EVERY_MS) return;

@@ -1,13 +1,13 @@
 import { openAsBlob } from 'node:fs';
 import { accepted, type Checked, refused } from './checked.ts';
 
-/** Where the orchestrator accepts files of this job. The worker passes it to the trainer in the environment. */
+/** The address for uploads of this job's files. The worker passes it to the trainer in the environment. */
 export type Destination = {
   readonly endpoint: string;
   readonly token: string;
 };
 
-/** Returns undefined when the trainer was started by hand, or by another kind of worker. */
+/** Returns undefined if the trainer was started by hand, or by a worker without uploads. */
 export function findDestination(env: Readonly<Record<string, string | undefined>>): Destination | undefined {
   const endpoint = env['SIMPLETUNER_UPLOAD_ENDPOINT'];
   const token = env['SIMPLETUNER_UPLOAD_TOKEN'];
@@ -18,25 +18,25 @@ const PATIENCE_MS = 60_000;
 
 export type UploadPorts = {
   readonly destination?: Destination | undefined;
-  /** Aborted when the program should no longer wait for uploads. */
+  /** Fires when the program should no longer wait for uploads. */
   readonly stop: AbortSignal;
   readonly print: (line: string) => void;
-  readonly complain: (line: string) => void;
+  readonly printError: (line: string) => void;
 };
 
 /** Uploads files one after another while the training continues. It logs failures, which do not fail the training. */
-export function createUploads({ destination, stop, print, complain }: UploadPorts) {
+export function createUploads({ destination, stop, print, printError }: UploadPorts) {
   let last = Promise.resolve();
-  const bring = async (path: string, key: string): Promise<void> => {
+  const upload = async (path: string, key: string): Promise<void> => {
     if (destination === undefined || stop.aborted) return;
     const sent = await uploadFile(path, key, destination, stop);
     if (sent.ok) print(`uploaded ${sent.value}`);
-    else if (!stop.aborted) complain(`digits: ${sent.reason}`);
+    else if (!stop.aborted) printError(`digits: ${sent.reason}`);
   };
   return {
-    /** `key` is the name of the uploaded file, with slashes. */
+    /** Starts to upload a file. `key`: its name in the storage, with slashes. */
     begin: (path: string, key: string): void => {
-      last = last.then(() => bring(path, key));
+      last = last.then(() => upload(path, key));
     },
     settled: () => last,
   };
@@ -57,7 +57,7 @@ async function uploadFile(
       signal: AbortSignal.any([stop, AbortSignal.timeout(PATIENCE_MS)]),
     });
     if (response.ok) return accepted(key);
-    return refused(`${key} was not taken: ${response.status} ${(await response.text()).slice(0, 200)}`);
+    return refused(`${key} was rejected: ${response.status} ${(await response.text()).slice(0, 200)}`);
   } catch (error) {
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return refused(`${key} could not be sent: ${reason instanceof Error ? reason.message : String(reason)}`);

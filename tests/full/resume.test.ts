@@ -78,7 +78,7 @@ test('resumes a training from its checkpoint on another rig after its worker was
     expect.objectContaining({ checkpoint: name, step: Number(step) }),
   );
   const log = readFileSync(join(second.stateHome, 'trainyard/rig-2/jobs', job, 'trainer.log'), 'utf8');
-  expect(log).toContain(`going on after step ${step}`);
+  expect(log).toContain(`continuing after step ${step}`);
   await until(async () => ((await keysOf(job)).includes('result.json') ? true : null));
 }, 180_000);
 

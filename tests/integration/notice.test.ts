@@ -49,7 +49,7 @@ test('saves a checkpoint on a notice signal, so that another worker resumes from
   expect(artifacts.map(({ key }) => key)).toContain(saved);
 
   const second = await start('rig-2');
-  const [, step] = await second.worker.said(/^\| going on after step (\d+)/);
+  const [, step] = await second.worker.said(/^\| continuing after step (\d+)/);
   expect(Number(step)).toBe(Number(/\d{6}/.exec(saved)?.[0]));
   expect(Number(step)).toBeGreaterThan(20);
   expect(await server.watch.job(job, 'running')).toBeDefined();

@@ -34,7 +34,7 @@ describe('judgeAudit', () => {
 
   it.each(['high', 'critical'])('names the package and versions of a %s advisory', severity => {
     expect(judgeAudit(report({ a: 'low', b: severity }))).toEqual({
-      kind: 'holes',
+      kind: 'vulnerable',
       packages: [`b <1.2.3 (${severity})`],
     });
   });

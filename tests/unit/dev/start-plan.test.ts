@@ -1,6 +1,6 @@
 /** The programs that `npm start` starts, and its messages when it cannot open a window. */
 import { expect, test } from 'vitest';
-import { built, builtBeside, planStart, type StartContext } from '../../../dev/start-plan.ts';
+import { requiredFiles, backgroundBuilds, planStart, type StartContext } from '../../../dev/start-plan.ts';
 
 const desktop: StartContext = {
   platform: 'linux',
@@ -38,9 +38,9 @@ test('downloads Electron only where the app could start', () => {
 });
 
 test('waits only for the panel when headless, and builds the rig downloads in parallel', () => {
-  expect(Object.keys(built.headless)).toEqual(['dist/renderer/index.html']);
-  expect(Object.keys(built.app)).toContain('dist/main/desktop.js');
-  expect(Object.keys(builtBeside('linux', 'x64'))).toEqual(['dist/agent/trainyard-worker-linux-x64']);
-  expect(Object.keys(builtBeside('linux', 'arm64'))).toEqual(['dist/agent/trainyard-worker.mjs']);
-  expect(Object.keys(builtBeside('darwin', 'x64'))).toEqual(['dist/agent/trainyard-worker.mjs']);
+  expect(Object.keys(requiredFiles.headless)).toEqual(['dist/renderer/index.html']);
+  expect(Object.keys(requiredFiles.app)).toContain('dist/main/desktop.js');
+  expect(Object.keys(backgroundBuilds('linux', 'x64'))).toEqual(['dist/agent/trainyard-worker-linux-x64']);
+  expect(Object.keys(backgroundBuilds('linux', 'arm64'))).toEqual(['dist/agent/trainyard-worker.mjs']);
+  expect(Object.keys(backgroundBuilds('darwin', 'x64'))).toEqual(['dist/agent/trainyard-worker.mjs']);
 });

@@ -49,7 +49,7 @@ describe('a checkpoint file', () => {
     const bytes = encodeCheckpoint(makeCheckpoint());
     const later = Buffer.from(bytes.toString('latin1').replace('checkpoint 1', 'checkpoint 2'), 'latin1');
     expect(reasonOf(decodeCheckpoint(later, identity, 3))).toContain('format version 2');
-    expect(reasonOf(decodeCheckpoint(bytes, identity, 4))).toContain('does not fit 4 parameters');
+    expect(reasonOf(decodeCheckpoint(bytes, identity, 4))).toContain('does not match 4 parameters');
     for (const header of ['{', 'null', '{"step":1}', '{"step":1,"train_seconds":1,"identity":null}']) {
       const strange = reseal(Buffer.from(`digits-checkpoint 1\n${header}\n`));
       expect(decodeCheckpoint(strange, identity, 3).ok).toBe(false);
@@ -59,7 +59,7 @@ describe('a checkpoint file', () => {
   test('rejects a checkpoint of another run and names the setting that differs', () => {
     const bytes = encodeCheckpoint(makeCheckpoint());
     expect(reasonOf(decodeCheckpoint(bytes, { ...identity, hidden: 64 }, 3))).toBe(
-      'belongs to another run: hidden was 6 there and is 64 here',
+      'belongs to another run: its hidden is 6, but this run has 64',
     );
   });
 

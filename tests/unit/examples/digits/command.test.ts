@@ -34,7 +34,7 @@ async function runDigits(argv: readonly string[], stopAtLine?: RegExp) {
       printed.push(line);
       if (stopAtLine?.test(line) === true) stop.abort();
     },
-    complain: line => complaints.push(line),
+    printError: line => complaints.push(line),
     now: () => performance.now(),
     stop: stop.signal,
   });
@@ -99,7 +99,7 @@ describe('the digits command', () => {
       join(stopped.output, 'checkpoint-000010.bin'),
     ]);
     expect(second.code).toBe(0);
-    expect(second.printed[0]).toBe('going on after step 10');
+    expect(second.printed[0]).toBe('continuing after step 10');
     expect(second.printed.find(line => line.includes('"progress"'))).toContain('"step":11,');
     const sameEnd = await readFile(join(stopped.output, 'checkpoint-000024.bin'));
     // Compares only the weights, because the header contains the seconds and the checksum depends on them.
@@ -133,7 +133,7 @@ describe('the digits command with invalid input', () => {
     const other = await prepare({ hidden: 7 });
     const foreign = await runDigits([...other.argv, '--resume-from', path]);
     expect([foreign.code, foreign.printed]).toEqual([2, []]);
-    expect(foreign.complaint).toContain('belongs to another run: hidden was 6 there and is 7 here');
+    expect(foreign.complaint).toContain('belongs to another run: its hidden is 6, but this run has 7');
     await writeFile(path, (await readFile(path)).subarray(0, -1));
     const damaged = await runDigits([...argv, '--resume-from', path]);
     expect([damaged.code, damaged.printed]).toEqual([2, []]);
@@ -150,7 +150,7 @@ describe('the digits command with invalid input', () => {
     const output = await runDigits([...good.argv, '--output', import.meta.filename]);
     expect([output.code, output.complaint]).toEqual([
       2,
-      expect.stringContaining('cannot make the output folder'),
+      expect.stringContaining('cannot create the output folder'),
     ]);
   });
 
@@ -181,6 +181,6 @@ test('exits with code 143 and a checkpoint of the current step on SIGTERM', asyn
   const [name = ''] = await readdir(output);
   expect(name).toMatch(/^checkpoint-\d{6}\.bin$/);
   expect(lines.at(-1)).toBe(
-    `stopped after step ${Number(name.slice(11, 17))}; --resume-from ${join(output, name)} goes on from here`,
+    `stopped after step ${Number(name.slice(11, 17))}; --resume-from ${join(output, name)} continues from here`,
   );
 });

@@ -26,7 +26,7 @@ describe('parseIdx', () => {
 
   test('rejects another magic number, such as that of a label or gzip file', () => {
     expect(reasonOf(parseIdx(encodeIdx({ shape: [20], data: new Uint8Array(20) }), 3))).toBe(
-      'it begins with 0x00000801, and an idx file of this kind with 0x00000803',
+      'it starts with 0x00000801 instead of 0x00000803',
     );
     expect(reasonOf(parseIdx(Buffer.from('\u001f\u008b a gzip file', 'latin1'), 1))).toContain('0x1f8b2061');
   });

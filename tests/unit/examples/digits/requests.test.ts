@@ -28,7 +28,7 @@ async function runDigits(argv: readonly string[], ports: Partial<CommandPorts> =
   let clockMs = 0;
   const code = await runCommand(argv, {
     print: line => printed.push(line),
-    complain: line => complaints.push(line),
+    printError: line => complaints.push(line),
     now: () => (clockMs += 1000),
     stop: new AbortController().signal,
     ...ports,
@@ -68,7 +68,7 @@ describe('a requested checkpoint', () => {
   test('writes a requested checkpoint after the current step and uploads it at once', async () => {
     const { argv, output } = await prepare();
     const { taken, destination } = await openPlace();
-    const { code, printed } = await runDigits(argv, { takeSave: askedAfter(7), destination });
+    const { code, printed } = await runDigits(argv, { consumeSaveRequest: askedAfter(7), destination });
     expect(code).toBe(0);
     expect(await readdir(output)).toContain('checkpoint-000007.bin');
     expect(printed).toContain('saved checkpoint-000007.bin as asked');
@@ -85,7 +85,7 @@ describe('a requested checkpoint', () => {
     const plain = await prepare();
     await runDigits(plain.argv);
     const asked = await prepare({ samples: true });
-    await runDigits(asked.argv, { takeSave: askedAfter(11) });
+    await runDigits(asked.argv, { consumeSaveRequest: askedAfter(11) });
     expect(await weightsOf(asked.output)).toBe(await weightsOf(plain.output));
     const again = await prepare();
     const { printed } = await runDigits([
@@ -93,16 +93,16 @@ describe('a requested checkpoint', () => {
       '--resume-from',
       join(asked.output, 'checkpoint-000011.bin'),
     ]);
-    expect(printed[0]).toBe('going on after step 11');
+    expect(printed[0]).toBe('continuing after step 11');
     expect(await weightsOf(again.output)).toBe(await weightsOf(plain.output));
   });
 
   test('keeps a checkpoint that cannot be uploaded and continues the training', async () => {
     const { argv, output } = await prepare();
     const { destination } = await openPlace(503);
-    const { code, complaints } = await runDigits(argv, { takeSave: askedAfter(3), destination });
+    const { code, complaints } = await runDigits(argv, { consumeSaveRequest: askedAfter(3), destination });
     expect(code).toBe(0);
-    expect(complaints[0]).toBe('digits: checkpoint-000003.bin was not taken: 503 so it is');
+    expect(complaints[0]).toBe('digits: checkpoint-000003.bin was rejected: 503 so it is');
     expect(existsSync(join(output, 'checkpoint-000003.bin'))).toBe(true);
   });
 });

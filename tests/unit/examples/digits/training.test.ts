@@ -31,7 +31,7 @@ async function trainOn(
     report: (progress: Progress) => {
       reports.push(progress);
     },
-    tellEpoch: (_epoch: number, accuracy: number) => {
+    onEpoch: (_epoch: number, accuracy: number) => {
       accuracies.push(accuracy);
     },
     save: async (state: TrainingState) => {
@@ -94,7 +94,7 @@ describe('training', () => {
     const outcome = await train(config, digits, shape, {
       now: () => (clockMs += 100),
       report: () => setImmediate(() => stop.abort()),
-      tellEpoch: () => {},
+      onEpoch: () => {},
       save: async () => {},
       stop: stop.signal,
     });
@@ -110,7 +110,7 @@ describe('training', () => {
   test('stops when the loss diverges, without saving that state', async () => {
     const { outcome, saves } = await trainOn(makeConfig({ learningRate: 100, finalLearningRate: 100 }));
     expect(outcome).toMatchObject({ kind: 'diverged', learningRate: 100 });
-    expect(outcome.kind === 'diverged' && outcome.sign).toMatch(
+    expect(outcome.kind === 'diverged' && outcome.symptom).toMatch(
       /^the mean loss is .* guessing would cost 2\.30$/,
     );
     expect(saves).toEqual([]);
@@ -125,7 +125,7 @@ describe('training', () => {
     velocity[0] = Number.POSITIVE_INFINITY;
     const start = { ...healthy, step: TOTAL_STEPS - 1, parameters, velocity };
     const { outcome, saves } = await trainOn(makeConfig(), { start });
-    expect(outcome).toMatchObject({ kind: 'diverged', sign: 'a weight is no longer a finite number' });
+    expect(outcome).toMatchObject({ kind: 'diverged', symptom: 'a weight is no longer a finite number' });
     expect(saves).toEqual([]);
   });
 });
@@ -170,7 +170,7 @@ test('learns handwritten digits from two thousand samples', async () => {
     {
       now: () => 0,
       report: () => {},
-      tellEpoch: () => {},
+      onEpoch: () => {},
       save: async () => {},
       stop: new AbortController().signal,
     },
