@@ -141,8 +141,8 @@ export function submitSamples(deps: SubmitDeps): Submitting {
       isOver = true;
       cancelTimer();
       await last;
-      // Cancel pending jobs first; otherwise they would start on the workers that cancelled jobs free.
-      const active = (await activeOnes()).toSorted((one, other) => rank(one) - rank(other));
+      // Cancel pending jobs first. Otherwise they would start on the workers of cancelled jobs.
+      const active = (await listActive()).toSorted((one, other) => rank(one) - rank(other));
       for (const { id } of active) {
         await remote.request(queueApi.cancel, { params: { id } }).catch((cause: unknown) => {
           // Ignore the refusal for a job that has just ended.

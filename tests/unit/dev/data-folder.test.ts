@@ -30,13 +30,13 @@ test('deletes the data folder of a server, even one left by a crash', async () =
 
 test('refuses to delete a folder that is not a data folder', async () => {
   const folder = folderWith({ 'thesis.txt': 'years of work' });
-  await expect(clearFolder(folder)).rejects.toThrow('nothing is deleted there');
+  await expect(clearFolder(folder)).rejects.toThrow('so it was not deleted');
   expect(existsSync(join(folder, 'thesis.txt'))).toBe(true);
 });
 
 test('refuses to delete the data folder of a running server', async () => {
   const folder = folderWith({ 'trainyard.db': '', url: `${await startAnswering()}\n` });
-  await expect(clearFolder(folder)).rejects.toThrow('end that one first');
+  await expect(clearFolder(folder)).rejects.toThrow('stop it first');
   expect(existsSync(join(folder, 'trainyard.db'))).toBe(true);
 });
 

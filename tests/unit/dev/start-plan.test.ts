@@ -33,7 +33,7 @@ test('starts the server headless otherwise, with the reason', () => {
 });
 
 test('downloads Electron only where the app could start', () => {
-  expect(planStart({ ...desktop, electron: null }, false)).toEqual(headless(/being fetched/, true));
+  expect(planStart({ ...desktop, electron: null }, false)).toEqual(headless(/being downloaded/, true));
   expect(planStart({ ...desktop, electron: null, env: {} }, false)).toEqual(headless(/no display/));
 });
 

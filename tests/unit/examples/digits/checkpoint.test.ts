@@ -31,7 +31,7 @@ describe('a checkpoint file', () => {
     const bytes = encodeCheckpoint(makeCheckpoint());
     for (let length = 0; length < bytes.length; length++) {
       expect(reasonOf(decodeCheckpoint(bytes.subarray(0, length), identity, 3))).toMatch(
-        /is damaged or cut short|is not a checkpoint/,
+        /is damaged or incomplete|is not a checkpoint/,
       );
     }
   });
@@ -68,7 +68,7 @@ describe('a checkpoint file', () => {
     const path = await writeCheckpoint(folder, makeCheckpoint());
     await truncate(path, 120);
     expect(reasonOf(await readCheckpoint(path, identity, 3))).toContain(
-      `checkpoint ${path} is damaged or cut short`,
+      `checkpoint ${path} is damaged or incomplete`,
     );
     await writeFile(path, '{"weights": []}');
     expect(reasonOf(await readCheckpoint(path, identity, 3))).toContain(

@@ -137,7 +137,7 @@ describe('the digits command with invalid input', () => {
     await writeFile(path, (await readFile(path)).subarray(0, -1));
     const damaged = await runDigits([...argv, '--resume-from', path]);
     expect([damaged.code, damaged.printed]).toEqual([2, []]);
-    expect(damaged.complaint).toContain(`${path} is damaged or cut short`);
+    expect(damaged.complaint).toContain(`${path} is damaged or incomplete`);
   });
 
   test('exits with code 2 for an invalid config, missing data or a file as output', async () => {
