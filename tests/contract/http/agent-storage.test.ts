@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-// Opens a proxy that cuts a connection after `bytes` in one direction, for the first `times` connections.
+// Opens a proxy that cuts each of the first `times` connections after `bytes` bytes in one direction.
 async function openBreakingProxy(direction: 'up' | 'down', bytes: number, times: number) {
   const passed = { up: 0, down: 0, cuts: 0 };
   const listener = net.createServer(client => {
@@ -46,7 +46,7 @@ async function openBreakingProxy(direction: 'up' | 'down', bytes: number, times:
         left -= chunk.length;
         if (left > 0 || passed.cuts >= times) return;
         passed.cuts += 1;
-        // Sends the data that was already accepted before the cut.
+        // Forward the data that was received before the cut.
         to.end(cut);
       });
       from.on('error', cut).on('close', cut);

@@ -19,7 +19,7 @@ const [bundle, executable] = programNames;
 type Limits = NonNullable<TestServerOptions['downloadLimits']>;
 
 async function open(files: Readonly<Record<string, string>>, downloadLimits?: Limits) {
-  // The path has a hidden folder, like ~/.local/share. The files below it must be served anyway.
+  // The folder is inside a hidden one, like ~/.local/share. Its files must be served nevertheless.
   const folder = join(openFolder(), '.hidden');
   mkdirSync(folder);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -54,7 +54,7 @@ test('serves the worker programs without a token, with the hashes of the manifes
   expect(reportedVersion).toBe(version);
   expect(programs.map(({ name }) => name)).toEqual(programNames);
   for (const { name, bytes, sha256: hash } of programs) {
-    // An invalid token does not count as a failure either.
+    // An invalid token does not count as a failed call here.
     const response = await ask(`/agent/${name}`, {
       authorization: 'Bearer wrong',
       'x-worker-token': 'wrong',
@@ -146,14 +146,14 @@ test('serves only worker programs and their scripts below /agent', async () => {
   }
 });
 
-// Larger than the socket buffers, so that a download stalls when its client does not read.
+// The program is larger than all socket buffers, so a download stalls when its client does not read.
 const longProgram = 64 * 1_048_576;
 
 async function openLong(limits: Limits) {
   const opened = await open(both, limits);
   truncateSync(join(opened.folder, executable), longProgram);
   await opened.ask('/agent/manifest.json');
-  // Sends a request from this address behind the proxy, and reads only the headers.
+  // Sends a request from this address behind the proxy, and reads only the headers of the response.
   const begin = (address: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const headers = { 'x-forwarded-for': address };
@@ -161,7 +161,7 @@ async function openLong(limits: Limits) {
       sent.once('error', reject);
       onTestFinished(() => void sent.destroy());
     });
-  // Retries until a slot is free, or the test times out.
+  // Repeats the request until a slot is free, or until the test times out.
   const admitted = async (address: string): Promise<void> => {
     const { statusCode } = await begin(address);
     if (statusCode !== 200) await admitted(address);
@@ -180,7 +180,7 @@ test('limits the downloads of one address without blocking other addresses', asy
   expect((await begin('192.0.2.2')).statusCode).toBe(200);
   expect((await begin('192.0.2.3')).statusCode).toBe(200);
   expect((await begin('192.0.2.4')).statusCode).toBe(429);
-  // Other requests are not blocked.
+  // Downloads of scripts are not limited.
   expect((await ask('/agent/install.sh')).status).toBe(200);
   held[0]?.destroy();
   await admitted('192.0.2.1');

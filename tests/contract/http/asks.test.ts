@@ -34,7 +34,7 @@ async function ask(job: string, body: unknown): Promise<Readonly<Record<string, 
   return { ...((await response.json()) as object), status: response.status };
 }
 
-// Resolves with the next command of this type on the rig's stream.
+// Resolves with the next command of this type on the worker's stream.
 async function commandOn(stream: ReadableStream<Uint8Array>, type: string): Promise<unknown> {
   let text = '';
   for await (const bytes of stream.values({ preventCancel: true })) {

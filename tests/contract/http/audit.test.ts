@@ -38,7 +38,7 @@ describe('listing the audit trail', () => {
     const at = newest?.at ?? '';
     expect(await types({ since: at, event_type: 'worker.draining' })).toHaveLength(1);
     expect(await types({ until: at, event_type: 'worker.draining' })).toEqual([]);
-    // The same time in another time zone.
+    // The same instant, written in another time zone.
     const elsewhere = new Date(Date.parse(at) + 3_600_000).toISOString().replace('Z', '+01:00');
     expect(await types({ since: elsewhere, event_type: 'worker.draining' })).toHaveLength(1);
   });

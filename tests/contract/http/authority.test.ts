@@ -11,7 +11,7 @@ let workerToken: string;
 let joinToken: string;
 let uploadToken: string;
 beforeAll(async () => {
-  // These tests send a thousand invalid tokens from one address.
+  // Count no failures, because these tests send a thousand invalid tokens from one address.
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
   workerToken = (await server.createWorker({ name: 'rig-1' })).token;
   const { id } = await server.createWorker({ name: 'rig-joining' });

@@ -25,7 +25,7 @@ const workersOf = async ({ admin }: TestServer): Promise<readonly string[]> =>
   valueOf(await admin.call(workersApi.list, {})).workers.map(({ name }) => name);
 const backupsOf = async ({ admin }: TestServer): Promise<readonly BackupView[]> =>
   valueOf(await admin.call(backupApi.list, {})).backups;
-// Oldest first.
+// The audit rows, oldest first.
 const rowsOf = async ({ admin }: TestServer) =>
   valueOf(await admin.call(auditApi.list, { query: { limit: 500 } })).entries.toReversed();
 const verdictOf = async ({ admin }: TestServer) => valueOf(await admin.call(auditApi.verify, {}));
@@ -40,7 +40,7 @@ describe('restoring a backup', () => {
     expect(answer).toEqual({ restored: backup, saved: expect.objectContaining({ kind: 'restore' }) });
     expect(await workersOf(server)).toEqual(['rig-1']);
     expect(await backupsOf(server)).toContainEqual(answer.saved);
-    // The server accepts changes to the restored database.
+    // The restored database accepts changes.
     await server.createWorker({ name: 'rig-3' });
     expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-3']);
 
@@ -74,7 +74,7 @@ describe('restoring a backup', () => {
       },
     });
     expect(await verdictOf(server)).toMatchObject({ valid: true, first_bad: null });
-    // The trail continues, and so does its head.
+    // The trail continues after the restore, and so does its head.
     await server.createWorker({ name: 'rig-4' });
     expect(await verdictOf(server)).toMatchObject({ valid: true });
     expect(server.log.join('\n')).not.toContain('audit.broken');
@@ -185,7 +185,7 @@ describe('restoring a backup', () => {
     );
     valueOf(await server.admin.call(tokensApi.revoke, { params: { id: kept.id } }));
     const { token: newer } = await server.createWorker({ name: 'rig-2' });
-    // The token that requested the restore is gone afterwards, but the request is answered.
+    // The restored database does not contain the token that requested the restore, but the request is answered.
     expect(await restore({ admin: adminClient(server.url, made.token) }, backup.name)).toMatchObject({
       ok: true,
     });
@@ -216,7 +216,7 @@ describe('restoring a backup', () => {
 });
 
 describe('refused restores', () => {
-  // Expects no disconnected client, no new backup, and no new audit row.
+  // Expects that an action disconnects no client and creates no backup and no audit row.
   async function untouched(server: TestServer, act: () => Promise<unknown>): Promise<void> {
     await server.createWorker({ name: 'rig-1' });
     const backups = await backupsOf(server);
@@ -316,7 +316,7 @@ test('serves the old database again when it cannot be backed up', async () => {
   await server.createWorker({ name: 'rig-1' });
   const { name } = await makeBackup(server);
   await server.createWorker({ name: 'rig-2' });
-  // A folder that cannot be deleted has the name of the temporary file.
+  // A folder that cannot be replaced has the name of the temporary file.
   const folder = join(server.dataDir, 'backups', 'unfinished');
   mkdirSync(folder);
   writeFileSync(join(folder, 'file'), '');

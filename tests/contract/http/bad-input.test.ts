@@ -24,7 +24,7 @@ const send = ({ path, method = 'POST', headers = {}, body }: Sent): Promise<Resp
     ...(body !== undefined && { body }),
   });
 const submit = '/api/queue/submit';
-// See docs/internals/faults.md, S14.
+// More labels than docs/internals/faults.md, S14, allows.
 const tenThousand = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`l${n}`, 'x']));
 
 describe('invalid input', () => {

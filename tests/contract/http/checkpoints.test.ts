@@ -33,7 +33,7 @@ const measure = (points: readonly (readonly [step: number, loss: number])[], of:
       points: points.map(([step, loss], n) => ({ n, elapsed_ms: n, step, values: { loss } })),
     }),
   });
-// The worker registers again without the job, so the job is offered again.
+// Loses the worker's job: it registers again without naming the job, so the orchestrator offers it again.
 async function lose(): Promise<Offered> {
   await rig.register();
   return rig.offered();

@@ -22,7 +22,7 @@ beforeEach(() => {
 interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  // Unparsed text.
+  // Sent without conversion to JSON.
   readonly body?: string;
 }
 
@@ -180,7 +180,7 @@ describe('GET /api/configs/{name}', () => {
     writeFileSync(join(folder, 'data.json'), '[]');
     for (const method of ['GET', 'DELETE']) {
       const answer = await send(`/${name}`, { method });
-      // A file that exists but is not a config blocks the change.
+      // The name belongs to a file that is no config, so it cannot be changed.
       const isThere = method === 'DELETE' && ['out', 'data'].includes(name);
       if (isThere) expect([answer.status, codeOf(answer)]).toEqual([409, 'config_in_the_way']);
       else if (method === 'GET' || name !== 'broken')
@@ -215,7 +215,7 @@ describe('PUT /api/configs/{name}', () => {
       readFileSync(join(server.dataDir, file), 'latin1'),
     );
     expect(JSON.stringify(await trail()) + server.log.join()).not.toContain('hf_canary');
-    // The only match is the job's own copy.
+    // The text occurs only in the job's own copy of the config.
     expect(texts.join('').split('hf_canary').length - 1).toBeLessThanOrEqual(2);
   });
 
@@ -338,7 +338,7 @@ describe('PUT /api/configs/{name}', () => {
   });
 
   test('answers 507 when the folder is not writable, and leaves no temporary file', async () => {
-    // A folder blocks the name of the temporary file.
+    // A folder with the name of the temporary file makes the write fail.
     mkdirSync(join(folder, '.trainyard-unfinished', 'x'), { recursive: true });
     const answer = await put('flux', { lr: 1 });
     expect([answer.status, codeOf(answer), answer.headers.get('retry-after')]).toEqual([507, 'storage', '5']);
@@ -373,7 +373,7 @@ describe('config of a job', () => {
       config: { lr: 1, hub_token: 'hf_x' },
       dataloader,
     });
-    // It must not appear elsewhere, because everyone with view access can see lists and events.
+    // The config must not appear in lists and events, because everyone with view access can see these.
     const shown = JSON.stringify([
       valueOf(await server.admin.call(queueApi.get, call)),
       valueOf(await server.admin.call(queueApi.list, {})),

@@ -1,4 +1,4 @@
-// The product's real sockets run a request handler of this test.
+// Real sockets of the product call a request handler of the test.
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -57,7 +57,8 @@ test('does not time out a complete request while its answer takes long', async (
     posts.push(await connectAndSend(port, `${head('POST', bodyOf2)}{}`));
     await requested.promise;
   }
-  // One connection exceeds the limit. The server closes the oldest silent connection, and no request in progress.
+  // There is one connection too many. The server closes the oldest one without a request, and none with a request in
+  // progress.
   const silent: Caller[] = [];
   for (let count = 0; count < 3; count += 1) silent.push(await connectAndSend(port, ''));
   expect(await silent[0]?.ended).toBe('');

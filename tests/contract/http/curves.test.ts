@@ -45,7 +45,7 @@ describe('posting points', () => {
     const first = [point(0), point(1, { loss: 0.5, lr: 1e-4 })];
     const after = { success: true, next: 2, last_step: 1, last_elapsed_ms: 1_000 };
     expect(await bring(first)).toEqual([200, after]);
-    // The first answer was lost, so the agent sends all points again, with more.
+    // The agent did not receive the first answer, so it sends all points again, together with a new one.
     expect(await bring([...first, point(5, { loss: 3 })])).toMatchObject([200, { next: 6, last_step: 5 }]);
     expect(await bring([])).toMatchObject([200, { next: 6, last_step: 5, last_elapsed_ms: 5_000 }]);
     expect((await seriesOf('loss')).map(({ step, last }) => [step, last])).toEqual([
@@ -146,13 +146,13 @@ describe('ownership of points', () => {
 
   test('shows one curve with a break for a job with two attempts', async () => {
     await bring([point(0), point(1)]);
-    // The rig has lost its running job.
+    // The worker lost the job.
     await rig.report(job, 'failed', { cause: 'preempted' });
     const again = await rig.offered();
     for (const status of ['starting', 'running']) await rig.report(again, status);
     expect(again).toMatchObject({ jobId: job.jobId });
     await bring([point(0, { loss: 9 })], again);
-    // The last points of the first attempt arrive late.
+    // The last points of the first attempt arrive after the start of the second one.
     await bring([point(2)]);
     const { attempts, keys } = await read();
     expect(attempts.map(({ attempt, series }) => [attempt, series[0]?.points.length])).toEqual([

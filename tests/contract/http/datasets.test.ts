@@ -52,7 +52,7 @@ const codeOf = async (response: Response): Promise<readonly [number, unknown]> =
   ((await response.json()) as { readonly code?: unknown }).code,
 ];
 
-// Files by path, as a manifest lists them.
+// Files for a manifest, sorted by path.
 const filesOf = (texts: Readonly<Record<string, string>>): readonly DatasetFile[] =>
   Object.entries(texts)
     .map(([path, text]) => ({ path, bytes: Buffer.byteLength(text), sha256: sha256(text) }))
@@ -76,7 +76,7 @@ const pruneVersions = async (
   { by = admin(), isDryRun = false }: { readonly by?: Person; readonly isDryRun?: boolean } = {},
 ) => valueOf(await by.client.call(datasetsApi.prune, { body: { versions, dry_run: isDryRun } }));
 
-// The files on disk with these hashes.
+// Names of stored files that have one of these hashes.
 const onDisk = (): readonly string[] => {
   const folder = join(server.dataDir, 'contents');
   return readdirSync(folder).flatMap(head => readdirSync(join(folder, head)).map(rest => head + rest));
@@ -150,7 +150,7 @@ describe('pushing a dataset', () => {
     });
     expect(outcome).toMatchObject({ ok: false, failure: { problem: { code: 'content_not_found' } } });
     expect((await list(true)).datasets).toEqual([]);
-    // Stored files remain for the next attempt.
+    // Files that were stored before the refusal are kept for the next try.
     expect(await missing(sha256('one'), sha256('two'))).toEqual([sha256('two')]);
   });
 
@@ -237,7 +237,7 @@ describe('uploading a file of a dataset', () => {
       put('x'.repeat(40_000), admin(), { name: sha256(text), range: 'bytes 0-39999/50000' });
     expect([(await part('one')).status, (await part('two')).status]).toEqual([200, 200]);
     expect(await codeOf(await part('three'))).toEqual([413, 'quota_exceeded']);
-    // A part that continues an upload does not count twice.
+    // The part that completes an upload does not count twice.
     const rest = { name: sha256('two'), range: 'bytes 40000-40009/50000' };
     expect((await put('y'.repeat(10), admin(), rest)).status).toBe(200);
   });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// Returns the visible text.
+// Returns the text that a browser would show.
 const textOf = (markup: string): string =>
   markup
     .replaceAll(/<style>.*?<\/style>/gs, '')
@@ -144,7 +144,7 @@ describe('hostile text in the document', () => {
     const markup = docsPage(hostile);
     expect(markup).not.toMatch(/<script/i);
     expect(markup.match(/<style>/g)).toHaveLength(1);
-    // No quotation mark ends an attribute early.
+    // No quotation mark in the data ends an attribute early.
     const tags = [...markup.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
     expect(tags.filter(tag => !/^<[/!]?[a-z][a-z0-9]*( [a-z-]+="[^"]*")*( html)?>$/.test(tag))).toEqual([]);
     expect(textOf(markup).split(evil).length).toBeGreaterThan(15);

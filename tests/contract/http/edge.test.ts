@@ -9,7 +9,7 @@ import { sendBytes } from '../../support/raw-request.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
-// The session cookie of a user with all permissions.
+// Session cookie of a user with all permissions.
 let cookie: string;
 beforeAll(async () => {
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
@@ -32,7 +32,7 @@ interface Answer {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-// `fetch` sends only its own Host header.
+// Sends a request with any headers, because `fetch` always sends its own Host header.
 function send(
   row: { readonly method: string; readonly path: Call['path'] },
   headers: Readonly<Record<string, string | readonly string[]>>,
@@ -71,13 +71,13 @@ function send(
   });
 }
 
-// The headers that browsers send for a page of another site.
+// Headers that browsers send for pages of another site.
 const elsewhere: readonly Readonly<Record<string, string>>[] = [
   { origin: 'https://evil.example' },
   { origin: 'null' },
   { origin: 'http://127.0.0.1.evil.example' },
   { 'sec-fetch-site': 'cross-site' },
-  // Another port of the same machine.
+  // A page on another port of this machine.
   { 'sec-fetch-site': 'same-site' },
 ];
 const changing = ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'];
@@ -112,7 +112,7 @@ describe.each(named)('edge checks of %s', (_name, row) => {
   test('answers a cross-site page as if nobody were signed in', async () => {
     for (const headers of elsewhere) {
       const answer = await send({ method: 'GET', path: row.path }, { host: ownHost(), ...headers, cookie });
-      // Public calls answer such pages, too, but browsers do not let those pages read the answer.
+      // Public calls answer such a page too, but its browser does not let the page read the answer.
       if (row.method === 'GET' && row.authority !== 'open') expect([401, 403]).toContain(answer.status);
       expect(invitations(answer)).toEqual([]);
     }

@@ -31,7 +31,7 @@ function tokenFor({ authority }: Call): Header {
 
 const pathOf = ({ path }: Call, value = 'x_none'): string => path.replaceAll(/[:*][a-z_]+/g, value);
 
-// True if a path also matches this call. A path of one call can match another one's parameter.
+// Returns true if the path also matches this call. A fixed path of one call can match a parameter of another call.
 const fits = (row: Call, path: string): boolean =>
   new RegExp(`^${row.path.replaceAll(/:[a-z_]+/g, '[^/]+').replace(/\*\w+/, '.+')}$`).test(path);
 
@@ -81,7 +81,8 @@ describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
           status: 415,
           code: 'media_type',
         });
-      // Other sites can make a browser send a form. A header that no form can send proves that it is the guide's curl.
+      // Another site can make a browser send a form, but not with this header. The header proves that the request is
+      // the guide's curl command.
       const form: Header = ['content-type', 'application/x-www-form-urlencoded'];
       const [name] = tokenFor(row);
       const isBearer = name === 'authorization';
@@ -168,7 +169,7 @@ test('answers an unexpected error with its request id, and logs the details unde
   for (const table of tables) db.exec(`ALTER TABLE "${table}" RENAME TO "${table}_gone"`);
   const failed: RawAnswer[] = [];
   for (const row of everyCall.filter(({ authority }) => authority !== 'worker')) {
-    // A streamed answer sends its first part before the failure is known.
+    // Skip streams, which have sent their headers before the failure is known.
     if (row.stream !== undefined) continue;
     const asked = {
       method: row.method,

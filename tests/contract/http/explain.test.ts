@@ -30,7 +30,7 @@ test('explains a pending job with every worker and every check', async () => {
   const job = await server.submit({ config: {}, gpu_count: 4, worker_labels: { gpu_type: 'a100*' } });
   const [status, body] = await send(`/api/queue/${job}/explain`);
   expect(status).toBe(200);
-  // The answer has no fields beyond the contract.
+  // The answer contains no fields beyond the contract.
   const explanation = z.strictObject(Explanation.shape).parse(body);
   expect(explanation).toEqual({
     job_id: job,
@@ -94,7 +94,7 @@ test('creates no job in a dry run, and leaves its idempotency key unused', async
   const first = await send('/api/queue/submit', wish);
   expect(first).toMatchObject([200, { success: true, status: 'queued', queue_position: 1 }]);
   expect(first[1]).not.toHaveProperty('dry_run');
-  // An explicit `dry_run: false` means the same as none.
+  // An explicit `dry_run: false` is the same as a submission without the field.
   expect(await send('/api/queue/submit', { ...wish, dry_run: false })).toEqual([
     200,
     { ...(first[1] as object), idempotent_hit: true },

@@ -104,7 +104,7 @@ test('downloads all lines as a file with final progress bars', async () => {
   expect((await answer.text()).split('\n')).toEqual([first, '49%|##    | loss=49', ...others, '20%']);
 });
 
-// The status of a download that no client reads. The connection stays open until the test ends.
+// Starts a download that is never read; its connection stays open until the test ends. Resolves with its status.
 const openUnread = (id: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${server.adminToken}` };

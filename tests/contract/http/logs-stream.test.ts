@@ -103,7 +103,7 @@ test('sends everything to a slow reader without buffering it all', async () => {
   expect(stream?.response.status).toBe(404);
   await shipper.print(`${upTo(10).join('\n')}\n`);
   const slow = await follow(job.jobId, '?line=0');
-  // About 6 MB as JSON, far more than the server buffers for a reader.
+  // About 6 MB as JSON, far more than the server may buffer for one reader.
   await shipper.print(
     `${upTo(10_000, 10)
       .map(n => `${n} ${line}`)

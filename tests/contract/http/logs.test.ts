@@ -13,7 +13,7 @@ let server: TestServer;
 let rig: Rig;
 let job: Offered;
 let shipper: Shipper;
-// The server's wall clock is ahead by this many ms.
+// How far the server's wall clock is ahead, in ms.
 let skewMs = 0;
 beforeEach(async () => {
   skewMs = 0;

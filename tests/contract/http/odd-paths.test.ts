@@ -19,7 +19,7 @@ afterAll(() => server.close());
 
 const named = everyCall.filter(({ path }) => path.includes(':'));
 
-// The values as they appear in the path.
+// Odd values of a path parameter, as they are written in the path.
 const odd: readonly string[] = [
   '..',
   '.',
@@ -52,7 +52,7 @@ const odd: readonly string[] = [
 const send = (row: Call, value: string): Promise<RawAnswer> =>
   sendRaw(server.url, {
     method: row.method,
-    // Together they must not exceed the server's limit for headers.
+    // Cut the values, so that together they do not exceed the limit for headers.
     path: row.path.replaceAll(/:[a-z_]+/g, () => value).replace(/\*[a-z_]+/, () => value.slice(0, 3_000)),
     headers: [
       row.authority === 'worker'
@@ -65,20 +65,20 @@ const send = (row: Call, value: string): Promise<RawAnswer> =>
     ...(row.method !== 'GET' && { body: '{}' }),
   });
 
-// Values that look odd but are valid names.
+// Returns true for a value that looks odd but is a valid name.
 const isPlain = (value: string): boolean => /^[\w-]{1,64}$/.test(value);
 
-// A missing body is refused, too, so the refusal must name the path.
+// Returns true when the refusal concerns the path, because a missing body is refused too.
 function isRefused(row: Call, value: string, { status, code, text }: RawAnswer): boolean {
   if (status === 404) return code !== null;
-  // A valid bucket name refers to a job of another owner.
+  // A valid bucket name refers to a job that this token does not own.
   if (row.authority === 'upload' && isPlain(value)) return status === 403 && code === 'not_your_job';
   if (status !== 400 || code !== 'invalid_request') return false;
   const { errors = [], detail } = JSON.parse(text) as {
     readonly errors?: readonly { readonly field: string }[];
     readonly detail: string;
   };
-  // The configs folder checks a name only together with a config to store.
+  // The configs folder validates a name only together with a config to store.
   return (
     row.method === 'PUT' ||
     isPlain(value) ||

@@ -19,7 +19,7 @@ interface Rig {
   readonly openStream: (of: WorkerId) => Promise<number>;
 }
 
-// Adds a simulated agent that sends only what the test tells it to.
+// Adds a worker whose calls the test makes.
 async function addRig(name: string): Promise<Rig> {
   const { id, token } = await server.createWorker({ name, labels: { rig: name } });
   const own = ['x-worker-token', token] as const;
@@ -48,7 +48,7 @@ async function addRig(name: string): Promise<Rig> {
 
 const jobOf = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
 
-// Submits a job that runs on the rig, as far as the orchestrator knows.
+// Submits a job and reports that the worker runs it.
 async function runOn(rig: Rig, name: string): Promise<JobId> {
   const job = await server.submit({ config: {}, worker_labels: { rig: name } });
   expect((await rig.post(`/api/workers/job/${job}/status`, { status: 'running' })).status).toBe(200);
@@ -77,7 +77,7 @@ describe('calls of a worker about another worker', () => {
         status: 403,
         code: 'not_your_worker',
       });
-    // The false claim that it runs the job is corrected and changes nothing.
+    // The worker claims falsely that it runs the job. The answer corrects it, and nothing changes.
     const claim = { protocol: 2, persistent: true, gpu_count: 0, current_job_id: job };
     expect(JSON.parse((await other.post('/api/workers/register', claim)).text)).toMatchObject({
       resume_job: null,
@@ -115,7 +115,7 @@ describe('calls of a worker about another worker', () => {
     const query = { event_type: 'auth.refused', limit: 500 };
     const { entries } = valueOf(await server.admin.call(auditApi.list, { query }));
     const own = entries.filter(({ details }) => details['worker_id'] === other.id);
-    // Further refusals of this worker are only counted.
+    // After 30 rows, refusals of this worker are only counted.
     expect(own).toHaveLength(30);
     expect((await other.post('/api/workers/heartbeat', { worker_id: other.id })).status).toBe(200);
   });
@@ -124,7 +124,7 @@ describe('calls of a worker about another worker', () => {
 const nested = (levels: number, text: string): string =>
   `${'{"a":['.repeat(levels)}${text}${']}'.repeat(levels)}`;
 
-// The JSON text of a progress field in a report or a heartbeat.
+// Values of a progress field as JSON text.
 const strangeProgress: readonly (readonly [what: string, progress: string])[] = [
   ['NaN', 'NaN'],
   ['NaN as step', '{"step":NaN}'],
@@ -166,7 +166,7 @@ describe('unusable values in reports', () => {
         expect(figure).toBeLessThanOrEqual(1e12);
       }
       for (const event of server.watch.seen) UiEvent.parse(event);
-      // The orchestrator still accepts the end with the same progress.
+      // The final report with the same progress is accepted.
       const end = await rig.post(
         `/api/workers/job/${job}/status`,
         `{"status":"completed","exit_code":0,"progress":${/NaN/.test(progress) ? '0' : progress}}`,

@@ -27,7 +27,7 @@ const guarded = everyCall.filter(({ authority }) => authority !== 'open');
 const long = `tk_${'x'.repeat(10_000)}`;
 const wrong = 'tk_first-of-two';
 
-// The token that the call requires, and the header that carries it.
+// Returns the token that the call requires, and the header for it.
 function right({ authority }: Call): {
   readonly token: string;
   readonly asHeader: (token: string) => Header;
@@ -125,7 +125,7 @@ test('audits tried tokens only by the start of their hash', async () => {
       sha256: expect.stringMatching(/^[0-9a-f]{8}$/) as unknown,
     });
   const shown = new Set(ofTokens.map(({ details }) => details['sha256']));
-  // The trail records the first 30 refusals of an address. Further ones are only counted.
+  // The trail records the first 30 refusals of an address, and only counts further ones.
   for (const secret of [long, `${joinToken}x`, workerToken.slice(0, -1)])
     expect(shown).toContain(createHash('sha256').update(secret).digest('hex').slice(0, 8));
 });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// The token gets the default permissions without `held`.
+// Creates a user. Without `held`, the token has the default permissions.
 async function enrol(name: string, held?: readonly Permission[]): Promise<Person> {
   const body = { name, ...(held && { permissions: [...held] }) };
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
@@ -127,7 +127,7 @@ describe('calls for one job', () => {
 });
 
 describe('calls about several jobs', () => {
-  // Dataset versions are found by id. The dataset tests check what other users can see of them.
+  // Skip dataset versions, which are found by id. The dataset tests check what other users see of them.
   const plain = having('filtered').filter(([, row]) => row !== eventsApi.stream && row !== datasetsApi.pin);
 
   test.each(plain)('omits the jobs of others in %s', async (_name, row) => {

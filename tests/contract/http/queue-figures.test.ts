@@ -15,7 +15,7 @@ test('counts pending jobs that no worker, or only an offline worker, can run', a
   const big = await to.submit({ config: {}, gpu_count: 8 });
   await to.submit({ config: {}, gpu_count: 8 });
   const fits = await to.submit({ config: {}, gpu_count: 2 });
-  // This holds whatever else blocks the job.
+  // A pause of the queue does not change these figures.
   valueOf(await to.admin.call(queueApi.pause, { body: {} }));
   expect((await stats()).unsatisfiable).toEqual([{ job_id: big, count: 2 }]);
   await fetch(`${to.url}/api/workers/disconnect`, { method: 'POST', headers, body: '{}' });

@@ -239,7 +239,7 @@ test('pages through 120 jobs by cursor once each while jobs are added and delete
     seen.push(...page.entries.map(({ id }) => id));
     cursor = page.next_cursor;
     await add('walk-on');
-    // A job from an earlier page disappears. With offsets, the next page would skip one now.
+    // Delete a job of an earlier page. With offsets instead of cursors, the next page would now skip a job.
     const gone = seen.at(-2) ?? '';
     await send(`/api/queue/${gone}/cancel`);
     expect(await send(`/api/queue/${gone}`, { method: 'DELETE' })).toMatchObject({ status: 200 });

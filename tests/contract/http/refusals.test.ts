@@ -66,7 +66,7 @@ test('limits failed calls of an address, but accepts a valid token from it', asy
   expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([401, 429]);
   const entries = await refusals(server);
   expect(entries.filter(({ event_type: type }) => type === 'auth.limited')).toHaveLength(1);
-  // The address has 60 tries, and the trail records 30 of them. Further ones are only counted.
+  // An address has 60 tries. The trail records 30 of them, and only counts the others.
   expect(statuses.get(401)).toBe(60);
   expect(entries.filter(({ event_type: type }) => type === 'auth.refused')).toHaveLength(30);
 });
@@ -77,7 +77,7 @@ test('limits a token to a hundred open streams', async () => {
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());
   const open = () => fetch(`${server.url}/api/events`, { headers, signal: leaving.signal });
-  // One more stream is already open: that of the test server itself.
+  // The hundredth stream is already open: that of the test server itself.
   const streams = await Promise.all(Array.from({ length: 99 }, open));
   expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 99 }, () => 200));
   const refused = await open();

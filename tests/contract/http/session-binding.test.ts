@@ -15,7 +15,7 @@ async function openServer(dataDir?: string): Promise<TestServer> {
   return server;
 }
 
-// Signs in and returns the browser's cookie.
+// Signs in. Returns the cookie of the browser.
 async function signIn(server: TestServer, token: string, agent = firefox): Promise<string> {
   const response = await fetch(`${server.url}/api/session`, {
     method: 'POST',
@@ -36,7 +36,7 @@ const sessionsOf = async ({ admin }: TestServer) => valueOf(await admin.call(ses
 const audited = async ({ admin }: TestServer, event_type: string) =>
   valueOf(await admin.call(auditApi.list, { query: { event_type } })).entries;
 
-// Opens the event stream of a browser with this cookie. The returned function resolves when the server closes it.
+// Opens the event stream with this cookie. The returned function resolves when the server closes the stream.
 async function followToEnd(server: TestServer, cookie: string): Promise<() => Promise<void>> {
   const { body } = await fetch(`${server.url}/api/events`, { headers: { cookie } });
   const reader = body?.getReader();

@@ -32,7 +32,7 @@ async function ask(
   };
 }
 
-// The headers that a page of the panel sends.
+// Headers that a page of the panel sends.
 const fromPanel = (): Readonly<Record<string, string>> => ({
   origin: server.url,
   'sec-fetch-site': 'same-origin',
@@ -54,7 +54,7 @@ const makeCode = async (): Promise<string> => {
 
 type Headers = Readonly<Record<string, string>>;
 
-// Follows the event stream like a browser tab with this cookie.
+// Follows the event stream with this cookie, as a browser does.
 async function follow(cookie: string) {
   const controller = new AbortController();
   const { body } = await fetch(`${server.url}/api/events`, {
@@ -115,7 +115,7 @@ describe('signing in', () => {
     const own = await ask('GET', '/api/session', bearer(server.adminToken));
     expect(own).toMatchObject({ status: 200, body: { user: 'admin', expires_at: null }, cookie: null });
     expect(own.body['permissions']).toContain('admin.tokens');
-    // A token takes precedence over a cookie, as in every call, and an invalid token counts as a failure.
+    // A token takes precedence over a cookie in each call, and an invalid token is refused despite a valid cookie.
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     expect(await ask('GET', '/api/session', { cookie, ...bearer('nonsense') })).toMatchObject({
       status: 401,

@@ -24,7 +24,7 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-// Sends any body and headers to any address.
+// Changes the settings with any body and headers, at any URL.
 export async function patch(
   server: TestServer,
   body: unknown,
@@ -46,7 +46,7 @@ export const isLive = (url: string): Promise<boolean> =>
     () => false,
   );
 
-// An event stream. `ended` resolves when the server closes it.
+// Follows the event stream. `ended` resolves when the server closes it.
 export async function follow(server: TestServer, url: string) {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());

@@ -31,7 +31,7 @@ const forwardingHeaders = [
 ];
 
 describe('the local worker setting', () => {
-  // A program that keeps running and exits when its stdin ends.
+  // A worker program that runs until its stdin ends.
   const program = {
     command: [
       process.execPath,

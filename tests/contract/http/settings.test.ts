@@ -1,4 +1,4 @@
-// 127.0.0.2 stands for the server's address on a network.
+// 127.0.0.2 stands for the address of the server in a network.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -75,7 +75,7 @@ describe('invalid settings', () => {
     [{ host: '127.0.0.1:80' }, 400, 'invalid_request', /^host: /],
     [{ host: '' }, 400, 'invalid_request', /^host: /],
     [{ host: '203.0.113.9' }, 409, 'address_unavailable', /^203\.0\.113\.9 is no address of this machine/],
-    // Linux can listen on this address, but no client can reach it.
+    // Linux can listen on this address, but no client can connect to it.
     [{ host: '255.255.255.255' }, 409, 'address_unavailable', /is no address of this machine/],
     [{ public_url: 'yard.example' }, 400, 'invalid_request', /^public_url: .*http or https/],
     [{ public_url: 'ftp://yard.example' }, 400, 'invalid_request', /^public_url: /],
@@ -96,7 +96,7 @@ describe('invalid settings', () => {
     [{ tls: null }, 400, 'invalid_request', /^tls: /],
     [{ port: 80 }, 400, 'invalid_request', /port/],
     [[], 400, 'invalid_request', /./],
-    // The valid setting next to it is not applied either.
+    // One of the two settings is valid, but it is not applied either.
     [{ public_url: 'https://yard.example', host: '203.0.113.9' }, 409, 'address_unavailable', /./],
   ])('refuses the settings %j and changes nothing', async (body, status, code, detail) => {
     const server = await open();
@@ -133,7 +133,7 @@ describe('sharing on the network', () => {
     const server = await open();
     await patch(server, { host: elsewhere });
     const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
-    // The answer uses the connection of the request, although the setting closes it afterwards.
+    // This request uses a connection that the new setting closes, but only after the answer.
     expect(await patch(server, { shared: false }, {}, overNetwork(server))).toMatchObject({
       status: 200,
       body: { network: { host: '127.0.0.1', shared: false, listening: [server.url] } },
@@ -168,7 +168,7 @@ describe('sharing on the network', () => {
 
   test('changes nothing when the settings cannot be saved', async () => {
     const server = await open();
-    // A folder with the temporary file's name makes the write fail.
+    // A folder with the name of the temporary file makes the write fail.
     mkdirSync(`${settingsFile(server)}.new`);
     expect(await patch(server, { host: elsewhere, local_worker: { enabled: true } })).toMatchObject({
       status: 507,

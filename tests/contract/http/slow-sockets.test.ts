@@ -1,4 +1,4 @@
-// See docs/internals/faults.md, S13. The timeouts are short here.
+// See docs/internals/faults.md, S13. Timeouts are short in these tests.
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
@@ -7,7 +7,7 @@ import { valueOf } from '../../support/server.ts';
 import { follow, open } from './settings-bench.ts';
 import { networkAddress, openTlsServer, portOf } from './tls-bench.ts';
 
-// Long enough in ms for well-behaved clients on a busy machine.
+// Timeout in ms that no well-behaved client exceeds, even on a busy machine.
 const patient = 60_000;
 const limits = (some: Partial<SocketLimits>): SocketLimits => ({
   headersMs: patient,
@@ -25,7 +25,7 @@ interface Slow {
   isClosed(): boolean;
 }
 
-// Connects and sends `text` and nothing more.
+// Connects, sends `text`, and then sends nothing more.
 function openSlow(port: number, text = '', host = '127.0.0.1'): Promise<Slow> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host);
@@ -40,7 +40,7 @@ function openSlow(port: number, text = '', host = '127.0.0.1'): Promise<Slow> {
     socket.setEncoding('latin1').on('data', (part: string) => (got += part));
     socket.once('error', reject);
     socket.once('connect', () => {
-      // A socket that is reset while it writes reports an error.
+      // Ignore the error of a socket that is reset while it writes.
       socket.removeListener('error', reject).on('error', () => undefined);
       if (text !== '') socket.write(text);
       resolve({ socket, closed, isClosed: () => isClosed });
@@ -62,7 +62,7 @@ test.each([
   expect(valueOf(await server.admin.call(workersApi.list)).total).toBe(0);
   const answers = await Promise.all(slow.map(({ closed }) => closed));
   expect(answers.every(answer => answer.startsWith('HTTP/1.1 408 '))).toBe(true);
-  // A stream that was requested in time stays open longer than any of these timeouts.
+  // The stream was requested in time, so it outlives all these timeouts.
   expect(stream.isOver()).toBe(false);
   await server.createWorker({ name: 'rig-1' });
   await server.watch.until('an event', event => (event.kind === 'worker' ? event : null));
@@ -108,7 +108,7 @@ describe('limit on connections without a request', () => {
     const slow: Slow[] = [];
     for (let count = 0; count < 60; count += 1)
       slow.push(await openSlow(portOf(server), 'GET / HTTP/1.1\r\n'));
-    // Complete requests are served and no longer count as waiting.
+    // Complete requests are served, and do not count as waiting connections.
     for (let count = 0; count < 20; count += 1)
       await fetch(`${server.url}/health/live`, { headers: { connection: 'close' } });
     await Promise.all(slow.slice(0, 10).map(({ closed }) => closed));
@@ -179,7 +179,7 @@ test('refuses headers that are too long', async () => {
 });
 
 test('allows large bodies over slow lines and all heartbeats with the default limits', () => {
-  // 5 MB at 140 kbit/s, and the maximum of T/4.
+  // 5 MB at 140 kbit/s, and the longest heartbeat interval, which is T/4.
   expect(socketLimits.requestMs).toBeGreaterThanOrEqual((5_000_000 * 8) / 140);
   expect(socketLimits.headersMs).toBeLessThanOrEqual(30_000);
   expect(socketLimits.checkMs).toBeLessThanOrEqual(socketLimits.headersMs / 2);

@@ -1,4 +1,4 @@
-// A page sees these pings, while an `EventSource` hides comments.
+// The pings of pings=true are data, because `EventSource` hides comments from the page.
 import { expect, onTestFinished, test } from 'vitest';
 import { StreamPing, UiEvent } from '../../../protocol/events.ts';
 import { createShipper } from '../../support/log-bench.ts';

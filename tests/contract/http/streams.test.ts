@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// Reads a stream as raw bytes, as any HTTP client sees it.
+// Opens a stream and reads its raw bytes.
 async function openStream(path: string, headers: Readonly<Record<string, string>>) {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
@@ -87,7 +87,7 @@ describe('event stream', () => {
     await server.submit({ config: {}, worker_labels: { no: 'such' } });
     const text = await stream.until(new RegExp(`id: ${start + 4}\\n.*\\n\\n`));
     const events = eventsIn(text);
-    // Other events may occur in between, but none is missing or repeated.
+    // There may be other events in between, but none is missing or repeated.
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => start + 2 + n));
     expect(events.find(event => event.kind === 'job' && event.job_id === jobs[1])).toMatchObject({
       kind: 'job',
@@ -103,7 +103,7 @@ describe('event stream', () => {
     const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
     const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 0, labels });
     const { as_of_seq: start } = valueOf(await server.admin.call(queueApi.list, {}));
-    // About 3 MB, because each event contains the whole worker.
+    // About 3 MB in total, because each event contains the whole worker.
     for (let n = 0; n < 600; n += 1)
       await fetch(`${server.url}/api/workers/register`, { method: 'POST', headers, body });
     const stream = await openStream('/api/events', { ...bearer(), 'last-event-id': String(start) });

@@ -1,4 +1,4 @@
-// Servers with TLS at 127.0.0.2, which represents the machine's network address.
+// Servers with TLS at 127.0.0.2, which stands for an address in a network.
 import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { connect, type ConnectionOptions, type PeerCertificate } from 'node:tls';
@@ -31,7 +31,7 @@ interface TlsRequest {
   readonly tls?: ConnectionOptions;
 }
 
-// Does not verify the certificate by default.
+// Makes a call over TLS. By default, it does not verify the certificate.
 export function callTls(url: string, { method = 'GET', headers = {}, body, tls = {} }: TlsRequest = {}) {
   interface TlsResponse {
     readonly status: number;
@@ -81,7 +81,7 @@ export const handshake = (url: string, options: ConnectionOptions = {}): Promise
     });
   });
 
-// Sends raw bytes and resolves with everything received until the connection ends.
+// Sends raw text. Resolves with all received data when the connection has ended.
 export const sendRaw = (url: string, text: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);

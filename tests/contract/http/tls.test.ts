@@ -67,7 +67,7 @@ describe('server with --ssl', () => {
     const server = await openTlsServer();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect(await isLive(server.url)).toBe(true);
-    // Browsers and scripts on this machine may use the network address, too.
+    // Programs on this machine may use the network address as well.
     const tls = { rejectUnauthorized: false };
     for (const host of ['127.0.0.1', 'localhost'])
       expect((await callTls(`https://${host}:${portOf(server)}/health/live`, { tls })).status).toBe(200);
@@ -179,7 +179,7 @@ describe('server with --ssl', () => {
     async host => {
       const server = await openTlsServer({ config: { host } });
       expect(await isLive(server.url)).toBe(true);
-      // Loopback means this machine, whichever of its addresses a client uses.
+      // Clients on this machine connect over plain HTTP at whichever address they use.
       expect(await isLive(overNetwork(server))).toBe(true);
     },
   );
@@ -337,7 +337,7 @@ describe('the TLS setting', () => {
     await patch(server, { host: elsewhere });
     const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
     const secure = overNetwork(server).replace('http', 'https');
-    // The answer uses the connection of the request, although the setting closes it afterwards.
+    // This request uses a connection that the new setting closes, but only after the answer.
     expect(await patch(server, { tls: true }, {}, overNetwork(server))).toMatchObject({
       status: 200,
       body: {

@@ -31,7 +31,8 @@ async function statusOf(row: Call, token: string): Promise<readonly [number, unk
   const response = await fetch(urlOf(server.url, row.path, { id: 'nobody' }), {
     method: row.method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    // A body that is invalid for every call: it has no effect, and the status still shows who may call.
+    // Send a body that is invalid for each call: it changes nothing, and the status still shows whether the call is
+    // allowed.
     ...(row.method === 'GET' ? {} : { body: '[]' }),
     signal: leaving.signal,
   });

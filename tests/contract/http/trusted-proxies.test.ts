@@ -14,7 +14,7 @@ async function open(trustedProxies: Trusted): Promise<TestServer> {
 
 interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
-  // The address from which the proxy connects.
+  // Address from which the proxy connects to the server.
   readonly from?: string;
   readonly host?: string;
 }
@@ -37,7 +37,7 @@ const settings = ({ url, adminToken }: TestServer, { headers = {}, from = '127.0
     sent.end();
   });
 
-// Returns the address in the audit trail for a worker that was created through a proxy at 127.0.0.1.
+// Creates a worker through a proxy at 127.0.0.1. Returns the client's address in the audit trail.
 async function addressInTrail(trusted: Trusted, forwardedFor: string): Promise<unknown> {
   const server = await open(trusted);
   await fetch(`${server.url}/api/admin/workers`, {

@@ -43,7 +43,7 @@ test('closes only the stream that is not read when the shared budget is exceeded
   reading.on('data', (part: Uint8Array) => (received += part.length));
   const frame = 'x'.repeat(50_000);
   let sent = 0;
-  // The operating system buffers some megabytes per reader before data accumulates here.
+  // The operating system buffers some megabytes for each reader before the server has to.
   while (gone.size === 0 && sent < 1_000) {
     for (const stream of streams) stream.send(frame);
     sent += 1;

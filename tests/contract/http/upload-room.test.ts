@@ -22,7 +22,7 @@ const runJob = async ({ server, name }: { readonly server: TestServer; readonly 
   const rig = await openRig(server, name);
   return { rig, job: await startJob(server, rig) };
 };
-// Uploads the first byte of a file with this declared length.
+// Uploads the first byte of a file of this size.
 const announce = (server: TestServer, { token }: Offered, key: string, total: number): Promise<Response> =>
   upload(server.url, token, key, { body: 'x', headers: { 'content-range': `bytes 0-0/${total}` } });
 const codeOf = async (answer: Response): Promise<unknown> => [
@@ -39,7 +39,8 @@ const onDisk = ({ dataDir }: TestServer, { jobId }: Offered): readonly number[] 
 };
 const MiBs = (count: number): Uint8Array<ArrayBuffer> => new Uint8Array(count * MiB);
 
-// Sends `before` of `total` MiB, and the rest on request. Resolves with the status; null when the connection breaks.
+// Uploads `before` of `total` MiB, and the rest when the test asks for it. Resolves with the status, or null when the
+// connection breaks.
 function sendSlowly(server: TestServer, { token }: Offered, key: string, total: number, before: number) {
   const answered = Promise.withResolvers<number | null>();
   const sent = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
@@ -122,7 +123,7 @@ test('stops a long upload when others have filled the storage beyond its reserva
   const { job: other } = await runJob({ server, name: 'quick' });
   const slow = sendSlowly(server, job, 'a', 90, 1);
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([MiB]);
-  // The slow upload has reserved 64 MiB, not the declared 90.
+  // The slow upload has reserved 64 MiB and not the 90 MiB of the whole file.
   expect(await codeOf(await upload(server.url, other.token, 'b', { body: MiBs(37) }))).toEqual([
     413,
     'quota_exceeded',
@@ -131,7 +132,7 @@ test('stops a long upload when others have filled the storage beyond its reserva
   slow.finish();
   expect(await slow.status).toBe(507);
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
-  // The reservation is gone.
+  // The stopped upload has released its reservation.
   expect((await upload(server.url, job.token, 'c', { body: MiBs(64) })).status).toBe(200);
 });
 

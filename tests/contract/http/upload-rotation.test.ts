@@ -52,7 +52,7 @@ test('keeps an upload token as long as the old worker token in a rotation after 
   const { server, rig, job } = await open();
   const token = await rotate(server, rig, 'after_job');
   expect(await bring(server, job.token)).toEqual([200, null]);
-  // The old worker token gives no upload token that would outlive it.
+  // The old worker token is exchanged only for an upload token that expires with it.
   expect(await renewed(server, rig.token, job.token)).toBe(job.token);
   expect(await renewed(server, token, job.token)).toBe(job.token);
   await rig.report(job, 'completed');

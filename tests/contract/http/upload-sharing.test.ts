@@ -37,7 +37,7 @@ test('stores equal content of a job once, counts it once, and removes it with it
   for (const key of ['checkpoint-1.bin', 'final.bin', 'copy.bin'])
     expect(await bring(server, job, key, content)).toBe(200);
   await eventually(server, job, [4_000]);
-  // 4,000 of 10,000 bytes are in use.
+  // 4,000 of the quota of 10,000 bytes are in use.
   expect(await bring(server, job, 'other', 'y'.repeat(6_001))).toBe(413);
   expect(await bring(server, job, 'other', 'y'.repeat(6_000))).toBe(200);
   await remove(server, job, 'checkpoint-1.bin');

@@ -18,7 +18,7 @@ const open = async (options: TestServerOptions = {}) => {
 const content = Buffer.from(crypto.getRandomValues(new Uint8Array(3_000)));
 const key = 'checkpoint-10/state.bin';
 
-// Uploads the bytes from `first` to `last`, both included.
+// Uploads the bytes from `first` to `last`, including both.
 const part = (
   url: string,
   { token }: Offered,
@@ -126,7 +126,7 @@ test('keeps the bytes received before the connection broke', async () => {
   );
   socket.write(content.subarray(0, 700));
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([700]);
-  // This works even while the server still considers the dead first connection open.
+  // This succeeds even while the server still considers the first connection alive.
   expect(await progress(url, job)).toEqual([200, '700', '3000', '?0']);
   expect((await part(url, job, 700, 2_999)).status).toBe(200);
   expect((await listed(server, job))[0]?.sha256).toBe(sha256(content));

@@ -33,7 +33,7 @@ const download = (key: string, headers: Readonly<Record<string, string>> = {}): 
   fetch(`${server.url}/api/queue/${job.jobId}/artifacts/${key}`, {
     headers: { authorization: `Bearer ${server.adminToken}`, ...headers },
   });
-// The sizes of the files on disk, whatever the database records.
+// Sizes of all stored files on disk.
 const onDisk = (): readonly number[] => {
   const folder = join(server.dataDir, 'artifacts', job.jobId);
   try {
@@ -73,7 +73,7 @@ describe('uploading a file', () => {
     const part = await download('checkpoint-500/model.safetensors', { range: 'bytes=10-19' });
     expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 10-19/5000']);
     expect(new Uint8Array(await part.arrayBuffer())).toEqual(bytes.slice(10, 20));
-    // `fetch` would bypass caches by itself.
+    // Send a raw request, because `fetch` disables caching when it sees such a header.
     const same = await sendRaw(server.url, {
       path: `/api/queue/${job.jobId}/artifacts/checkpoint-500/model.safetensors`,
       headers: [bearer(server.adminToken), ['if-none-match', ETag]],
@@ -200,7 +200,7 @@ describe('the upload token', () => {
     expect(await codeOf(await bring(before.token))).toEqual([401, 'uploads_closed']);
     const newer = await upload(server.url, after.token, 'b.txt', { body: 'by the second' });
     expect(await newer.json()).toMatchObject({ artifact: { attempt: 2 } });
-    // A file of the first attempt is still available to the second.
+    // Files of the first attempt are available to the second one.
     const found = await upload(server.url, after.token, 'a.txt', { method: 'GET' });
     expect(await found.text()).toBe('late');
   });
@@ -287,7 +287,7 @@ describe('the upload token', () => {
     await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
   });
 
-  // Sends a body of known length, which `fetch` would not declare.
+  // Uploads a stream with a declared length, which `fetch` does not support.
   async function slowly(body: ReadableStream<Uint8Array>, length: number) {
     const { request } = await import('node:http');
     return new Promise<readonly [number, unknown]>((resolve, reject) => {
@@ -451,7 +451,7 @@ describe('refused uploads', () => {
     expect(await codeOf(await theirs(6_001))).toEqual([413, 'quota_exceeded']);
     expect((await theirs(6_000)).status).toBe(200);
     expect(onDisk()).toEqual([9_000]);
-    // Deleting a file frees its space.
+    // A deleted file no longer counts towards the quota.
     valueOf(await server.admin.call(artifactsApi.remove, { params: { id: job.jobId, key: ['a'] } }));
     expect((await upload(server.url, job.token, 'b', { body: 'x'.repeat(1_001) })).status).toBe(200);
   });
