@@ -15,7 +15,7 @@ import { testSeal } from '../../support/seal.ts';
 const windows = process.platform === 'win32';
 const hourMs = 3_600_000;
 
-// A log with a promise of its next line for an event.
+// A log that resolves a promise at the next line of an event.
 function createAwaitableLog(): {
   readonly log: Log;
   next(event: string): Promise<Readonly<Record<string, unknown>>>;
@@ -39,7 +39,7 @@ function openData(file: string, clock = createVirtualClock()) {
   return { ...opened, clock, lines, folder: openBackupFolder(file, clock) };
 }
 
-// A database that exists before the tested start.
+// Creates a database that exists before the start under test.
 async function databaseWith(jobs: number): Promise<string> {
   const file = newFile();
   const store = openSqliteStore(file, quietDeps());
@@ -69,7 +69,7 @@ describe('hourly backups', () => {
       await clock.advance(order === 1 ? 1 : hourMs);
       const { file } = await made;
       expect(jobsIn(String(file))).toBe(order);
-      // The hour until the next backup starts when this one is finished.
+      // The hour until the next backup begins when this backup is finished.
       await clock.settle();
     }
     expect(readdirSync(folder.path).toSorted()).toEqual([
@@ -169,7 +169,7 @@ describe('writes during a backup', () => {
       });
     let order = 200;
     while (!over) await store.write(tx => tx.insertJob(makeJob(++order), emptyPayload));
-    // Each write took one turn of the event loop, so none waited for the whole backup.
+    // Each write took one turn of the event loop, so no write waited for the whole backup.
     expect(order).toBeGreaterThan(230);
     expect(Number(jobsIn(await backup))).toBeGreaterThan(230);
   });
@@ -241,7 +241,7 @@ describe('backups before a migration', () => {
       db.close();
     }
   };
-  // Opens a database of schema 1 with a program that has later schemas.
+  // Opens a database of schema version 1 with a program that has these later migrations.
   function migrateFrom(file: string, later: readonly string[]): number {
     const folder = openBackupFolder(file, createVirtualClock());
     const db = new Database(file);
@@ -292,7 +292,7 @@ describe('backups before a migration', () => {
     expect(schemaAt(file)).toEqual([1, 'a']);
   });
 
-  // The current schema version. At version 1 there is no step to repeat, so the test is skipped.
+  // Current schema version. At version 1 there is no migration to repeat, so the test is skipped.
   const known = (() => {
     const db = new Database(':memory:');
     migrate(db);
@@ -304,7 +304,7 @@ describe('backups before a migration', () => {
     const db = new Database(file);
     db.pragma('user_version = 1');
     db.close();
-    // The second step was already applied, so it fails now.
+    // The migration fails, because its second step was already applied.
     expect(() => openData(file)).toThrow();
     const [backup = ''] = readdirSync(join(dirname(file), 'backups'));
     expect(backup).toMatch(`before-schema-${known}-000001-`);

@@ -8,17 +8,17 @@ import { openFolder } from '../../support/fleet-bench.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 
-/** A file-based store whose time, log and faults the test controls. */
+/** A store in a file. The test determines its time and its faults, and reads its log. */
 export interface StoreBench {
   readonly file: string;
   readonly store: SqliteStore;
-  // The store's own connection, which no other code uses.
+  // The connection that the store itself uses.
   readonly db: Database.Database;
   readonly clock: VirtualClock;
   // The names of the logged events.
   readonly logged: readonly string[];
   readonly fatal: readonly unknown[];
-  // Makes every statement that starts with `sql` fail until the returned function is called.
+  // Makes each statement that starts with `sql` fail, until the returned function is called.
   fail(sql: string, code: string): () => void;
 }
 
@@ -57,7 +57,7 @@ export function openBench(file = newFile(), changes: Partial<StoreDeps> = {}): S
   };
 }
 
-// Calls through the connection can fail on purpose; SQLite itself cannot.
+// Wraps the calls of the connection, because SQLite itself cannot be made to fail on purpose.
 function withFaults<S>(faults: ReadonlyMap<string, string>, open: () => S) {
   const strike = (sql: string): void => {
     for (const [start, code] of faults) {

@@ -15,7 +15,7 @@ import type { StoreDeps } from '../../../main/store/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 
-// Opens an empty store that closes with the test.
+// Opens an empty store, which is closed after the test.
 export type OpenStore = () => Store;
 
 type EndedJob = Extract<Job, { endedAt: number }>;
@@ -23,12 +23,12 @@ type EndedJob = Extract<Job, { endedAt: number }>;
 export const workerId = (id: string): WorkerId => WorkerId.parse(id);
 export const jobId = (id: string): JobId => JobId.parse(id);
 
-// Whole seconds after a fixed time.
+// A time, given in whole seconds after a fixed start.
 export const at = (seconds: number): number => Date.UTC(2026, 0, 1) + seconds * 1_000;
 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
-// Dependencies with a clock that stands still and callbacks that do nothing.
+// Dependencies with a stopped clock and with callbacks that do nothing.
 export const quietDeps = (): StoreDeps => ({
   log: silentLog,
   clock: createVirtualClock(),
@@ -124,7 +124,7 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
 export const withPriority = (order: number, priority: number): PendingJob =>
   makeJob(order, { rank: { ...makeJob(order).rank, priority, level: priority } });
 
-// The fields that a job keeps in every status.
+// The fields of a job that do not depend on its status.
 const baseOf = (job: Job) => {
   const { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
   return { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress };
@@ -164,7 +164,7 @@ export function asRequeued(job: LiveJob, changes: Partial<PendingJob> = {}): Pen
   };
 }
 
-// Stores a job that reaches its state in these steps, starting with its submission.
+// Stores a job and then each further state of it.
 export async function put(store: Store, first: PendingJob, ...steps: readonly Job[]): Promise<void> {
   await store.write(tx => {
     tx.insertJob(first, emptyPayload);

@@ -28,7 +28,7 @@ const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {}
 const allowPages = (db: Database.Database, more: number): void =>
   void db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + more}`);
 
-// Observes the outcome of a write without waiting for it.
+// Records the outcome of a write without waiting for it.
 function follow(written: Promise<unknown>): { readonly outcome: string } {
   const seen = { outcome: 'none' };
   written.then(
@@ -41,7 +41,7 @@ function follow(written: Promise<unknown>): { readonly outcome: string } {
 const expectRefused = (store: Store): Promise<void> =>
   expect(put(store, makeJob(99))).rejects.toBeInstanceOf(StorageError);
 
-// Makes the store's disk refuse changes, and returns a function that repairs it.
+// Makes the disk of the store refuse changes. The returned function repairs the disk.
 async function refusing(bench: StoreBench, code = 'SQLITE_FULL'): Promise<() => void> {
   const heal = bench.fail('COMMIT', code);
   const healProbe = bench.fail('CREATE TABLE storage_probe', code);
@@ -99,7 +99,7 @@ describe('a disk that refuses changes', () => {
     const inner: { readonly outcome: string }[] = [];
     await expect(
       store.write(() => {
-        // This starts a write for the next transaction, which the disk refuses.
+        // Issues a write for the next transaction, which the disk refuses.
         inner.push(
           follow(
             store.write(() => {

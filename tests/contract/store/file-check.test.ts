@@ -1,4 +1,4 @@
-// The check of a file must never change it.
+// Each test also verifies that the check changes no file.
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const pageBytes = 4_096;
 const frameBytes = 24 + pageBytes;
 const frameAt = (index: number): number => 32 + index * frameBytes;
 
-// The files in the same folder, with their content.
+// Returns the content of all files in the folder.
 const everythingIn = (file: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(dirname(file)).map(name => [
@@ -24,7 +24,7 @@ const everythingIn = (file: string): Record<string, string> =>
     ]),
   );
 
-// Checks a file, and verifies that the check changed nothing.
+// Checks a database file, and expects that all files stay unchanged.
 function check(file: string): string | null {
   const before = everythingIn(file);
   const damage = findDamage(file);
@@ -34,7 +34,7 @@ function check(file: string): string | null {
 
 const payload = (bytes: number) => ({ config: { text: 'x'.repeat(bytes) }, dataloader: null, files: {} });
 
-// Makes ten commits, and keeps the files as they are after a kill or a close.
+// Creates a database with ten commits, in the state after a kill or after an orderly close.
 async function makeDatabase(file: string, end: 'closed' | 'killed'): Promise<void> {
   const source = newFile();
   const store = openSqliteStore(source, quietDeps());

@@ -1,4 +1,4 @@
-// A file-based store must also guarantee the file mode, durability, and errors for unusable files.
+// Guarantees that only a store in a file has: private modes, durability, and errors for unusable files.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
@@ -162,7 +162,7 @@ test('refuses writes that do not fit on a full disk, and works afterwards', asyn
     }),
     store.write(tx => tx.nextJobOrder()),
   ]);
-  // SQLite rolls back the whole transaction, not only the statement.
+  // SQLite rolls back the whole transaction and not just the failing statement.
   for (const result of results) {
     expect(result).toMatchObject({
       reason: expect.any(StorageError),
@@ -184,7 +184,7 @@ test('rolls the whole group back when the commit fails', async () => {
   const job = makeJob(1);
   const results = await Promise.allSettled([
     store.write(tx => {
-      // A deferred constraint fails at the commit, like a disk that fails at that time.
+      // A violated deferred constraint fails only at the commit, as a failing disk may.
       db.pragma('defer_foreign_keys = ON');
       tx.insertJob(job, emptyPayload);
       tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId('w_none') }));

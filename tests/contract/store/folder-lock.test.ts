@@ -18,7 +18,7 @@ const program = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
 interface Starter {
   readonly child: ChildProcess;
   next(): Promise<string>;
-  // Tells the process to try, and resolves with its output.
+  // Tells the process to take the lock. Resolves with its output.
   go(): Promise<string>;
 }
 
@@ -90,7 +90,7 @@ test('releases the lock when its holder is killed, and no longer names it', asyn
   expect(refusal(folder)).toContain(`process ${first.child.pid}, since ${since}`);
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
-  // The lock file still names the killed holder, because the next one has not written its own name yet.
+  // The lock file still names the killed holder, because the next holder has not written its name yet.
   const left = readFileSync(join(folder, 'lock.json'), 'utf8');
   const held = lock(folder);
   writeFileSync(join(folder, 'lock.json'), left);

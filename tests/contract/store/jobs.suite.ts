@@ -28,7 +28,7 @@ const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
 });
 const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
 
-// Stores one job in every status, starting with `j_1` as pending. Each live job has its own worker.
+// Stores one job in each status; `j_1` is pending. Each live job has a worker of its own.
 async function putOneOfEach(store: Store): Promise<readonly JobStatus[]> {
   await putWorkers(store, 'w_1', ...liveStatuses.map(status => `w_${status}`));
   const statuses: readonly JobStatus[] = ['pending', ...liveStatuses, ...finalStatuses];

@@ -1,4 +1,4 @@
-// Locks the given folder after reading a line, prints the result, and runs until it is killed.
+// Waits for a line on stdin, tries to lock the given folder, prints the result, and runs until it is killed.
 import { once } from 'node:events';
 import { FolderInUse, lockFolder } from '../../../main/store/db/folder-lock.ts';
 

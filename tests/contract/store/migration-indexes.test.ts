@@ -12,7 +12,7 @@ const job = (id: string, order: number, more: string): string => `
     attempt_n, ended_at) VALUES ('${id}', ${order}, ${more})`;
 const spec = `'demo', '{"target":"auto","gpuCount":1,"labels":{}}', 20, 3, ${at(1)}, 0, 0`;
 
-// A file with one pending, one running and one ended job.
+// Writes a file of an older schema with one pending, one running and one ended job.
 function writeOldFile(): string {
   const file = join(openFolder(), 'trainyard.db');
   const db = new Database(file);
@@ -29,7 +29,7 @@ function writeOldFile(): string {
 
 const newFile = (): string => join(openFolder(), 'trainyard.db');
 
-// Opens a second connection, like another program.
+// Opens a second connection, as another program does.
 function connect(file: string): Database.Database {
   const db = new Database(file);
   onTestFinished(() => void db.close());
@@ -97,7 +97,7 @@ describe.each([
   });
 });
 
-// Stores the same rows as in the older file.
+// Stores the same jobs as in the older file.
 async function fill(store: SqliteStore): Promise<void> {
   const [ended, running, pending] = [makeJob(1), makeJob(2), makeJob(3)];
   await store.write(tx => {

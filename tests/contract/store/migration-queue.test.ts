@@ -151,7 +151,7 @@ describe.each([
 });
 
 describe('migrating the audit trail of the second schema version', () => {
-  // Creates rows with seals, as that version wrote them.
+  // Creates audit rows with the seals of that schema version.
   function sealedRows(count: number): readonly AuditRow[] {
     const rows: AuditRow[] = [];
     for (let n = 1; n <= count; n++) {

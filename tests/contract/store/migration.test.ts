@@ -18,7 +18,7 @@ const capabilities = {
   driver: null,
   gpus: [],
 };
-// Facts as the first version wrote them, without `startId` and `address`.
+// Facts about an agent as the first schema version stored them, without `startId` and `address`.
 const agent = {
   capabilities,
   host: 'rig',
@@ -38,7 +38,7 @@ interface OldAttempt {
   readonly cause?: string;
 }
 
-// Writes a file with the rows that `fill` inserts.
+// Writes a file of the first schema version with the rows that `fill` inserts.
 function writeOldFile(fill: (old: ReturnType<typeof oldFile>) => void): string {
   const file = join(openFolder(), 'trainyard.db');
   const db = new Database(file);
@@ -232,7 +232,7 @@ describe('migrating jobs', () => {
     const job = store.liveJobOf(workerId('w_1'));
     if (job?.status !== 'cancelling') throw new Error(`the job is ${String(job?.status)}`);
     expect(job.stop.why).toBe('cancel');
-    // The time of the migration, to the second, because the old version did not store it.
+    // The first schema version did not store this time, so the migration uses the current time, in whole seconds.
     expect(job.stop.since).toBeGreaterThanOrEqual(before - 1_000);
     expect(job.stop.since).toBeLessThanOrEqual(Date.now());
   });
@@ -357,7 +357,7 @@ test('migrates a file with running totals to the schema of a new file', () => {
   expect(schemaIn(old)).toEqual(schemaIn(fresh));
 });
 
-// The tables, indexes and triggers of a file.
+// Returns the tables, indexes and triggers of a file.
 function schemaIn(file: string): readonly unknown[] {
   const db = new Database(file, { readonly: true });
   onTestFinished(() => void db.close());

@@ -286,7 +286,7 @@ function describeEnds(open: OpenStore): void {
       averageRunMs: 20_000,
     });
     expect(store.jobTimes(at(21))).toMatchObject({ completed: 0, failed: 1, averageWaitMs: 20_000 });
-    // The job never started.
+    // This job never started, so it has no times.
     expect(store.jobTimes(at(60))).toEqual({ ...none, cancelled: 1 });
     expect(store.jobTimes(at(61))).toEqual(none);
   });
@@ -394,21 +394,21 @@ function describeLine(open: OpenStore): void {
     const store = open();
     expect(store.gpuMs(at(0), at(100))).toBe(0);
     await putWorkers(store, 'w_1', 'w_2', 'w_3');
-    // Two GPUs from 10 to 20.
+    // Two GPUs from second 10 to second 20.
     const done = asLive(needing(1, 2), 'running', { startedAt: at(10) });
     await put(store, needing(1, 2), done, {
       ...asEnded(done, 'completed', { endedAt: at(20) }),
       attempt: { ...done.attempt, end: makeEnd({ at: at(20) }) },
     });
-    // One GPU from 30 until now; the config names it.
+    // One GPU, which the config names, from second 30 until now.
     await put(store, needing(2, 0, [3]), asLive(needing(2, 0, [3]), 'running', { startedAt: at(30) }));
-    // Four GPUs from 40 to 50. The attempt has ended, and the job is pending again.
+    // Four GPUs from second 40 to second 50. That attempt has ended, and the job is pending again.
     const lost = asLive(needing(3, 4), 'running', { startedAt: at(40), workerId: workerId('w_2') });
     await put(store, needing(3, 4), lost, {
       ...asRequeued(lost),
       attempt: { ...lost.attempt, end: makeEnd({ at: at(50), outcome: 'requeued' }) },
     });
-    // No GPU time: the job was offered and has not started.
+    // No GPU time, because the job was offered but never started.
     await put(store, needing(4, 8), asLive(needing(4, 8), 'dispatched', { workerId: workerId('w_3') }));
     const seconds = (since: number, now: number): number => store.gpuMs(at(since), at(now)) / 1_000;
     expect(seconds(0, 100)).toBe(2 * 10 + 70 + 4 * 10);

@@ -21,14 +21,14 @@ interface Bench {
   readonly file: string;
   readonly store: Store;
   readonly backup: string;
-  // The causes in the log.
+  // Causes of failures in the log.
   readonly causes: string[];
   prepare(name?: string): Promise<Outcome<Replacement>>;
-  // Creates a file among the backups.
+  // Creates a file in the folder of the backups.
   plant(write: (file: string) => void): string;
 }
 
-// The backup holds one worker. The database holds a second one, and a job.
+// The backup contains one worker. The database contains a second worker and a job.
 async function openBench(): Promise<Bench> {
   const file = newFile();
   const folder = openBackupFolder(file, clock);
@@ -96,7 +96,7 @@ describe('replacing the database with a backup', () => {
       kind: 'manual',
     } satisfies Partial<Backup>);
     expect(replacement.backup.bytes).toBeGreaterThan(0);
-    // The old database stays in use until then.
+    // The prepared backup is not in use yet.
     expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
     await bench.store.close();
     await replacement.sign(() => restoredFact);

@@ -40,7 +40,8 @@ function open(file: string): Opened {
   return { ...opened, logged };
 }
 
-// Each backup has one worker more than the previous one. The database has one more than the last backup, and a job.
+// Creates a database with backups. Each backup has one worker more than the previous one. The database has one more
+// than the last backup, and a job.
 async function database({ backups }: { readonly backups: number }): Promise<string> {
   const file = newFile();
   const folder = openBackupFolder(file, createVirtualClock());
@@ -61,7 +62,7 @@ const backupsOf = (file: string): readonly string[] =>
   readdirSync(join(dirname(file), 'backups')).map(name => join(dirname(file), 'backups', name));
 const workersIn = ({ store }: DataStore): readonly string[] => store.workers().map(({ id }) => id);
 
-// All files with their content.
+// Returns the content of all files beside the database.
 const snapshot = (file: string): readonly unknown[] =>
   readdirSync(dirname(file), { recursive: true })
     .map(name => join(dirname(file), String(name)))
@@ -167,7 +168,7 @@ describe('audit trail of a damaged database', () => {
         });
     });
 
-  /** Creates a backup with 3 rows, and a database with 5 more whose jobs table is unreadable. */
+  /** Creates a backup with 3 audit rows, and a database with 5 further rows whose jobs table is unreadable. */
   async function trailBench(): Promise<{ readonly file: string; readonly rows: readonly AuditRow[] }> {
     const file = newFile();
     const folder = openBackupFolder(file, createVirtualClock());
@@ -225,7 +226,7 @@ describe('audit trail of a damaged database', () => {
 });
 
 describe('interrupted restore', () => {
-  // The steps of a restore. The process may die after any of them.
+  // The steps of a restore, in order. The process may die after each of them.
   const steps: readonly (readonly [string, (file: string) => void])[] = [
     ['copying the backup', file => copyFileSync(backupsOf(file)[0] ?? '', `${file}.restoring`)],
     ['moving the database', file => renameSync(file, `${file}.damaged-before`)],
@@ -259,7 +260,7 @@ describe('event numbers after a restore', () => {
     return seq;
   };
 
-  // Creates five events, three of which are in the backup.
+  // Creates a database with five events; its backup contains three of them.
   async function databaseWithEvents(): Promise<string> {
     const file = newFile();
     const store = openSqliteStore(file, quietDeps());
@@ -282,7 +283,7 @@ describe('event numbers after a restore', () => {
     const file = await databaseWithEvents();
     act(file);
     const { store } = open(file);
-    // A client that has read any of the five events must reload everything.
+    // The numbers start after the lost events, so a client that received any of them must read everything again.
     expect([store.eventRange(), store.eventsAfter(0, 9)]).toEqual([
       { first: 1_000_000_004, last: 1_000_000_003 },
       [],

@@ -1,4 +1,4 @@
-// Reads from memory must match the file, whatever was written or rolled back.
+// Rows in memory must equal those in the file after any writes and rollbacks.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const payloadOf = (order: number): JobPayload => ({
   files: order === 3 ? { 'lycoris.json': '{}' } : {},
 });
 
-// Changes a job in a way that its status allows, or does nothing.
+// Changes a job if its status allows that; otherwise does nothing.
 function change(tx: Tx, order: number, worker: number, what: string): void {
   const id = makeJob(order).id;
   const workerOf = workers[worker] ?? workerId('w_1');
@@ -89,7 +89,7 @@ async function run(
   const answer = store.write(tx => {
     for (const { order, worker, what } of steps) {
       change(tx, order, worker, what);
-      // A token belongs to one worker, so a token in use must not be issued again.
+      // Each token belongs to one worker, so give no token that another worker has.
       if (what !== 'rotate' || tx.workerByTokenHash('hash 2') === null) changeWorker(tx, worker, what);
       readAll(tx);
     }

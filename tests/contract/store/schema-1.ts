@@ -1,4 +1,4 @@
-// The first schema, as released. Such files exist, so this must never change.
+// The first schema, as it was released. Databases with it exist, so never change it.
 export const schema1 = `
   CREATE TABLE workers (
     id TEXT PRIMARY KEY,

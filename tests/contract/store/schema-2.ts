@@ -1,4 +1,4 @@
-// The migration from the first schema to the second, as released. Such files exist, so this must never change.
+// The migration from schema 1 to schema 2, as it was released. Databases with it exist, so never change it.
 export const schema2 = `
   ALTER TABLE workers ADD COLUMN strikes TEXT NOT NULL DEFAULT '[]';
   ALTER TABLE workers ADD COLUMN quarantine TEXT;

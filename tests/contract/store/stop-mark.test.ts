@@ -20,7 +20,7 @@ import { createStopMark } from '../../../main/store/db/file-check.ts';
 const checkQuery = 'PRAGMA quick_check(1)';
 
 interface Opened extends DataStore {
-  // True if the whole database was checked.
+  // True when the start checked the whole database.
   readonly isChecked: boolean;
 }
 
@@ -36,7 +36,7 @@ function open(file: string): Opened {
   }
 }
 
-// Creates a database with a backup, in the state after an orderly stop.
+// Creates a database with a backup, as an orderly stop leaves it.
 async function stopped(): Promise<string> {
   const file = newFile();
   const { store, backups } = open(file);
@@ -47,10 +47,10 @@ async function stopped(): Promise<string> {
   return file;
 }
 
-// Rewrites the same bytes.
+// Rewrites a file with the same bytes, which changes only its times.
 const rewrite = (file: string): void => scribble(file, 0, readFileSync(file).subarray(0, 16));
 
-// Opens the store again after a failed backup. The next backup can succeed.
+// Opens the store after its last backup has failed.
 async function afterFailedBackup(): Promise<
   Pick<DataStore, 'store' | 'backups'> & { readonly file: string }
 > {

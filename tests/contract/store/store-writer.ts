@@ -1,4 +1,4 @@
-// Stores one worker in the given file, prints a line after the commit, and runs until it is killed.
+// Stores a worker in the given file, prints a line after the commit, and runs until it is killed.
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { makeWorker, quietDeps } from './builders.ts';
 

@@ -16,7 +16,7 @@ import { describeTokens } from './tokens.suite.ts';
 import { describeWorkers } from './workers.suite.ts';
 import { describeWrites } from './writes.suite.ts';
 
-// The requirements of ports.ts. This suite runs for each implementation.
+// Tests the requirements of ports.ts, for any implementation of the store.
 export function describeStore(name: string, open: OpenStore): void {
   describe(name, () => {
     describeWorkers(open);
