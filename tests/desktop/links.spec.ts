@@ -1,4 +1,4 @@
-/** Ways into the app from outside: links, the menu, a second start. And how to quit it. */
+/** Links, the menu and a second start of the app, and how to quit it. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,10 +73,10 @@ test('quits immediately when it runs no orchestrator of its own', async ({ besid
   const { page, electron, order, exited } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   if (electron === null) await order({ do: 'tray', label: 'Quit Trainyard…' });
-  // The quit that this call causes may cut off its answer.
+  // The app may quit before it answers this call.
   else void electron.evaluate(({ app }) => app.quit()).catch(() => undefined);
   expect(await exited).toBe(0);
-  // The app did not start the orchestrator beside it, so that one must keep running.
+  // The app did not start this orchestrator, so it must not stop it.
   expect((await fetch(`${beside.url}/health/live`)).status).toBe(200);
   expect(existsSync(join(beside.dataDir, 'url'))).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** The packaged app: its files, its fuses, and that it starts. It uses the Electron of the registry. */
+/** The packaged app: its files, its fuses and its start. These tests use the Electron from the npm registry. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(described).toMatchObject({ main: 'dist/main/desktop.js' });
     expect(described).not.toHaveProperty('devDependencies');
     expect(described).not.toHaveProperty('scripts');
-    // The bundles contain all packages that the product imports, except this one.
+    // All other packages that the product imports must be part of the bundles.
     const imported = ['desktop.js', 'desktop-compose.js', 'desktop-tls.js'].flatMap(name =>
       [
         ...extractFile(archive, `dist/main/${name}`)
@@ -115,7 +115,7 @@ test.describe('the package', { tag: '@package' }, () => {
       cookies: wire[FuseV1Options.EnableCookieEncryption],
       files: wire[FuseV1Options.GrantFileProtocolExtraPrivileges],
     }).toEqual({ node: off, options: off, inspect: off, asar: on, cookies: on, files: off });
-    // An attacker would try this first.
+    // Running the app as plain Node is the first thing that an attacker would try.
     const played = spawnSync(program(), ['-e', 'console.log("it plays Node")'], {
       env: { ...process.env, DISPLAY: ':none', ELECTRON_RUN_AS_NODE: '1' },
       encoding: 'utf8',
@@ -148,7 +148,7 @@ test.describe('the package', { tag: '@package' }, () => {
 const builtin = new Set(process.getBuiltinModule('node:module').builtinModules);
 const isFile = (path: string): boolean => /\.\w+$|trainyard-worker[^/]*$/.test(path);
 
-/** Returns the address to control its Chromium, which it prints on stderr. */
+/** Resolves with the debugging address of its Chromium, which it prints on stderr. */
 function addressOf(child: ChildProcess): Promise<string> {
   const { stderr } = child;
   if (stderr === null) throw new Error('a pipe was asked for and not given');

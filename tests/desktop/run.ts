@@ -25,7 +25,10 @@ import { fetchElectron33 } from '../support/desktop/electron-33.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const print = (line: string): void => console.log(line);
 
-/** Returns the binary that the package `electron` has downloaded, or null. An import of the package would download it. */
+/**
+ * Returns the binary that the package `electron` has downloaded; null when it has not. It does not import the package,
+ * because that would download the binary.
+ */
 function currentElectron(): string | null {
   const folder = join(root, 'node_modules/electron');
   const named = join(folder, 'path.txt');
@@ -34,9 +37,9 @@ function currentElectron(): string | null {
   return existsSync(program) ? program : null;
 }
 
-/** Returns a copy of this Electron with this checkout's build as its app, because it accepts no app path. */
+/** Returns a copy of this Electron that contains the built app, because this Electron accepts no path of an app. */
 function withApp(electron: string, folder: string): string {
-  // Hard links where the disk supports them, because Electron has 500 MB.
+  // Electron has 500 MB, so use hard links where the disk supports them.
   if (spawnSync('cp', ['-al', electron, folder]).status !== 0) cpSync(electron, folder, { recursive: true });
   const app = join(folder, 'resources/app');
   mkdirSync(app);
@@ -52,7 +55,7 @@ function withApp(electron: string, folder: string): string {
   return join(folder, 'electron');
 }
 
-/** Opens a virtual display when there is no real one. */
+/** Starts a virtual display when there is no real one. */
 async function openDisplay(): Promise<{ readonly name: string | null; readonly close: () => void }> {
   const given = process.env['DISPLAY'];
   if (given) return { name: given, close() {} };
@@ -83,7 +86,7 @@ async function main(): Promise<number> {
   const isAll = given.includes('--all') || given.some(argument => !argument.startsWith('-'));
   const steps = [
     ['vite', 'build', '--app', '--logLevel', 'warn'],
-    // The worker is part of the package.
+    // The package contains the worker.
     [process.execPath, 'dev/worker/run.ts'],
   ];
   for (const [program = '', ...args] of given.includes('--built') ? [] : steps) {

@@ -1,4 +1,4 @@
-/** The window of the app: its content, its position, and what happens when it closes. */
+/** The window of the app: its content, its position, and what closing it does. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@playwright/test';
@@ -16,7 +16,7 @@ test('shows the orchestrator that already runs on the data folder, without signi
   await page.screenshot({ path: test.info().outputPath('window.png') });
 });
 
-/** Everything that a script in the page can read. */
+/** Script that returns everything that a script in the page can read. */
 const inReach = `(async () => JSON.stringify([
   document.cookie, document.documentElement.outerHTML, location.href, { ...localStorage }, { ...sessionStorage },
   Object.keys(desktop), await desktop.view(), performance.getEntries(),
@@ -48,10 +48,10 @@ test('shows the panel of a remote orchestrator, and sends actions there', async 
   await beside.call('POST', '/api/admin/workers', { name: 'rig-far' });
   await page.getByRole('link', { name: 'Workers', exact: true }).click();
   await expect(page.getByText('rig-far')).toBeVisible();
-  // Actions go to that orchestrator, too, with that fleet's token.
+  // The action is sent to that orchestrator with the token of that fleet.
   expect(await page.evaluate(pause)).toBe(200);
   await expect.poll(async () => (await beside.call('GET', '/api/queue/status'))['paused']).not.toBeNull();
-  // Other programs on this computer have no access.
+  // Other programs on this computer cannot use the address of the page.
   expect((await fetch(`${origin}/api/queue`)).status).toBe(401);
 });
 

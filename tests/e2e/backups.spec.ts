@@ -39,7 +39,7 @@ test('creates a backup and restores it by its name, without its later changes, w
   await page.getByRole('link', { name: 'Workers' }).first().click();
   await expect(page.getByRole('row', { name: /rig-1/ })).toBeVisible();
   await expect(page.getByRole('row', { name: /rig-2/ })).toHaveCount(0);
-  // The page is live again.
+  // The page is connected again.
   await makeWorker('rig-3');
   await expect(page.getByRole('row', { name: /rig-3/ })).toBeVisible();
 });

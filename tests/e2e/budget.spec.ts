@@ -1,4 +1,4 @@
-/** How much the panel may cost a browser. */
+/** Limits on the size of scripts and on the number of elements in a page. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ test('keeps the compressed JavaScript of the first page within 250 KB', () => {
 test('loads no scripts on the first page beyond those in the budget', async ({ page }) => {
   const orchestrator = await startOrchestrator();
   try {
-    // A fleet without workers would also show the instructions for new users.
+    // With a worker, the page does not show the instructions for new users.
     await orchestrator.call('POST', '/api/admin/workers', { name: 'rig-1' });
     const loaded = new Set<string>();
     page.on('response', response => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A proxy for an orchestrator that counts the open event streams. */
+/** A proxy in front of an orchestrator. It counts the open event streams. */
 export interface CountingProxy {
   readonly url: string;
   /** The number of open event streams. */
@@ -9,9 +9,9 @@ export interface CountingProxy {
   /** Breaks all connections and refuses new ones until `mend`. */
   cut(): void;
   mend(): void;
-  /** Answers matching paths with "not found" from now on. */
+  /** Answers paths that match with 404 from now on. */
   hide(path: RegExp): void;
-  /** The number of calls that were answered this way. */
+  /** Number of calls that were answered with 404. */
   hidden(): number;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The curves of a job: the metrics of a worker are available by eye, by keyboard and by ear. */
+/** The curves of a job in the panel: as charts, as tables by keyboard, and as texts for screen readers. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -32,7 +32,10 @@ interface Point {
   readonly values: Readonly<Record<string, number | null>>;
 }
 
-/** Points from a step on: a loss that falls and jumps, a while of NaN, a reward that is first negative, and two GPUs. */
+/**
+ * Points from step `from` on: a loss that falls with a spike and some NaN, a reward that is negative at first, and two
+ * GPUs.
+ */
 const training = (from: number, count: number): readonly Point[] =>
   Array.from({ length: count }, (_, at): Point => {
     const step = from + at;
@@ -69,7 +72,7 @@ async function bring({ jobId, attemptId }: Offered, points: readonly Point[], fi
   }
 }
 
-/** Ends the previous job and starts another one. */
+/** Ends the current job and starts another one. */
 let running: Offered | null = null;
 async function restarted(): Promise<Offered> {
   await rig.report(running ?? job, 'completed', { exit_code: 0 });
@@ -81,7 +84,7 @@ const open = async (page: Page, query = '', id: string = job.jobId): Promise<voi
   await page.goto(`${orchestrator.url}/jobs/${id}?tab=metrics${query}`);
   await expect(page.locator('.curves')).toHaveAttribute('aria-busy', 'false');
 };
-/** The card of a chart. */
+/** Finds the card of a chart by its title. */
 const cardOf = (page: Page, title: string): Locator => page.getByRole('region', { name: title, exact: true });
 const plotOf = (page: Page, title: string): Locator => cardOf(page, title).getByRole('img');
 
@@ -119,7 +122,7 @@ test('shows one labelled chart per metric with its latest value, loss first and 
     /^Learning rate\. Latest 4.01E-5 \(step 1,199\), lowest 4.01E-5, highest 1E-4$/,
   );
   await expect(cardOf(page, 'reward')).toContainText('Latest 11 (step 1,199), lowest -1, highest 11');
-  // Both attempts, and where the second one starts: it resumed from a checkpoint.
+  // The mark shows where the second attempt starts: at the step of its checkpoint.
   await expect(cardOf(page, 'Loss').locator('.curve-mark')).toHaveText('Attempt 2 on rig-1');
   await expect(cardOf(page, 'Loss').locator('.curve-legend li')).toHaveText([
     /^Attempt 1 on rig-1/,

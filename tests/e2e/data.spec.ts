@@ -1,4 +1,4 @@
-/** The page of training data: what is stored, which jobs use it, pinning and deleting. */
+/** The page of datasets: what is stored, which jobs use it, pinning and deleting. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { ownPermissions } from '../../protocol/call.ts';
@@ -128,7 +128,7 @@ test('deletes one version after a dialog names it and the bytes it frees', async
   await act(page, first.version.slice(0, 12), 'Delete…');
   await expect(question(page)).toContainText('Delete 1 version of photos?');
   await expect(question(page).locator('li')).toHaveText([/photos [0-9a-f]{12} 2 files, 25 kB/]);
-  // The shared file stays; only the manifest is removed.
+  // Another version shares the file, so only the manifest is removed.
   await expect(question(page)).toContainText(/This frees 20\.\d kB on the orchestrator\./);
   await expect(question(page).getByRole('button', { name: 'Cancel' })).toBeFocused();
   await expectAccessible(page);
@@ -139,7 +139,7 @@ test('deletes one version after a dialog names it and the bytes it frees', async
   await question(page).getByRole('button', { name: 'Delete' }).click();
   await expect(page.locator('[data-sonner-toast]')).toContainText(/1 version deleted, 20\.\d kB freed\./);
   await expect(rowOf(page, first.version.slice(0, 12))).toHaveCount(0);
-  // The address names the deleted version, but its dataset still exists.
+  // The URL still names the deleted version, but its dataset exists.
   await expect(rowOf(page, second.version.slice(0, 12))).toBeVisible();
   const left = (await orchestrator.call('GET', '/api/datasets?all=true'))['datasets'] as { id: number }[];
   expect(left.map(({ id }) => id)).toEqual([other.id, second.id]);

@@ -1,4 +1,4 @@
-/** Small things that a person does often: tabs and Back, a dry run and its submission, rows that expand. */
+/** Frequent small actions: tabs and the Back button, a dry run and its submission, expandable rows. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 

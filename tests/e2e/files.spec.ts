@@ -1,4 +1,4 @@
-/** The files of a job: images that are viewed, checkpoints that are kept or deleted, and downloads. */
+/** The files of a job: samples, checkpoints that users keep or delete, and downloads. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -47,7 +47,7 @@ const manifest = JSON.stringify({
   ],
 });
 
-/** A different picture for each prompt and step. */
+/** Returns a picture that differs for each prompt and step. */
 const pictureOf = (prompt: (typeof prompts)[number], step: number): Uint8Array<ArrayBuffer> =>
   pngOf(96, 96, (x, y) => {
     const away = Math.hypot(x - 48, y - 48);
@@ -59,7 +59,7 @@ async function bring({ token }: Offered, key: string, body: string | Uint8Array<
   expect((await upload(orchestrator.url, token, key, { body })).status, key).toBe(200);
 }
 
-/** Sends a falling loss, one point per step. */
+/** Sends one point per step with a falling loss. */
 async function points({ jobId, attemptId }: Offered, count: number): Promise<void> {
   const all = Array.from({ length: count }, (_, n) => ({
     n,
@@ -84,7 +84,7 @@ const rowOf = (page: Page, table: string, name: string): Locator =>
   page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: name });
 const tileOf = (page: Page, name: string): Locator =>
   page.getByRole('button', { name: new RegExp(`^Show ${name} `) });
-/** The width of a picture in pixels after it has loaded; 0 when it fails to load. */
+/** Returns the width of a picture in pixels once it has loaded; 0 when it fails to load. */
 const widthOf = (picture: Locator): Promise<number> =>
   picture.evaluate((element: { readonly naturalWidth: number }) => element.naturalWidth);
 const expectSeen = (picture: Locator): Promise<void> => expect.poll(() => widthOf(picture)).toBe(96);
@@ -119,7 +119,7 @@ test('labels checkpoints as newest, best or incomplete, and downloads their file
     'checkpoint-200 newest best',
     'checkpoint-000100.bin',
   ]);
-  // The mean loss since the previous checkpoint.
+  // The value is the mean loss since the previous checkpoint.
   await expect(rowOf(page, 'Checkpoints', 'checkpoint-200').getByRole('cell').first()).toHaveText('200');
   await expect(rowOf(page, 'Checkpoints', 'checkpoint-200')).toContainText(/0\.8\d/);
   const single = await downloadBy(page, page.getByRole('link', { name: 'Download checkpoint-000100.bin' }));
@@ -179,7 +179,7 @@ test('opens a sample, moves to the next one by key, and compares it with another
   await expectAccessible(page);
   await viewer.getByRole('button', { name: 'Next' }).focus();
   await page.keyboard.press('ArrowRight');
-  // The same prompt's picture of the earlier step stays next to the next prompt's.
+  // The viewer moves to the next prompt and still compares it with the same earlier step.
   const next = page.getByRole('dialog', { name: 'Sample step_200_tulip.png' });
   await expectSeen(next.getByRole('img', { name: 'step_100_tulip.png' }));
   await page.keyboard.press('ArrowLeft');
@@ -262,7 +262,7 @@ test('deletes a checkpoint with all its files after a confirmation', async ({ pa
   await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
 });
 
-/** Ends the previous job first. */
+/** Ends the current job first. */
 let running: Offered | null = null;
 async function restarted(name: string): Promise<Offered> {
   await rig.report(running ?? job, 'completed', { exit_code: 0 });

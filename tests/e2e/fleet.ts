@@ -1,6 +1,6 @@
 /**
- * A realistic fleet with the past and pending work of one day. The agents are real; their GPUs are simulated. Their
- * trainings advance to a given step and stay there.
+ * A realistic fleet with the jobs of one day, some ended and some pending. Its agents are real; their GPUs are
+ * simulated. A training advances to a given step and then stays there.
  */
 import { expect } from '@playwright/test';
 import { createSimulatedWorker, type SimulatedWorker } from '../../agent/simulated/simulated-worker.ts';
@@ -65,7 +65,7 @@ const machines = {
 } as const;
 type MachineName = keyof typeof machines;
 
-/** GPU utilisation in percent, one value per heartbeat: busy GPUs vary a little. */
+/** GPU utilization of a busy GPU in percent, one value for each heartbeat. */
 const atWork = [98, 96, 99, 93, 97, 99, 91, 98, 95, 99] as const;
 
 type Exit = Awaited<ReturnType<Parameters<typeof createSimulatedWorker>[0]['trainer']>['exited']>;
@@ -76,19 +76,19 @@ interface Training {
 }
 
 export interface ShownFleet {
-  /** Worker ids by name. */
+  /** Ids of the workers by name. */
   readonly workers: ReadonlyMap<string, string>;
-  /** Job ids by config name. */
+  /** Ids of the jobs by config name. */
   readonly jobs: ReadonlyMap<string, string>;
-  /** The id of each dataset's newest version, by dataset name. */
+  /** Id of the newest version of each dataset, by its name. */
   readonly datasets: ReadonlyMap<string, string>;
   leave(): Promise<void>;
 }
 
-/** The heartbeat timeout in seconds. It is short, so that workers send heartbeats often. */
+/** Heartbeat timeout in seconds. A short one makes workers send heartbeats often. */
 export const silenceS = 24;
 
-/** Requires an orchestrator with its own clock: a whole day passes in seconds. */
+/** Simulates a whole day in seconds, so the orchestrator must have a clock of its own. */
 export async function showFleet(orchestrator: Orchestrator): Promise<ShownFleet> {
   const crew = createCrew(orchestrator);
   const { work, submit, push, join, ago } = crew;
@@ -236,7 +236,7 @@ function createCrew(orchestrator: Orchestrator) {
       },
     };
   };
-  /** Stores this many pictures, which include those of the previous version. */
+  /** Pushes a dataset with this number of pictures. A new version contains the pictures of the previous one. */
   const push = async (name: string, count: number): Promise<DatasetView> => {
     const picture = (number: number): string => `${name} ${number} `.repeat(9_000);
     const files = Array.from({ length: count }, (_, number) => [`${number}.jpg`, picture(number)] as const);
@@ -259,7 +259,7 @@ function createCrew(orchestrator: Orchestrator) {
     },
     drains: (name: MachineName, reason: string) =>
       call('POST', `/api/admin/workers/${workers.get(name)}/drain`, { reason }),
-    /** Waits until every present worker has been in contact since the clock was corrected. */
+    /** Waits until each connected worker has sent a heartbeat since the clock was corrected. */
     async isHeard(): Promise<void> {
       const oldest = async (): Promise<number> => {
         const list = (await call('GET', '/api/admin/workers'))['workers'] as readonly {

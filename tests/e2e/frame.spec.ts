@@ -23,7 +23,7 @@ test('signs in once with a one-time link, removes its code from the address, and
   context,
 }) => {
   const path = await orchestrator.signInPath();
-  // Opens the link in the tab that asked for a token, so only the fragment of its address changes.
+  // Open the link in the tab that asks for a token, so that only the fragment of the URL changes.
   await page.goto(orchestrator.url);
   await expect(page.getByLabel('Token')).toBeVisible();
   await page.goto(orchestrator.url + path);
@@ -54,7 +54,7 @@ test('asks for a token when the session ended elsewhere, and returns to the same
   await page.goto(`${orchestrator.url}/workers?q=state:connecting`);
   await expect(page.getByText('rig-1')).toBeVisible();
   const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
-  // Another program ends the session. This browser is not notified and keeps using an invalid cookie.
+  // Another program ends the session, so the browser still has its cookie, which is now invalid.
   const ended = await fetch(`${orchestrator.url}/api/session`, {
     method: 'DELETE',
     headers: { cookie, origin: orchestrator.url, 'content-type': 'application/json' },

@@ -1,7 +1,7 @@
-/** Reads a page from within: the visible content, and what does not fit. */
+/** Reads the visible content of a page, and finds what does not fit. */
 import type { Page } from '@playwright/test';
 
-/** The part of the browser API that is used here. All other code of these tests runs in Node. */
+/** The part of the browser's API that these functions use. All other code of the tests runs in Node. */
 interface PageNode {
   readonly textContent: string | null;
   readonly parentElement: PageElement | null;
@@ -32,7 +32,7 @@ declare const history: { pushState(state: null, unused: '', path: string): void 
 declare const innerWidth: number;
 declare const innerHeight: number;
 
-/** Elements that do not fit: a page that scrolls sideways, a dialog that exceeds the window. */
+/** Finds elements that do not fit: a page that scrolls sideways, or a dialog larger than the window. */
 export const tooWide = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const found: string[] = [];
@@ -46,7 +46,7 @@ export const tooWide = (page: Page): Promise<readonly string[]> =>
     return found;
   });
 
-/** Names that are wider than their space. Names must be readable and cannot wrap. */
+/** Finds names that are cut off, because names cannot wrap. */
 export const cutTexts = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const names =
@@ -60,7 +60,7 @@ export const cutTexts = (page: Page): Promise<readonly string[]> =>
       });
   });
 
-/** Every text that is visible or read aloud, except verbatim text: code, keys, times. */
+/** Returns all texts that are visible or read aloud, except verbatim ones: code, keys, times. */
 export const textsOf = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const quoted = 'code, pre, kbd, time, textarea, script, style, .mono, option[lang], [translate="no"]';
@@ -79,23 +79,23 @@ export const textsOf = (page: Page): Promise<readonly string[]> =>
     return [...texts];
   });
 
-/** The targets of links, in page order. */
+/** Returns the targets of links in page order. */
 export const hrefsIn = (page: Page, selector: string): Promise<readonly string[]> =>
   page.evaluate(
     wanted => [...document.querySelectorAll(wanted)].map(link => link.getAttribute('href') ?? ''),
     selector,
   );
 
-/** Navigates as a link does. */
+/** Navigates as a click on a link does. */
 export const walkTo = (page: Page, path: string): Promise<void> =>
   page.evaluate(to => history.pushState(null, '', to), path);
 
-/** Waits until everything has loaded, fonts included. */
+/** Waits until everything has loaded, including fonts. */
 export async function settled(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await document.fonts.ready;
   });
-  // The cells of a row appear a moment after the row.
+  // The cells of a row are rendered slightly later than the row.
   await page.waitForFunction(() =>
     [...document.querySelectorAll('[data-row]')].every(row => row.textContent !== ''),
   );

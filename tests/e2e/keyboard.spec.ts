@@ -1,4 +1,4 @@
-/** Uses the panel with the keyboard alone, without any click. The focused element is always visible. */
+/** Uses the panel only with the keyboard. After each step, the focused element must be visible. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { type Orchestrator, passSharing, rowOf, startOrchestrator } from './panel.ts';
 
@@ -11,7 +11,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-/** The maximum number of Tab presses that a person would accept on such pages. */
+/** Maximum number of times that Tab is pressed to reach an element. */
 const patience = 60;
 
 const hasFocus = (thing: Locator): Promise<boolean> =>
@@ -25,7 +25,7 @@ async function expectFocus(thing: Locator): Promise<void> {
   await expect(thing).toHaveCSS('outline-style', /solid|auto/);
 }
 
-/** Presses Tab from the current focus until the element has it. */
+/** Presses Tab until the element has the focus. */
 async function tabTo(page: Page, thing: Locator): Promise<void> {
   await expect(thing).toBeVisible();
   for (let pressed = 0; pressed < patience && !(await hasFocus(thing)); pressed += 1)

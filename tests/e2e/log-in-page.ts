@@ -1,7 +1,7 @@
 /** Reads and scrolls the rows of a log from within the page. */
 import type { Page } from '@playwright/test';
 
-/** The part of the browser API that is used here. */
+/** The part of the browser's API that these functions use. */
 interface PageElement {
   readonly scrollHeight: number;
   scrollTop: number;
@@ -12,7 +12,7 @@ interface PageElement {
 declare const document: { querySelector(selector: string): PageElement | null };
 declare const navigator: { readonly clipboard: { readText(): Promise<string> } };
 
-/** The number of the first fully visible line, counted from 1; null when there is none. */
+/** Returns the number of the first fully visible line, counted from 1; null when there is none. */
 export const firstInSight = (page: Page): Promise<number | null> =>
   page.evaluate(() => {
     const log = document.querySelector('[role="log"]');
@@ -24,7 +24,7 @@ export const firstInSight = (page: Page): Promise<number | null> =>
     return Math.min(...seen.map(row => Number(row.getAttribute('data-line')) + 1));
   });
 
-/** Scrolls as a person does who drags the scrollbar: 0 is the start, 1 the end. */
+/** Scrolls as dragging the scrollbar does: 0 is the start, 1 the end. */
 export const dragTo = (page: Page, share: number): Promise<void> =>
   page.evaluate(part => {
     const log = document.querySelector('[role="log"]');

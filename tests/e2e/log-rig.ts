@@ -1,4 +1,4 @@
-/** A worker that only sends the trainer output that a test chooses. */
+/** A worker that sends only the trainer output that a test chooses. */
 import http from 'node:http';
 import { expect } from '@playwright/test';
 import { maxChunk } from '../../protocol/logs-api.ts';
@@ -6,25 +6,25 @@ import { createLightWorker } from '../support/light-worker.ts';
 import type { Orchestrator } from './panel.ts';
 
 export interface LogRig {
-  /** Submits a job of its own. Resolves with the attempt that it is offered. */
+  /** Submits a job. Resolves when the worker has been offered its attempt. */
   work(name: string, more?: object): Promise<LoggedJob>;
   close(): void;
 }
 
 export interface LoggedJob {
   readonly id: string;
-  /** Sends output of the running attempt, in chunks, as an agent does. */
+  /** Sends output of the current attempt in chunks, as an agent does. */
   print(text: string): Promise<void>;
-  /** Marks this many bytes as lost on the rig. */
+  /** Reports this number of bytes as lost. */
   lose(bytes: number): Promise<void>;
-  /** Completes the log. */
+  /** Marks the log as complete. */
   fallSilent(): Promise<void>;
   end(status: 'completed' | 'failed'): Promise<void>;
-  /** Waits until this worker has the next attempt. */
+  /** Waits until the worker is offered the next attempt of the job. */
   goesOn(): Promise<void>;
 }
 
-/** `said`: additional registration fields. */
+/** `said`: additional fields of the registration. */
 export async function openLogRig(orchestrator: Orchestrator, name: string, said = {}): Promise<LogRig> {
   const { call, url } = orchestrator;
   const labels = { rig: name };
@@ -73,7 +73,7 @@ export async function openLogRig(orchestrator: Orchestrator, name: string, said 
         id: job,
         async print(text) {
           for (let at = 0; at < text.length; at += maxChunk)
-            // Chunks must arrive in the order in which they were printed.
+            // Chunks must arrive in the order of the output.
             await send(text.slice(at, at + maxChunk));
         },
         async lose(bytes) {

@@ -1,4 +1,4 @@
-/** Trainer logs as people read them: of any length, while they grow, and with any content. */
+/** Logs in the panel: long ones, growing ones, and ones with hostile content. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { tooWide } from './in-page.ts';
@@ -18,7 +18,7 @@ test.afterAll(async () => {
 });
 
 const logOf = (page: Page): Locator => page.getByRole('log');
-/** Selects a line by its number, counted from 1. */
+/** Finds a line by its number, counted from 1. */
 const rowAt = (page: Page, number: number): Locator => page.locator(`[data-line="${number - 1}"]`);
 const texts = (page: Page): Promise<string[]> => page.locator('.log-row .log-text').allTextContents();
 const standing = (page: Page): Locator => page.locator('.log-standing');
@@ -60,7 +60,7 @@ test('scrolls and searches a log of a million lines, from its end to its beginni
   const first = await firstInSight(page);
   await page.keyboard.press('PageUp');
   await expect.poll(() => firstInSight(page)).toBeLessThan((first ?? 0) - 10);
-  // After any scrolling, the page keeps only about a screenful of rows.
+  // The page keeps only about one screen of rows, however far the user has scrolled.
   expect(await page.locator('.log-row').count()).toBeLessThan(250);
 
   await page.keyboard.press('Control+f');
@@ -85,7 +85,7 @@ test('scrolls and searches a log of a million lines, from its end to its beginni
   await page.getByRole('button', { name: 'Go to end' }).click();
   await expect(rowAt(page, million)).toBeInViewport();
 
-  // Browsers limit the height in physical pixels. A high-density screen therefore fits fewer lines.
+  // Browsers limit the height of an element in physical pixels, so fewer lines fit on a high-density screen.
   const dense = await browser.newContext({ deviceScaleFactor: 3, viewport: { width: 800, height: 600 } });
   const other = await dense.newPage();
   await openLog(other, job.id);
@@ -299,7 +299,7 @@ test('shows the log accessibly in both themes and on a phone', async ({ page }) 
   await page.setViewportSize({ width: 390, height: 800 });
   await expect(rowAt(page, 1)).toBeVisible();
   expect(await tooWide(page)).toEqual([]);
-  // Screen readers must not announce every line, because there may be hundreds per second.
+  // Screen readers must not announce new lines, because there may be hundreds per second.
   await expect(logOf(page)).toHaveAttribute('aria-live', 'off');
   await job.end('completed');
 });

@@ -1,4 +1,4 @@
-/** A machine loses its power while it runs a job. */
+/** A rig loses its power while it runs a job. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
@@ -15,7 +15,7 @@ test.beforeAll(async () => {
       timeout: 20_000,
     })
     .toBe('idle');
-  // Long before a person looks at the page.
+  // The power is cut long before the page is opened.
   rig.cutPower();
 });
 test.afterAll(() => Promise.all([hasty.close(), patient.close()]));

@@ -1,4 +1,4 @@
-/** More jobs than the panel keeps in memory: the server searches, sorts and counts them. */
+/** With more jobs than the panel keeps in memory, the server searches, sorts and counts them. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 

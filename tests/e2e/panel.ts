@@ -8,7 +8,7 @@ import { expect, type Locator, type Page } from '@playwright/test';
 import { failpoint, failpointLine, orderSignal } from '../support/failpoint.ts';
 import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
 
-/** Signs in through a one-time link and waits for the panel. Before that, the browser has no session for other pages. */
+/** Signs in through a one-time link, and waits until the panel is shown. */
 export async function signIn(
   page: Page,
   orchestrator: Pick<Orchestrator, 'url' | 'signInPath'>,
@@ -17,7 +17,7 @@ export async function signIn(
   await expect(page.getByRole('navigation')).toBeVisible();
 }
 
-/** Opens the dialog that creates a worker, from the workers page up to the step that asks for a name. */
+/** Opens the dialog that adds a worker, up to the step that asks for a name. */
 export async function openJoinDialog(page: Page): Promise<Locator> {
   await page.getByRole('button', { name: 'Add worker' }).first().click();
   const dialog = page.getByRole('dialog');
@@ -26,21 +26,23 @@ export async function openJoinDialog(page: Page): Promise<Locator> {
   return dialog;
 }
 
-/** Passes the step before the name on a server that only this machine can reach. The first button keeps the setting. */
+/**
+ * Passes the step that offers to share a server that only this machine can reach. Its first button keeps the setting.
+ */
 export async function passSharing(dialog: Locator, press: (button: Locator) => Promise<void>): Promise<void> {
   const foot = dialog.locator('.dialog-foot');
   await expect(foot).toBeVisible();
   if ((await dialog.locator('form').count()) === 0) await press(foot.getByRole('button').first());
 }
 
-/** On the submit page, chooses the config with this name from the server's folder. */
+/** On the submit page, selects the config of the server's folder with this name. */
 export const chooseConfig = (page: Page, name: string): Promise<void> =>
   page.getByLabel('Configuration name').fill(name);
 
 export const rowOf = (page: Page, name: string): Locator =>
   page.getByRole('row', { name: new RegExp(`\\b${name}\\b`) });
 
-/** Opens the menu of a row and selects the item with this name. */
+/** Opens the menu of a row and selects an item by its name. */
 export async function act(page: Page, name: string, item: string): Promise<void> {
   await rowOf(page, name).getByRole('button').last().click();
   await page.getByRole('menuitem', { name: item }).click();
@@ -50,14 +52,14 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const cli = join(root, 'main/cli.ts');
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-/** The digits example as the trainer of a rig. */
+/** Command of the digits trainer, for the option `--trainer` of a worker. */
 export const digitsTrainer = `${[process.execPath, join(root, 'examples/digits/train.ts')].map(quoted).join(' ')} --config {config_path} --output {output_dir} --resume-from {resume_from}`;
 
 interface OrchestratorOptions {
   readonly args?: readonly string[];
-  /** Files in its configs folder. */
+  /** Names of example configs to put into the configs folder. */
   readonly configs?: readonly string[];
-  /** `shiftClock` can change its wall clock. */
+  /** Gives the server a wall clock of its own, for `shiftClock`. */
   readonly hasOwnClock?: boolean;
 }
 
@@ -65,34 +67,34 @@ export interface Orchestrator {
   readonly dataDir: string;
   readonly url: string;
   readonly token: string;
-  /** Returns a path that signs in once. */
+  /** Returns the path of a link that signs in once. */
   signInPath(): Promise<string>;
-  /** Starts another program of this checkout with the orchestrator's address. It ends with the test. */
+  /** Starts a program of this checkout with the orchestrator's address. It ends with the test. */
   start(args: readonly string[]): void;
   /**
-   * Runs a command as a person would paste it into a terminal on the machine of that name. `trainyard` is the program
-   * of this checkout. The returned function ends it.
+   * Runs a command as if pasted into a terminal on the machine of that name. `trainyard` is the program of this
+   * checkout. The returned function ends it.
    */
   paste(command: string, machine?: string): Terminal;
-  /** Creates a worker and its agent on a separate machine. */
+  /** Creates a worker, and starts its agent on a machine of its own. */
   rig(name: string, options?: RigOptions): Promise<Rig>;
-  /** Kills the server alone, as a power cut would. */
+  /** Kills the server with SIGKILL. */
   crash(): Promise<void>;
-  /** Freezes the server, which keeps its connections. It answers nothing and closes nothing. */
+  /** Stops the server's process with SIGSTOP. Its connections stay open, but it answers nothing. */
   freeze(): void;
   thaw(): void;
-  /** Restarts it at the same address with the same folder. */
+  /** Starts the server again with the same address and folder. */
   restart(): Promise<void>;
-  /** Sets its clock this many milliseconds ahead of the machine's. */
+  /** Sets the server's clock this many milliseconds ahead of the machine's. */
   shiftClock(byMs: number): Promise<void>;
   close(): Promise<void>;
-  /** Makes a call as a script does; throws when it is refused. */
+  /** Makes an API call. Throws when it is refused. */
   call(method: string, path: string, body?: unknown): Promise<Readonly<Record<string, unknown>>>;
   /** Submits a job and returns its id. */
   submit(job: object): Promise<string>;
 }
 
-/** Ends the program by Ctrl-C when called. */
+/** Ends a program in a terminal with Ctrl-C. */
 export interface Terminal {
   (): Promise<void>;
   readonly exited: Promise<number | null>;
@@ -100,7 +102,7 @@ export interface Terminal {
 
 interface RigOptions {
   readonly trainer?: string;
-  /** Which outputs its worker uploads; all by default. */
+  /** Which outputs the worker uploads; `all` by default. */
   readonly bring?: 'all' | 'none';
   readonly labels?: Readonly<Record<string, string>>;
 }
@@ -111,7 +113,7 @@ export interface Rig {
   cutPower(): void;
 }
 
-/** A real server in a process of its own, with an empty data folder. */
+/** Starts a real server in a process of its own, with an empty data folder. */
 export async function startOrchestrator(options: OrchestratorOptions = {}): Promise<Orchestrator> {
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-e2e-'));
   const configs = join(folder, 'configs');
@@ -172,7 +174,7 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
       await obeyed;
     },
     async close() {
-      // A frozen process handles no other signal.
+      // A stopped process handles no other signal before SIGCONT.
       server.child.kill('SIGCONT');
       programs.end();
       await exitOf(server.child);
@@ -197,13 +199,13 @@ function createCaller(url: string, token: string): Orchestrator['call'] {
 interface Server {
   readonly child: ChildProcess;
   readonly url: string;
-  /** Resolves when its log contains this line. */
+  /** Resolves when the log of the server contains this line. */
   said(line: string): Promise<void>;
 }
 
 /**
- * Runs programs, each on a simulated machine. A variable that all descendants inherit marks them, so that they end with
- * it.
+ * Starts programs on simulated machines. All of their descendants inherit a variable, by which they are found and
+ * ended.
  */
 function createPrograms(folder: string) {
   const ownerOf = (machine: string): string => join(folder, 'machines', machine, '/');
@@ -215,11 +217,11 @@ function createPrograms(folder: string) {
       cwd: root,
       env: { ...process.env, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, [ownerVariable]: home, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Ctrl-C reaches everything that a terminal has started.
+      // Ctrl-C reaches all processes of a terminal, so they need a process group.
       detached: true,
     });
   };
-  /** Drains the output, so that it does not fill the pipe. */
+  /** Discards the output, so that the pipe does not fill up. */
   const unheard = (child: ChildProcess): ChildProcess => {
     child.stdout?.resume();
     child.stderr?.resume();
@@ -274,7 +276,7 @@ function terminal(child: ChildProcess): Terminal {
   return Object.assign(end, { exited });
 }
 
-/** Null when a signal ended it. */
+/** Resolves with the exit code; null when a signal ended the process. */
 function exitOf(child: ChildProcess): Promise<number | null> {
   return new Promise(resolve => {
     if (child.exitCode !== null || child.signalCode !== null) return resolve(child.exitCode);

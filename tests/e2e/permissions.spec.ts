@@ -1,4 +1,4 @@
-/** The panel hides actions without permission, and does not request data without permission. */
+/** The panel hides actions that the user may not perform, and requests no data that the user may not read. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { ownPermissions, type Permission } from '../../protocol/call.ts';
@@ -27,7 +27,7 @@ async function tokenFor(name: string, permissions: readonly Permission[]): Promi
 }
 
 interface Asked {
-  /** Every call and its status, such as "403 GET /api/audit". */
+  /** Each call with its status, such as "403 GET /api/audit". */
   readonly calls: readonly string[];
   refused(): readonly string[];
 }
@@ -48,7 +48,7 @@ async function signInAs(page: Page, name: string, permissions: readonly Permissi
 const railOf = (page: Page): Promise<readonly string[]> =>
   page.getByRole('navigation').getByRole('link').allTextContents();
 
-/** The actions on a page, except filters, sorting and tabs. */
+/** Returns the actions on a page. Filters, sorting and tabs do not count. */
 const actsOn = (page: Page): Promise<readonly string[]> =>
   page
     .locator('#content :is(button, .button, [type="checkbox"])')
@@ -205,7 +205,7 @@ test('offers a token manager only its own permissions for a new token', async ({
   await expect(page.getByRole('checkbox', { name: 'Manage tokens' })).toBeVisible();
   await expect(page.getByRole('checkbox', { name: 'View its own jobs' })).toBeChecked();
   await expect(page.getByRole('checkbox', { name: 'View all jobs' })).not.toBeChecked();
-  // The dialog must not depend on the styles of other pages.
+  // The dialog has the right layout even when no other page has loaded its styles.
   await expect(page.getByRole('dialog').locator('form')).toHaveCSS('display', 'flex');
   expect(asked.refused()).toEqual([]);
 });
@@ -219,7 +219,7 @@ test('adapts the open page when another user signs in over the session', async (
     data: { token: await tokenFor('after', ['queue.view']) },
   });
   expect(answer.status()).toBe(200);
-  // The page notices the change with its next request for the workers.
+  // The page learns about the other user from the answer to its next request for the workers.
   await expect(page.locator('.missing')).toContainText('Signed in as after', { timeout: 30_000 });
   await expect.poll(() => railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Data', 'Settings', 'Help']);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();

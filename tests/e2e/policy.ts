@@ -5,7 +5,9 @@ const listening = `document.addEventListener('securitypolicyviolation', event =>
   noteForbidden(\`\${effectiveDirective} forbids \${blockedURI} in \${sourceFile}:\${lineNumber} \${sample}\`);
 });`;
 
-/** Records what the page's Content-Security-Policy blocks. Each call returns the new entries. */
+/**
+ * Records violations of the page's Content-Security-Policy. Each call of the returned function returns the new ones.
+ */
 export async function listenToPolicy(page: Page): Promise<() => readonly string[]> {
   const found: string[] = [];
   await page.exposeFunction('noteForbidden', (what: string) => void found.push(what));

@@ -1,11 +1,11 @@
-/** Programs of a `command` engine, which keep their machines in files. */
+/** Programs of a `command` engine that keep the state of their machines in files. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * What the engine does with an order. `waiting`: keeps it in its queue. `silent`: starts a machine that never calls home.
- * `running`: starts a real worker. `refusing`: refuses it for good. `broken`: cannot list.
+ * How the engine handles an order. `waiting`: the order stays in the queue. `silent`: a machine starts, but no worker
+ * registers. `running`: a real worker starts. `refusing`: the order is permanently refused. `broken`: the list fails.
  */
 export type EngineBehaviour = 'waiting' | 'silent' | 'running' | 'refusing' | 'broken';
 
@@ -51,7 +51,9 @@ for (const name of JSON.parse(fs.readFileSync(0, 'utf8')).names) {
   fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), state: 'ended', exit: 'completed' }));
 }`;
 
-/** Writes the programs into the data folder of a server. Returns the path of a worker program for its machines. */
+/**
+ * Writes the engine's programs into the server's data folder. Returns the path of the worker program for the machines.
+ */
 export function writePrograms(dataDir: string, name: string, behaviour: EngineBehaviour): string {
   const folder = join(dataDir, 'engines', name);
   mkdirSync(join(folder, 'machines'), { recursive: true });

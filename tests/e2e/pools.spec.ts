@@ -1,4 +1,4 @@
-/** The page of pools: their states and launches, the form, tests, and what users do with them. */
+/** The page of pools: states, launches, the form, the test of a pool, and all actions. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { cutTexts, settled, tooWide } from './in-page.ts';
@@ -54,7 +54,7 @@ async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path, animations: 'disabled', fullPage: true });
 }
 
-/** Checks the page, and takes its picture. */
+/** Checks the accessibility and the fit of the page, and takes a picture. */
 async function expectShownWell(page: Page, name: string): Promise<void> {
   await takePicture(page, name);
   const { violations } = await new AxeBuilder({ page }).analyze();

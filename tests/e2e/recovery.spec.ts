@@ -1,10 +1,10 @@
-/** A server that stops or freezes: the panel reports it and recovers without a manual reload. */
+/** When the server stops or freezes, the panel shows that, and recovers without a manual reload. */
 import { expect, type Page, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeEach(async () => {
-  // The server sends a ping every second.
+  // With this timeout, the server sends a ping every second.
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '6'] });
 });
 test.afterEach(() => orchestrator.close());

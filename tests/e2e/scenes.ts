@@ -1,4 +1,6 @@
-/** Every view of the panel, in any language. Scenes find elements by structure and not by their text. */
+/**
+ * A scene for each view of the panel. Scenes find elements by structure and not by text, so they work in each language.
+ */
 import { expect, type Locator, type Page } from '@playwright/test';
 import type { ShownFleet } from './fleet.ts';
 import { type Orchestrator, passSharing } from './panel.ts';
@@ -11,11 +13,11 @@ export interface Stage {
 export interface Scene {
   readonly name: string;
   readonly path: (stage: Stage) => string;
-  /** The element that must be visible before the check. */
+  /** Selector of an element that must be visible before the checks. */
   readonly ready?: string;
-  /** The actions on the page. */
+  /** Brings the page into the state of the scene. */
   readonly open?: (page: Page, stage: Stage) => Promise<void>;
-  /** Restores the original state. */
+  /** Undoes the changes of the scene. */
   readonly close?: (stage: Stage) => Promise<void>;
 }
 
@@ -29,7 +31,7 @@ const workerPath =
     `/workers/${fleet.workers.get(name)}`;
 const at = (path: string) => (): string => path;
 
-/** The positions of a worker's actions. */
+/** Positions of the actions in a worker's menu. */
 const workerActs = { drain: 0, edit: 1, rotate: 2, remove: 3 } as const;
 
 const rowWith = (page: Page, text: string): Locator => page.locator('[data-row]').filter({ hasText: text });
@@ -49,7 +51,7 @@ const actOn =
 
 const dialogOf = (page: Page): Locator => page.locator('[role="dialog"], [role="alertdialog"]');
 
-/** Opens the dialog up to the step that asks for a name. */
+/** Opens the dialog that adds a worker, up to the step that asks for a name. */
 async function openJoining(page: Page): Promise<Locator> {
   await page.locator('.page-head .button-primary').click();
   const dialog = dialogOf(page);
@@ -75,7 +77,7 @@ async function takeBackJoiner({ orchestrator }: Stage): Promise<void> {
     if (name === joiner) await orchestrator.call('DELETE', `/api/admin/workers/${id}`);
 }
 
-/** Does a dry run of a job that no worker can take, to show what each worker lacks. */
+/** Makes a dry run of a job that no worker can take, so that the page lists the reasons of each worker. */
 async function tryOut(page: Page): Promise<void> {
   const form = page.locator('.submit-form');
   await form.locator('fieldset').first().locator('select').first().selectOption('inline');
@@ -213,7 +215,7 @@ export const scenes: readonly Scene[] = [
   { name: 'nothing-here', path: at('/workers/no-such-worker'), ready: '.empty' },
 ];
 
-/** The state of a new server. */
+/** Scenes of a server without any data. */
 export const emptyScenes: readonly Scene[] = [
   { name: 'empty-overview', path: at('/'), ready: '.card' },
   { name: 'empty-workers', path: at('/workers'), ready: '.card' },

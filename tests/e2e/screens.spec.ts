@@ -1,4 +1,4 @@
-/** The appearance of every view: in both themes, on a phone, in every language. The pictures show a whole fleet. */
+/** The appearance of each view in both themes, on a phone, and in each language. Most pictures show a whole fleet. */
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, expect, type Page, test } from '@playwright/test';
@@ -10,14 +10,14 @@ import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
 import { listenToPolicy } from './policy.ts';
 import { type Listener, listenTo } from './words.ts';
 
-// Tracing would take longer than the steps themselves, and the pictures show more.
+// No traces: tracing takes longer than the steps, and the pictures show more.
 test.use({ trace: 'off' });
 
 let stage: Stage;
 let empty: Orchestrator;
 test.beforeAll(async () => {
   test.setTimeout(120_000);
-  // The pictures of the documents show an address that rigs can reach.
+  // Pictures for the documents show an address that rigs can reach.
   const shared = documents === undefined ? [] : ['--public-url', 'https://yard.example.org'];
   const args = ['--heartbeat-timeout', String(silenceS), ...shared];
   const orchestrator = await startOrchestrator({ args, hasOwnClock: true });
@@ -43,7 +43,7 @@ const dark: View = { ...desktop, name: 'dark', theme: 'dark' };
 const phone: View = { ...light, name: 'phone', width: 390 };
 const height = 800;
 
-/** The pictures that the documents show, by their file names there. */
+/** File names of the pictures in the documents, by scene. */
 const inDocuments: ReadonlyMap<string, string> = new Map([
   ['overview-light', 'overview'],
   ['workers-dark', 'workers'],
@@ -52,12 +52,15 @@ const inDocuments: ReadonlyMap<string, string> = new Map([
   ['jobs-ja', 'jobs-ja'],
   ['overview-phone', 'phone'],
 ]);
-/** The target folder of these pictures: `npm run screens`. Without it, pictures of everything go next to the traces. */
+/**
+ * Target folder for the pictures of the documents (`npm run screens`). When it is not set, all pictures are put beside
+ * the traces.
+ */
 const documents = process.env['TRAINYARD_SCREENS'];
 
-/** The documents never show a view with a problem. */
+/** Takes a picture of a scene. Pictures for the documents must not show a view with problems. */
 async function takePicture(page: Page, name: string, problems: readonly string[]): Promise<void> {
-  // Moves the pointer away, so that nothing shows a hover state.
+  // Move the pointer away, so that no element shows its hover state.
   await page.mouse.move(0, 0);
   if (documents === undefined) {
     const path = join(test.info().project.outputDir, 'screens', `${name}.png`);
@@ -74,7 +77,7 @@ async function takePicture(page: Page, name: string, problems: readonly string[]
   });
 }
 
-/** Uses a browser context of its own, because two servers at one address would share their cookies. */
+/** Opens the panel in a browser context of its own, because servers on the same host would share cookies. */
 async function openPanel(browser: Browser, view: View, orchestrator: Orchestrator | null): Promise<Seen> {
   const context = await browser.newContext({
     viewport: { width: view.width, height },
@@ -93,11 +96,11 @@ async function openPanel(browser: Browser, view: View, orchestrator: Orchestrato
 interface Seen {
   readonly page: Page;
   readonly told: Listener;
-  /** What the page's Content-Security-Policy has blocked since the last call. */
+  /** Returns violations of the Content-Security-Policy since the last call. */
   forbidden(): readonly string[];
 }
 
-/** Navigates within the panel, through a page without open dialogs or selections. */
+/** Navigates to a scene through an empty page, so that no dialog or selection stays open. */
 async function go(page: Page, scene: Scene): Promise<void> {
   await page.keyboard.press('Escape');
   for (const path of ['/help', scene.path(stage)]) await walkTo(page, path);
@@ -111,7 +114,10 @@ async function isThere(page: Page, { ready = 'h1' }: Scene): Promise<void> {
   await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
 }
 
-/** Colours depend on the theme and not on the width. Everything else is the same in both themes. */
+/**
+ * Checks accessibility. Colours depend only on the theme, so other widths skip them. All other rules do not depend on
+ * the theme, so one theme skips them.
+ */
 async function violations(page: Page, { name }: View): Promise<readonly string[]> {
   const axe = new AxeBuilder({ page });
   if (name === dark.name) axe.withRules('color-contrast');
@@ -124,13 +130,13 @@ type Look = (seen: Seen, name: string) => Promise<readonly string[]>;
 
 interface Tour {
   readonly wanted: readonly Scene[];
-  /** The scenes of a new server. */
+  /** Scenes to visit before the server has data. */
   readonly before?: readonly Scene[];
 }
 
 const everything: Tour = { wanted: scenes, before: emptyScenes };
 
-/** Visits all scenes and finally reports all problems by scene. */
+/** Visits all scenes, then reports the problems of each. */
 async function lookAt(browser: Browser, view: View, tour: Tour, look: Look): Promise<void> {
   const isWanted = ({ name }: Scene): boolean =>
     documents === undefined || inDocuments.has(`${name}-${view.name}`);
@@ -193,7 +199,7 @@ for (const width of [desktop.width, phone.width]) {
   });
 }
 
-/** Pages with translated texts. The dialogs on them use the same tables, cards and buttons. */
+/** Pages in each language. The dialogs use the same tables, cards and buttons, so they are skipped. */
 const pages = [
   'overview',
   'workers',

@@ -1,4 +1,4 @@
-/** The page and the server lose their connection, and nothing is missing afterwards. */
+/** After the connection between page and server was lost, no change is missing. */
 import { expect, type Page, test } from '@playwright/test';
 import { hrefsIn } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
@@ -20,7 +20,7 @@ const create = async (name: string): Promise<string> =>
 const submit = (name: string): Promise<string> =>
   orchestrator.submit({ config_name: name, config: { trainer: 'selftest' } });
 
-/** The page shows every object of the server exactly once, and nothing else. */
+/** Expects that the page shows each object of the server exactly once, and no other. */
 async function expectWhatIs(page: Page, jobs: Page): Promise<void> {
   const { workers } = (await orchestrator.call('GET', '/api/admin/workers')) as {
     readonly workers: readonly { readonly id: string }[];
@@ -91,7 +91,7 @@ test('shows all acknowledged changes after the server is killed and restarted', 
   const jobs = await openBoth(page, orchestrator.url);
   await submit('before');
   await expect(jobs.getByRole('row', { name: /before/ })).toHaveCount(1);
-  // Answered before the crash, but no reader received the events.
+  // Both calls are answered before the crash, but their events have reached no reader.
   await Promise.all([create('rig-answered'), submit('answered')]);
   await orchestrator.crash();
   await isStale(page);

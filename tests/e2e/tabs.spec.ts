@@ -1,4 +1,4 @@
-/** Tabs of one browser share one event stream, and each of them is as live as with its own stream. */
+/** The tabs of a browser share one event stream, and each shows changes as fast as with a stream of its own. */
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
@@ -20,7 +20,7 @@ const shows = (tab: Page, worker: string) =>
 const happens = (name: string) => orchestrator.call('POST', '/api/admin/workers', { name });
 const streams = (count: number) => expect.poll(proxy.streams, { timeout: 15_000 }).toBe(count);
 
-/** Opens this many tabs in one signed-in browser, all of them on the workers page. */
+/** Signs in, and opens this number of tabs with the workers page. */
 async function openTabs(context: BrowserContext, count: number): Promise<readonly [Page, ...Page[]]> {
   const first = await context.newPage();
   await signIn(first, { ...orchestrator, url: proxy.url });

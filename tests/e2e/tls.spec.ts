@@ -1,4 +1,4 @@
-/** TLS for a user with only a browser. 127.0.0.2 stands for an address on a network. */
+/** Sets up TLS with only a browser. 127.0.0.2 stands for an address in a network. */
 import { expect, test } from '@playwright/test';
 import { openJoinDialog, startOrchestrator } from './panel.ts';
 

@@ -3,11 +3,11 @@ import { WorkerId } from '../../protocol/ids.ts';
 import { type Offered, openRig, type Rig } from '../support/upload-bench.ts';
 import type { Orchestrator } from './panel.ts';
 
-/** A worker without a trainer. It accepts offers, and sends the reports and files that a test chooses. */
+/** A worker without a trainer. It sends the reports and files that a test chooses. */
 export interface TrainingRig extends Pick<Rig, 'token'> {
-  /** Submits and starts a job of its own. */
+  /** Submits a job and reports that it runs. */
   start(name: string): Promise<Offered>;
-  /** Takes the next offer and runs it. */
+  /** Takes the next offer and reports that it runs. */
   taken(): Promise<Offered>;
   report(of: Offered, status: string, more?: object): Promise<void>;
 }

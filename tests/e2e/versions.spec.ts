@@ -1,4 +1,4 @@
-/** Workers whose version differs from the orchestrator's: the panel reports them and how to update them. */
+/** The panel marks workers with another version than the orchestrator's, and shows how to update them. */
 import { expect, type Page, test } from '@playwright/test';
 import { version } from '../../protocol/version.ts';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
@@ -11,11 +11,11 @@ test.afterAll(() => orchestrator.close());
 
 interface Rig {
   readonly id: string;
-  /** Registers as a program does when it starts. */
+  /** Registers with these additional fields, as a program does at its start. */
   introduce(said: object): Promise<void>;
 }
 
-/** A worker that registers and does nothing else. */
+/** Creates a worker that only registers. */
 async function makeRig(name: string): Promise<Rig> {
   const { worker_id: id, token } = await orchestrator.call('POST', '/api/admin/workers', { name });
   let starts = 0;
@@ -35,7 +35,7 @@ async function makeRig(name: string): Promise<Rig> {
 
 const sums = '5'.repeat(64);
 
-/** Simulates whether the programs for rigs were built here. */
+/** Answers as a server on which the worker programs were built, or were not built. */
 async function offerPrograms(page: Page, areBuilt: boolean): Promise<void> {
   const manifest = { version, sha256: { install: '1'.repeat(64), sums }, programs: [] };
   await page.route('**/agent/manifest.json', route =>
@@ -74,7 +74,7 @@ test("removes the version notice when the worker returns with the server's versi
   await page.goto(`${orchestrator.url}/workers/${rig.id}`);
   const note = page.getByRole('note').filter({ hasText: '99.0.0' });
   await expect(note).toContainText('newer than the server’s');
-  // There is no program here, so the panel shows no command that would fail.
+  // Without a built program, the command would fail, so the panel shows none.
   await expect(note.locator('code')).toHaveCount(0);
   await rig.introduce({ protocol: 2, agent_version: version });
   await expect(note).toHaveCount(0);

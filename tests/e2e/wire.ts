@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A connection to a server that can break. It passes all data unchanged. */
+/** A TCP proxy in front of a server. It forwards all data until its connections are cut. */
 export interface Wire {
   readonly url: string;
   /** Disconnects every client and refuses new connections. */

@@ -1,17 +1,14 @@
-/** Decides which texts of a page come from the panel, and which from the server. */
+/** Distinguishes texts from the panel's catalog from data of the server. */
 import type { Page } from '@playwright/test';
 
 export interface Listener {
-  /** The texts that come neither from the catalogue nor from the server. */
+  /** Returns the texts that are neither from the catalog nor from the server. */
   untranslated(texts: readonly string[]): Promise<readonly string[]>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Records every answer that the page receives: its texts, its field names, and the texts that the panel combines from
- * them.
- */
+/** Records the texts and field names in all answers to the page, and texts that the panel builds from them. */
 export function listenTo(page: Page): Listener {
   const words = new Set<string>();
   const reading: Promise<void>[] = [];
@@ -28,7 +25,7 @@ export function listenTo(page: Page): Listener {
   page.on('response', response => {
     const type = response.headers()['content-type'] ?? '';
     if (!type.includes('json')) return;
-    // Leaving a page discards its unread answers.
+    // Ignore answers that the browser discards when the page is left.
     reading.push(response.json().then(take, () => undefined));
   });
   return {
@@ -61,17 +58,17 @@ function compounds(fields: Fields): readonly string[] {
   return found;
 }
 
-/** Numbers with their units, as `Intl` writes them: "2h 29m", "1.09", "97.2%", "1.2E-5". */
+/** Matches numbers with units, as `Intl` formats them: "2h 29m", "1.09", "97.2%", "1.2E-5". */
 const isFigure = (text: string): boolean => /^(?:[\d.,:/×%+–-]+\s?[a-z]{0,3}\s?)+$/i.test(text);
-/** Event types and addresses are the same in every language. */
+/** Matches event types and addresses, which are not translated. */
 const isName = (text: string): boolean => /^[a-z]+\.\*$|^https?:\/\/\S+$/.test(text);
 const hasLetters = (text: string): boolean => /\p{L}/u.test(text);
 /**
- * The pseudo-locale marks every text of the catalogue like this. The list of notifications adds its keyboard shortcut.
+ * Matches texts of the pseudo-language, which are in brackets. The list of notifications appends its keyboard shortcut.
  */
 const isMarked = (text: string): boolean => /^\[[\s\S]*\](?: alt\+T)?$/.test(text);
 
-/** Placeholders of empty fields, and the texts that the tests enter. */
+/** Placeholders of input fields, and texts that the tests type. */
 const examples: ReadonlySet<string> = new Set([
   'rig-3',
   'https://yard.example.org',

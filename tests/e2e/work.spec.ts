@@ -1,4 +1,4 @@
-/** A job from its form to its end, and the drain of a busy worker. */
+/** A job from its submission to its end, and the drain of a busy worker. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import {
   act,
@@ -17,13 +17,13 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-/** The step in a text such as "538 / 2,814". */
+/** Returns the step in a text such as "538 / 2,814". */
 async function stepOf(bar: Locator): Promise<number> {
   const text = await bar.getAttribute('aria-valuetext');
   return Number((text ?? '').split('/', 1)[0]?.replaceAll(',', '') ?? 0);
 }
 
-/** A fact about the job, by its name. */
+/** Finds a fact about the job by its name. */
 const factOf = (page: Page, name: string): Locator =>
   page.locator('dl.facts > div').filter({ hasText: name }).locator('dd');
 
@@ -53,10 +53,10 @@ test('submits the digits sample, follows its progress, and shows its accuracy at
 
   await page.getByRole('tab', { name: 'Events' }).click();
   const told = page.getByRole('table', { name: 'Events of this job' }).locator('tbody tr');
-  // The newest first.
+  // Events, newest first.
   await expect(told.locator('td:nth-child(2)')).toHaveText([
     'job.completed',
-    // The checkpoint, and the trained model.
+    // The stored files are a checkpoint and the model.
     'artifact.stored',
     'artifact.stored',
     'job.running',
@@ -95,7 +95,7 @@ test('lets a drained worker finish its job, and dispatches the next job after th
   await other.goto(`${orchestrator.url}/jobs/${next}`);
   const why = other.getByRole('region', { name: 'Why it is pending' });
   await expect(why).toContainText('Waiting for a matching worker: 1 draining');
-  // The worker has finished its job and is still draining.
+  // The worker has finished its job, but is still draining.
   await expect(bar).toHaveCount(0, { timeout: 30_000 });
   await expect(row).toContainText('draining');
   await expect(why).toContainText('1 draining');

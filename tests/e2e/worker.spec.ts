@@ -1,4 +1,4 @@
-/** The whole life of a worker, for a user with only the panel and a terminal. */
+/** The life of a worker, managed with only the panel and a terminal. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { act, openJoinDialog, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
@@ -17,7 +17,7 @@ async function create(page: Page, name: string): Promise<Locator> {
   return dialog;
 }
 
-/** The command to paste, at first without its token. By default it contains a join token. */
+/** Returns the shown command with its token. `begins`: the start of the token; by default that of a join token. */
 async function shownCommand(dialog: Locator, begins = 'tj_'): Promise<string> {
   const command = dialog.locator('pre').first();
   await expect(command).toContainText(/agent\/install\.sh|trainyard worker|simpletuner worker/);
@@ -79,7 +79,7 @@ test('disconnects a worker when its token is rotated, and reconnects it with the
   await expect(issued).toContainText('won’t be shown again');
   const after = await shownCommand(issued);
   expect(after).not.toBe(before);
-  // The exit code for a refused token: see docs/workers.md.
+  // Exit code for a refused token (docs/workers.md).
   expect(await agent.exited).toBe(3);
   await issued.getByRole('button', { name: 'Done' }).click();
   await expect(page.getByText(/wt_|tj_/)).toHaveCount(0);
@@ -96,7 +96,7 @@ test('rejects a second machine with the same join command', async ({ page }) => 
   const command = await shownCommand(dialog);
   const first = orchestrator.paste(command);
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
-  // A connected worker no longer needs the command.
+  // After the worker has connected, the command is no longer needed.
   await expect(dialog.getByText(/^Works once/)).toHaveCount(0);
   await dialog.getByRole('button', { name: 'Done' }).click();
   expect(await orchestrator.paste(command, 'elsewhere').exited).toBe(3);
