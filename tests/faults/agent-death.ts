@@ -4,7 +4,7 @@ import type { Bench, Rig } from './bench.ts';
 import type { Scenario } from './scenario.ts';
 import { endsElsewhere, endsUntouched, eventsOf, isToldToStop } from './steps.ts';
 
-/** Starts a job on its own rig and returns the pid of its trainer. */
+/** Starts a job on a rig. Returns the pid of its trainer. */
 async function atWork(bench: Bench) {
   await bench.server.start();
   const rig = await bench.rig('rig-1');
@@ -51,7 +51,7 @@ export const agentDeaths: readonly Scenario[] = [
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await atWork(bench);
-      // Simulates a power cut of everything except the server.
+      // Kill every process except the server, as a power cut of the rig does.
       for (const each of processesOf(bench.folder)) if (each !== bench.server.pid) signal(each, 'SIGKILL');
       await untilDead(pid);
       await comesBack(bench, rig);

@@ -5,34 +5,34 @@ import type { Failpoint } from '../support/failpoint.ts';
 import { signal } from '../support/own-processes.ts';
 import { type Program, root, startProgram } from '../support/processes.ts';
 
-/** A machine with an agent that reaches the orchestrator only through its own proxy. */
+/** A machine with an agent. The agent connects to the orchestrator only through a proxy of its own. */
 export interface Rig {
   /** The worker's id. */
   readonly id: string;
   readonly name: string;
   readonly proxy: ChaosProxy;
-  /** The newest issued token. */
+  /** The last token that was issued for the worker. */
   token: string;
   readonly tokenFile: string;
   readonly stateHome: string;
-  /** The agent that was started last. */
+  /** The agent's process that was started last. */
   readonly agent: Program;
-  /** The output of all its agents. */
+  /** The log lines of all its agents. */
   lines(): readonly string[];
-  /** Starts an agent without waiting for anything. */
+  /** Starts an agent, and does not wait for its connection. */
   start(options?: AgentOptions): Program;
-  /** Signals the agent alone. */
+  /** Sends a signal to the agent, but not to its guard or trainer. */
   signal(name: NodeJS.Signals): void;
-  /** Sends SIGKILL to the agent alone and waits for its end. */
+  /** Kills the agent alone, and waits for its end. */
   kill(): Promise<void>;
 }
 
 export interface AgentOptions {
-  /** `file`, which may be replaced at any time, or `environment`. */
+  /** `file`: the token is in a file that can be replaced. `environment`: it is in a variable. */
   readonly tokenFrom?: 'file' | 'environment';
   readonly persistent?: boolean;
   readonly failpoint?: Failpoint;
-  /** Simulates another machine: its state folder, and its path to the orchestrator. */
+  /** State folder and proxy of another machine, for a second machine with the same worker. */
   readonly stateHome?: string;
   readonly via?: ChaosProxy;
 }

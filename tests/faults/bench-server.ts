@@ -7,16 +7,16 @@ import { eventually } from '../support/notices.ts';
 import { descriptorsOf, memoryOf, signal } from '../support/own-processes.ts';
 import { type Program, root, startProgram } from '../support/processes.ts';
 
-/** T of all fault tests, in seconds. All other spans depend on it. */
+/** Heartbeat timeout of all fault tests in seconds. All other time spans follow from it. */
 export const timeoutS = 4;
 
 export interface StartOptions {
   readonly failpoint?: Failpoint;
-  /** Additional flags. */
+  /** Additional command-line arguments. */
   readonly args?: readonly string[];
 }
 
-/** The orchestrator under test: one folder and one port, and any number of processes, one after the other. */
+/** The orchestrator under test. All of its processes, one after the other, use the same folder and port. */
 export interface BenchServer {
   readonly url: string;
   readonly dataDir: string;
@@ -24,24 +24,24 @@ export interface BenchServer {
   readonly adminToken: string;
   readonly pid: number;
   isOwn(pid: number): boolean;
-  /** The output of all its processes. */
+  /** The log lines of all its processes. */
   lines(): readonly string[];
-  /** Starts a process and waits until it accepts calls. Throws with its output when it ends instead. */
+  /** Starts a process. Resolves when it accepts calls; throws with its output when it ends instead. */
   start(options?: StartOptions): Promise<void>;
-  /** Starts a process without waiting for anything. */
+  /** Starts a process, and does not wait until it accepts calls. */
   launch(options?: StartOptions): Program;
-  /** Starts another orchestrator on the same folder, which does not belong to this server. */
+  /** Starts another orchestrator process on the same folder. */
   rival(): Program;
-  /** Sends SIGKILL and waits for the end. */
+  /** Kills the process with SIGKILL, and waits for its end. */
   die(): Promise<void>;
-  /** Waits until the process has ended by itself. */
+  /** Resolves when the process has ended by itself. */
   ended(): Program['exited'];
-  /** Refer to the process that was started last. */
+  /** These functions concern the process that was started last. */
   readonly said: Program['said'];
   readonly kill: Program['kill'];
-  /** The resources of the first process before any call. */
+  /** Resources that the first process uses before any call. */
   readonly baseline: Resources;
-  /** Records the baseline now, unless there is one. `start` does this automatically. */
+  /** Measures the baseline, unless that was done before. `start` calls it. */
   noteBaseline(): void;
   resources(): Resources;
 }
@@ -123,8 +123,8 @@ export function createBenchServer({ dataDir, port, env }: ServerDeps): BenchServ
 }
 
 /**
- * A port that stays reserved for this server while it is down. It is outside the range that the system uses for
- * outgoing connections, so no retry of an agent can occupy it or connect to itself.
+ * Returns a port that only this server uses, even while it is down. The port is outside the range of outgoing
+ * connections, so no reconnecting agent can occupy it or connect to itself.
  */
 export async function stablePort(): Promise<number> {
   for (;;) {
@@ -140,12 +140,12 @@ export async function stablePort(): Promise<number> {
   }
 }
 
-/** The server closes an idle connection after six seconds. */
+/** The server closes an idle connection after six seconds, so wait a little longer. In ms. */
 const restMs = 10_000;
 
 /**
- * Waits until the descriptors of disconnected clients are closed. Returns the resources of that same look, because at
- * the next one a folder may be open for syncing.
+ * Waits until the descriptors of closed connections are closed. Returns the resources of the same measurement, because
+ * in the next one a folder may be open for a sync.
  */
 export async function whenCalm(server: BenchServer): Promise<Resources> {
   let seen = server.resources();

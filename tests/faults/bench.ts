@@ -14,57 +14,61 @@ export type { Rig } from './bench-rig.ts';
 
 export interface BenchJob {
   readonly id: string;
-  /** Lets its trainers end: the one with this pid, or those of every attempt. */
+  /** Lets the trainer with this pid end; without a pid, the trainers of all attempts. */
   finish(pid?: number): void;
 }
 
-/** A small fleet of real processes, and everything that tests can observe about it from outside. */
+/** A small fleet of real processes, with records of its events, calls and trainers. */
 export interface Bench {
   readonly folder: string;
   readonly server: BenchServer;
-  /** Records what it submits and creates, for the invariants. */
+  /** Makes calls as an admin, and records created jobs and workers for the invariants. */
   readonly admin: AdminCalls;
   readonly events: StreamRecord;
   readonly trainers: TrainerRecord;
   readonly rigs: readonly Rig[];
-  /** Environment variables that every program of this bench must have. */
+  /** Environment variables of all programs of the fleet. */
   readonly env: Readonly<Record<string, string>>;
-  /** Creates a worker and its agent. Resolves when it is connected and ready for jobs. */
+  /** Creates a worker, and starts its agent. Resolves when the worker is ready for jobs. */
   rig(name: string, options?: AgentOptions): Promise<Rig>;
   /** Creates a worker without an agent. */
   rigWithoutAgent(name: string): Promise<Rig>;
   /** Creates a proxy that closes with the bench. */
   proxy(): Promise<ChaosProxy>;
-  /** Submits a job whose trainer runs until `finish`, unless its config says otherwise. `on` binds the job to a rig. */
+  /**
+   * Submits a job. Its trainer runs until `finish`, unless the config says otherwise. `on`: the rig that must run it.
+   */
   submit(config?: StubConfig, more?: SubmitOptions): Promise<BenchJob>;
-  /** Records a job whose submission was answered with 200 outside `submit`. */
+  /** Records a job that was accepted by a call outside `submit`. */
   accept(id: string): void;
-  /** Waits for a sign of life of the job's trainer. Resolves with its pid. */
+  /** Resolves with the pid of the job's trainer after its first sign of life. */
   running(job: BenchJob): Promise<number>;
-  /** Issues a new token. The old one must be invalid as soon as this is answered. No agent receives the new one. */
+  /**
+   * Rotates the token of a worker. From the answer on, the old token must be invalid. No agent receives the new one.
+   */
   rotate(rig: Rig, body?: object): Promise<string>;
-  /** Allows two live trainers of this job at once, because its worker is cut off for longer than the takeover time. */
+  /** Allows two live trainers of this job, because its worker is unreachable for longer than the takeover time. */
   mayOverlap(job: BenchJob): void;
-  /** Registers how to disconnect a client that is not a process. Runs once, before the server is judged or at the end. */
+  /** Registers how to disconnect a client that is no process of the fleet. It is called once. */
   onLeave(leave: () => void): void;
-  /** Disconnects everything except the server at once, without a goodbye. */
+  /** Disconnects all clients at once, without their goodbyes. */
   leaveAll(): void;
   readonly notes: BenchNotes;
   close(): Promise<void>;
 }
 
-/** What the invariants need to know about the actions of a scenario. */
+/** Facts about a scenario that the invariants need. */
 export interface BenchNotes {
   readonly accepted: readonly string[];
   readonly overlapping: ReadonlySet<string>;
-  /** The secrets, by name. */
+  /** Secrets that must not leak, by name. */
   readonly secrets: ReadonlyMap<string, string>;
   readonly oldTokens: readonly { readonly workerId: string; readonly token: string }[];
-  /** A value in the config of every job, which only its trainer may read. */
+  /** A secret value in the config of each job. Only the job's trainer may read it. */
   readonly canary: string;
-  /** The arguments of every process that was seen, by pid. */
+  /** The arguments of all processes that were seen, by pid. */
   readonly argv: ReadonlyMap<number, string>;
-  /** Records the arguments of the processes that run now. */
+  /** Records the arguments of all current processes. */
   noteArgv(): void;
 }
 

@@ -7,14 +7,14 @@ import type { Scenario } from './scenario.ts';
 import { reportsOf } from './steps.ts';
 
 const graceMs = (timeoutS * 1_000) / 4;
-/** Covers network latency, the check whether the process group is gone, and a busy machine. In ms. */
+/** Additional time in ms for the network, for the check that the process group is gone, and for a busy machine. */
 const slackMs = 2_000;
 
 const cancel = ({ admin }: Bench, job: BenchJob) => admin.call('POST', `/api/queue/${job.id}/cancel`);
 
 async function isCancelled(bench: Bench, job: BenchJob): Promise<void> {
   await bench.events.job(job.id, 'job.cancelled');
-  // A repeated cancel has the same result, and no report changes a cancelled job.
+  // A repeated cancel gives the same answer, and no report changes a cancelled job.
   assert.partialDeepStrictEqual(await cancel(bench, job), { status: 200, body: { status: 'cancelled' } });
 }
 

@@ -4,7 +4,7 @@ import { orderedFailpoint } from './orders.ts';
 import { beats, endsUntouched } from './steps.ts';
 
 const hour = 3_600_000;
-/** The forward jump comes first, because a clock that is set back could hide what is due. */
+/** Jump forwards first, because after a jump backwards deadlines may not be reached within the test. */
 const jumps = [hour, -hour, 10 * 365.25 * 24 * hour];
 
 export const clocks: readonly Scenario[] = [
@@ -17,11 +17,11 @@ export const clocks: readonly Scenario[] = [
       await bench.server.start({ failpoint: clock.failpoint });
       const busy = await bench.rig('rig-1', { failpoint: clock.failpoint });
       const idle = await bench.rig('rig-2', { failpoint: clock.failpoint });
-      // The timeout is longer than the test, and shorter than two of the jumps.
+      // The job's timeout is longer than the test, but shorter than two of the jumps.
       const job = await bench.submit({}, { on: busy, timeout_s: 600 });
       const pid = await bench.running(job);
       await bench.events.job(job.id, 'job.running');
-      // A pending job, for all code that checks how long jobs wait.
+      // A pending job, so that code for waiting times runs too.
       const waiting = await bench.submit({}, { worker_labels: { rig: 'no-such-rig' } });
       await bench.events.job(waiting.id, 'job.submitted');
       const from = bench.events.events.length;
@@ -29,7 +29,7 @@ export const clocks: readonly Scenario[] = [
         await Promise.all(
           [bench.server, busy.agent, idle.agent].map(program => clock.give(String(jump), program)),
         );
-        // Waits longer than T, so that every deadline has been checked by then.
+        // Wait for longer than T, so that each deadline has been checked.
         await Promise.all([beats(busy, 6), beats(idle, 6)]);
       }
       const changes = bench.events.events.slice(from).filter(({ type }) => type !== 'job.progress');

@@ -15,7 +15,7 @@ const List = z.looseObject({
 const finals = new Set(['completed', 'failed', 'cancelled']);
 
 /**
- * Judges a scenario after its faults: gives the fleet time to recover, disconnects all clients, stops the server in an
+ * Judges a scenario after its faults. Gives the fleet time to recover, disconnects all clients, stops the server in an
  * orderly way, and checks the invariants.
  */
 export async function conclude(bench: Bench): Promise<Judgement> {
@@ -63,7 +63,7 @@ export async function conclude(bench: Bench): Promise<Judgement> {
   return { held, broken: [...broken, ...orderly] };
 }
 
-/** Waits until all jobs have ended. The result shows those that have not. */
+/** Waits until all jobs have ended. Returns their statuses, also when the time is up. */
 async function untilAllEnded(
   bench: Bench,
 ): Promise<{ readonly statuses: ReadonlyMap<string, string>; readonly lastSeq: number }> {
@@ -72,7 +72,7 @@ async function untilAllEnded(
     bench.notes.accepted.every(id => finals.has(list.statuses.get(id) ?? 'gone'));
   const deadline = performance.now() + 30_000;
   for (let seen = 0; !allEnded() && performance.now() < deadline; ) {
-    // The list can change only after an event.
+    // The list changes only after an event, so wait for one.
     await bench.events.waitFor('news', () => bench.events.events.length > seen, 5_000).catch(() => {});
     seen = bench.events.events.length;
     list = await listJobs(bench);
@@ -91,14 +91,14 @@ async function listJobs({
   }
 }
 
-/** Trainers and their descendants: every process that has written into the record. */
+/** Returns live trainers and their descendants: all processes that have written to the trainers' record. */
 const livingTrainers = ({ trainers, folder }: Bench): readonly number[] => {
   const pids = new Set(trainers.lines().map(({ pid }) => pid));
   const own = new Set(processesOf(folder));
   return [...pids].filter(pid => own.has(pid) && isAlive(pid));
 };
 
-/** Tries every call of a worker with every token that was rotated away. */
+/** Makes each call of a worker with each replaced token. */
 async function tryOldTokens({ notes, server }: Bench): Promise<Evidence['oldTokens']> {
   const answers = notes.oldTokens.flatMap(({ workerId, token }) => {
     const calls: readonly (readonly [string, string, object | null])[] = [
@@ -123,13 +123,13 @@ async function tryOldTokens({ notes, server }: Bench): Promise<Evidence['oldToke
   return Promise.all(answers);
 }
 
-/** Files that may contain tokens. */
+/** Returns the files that may contain tokens. */
 const tokenFilesOf = ({ rigs }: Bench): readonly string[] => [
   'admin-token',
   ...rigs.map(rig => `token-${rig.name}`),
 ];
 
-/** Texts that people and other programs can read: logs, events, arguments, answers to workers. */
+/** Returns all texts that users or other programs can read: logs, events, arguments, answers to workers. */
 function openTextsOf({ server, rigs, events, notes }: Bench): ReadonlyMap<string, string> {
   const answered = rigs.flatMap(rig => rig.proxy.log.map(({ answer }) => JSON.stringify(answer)));
   return new Map([

@@ -8,7 +8,7 @@ import type { Scenario } from './scenario.ts';
 const commitPreload = new URL('../support/failpoint-commit.ts', import.meta.url);
 const offerPreload = new URL('../support/failpoint-offer.ts', import.meta.url);
 
-/** Checks that the failpoint, and nothing else, has killed the server. */
+/** Expects that the failpoint has killed the server. */
 async function diedBy({ server }: Bench, what: string): Promise<void> {
   assert.deepEqual(await server.ended(), { code: null, signal: 'SIGKILL' });
   assert.ok(server.lines().includes(failpointLine(what)), `the failpoint "${what}" did not fire`);
@@ -89,7 +89,7 @@ export const dispatchCrashes: readonly Scenario[] = [
       const { server } = bench;
       await server.start({ failpoint: failpoint(offerPreload, '') });
       const rig = await bench.rigWithoutAgent('rig-1');
-      // Only the registration may deliver the acknowledgement.
+      // Drop the claim, so that only a registration can acknowledge the offer.
       const letClaimsPass = rig.proxy.rule({ where: reports('starting'), fate: 'reset' });
       const job = await bench.submit({ run_ms: 100 });
       rig.start();

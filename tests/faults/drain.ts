@@ -7,8 +7,8 @@ import type { Scenario } from './scenario.ts';
 const workerCount = 4;
 
 /**
- * Submits one job and starts one drain at the same moment. Whichever is first, the drain stays, and no offer follows
- * it.
+ * Submits a job and drains a worker at the same moment. In either order, the worker keeps draining and gets no offer
+ * after the drain.
  */
 async function round(bench: Bench, worker: LightWorker, n: number): Promise<void> {
   const { admin, events } = bench;
@@ -16,7 +16,7 @@ async function round(bench: Bench, worker: LightWorker, n: number): Promise<void
   const submit = (): Promise<string> => admin.submit({ config: {}, worker_labels: { rig: worker.id } });
   const drain = (): Promise<unknown> => admin.must('POST', `/api/admin/workers/${worker.id}/drain`);
   const [job] = n % 2 === 0 ? await Promise.all([submit(), drain()]) : await drainFirst(submit, drain);
-  // A heartbeat only reports a state, so it does not end a drain.
+  // A heartbeat does not end a drain.
   assert.equal((await worker.beat()).status, 200);
   assert.equal((await admin.worker(worker.id)).status, 'draining');
   await admin.must('POST', `/api/admin/workers/${worker.id}/undrain`);
@@ -41,7 +41,7 @@ async function keepsDraining(bench: Bench, rounds: number): Promise<void> {
     const { id, token } = await bench.admin.createWorker('light');
     const worker = createLightWorker({ url: bench.server.url, id, token, agent, onCommand: completeAtOnce });
     bench.onLeave(() => worker.cut());
-    // Labels the worker with its own id, so that a job can target it.
+    // The label lets a job select this worker.
     await worker.register({ labels: { rig: id } });
     await worker.openStream();
     await bench.events.worker(id, 'worker.connected');

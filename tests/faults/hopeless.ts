@@ -5,10 +5,10 @@ import type { Bench } from './bench.ts';
 import type { Scenario } from './scenario.ts';
 import { eventsOf } from './steps.ts';
 
-/** The factor by which all programs run faster, because this fault includes waits of up to ten minutes. */
+/** All programs run this many times faster, because the scenario includes waits of up to ten minutes. */
 const haste = 20;
 const hasty = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), String(haste));
-/** T in the programs' accelerated seconds; 8 s of real time. */
+/** Heartbeat timeout in accelerated seconds; 8 s of real time. */
 const timeoutS = 160;
 
 const Quarantined = z.looseObject({ quarantine: z.looseObject({}).nullable() });

@@ -8,15 +8,15 @@ import type { Scenario } from './scenario.ts';
 import { endsUntouched, beats } from './steps.ts';
 
 const mib = 1_048_576;
-/** The maximum memory of a process that handles output, in MiB. It is far less than the output. */
+/** Maximum memory in MiB of each process that handles output. The output is much larger. */
 const allowanceMib = 160;
-/** A log consists of two files of 32 MiB; each can exceed this by the end of a line. */
+/** Maximum size of a log on the rig in MiB: two files of 32 MiB, and the ends of their last lines. */
 const logMib = 65;
 
 const guardsOf = ({ folder }: Bench): readonly number[] =>
   processesOf(folder).filter(pid => / guard \//.test(argvOf(pid)));
 
-/** Returns the maximum memory of the agent and all guards while `run` runs. */
+/** Returns the maximum memory of the agent and of all guards during `run`. */
 async function maxMemory(bench: Bench, rig: Rig, run: () => Promise<void>): Promise<number> {
   let most = 0;
   const timer = setInterval(() => {
@@ -30,7 +30,7 @@ async function maxMemory(bench: Bench, rig: Rig, run: () => Promise<void>): Prom
   return most / mib;
 }
 
-/** The bytes of a job's log. Its folder stays; the folder of the run is removed once the end was acknowledged. */
+/** Returns the size of a job's log in bytes. The job folder keeps the log after the run folder was removed. */
 function logBytes(rig: Rig, job: string): number {
   const folder = join(rig.stateHome, 'trainyard', rig.name, 'jobs', job);
   return readdirSync(folder)

@@ -42,8 +42,8 @@ export const lostAnswers: readonly Scenario[] = [
       await rig.proxy.waitFor('the answer', () => reportsOf(rig, job, 'completed')[0]?.answer);
       await server.die();
       assert.equal(readStored(server.databaseFile).jobs.get(job.id), 'completed');
-      // The answer to any other call that names the job would report its end, and the agent would not repeat the
-      // completion.
+      // The answer to any other call about the job would reveal that it has ended, and the agent would not repeat the
+      // final report. So drop those answers too.
       const silencing = ['/register', '/heartbeat'].map(call => rig.proxy.rule({ call, fate: 'reset' }));
       await server.start();
       letPass();
@@ -54,7 +54,7 @@ export const lostAnswers: readonly Scenario[] = [
       for (const takeBack of silencing) takeBack();
       await endedUntouched(bench, job, pid);
       assert.equal(events.events.filter(({ type }) => type === 'job.completed').length, 1);
-      // The final answer arrived, so the agent does not repeat the report.
+      // The agent has received the final answer, so it does not repeat the report.
       await beats(rig, 2);
       assert.equal(reportsOf(rig, job, 'completed').at(-1), last);
     },
@@ -85,7 +85,7 @@ export const lostAnswers: readonly Scenario[] = [
         const told = `${call.text} replayed: ${JSON.stringify(body)}`;
         if (call.path.endsWith('/status'))
           assert.equal(status, fieldOf(call.body, 'status') === 'completed' ? 200 : 409, told);
-        // The logs and points are stored already. The answer reports the stored position, and nothing is stored twice.
+        // Logs and points are already stored. The answer contains the stored position, and nothing is stored twice.
         if (/\/(?:logs|metrics)$/.test(call.path))
           assert.deepEqual([status, fieldOf(body, 'next')], [200, farthest(old, call.path)], told);
       }
@@ -97,7 +97,7 @@ export const lostAnswers: readonly Scenario[] = [
   },
 ];
 
-/** The last position that the agent received. */
+/** Returns the highest position in the answers that the agent received. */
 const farthest = (calls: readonly HttpExchange[], path: string): number =>
   Math.max(
     ...calls.filter(call => call.path === path).map(({ answer }) => Number(fieldOf(answer?.body, 'next'))),

@@ -4,10 +4,10 @@ import { type Failpoint, failpoint, failpointLine, orderSignal } from '../suppor
 import type { Program } from '../support/processes.ts';
 import type { Bench } from './bench.ts';
 
-/** A failpoint that takes orders while its program runs. */
+/** A failpoint that is controlled while its program runs. */
 export interface Ordered {
   readonly failpoint: Failpoint;
-  /** Resolves when the program has confirmed the order. */
+  /** Gives an order. Resolves when the program has confirmed it. */
   give(order: string, program: Pick<Program, 'kill' | 'said'>): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function orderedFailpoint({ folder }: Pick<Bench, 'folder'>, preload: URL
   return {
     failpoint: failpoint(preload, file),
     async give(order, program) {
-      // Replaces the file atomically, because another program may be reading its own order.
+      // Replace the file atomically, because a program may be reading it.
       const written = join(mkdtempSync(join(folder, 'orders-')), 'order');
       writeFileSync(written, order);
       renameSync(written, file);

@@ -13,7 +13,7 @@ import {
   reportsOf,
 } from './steps.ts';
 
-/** Two rigs: one runs a job, the other one is idle. */
+/** Starts two rigs; one runs a job and the other one is idle. */
 async function oneOfTwoAtWork(bench: Bench) {
   await bench.server.start();
   const rig = await bench.rig('rig-1');
@@ -95,14 +95,14 @@ export const partitions: readonly Scenario[] = [
         const other = await bench.rig('rig-2');
         if (fault === 'blackhole') rig.proxy.blackhole();
         else rig.signal('SIGSTOP');
-        // I12 checks that the two do not overlap.
+        // The invariant I12 checks that the two trainers do not overlap.
         await endsElsewhere(bench, job, other);
         await untilDead(pid);
         const from = bench.events.events.length;
         if (fault === 'blackhole') await rig.proxy.heal();
         else rig.signal('SIGCONT');
         await beats(rig, 2);
-        // Its stream may break once more because of the accumulated backlog.
+        // After the partition, queued data may break the stream once more.
         const isIdle = (event: EventLine): boolean =>
           event.worker_id === rig.id && event.worker?.status === 'idle';
         await bench.events.event('the rig is idle again', isIdle, from);

@@ -6,17 +6,17 @@ import { keepLogs, storyOf } from './story.ts';
 export interface Performance {
   readonly scenario: Scenario;
   readonly ms: number;
-  /** Invariants that had something to check, and hold. */
+  /** Invariants that had something to check and hold. */
   readonly held: readonly string[];
-  /** Why the scenario failed, with the last output of every program; null when everything holds. */
+  /** Why the scenario failed, with the last output of all programs; null when it passed. */
   readonly failure: string | null;
 }
 
 const defaultLimitMs = 60_000;
 
 /**
- * Runs a scenario on a new bench, and checks its own conditions and the invariants. On a failure, it keeps all output
- * and files in `logs`, if that is set. Never throws.
+ * Runs a scenario with a new fleet. Checks its own conditions and the invariants. After a failure, saves all output and
+ * files in `logs`, if that is given. Never throws.
  */
 export async function perform(scenario: Scenario, logs: string | null = null): Promise<Performance> {
   const startedAt = performance.now();

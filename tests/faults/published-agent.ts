@@ -29,7 +29,10 @@ async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1
   );
 }
 
-/** The orchestrator may have withdrawn an offer that the agent dropped, but nothing may count as a failure. */
+/**
+ * Expects that the job ends with this status without a failed attempt. The orchestrator may have withdrawn an offer
+ * that the agent dropped.
+ */
 async function endsAs(bench: Bench, id: string, status: string): Promise<void> {
   await bench.events.event(
     `the end of ${id}`,
@@ -45,7 +48,10 @@ async function endsAs(bench: Bench, id: string, status: string): Promise<void> {
   );
 }
 
-/** Prints every 30 ms until it is stopped, because the agent receives nothing while its trainer is silent. */
+/**
+ * A trainer that prints every 30 ms until it is stopped, because the agent handles commands only while its trainer
+ * prints.
+ */
 const chatty: V1Trainer = job => {
   const run = createManualRun(job);
   const timer = setInterval(() => (run.exitCode() === null ? run.print('step') : clearInterval(timer)), 30);

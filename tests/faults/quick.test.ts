@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => reap());
 
-/** The other scenarios take minutes: `npm run faults`. */
+/** Runs only the quick scenarios. The others take minutes: `npm run faults`. */
 describe.concurrent('faults on real processes', () => {
   test.each(quick.map(scenario => [`${scenario.id}: ${scenario.title}`, scenario] as const))(
     '%s',

@@ -8,7 +8,7 @@ import { beats, endsUntouched, eventsOf, fieldOf, trainersGoOn } from './steps.t
 const timeoutMs = timeoutS * 1_000;
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `rig-${n + 1}`);
 
-/** Kills the server while five jobs train, and restarts it after `downMs`. */
+/** Kills the server while five jobs train, and starts it again after `downMs`. */
 async function resumesAll(bench: Bench, downMs: number): Promise<void> {
   const { server, events } = bench;
   await server.start();
@@ -44,13 +44,13 @@ export const restarts: readonly Scenario[] = [
       const { server, events, trainers, admin } = bench;
       await server.start();
       await Promise.all(names(rigCount).map(name => bench.rig(name)));
-      // Long enough that the last jobs end after the last kill.
+      // The last jobs end after the last kill.
       const runMs = (kills * killEveryMs * rigCount) / jobCount;
       await Promise.all(
         Array.from({ length: jobCount }, (_, n) => bench.submit({ run_ms: runMs * (0.5 + (n % 10) / 10) })),
       );
       for (let n = 0; n < kills; n += 1) {
-        // The fault itself has this schedule, so a fixed pause is correct.
+        // Kills at fixed intervals are the fault under test, so a fixed pause is right here.
         await pause(killEveryMs);
         await server.die();
         await server.start();
@@ -94,7 +94,7 @@ export const restarts: readonly Scenario[] = [
       const job = await bench.submit({}, { on: busy });
       const pid = await bench.running(job);
       await events.job(job.id, 'job.running');
-      // Otherwise the server would first find the calls that were waiting for it.
+      // Hold back the calls, so that the server does not find them waiting right after its pause.
       busy.proxy.stall('up');
       idle.proxy.stall('up');
       server.kill('SIGSTOP');

@@ -7,7 +7,7 @@ import type { Bench, Rig } from './bench.ts';
 import type { Scenario } from './scenario.ts';
 import { beats, endsUntouched, eventsOf } from './steps.ts';
 
-/** The orchestrator closes the stream before it answers. The operating system tells the proxy a little later. */
+/** Time in ms within which the proxy must notice that the orchestrator has closed the stream. */
 const atOnceMs = 500;
 
 async function atWork(bench: Bench, tokenFrom: 'file' | 'environment') {
@@ -26,7 +26,7 @@ const streamIsClosed = (rig: Rig): Promise<true> =>
     atOnceMs,
   );
 
-/** Starts a published agent in this process and gives it a job. The agent connects through the rig's proxy. */
+/** Starts a published agent in this process, with a running job. It connects through the rig's proxy. */
 async function publishedAtWork(bench: Bench) {
   await bench.server.start();
   const rig = await bench.rigWithoutAgent('host-1');
@@ -99,7 +99,7 @@ export const rotations: readonly Scenario[] = [
     quick: false,
     async run(bench) {
       const { rig, agent, job, run } = await publishedAtWork(bench);
-      // Such an agent sends heartbeats only while its trainer prints.
+      // A published agent sends heartbeats only while its trainer prints.
       const printing = setInterval(() => run.exitCode() === null && run.print('step'), 50);
       bench.onLeave(() => clearInterval(printing));
       await bench.rotate(rig, { mode: 'after_job' });

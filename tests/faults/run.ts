@@ -13,7 +13,7 @@ import { type Performance, perform } from './perform.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Logs are kept after the run. Everything else is removed. */
+/** Logs stay in this folder after the run. All other files are removed. */
 const logsIn = tmpdir();
 const exitCodes = { held: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -32,7 +32,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Prints an error and returns null when the arguments are invalid. */
+/** Parses the arguments. Prints an error and returns null when they are invalid. */
 function readOrder(): Order | null {
   const ids = values.only
     .split(',')
@@ -54,7 +54,7 @@ function readOrder(): Order | null {
   return { scenarios: wanted, times, jobs };
 }
 
-/** Runs in rounds, so that a failure that occurs once in twenty runs shows early. */
+/** Runs all scenarios in rounds, so that a rare failure is found early. */
 async function runAll(
   { scenarios: wanted, times, jobs }: Order,
   logs: string,
@@ -118,7 +118,7 @@ reapAtEnd(folder);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => process.exit(exitCodes.interrupted));
 }
-// Remains of an aborted scenario may still fail. The other scenarios continue, but the run does not succeed.
+// Remains of an aborted scenario may fail later. The other scenarios continue, but the run does not succeed.
 let stray = 0;
 process.on('unhandledRejection', cause => {
   stray += 1;

@@ -1,15 +1,15 @@
 import type { Bench } from './bench.ts';
 
-/** One fault and its conditions, in addition to the invariants that are checked after every scenario. */
+/** A fault with the conditions that must hold. After each scenario, the invariants are checked too. */
 export interface Scenario {
-  /** The number in the catalogue of faults. Several scenarios may share one. */
+  /** Number of the fault in the catalogue. Several scenarios may have the same one. */
   readonly id: `F${number}`;
-  /** The fault and the expected result in one line. */
+  /** The fault and the expected result, in one line. */
   readonly title: string;
-  /** Whether it is part of every test run. There are few of these, and each takes a few seconds. */
+  /** True when `npm run test:all` runs it. There are few such scenarios, each of a few seconds. */
   readonly quick: boolean;
-  /** The time limit; 60 s by default. */
+  /** Maximum duration; 60 s by default. */
   readonly limitMs?: number;
-  /** Throws when a condition does not hold. */
+  /** Injects the fault. Throws when a condition does not hold. */
   readonly run: (bench: Bench) => Promise<void>;
 }

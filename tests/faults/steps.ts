@@ -3,7 +3,7 @@ import type { HttpExchange } from '../support/chaos-proxy.ts';
 import { untilDead } from '../support/own-processes.ts';
 import type { Bench, BenchJob, Rig } from './bench.ts';
 
-/** Returns a field of received data; undefined when there is no field of that name. */
+/** Returns a field of received data; undefined when there is none of that name. */
 export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
@@ -11,17 +11,17 @@ export function fieldOf(value: unknown, name: string): unknown {
 const answeredBeats = (rig: Rig): number =>
   rig.proxy.calls('POST /api/workers/heartbeat').filter(({ answer }) => answer?.status === 200).length;
 
-/** Waits for this many more answered heartbeats of a rig, so that a pending error has time to occur. */
+/** Waits for this number of further answered heartbeats, so that a delayed error would occur. */
 export async function beats(rig: Rig, count: number): Promise<void> {
   const before = answeredBeats(rig);
   await rig.proxy.waitFor(`${count} beats of ${rig.name}`, () => answeredBeats(rig) >= before + count);
 }
 
-/** Reports with this status, in the order in which they were sent. */
+/** Returns the reports of a job with this status, in the order in which they were sent. */
 export const reportsOf = (rig: Rig, job: BenchJob, status: string): readonly HttpExchange[] =>
   rig.proxy.calls(`/job/${job.id}/status`).filter(({ body }) => fieldOf(body, 'status') === status);
 
-/** The job completed in its first attempt, with one trainer, and no other worker was involved. */
+/** Expects that the job completes in its first attempt, with this one trainer and without other workers. */
 export async function endsUntouched(bench: Bench, job: BenchJob, pid: number): Promise<void> {
   job.finish();
   await bench.events.job(job.id, 'job.completed');
@@ -39,20 +39,22 @@ export async function endedUntouched(bench: Bench, job: BenchJob, pid: number): 
   );
 }
 
-/** Waits until the trainers that run now have continued for this long. */
+/** Waits until all current trainers have run for this time. */
 export async function trainersGoOn({ trainers }: Bench, ms: number): Promise<void> {
   const from = trainers.lines().at(-1)?.at ?? 0;
   await trainers.waitFor(`${ms} ms of training`, record => (record.lines().at(-1)?.at ?? 0) >= from + ms);
 }
 
-/** Events of these types since position `from`. */
+/** Returns the events of these types, from position `from` on. */
 export const eventsOf = ({ events }: Bench, types: readonly string[], from = 0): readonly string[] =>
   events.events
     .slice(from)
     .filter(({ type }) => types.includes(type))
     .map(({ seq, type, worker_id: worker, job_id: job }) => `${seq} ${type} ${job ?? worker}`);
 
-/** The job's second attempt runs on this rig to its end. The trainer of the first attempt is not checked. */
+/**
+ * Expects that the second attempt of the job completes on this rig. Does not check the trainer of the first attempt.
+ */
 export async function endsElsewhere(bench: Bench, job: BenchJob, other: Rig): Promise<void> {
   const { pid } = await bench.trainers.waitFor('a second trainer', record =>
     record.runs(job.id).find((run, n) => n > 0 && run.lines.length > 1),
@@ -66,7 +68,10 @@ export async function endsElsewhere(bench: Bench, job: BenchJob, other: Rig): Pr
   ]);
 }
 
-/** A job's former worker is in contact again after the job ended elsewhere. It stops its trainer and changes nothing. */
+/**
+ * Expects that the former worker of a job, which is reachable again, is told to stop its trainer, stops it, and changes
+ * nothing.
+ */
 export async function isToldToStop(bench: Bench, rig: Rig, job: BenchJob, pid: number): Promise<void> {
   await untilDead(pid);
   const own = bench.trainers.runs(job.id).find(run => run.pid === pid);

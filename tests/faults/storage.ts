@@ -9,7 +9,7 @@ import { beats, endedUntouched, eventsOf, fieldOf, reportsOf } from './steps.ts'
 
 const somewhere = { worker_labels: { rig: 'rig-1' } };
 
-/** Submits jobs until the disk is full. Records every job whose submission succeeded. */
+/** Submits jobs until the disk is full, and records each accepted one. */
 async function submitUntilFull(bench: Bench): Promise<void> {
   const config = { run_ms: 50, padding: 'x'.repeat(8_000) };
   for (let count = 0; count < 200; count += 1) {
@@ -27,7 +27,7 @@ async function submitUntilFull(bench: Bench): Promise<void> {
   assert.fail('the disk never became full');
 }
 
-/** Inverts every bit of the page in which the table of jobs starts. */
+/** Inverts all bits of the page in which the jobs table starts. */
 function flipPage(file: string): void {
   const db = new Database(file, { readonly: true });
   const root = db.prepare<[], number>("SELECT rootpage FROM sqlite_master WHERE name = 'jobs'").pluck().get();
@@ -67,7 +67,7 @@ export const storageFaults: readonly Scenario[] = [
       await bench.events.job(job.id, 'job.running');
       await disk.give('full', bench.server);
       await submitUntilFull(bench);
-      // Waits longer than T.
+      // Wait for longer than T.
       await beats(rig, 6);
       job.finish();
       await untilDead(pid);
@@ -103,7 +103,7 @@ export const storageFaults: readonly Scenario[] = [
       const [ready] = await server.said(/^\{"ready":true.*"restored":.*/);
       assert.match(ready, /"damage":"is damaged/);
       assert.match(ready, /"set_aside":"[^"]+\.damaged-/);
-      // The backup may be older than the events that readers have received.
+      // Readers may have received events that the backup does not contain, so they are reset.
       await bench.events.event('a reset', ({ kind }) => kind === 'reset');
       rig.start();
       await bench.events.job(job.id, 'job.completed');

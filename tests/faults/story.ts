@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 
-/** What a person needs to see first: the last events, and the last output of every program. */
+/** Returns the last events and the last output of each program, for the first look at a failure. */
 export function storyOf({ events, server, rigs, trainers }: Bench): string {
   const told = events.events.slice(-40).map(event => {
     const what = event.job_id ?? event.worker_id ?? '';
@@ -30,7 +30,7 @@ export function storyOf({ events, server, rigs, trainers }: Bench): string {
   ].join('\n');
 }
 
-/** Saves all output and records for debugging. Tokens are not copied. */
+/** Saves all output and records for debugging, but no tokens. */
 export function keepLogs(bench: Bench, failure: string, folder: string): void {
   const { events, server, rigs, trainers } = bench;
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -4,12 +4,12 @@ import type { Bench, Rig } from './bench.ts';
 import { timeoutS } from './bench-server.ts';
 import type { Scenario } from './scenario.ts';
 
-/** An agent gives up a silent stream after T/2 and waits up to 1 s. The rest is a margin for a busy machine. */
+/** An agent gives up a silent stream after T/2, then waits for up to 1 s. The rest is a margin for a busy machine. */
 const reconnectWithinMs = (timeoutS * 1_000) / 2 + 1_000 + 1_500;
 
 const streamsOf = (rig: Rig): readonly HttpExchange[] => rig.proxy.calls('GET /api/workers/stream');
 
-/** Breaks the stream of an idle rig. A job that is submitted then is delivered once, over a new stream. */
+/** Breaks the stream of an idle rig. Expects that a job submitted then is offered once, on a new stream. */
 async function isDeliveredOnce(
   bench: Bench,
   breakStream: (rig: Rig) => void,
@@ -26,7 +26,7 @@ async function isDeliveredOnce(
   assert.ok(waitedMs < reconnectWithinMs, `a new stream after ${waitedMs} ms`);
   assert.equal(bench.trainers.runs(job.id).length, 1, 'trainers started');
   const { attempts } = await bench.admin.job(job.id);
-  // The orchestrator withdraws offers that reached no agent, which costs the job nothing.
+  // The orchestrator withdraws an offer that reached no agent, which costs the job no retry.
   const outcomes = attempts.map(({ outcome }) => outcome);
   assert.equal(outcomes.pop(), 'completed');
   assert.deepEqual(new Set(outcomes), new Set(outcomes.length > 0 ? ['withdrawn'] : []));
@@ -54,8 +54,7 @@ export const streamBreaks: readonly Scenario[] = [
       const breakStream = (rig: Rig): void => {
         cut = rig.proxy.resetInFrame('"type":"job_submit"');
       };
-      // Uses a longer T, because on a busy machine an agent may reconnect only after the offer would have been
-      // withdrawn.
+      // Use a longer T: on a busy machine, an agent could otherwise reconnect only after the offer was withdrawn.
       await isDeliveredOnce(bench, breakStream, ['--heartbeat-timeout', '12']);
       await cut;
       const [id = ''] = bench.notes.accepted;
