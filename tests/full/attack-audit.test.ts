@@ -1,6 +1,6 @@
 /**
- * An attacker edits the audit trail directly: docs/internals/faults.md, S21. A real server checks it by API and by
- * command.
+ * An attacker edits the audit trail in the database (docs/internals/faults.md, S21). A real server verifies it, by API
+ * and by command.
  */
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,8 +24,8 @@ interface Trail {
   readonly server: ServerProgram;
   readonly admin: ReturnType<typeof adminClient>;
   /**
-   * Verifies the whole trail by API and by command, which must agree. Returns the first broken row; null when it is
-   * intact.
+   * Verifies the whole trail by API and by command, which must agree. Returns the first broken row; null when the trail
+   * is intact.
    */
   verify(): Promise<{ readonly seq: number; readonly problem: string } | null>;
   stop(): Promise<void>;
@@ -56,7 +56,7 @@ function attend(server: ServerProgram): Trail {
 const open = async (dataDir?: string, args: readonly string[] = []): Promise<Trail> =>
   attend(await startServer([...args], dataDir));
 
-/** Adds rows by people, by tokens and by the system, so that every column has a value in some row. */
+/** Creates audit rows about users, tokens and the system, so that each column has a value in some row. */
 async function leaveRows({ server, admin }: Trail, name: string): Promise<void> {
   const { createWorker, submit } = conveniences(admin);
   const { id } = await createWorker({ name: `${name}-1` });
@@ -67,7 +67,7 @@ async function leaveRows({ server, admin }: Trail, name: string): Promise<void> 
   await createWorker({ name: `${name}-2` });
 }
 
-/** Edits the file as an attacker can who owns the machine but has no key. */
+/** Edits the database as an attacker can who owns the machine but does not have the key. */
 function edit<T>(dataDir: string, act: (db: Database.Database) => T): T {
   const db = new Database(join(dataDir, 'trainyard.db'));
   try {
@@ -88,7 +88,7 @@ interface Column {
   readonly notnull: number;
 }
 
-/** Other values for a column: the nearest ones, and null. */
+/** Returns other values for a column: the nearest ones, and null. */
 function others({ name, type, notnull }: Column, value: unknown): readonly unknown[] {
   const none = notnull === 0 && value !== null && name !== 'seq' ? [null] : [];
   if (type === 'INTEGER') return [Number(value) + (name === 'seq' ? 1_000 : 1), ...none];
@@ -101,7 +101,7 @@ test('names the edited row for every column of every kind of audit row', async (
   const written = await open();
   await leaveRows(written, 'ada');
   const { dataDir } = written.server;
-  // The head, which vouches for the newest row, is a few seconds behind the trail. An orderly stop updates it.
+  // An orderly stop updates the head, which names the newest row and is a few seconds behind.
   await written.stop();
   const trail = await open(dataDir);
   expect(await trail.verify()).toBeNull();
@@ -115,7 +115,7 @@ test('names the edited row for every column of every kind of audit row', async (
     db.prepare<[], Record<string, unknown>>('SELECT * FROM audit ORDER BY seq').all(),
   );
   expect(rows.length).toBeGreaterThanOrEqual(6);
-  // Each column is edited in a row of its own where possible: first, last, and those between.
+  // Edit each column in another row where possible: the first, the last, and those between.
   for (const [at, column] of columns.entries()) {
     const row = rows[at % rows.length] ?? {};
     const seq = Number(row['seq']);
@@ -201,7 +201,7 @@ test('detects a database rolled back together with its audit head only with an e
   for (const name of names) copyFileSync(join(older, name), join(dataDir, name));
   const back = await open(dataDir, watched);
   await leaveRows(back, 'eve');
-  // At its start, the server compared the trail with its own witness and recorded the result in the trail.
+  // At its start, the server compares the trail with its witness and records the result as a row.
   const found = await back.verify();
   expect(found).toMatchObject({ code: 'head_rolled_back' });
   const afterIt = ['--from', String((found?.seq ?? 0) + 1)];
@@ -209,7 +209,7 @@ test('detects a database rolled back together with its audit head only with an e
     runTrainyard(['audit', 'verify', ...afterIt, '--witness', file, '--data-dir', dataDir]);
   const told = await compare(witness);
   expect([told.code, told.err]).toEqual([1, expect.stringContaining('head_rolled_back')]);
-  // The earlier lines of the witness still match.
+  // The earlier lines of the witness still agree with the trail.
   const [line = ''] = readFileSync(witness, 'utf8').split('\n');
   const earlier = join(older, 'earlier');
   writeFileSync(earlier, `${line}\n`);
@@ -241,7 +241,7 @@ test("detects a database replaced by an older copy or by another orchestrator's"
     await swapped.stop();
     return bad;
   };
-  // Moving the file is allowed; only its content counts.
+  // Replacing the file by an equal copy is allowed, because only the content counts.
   expect(await swapFor(newer)).toBeNull();
   expect((await swapFor(older))?.problem).toMatch(
     /newest rows are missing|does not match the file audit-head/,
@@ -257,7 +257,7 @@ test('keeps the audit trail valid when retention removes rows, and still detects
   await leaveRows(trail, 'ada');
   await trail.stop();
   const { dataDir } = trail.server;
-  // The preload accelerates time, so that rows expire at once.
+  // The preload makes time run faster, so that rows expire at once.
   const haste = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), '200');
   const program = startProgram(
     [
@@ -272,7 +272,7 @@ test('keeps the audit trail valid when retention removes rows, and still detects
       dataDir,
       '--json',
       '--audit-retention-days',
-      // 86 ms, and the first check comes 300 ms after the start. The rows are old by then at any speed.
+      // 86 ms. The first check comes 300 ms after the start, so the rows are old enough at any speed.
       '0.000001',
     ],
     { env: haste.env },

@@ -1,4 +1,4 @@
-/** Bodies that try to fill the memory of the server's process or to stop it: docs/internals/faults.md, S12. */
+/** Request bodies that try to exhaust the memory of the server or to block it (docs/internals/faults.md, S12). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -13,7 +13,7 @@ const MiB = 1_048_576;
 const submit = '/api/queue/submit';
 const bomb = gzipSync(Buffer.alloc(100 * MiB, ' '));
 
-/** Sends a body of undeclared length for as long as the server accepts data. */
+/** Sends a body of undeclared length until the server stops reading. Returns the status. */
 function pipeBody(url: string, token: string, mebibytes: number): Promise<number> {
   return new Promise(resolve => {
     const [name, value] = bearer(token);
@@ -39,7 +39,7 @@ function pipeBody(url: string, token: string, mebibytes: number): Promise<number
       response.resume().once('end', () => resolve(status));
       sent.destroy();
     });
-    // The server closes a connection that sends too much. This can destroy its answer in transit.
+    // The server closes a connection that sends too much, and the answer may be lost with it.
     sent.once('error', () => resolve(status));
     sent.write('"');
     next();
@@ -79,12 +79,12 @@ test("refuses hostile request bodies without growing the server's memory", async
       const answers = await Promise.all(Array.from({ length: 5 }, send));
       expect([what, answers]).toEqual([what, Array.from({ length: 5 }, () => status)]);
     }
-    // The server either refuses the body or closes the connection, and never reads it completely.
+    // The server refuses the body or closes the connection; it never reads the whole body.
     for (const status of await Promise.all(Array.from({ length: 5 }, () => pipeBody(server.url, token, 20))))
       expect([0, 413]).toContain(status);
   };
   await round();
-  // The first round also loads code and allocates buffers that are reused later.
+  // Measure after a first round, which loads code and allocates buffers that later rounds reuse.
   const before = memoryOf(server.pid);
   let most = before;
   const looking = setInterval(() => {

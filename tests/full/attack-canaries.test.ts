@@ -1,4 +1,7 @@
-/** Plants secrets everywhere and searches for them everywhere else: docs/internals/faults.md, S19 and I7. */
+/**
+ * Plants secrets in each possible place, and searches for them in all other places (docs/internals/faults.md, S19 and
+ * I7).
+ */
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +27,7 @@ import { type Watch, watchEvents } from '../support/watch.ts';
 
 const canary = (what: string): string => `canary-${what}-${randomBytes(9).toString('hex')}`;
 
-/** Secret values of a config, by the keys under which people store them. */
+/** Secrets in a config, under the keys that users give them. */
 const ofConfig = {
   hf_token: canary('hf'),
   wandb_api_key: canary('wandb'),
@@ -35,7 +38,7 @@ const ofDataloader = { aws_secret_access_key: canary('aws') };
 const ofServer = canary('server');
 const ofAgent = canary('agent');
 
-/** Configs may appear in the database, on the rig for its own jobs, and in the call that returns configs. */
+/** Places where configs may appear: the database, the rig of the job, and the call that returns configs. */
 const configPlaces = [
   /^file data\/trainyard\.db(?:-wal)?$/,
   /^file data\/backups\//,
@@ -46,7 +49,7 @@ const configPlaces = [
 interface Planted {
   readonly what: string;
   readonly text: string;
-  /** Where the text must occur at least once. It must not occur anywhere else. Empty for nowhere. */
+  /** Places that must contain the text. It must occur nowhere else. Empty when it must occur nowhere. */
   readonly places: readonly RegExp[];
 }
 
@@ -63,7 +66,7 @@ const roles: readonly (readonly [RegExp, string])[] = [
 ];
 const roleOf = (argv: string): string => roles.find(([pattern]) => pattern.test(argv))?.[1] ?? 'unknown';
 
-/** What other users of the machine can see of every process of the test. */
+/** Reads what other users of the machine can see of each process of the test. */
 const lookAtProcesses = (owner: string): readonly Evidence[] =>
   processesOf(owner).flatMap(pid => {
     const role = roleOf(argvOf(pid));
@@ -84,7 +87,7 @@ interface Known {
   readonly tokenId: string;
 }
 
-/** Makes every call that returns data, as a user with all permissions. */
+/** Makes each call that returns data, as a user with all permissions. */
 async function lookAtCalls({ url, adminToken, job, worker, tokenId }: Known): Promise<readonly Evidence[]> {
   const shown = everyCall.filter(
     ({ method, authority, stream }) =>
@@ -107,7 +110,7 @@ async function lookAtCalls({ url, adminToken, job, worker, tokenId }: Known): Pr
   );
 }
 
-/** All events from the first one on, as sent over the wire. */
+/** Returns all events as they are sent. */
 async function openRawEvents(url: string, token: string) {
   const over = new AbortController();
   const response = await fetch(`${url}/api/events`, {
@@ -136,7 +139,7 @@ const asNobody = (command: readonly string[]): Promise<{ readonly code: number; 
     );
   });
 
-/** A folder that every user can enter, so that only the modes of the files protect them. */
+/** Creates a folder that each user can enter, so that only the modes of the files in it protect them. */
 function openFolder(): string {
   const folder = mkdtempSync('/tmp/trainyard-canaries-');
   chmodSync(folder, 0o755);
@@ -225,7 +228,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     };
     const say = (place: string, { lines }: Program): Evidence => ({ place, text: lines.join('\n') });
 
-    // With a human-readable log, and the worker's token in the agent's environment.
+    // The first server writes a log for humans; its agent has its token in a variable.
     const first = await startServer();
     const { id, token: firstToken } = await first.createWorker({ name: 'rig-1' });
     valueOf(
@@ -257,7 +260,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     first.program.kill('SIGTERM');
     await first.program.exited;
 
-    // With a JSON log, a TLS key, and a join token in a file.
+    // The second server writes a JSON log and uses TLS; its agent has a join token in a file.
     const second = await startServer('--json', '--ssl');
     const keyFile = readFileSync(join(dataDir, 'tls/key.pem'), 'utf8');
     const { join_token: joinToken } = valueOf(
@@ -281,7 +284,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
       expect((await asNobody(['find', join(folder, 'data'), home, '-type', 'f', '-readable'])).out).toBe('');
       expect((await asNobody(['cat', tokenFile])).code).not.toBe(0);
       expect((await asNobody(['cat', `/proc/${pid}/environ`])).code).not.toBe(0);
-      // Proves that this user could read a file that is readable.
+      // Proves that this user can read files with a public mode.
       expect((await asNobody(['cat', trainer])).code).toBe(0);
     }
     note(lookAtFiles(folder));

@@ -1,5 +1,6 @@
 /**
- * Thousands of invalid tokens and hundreds of streams against the server's own process: docs/internals/faults.md, S13.
+ * Thousands of invalid tokens and hundreds of streams against a server in a process of its own
+ * (docs/internals/faults.md, S13).
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -23,7 +24,7 @@ async function openServer() {
   return { url: server.url, admin, watch, token, ...conveniences(admin) };
 }
 
-/** Calls with invalid tokens as fast as the server answers, until `isOver`. */
+/** Calls with invalid tokens as fast as the server answers, until `isOver` returns true. */
 function flood(url: string, atOnce: number, isOver: () => boolean) {
   const { hostname, port } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
@@ -64,7 +65,7 @@ test('rate-limits invalid tokens after sixty, and serves valid clients at the sa
   let jobsDone = 0;
   let isOver = false;
   const attack = flood(url, 16, () => isOver);
-  // Clients with a valid token are served throughout, and jobs make progress.
+  // Clients with valid tokens are served meanwhile, and jobs are completed.
   while (attack.tried() < enough || jobsDone < 2) {
     const job = await submit({ config: {} });
     expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
@@ -77,7 +78,7 @@ test('rate-limits invalid tokens after sixty, and serves valid clients at the sa
 
   const { statuses } = attack;
   expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([401, 429]);
-  // Sixty at once, then one per second.
+  // Sixty invalid tokens are answered at once, then one per second.
   const answered = statuses.get(401) ?? 0;
   expect(answered).toBeGreaterThanOrEqual(60);
   expect(answered).toBeLessThanOrEqual(62 + seconds);
@@ -86,7 +87,7 @@ test('rate-limits invalid tokens after sixty, and serves valid clients at the sa
   const types = entries.map(({ event_type: type }) => type);
   expect(types.filter(type => type === 'auth.refused')).toHaveLength(30);
   expect(types.filter(type => type === 'auth.limited')).toHaveLength(1);
-  // The worker never went offline.
+  // The worker has not been offline.
   const statusesSeen = watch.seen.flatMap(event =>
     event.kind === 'worker' && event.worker_id === id ? [event.worker?.status] : [],
   );

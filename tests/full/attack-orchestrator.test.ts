@@ -1,4 +1,4 @@
-/** A malicious orchestrator against the agent's own process on a rig: docs/internals/faults.md, S10, S11 and S15. */
+/** A malicious orchestrator against an agent in a process of its own (docs/internals/faults.md, S10, S11 and S15). */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join, relative } from 'node:path';
@@ -12,7 +12,7 @@ import { registerReply, startOrchestrator } from '../unit/agent/scripted-orchest
 const token = 'wt_canary-7c1f03';
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-/** A rig whose trainer records what it was started with. */
+/** Creates a rig whose trainer records its arguments, environment and folder. */
 function makeRig() {
   const folder = temporaryFolder();
   const record = join(folder, 'record.json');
@@ -51,7 +51,7 @@ function startAgent(rig: ReturnType<typeof makeRig>, url: string): Program {
   return program;
 }
 
-/** Another machine, which no program should contact. */
+/** Starts a server on another address, which must receive no call. */
 async function startStranger() {
   const calls: string[] = [];
   const server = createServer((request, response) => {
@@ -91,7 +91,7 @@ test("ignores offers that escape the job folder or the orchestrator's address, a
   const rig = makeRig();
   const stranger = await startStranger();
   const orchestrator = await startOrchestrator();
-  // First it sends invalid data in its answers.
+  // First, the orchestrator answers registrations with invalid data.
   const replies = [
     { resume_job: { job_id: '../../evil', config_name: 'x', status: 'running', attempt_id: 'a_1' } },
     { worker_id: `w_1@${stranger.host}`, abandon_job: '../../evil' },
@@ -209,7 +209,7 @@ test("takes nothing from an offer into the trainer's command, environment or wor
   ]);
   expect(filesIn(rig.folder).filter(path => path.includes('touched'))).toEqual([]);
   expect(existsSync(join(root, 'touched'))).toBe(false);
-  // Each log line is one line of plain text, whether it comes from the agent, the orchestrator or the trainer.
+  // Each log line is one line of plain text, whether its text comes from the agent, the orchestrator or the trainer.
   await agent.said(/^\| .*trained/);
   for (const line of agent.lines) expect(line).not.toMatch(unseen);
   expect(agent.lines.filter(line => line.startsWith('Job j_forged'))).toEqual([]);

@@ -1,4 +1,4 @@
-/** Names and texts with special characters, through every interface: docs/internals/faults.md, S15. */
+/** Names and texts with special characters in every interface (docs/internals/faults.md, S15). */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
 import { UiEvent } from '../../protocol/events.ts';
@@ -15,7 +15,7 @@ const turned = '\u202egpj.exe\u2066\u200f';
 const lines = 'a\r\nb\u2028c\u2029d\u0085e\u0000';
 const all = [markup, frame, ansi, turned, lines].join(' ');
 
-/** Characters that move the cursor, end a line or reverse text. Our own line breaks and tabs are allowed. */
+/** Matches characters that move the cursor, end a line or reverse text, except our own line breaks and tabs. */
 const harmful = /[^\P{Cc}\t\n]|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 let server: TestServer;
@@ -183,7 +183,7 @@ describe('terminal output', () => {
         const onScreen = await runTrainyard(argv, { screen: { columns: 80, rows: 24 } });
         for (const { out, err, code } of [wide, onScreen]) {
           expect([argv.join(' '), code === 0 || code === 2], `said: ${err}`).toEqual([argv.join(' '), true]);
-          // Tabs occur only between the fields of `-o`.
+          // With `-o`, tabs separate the fields.
           expect(out).not.toMatch(harmful);
           expect(err).not.toMatch(harmful);
         }

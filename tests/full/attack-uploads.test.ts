@@ -1,4 +1,4 @@
-/** Unauthorized uploads by a trainer and by others against the server's own process: docs/internals/faults.md, S17. */
+/** Unauthorized uploads by trainers and others to a server in a process of its own (docs/internals/faults.md, S17). */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ async function open(...args: readonly string[]) {
   return { server, bench, token, admin, watch, keys };
 }
 
-/** All files below the data folder except the database and its companion files. */
+/** Returns all files below the data folder, except those of the database. */
 const filesIn = ({ dataDir }: ServerProgram): readonly string[] =>
   existsSync(join(dataDir, 'artifacts'))
     ? readdirSync(join(dataDir, 'artifacts'), { recursive: true, encoding: 'utf8' }).filter(name =>

@@ -175,7 +175,7 @@ describe('trainyard worker', () => {
   });
 });
 
-/** An https server with its own certificate that accepts no token. */
+/** Starts an https server with a self-signed certificate that refuses each token. */
 async function startTlsServer() {
   const certificate = join(root, 'tests/support/tls/test-cert.pem');
   const key = readFileSync(join(root, 'tests/support/tls/test-key.pem'));

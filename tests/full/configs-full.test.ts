@@ -1,4 +1,4 @@
-/** The configs folder on a disk that is full or read-only: 507, and existing files stay intact. */
+/** When the disk of the configs folder is full, changes are answered with 507 and existing files stay intact. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

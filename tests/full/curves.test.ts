@@ -1,4 +1,4 @@
-/** The curves of a training across crashes of the agent and the server contain every step exactly once, in order. */
+/** Across crashes of the agent and the server, the curves of a training contain each step exactly once, in order. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -14,7 +14,7 @@ import {
 import { adminClient, conveniences, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
-/** Draws the progress bar of SimpleTuner's trainer and records the current step in a file. */
+/** Script that draws the progress bar of SimpleTuner's trainer and writes the current step to a file. */
 const trainer = (folder: string): string => `
   const { existsSync, writeFileSync } = require('node:fs');
   let n = 0;
@@ -69,7 +69,7 @@ const untilStep = ({ pointsOf }: Opened, job: JobId, step: number) =>
     { interval: 100, timeout: 30_000 },
   );
 
-/** All steps are present, each once, at increasing times. */
+/** Expects that each step is on the curve once, at increasing times. */
 async function expectWhole(opened: Opened, job: JobId, last: number): Promise<void> {
   const points = await untilStep(opened, job, last);
   expect(points.map(({ step }) => step)).toEqual(Array.from({ length: last }, (_, at) => at + 1));
@@ -77,7 +77,7 @@ async function expectWhole(opened: Opened, job: JobId, last: number): Promise<vo
   expect(points.filter(({ gaps }) => gaps > 0).map(({ step }) => step)).toEqual([10]);
   const times = points.map(({ elapsed_ms: ms }) => ms);
   expect(times).toEqual(times.toSorted((a, b) => a - b));
-  // A step takes at least 60 ms, and time passed during all interruptions.
+  // A step takes at least 60 ms, and time also passed during the interruptions.
   expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan((last - 1) * 55);
   for (const { step, last: loss } of points) if (step !== 10) expect(loss).toBeCloseTo(1 / (step ?? 0), 5);
 }
@@ -93,7 +93,7 @@ test('continues the same curve after the agent is killed and restarted', async (
   const sent = await untilStep(opened, job, 20);
   first.kill('SIGKILL');
   await first.exited;
-  // Output that is printed while no agent runs is not lost.
+  // The trainer prints while no agent runs. That output must not be lost.
   const missed = training.step() + 30;
   await vi.waitFor(() => expect(training.step()).toBeGreaterThan(missed), { interval: 50, timeout: 30_000 });
 
@@ -131,7 +131,7 @@ test('keeps acknowledged points when the server is killed, and receives the rest
   await expectWhole(second, job, training.step());
 }, 90_000);
 
-/** The run folders of a rig that already contain a report. */
+/** Returns the run folders of a rig that contain a report. */
 const reportedRuns = (stateHome: string): readonly string[] =>
   readdirSync(stateHome, { recursive: true, encoding: 'utf8' }).filter(path =>
     /runs\/[^/]+\/report\.json$/.test(path),

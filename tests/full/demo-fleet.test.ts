@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** Starts the fleet and waits until all its workers can take jobs. */
+/** Starts a demo fleet. Resolves when all its workers can take jobs. */
 async function startFleet(workers: number, ...args: readonly string[]): Promise<Program> {
   const entry = [process.execPath, 'dev/demo-fleet/run.ts'];
   const argv = [...entry, '--data-dir', server.dataDir, '--workers', String(workers), ...args];
@@ -114,7 +114,7 @@ test('runs its sample jobs on demo workers only, and cancels the rest at its end
   expect((await fleet.exited).code).toBe(0);
   const { entries } = valueOf(await server.admin.call(queueApi.list, { query: { limit: 500 } }));
   expect(new Set(entries.map(({ status }) => status))).toEqual(new Set(['cancelled']));
-  // Another owner's worker of that name is still there.
+  // The worker of another user with such a name is kept.
   expect((await listed()).map(({ name }) => name)).toEqual(['demo-01']);
   const rows = fleet.lines.flatMap(line =>
     line.startsWith('{') ? [JSON.parse(line) as { type: string }] : [],
@@ -134,7 +134,7 @@ test('removes workers of an earlier demo, and keeps workers with --keep', async 
   ]);
   const running = await startFleet(1);
   await running.said(/^Removed 2 workers of an earlier demo$/);
-  // A second fleet can run next to the first.
+  // A second fleet can run at the same time.
   const beside = await startFleet(1);
   await beside.said(/^Kept 1 demo workers/);
   expect((await listed()).map(({ name }) => name).toSorted()).toEqual(['demo-01', 'demo-02']);

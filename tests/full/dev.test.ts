@@ -1,4 +1,4 @@
-/** `npm run dev` as separate processes: Vite serves the page, and a real orchestrator serves everything else. */
+/** `npm run dev` as processes of its own: Vite serves the page, and a real orchestrator serves everything else. */
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -15,7 +15,7 @@ interface Development extends Program {
   readonly code: string;
 }
 
-/** Starts it and waits until it is ready. Its folder names the owner of all its processes. */
+/** Starts `npm run dev`. Resolves when it is ready. All its processes are found by their folder. */
 async function startDev(...args: readonly string[]): Promise<Development> {
   const folder = temporaryFolder();
   onTestFinished(() => killProcessesOf(folder));
@@ -43,7 +43,7 @@ async function statusesOf({ url }: Development, cookie: string): Promise<readonl
 
 const isThere = (status: unknown): boolean => status === 'idle' || status === 'busy';
 
-/** No event reports this, so it polls, one request at a time. */
+/** Polls until there are two workers, because no event reports that. Makes one request at a time. */
 function untilTwoAreThere(dev: Development, cookie: string): Promise<true> {
   let statuses: readonly unknown[] = [];
   let isAsking = false;
@@ -81,7 +81,7 @@ test('serves the page with hot reload, proxies its calls, and stops every proces
   const words = events.body?.pipeThrough(new TextDecoderStream()).getReader();
   expect(await words?.read()).toEqual({ done: false, value: ': open\n\n' });
 
-  // Neither the token nor other files of the checkout are served.
+  // Vite serves neither the token nor other files of the checkout.
   for (const path of [`/@fs${dev.folder}/admin-token`, `/@fs${root}package.json`, '/package.json'])
     expect((await fetch(dev.url + path)).ok).toBe(false);
 

@@ -1,6 +1,6 @@
 /**
- * Images in TensorBoard event files as samples of a job: real server, real worker, and a trainer that writes only event
- * files.
+ * Images in TensorBoard event files become samples of the job. Uses a real server, a real worker, and a trainer that
+ * writes only event files.
  */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,10 @@ const green = pngOf(3, 2, () => [0, 255, 0]);
 const first = imageEvent(100, 'validation', red);
 const second = imageEvent(200, 'validation', green);
 
-/** Writes one part of its event file at its start and one after each of the files `1` and `2` appears, then ends. */
+/**
+ * Creates a trainer that writes a part of its event file at its start and when each of the files `1` and `2` appears,
+ * and then ends.
+ */
 function makeTrainer() {
   const folder = temporaryFolder();
   const parts = [

@@ -5,7 +5,7 @@ import { lives, type Rig, startRig, stepsTold, until } from '../unit/agent/guard
 import { refused, registerReply } from '../unit/agent/scripted-orchestrator.ts';
 import { offerOf, writeFile } from '../unit/agent/builders.ts';
 
-/** Trains until a file appears. */
+/** Script of a trainer that runs until a file appears. */
 const training = `
   let n = 0;
   const timer = setInterval(() => {
@@ -156,14 +156,15 @@ test.runIf(process.platform === 'linux')(
       expect(readFileSync(join(rig.run.path, file), 'utf8')).not.toContain('canary');
     const seen = (pid: number, name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
     for (const { pid } of [await rig.guard(), await rig.trainer()]) {
-      // proc(5): state, parent, group, session. A terminal's hangup or Ctrl-C does not reach another session.
+      // Fields of proc(5): state, parent, group, session. A hangup or Ctrl-C in a terminal does not reach another
+      // session.
       const [, , group, session] = seen(pid, 'stat')
         .replace(/^.*\) /s, '')
         .split(' ')
         .map(Number);
       expect([group, session]).toEqual([pid, pid]);
       expect(seen(pid, 'cmdline')).not.toContain('canary');
-      // The trainer keeps its own environment, without the worker's token.
+      // The environment of the trainer contains the user's variables, but not the worker's token.
       expect(seen(pid, 'environ')).toContain('MY_SECRET=canary_2');
       expect(seen(pid, 'environ')).not.toContain('wt_canary');
     }

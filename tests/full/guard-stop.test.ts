@@ -6,12 +6,12 @@ import { attemptId, jobId } from '../unit/agent/builders.ts';
 import { lives, type Rig, startRig, until, untilGone } from '../unit/agent/guard-rig.ts';
 import { refused } from '../unit/agent/scripted-orchestrator.ts';
 
-/** Ignores SIGTERM, as do its child and grandchild. It is ready when all three run. */
+/** Script of a trainer that ignores SIGTERM, as do its child and grandchild. It is ready when all three run. */
 const deafFamily = `
   deaf();
   family(() => note('ready', ''));
   setInterval(() => note('tick', ''), 50);`;
-/** Obeys SIGTERM. */
+/** Script of a trainer that ends on SIGTERM. */
 const obedient = `note('ready', ''); setInterval(() => step(1), 200);`;
 
 const cancel = ({ orchestrator }: Rig): void =>
@@ -26,7 +26,7 @@ describe('stopping a trainer', () => {
     const trainer = await rig.trainer();
     cancel(rig);
     expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGKILL' });
-    // The report comes only after no process is left.
+    // The agent reports the end only when no process is left.
     expect(await untilGone(trainer)).toBeLessThan(200);
   }, 30_000);
 
@@ -109,7 +109,7 @@ describe('on_lost_contact: stop', () => {
     const agent = await rig.startBusy(offer);
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
     onTestFinished(() => agent.kill('SIGCONT'));
-    // Each heartbeat restarts T. Otherwise less than two seconds would remain after three.
+    // Each heartbeat restarts T. Without that, less than two seconds would remain after three seconds.
     await rig.orchestrator.nth('heartbeat', rig.orchestrator.count('heartbeat') + 3);
     agent.kill('SIGSTOP');
     const goneAfterMs = await untilGone(trainer);

@@ -1,4 +1,4 @@
-/** The files of a completed job reach the server, whatever interrupts its end. With real processes. */
+/** All files of a completed job reach the server, whatever interrupts its end. Uses real processes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -14,7 +14,7 @@ import { adminOf, canMount, mountDisk, needsMount, openServer } from './storage-
 
 const config = {};
 
-/** The environment of a program that starts with the preload. */
+/** Returns the environment for a program that loads the failpoint. */
 const withFailpoint = ({ preload, env }: Failpoint) => ({ ...env, NODE_OPTIONS: `--import ${preload}` });
 
 async function openFleet(dataDir: string, args: readonly string[], failpointOf: Failpoint | null = null) {
@@ -26,7 +26,7 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
   const proxy = await startChaosProxy(() => server.url);
   onTestFinished(() => proxy.close());
   const go = join(temporaryFolder(), 'go');
-  // A trainer that uploads nothing itself and ends on request.
+  // The trainer uploads nothing itself, and ends when the test asks.
   const trainer = `sh -c "until [ -e ${go} ]; do sleep 0.1; done; echo whole > '{output_dir}/model.safetensors'"`;
   const { id: worker, token } = await admin.createWorker({ name: 'rig-1' });
   const agent = startWorker({
@@ -43,7 +43,7 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
     valueOf(await admin.client.call(artifactsApi.list, { params: { id }, query: {} })).artifacts.map(
       ({ key }) => key,
     );
-  /** Kills the server and restarts it on the same port. */
+  /** Kills the server, and starts it again on the same port. */
   const restart = async (later: Failpoint, more: readonly string[]) => {
     server.kill('SIGKILL');
     await server.exited;
@@ -110,7 +110,7 @@ test('accepts a late final report after a partition outlives the takeover, and r
   proxy.cut();
   await watch.job(id, 'pending');
   endTrainer();
-  // Uploads reach the server, which refuses them until the final report has arrived.
+  // The server refuses uploads until it has received the final report.
   await proxy.waitFor('a refused upload', () =>
     proxy.calls('/api/cloud/storage').find(({ answer }) => answer?.status === 401),
   );
@@ -133,7 +133,7 @@ test("receives every file after the server was down for 11 minutes right after t
   endTrainer();
   await watch.jobEnd(id);
   const later = failpoint(new URL('../support/failpoint-later.ts', import.meta.url), String(elevenMinutes));
-  // The clock is correct: the server really was down for that long.
+  // `--trust-clock`: the clock is right, because the server really was down for that long.
   await restart(later, ['--trust-clock']);
   expect(await keys(id)).toEqual([]);
   reconnect();

@@ -1,4 +1,4 @@
-/** `trainyard server --local-worker`: the orchestrator's own machine as a worker, in real processes. */
+/** `trainyard server --local-worker` as real processes: the server's own machine is a worker. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,9 @@ interface LogEntry {
   readonly [field: string]: unknown;
 }
 
-/** A machine with a data folder on which servers run one after the other. Everything on it ends with the test. */
+/**
+ * Creates a machine with a data folder for several servers, one after the other. All its processes end with the test.
+ */
 function openMachine() {
   const folder = temporaryFolder();
   const endReaper = reapAtEnd(folder);
@@ -54,13 +56,13 @@ function openMachine() {
     dataDir,
     env,
     trainers,
-    /** A stub trainer ends when this file exists. */
+    /** Trainers end when this file exists. */
     gate: join(folder, 'enough'),
     localWorker: ['--local-worker', '--local-worker-trainer', stubTrainer],
     stubTrainer,
     start: (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
       startServer(dataDir, args, { ...env, ...more }),
-    /** The running agents, without guards. */
+    /** Returns the pids of running agents, without guards. */
     agents: (): readonly number[] =>
       processesOf(folder).filter(pid => / worker --config /.test(` ${argvOf(pid)} `)),
     processes: () => processesOf(folder),
@@ -90,11 +92,11 @@ async function startServer(
     watch,
     workers,
     ...conveniences(admin),
-    /** Resolves with the worker of this machine once it is in contact with this server and idle. */
+    /** Resolves with the worker of this machine when it is connected to this server and idle. */
     async localWorker(): Promise<WorkerView> {
       const isIt = (worker: WorkerView | null): worker is WorkerView =>
         worker?.local === true && worker.status === 'idle';
-      // It may have connected before the watch started.
+      // It may have connected before the events were followed.
       const there = (await workers()).find(isIt);
       if (there !== undefined) return there;
       return watch.until('the local worker, idle', event =>
@@ -110,7 +112,7 @@ async function startServer(
   };
 }
 
-/** The pid of the n-th agent that was started. */
+/** Resolves with the pid of the n-th agent that was started. */
 async function agentOf({ lines }: Program, n = 1): Promise<number> {
   const entry = await eventually(
     `start ${n} of the agent`,
@@ -122,7 +124,7 @@ async function agentOf({ lines }: Program, n = 1): Promise<number> {
 const entriesOf = (lines: readonly string[]): readonly LogEntry[] =>
   lines.filter(line => line.startsWith('{"time"')).map(line => JSON.parse(line) as LogEntry);
 
-/** The only run of the job: it was started once, whatever happened in between. */
+/** Returns the only trainer process of the job. Throws when there were several. */
 const onlyRun = ({ trainers }: Machine, id: JobId) => {
   const runs = trainers.runs(id);
   expect(runs).toHaveLength(1);
@@ -148,7 +150,7 @@ test(
 
     const id = await server.submit({ config: { run_ms: 300 }, target: 'local' });
     expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', worker_id: worker.id });
-    // The trainer knows no token. The agent's token is in no argument and no log line.
+    // The trainer knows no token. No argument and no log line contains the agent's token.
     expect(onlyRun(machine, id).lines[0]).toMatchObject({ leaks: [] });
     const secret = /\b(?:wt|ta)_[\w-]{20,}/;
     expect(machine.processes().map(argvOf).join('\n')).not.toMatch(secret);
@@ -200,7 +202,7 @@ describe('a server that ends while its local worker trains', () => {
       await first.watch.job(id, 'running');
       const agent = await agentOf(first);
       await first.end(how);
-      // Only the pipe tells the agent that its server was killed.
+      // The agent learns only from its pipe that the server was killed.
       await untilDead(agent);
       expect(machine.agents()).toEqual([]);
       expect(isAlive(trainer)).toBe(true);
@@ -323,14 +325,14 @@ test(
     const remove = { params: { id: worker.id } };
     const inUse = { failure: { problem: { code: 'worker_not_offline' } } };
     expect(await before.admin.call(workersApi.remove, remove)).toMatchObject(inUse);
-    // The drain comes first, because the worker might otherwise take the pending job.
+    // Drain the worker first, so that it does not take the pending job.
     await before.admin.call(workersApi.drain, { params: { id: worker.id }, body: {} });
     await before.admin.call(queueApi.cancel, { params: { id: blocking } });
     expect(await before.watch.jobEnd(blocking)).toMatchObject({ status: 'cancelled' });
     await before.end('SIGTERM');
 
     const after = await machine.start(['--heartbeat-timeout', '4']);
-    // On a busy machine, its agent may be killed before its goodbye. Then silence has the same effect.
+    // On a busy machine, the agent may be killed before its goodbye. Then the worker goes offline after a timeout.
     const [known] = await after.workers();
     expect(known).toMatchObject({ id: worker.id, local: true });
     if (known?.status !== 'offline') await after.watch.worker(worker.id, 'offline');

@@ -1,4 +1,4 @@
-/** Log downloads whose clients do not read, from a server in its own process. */
+/** Log downloads that clients do not read, from a server in a process of its own. */
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { tokensApi } from '../../protocol/tokens-api.ts';
@@ -9,14 +9,17 @@ import { openRig, startJob } from '../support/upload-bench.ts';
 import { adminOf, openServer } from './storage-bench.ts';
 
 const MiB = 1_048_576;
-/** More than the buffers of two sockets hold, so that every download waits for its reader. */
+/** Size of a log that exceeds the buffers of both sockets, so that each download waits for its reader. */
 const logBytes = 32 * MiB;
 const readers = 300;
 const admitted = 32;
-/** 32 downloads took up to 250 MiB, most of it uncollected garbage; without a limit, 300 took 1,000 MiB. */
+/**
+ * Maximum growth of memory. 32 downloads took up to 250 MiB, most of it uncollected garbage. Without a limit, 300
+ * downloads took 1,000 MiB.
+ */
 const maxGrowth = 384 * MiB;
 
-/** Resolves with the status line and reads nothing after it. */
+/** Starts a download and reads only its status line. */
 async function openDeafReader(url: string, path: string, token: string): Promise<[Socket, string]> {
   const { hostname, port, host } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -56,10 +59,10 @@ test('limits 300 stalled log downloads to 32, which bounds memory and file descr
   const refused = heads.filter(head => head.startsWith('HTTP/1.1 429'));
   expect(refused).toHaveLength(readers - admitted);
   for (const head of refused) expect(head).toMatch(/retry-after: \d+/i);
-  // Other clients are served in the meantime, and the data buffered for readers is bounded.
+  // Other clients are served meanwhile, and the data that is buffered for readers is limited.
   expect((await admin.jobs()).size).toBe(1);
   expect(memoryOf(server.pid) - before.memory).toBeLessThan(maxGrowth);
-  // One socket per reader, and one open file per download.
+  // Each reader has a socket, and each download an open file.
   expect(descriptorsOf(server.pid).length - before.descriptors).toBeLessThanOrEqual(readers + 2 * admitted);
   for (const [socket] of opened) socket.destroy();
   await expect

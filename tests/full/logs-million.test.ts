@@ -1,4 +1,4 @@
-/** A log of a million lines: every part is found quickly, and no code holds the whole log in memory. */
+/** Any part of a log of a million lines is found quickly, and the whole log is never in memory. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,9 +11,11 @@ import { openRig, type Offered, startJob } from '../support/upload-bench.ts';
 const lines = 1_000_000;
 const lineOf = (n: number): string =>
   `2026-01-02 03:04:05 INFO step=${n} loss=0.${String((n * 7_919) % 10_000).padStart(4, '0')} lr=1e-4 epoch=3 gpu=0 speed=11.5 it/s`;
-/** Far more than a single read takes, and far less than reading the whole log each time would take. In ms. */
+/**
+ * Maximum duration of a read in ms. A single read is much faster; reading the whole log each time would be much slower.
+ */
 const soonMs = 3_000;
-/** The log takes about 90 MB on disk. */
+/** Maximum additional memory in bytes. The log has about 90 MB. */
 const maxMemory = 32 * 2 ** 20;
 
 let server: TestServer;
@@ -38,17 +40,17 @@ const timed = async <T>(act: () => Promise<T>): Promise<T> => {
 };
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
-/** The memory in use, without garbage. */
+/** Returns the memory in use after a garbage collection. */
 const memory = (): number => {
   collect();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 };
-/** The maximum additional memory in use while `act` runs. */
+/** Returns the maximum additional memory while `act` runs. */
 async function memoryOf(act: () => Promise<unknown>): Promise<number> {
   const before = memory();
   let most = before;
-  // Garbage collection takes time, so it runs seldom.
+  // Garbage collection takes time, so measure seldom.
   const look = (): void => {
     most = Math.max(most, memory());
     timer = setTimeout(look, 400);

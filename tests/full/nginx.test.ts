@@ -1,4 +1,4 @@
-/** A real nginx with the block of docs/network.md in front of our server and our worker. */
+/** A real nginx, configured with the block in docs/network.md, in front of the server. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** The address from which the client connects. */
+  /** Address from which the client connects. */
   readonly from?: string;
 }
 
@@ -28,7 +28,7 @@ const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0
           agent: false,
           localAddress: from,
           ca: readFileSync(certificate),
-          // Node would check the certificate for the name in `Host`, which this test invents.
+          // Skip the check of the certificate's names, because this test sends another `Host`.
           checkServerIdentity: () => undefined,
           headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
         },
@@ -114,7 +114,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
       headers,
       body: { local_worker: { trainer: 'touch /tmp/x' } },
     });
-    // The request comes from the proxy's own machine, but its client could be anywhere.
+    // The call comes from the machine of the proxy, but the actual client may be anywhere.
     expect(far.status).toBe(403);
   });
 
@@ -129,7 +129,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
         .replace(/^.*X-Forwarded-(?:For|Proto).*$/gm, '')
         .replace('proxy_buffering off', `proxy_set_header ${header}; proxy_buffering off`),
     );
-    // Simulates a proxy that hides its own name, so that `header` is the only trace.
+    // The call looks as if the proxy had hidden its own name, so that only `header` reveals it.
     const headers = { host: new URL(proxy).host, authorization: `Bearer ${token}` };
     const body = { local_worker: { trainer: 'touch /tmp/x' } };
     const answer = await call(`${proxy}/api/settings`, { method: 'PATCH', headers, body });

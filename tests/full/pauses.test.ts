@@ -1,4 +1,4 @@
-/** The server freezes or stops in an orderly way, without harm to running jobs (docs/internals/faults.md F6). */
+/** Running jobs are not affected when the server freezes, or stops in an orderly way (docs/internals/faults.md, F6). */
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { createClient, urlOf } from '../../protocol/client.ts';
@@ -11,7 +11,7 @@ import { valueOf } from '../support/server.ts';
 import { type Watch, watchEvents } from '../support/watch.ts';
 import { adminOf, openServer } from './storage-bench.ts';
 
-/** The heartbeat timeout is 4 s. After 5.4 s, another worker takes over the job of a silent one. */
+/** A heartbeat timeout of 4 s. After 5.4 s, another worker takes over the job of a silent one. */
 const shortT = ['--heartbeat-timeout', '4'];
 const takeoverMs = 5_400;
 
@@ -40,7 +40,7 @@ const typesOf = (events: readonly UiEvent[]): readonly string[] =>
 
 const runsOf = ({ agent }: Rig): number => agent.lines.filter(line => /^Job .* runs/.test(line)).length;
 
-/** Starts a job of this length on the rig, without retries. */
+/** Starts a job of this duration on the rig, without retries. */
 async function runOn(server: ServerProgram, watch: Watch, { id }: Rig, seconds: number): Promise<JobId> {
   const config = { trainer: 'selftest', seconds };
   const job = await adminOf(server).submit({ config, max_retries: 0 });
@@ -59,10 +59,10 @@ test('marks no worker offline after the server was frozen for longer than T', {
   const shorter = await runOn(server, watch, second, 6.5);
 
   process.kill(server.pid, 'SIGSTOP');
-  // The signal takes a moment, and events in transit may still arrive.
+  // The signal takes effect slightly later, and events may still be in transit.
   const silentFrom = Date.now() + 100;
   const stoppedAt = performance.now();
-  // The trainers continue. One of them ends, and no orchestrator records it yet.
+  // The trainers continue. One of them ends while no orchestrator can record that.
   await second.agent.said(/self-test done/);
   expect(performance.now() - stoppedAt).toBeGreaterThan(takeoverMs);
   expect(watch.seen.filter(({ at }) => Date.parse(at) > silentFrom)).toEqual([]);
@@ -80,7 +80,7 @@ test('marks no worker offline after the server was frozen for longer than T', {
   expect([first, second].map(runsOf)).toEqual([1, 1]);
 });
 
-/** Follows the stream of a worker for which this test is the agent. */
+/** Follows the stream of a worker whose agent is this test. */
 async function followAs(server: ServerProgram, token: string) {
   const headers = () => ({ 'x-worker-token': token });
   const client = createClient({ baseUrl: server.url, headers, timeoutMs: 10_000 });
@@ -122,10 +122,10 @@ test('announces an orderly stop, and continues the job after the restart', {
   const { port } = new URL(first.url);
   const second = await openServer(first.dataDir, [...shortT, '--port', port]);
   const again = await openWatch(second);
-  // This happens well before workers are given up, and before its job has ended.
+  // This happens before any worker is given up, and before the job has ended.
   expect(await again.worker(rig.id, 'busy')).toMatchObject({ name: 'rig-1' });
   expect(await again.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_name: 'rig-1' });
-  // The other worker is gone, and will go offline at some point.
+  // Ignore the other worker, which is gone and will go offline at some time.
   const seen = again.seen.filter(event => event.kind !== 'worker' || event.worker_id === rig.id);
   expect(typesOf(seen)).not.toContainEqual(
     expect.stringMatching(/^(worker\.offline|job\.(recovering|requeued)|reset)$/),

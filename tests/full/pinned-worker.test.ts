@@ -1,4 +1,4 @@
-/** A worker process and an orchestrator behind TLS: what the worker sends to the right key and to other keys. */
+/** A worker process with a pin: what it sends to a server with the pinned key, and to one with another key. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startWorker } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';
@@ -20,7 +20,7 @@ describe('a worker with a pin', () => {
     const program = startWorker({ url: front.url, token, args: ['--pin', identity.pin] });
     await program.said(/^Connected to https:/);
     await server.watch.worker(id, 'idle');
-    // The first heartbeat that names the job comes a second after its start. A short job would be over by then.
+    // The first heartbeat that names the job follows a second after its start, so the job must take longer.
     await front.hears('/api/workers/heartbeat');
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 0.2 } });
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });

@@ -13,7 +13,10 @@ beforeAll(async () => {
 
 afterAll(() => lab.stop());
 
-/** An `sbatch` before the real one on PATH, which waits before it submits and before it answers. */
+/**
+ * Creates an `sbatch` that runs before the real one. It waits at one gate before it submits, and at another one before
+ * it answers.
+ */
 function gatedSbatch(name: string) {
   const folder = join(lab.folder, name);
   mkdirSync(folder);
@@ -40,7 +43,7 @@ const launchNames = async (states: string): Promise<ReadonlySet<string>> => {
   return new Set(names.split('\n').filter(name => name.startsWith('trainyard-')));
 };
 
-/** Kills the server while it waits for `sbatch` at a gate, and starts it again with the real one. */
+/** Kills the server while `sbatch` waits at a gate, and starts the server again with the real `sbatch`. */
 async function killAt(
   gate: Gate,
   at: 'before' | 'after',
@@ -54,12 +57,12 @@ async function killAt(
   first.server.kill('SIGKILL');
   await first.server.exited;
   andThen();
-  // Workers that Slurm starts have the address of the first one.
+  // Workers that Slurm starts use the address of the first server, so keep its port.
   const { port } = new URL(first.server.url);
   return { fleet: await startSlurmFleet(lab, { dataDir: first.server.dataDir, port }), job };
 }
 
-/** The job was trained once, on the only machine that Slurm gave, and nothing is left. */
+/** Expects that the job was trained once, on the only machine that Slurm provided, and that no launch is left. */
 async function expectOneLaunch(
   { fleet, job }: Awaited<ReturnType<typeof killAt>>,
   before: ReadonlySet<string>,
@@ -82,7 +85,7 @@ test('finds the launch after kill -9 of the server when sbatch runs later than t
   const before = await launchNames('all');
   const gate = gatedSbatch('late');
   const killed = await killAt(gate, 'before', () => {});
-  // Its own list was made before: the launch is unclear, and not submitted again for 30 s.
+  // The server has read its list before, so the launch is unclear and is not submitted again for 30 s.
   gate.open('before', 'after');
   await expectOneLaunch(killed, before);
 }, 200_000);
@@ -113,7 +116,7 @@ test('submits a launch once while slurmctld hangs, and changes no launch while i
     90_000,
   );
   expect(unclear.outcome).toBeNull();
-  // Health checks of the server do not wait for the engine.
+  // The health check of the server does not wait for the engine.
   const began = performance.now();
   expect((await fetch(`${fleet.server.url}/health/live`)).status).toBe(200);
   expect(performance.now() - began).toBeLessThan(1_000);

@@ -9,7 +9,7 @@ import { conveniences, valueOf } from '../support/server.ts';
 import { startSlurmFleet } from '../support/slurm-fleet.ts';
 import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
 
-/** Two nodes for most tests, and two that can be taken away. */
+/** Two nodes for most tests, and two nodes that can be preempted. */
 const partitions = `PartitionName=gpu Nodes=rig[1-2] Default=YES
 PartitionName=low Nodes=rig[3-4] PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
 PartitionName=top Nodes=rig[3-4] PriorityTier=10
@@ -43,7 +43,7 @@ async function startTraining(partition: string, config: { readonly seconds: numb
   const pool = await fleet.createPool(partition, {
     partition,
     nodes: 2,
-    // The names of the lab's nodes are in no name service.
+    // No name service knows the names of these nodes.
     setup: 'export MASTER_ADDR=127.0.0.1',
     worker_options: `--work-dir '${folder}/jobs' --trainer "${python} ${trainer} {config_path} {output_dir} {resume_from}"`,
   });
@@ -118,7 +118,7 @@ test('fails the attempt on both nodes when one of them fails, and retries in a n
   finish();
   await fleet.jobIn(job, 'completed', 60_000);
   expect(isGone(first?.pid)).toBe(true);
-  // The worker that leaves may be offered the job once more.
+  // The leaving worker may be offered the job once more; ignore such a withdrawn attempt.
   const attempts = (await fleet.attempts(job)).filter(({ outcome }) => outcome !== 'withdrawn');
   expect(attempts).toMatchObject([{ outcome: 'requeued', exit_code: 137 }, { outcome: 'completed' }]);
   expect(new Set(saidBy('started').map(each => each['SLURM_JOB_ID'])).size).toBe(2);

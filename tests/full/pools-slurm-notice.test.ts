@@ -21,7 +21,7 @@ test('resumes a job from the checkpoint that it saved before Slurm preempted it,
     return step > 200 ? step : null;
   });
 
-  // The partition `high` shares its only machine with `spot`, and goes first.
+  // The partition `high` shares its only machine with `spot`, and has the higher priority.
   const rival = (
     await lab.slurm(
       'sbatch',
@@ -42,7 +42,7 @@ test('resumes a job from the checkpoint that it saved before Slurm preempted it,
 
   const resumed = await fleet.until('the second attempt', async () => (await fleet.attempts(job))[1] ?? null);
   expect(resumed.resumed).toMatchObject({ checkpoint: expect.any(String), steps_lost: expect.any(Number) });
-  // Only steps from after the save were lost.
+  // Only steps after the saved checkpoint were lost.
   expect(resumed.resumed?.step).toBeGreaterThanOrEqual(stepBefore);
   expect(await fleet.jobIn(job, 'completed', 120_000)).toMatchObject({ attempt: 2 });
   const launches = await fleet.until('the end of all launches', async () => {

@@ -1,6 +1,6 @@
 /**
- * Uploads through the reverse proxies of docs/network.md, as real programs with the exact blocks of that page. Debian
- * has no package of Traefik, so its block is only parsed and checked for its required settings.
+ * Uploads through real reverse proxies, configured with the exact blocks in docs/network.md. Debian has no package of
+ * Traefik, so its block is only parsed, and checked for the required settings.
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -26,7 +26,10 @@ import { adminOf, openServer } from './storage-bench.ts';
 
 const patience = { timeout: 100_000, interval: 200 } as const;
 
-/** A server, a proxy in front, and a worker behind the proxy whose trainer writes a file once `endTrainer` is called. */
+/**
+ * Starts a server, a proxy in front of it, and a worker behind the proxy. The worker's trainer writes a file when
+ * `endTrainer` is called.
+ */
 async function openBehind<P>(startProxy: (orchestrator: string) => Promise<P>, urlOf: (proxy: P) => string) {
   const server = await openServer(temporaryFolder(), [
     '--allow-host',
@@ -59,7 +62,7 @@ async function openBehind<P>(startProxy: (orchestrator: string) => Promise<P>, u
 
 const size = 200_000_000;
 
-/** SHA-256 of this many zero bytes. */
+/** Returns the SHA-256 of this number of zero bytes. */
 function digestOfZeros(bytes: number): string {
   const hash = createHash('sha256');
   const piece = Buffer.alloc(1_000_000);

@@ -1,4 +1,4 @@
-/** Restoring a backup while no server runs, with the commands of docs/troubleshooting.md as a person would paste them. */
+/** Restores a backup while no server runs, with the commands in docs/troubleshooting.md as a user would paste them. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -20,7 +20,7 @@ import {
   tryServer,
 } from './storage-bench.ts';
 
-/** Each test starts with a copy of this data folder. It has three jobs, two of them in the backup as well. */
+/** Data folder that each test copies. It contains three jobs, two of which are in the backup too. */
 let data = '';
 beforeAll(async () => {
   data = await makeData();
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 const [moveAway = '', putInPlace = '', takeBack = ''] = commands();
 
-/** The shell blocks under "With the server stopped", in order. */
+/** Returns the shell blocks below "With the server stopped", in order. */
 function commands(): readonly string[] {
   const text = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
   const [, from = ''] = text.split('**With the server stopped**');
@@ -40,7 +40,7 @@ function paste(block: string, dataDir: string): void {
   execFileSync('sh', ['-e', '-c', block], { cwd: dataDir, stdio: 'pipe' });
 }
 
-/** Replaces the example backup of the page by this one. */
+/** Runs the commands with this backup in place of the example's. */
 function put(backup: string, dataDir: string): void {
   const named = /backups\/\S+\.db/;
   expect(putInPlace).toMatch(named);
@@ -75,7 +75,7 @@ async function killed(dataDir: string): Promise<void> {
   expect(readdirSync(dataDir)).toContain('trainyard.db-wal');
 }
 
-/** Verifies the trail after the row that reports the loss, as a person would: the rest is intact. */
+/** Verifies the trail after the row that records the loss, and expects that it is intact. */
 async function restIsWhole(server: ServerProgram, after: number): Promise<void> {
   const { client } = adminOf(server);
   const rest = valueOf(await client.call(auditApi.verify, { query: { from: after + 1 } }));
@@ -111,7 +111,7 @@ test('serves a backup that was put in place by hand, and records the lost audit 
   expect(types).toContain('audit.head_lost');
   await serves(server);
   await stop(server);
-  // A restart changes neither.
+  // After another restart, both are unchanged.
   const again = await openServer(dataDir);
   expect((await auditOf(again)).firstBad).toEqual(firstBad);
   await restIsWhole(again, firstBad?.seq ?? 0);

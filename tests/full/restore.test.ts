@@ -1,4 +1,4 @@
-/** A restore with real processes: crashes in the middle of it, and its effect on running trainings. */
+/** A restore with real processes: crashes during it, and its effect on running trainings. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -21,7 +21,7 @@ const workersOf = async ({ client }: Admin): Promise<readonly string[]> =>
     .workers.map(({ name }) => name)
     .toSorted();
 
-/** A server that dies at this point of a restore. */
+/** Starts a server that dies at this point of a restore. */
 async function openDying(at: string, dataDir: string): Promise<Program & { readonly url: string }> {
   const { preload, env } = failpoint(new URL('../support/failpoint-restore.ts', import.meta.url), at);
   const argv = [process.execPath, '--import', preload, join(root, 'main/cli.ts'), 'server', '--json'];
@@ -54,7 +54,7 @@ describe('kill -9 during a restore', () => {
       const server = await openServer(dataDir);
       const admin = adminOf(server);
       expect(await workersOf(admin)).toEqual(expected);
-      // Nothing was damaged, so nothing was set aside.
+      // The database was not damaged, so no file was set aside.
       expect(readdirSync(dataDir).filter(name => /restoring|damaged/.test(name))).toEqual([]);
       const verdict = valueOf(await admin.client.call(auditApi.verify, {}));
       expect(verdict).toMatchObject({ valid: true, first_bad: null });
@@ -67,7 +67,7 @@ describe('kill -9 during a restore', () => {
   );
 });
 
-/** A trainer that runs until its gate opens. */
+/** Creates a trainer that runs until its gate opens. */
 function makeGate(name: string) {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
@@ -118,7 +118,7 @@ test('continues a training that the backup knows, and stops one that started aft
   const unknownPid = await pidOf(second.agent);
 
   expect(await restore(admin, backup)).toMatchObject({ ok: true });
-  // The orchestrator tells the worker to stop the job that no longer exists. The worker is idle again.
+  // The orchestrator tells the worker to stop a job that no longer exists. Then the worker is idle.
   const again = await watchNow();
   await again.worker(second.id, 'idle');
   await expect.poll(() => isAlive(unknownPid), { timeout: 30_000 }).toBe(false);

@@ -19,7 +19,7 @@ afterEach(() => server.close());
 interface StartedRig {
   readonly program: Program;
   readonly stateHome: string;
-  /** Kills agent, guard and trainer at once, like a power loss. */
+  /** Kills agent, guard and trainer at once, as a power cut does. */
   die(): Promise<void>;
 }
 
@@ -82,7 +82,10 @@ test('resumes a training from its checkpoint on another rig after its worker was
   await until(async () => ((await keysOf(job)).includes('result.json') ? true : null));
 }, 180_000);
 
-/** Prints what it resumes from, writes a checkpoint folder, and runs until it is told to end. */
+/**
+ * Script of a trainer that prints the checkpoint from which it resumes, writes a checkpoint folder, and runs until it
+ * must end.
+ */
 const folderTrainer = `
   const { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } = require('node:fs');
   const { join } = require('node:path');

@@ -1,4 +1,4 @@
-/** Sets up a rig from scratch: a bare shell, the pasted line, the real script and the real executable. */
+/** Sets up a rig in a bare shell, with the pasted command, the real install script and the real executable. */
 import {
   appendFileSync,
   copyFileSync,
@@ -64,14 +64,14 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect([readlinkSync(`/proc/${worker}/exe`), others]).toEqual([program, []]);
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 6 } });
     const [, trainer] = await first.said(/^Job .* runs: .*\(pid (\d+)\)/);
-    // Worker, guard and trainer are the same executable, which starts itself.
+    // Worker, guard and trainer are all started from the same executable.
     expect(programsIn(rig.home)).toContain(Number(trainer));
     expect(programsIn(rig.home)).toHaveLength(3);
     for (const pid of programsIn(rig.home)) expect(argumentsOf(pid).join(' ')).not.toContain(token);
 
     process.kill(worker, 'SIGKILL');
     await first.exited;
-    // It needs no token on the command line, because it has stored its own.
+    // It has stored its own token, so the command needs none.
     const again = rig.run(`trainyard-worker --orchestrator-url ${server.url} --name rig-1 --persistent`, {
       PATH: `${rig.path}:${join(rig.home, '.local/bin')}`,
     });

@@ -17,7 +17,7 @@ import {
 } from '../support/processes.ts';
 import { adminClient, conveniences, valueOf } from '../support/server.ts';
 
-/** Starts a server that is killed with the test. */
+/** Starts a server, which is killed after the test. */
 export async function openServer(
   dataDir = temporaryFolder(),
   args: readonly string[] = [],
@@ -35,7 +35,7 @@ export function tryServer(dataDir: string, args: readonly string[] = []): Progra
   return server;
 }
 
-/** The output and exit code of a server that fails to start. Throws when it starts. */
+/** Returns the output and the exit code of a server that fails to start. Throws when it starts. */
 export async function failureOf(server: Program): Promise<{ readonly code: number; readonly said: string }> {
   const outcome = await Promise.race([
     server.exited,
@@ -53,7 +53,7 @@ function ended(server: Program, ready: boolean): Program['exited'] {
 export interface Admin extends ReturnType<typeof conveniences> {
   readonly token: string;
   readonly client: Client;
-  /** The ids of all jobs in any status. */
+  /** Returns the ids of all jobs. */
   jobs(): Promise<ReadonlySet<string>>;
 }
 
@@ -71,13 +71,13 @@ export function adminOf({ url, dataDir }: Pick<ServerProgram, 'url' | 'dataDir'>
   };
 }
 
-/** Stops it in an orderly way, so that the database file contains all data. */
+/** Stops a server in an orderly way, so that the database file contains all data. */
 export async function stop(server: ServerProgram): Promise<void> {
   server.kill('SIGTERM');
   await server.exited;
 }
 
-/** The raw response to a submission. */
+/** Submits a job, and returns the raw response. */
 export const postJob = (url: string, token: string, config: object): Promise<Response> =>
   fetch(`${url}/api/queue/submit`, {
     method: 'POST',
@@ -87,10 +87,12 @@ export const postJob = (url: string, token: string, config: object): Promise<Res
 
 export const database = (dataDir: string): string => join(dataDir, 'trainyard.db');
 
-/** Overwrites its third page. */
+/** Overwrites the third page of a database. */
 export const damage = (file: string): void => scribble(file, 2 * 4_096, Buffer.alloc(4_096, 0x5a));
 
-/** A separate disk of a given size. Only root can mount one, and not in every container. */
+/**
+ * True when a file system of a limited size can be mounted. That requires root, and is not possible in each container.
+ */
 export const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mounts();
 
 function mounts(): boolean {
@@ -104,14 +106,14 @@ function mounts(): boolean {
   }
 }
 
-/** Part of a test's title, so that a skipped test shows the reason. */
+/** Suffix for the title of a test, so that a skipped test shows why. */
 export const needsMount = canMount ? '' : ' (skipped: needs the right to mount a tmpfs)';
 
 export interface SmallDisk {
   readonly path: string;
-  /** Leaves no byte free. */
+  /** Fills the disk completely. */
   fill(): void;
-  /** Leaves this much space. */
+  /** Fills the disk except for this much space. */
   fillBut(kiB: number): void;
   free(): void;
   makeReadOnly(): void;
@@ -141,7 +143,9 @@ export function mountDisk(kiB: number): SmallDisk {
   };
 }
 
-/** The data folder of a stopped server. Two jobs are also in its backup, a third one is not. */
+/**
+ * Returns the data folder of a stopped server, which contains a backup with two jobs, and a database with a third one.
+ */
 export async function makeData(): Promise<string> {
   const dataDir = temporaryFolder();
   await withServer(dataDir, async server => {
@@ -163,7 +167,7 @@ async function withServer(dataDir: string, work: (server: ServerProgram) => Prom
   }
 }
 
-/** Copies the files with their modes. */
+/** Copies the files and their modes. */
 export function copyData(dataDir: string, target = temporaryFolder()): string {
   mkdirSync(target, { recursive: true, mode: 0o700 });
   cpSync(dataDir, target, { recursive: true });
@@ -173,7 +177,7 @@ export function copyData(dataDir: string, target = temporaryFolder()): string {
 export const backupsOf = (dataDir: string): readonly string[] =>
   readdirSync(join(dataDir, 'backups')).map(name => join(dataDir, 'backups', name));
 
-/** The mode of every file and folder below this one. */
+/** Returns the mode of each file and folder below this folder. */
 export const modesBelow = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true }).map(name => [
@@ -182,7 +186,7 @@ export const modesBelow = (folder: string): Readonly<Record<string, string>> =>
     ]),
   );
 
-/** The server's own program, started by a shell that first runs this script. */
+/** Starts the server from a shell that runs this script before. */
 export function serverUnder(script: string, dataDir: string): Program {
   const server = [process.execPath, join(root, 'main/cli.ts'), 'server', '--json', '--port', '0'];
   const argv = ['sh', '-c', `${script}; exec "$@"`, 'sh', ...server, '--data-dir', dataDir];

@@ -1,4 +1,4 @@
-/** How an orchestrator handles a database that is damaged, missing, outdated, or was replaced by hand. */
+/** The start of an orchestrator whose database is damaged, missing, outdated, or was replaced by hand. */
 import {
   copyFileSync,
   readdirSync,
@@ -34,7 +34,7 @@ import {
   tryServer,
 } from './storage-bench.ts';
 
-/** Each test starts with a copy of this data folder. It has three jobs, two of them in the backup as well. */
+/** Data folder that each test copies. It contains three jobs, two of which are in the backup too. */
 let data = '';
 beforeAll(async () => {
   data = await makeData();
@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 type Restored = Readonly<Record<string, string | null>>;
 
-/** The restore information in the line that reports readiness. */
+/** Returns what the first line of the server says about a restore. */
 function restoredOf({ lines }: Pick<Program, 'lines'>): Restored | undefined {
   const ready = lines.find(line => line.startsWith('{"ready"')) ?? '';
   return (JSON.parse(ready) as { readonly restored?: Restored }).restored;
@@ -112,7 +112,7 @@ describe('a damaged database', () => {
       expect(code).toBe(1);
       expect(said).toContain(`${database(dataDir)} does not fit on its disk, which is full: make room`);
       expect(readFileSync(database(dataDir)).equals(bytes)).toBe(true);
-      // The free space is unchanged.
+      // No partly restored file is left on the full disk.
       expect(readdirSync(dataDir).filter(name => name.includes('restoring'))).toEqual([]);
       disk.free();
       expect((await adminOf(await openServer(dataDir)).jobs()).size).toBe(2);

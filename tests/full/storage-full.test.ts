@@ -1,4 +1,4 @@
-/** A disk that is full or fails while jobs run: no acknowledged data is lost, and no worker is given up. */
+/** When the disk is full or fails while jobs run, no acknowledged data is lost and no worker is given up. */
 import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ import { valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 import { adminOf, canMount, mountDisk, needsMount, openServer, postJob, stop } from './storage-bench.ts';
 
-/** T is short, so that a worker whose heartbeats failed would be given up during the outage. */
+/** A short heartbeat timeout, so that a worker whose heartbeats failed would be given up during the outage. */
 const shortT = ['--heartbeat-timeout', '4'];
 
-/** Submits jobs until the disk refuses. Resolves with the ids of the accepted jobs and the refusal. */
+/** Submits jobs until the disk refuses one. Resolves with the ids of the accepted jobs and the refusal. */
 async function submitUntilRefused(server: ServerProgram, token: string, config: object) {
   const taken: string[] = [];
   for (;;) {
@@ -30,10 +30,10 @@ async function expectStorageProblem(refusal: Response): Promise<void> {
   expect(await refusal.json()).toMatchObject({ code: 'storage', status: 507 });
 }
 
-/** The heartbeat interval in ms, until the test ends. */
+/** Interval between heartbeats in ms. */
 const beatMs = 500;
 
-/** A worker that only sends heartbeats. */
+/** Starts a worker that only sends heartbeats, until the test ends. */
 async function startBeating(server: ServerProgram, token: string) {
   const over = new AbortController();
   onTestFinished(() => over.abort());
@@ -57,7 +57,7 @@ async function startBeating(server: ServerProgram, token: string) {
   });
   return {
     refused,
-    /** Resolves after this many more answered heartbeats, or at the first unanswered one. */
+    /** Resolves after this number of further answered heartbeats, or at the first unanswered one. */
     async more(count: number): Promise<void> {
       const until = answered + count;
       while (answered < until && refused.length === 0) await once(counted, 'beat');
@@ -93,7 +93,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     await expectStorageProblem(await postJob(server.url, token, {}));
     await server.said(/"event":"store\.refusing"/);
 
-    // Longer than T. Meanwhile the job's trainer ends. Its report is refused with 507 and retried.
+    // The outage is longer than T. Meanwhile the trainer of the job ends. Its report is answered with 507 and repeated.
     for (let seconds = 0; seconds < 5; seconds++) {
       await beats.more(1_000 / beatMs);
       expect((await client.call(queueApi.get, { params: { id: running } })).ok).toBe(true);
@@ -108,11 +108,11 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
       expect(await watch.jobEnd(id as typeof after)).toMatchObject({ status: 'completed' });
     }
     expect(await jobs()).toEqual(new Set([running, ...taken, after]));
-    // No worker was given up, and every call was answered.
+    // No worker was given up, and each heartbeat was answered.
     expect(beats.refused).toEqual([]);
     const gone = watch.seen.filter(event => event.kind === 'worker' && event.type === 'worker.offline');
     expect(gone).toEqual([]);
-    // The log reports the outage once and not with every call.
+    // The log reports the outage once, and not for each call.
     const events = server.lines.flatMap(line => /"event":"([^"]+)"/.exec(line)?.[1] ?? []);
     expect(events.filter(event => event.startsWith('store.'))).toEqual(['store.refusing', 'store.recovered']);
     expect(events).not.toContain('http.failed');
@@ -151,9 +151,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
   });
 });
 
-/**
- * Limits the size of the server's files. This causes I/O errors like a failing disk, and needs no permission to mount.
- */
+/** A limit on the size of files causes I/O errors as a failing disk does, and needs no permission to mount. */
 describe.skipIf(process.platform !== 'linux')('a failing disk', () => {
   test('refuses submissions on I/O errors, still answers reads, and recovers when writes work again', {
     timeout: 60_000,

@@ -1,4 +1,4 @@
-/** The ownership of a data folder, and the errors of an orchestrator that cannot use it. */
+/** Starts of an orchestrator whose data folder is in use or cannot be used. */
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -46,7 +46,7 @@ describe('a data folder in use', () => {
   });
 });
 
-/** Root can write everywhere, unless it drops that capability. */
+/** Root can write read-only files unless it drops this capability. */
 const withoutRootsRights =
   process.getuid?.() === 0 ? 'set -- setpriv --bounding-set=-dac_override,-dac_read_search -- "$@"' : ':';
 
@@ -103,7 +103,7 @@ describe('an unusable data folder', () => {
     async () => {
       const disk = mountDisk(4_096);
       const dataDir = join(disk.path, 'data');
-      // Space for this many of the small files that are created before the database.
+      // Leave space for this number of the small files that are created before the database.
       for (const pages of [1, 2, 3]) {
         disk.fillBut(4 * pages);
         const { code, said } = await failureOf(tryServer(dataDir));
@@ -140,7 +140,7 @@ test.skipIf(!canMount)(
   },
 );
 
-/** Fills the rest of the disk. It is small, so the refusal comes within a few hundred jobs. */
+/** Submits jobs until the disk is full. The disk is small, so that takes a few hundred jobs at most. */
 async function submitUntilRefused(url: string, token: string): Promise<Response> {
   for (;;) {
     const response = await postJob(url, token, { note: 'x'.repeat(4_096) });

@@ -1,4 +1,4 @@
-/** After a failed sync, the content of the disk is unknown, so the server confirms no write. */
+/** After a failed sync, nobody knows what is on the disk, so the server acknowledges no further write. */
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';

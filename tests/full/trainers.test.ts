@@ -1,4 +1,4 @@
-/** Jobs of each trainer, from the user's config to the model on the server, although a rig dies in between. */
+/** A job of each trainer, from the user's config to the model on the server, although its rig dies in between. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,13 +23,13 @@ afterEach(() => server.close());
 
 const standIn = join(root, 'tests/support/trainers/stand-in.ts');
 
-/** A virtual environment, and a checkout with one next to its code. Its Python stands in for the trainer. */
+/** Creates a checkout of a trainer with a virtual environment. Its Python is a stand-in for the trainer. */
 function openCheckout(script: string): string {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'venv/bin'), { recursive: true });
   const python = `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`;
   writeFileSync(join(folder, 'venv/bin/python'), python, { mode: 0o755 });
-  // sd-scripts has one script per kind of model, and is recognised by this one.
+  // sd-scripts has one script per kind of model, and Trainyard recognizes the checkout by train_network.py.
   for (const file of [script, 'train_network.py']) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), '');
@@ -53,11 +53,11 @@ const aiToolkitConfig = {
   },
 };
 const ownConfig = { train_data: '{folder}/dog', max_steps: 200, save_steps: 50 };
-/** The value of `--trainer` on a rig. */
+/** Returns the value of `--trainer` for a script of the user. */
 const ownScript = (name: string): string =>
   `command='${process.execPath}' '${standIn}' ${name} {config_path} {output_dir} '{resume_from}'`;
 
-/** The files in a user's folder next to the images in `dog`. The first file is submitted. */
+/** The files in a user's folder beside the images in `dog`. The first one is the config to submit. */
 const bundles = {
   simpletuner: {
     script: 'unused.py',
@@ -129,7 +129,7 @@ type Name = keyof typeof bundles;
 const names = Object.keys(bundles) as readonly Name[];
 const images = { 'a.jpg': 'one', 'a.txt': 'a photo of a dog', 'b.jpg': 'two' };
 
-/** Submits the config from a user's folder, which is deleted afterwards. */
+/** Submits the config of a user's folder. The folder is deleted afterwards, so the job must contain everything. */
 async function submit(name: Name): Promise<JobId> {
   const folder = temporaryFolder();
   const { files } = bundles[name];
@@ -139,7 +139,7 @@ async function submit(name: Name): Promise<JobId> {
     writeFileSync(join(folder, file), text.replace('{folder}', folder));
   }
   const [config = ''] = Object.keys(files);
-  // A custom script's config does not reveal which folder holds the data.
+  // The config of a custom script does not show which of its values is a folder of data, so name it.
   const isOwn = name === 'transformers' || name === 'lightning';
   const data = isOwn ? ['--data', join(folder, 'dog'), '--label', `script=${name}`] : [];
   const argv = ['jobs', 'submit', join(folder, config), '--gpus', '0', ...data];
@@ -149,7 +149,7 @@ async function submit(name: Name): Promise<JobId> {
   return JobId.parse((JSON.parse(out) as { readonly job_id: string }).job_id);
 }
 
-/** A rig with one trainer. Its training waits at step 110 while `hold` exists. */
+/** Starts a rig with one trainer. Its training waits at step 110 while the file `hold` exists. */
 async function startRig(rig: string, name: Name) {
   const { script, where } = bundles[name];
   const { id, token } = await server.createWorker({ name: rig });
@@ -172,7 +172,7 @@ async function startRig(rig: string, name: Name) {
     env: { STAND_IN_HOLD: hold },
   });
   await server.watch.worker(id, 'idle');
-  /** Kills agent, guard and trainer at once, like a power loss. */
+  /** Kills agent, guard and trainer at once, as a power cut does. */
   const die = async (): Promise<void> => {
     program.kill('SIGKILL');
     await program.exited;
@@ -232,7 +232,7 @@ test('keeps a job pending and says why while no rig has its trainer', async () =
   expect(summary).toBe('No idle workers: 0 of 1 worker can take this job: 1 without ai-toolkit');
 }, 60_000);
 
-/** A checkout of sd-scripts, limited to argument parsing, with a real Python that can import what the scripts import. */
+/** Creates a checkout of sd-scripts that only parses arguments, with a real Python that finds all imported modules. */
 function openScripts(python: string) {
   const folder = openCheckout('sdxl_train_network.py');
   const packages = temporaryFolder();

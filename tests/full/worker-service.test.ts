@@ -1,4 +1,4 @@
-/** A worker as a user service, with a fake `systemctl`: how it is called, and what it would start. */
+/** A worker as a service of the user. A fake `systemctl` records its calls. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';

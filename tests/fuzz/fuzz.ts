@@ -12,7 +12,7 @@ type Counts = Map<number, number>;
 export interface FuzzResult {
   readonly requests: number;
   readonly byStatus: ReadonlyMap<number, number>;
-  /** Statuses by call, such as `GET /api/queue`. */
+  /** Number of answers with each status, by call such as `GET /api/queue`. */
   readonly byCall: ReadonlyMap<string, ReadonlyMap<number, number>>;
   /** Violations, each with the request that caused it. */
   readonly faults: readonly string[];
@@ -25,9 +25,9 @@ export interface FuzzDeps {
   readonly requests: number;
   /** Authentication headers of each kind of caller. The first caller has all permissions. */
   readonly callers: readonly Headers[];
-  /** Ids of existing objects, without which most requests would fail early with 404. */
+  /** Ids of existing objects. With random ids, most requests would be answered with 404. */
   readonly ids: readonly string[];
-  /** A running job and the headers of its worker, without which no report would be accepted; null while no job runs. */
+  /** Returns a running job and the headers of its worker, so that some reports are accepted; null while no job runs. */
   readonly held?: () => { readonly job: string; readonly headers: Headers; readonly uploads: Headers } | null;
   /** Texts that no response may contain. */
   readonly secrets: readonly string[];
@@ -38,7 +38,7 @@ const schemaOf = (schema: z.ZodType): unknown =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 const atOnce = 8;
 
-/** Sends valid and invalid requests for the schemas of all calls, from all kinds of callers. */
+/** Sends valid and invalid requests, built from the schemas of all calls, as all kinds of callers. */
 export async function fuzz(deps: FuzzDeps): Promise<FuzzResult> {
   const { rows, seed, requests, onProgress, server } = deps;
   const random = createRandom(seed);
@@ -65,7 +65,7 @@ export async function fuzz(deps: FuzzDeps): Promise<FuzzResult> {
     done += 1;
     if (done % 1_000 === 0) onProgress?.(done);
   };
-  // Enough concurrent senders to keep both sides busy. Each sends its next request when the last one is answered.
+  // Each sender sends its next request after the answer to the last one. Several of them keep both sides busy.
   let left = requests;
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
@@ -93,7 +93,7 @@ function complaints(status: number, text: string, { secrets, server }: FuzzDeps)
   ];
 }
 
-/** Picks a call. Slow calls and calls that create workers or tokens are rare, so that they do not dominate the run. */
+/** Picks a call. Picks slow calls, and calls that create workers or tokens, only seldom. */
 function pickRow(rows: readonly Call[], known: Known, random: Random): Call {
   const row = random.pick(rows);
   const isRare =
@@ -143,7 +143,7 @@ function makeRequest(
   const hasBody = row.method === 'GET' ? random.chance(0.02) : random.chance(0.98);
   const odd = oddHeaders(random);
   const caller = Object.entries(trains?.uploads ?? own?.headers ?? known.caller(random, row.authority));
-  // Browsers sign in from the panel's own origin.
+  // Browsers sign in from a page of the panel.
   if (row.authority === 'open' && random.chance(0.7)) caller.push(['origin', server.url]);
   return {
     method,
@@ -153,7 +153,7 @@ function makeRequest(
   };
 }
 
-/** Returns the prefix of the ids that a call expects. */
+/** Returns the prefix of the ids in the path of a call. */
 const kindOf = ({ path }: Call): string => {
   const [, kind = ''] = /^\/api\/(?:admin\/)?(\w+)/.exec(path) ?? [];
   return (

@@ -4,7 +4,7 @@ import type { Random } from './random.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Ids and tokens that exist, so that requests pass the first checks. Ids in responses are added. */
+/** Existing ids and tokens, so that requests pass the first checks. Learns further ids from responses. */
 export interface Known {
   /** Returns an id, usually one with the prefix `like`: `j_` for jobs, `w_` for workers. */
   id(random: Random, like?: string): string;
@@ -17,7 +17,7 @@ export interface Known {
   learn(answer: string): void;
 }
 
-/** Maximum number of remembered ids of each kind. */
+/** Maximum number of ids of each kind to remember. */
 const maxIds = 40;
 
 const CreatedObjects = z.object({
@@ -61,7 +61,7 @@ export function createKnown(ids: readonly string[], callers: readonly Headers[])
     learn(answer) {
       const parsed = CreatedObjects.safeParse(parseJson(answer)).data;
       if (parsed === undefined) return;
-      // `worker_id` is new only in a response with a token. In a job, it names an existing worker.
+      // In a response with a token, `worker_id` is new. In a job, it is the id of an existing worker.
       for (const id of [parsed.job_id, parsed.token ? parsed.worker_id : null, parsed.id]) add(id);
       for (const { attempt_id: id } of parsed.attempts ?? []) add(id);
       if (typeof parsed.token !== 'string') return;

@@ -2,7 +2,7 @@ import type { Random } from './random.ts';
 
 type Header = readonly [name: string, value: string];
 
-/** Values for headers that a call or the middleware reads. */
+/** Odd values of headers that a call or the middleware reads. */
 const headerValues: Readonly<Record<string, readonly string[]>> = {
   'idempotency-key': ['k1', 'k1', 'x'.repeat(201), 'a b', '"'],
   'if-match': ['*', '"x"', 'W/"x"', '"', ''],
@@ -32,7 +32,7 @@ const headerValues: Readonly<Record<string, readonly string[]>> = {
   'x-http-method-override': ['DELETE'],
 };
 
-/** Returns usually no headers, sometimes one or two. */
+/** Returns no headers in most cases, otherwise one or two. */
 export function oddHeaders(random: Random): readonly Header[] {
   if (!random.chance(0.2)) return [];
   return Array.from({ length: 1 + random.below(2) }, () => {
@@ -63,11 +63,11 @@ export function contentType(random: Random): readonly Header[] {
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY'];
 
-/** Returns usually the right method, sometimes another one. */
+/** Returns the right method in most cases, otherwise another one. */
 export const methodLike = (method: string, random: Random): string =>
   random.chance(0.97) ? method : random.pick(methods);
 
-/** Returns usually the JSON itself, sometimes text that is truncated, damaged or not JSON. */
+/** Returns the JSON unchanged in most cases, otherwise truncated, damaged or replaced by other text. */
 export function damaged(json: string, random: Random): string | Uint8Array {
   if (!random.chance(0.04)) return json;
   const at = random.below(json.length + 1);
@@ -89,7 +89,7 @@ export function damaged(json: string, random: Random): string | Uint8Array {
   }
 }
 
-/** Returns usually an empty query, sometimes one with repeated names, brackets or invalid escapes. */
+/** Returns an empty query in most cases, otherwise one with repeated names, brackets or invalid escapes. */
 export const oddQuery = (random: Random): string =>
   random.chance(0.95)
     ? ''

@@ -1,8 +1,8 @@
 import { createRandom as createChance } from '../simulation/world/random.ts';
 
-/** A generator that repeats its values for the same seed. */
+/** A random generator that gives the same values for the same seed. */
 export interface Random {
-  /** Returns a number from 0 to 1, without 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
   below(count: number): number;
   chance(of: number): boolean;

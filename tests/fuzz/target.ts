@@ -5,7 +5,8 @@ import { everyCall } from '../support/every-call.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { type FuzzDeps, fuzz, type FuzzResult } from './fuzz.ts';
 
-// Fixes the settings that would change the machine that the fuzzer runs on: its sockets, and the program that it starts.
+// Settings that requests cannot change, because they would change the machine: its sockets, and the program that it
+// starts.
 const fixedBy = {
   host: '--host',
   'local-worker': '--no-local-worker',
@@ -15,8 +16,8 @@ const fixedBy = {
 };
 
 /**
- * Fuzzes a server that has workers, jobs and secrets in each possible place. Afterwards the server must still run, its audit
- * trail must verify, and its log must contain no secret and no unexpected line.
+ * Fuzzes a server that has workers, jobs, and secrets in each possible place. Afterwards the server must still run, its
+ * audit trail must be valid, and its log must contain no secrets and no unexpected lines.
  */
 export async function fuzzServer(
   order: Pick<FuzzDeps, 'seed' | 'requests' | 'onProgress'>,
@@ -36,7 +37,7 @@ export async function fuzzServer(
       await server.admin.call(workersApi.createJoinToken, { params: { id: other.id }, body: {} }),
     );
     server.config('kept', { model_family: 'sdxl' });
-    // The fuzzer does not know the id of this worker, so that it does not rotate its token.
+    // The fuzzer must not rotate the token of this worker, so it does not know its id.
     const puppet = await server.createWorker({ name: 'rig-0' });
     const attendance = attendStream(server.url, puppet);
     const secrets = [server.adminToken, token, other.token, puppet.token, scoped.token, joining.join_token];
@@ -67,7 +68,7 @@ export async function fuzzServer(
   }
 }
 
-/** Starts a worker that accepts every offer and reports it as running, so that some jobs are not pending. */
+/** Runs a worker that accepts each offer and reports that the job runs, so that some jobs are not pending. */
 function attendStream(url: string, { id, token }: { readonly id: string; readonly token: string }) {
   const over = new AbortController();
   let newest: { readonly job: string; readonly token: string } | null = null;
@@ -76,7 +77,7 @@ function attendStream(url: string, { id, token }: { readonly id: string; readonl
     const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 8 });
     const options = { headers, signal: over.signal };
     const registered = await fetch(`${url}/api/workers/register`, { ...options, method: 'POST', body });
-    // The token was rotated, or the worker was deleted.
+    // A request of the fuzzer has rotated the token or deleted the worker.
     if (registered.status === 401) return;
     const stream = await fetch(`${url}/api/workers/stream?worker_id=${id}`, options);
     if (!stream.ok) await pause(100, undefined, { signal: over.signal });
@@ -89,7 +90,7 @@ function attendStream(url: string, { id, token }: { readonly id: string; readonl
       const report = `${url}/api/workers/job/${job}/status`;
       await fetch(report, { ...options, method: 'POST', body: '{"status":"running"}' });
     }
-    // A request of the fuzzer has replaced this stream.
+    // A request of the fuzzer has opened another stream of this worker, which ended this one.
     await attend();
   };
   void attend().catch(() => undefined);

@@ -20,7 +20,7 @@ const Shape = z.looseObject({
 
 const deep = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown;
 
-/** Values that attackers and broken clients send instead of valid ones. */
+/** Values that attackers and broken clients send. */
 export const hostile: readonly unknown[] = [
   null,
   true,
@@ -81,7 +81,7 @@ const words = [
   '2026-01-01T00:00:00Z',
 ];
 
-/** Returns a value that usually fits the schema, with a hostile value at a random place from time to time. */
+/** Returns a value that usually fits the schema. From time to time, a part of it is a hostile value. */
 export function valueLike(
   schema: unknown,
   random: Random,
@@ -124,7 +124,7 @@ export function valueLike(
   }
 }
 
-/** Returns an existing id when the pattern is that of ids, and a time when the format is that of times. */
+/** Returns an existing id where the schema expects an id, and a time where it expects a time. */
 function stringLike(
   { pattern, format }: z.output<typeof Shape>,
   random: Random,

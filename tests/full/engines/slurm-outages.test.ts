@@ -47,7 +47,7 @@ it('refuses orders temporarily while slurmctld is down, and lists its launches a
   await engine().launch(order('kept'));
   await untilSaid(lab, 'kept', 'started');
   const before = await seen('kept');
-  // The controller writes new jobs to its disk every few seconds. It forgets those that it has not written.
+  // slurmctld writes new jobs to its disk every few seconds, and forgets jobs that it has not written.
   const stateFile = join(lab.folder, 'state/job_state');
   await vi.waitFor(() => expect(readFileSync(stateFile).includes('trainyard-outage-kept')).toBe(true), {
     timeout: 30_000,
