@@ -8,7 +8,9 @@ import { makeIdentity } from '../support/tls/identity.ts';
 import { startListener } from '../support/tls/listener.ts';
 import { endTrainings } from '../support/trainings.ts';
 
-/** Makes this Node report an old version. Real old versions crash while they load a program that is too new for them. */
+/**
+ * Makes this Node report an old version. A real old Node would crash while it loads a program that is too new for it.
+ */
 const asNode20 = [
   '--import',
   `data:text/javascript,${encodeURIComponent("Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })")}`,
@@ -16,7 +18,7 @@ const asNode20 = [
 const refusal =
   /^Trainyard needs Node 22\.19 or newer, but this is Node 20\.20\.2 \(.*\): install a newer one/;
 
-/** The worker as it is sent to a rig: one file in an empty folder, without the rest of this checkout. */
+/** The worker as a rig receives it: one file in an otherwise empty folder. */
 describe('the bundled worker', () => {
   const folder = temporaryFolder();
   const file = join(folder, 'trainyard-worker.mjs');
@@ -87,7 +89,7 @@ describe('the bundled worker', () => {
   });
 });
 
-/** The command line as installed: without the rest of this checkout, except for the one compiled package. */
+/** The command line as it is installed: without this checkout, except for one compiled package. */
 describe('the built command line', () => {
   const folder = temporaryFolder();
   const built = join(folder, 'main');

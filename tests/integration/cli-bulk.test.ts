@@ -1,4 +1,4 @@
-/** `trainyard jobs` with the options of SimpleTuner's `jobs`: lists, bulk cancel and purge, against an orchestrator. */
+/** `trainyard jobs` with the options of SimpleTuner's `jobs` command: lists, bulk cancel and purge. */
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
@@ -22,7 +22,7 @@ const all = async () =>
     ({ status }) => status,
   );
 
-/** Each test starts with an empty list. */
+/** Deletes all jobs after each test. */
 beforeEach(async () => {
   expect((await jobs(['cancel', '--all', '--yes'])).code).toBe(0);
   expect((await jobs(['purge', '--all', '--yes'])).code).toBe(0);

@@ -1,4 +1,4 @@
-/** The scripts of `trainyard completion` in their shells. Tests skip a shell that is not installed. */
+/** The scripts of `trainyard completion` in real shells. Tests skip shells that are not installed. */
 import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The output of a shell that runs a script with `trainyard` on its path. */
+/** Runs a script in a shell that finds `trainyard` on its PATH. Returns the lines of its output. */
 async function run(shell: string, script: string): Promise<readonly string[]> {
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}`, HOME: bin };
   const { stdout, stderr } = await promisify(execFile)(shell, ['-c', script], { env, cwd: bin });
@@ -33,17 +33,17 @@ async function run(shell: string, script: string): Promise<readonly string[]> {
   return stdout.trimEnd().split('\n');
 }
 
-/** The line as Readline splits it. The user is typing the last word. */
+/** Returns a script that sets the variables as Readline does while the user types the last word. */
 const typed = (...words: readonly string[]): string =>
   `COMP_WORDS=(trainyard ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; ` +
   `_trainyard trainyard; printf '[%s]' "\${COMPREPLY[@]}"; echo`;
 
-/** The words in brackets, sorted alphabetically. */
+/** Returns the words in brackets, sorted. */
 const words = (line: string): readonly string[] =>
   line.startsWith('[') ? line.slice(1, -1).split('][').toSorted() : [line];
 
 describe('__complete', () => {
-  /** The completions of the last word, including names from the orchestrator. */
+  /** Returns the completions of the last word, including names from the orchestrator. */
   const completed = async (...line: readonly string[]): Promise<readonly string[]> => {
     const [typedLast = '', ...before] = line.toReversed();
     const argv = [...before.toReversed(), '--data-dir', server.dataDir, typedLast];
@@ -131,7 +131,7 @@ describe.skipIf(!isThere('zsh'))('completion in zsh', () => {
        print -r -- $text
        zpty -d shell`,
     );
-    // The incomplete words `rig` and `--js` are invalid by themselves.
+    // The words `rig` and `--js` are incomplete, and would be invalid without completion.
     expect(lines.join('\n')).toMatch(/"name": "rig-1".*DONE/s);
   });
 });

@@ -22,7 +22,7 @@ const trainyard = (argv: readonly string[], options?: Parameters<typeof runTrain
   runTrainyard([...argv, '--data-dir', server.dataDir], options);
 const data = (...argv: readonly string[]) => trainyard(['data', ...argv]);
 
-/** A folder with images and captions. */
+/** Creates a folder with images and captions. */
 function folder(name: string, files: Readonly<Record<string, string>>): string {
   const path = join(here, name);
   for (const [file, text] of Object.entries(files)) {
@@ -143,7 +143,7 @@ describe('jobs submit with a local config', () => {
     expect(err).toContain('Data: cats (3 files, 15 bytes; 3 new, 15 bytes sent)\n');
     const { datasets } = valueOf(await server.admin.call(datasetsApi.list, { query: {} }));
     expect(datasets).toMatchObject([{ name: 'cats', jobs: 1 }]);
-    // The job keeps the path that its owner has written.
+    // The job keeps the path as the user wrote it.
     expect((await submitted(out)).dataloader).toMatchObject([{ instance_data_dir: 'cats' }]);
   });
 

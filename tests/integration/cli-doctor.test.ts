@@ -68,7 +68,7 @@ test('passes every check on a running server, and reports each fault separately'
 });
 
 test('suggests --allow-host when the server rejects the host name, and passes with it', async () => {
-  // A name that only the DNS of the server's network knows.
+  // A host name that is known only in the server's network.
   const name = 'yard.example.org';
   const lookup = dns.lookup.bind(dns);
   vi.spyOn(dns, 'lookup').mockImplementation(((host: string, ...rest: never[]) =>
@@ -107,7 +107,7 @@ test('reports a killed server and whether its database is intact', async () => {
 
 test('keeps the server running and logs the failure when its url file cannot be written', async () => {
   const dataDir = temporaryFolder();
-  // Makes writing the file fail, as on a full disk.
+  // A folder with the name of the temporary file makes the write fail, as a full disk does.
   mkdirSync(join(dataDir, 'url.new'));
   const server = await startServer([], dataDir);
   onTestFinished(() => server.kill('SIGKILL'));

@@ -1,4 +1,4 @@
-/** The event stream as the command line reads it, from a server that misbehaves on purpose. */
+/** The command line reads the event stream of a server that violates the protocol. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,7 +7,7 @@ import { runTrainyard } from '../support/cli.ts';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** Answers each stream call with the next of `streams`, and every list as empty. */
+/** Answers each stream call with the next one of `streams`, and each list as empty. */
 async function startStub(...streams: readonly Answer[]) {
   const rest = [...streams];
   const server = createServer((request, response) => {
@@ -51,10 +51,10 @@ test('resumes the event stream after the last received event, and exits when it 
   const { url, token } = await startStub(
     (response, request) => {
       note(request);
-      // Sends an event of a later version and one event in two pieces, then closes the connection.
+      // Send an event of a newer version, then one event in two pieces, then close the connection.
       const whole = `: open\n\n${frame({ seq: 8, kind: 'weather' })}${frame(event(9))}`;
       response.write(whole.slice(0, -30));
-      // The delay makes the two pieces arrive separately.
+      // Wait, so that the two pieces arrive separately.
       setTimeout(() => response.write(whole.slice(-30), () => response.destroy()), 100);
     },
     (response, request) => {

@@ -146,7 +146,7 @@ test('resumes a partial download where it stopped', async () => {
   writeFileSync(part, weights.slice(0, 250_000));
   const run = await download(['checkpoint-200/model.safetensors'], { screen: { columns: 120, rows: 40 } });
   expect(run.code).toBe(0);
-  // The progress bar starts where the partial file ends.
+  // The progress bar starts at the size of the partial file.
   expect(run.err.split('\u001b[2K')[1]).toMatch(/^█+░+ +83 % +250 kB of 300 kB/);
   expect(new Uint8Array(readFileSync(join(at, 'model.safetensors')))).toEqual(weights);
   expect(filesIn()).toEqual(['checkpoint-200/model.safetensors']);
@@ -157,7 +157,7 @@ test('refuses to overwrite a local file with other content unless --overwrite is
   const run = await download([]);
   expect(run.code).toBe(5);
   expect(run.err).toMatch(/checkpoint-000100\.bin already exists with other content/);
-  // The files before it are still reported.
+  // Files that were downloaded before the failing one are still listed.
   expect(run.out).toContain('state.json');
   expect(readFileSync(join(folder, 'checkpoint-000100.bin'), 'utf8')).toBe('mine');
   expect((await download(['checkpoint-000100.bin', '--overwrite'])).code).toBe(0);

@@ -1,4 +1,4 @@
-/** `trainyard jobs ...`: in this process where possible, as separate programs where signals and pipes matter. */
+/** `trainyard jobs ...`: in this process where possible, and as a program of its own where signals or pipes matter. */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import {
 } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-/** The path of a config that only waits for this many seconds. */
+/** Creates a config that only waits for this number of seconds. Returns its path. */
 function selftest(seconds: number): string {
   const path = join(temporaryFolder(), 'try.json');
   writeFileSync(path, JSON.stringify({ trainer: 'selftest', seconds }));
@@ -69,7 +69,7 @@ describe('jobs commands without a worker', () => {
       });
     }
     expect((await jobs(['list', '--active', '-o', 'id,priority_name'])).out).toBe(`${id}\turgent\n`);
-    // Cancelling loses nothing here, so the command does not ask.
+    // The job has not started, so cancelling loses nothing and needs no confirmation.
     expect(await jobs(['cancel', 'digits'], { answer: 'n' })).toMatchObject({ code: 0, questions: [] });
     expect((await jobs(['get', id])).out).toMatch(/^Job +j_\w+\nStatus +cancelled\n/);
     expect((await jobs(['cancel', 'digits'])).code).toBe(5);
@@ -221,7 +221,7 @@ describe('jobs commands without a worker', () => {
         look();
       });
     let look = (): unknown => undefined;
-    // Only Ctrl-C ends a watch. Here, it stops together with the server.
+    // In a terminal only Ctrl-C ends a watch. Here it ends when the server stops.
     void jobs(['watch'], {
       screen: { columns: 60, rows: 10 },
       onText(text) {
@@ -296,7 +296,7 @@ describe('jobs watch without a terminal', () => {
       .filter(line => line.startsWith('{'))
       .map(line => (JSON.parse(line) as { seq: number }).seq);
     expect(numbers).toEqual(numbers.map((_, at) => (numbers[0] ?? 0) + at));
-    // A shell reports this as exit code 130.
+    // For a shell, an end by SIGINT is exit code 130.
     watch.kill('SIGINT');
     expect(await watch.exited).toEqual({ code: null, signal: 'SIGINT' });
   });

@@ -31,7 +31,7 @@ async function begin(body: Parameters<typeof startJob>[2] = {}): Promise<Begun> 
   return { rig, job, shipper: createShipper(server.url, rig, job) };
 }
 
-/** Starts a command that keeps running. Tests can wait for its output. */
+/** Starts a command that keeps running. The test can wait for its output. */
 function start(args: readonly string[], options: CliOptions = {}) {
   let text = '';
   const looks = new Set<() => void>();

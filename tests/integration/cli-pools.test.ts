@@ -1,4 +1,4 @@
-/** `trainyard pools ...` against an orchestrator whose engine is four shell scripts. */
+/** `trainyard pools ...` with an engine that consists of four shell scripts. */
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ async function start() {
   return { server, pools, json };
 }
 
-/** The worker of this checkout, as a program on the machines. */
+/** Creates a worker program for the machines, which runs the worker of this checkout. */
 function installWorker(dataDir: string): string {
   const file = join(dataDir, 'worker');
   writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'agent/main.ts')}' "$@"\n`);

@@ -1,7 +1,4 @@
-/**
- * `trainyard queue ...` and the commands of `trainyard jobs ...` that change the order of jobs, against an
- * orchestrator.
- */
+/** `trainyard queue ...`, and the commands of `trainyard jobs ...` that change the order of jobs. */
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -40,7 +37,7 @@ const shown = async (id: string): Promise<JobDetail> =>
 const waiting = (more: object = {}) =>
   server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' }, ...more });
 
-/** No job remains for the next test. */
+/** Removes all jobs after each test. */
 beforeEach(() => async () => {
   const { entries } = valueOf(
     await server.admin.call(queueApi.list, { query: { limit: 500, include_completed: 'false' } }),
@@ -48,7 +45,7 @@ beforeEach(() => async () => {
   for (const { id } of entries) await server.admin.call(queueApi.cancel, { params: { id } });
 });
 
-/** A worker that accepts jobs and does nothing. */
+/** Starts a worker that accepts jobs and does nothing. */
 async function startWorker(name: string, labels: Readonly<Record<string, string>>, gpus = 2) {
   const { id, token } = await server.createWorker({ name, labels });
   const agent = new Agent();
@@ -59,7 +56,7 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
   });
   await worker.register({ gpu_count: gpus });
   await worker.openStream();
-  /** The last offer that it received; null when that is `before`. */
+  /** Returns the last offer that the worker received; null while that is `before`. */
   const offer = (before: string | undefined) => {
     const { job_id: job, attempt_id: attempt } =
       worker.commands.findLast(({ type }) => type === 'job_submit') ?? {};
@@ -74,7 +71,7 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
       valueOf(await client.call(workerApi.disconnect, { body: { worker_id: id } }));
       worker.cut();
     },
-    /** Waits for a job and completes it. */
+    /** Waits for a job, and completes it. */
     async complete() {
       const { job, attempt } = await worker.waitFor('an offer', () => offer(last));
       last = job;
@@ -214,7 +211,7 @@ describe('order of jobs', () => {
     expect((await jobs(['list', '--blocked'])).out).toMatch(/ Waits for approval .*\n$/);
     const got = await jobs(['get', id]);
     expect(got.out).toMatch(/^Now +Waits for approval .*^Approval +wanted$/ms);
-    // The name is enough, although there is another job with that config.
+    // The config name selects the job that needs approval, although another job has the same one.
     expect((await jobs(['approve', 'digits', '-o', 'id,approval'])).out).toBe(`${id}\tgiven\n`);
     expect(await jobs(['approve', id])).toMatchObject({ code: 5, out: '' });
     expect(await jobs(['reject', other])).toMatchObject({ code: 5, out: '' });
@@ -261,7 +258,7 @@ describe('job commands', () => {
     const [, id = ''] = /^Job +(j_\w+)\n/.exec(taken.out) ?? [];
     expect(taken).toMatchObject({ code: 0, out: `Job     ${id}\nWorker  ${worker.id}\nGPUs    0, 1\n` });
     expect((await jobs(['get', id])).out).toMatch(/^User +admin\nWorker +quick .*\nGPUs +0, 1$/m);
-    // The worker is busy now.
+    // The worker has a job now, so the next submission is rejected.
     expect((await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*'])).code).toBe(7);
     await worker.complete();
   });
@@ -364,7 +361,7 @@ describe('jobs list', () => {
     await worker.complete();
     await worker.leave();
     expect((await runTrainyard(['workers', 'delete', 'lister', '--data-dir', server.dataDir])).code).toBe(0);
-    // The worker is deleted, but its jobs remain.
+    // The worker is deleted, but its jobs are kept.
     expect(await ids('--worker', worker.id)).toEqual([live]);
     expect(await jobs(['list', '--worker', 'lister'])).toMatchObject({ code: 4, out: '' });
   });

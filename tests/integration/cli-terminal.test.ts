@@ -1,11 +1,11 @@
-/** The command line on a real terminal: questions, and the keys that end them. */
+/** The command line on a real terminal: questions, and the keys that answer or interrupt them. */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { root } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-/** `script` from util-linux runs a program on its own terminal. */
+/** `script` of util-linux runs a program on a terminal of its own. */
 const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 let server: TestServer;
@@ -15,7 +15,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Runs a command, types `keys` once the screen shows `prompt`, and resolves with the screen and the exit code. */
+/**
+ * Runs a command, and types `keys` when the screen shows `prompt`. Resolves with the content of the screen and the exit
+ * code.
+ */
 async function onTerminal(args: readonly string[], prompt: string, keys: string) {
   const words = [process.execPath, join(root, 'main/cli.ts'), ...args, '--data-dir', server.dataDir];
   const line = words.map(word => `'${word}'`).join(' ');

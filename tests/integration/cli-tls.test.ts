@@ -1,4 +1,4 @@
-/** The command line as a TLS client: which servers it trusts, and what it sends to others. */
+/** The command line as a TLS client: which servers it trusts, and what it sends to untrusted ones. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';

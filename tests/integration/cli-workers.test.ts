@@ -327,12 +327,13 @@ describe('workers label', () => {
     const refused = await workers(['label', 'labelled', 'new=1', 'zone-']);
     expect(refused).toMatchObject({ code: 5, out: '' });
     expect(refused.err).toMatch(/^labelled sets the label zone itself\. /);
-    // An admin's label can override the agent's. After its removal, the agent's label is visible again.
+    // An admin's label overrides the agent's label with the same key. After its removal, the agent's value applies
+    // again.
     await workers(['label', 'labelled', 'zone=us', 'team-', 'gpu-']);
     expect(await given('labelled')).toEqual([{ zone: 'us', host: 'h1' }, { zone: 'us' }]);
     await workers(['label', 'labelled', 'zone-']);
     expect(await given('labelled')).toEqual([{ zone: 'eu', host: 'h1' }, {}]);
-    // Restarting the agent with other labels removes its previous ones.
+    // A restart of the agent with other labels removes its earlier ones.
     await light.register({ labels: { host: 'h2' } });
     expect(await given('labelled')).toEqual([{ host: 'h2' }, {}]);
   });

@@ -39,7 +39,7 @@ test('keeps a job across kill -9 once its submission was answered, and runs it',
   onTestFinished(() => watch.close());
   const agent = startWorker({ url: second.url, token: worker.token, args: ['--name', 'rig-1'] });
   expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_name: 'rig-1' });
-  // The agent is ephemeral: it runs one job, sends a goodbye and exits.
+  // An ephemeral agent runs one job, sends a goodbye and exits.
   expect(await agent.exited).toEqual({ code: 0, signal: null });
   expect(await watch.worker(worker.id, 'offline')).toMatchObject({ status_reason: 'goodbye' });
 }, 30_000);
@@ -77,7 +77,7 @@ test.runIf(process.platform !== 'win32')(
   async () => {
     const dataDir = temporaryFolder();
     const pipe = join(dataDir, 'log');
-    // The shell opens the pipe for reading and writing, so it always has a reader that never reads.
+    // The shell opens the pipe for reading and writing, so that it has a reader that never reads.
     const unread = 'mkfifo "$1"; log=$1; shift; exec "$@" 2<>"$log"';
     const server = [
       process.execPath,
@@ -92,7 +92,7 @@ test.runIf(process.platform !== 'win32')(
     onTestFinished(() => program.kill('SIGKILL'));
     const [line] = await program.said(/^\{"ready":true.*/);
     const { url } = JSON.parse(line) as { readonly url: string };
-    // At about 200 bytes per line, this is more than a pipe holds.
+    // At about 200 bytes per line, this exceeds the capacity of a pipe.
     for (let n = 0; n < 500; n += 1) expect((await fetch(`${url}/health/live`)).status).toBe(200);
     program.kill('SIGTERM');
     expect(await program.exited).toEqual({ code: 0, signal: null });

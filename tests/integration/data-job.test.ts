@@ -1,4 +1,4 @@
-/** The data of a job on real rigs: the worker downloads it once and passes it to the trainer. */
+/** The data of a job on real rigs: the worker downloads it once, and the trainer finds it. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** Writes the SHA-256 of each file that it finds to its output. */
+/** Script of a trainer that writes the SHA-256 of each data file to its output. */
 const trainer = `
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -52,9 +52,9 @@ async function startRig(name: string, ...args: readonly string[]) {
   return {
     id,
     start,
-    /** The files that the trainer of a job has seen, by path. */
+    /** Returns the files that the trainer of a job has found, by path. */
     seen: (job: JobId): unknown => JSON.parse(readFileSync(join(jobs, job, 'output', 'seen.json'), 'utf8')),
-    /** The files in its cache, complete or partial. */
+    /** Returns the files in the rig's cache, complete and partial ones. */
     cached(): readonly string[] {
       try {
         return readdirSync(join(jobs, '.data-cache', 'contents'), { recursive: true }).map(String);
@@ -122,7 +122,7 @@ test('resumes a dataset download where a killed worker stopped', async () => {
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
   expect(rig.seen(job)).toEqual(digests);
   const [, fetched] = await next.said(/Data: .* ([\d.]+) MB fetched/);
-  // The dataset has 20 MB in total.
+  // The whole dataset has 20 MB.
   expect(Number(fetched)).toBeLessThanOrEqual(20 - whole.length * 0.05 + 0.1);
 });
 

@@ -1,4 +1,4 @@
-/** Every code block of README.md and docs: its syntax, its commands, and what happens when a reader runs it. */
+/** Each code block in README.md and docs: its syntax, its commands, and its result when a reader runs it. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { parse as parseToml } from 'smol-toml';
@@ -19,7 +19,7 @@ import { runPage } from '../support/docs/page-session.ts';
 import { findMissingKeys } from '../support/docs/responses.ts';
 import { openFleet } from '../support/docs/sample-fleet.ts';
 
-/** Several pages run at once. */
+/** Timeout of a test in ms; several pages run at the same time. */
 const testLimitMs = 90_000;
 
 const pages = listPages();
@@ -33,7 +33,7 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   toml: parseToml,
 };
 
-/** Returns the place and the error of each block for which the check throws. */
+/** Returns position and error of each block for which the check throws. */
 async function failuresOf(
   blocks: readonly Block[],
   check: (block: Block) => unknown,

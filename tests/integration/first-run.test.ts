@@ -1,4 +1,4 @@
-/** From an empty server to a training, and to a worker over the network, with API calls only; in real processes. */
+/** From an empty server to a training, and to a worker in the network, using only API calls and real processes. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -18,7 +18,7 @@ import { watchEvents } from '../support/watch.ts';
 
 const testLimitMs = 60_000;
 
-/** A server with nothing configured but its data folder. It ends with the test. */
+/** Starts a server with an empty data folder, which ends with the test. */
 async function openServer() {
   const folder = temporaryFolder();
   const endReaper = reapAtEnd(folder);
@@ -49,7 +49,7 @@ async function openServer() {
     admin,
     watch,
     ...conveniences(admin),
-    /** A stub trainer ends when this file exists. */
+    /** Trainers end when this file exists. */
     gate: join(folder, 'enough'),
     stubTrainer: `${stub} --config {config_path} --record '${trainers.file}'`,
     trainers,
@@ -155,8 +155,8 @@ test(
       worker_id: rig.id,
     });
     expect(server.trainers.runs(id)).toHaveLength(1);
-    // The worker may reconnect before or after its job ends, because the end of a job is reported as an event of the
-    // job.
+    // The worker may reconnect before or after its job ends. The end of the job is reported as an event of the job, so
+    // wait for a worker event only.
     await server.watch.until('the worker, listening again', event =>
       event.kind === 'worker' && event.seq > cutAt && event.type === 'worker.connected' ? event : null,
     );

@@ -1,4 +1,4 @@
-/** A real worker with a fake nvidia-smi. It needs no GPU and touches none. */
+/** A real worker with a fake nvidia-smi, so the test needs no GPU. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -13,7 +13,7 @@ const probe = `0, NVIDIA A100-SXM4-80GB, 81920, 535.129.03, ${uuid}\n`;
 const well = `0, 3, 512, 41, 66.10, ${uuid}, 0\n`;
 const beatMs = 1_000;
 
-/** A folder with a fake nvidia-smi and the files that it reads its answers from. */
+/** Creates a folder with a fake nvidia-smi, and the files from which it reads its answers. */
 function makeGpu() {
   const folder = temporaryFolder();
   const bin = join(folder, 'bin');
@@ -81,7 +81,7 @@ test('keeps jobs pending with a reason while a GPU is missing, and dispatches th
 
 test('reports a GPU held by another process before it dispatches the first job', async () => {
   const gpu = makeGpu();
-  // The process of this test does not belong to the worker.
+  // The process of this test is no process of the worker.
   gpu.say('apps', `${process.pid}, ${uuid}, 9216\n`);
   const { server, shows } = await openYard(gpu, '');
   const held = await shows('a GPU that is held', view => view.gpu_troubles.length > 0);
@@ -101,7 +101,7 @@ test('reports a GPU held by another process before it dispatches the first job',
 test('reports a process left over on the GPU with its cancelled job before the next dispatch', async () => {
   const gpu = makeGpu();
   const pidFile = join(gpu.folder, 'left');
-  // The process has its own session, so stopping the training does not reach it.
+  // The process has a session of its own, so the stop of the training does not reach it.
   const { server, shows } = await openYard(
     gpu,
     `const { writeFileSync, renameSync } = require('node:fs');

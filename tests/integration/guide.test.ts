@@ -10,8 +10,8 @@ const hasCurl = await run('curl', ['--version']).then(
 );
 
 /**
- * The commands of the guide, in order, as a person would paste them. Only the address and the worker's id are replaced,
- * and the bearer header is added where the guide omits it.
+ * The commands of SimpleTuner's guide in order, as a user would paste them. Only the address, the worker's id, and a
+ * missing bearer header are filled in.
  */
 const create = (body: string): string =>
   `-X POST ORIGIN/api/admin/workers -H "Content-Type: application/json" -d '${body}'`;
@@ -90,7 +90,7 @@ describe.skipIf(!hasCurl)("the guide's commands", () => {
   });
 });
 
-/** Restores the matchers, which do not survive the conversion to text. */
+/** Puts the matchers back, because they were lost when the answer was converted to text. */
 function withMatchers(original: object, copy: object): object {
   const entries = Object.entries(original).map(([key, value]: [string, unknown]) => {
     const isMatcher = typeof value === 'object' && value !== null && 'asymmetricMatch' in value;

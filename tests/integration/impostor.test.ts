@@ -1,4 +1,6 @@
-/** A program that takes over the port of a killed server gets no token from the command line or the desktop app. */
+/**
+ * An impostor listens on the port of a killed server. Neither the command line nor the desktop app sends it a token.
+ */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +11,7 @@ import { startServer, temporaryFolder } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';
 import { findRunning } from '../../main/desktop/own.ts';
 
-/** Answers every call with success and records what it receives. */
+/** Starts a server that answers each call with success, and records what it receives. */
 async function startImpostor(port: number, relayTo: string | null = null) {
   const seen: string[] = [];
   const server = createServer((request, response) => void answer(request).then(text => response.end(text)));

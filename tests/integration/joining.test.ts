@@ -1,5 +1,6 @@
 /**
- * A real agent and a real server: a command that was pasted once, a kill at the worst moment, and what remains on disk.
+ * A real agent joins a real server: with a command that is pasted once, with a kill at the worst moment, and with
+ * private files.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ async function offer(server: TestServer, name = 'rig-1') {
   return valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
 }
 
-/** The stored token and the mode of its file. */
+/** Returns the stored token and the mode of its file. */
 function keptIn(stateHome: string, name = 'rig-1') {
   const file = join(stateHome, 'trainyard', name, 'token');
   const { joined, pending } = JSON.parse(readFileSync(file, 'utf8')) as Record<
@@ -35,7 +36,7 @@ function keptIn(stateHome: string, name = 'rig-1') {
   return { joined, pending, mode: statSync(file).mode & 0o777 };
 }
 
-/** A trainer that records its arguments and environment, and exits. */
+/** Creates a trainer that records its arguments and its environment, and exits. */
 function makeWitness(): { readonly trainer: string; readonly file: string } {
   const folder = temporaryFolder();
   const [script, file] = [join(folder, 'trainer.cjs'), join(folder, 'seen.json')];
@@ -95,7 +96,7 @@ test('joins again with its stored token when the response to the join was lost',
   const made = await offer(server);
   const stateHome = temporaryFolder();
   const args = ['--name', 'rig-1', '--persistent'];
-  // Simulates a process that was killed after its call: the token is stored, but the result of the call is unknown.
+  // Keep the stored token but not the result of the call, as after a kill of the process between the two.
   const first = startWorker({ url: server.url, token: made.join_token, args, stateHome });
   await first.said(/^Joined/);
   first.kill('SIGKILL');

@@ -23,7 +23,7 @@ test('trains a job of an empty fleet on a machine from Slurm, and gives the mach
 
   const running = await fleet.until('a launch that has joined', async () => {
     const [launch] = await fleet.launches(pool);
-    // The worker may register before the next list of Slurm names its machine.
+    // The worker may register before the engine's next list names its machine.
     return launch?.state === 'joined' && launch.machines.length > 0 ? launch : null;
   });
   expect(running).toMatchObject({ machines: [expect.stringMatching(/^rig[12]$/)], job_id: job, gpus: 0 });
@@ -32,7 +32,7 @@ test('trains a job of an empty fleet on a machine from Slurm, and gives the mach
 
   expect(await fleet.jobIn(job, 'completed')).toMatchObject({ attempt: 1, worker_name: running.worker_name });
   const { artifacts } = valueOf(await fleet.client.call(artifactsApi.list, { params: { id: job } }));
-  // The digits trainer writes its model as a checkpoint.
+  // The digits trainer saves its model as a checkpoint.
   expect(artifacts.map(({ kind }) => kind)).toContain('checkpoint');
 
   const ended = await fleet.until('the launch to end', async () => {
@@ -44,7 +44,7 @@ test('trains a job of an empty fleet on a machine from Slurm, and gives the mach
   const { workers } = valueOf(await fleet.client.call(workersApi.list));
   expect(workers).toEqual([]);
 
-  // The join token starts with `tj_`, and the worker's own token with `wt_`.
+  // Join tokens start with `tj_`, and tokens of workers with `wt_`.
   const { entries } = valueOf(await fleet.client.call(auditApi.list, { query: { limit: 500 } }));
   const places = [lab.calls(), shown, fleet.server.lines.join('\n'), JSON.stringify(entries)];
   expect(places.join('\n')).not.toMatch(/\b(?:tj|wt)_\w/);

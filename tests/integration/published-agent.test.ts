@@ -7,10 +7,7 @@ import { startV1Agent, type V1Agent } from '../support/v1-agent.ts';
 import type { V1AgentOptions } from '../support/v1-core.ts';
 import { manualTrainer, scriptedTrainer } from '../support/v1-trainer.ts';
 
-/**
- * SimpleTuner's published agent, which behaves as docs/internals/worker-contract.md section 3 describes, against a
- * complete server.
- */
+/** SimpleTuner's published agent (docs/internals/worker-contract.md, section 3) with a complete server. */
 describe('the published agent', () => {
   let server: TestServer;
   beforeEach(async () => {
@@ -56,7 +53,7 @@ describe('the published agent', () => {
 
   test('runs several jobs in a row on the published agent, with their uploads', async () => {
     const { agent, id } = await join({ trainer: scriptedTrainer({ lines: ['step 1'] }) });
-    // The agent's HTTP library would treat the separator inside as the end of the line.
+    // The HTTP library of the agent treats the separator U+2028 as the end of a line unless it is escaped.
     const config = { '--num_processes': 0, model_family: 'sdxl', note: 'a line\u2028break' };
     const first = await server.submit({ config, worker_labels: { gpu_type: 'a100*' } });
     expect(await server.watch.jobEnd(first)).toMatchObject({
@@ -67,7 +64,7 @@ describe('the published agent', () => {
     const [started] = agent.events.of('jobStarted');
     expect(started?.job).toMatchObject({ jobId: first, config, dataloader: null });
     expect(started?.job.uploadUrl).toBe(`${server.url}/api/cloud/storage`);
-    // Uploads as its trainers do, with the variables from their environment.
+    // Upload a file as a trainer does, with the variables of its environment.
     const brought = await fetch(`${started?.job.uploadUrl}/outputs/${first}/lora.safetensors`, {
       method: 'PUT',
       headers: { 'X-SimpleTuner-Secret': started?.job.uploadToken ?? '' },
@@ -105,7 +102,7 @@ describe('the published agent', () => {
     await server.watch.job(first, 'running');
     const answer = valueOf(await server.admin.call(queueApi.cancel, { params: { id: first } }));
     expect(answer).toMatchObject({ success: true, status: 'cancelling' });
-    // The agent receives nothing while its trainer is silent.
+    // The agent handles commands only while its trainer prints.
     if (run.exitCode() === null) run.print('step 2');
     expect(await server.watch.jobEnd(first)).toMatchObject({ status: 'cancelled' });
 
@@ -114,7 +111,7 @@ describe('the published agent', () => {
     await server.watch.job(second, 'running');
     next.exit(0);
     expect(await server.watch.jobEnd(second)).toMatchObject({ status: 'completed', attempt: 1 });
-    // Late reports about an ended job are accepted and change nothing.
+    // Late reports about an ended job are accepted, and change nothing.
     for (const post of agent.events.of('statusPosted')) expect(post.answerStatus).toBe(200);
     expect(await jobOf(first)).toMatchObject({ status: 'cancelled' });
   });

