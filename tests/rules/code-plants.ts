@@ -3,7 +3,7 @@ import type { Plant } from './plant.ts';
 const globals = 'eslint(no-restricted-globals)';
 const properties = 'eslint(no-restricted-properties)';
 
-/** Expressions that reach for something ambient, where they are refused. */
+/** Expressions that use ambient state, each in a folder where they are forbidden. */
 const ambient: readonly (readonly [room: string, expression: string, rule: string, message: string])[] = [
   ['main/orchestrator/rules', 'Date.now()', globals, "Unexpected use of 'Date'"],
   ['main/orchestrator/rules', 'new Date()', globals, "Unexpected use of 'Date'"],
@@ -127,14 +127,14 @@ const size: readonly Plant[] = [
   },
 ];
 
-/** From the line of its name to the closing brace. */
+/** Returns a function with this number of lines, including its first and last line. */
 export function longFunction(lines: number): string {
   return `export function count(): number {\n  let sum = 0;\n${'  sum += 1;\n'.repeat(lines - 4)}  return sum;\n}\n`;
 }
 
 const later = 'declare function later(): Promise<number>;';
 
-/** Mistakes inside a file. Most of these rules need the types, so they prove that tsgolint ran, too. */
+/** Mistakes within a file. Most of these rules need types, so they also prove that tsgolint has run. */
 const mistakes: readonly (readonly [rule: string, message: string, code: string])[] = [
   ['typescript(no-explicit-any)', 'Unexpected `any`', 'export const open = (value: any): unknown => value;'],
   ['typescript(no-floating-promises)', 'must be awaited', `${later} export function go(): void { later(); }`],
@@ -201,7 +201,7 @@ const mistakePlants = mistakes.map(
   }),
 );
 
-/** Not written out, since tests/rules/exemptions.test.ts reads this file, too. */
+/** Split in two, because tests/rules/exemptions.test.ts searches this file for the directive. */
 const disable = ['oxlint', 'disable'].join('-');
 
 const suppressions: readonly Plant[] = [

@@ -1,6 +1,6 @@
 /**
- * One clean sample of each room, using everything that the room may import. The lint has nothing to say about
- * them, so a plant is refused for what it does and not because everything is.
+ * A clean sample file for each folder, which uses everything that the folder may import. The lint must accept all of
+ * them. This proves that it rejects a planted file because of its mistake, and does not simply reject everything.
  */
 export interface Control {
   readonly room: string;
@@ -14,7 +14,7 @@ function reExport(names: Readonly<Record<string, string>>): string {
     .join('');
 }
 
-/** A module that imports nothing: what the others reach for. */
+/** A module without imports, which other samples import. */
 function leaf(room: string, file: string, name: string): Control {
   return {
     room,
@@ -326,7 +326,7 @@ export const controls: readonly Control[] = [
   },
 ];
 
-/** What the controls import and the lint doesn't look at. */
+/** Other files that the samples import, which the lint does not check. */
 export const assets: ReadonlyMap<string, string> = new Map([
   ['renderer/app/app.css', 'body { margin: 0; }\n'],
 ]);

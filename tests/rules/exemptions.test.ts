@@ -6,7 +6,7 @@ import config from '../../oxlint.config.ts';
 const repository = resolve(import.meta.dirname, '../..');
 const outputs = ['node_modules', 'dist', 'coverage', 'test-results'];
 
-/** Rules that hold for every file alike. */
+/** Rules without exceptions for any file. */
 const unconditional = /max-lines|boundaries|no-cycle|no-restricted-(globals|properties|imports)/;
 
 const files = globSync(['**/*', '**/.*'], {

@@ -3,8 +3,8 @@ import type { Plant } from './plant.ts';
 const dependencies = 'boundaries(dependencies)';
 
 /**
- * What each room must not import, as seen from one of its files (`@` stands for a name of the plant's own).
- * A room may be a single file, and then its plants share it.
+ * Imports that each folder must not contain. `@` stands for a unique name of the planted file. For a room that is a
+ * single file, all plants are in that file.
  */
 const refusedImports: readonly (readonly [room: string, file: string, sources: string])[] = [
   ['protocol', 'protocol/@.ts', '../main/orchestrator/index.ts ../agent/leaf.ts node:crypto micromatch'],
@@ -113,7 +113,7 @@ const tables = refusedImports.flatMap(([room, file, sources]) =>
 const noRequire = ['typescript(no-require-imports)', 'import(no-commonjs)'];
 const fromHttp = "from '../http/leaf.ts';";
 
-/** Every way to write a forbidden import, all from the store to the http room, and who else may object. */
+/** All ways to write a forbidden import, from the HTTP folder to the store. `also`: other rules that report it too. */
 const forms: readonly (readonly [form: string, code: string, also?: readonly string[]])[] = [
   ['import', `import { httpLeaf } ${fromHttp} export const copy = httpLeaf;`],
   ['import type', `import type { httpLeafKind } ${fromHttp} export type Copy = httpLeafKind;`],

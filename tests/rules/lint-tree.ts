@@ -16,9 +16,9 @@ const repository = resolve(import.meta.dirname, '../..');
 
 export interface Finding {
   readonly file: string;
-  /** First line is 1. */
+  /** Counted from 1. */
   readonly line: number;
-  /** As oxlint prints it: `plugin(rule)`; a file that does not parse has none. */
+  /** Name of the rule as oxlint prints it: `plugin(rule)`. It is missing when the file cannot be parsed. */
   readonly rule: string;
   readonly message: string;
 }
@@ -41,7 +41,7 @@ const Report = z.object({
   ),
 });
 
-/** Lints a tree of its own under the repository's lint configuration, compiler options and packages. */
+/** Lints these sources with the repository's lint configuration, compiler options and packages. */
 export async function lintTree(sources: ReadonlyMap<string, string>): Promise<LintResult> {
   const tree = realpathSync(mkdtempSync(join(tmpdir(), 'trainyard-rules-')));
   try {
@@ -68,7 +68,7 @@ export async function lintTree(sources: ReadonlyMap<string, string>): Promise<Li
   }
 }
 
-/** Its exit code is 1 when there are findings, so what it printed is the answer, not the code. */
+/** Returns what oxlint prints. Its exit code is 1 when there are findings, so that is no error here. */
 function runOxlint(cwd: string): Promise<string> {
   const oxlint = join(repository, 'node_modules/oxlint/bin/oxlint');
   return new Promise((done, fail) => {

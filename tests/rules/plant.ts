@@ -1,10 +1,10 @@
-/** One violation of each rule of the house, with the rule that has to refuse it. */
+/** A violation of one lint rule, and the rule that must report it. */
 export interface Plant {
   readonly name: string;
-  /** Plants that name the same file share it, one after the other: a room may be a single file. */
+  /** Path of the file. Plants with the same path are put into one file, one after the other. */
   readonly file: string;
   readonly code: string;
-  /** Every rule that may speak about these lines; the first one is the one that is tested. */
+  /** Rules that may report these lines. The first one must. */
   readonly rules: readonly [string, ...string[]];
   readonly message: string;
 }
