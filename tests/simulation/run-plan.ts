@@ -28,12 +28,12 @@ export interface Violation {
 export interface Outcome {
   readonly seed: number;
   readonly violation: Violation | null;
-  /** A hash of the whole trace. Every run of the same plan by the same code gives the same hash. */
+  /** Hash of the whole trace. The same code gives the same hash for the same plan. */
   readonly hash: string;
   readonly virtualMs: number;
   readonly events: number;
   readonly jobs: number;
-  /** The newest lines of the trace, up to the violation. */
+  /** The last lines of the trace before the violation or the end. */
   readonly trace: readonly string[];
   /** How often each row of the tables was reached. */
   readonly reached: ReadonlyMap<string, number>;
@@ -63,16 +63,17 @@ const checks: readonly Check[] = [
 ];
 
 const stepMs = 2_000;
-/** How long the last acts of people may still take to succeed or to be given up, in virtual ms. */
+/** How long the last acts of users may still be repeated, in virtual ms. */
 const lastWordsMs = 15_000;
 /**
- * How long the world keeps running after the last job, so that late heartbeats and abandoned trainers are checked too.
+ * How long the world continues after the last job, in virtual ms, so that late heartbeats and abandoned trainers are
+ * checked too.
  */
 const afterwardsMs = 150_000;
-/** Longer than any training. */
+/** Longer than any training, in virtual ms. */
 const trainersGoneMs = 400_000;
 
-/** Runs one world until its end, or until a check reports the first violation. */
+/** Runs a world until its end, or until the first violation. */
 export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> {
   const reached = new Map<string, number>();
   const reach = (row: string): void => void reached.set(row, (reached.get(row) ?? 0) + 1);
@@ -113,7 +114,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   world.calmDown();
   void world.people.openQueue();
   for (const rig of freshRigs(plan)) void world.hire(rig);
-  // Some acts come minutes after the faults are healed, and a retry adds another job.
+  // Some acts come minutes after the last fault, and a retry adds a job.
   await passes(Math.max(0, ...plan.acts.map(({ atMs }) => began + atMs + lastWordsMs - clock.mono())));
   await until(() => haveAllEnded(scene) || clock.mono() > deadline.after(healedAt));
   if (found.length === 0 && !haveAllEnded(scene)) tellWhoWaits(scene);
@@ -137,7 +138,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   };
 }
 
-/** Schedules everything that the seed has decided, each at its time. */
+/** Schedules everything that the plan contains. */
 function script({ scene, people, troubles, hire }: World, plan: Plan): void {
   void people.enrol(plan.teams);
   for (const rig of plan.rigs) void hire(rig);
@@ -147,8 +148,8 @@ function script({ scene, people, troubles, hire }: World, plan: Plan): void {
 }
 
 /**
- * Adds two rigs that can take every job at the end. Without them, a job that no rig can take would wait forever, which
- * is correct.
+ * Returns two additional rigs that can take any job. Without them, jobs that no rig can take would rightly wait
+ * forever.
  */
 function freshRigs({ rigs }: Plan): readonly RigPlan[] {
   return ['east', 'west'].map((zone, index) => ({

@@ -6,24 +6,24 @@ import { type Outcome, runPlan } from './run-plan.ts';
 export interface SeedRunOptions {
   readonly from: number;
   readonly seeds: number;
-  /** How many lines of the trace to print for a failure. */
+  /** Number of trace lines to print after a violation. */
   readonly traceLines: number;
-  /** The name of the planted bug, for the command that replays a failure. */
+  /** Name of the plant, for the printed command that repeats the run; null when there is none. */
   readonly plant: string | null;
-  /** Whether to print the whole trace of each seed. */
+  /** True to print the whole trace of each seed. */
   readonly showsTrace: boolean;
-  /** The start of the trace hash of an earlier run, to compare this run with it; null for no comparison. */
+  /** Start of the hash that the trace should have, from an earlier run; null to compare nothing. */
   readonly hash: string | null;
   readonly log: (line: string) => void;
 }
 
-/** From this many seeds on, a run must reach every row of the tables. */
+/** A run of at least this many seeds must reach each row of the tables. */
 const wholeRun = 500;
 const wholeTrace = 100_000;
 
 /**
- * Runs one world per seed and stops at the first violation. Returns false on a violation or a problem with the
- * coverage.
+ * Runs a world for each seed, and stops at the first violation. Returns false after a violation, or when rows were not
+ * reached.
  */
 export async function runSeeds(options: SeedRunOptions): Promise<boolean> {
   const { log } = options;

@@ -1,4 +1,4 @@
-/** Runs the command in a process of its own, because it loads the product's modules with changes. */
+/** The simulation runs in a process of its own, because it loads the product's modules with changes. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ async function simulate(
 
 const hashIn = (said: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(said)?.[1];
 
-/** The tables have 126 rows. These seeds miss a few that `npm run simulate` reaches. */
+/** The tables have 126 rows. These few seeds do not reach all of them; `npm run simulate` does. */
 const rowsReachedByFew = 75;
 
 test('passes every check in 40 simulated fleets', async () => {
@@ -54,7 +54,7 @@ describe('seeds', () => {
   });
 });
 
-/** Every line except the timing, which differs between runs. */
+/** Returns true for lines that are the same in each run; the CPU time differs. */
 const isOfTheRun = (line: string): boolean => !line.includes('CPU time');
 
 describe('planted bugs', () => {

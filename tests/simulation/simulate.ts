@@ -51,7 +51,7 @@ async function main(): Promise<number> {
   const plant = allPlants.find(({ name }) => name === values.plant) ?? null;
   if (plant === null && values.plant !== undefined)
     throw new Error(`unknown plant "${values.plant}": --plants lists all names`);
-  // The changes must be installed before any module of the product is loaded.
+  // Install the changes before any module of the product is loaded.
   install(plant);
   if (values.pools || plant?.world === 'pools') {
     const { runPoolSeeds } = await import('./pools/run-pool-seeds.ts');

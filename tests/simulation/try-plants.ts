@@ -5,14 +5,14 @@ import type { Plant } from './loading/plants.ts';
 const run = promisify(execFile);
 const command = new URL('simulate.ts', import.meta.url).pathname;
 
-/** The result of running the command with one planted bug. */
+/** The result of a run with one plant. */
 interface Tried {
   readonly code: number;
-  /** The broken rule and the seed that found it; null when the run found nothing. */
+  /** The violated rule and the seed; null when the run found no violation. */
   readonly found: string | null;
 }
 
-/** Uses a new process for each plant, because a process loads the product's modules only once. */
+/** Runs the command in a new process, because a process loads the product's modules only once. */
 async function tryPlant(name: string): Promise<Tried> {
   const options = { timeout: 300_000, maxBuffer: 64 * 1024 * 1024 };
   const [tried] = await Promise.allSettled([run(process.execPath, [command, '--plant', name], options)]);
@@ -23,7 +23,7 @@ async function tryPlant(name: string): Promise<Tried> {
   return { code, found: rule === null ? null : `${rule} (seed ${seed})` };
 }
 
-/** Returns true when the simulation finds every planted bug. */
+/** Returns true when the simulation finds each plant. */
 export async function tryPlants(plants: readonly Plant[], log: (line: string) => void): Promise<boolean> {
   let isEachFound = true;
   for (const { name } of plants) {

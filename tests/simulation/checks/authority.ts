@@ -3,7 +3,7 @@ import type { Committed, JobChange } from '../world/disk.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
 
-/** What a call of a worker reports about a job. */
+/** The job and the attempt that a call of a worker names, and the reported status. */
 export interface Said {
   readonly about: 'report' | 'register' | 'beat' | 'other';
   readonly jobId: string | null;
@@ -41,8 +41,8 @@ export const watchAuthority: Check = scene => ({
 });
 
 /**
- * Returns the audited event that explains a change, or the audited act when the job has no event; empty when there is
- * neither.
+ * Returns the audit event that explains a change, or the audited act of a user when the job has no event of its own;
+ * empty when there is neither.
  */
 export function whyOf(audits: Committed['audits'], { was, next }: JobChange): string {
   const row = audits.find(
@@ -64,7 +64,7 @@ const ofPeople: ReadonlySet<string> = new Set([
   'job.moved_to_top',
 ]);
 
-/** Returns null when this call, or the passing of time, may cause this event; or else the objection. */
+/** Returns why this call, or the passing of time, must not cause this event; null when it may. */
 function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string): string | null {
   if (on === 'offer') return null;
   if (cause === null) return ofTime.has(on) ? null : 'has no cause';

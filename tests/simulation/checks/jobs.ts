@@ -3,7 +3,10 @@ import type { Committed, JobChange } from '../world/disk.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import { isFinal, isLive, mayBeRevived } from './ledger.ts';
 
-/** Invariants of every job after every commit: I2, I3, one audit row per transition (I5), and the retry budget. */
+/**
+ * Checks each job after each commit: invariants I2 and I3, one audit row per transition (I5), and the number of
+ * retries.
+ */
 export const watchJobs: Check = scene => ({
   onCommit(command) {
     for (const change of command.changes) {
@@ -25,10 +28,13 @@ export const watchJobs: Check = scene => ({
 const inShort = ({ id, status, attempt, retriesUsed }: Job): string =>
   `${id} ${status} ${attempt?.id ?? 'no attempt'} retries ${retriesUsed}`;
 
-/** Each command sees a job as the previous command left it. Checks run before the ledger records the command. */
+/**
+ * Expects that each command sees a job as the previous command left it. This check runs before the ledger records the
+ * command.
+ */
 function followsTheLedger({ ledger, violate }: Scene, { was }: JobChange): void {
   const known = ledger.job(was.id);
-  // When one command changes a job twice, the ledger does not know the first change yet.
+  // Skip the second change of a job within one command, because the ledger does not contain the first one yet.
   if (known === null || known.status === was.status || known.attempt?.id === was.attempt?.id) return;
   violate('I2 one writer', `the job was ${inShort(known)}, but a command read ${inShort(was)}`);
 }
@@ -37,7 +43,7 @@ function staysEnded({ violate }: Scene, { was, next }: JobChange): void {
   if (isFinal(was)) violate('I3 an ended job keeps its status', `${inShort(was)} became ${inShort(next)}`);
 }
 
-/** After the end of an attempt is known, later reports change nothing except by adding its result. */
+/** Expects that reports after the known end of an attempt change nothing, except to add its result. */
 function keepsKnownEnds({ violate }: Scene, { was, next }: JobChange): void {
   const before = was.attempt;
   if (before === null || before.end === null || mayBeRevived(before)) return;
@@ -49,7 +55,7 @@ function keepsKnownEnds({ violate }: Scene, { was, next }: JobChange): void {
   );
 }
 
-/** An attempt that ends may cost one retry. Re-adopting the attempt gives the retry back. */
+/** Expects that an ended attempt costs at most one retry. Re-adopting the attempt returns that retry. */
 function staysInBudget({ disk, violate }: Scene, job: Job): void {
   const charged = disk.store.attempts(job.id).filter(({ end }) => end?.charged === true).length;
   if (job.retriesUsed > job.spec.maxRetries || charged > job.spec.maxRetries)
@@ -59,7 +65,10 @@ function staysInBudget({ disk, violate }: Scene, job: Job): void {
     );
 }
 
-/** During a commit, the database is ahead of the commands, so this check runs only while nothing is being committed. */
+/**
+ * Checks that a job has used one retry for each charged attempt. It runs only while nothing is being committed, because
+ * during a commit the database is ahead of the ledger.
+ */
 function countsRetries({ disk, ledger, violate }: Scene): void {
   for (const { id } of ledger.jobs()) {
     const job = disk.store.job(id);
@@ -102,7 +111,7 @@ function oneAttemptEach({ disk, violate }: Scene): void {
   }
 }
 
-/** After a restart, the database holds exactly what was committed. */
+/** Expects that the database after a restart contains exactly what was committed. */
 function survivedTheRestart({ ledger, disk, violate }: Scene): void {
   for (const known of ledger.jobs()) {
     const stored = disk.store.job(known.id);

@@ -10,18 +10,21 @@ const live: ReadonlySet<Job['status']> = new Set([
   'cancelling',
 ]);
 
-/** Whether a worker holds an attempt of this job now. */
+/** Returns true when a worker holds an attempt of this job now. */
 export const isLive = (job: Job): job is LiveJob => live.has(job.status);
 
 export const isFinal = (job: Job): boolean => !isLive(job) && job.status !== 'pending';
 
-/** Whether the worker may still run the attempt and continue it, because it was silent or did not answer an offer. */
+/**
+ * Returns true when the worker may still run the attempt, because it was given up only for silence or an unanswered
+ * offer.
+ */
 export const mayBeRevived = (attempt: Attempt | null): boolean =>
   attempt?.end?.outcome === 'given_up' || attempt?.end?.outcome === 'withdrawn';
 
 /**
- * The jobs as the committed commands have left them. The database applies commands of one commit together; the ledger
- * applies them one after the other, each before its effects.
+ * The state of all jobs after the commands that were committed so far. The database applies all commands of a commit
+ * together; the ledger applies them one by one, each before its effects.
  */
 export interface Ledger {
   job(id: JobId): Job | null;

@@ -1,10 +1,10 @@
 import type { Check, Scene, SceneRig } from '../world/scene.ts';
 import { isFinal } from './ledger.ts';
 
-/** Every job must end within this time after the last fault, or after the last backoff if that ends later. In ms. */
+/** Maximum time in ms from the last fault, or from the end of the last backoff, until a job has ended. */
 const endWithinMs = 600_000;
 
-/** Computes when every job must have ended, in world time. It does not count the time that a job spends in backoff. */
+/** Checks that each job ends in time after the last fault. Times are those of the world; backoffs do not count. */
 export function createDeadline() {
   let waitsUntil = 0;
   const check: Check = scene => ({
@@ -29,7 +29,7 @@ export function tellWhoWaits({ ledger, violate }: Scene): void {
   violate('I1 every job ends', `not ended: ${words.join('; ')}`);
 }
 
-/** Every running worker has an online status, and a drained worker is still draining. */
+/** Checks that each running worker has an online status, and that a drained worker keeps draining. */
 export const watchStatuses: Check = scene => ({
   atEnd() {
     for (const of of scene.rigs()) lookAt(scene, of);

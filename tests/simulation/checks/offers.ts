@@ -7,22 +7,22 @@ import type { Check } from '../world/scene.ts';
 const settleMs = 50;
 const settleAfterStopMs = 500;
 
-/** The orchestrator quarantines a worker after this many unacknowledged offers. */
+/** Number of unacknowledged offers after which the orchestrator quarantines a worker. */
 const maxMissed = 3;
 
-/** A repeat may be this much late, in world time. Clock ticks and clock drift cause the delay. */
+/** Maximum delay of a repeated offer in ms of world time. Ticks and drift of the clocks cause it. */
 const leewayMs = 2_500;
 
 interface Sent {
   readonly at: number;
-  /** A fingerprint of the conditions at the first send. While it stays the same, every repeat must be sent. */
+  /** Summary of the conditions at the first offer. While it stays the same, each repetition must be sent. */
   readonly calm: string;
   times: number;
 }
 
 /**
- * The orchestrator repeats an offer before it withdraws it. A worker that was reachable by then has seen it more than
- * once.
+ * Checks that the orchestrator repeats an offer before it withdraws it, so that a reachable worker has seen it more
+ * than once.
  */
 export const watchOffers: Check = scene => {
   const { plan, world, host } = scene;
@@ -65,7 +65,7 @@ export const watchOffers: Check = scene => {
   };
 };
 
-/** A worker that is in contact but leaves several offers in a row unacknowledged gets no further jobs. */
+/** Checks that a connected worker that leaves several offers in a row unacknowledged gets no further jobs. */
 export const watchMute: Check = scene => {
   const missed = new Map<WorkerId, { readonly life: number; readonly count: number }>();
   const sentAt = new Map<AttemptId, number>();
@@ -98,8 +98,8 @@ export const watchMute: Check = scene => {
 };
 
 /**
- * The published agent drops offers that arrive too soon after the answer to its last report about a job (docs/internals/worker-contract.md,
- * 3).
+ * Checks that a published agent gets no offer too soon after the answer to its last report, because it would drop it
+ * (docs/internals/worker-contract.md, section 3).
  */
 export const watchSettling: Check = scene => {
   const settled = new Map<WorkerId, number>();

@@ -1,6 +1,6 @@
 import type { Check } from '../world/scene.ts';
 
-/** Invariant I6: the panel receives each stored event exactly once and in order, and no others, even when it reconnects. */
+/** Checks invariant I6: the panel receives each stored event exactly once and in order, also when it reconnects. */
 export const watchPanel: Check = scene => {
   let last = 0;
   return {

@@ -5,17 +5,17 @@ import type { WireRequest } from '../world/wire.ts';
 
 interface Heard {
   readonly at: number;
-  /** How many long pauses the orchestrator had had until then. */
+  /** Number of long pauses of the orchestrator until the contact. */
   readonly pauses: number;
 }
 
-/** Tolerance for rounding, in ms. */
+/** Tolerance for rounding errors in ms. */
 const roundingMs = 100;
 
 /**
- * The orchestrator gives up no worker too early. A worker goes offline after T without contact and loses its job after
- * the takeover time. Only the time in which the orchestrator runs counts. Its own start counts as contact with every
- * worker, and its own pauses count as zero.
+ * Checks that the orchestrator gives up no worker too early. A worker goes offline after T without contact, and loses
+ * its job after the takeover time. Only time in which the orchestrator ran counts: its start counts as contact with
+ * each worker, and its pauses do not count.
  */
 export const watchPatience: Check = scene => {
   const { plan, host } = scene;
@@ -46,7 +46,7 @@ export const watchPatience: Check = scene => {
       arrived.delete(request);
       const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
       if (at === undefined || request.kind !== 'worker' || worker === null) return;
-      // Rejected calls and goodbyes do not count as contact. Nor does the queue request that precedes a goodbye.
+      // Rejected calls and goodbyes are no contact, and neither is the queue request before a goodbye.
       const isContact =
         answer.kind === 'answer' && answer.status !== 401 && !/\/(disconnect|queue)$/.test(pathOf(request));
       if (isContact && at.at >= (heard.get(worker)?.at ?? 0)) heard.set(worker, at);

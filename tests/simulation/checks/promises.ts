@@ -4,7 +4,7 @@ import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
 import { isLive } from './ledger.ts';
 
-/** I1: a job whose submission was answered is never lost. The ledger checks this for the other cases. */
+/** Checks I1 at each start and at the end: no acknowledged job is lost. The ledger covers the time in between. */
 export const watchSubmits: Check = scene => {
   const promised = new Set<JobId>();
   const removed = new Set<JobId>();
@@ -28,12 +28,12 @@ export const watchSubmits: Check = scene => {
   };
 };
 
-/** I8: a draining worker receives no offers. Its current job ends before the orchestrator shuts the worker down. */
+/** Checks I8: a draining worker receives no offers, and is shut down only after its current job has ended. */
 export const watchDrains: Check = scene => {
   const draining = new Set<WorkerId>();
   return {
     onCommit({ audits, changes }) {
-      // Within one command, the end of a drain precedes the offers that follow from it.
+      // A command that ends a drain may offer a job afterwards, so go through its audit rows in order.
       for (const { type, target } of audits) {
         if (type === 'worker.undrained' || type === 'worker.deleted') draining.delete(target.id as WorkerId);
       }
@@ -62,11 +62,11 @@ export const watchDrains: Check = scene => {
 
 interface Tokens {
   readonly newest: string | null;
-  /** The hash of the old token, which stays valid until the worker's current job has ended. */
+  /** Hash of the previous token, which is valid until the worker's current job has ended; null when there is none. */
   readonly old: string | null;
 }
 
-/** I9: after a rotation is on disk, no older token works, unless the rotation keeps it until the job ends. */
+/** Checks I9: once a rotation is on disk, no older token works, unless the rotation keeps it until the job ends. */
 export const watchTokens: Check = scene => {
   const valid = new Map<WorkerId, Tokens>();
   const late = new Set<WireRequest>();
@@ -111,7 +111,8 @@ export function issuedIn(body: unknown): { readonly worker: WorkerId; readonly t
 }
 
 /**
- * A command to a worker leaves only after it is on disk, concerns the worker's current job, and does not come too late.
+ * Checks that a command to a worker is sent only after it is on disk, only about the worker's current job, and not too
+ * late.
  */
 export const watchFrames: Check = scene => ({
   onFrame(worker, _token, command) {

@@ -1,6 +1,6 @@
 import { finalStatuses, JobStatus } from '../../../protocol/job.ts';
 
-/** Every event of the job lifecycle, as in job-lifecycle.ts. */
+/** All events of the job lifecycle, as in job-lifecycle.ts. */
 const events = [
   'offer',
   'claim',
@@ -19,8 +19,8 @@ const events = [
 ] as const;
 
 /**
- * Pairs of status and event that the orchestrator never produces, with the reason. The run fails when it reaches one of
- * them, because then this list is wrong.
+ * Pairs of event and status that the orchestrator never produces, with the reason. A run that reaches one of them
+ * fails, because this list is then wrong.
  */
 const unreachable: readonly (readonly [events: string, statuses: readonly string[], why: string])[] = [
   ['offer', JobStatus.options.filter(status => status !== 'pending'), 'dispatch considers only pending jobs'],
@@ -50,7 +50,7 @@ const unreachableRows: readonly string[] = cells
   .filter(({ status, event }) => isUnreachable(status, event))
   .map(({ status, event }) => cell(status, event));
 
-/** The rows of the tables in docs/internals/semantics.md, section 5. Lines that cover several cases are split. */
+/** Rows of the tables in docs/internals/semantics.md, section 5. A line that covers several cases is split. */
 const claimRows = [
   'names its live attempt -> resume',
   'names a pending job, given up or withdrawn -> re-adopt',
@@ -86,13 +86,13 @@ const tableRows: readonly string[] = [
   ...reportRows.map(row => `report: ${row}`),
 ];
 
-/** Computes how many rows a run has reached. `reached` counts for each row how often the run reached it. */
+/** Computes how many rows a run has reached. `reached`: how often each row was reached. */
 export function coverageOf(reached: ReadonlyMap<string, number>) {
   const rows = [...lifecycleRows, ...tableRows];
   return {
     rows: rows.length,
     missing: rows.filter(row => !reached.has(row)),
-    /** Rows that the run reached although the list above calls them unreachable. */
+    /** Rows that were reached although they are listed as unreachable. */
     surprises: unreachableRows.filter(row => reached.has(row)),
   };
 }

@@ -6,14 +6,14 @@ import { type Said, whatItSays } from './authority.ts';
 import { isFinal, isLive, mayBeRevived } from './ledger.ts';
 import type { ClaimRow, ReportRow } from './rows.ts';
 
-/** The answer to a call that the tables of docs/internals/semantics.md, section 5, require. */
+/** The answer that the tables in docs/internals/semantics.md, section 5, require. */
 interface Expected {
   readonly row: string;
-  /** Returns null when the answer is correct, or else a description of the problem. */
+  /** Returns a description of the mistake in an answer; null when it is correct. */
   readonly judge: (status: number, body: Readonly<Record<string, unknown>>) => string | null;
 }
 
-/** The orchestrator answers registrations, heartbeats and reports as the tables require, whatever happened before. */
+/** Checks that registrations, heartbeats and reports are answered as the tables require. */
 export const watchTables: Check = scene => {
   const expected = new Map<WireRequest, Expected>();
   const expectFrom = (request: WireRequest, read: Read): void => {
@@ -24,8 +24,8 @@ export const watchTables: Check = scene => {
   };
   return {
     onArrive(request) {
-      // The orchestrator answers a heartbeat without news outside a transaction. A worker is absent only after two of
-      // them.
+      // The orchestrator answers an uneventful heartbeat outside of a transaction, so compute the expected answer here.
+      // A job counts as vanished only at the second heartbeat that does not name it, which is no uneventful one.
       if (whatItSays(request).about !== 'beat') return;
       expectFrom(request, scene.disk.store);
       if (expected.get(request)?.row.endsWith('-> vanished')) expected.delete(request);
@@ -45,8 +45,8 @@ export const watchTables: Check = scene => {
 };
 
 /**
- * Whether this is an old copy of a registration: it arrived after a newer one or after the goodbye. No caller waits for
- * its answer.
+ * Returns true for an old copy of a registration, which arrives after a newer registration or after the goodbye. No
+ * caller waits for its answer.
  */
 function isOldCopy(request: WireRequest, worker: Worker | null): boolean {
   if (request.kind !== 'worker' || !request.path.endsWith('/register') || !worker?.agent) return false;
@@ -85,7 +85,7 @@ function claimRow(worker: WorkerId, said: Said, read: Read): ClaimRow {
   if (job.status === 'cancelling') return 'names a cancelling job -> cancel';
   if (isLive(job)) return 'names its live attempt -> resume';
   if (isFinal(job)) return 'names an ended job -> abandon';
-  // A registration that does not name the worker's other job leaves that job in place only if it is an offer.
+  // A registration that does not name the worker's other job withdraws it, unless it is still an offer.
   const hasOther = live !== null && (said.about === 'beat' || live.status === 'dispatched');
   if (hasOther) return 'names a pending job, but has another -> abandon';
   return mayBeRevived(job.attempt)
@@ -102,7 +102,7 @@ function judgeClaim(
   status: number,
   body: Readonly<Record<string, unknown>>,
 ): string | null {
-  // Another machine uses this token, or its worker was deleted. These tables do not cover either case.
+  // Skip 409 and 401: another machine uses the token, or the worker was deleted. The tables do not cover these cases.
   if (status !== 200) return status === 409 || status === 401 ? null : `answered ${status}`;
   const abandoned = body['abandon_job'] ?? null;
   const resumed = idIn(body['resume_job']);
@@ -142,7 +142,7 @@ function ofReport(worker: WorkerId, said: Said, read: Read): Expected | null {
   };
 }
 
-/** Returns the row and the expected answer: `ok`, `duplicate` or the code of a refusal. */
+/** Returns the row of the table, and the expected answer: `ok`, `duplicate` or the code of a refusal. */
 function reportRow(worker: WorkerId, said: Said, job: Job, read: Read): readonly [ReportRow, string] {
   const { attempt } = job;
   const isV1 = read.worker(worker)?.agent?.protocol === 1;
@@ -163,13 +163,13 @@ function reportRow(worker: WorkerId, said: Said, job: Job, read: Read): readonly
       : ['another status of an ended job -> 409 job_final', 'job_final'];
   }
   const isEnd = word === 'completed' || word === 'failed' || word === 'cancelled';
-  // A final report is accepted even when its worker is busy with another job.
+  // A final report is accepted even when the worker already has another job.
   if (!isEnd && read.liveJobOf(worker) !== null)
     return ['the last attempt of a pending job, busy with another -> 409 superseded', 'attempt_superseded'];
   if (word === 'completed') return ['the last attempt of a pending job -> 200, re-adopted', 'ok'];
   if (mayBeRevived(attempt)) {
-    // The v2 agent spawns nothing before a claim, so a withdrawn offer stays withdrawn. The published agent cannot be
-    // refused.
+    // A v2 agent starts nothing before its claim is accepted, so a claim of a withdrawn offer is refused. A published
+    // agent starts before it reports, so it cannot be refused.
     const isRefusedClaim = word === 'starting' && !isV1;
     return [
       'the last attempt of a pending job -> 200, re-adopted',

@@ -6,11 +6,11 @@ import type { WireRequest } from '../world/wire.ts';
 import { whatItSays, whyOf } from './authority.ts';
 import { isLive } from './ledger.ts';
 
-/** I12 and related invariants: compares what the orchestrator believes about trainers with the trainers themselves. */
+/** Checks I12 and related invariants: compares the orchestrator's view of the trainers with the actual trainers. */
 export const watchTrainers: Check = scene => {
-  /** Jobs that a person released from a silent worker. That person accepts the risk of a second trainer. */
+  /** Jobs that a user released from a silent worker. That user accepts that two trainers may run. */
   const released = new Set<JobId>();
-  /** Attempts whose claim has been answered. */
+  /** Attempts whose claim was answered. */
   const claimed = new Set<string>();
   return {
     onAnswer(request, answer) {
@@ -21,7 +21,7 @@ export const watchTrainers: Check = scene => {
     },
     onTrainerStart(trainer) {
       isAlone(scene, trainer, released);
-      // The v2 agent spawns nothing before its claim has been answered.
+      // A v2 agent starts no process before its claim was answered.
       if (trainer.attemptId !== null && !claimed.has(trainer.attemptId))
         scene.violate(
           'no trainer starts before its claim is answered',
@@ -46,7 +46,10 @@ export const watchTrainers: Check = scene => {
   };
 };
 
-/** Covers the travel time of the answer, the order file, and the guard's next look at it. In ms. */
+/**
+ * Maximum time in ms from an answer until the guard has read the order: the travel time of the answer, the order file,
+ * and the guard's interval.
+ */
 const orderLeewayMs = 5_000;
 
 const holdsNow = ({ ledger }: Scene, { jobId, attemptId }: Trainer): boolean => {
@@ -54,7 +57,7 @@ const holdsNow = ({ ledger }: Scene, { jobId, attemptId }: Trainer): boolean => 
   return job !== null && (isLive(job) || job.status === 'pending') && job.attempt?.id === attemptId;
 };
 
-/** A worker must stop its trainer after an answer that takes the job away, if the answer arrived. */
+/** Expects that a worker stops its trainer after it received an answer that takes the job away. */
 function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
   const of = worker === null ? null : scene.rigOf(worker);
@@ -63,11 +66,11 @@ function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const isGivenAway =
     ('abandon_job' in body && body.abandon_job === jobId) || ('action' in body && body.action === 'stop');
   const trainer = scene.yard.on(of.rig.machine.name).find(running => running.jobId === jobId);
-  // The same worker may have received the job again in the meantime.
+  // The worker may have received the same job again meanwhile.
   if (!isGivenAway || trainer === undefined || holdsNow(scene, trainer)) return;
   const toldAt = scene.world.mono();
   scene.world.after(orderLeewayMs, () => {
-    // The order is part of the answer, so it needs no stream.
+    // The order is part of the answer, so it arrives without a stream.
     const hasHeard =
       of.rig.link.roughAt < toldAt && of.rig.changedAt < toldAt && of.rig.process?.isPaused === false;
     if (trainer.isAlive && !trainer.isStopRequested && hasHeard)
@@ -87,14 +90,15 @@ const isOnSeveral = ({ disk }: Scene, attemptId: Trainer['attemptId'], trainer: 
 function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): void {
   const { yard, ledger, violate } = scene;
   const others = yard.alive().filter(other => other !== trainer);
-  // The published agent leaves an orphan trainer when it is killed (docs/internals/worker-contract.md, section 3, item 12).
+  // A killed published agent leaves its trainer behind as an orphan (docs/internals/worker-contract.md, section 3, item
+  // 12).
   const beside = others.find(({ machine }) => machine === trainer.machine);
   if (beside !== undefined && !isV1On(scene, trainer.machine))
     violate(
       'one trainer per machine',
       `${trainer.jobId} starts on ${trainer.machine}, where ${beside.jobId} runs`,
     );
-  // Only the v2 agent can guarantee this, because the published agent does not know the rule.
+  // A published agent does not know this rule, so check only v2 agents.
   const rival = others.find(
     ({ jobId, attemptId, machine }) =>
       jobId === trainer.jobId && !isV1On(scene, machine) && !isOnSeveral(scene, attemptId, trainer),
@@ -107,7 +111,10 @@ function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): 
     );
 }
 
-/** For the published agent, this holds only while nothing disturbs it. Otherwise it loses its trainers by itself. */
+/**
+ * Returns true when the report of a worker about its trainer must be right. A published agent loses its trainers by
+ * itself when it is disturbed.
+ */
 const isBelievable = (scene: Scene, { rig, guard }: SceneRig, trainer: Trainer): boolean =>
   guard !== null || (rig.link.isCalm && scene.calmSince(rig) < trainer.startedAt);
 
@@ -125,7 +132,9 @@ function trainerOf(
   return { of, trainer: trainer ?? null };
 }
 
-/** "The worker is there, and its process is not": neither the process nor a record of its end exists. */
+/**
+ * Expects that a trainer is really gone when its worker says so: neither its process nor a record of its end exists.
+ */
 function isGone(scene: Scene, change: JobChange): void {
   const found = trainerOf(scene, change);
   if (found === null) return;

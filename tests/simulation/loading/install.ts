@@ -8,8 +8,8 @@ const lifecycle = urlOf('main/orchestrator/rules/job-lifecycle.ts');
 const observed = new URL('observed-lifecycle.ts', import.meta.url).href;
 
 /**
- * Makes Node load the product's modules with changes: `job-lifecycle` publishes each of its steps, and the planted bug
- * is in place, if there is one. Call it before importing any of these modules. Throws when the text that a plant
+ * Makes Node load the product's modules with two changes: `job-lifecycle` publishes each of its steps, and the plant is
+ * in place, if one is given. Call it before any of these modules is imported. Throws when the text that a plant
  * replaces does not occur exactly once.
  */
 export function install(plant: Plant | null): void {

@@ -1,4 +1,6 @@
-/** Replaces main/orchestrator/rules/job-lifecycle.ts during a simulation. It behaves the same and publishes every step. */
+/**
+ * Replaces main/orchestrator/rules/job-lifecycle.ts in a simulation. It behaves the same, and also publishes each step.
+ */
 import { channel } from 'node:diagnostics_channel';
 import {
   type Advance,

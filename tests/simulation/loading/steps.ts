@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Advance, JobEvent } from '../../../main/orchestrator/rules/job-lifecycle.ts';
 import type { Job } from '../../../main/orchestrator/ports/index.ts';
 
-/** One lookup in the table of the job lifecycle, whatever its outcome. */
+/** A lookup in the table of the job lifecycle, and its outcome. */
 export interface Step {
   readonly status: Job['status'];
   readonly event: JobEvent['type'];
@@ -12,7 +12,9 @@ export interface Step {
 /** @internal */
 export const stepChannel = 'simulation: a step of a job';
 
-/** Returns a function that stops listening. It reports no steps unless the hooks of `install` are active. */
+/**
+ * Calls back for each step. The returned function ends that. Without the hooks of `install`, no steps are published.
+ */
 export function listenToSteps(hear: (step: Step) => void): () => void {
   const listener = (message: unknown): void => hear(message as Step);
   subscribe(stepChannel, listener);

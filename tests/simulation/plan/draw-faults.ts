@@ -8,11 +8,11 @@ interface Context extends Span {
   readonly place: () => Place;
   readonly rig: () => number;
   readonly job: () => number;
-  /** Draws an outage that is shorter than T, about as long as the takeover time, or much longer. In ms. */
+  /** Draws the duration of an outage in ms: shorter than T, about as long as the takeover time, or much longer. */
   readonly outageMs: () => number;
 }
 
-/** One entry per kind of fault: how to draw it. A seed enables only some of the kinds. */
+/** Draws a fault, one function per kind. A seed enables only some of the kinds. */
 const kinds: readonly Draw[] = [
   (random, { place, t }) => ({
     ...weather(place(), { delayMs: random.pick([300, 2_000, 12_000]) }),
@@ -76,7 +76,7 @@ const kinds: readonly Draw[] = [
 
 const weather = (place: Place, condition: object) => ({ kind: 'weather', place, condition }) as const;
 
-/** The maximum number of kinds that a seed enables, and of faults that it draws. */
+/** Maximum number of kinds that a seed enables, and of faults that it draws. */
 const maxKinds = 6;
 const maxFaults = 12;
 
@@ -108,7 +108,8 @@ export function drawFaults(
 }
 
 /**
- * Adds a long outage that starts with a training. Random faults seldom let a training outlast both takeover and outage.
+ * Draws a long outage that starts together with a training, because random faults seldom hit a training that outlasts
+ * both takeover and outage.
  */
 function drawCutOff(random: Random, { t, healAtMs }: Span): readonly Fault[] {
   if (!random.chance(0.35)) return [];

@@ -1,7 +1,7 @@
 import type { Random } from '../world/random.ts';
 import type { Act, JobManners, JobPlan, Span } from './plan.ts';
 
-/** Draws how a job is submitted. It uses its own random stream, so that it does not change what the job does. */
+/** Draws how a job is submitted. Uses a random stream of its own, so that it does not change what the job does. */
 export function drawManners(random: Random): JobManners {
   const needsApproval = random.chance(0.15);
   return {
@@ -12,7 +12,7 @@ export function drawManners(random: Random): JobManners {
   };
 }
 
-/** Draws the acts of people who manage the queue. They are rare enough that the queue keeps running. */
+/** Draws the acts of users who manage the queue. They are rare enough that jobs keep running. */
 export function drawQueueActs(random: Random, { healAtMs }: Span, jobs: readonly JobPlan[]): readonly Act[] {
   const before = (): number => Math.floor(random.next() * healAtMs * 0.95);
   const soonAfter = (atMs: number, share: number): number =>

@@ -5,8 +5,8 @@ import { drawManners, drawQueueActs } from './draw-queue.ts';
 import type { Act, JobPlan, Plan, Play, RigPlan, Span, Teams } from './plan.ts';
 
 /**
- * Draws the plan of a seed. Each part has its own random stream, so that a change to one part leaves the others
- * unchanged.
+ * Draws the plan of a seed. Each part has a random stream of its own, so that a change of one part does not change the
+ * others.
  */
 export function drawPlan(seed: number): Plan {
   const random = createRandom(`seed ${seed}`);
@@ -34,7 +34,7 @@ export function drawPlan(seed: number): Plan {
   };
 }
 
-/** Lets the clocks of two machines drift apart by up to 1 %. */
+/** Draws the speed of a clock. The clocks of two machines drift apart by up to 1 %. */
 const drawRate = (random: Random): number => (random.chance(0.5) ? 1 : 1 + random.int(-50, 50) / 10_000);
 
 function drawRigs(random: Random): readonly RigPlan[] {
@@ -62,7 +62,7 @@ function drawRigs(random: Random): readonly RigPlan[] {
   });
 }
 
-/** Puts both users in one team, only one of them in a team, or the two in different teams; or uses no teams at all. */
+/** Draws the teams of the two users: the same team, one user without a team, two different teams, or no teams. */
 function drawTeams(random: Random): Teams {
   if (random.chance(0.4)) return { ada: null, bob: null };
   return { ada: 'vision', bob: random.pick(['vision', 'audio', null]) };

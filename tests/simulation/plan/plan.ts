@@ -5,16 +5,16 @@ import type { Condition } from '../world/link.ts';
 import type { Nature } from '../world/trainer.ts';
 
 /**
- * Everything that a seed decides before its world starts: which rigs, jobs and acts there are, and what fails when.
- * Times are in virtual milliseconds from the start. Removing a fault or an act leaves the rest of the plan unchanged,
- * so that a failure can be reduced to the few events that it needs.
+ * Everything that a seed decides before its world starts: rigs, jobs, acts of users, and faults. Times are in virtual
+ * ms from the start. When a fault or an act is removed, the rest of the plan stays the same, so that a failure can be
+ * reduced to the few events that it needs.
  */
 export interface Plan {
   readonly seed: number;
   /** T: the silence after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
   readonly v1SilenceMs: number;
-  /** No fault is active after this time. */
+  /** After this time, no fault is active. */
   readonly healAtMs: number;
   /** How fast the orchestrator's clocks run; 1 is exact. */
   readonly rate: number;
@@ -26,7 +26,7 @@ export interface Plan {
   readonly faults: readonly Fault[];
 }
 
-/** The time scale of a plan, which all its draws share. */
+/** The time scale of a plan, in ms. */
 export interface Span {
   /** T. */
   readonly t: number;
@@ -37,7 +37,7 @@ export interface RigPlan {
   readonly index: number;
   readonly name: string;
   readonly protocol: 1 | 2;
-  /** The agent keeps running between jobs, and its owner restarts it. */
+  /** The agent keeps running between jobs. */
   readonly persistent: boolean;
   readonly gpus: number;
   readonly labels: Readonly<Record<string, string>>;
@@ -51,34 +51,34 @@ export interface RigPlan {
   readonly isBroken: boolean;
 }
 
-/** What happens when a job starts: a training, or a refusal by the agent. */
+/** What happens when a job starts on a rig: a training, or a failure to start it. */
 export type Play = Nature | 'rejected' | 'start_failed';
 
 export interface JobPlan {
   readonly index: number;
   readonly atMs: number;
   readonly request: z.input<typeof SubmitRequest>;
-  /** `on_lost_contact: stop`. */
+  /** The job must stop when its worker loses contact (`on_lost_contact: stop`). */
   readonly stopsWithoutContact: boolean;
   readonly manners: JobManners;
-  /** The plays of the first start, the second, and so on. The last one repeats. */
+  /** What happens at the first start, the second one, and so on. The last entry is repeated. */
   readonly plays: readonly [Play, ...Play[]];
 }
 
-/** The team of each user's token; null when the token has no team. */
+/** The team of each user's token; null for a token without a team. */
 export type Teams = Readonly<Record<JobManners['user'], string | null>>;
 
-/** How its owner submits the job. */
+/** How a user submits the job. */
 export interface JobManners {
   readonly user: 'ada' | 'bob';
   readonly needsApproval: boolean;
-  /** The job must be dispatched immediately, or the submission fails. */
+  /** The submission fails unless the job can be dispatched immediately. */
   readonly isNow: boolean;
-  /** The submission has an idempotency key, so the owner may repeat it. */
+  /** The submission has an idempotency key, so it may be repeated. */
   readonly hasKey: boolean;
 }
 
-/** An act on one job, which it names by its index. */
+/** An act of a user on one job, given by its index. */
 export type JobAct =
   | {
       readonly kind: 'cancel' | 'release' | 'approve' | 'reject' | 'move to top' | 'retry' | 'remove';
@@ -86,7 +86,7 @@ export type JobAct =
     }
   | { readonly kind: 'priority'; readonly job: number; readonly priority: number };
 
-/** An act on the whole queue. */
+/** An act of a user on the whole queue. */
 export type QueueAct =
   | { readonly kind: 'pause' | 'resume' | 'clean up' }
   | {
@@ -96,7 +96,7 @@ export type QueueAct =
       readonly perTeam: number | null;
     };
 
-/** An act of a person. Acts name rigs by their index, too. */
+/** An act of a user. Rigs are given by their index too. */
 export type Act = { readonly atMs: number } & (
   | JobAct
   | QueueAct
@@ -105,7 +105,7 @@ export type Act = { readonly atMs: number } & (
   | { readonly kind: 'rotate'; readonly rig: number; readonly mode: 'now' | 'after_job' }
 );
 
-/** A client with a link of its own. */
+/** A client with a network link of its own. */
 export type Place = number | 'people' | 'panel';
 
 /** A fault that can occur. */
@@ -121,9 +121,9 @@ export type Trouble =
   | { readonly kind: 'stop orchestrator' | 'kill orchestrator'; readonly downMs: number }
   | { readonly kind: 'crash at'; readonly point: CrashPoint; readonly skip: number; readonly downMs: number }
   | { readonly kind: 'disk full'; readonly forMs: number }
-  /** Cuts off the rig on which the next training starts. */
+  /** Disconnects the rig on which the next training starts. */
   | { readonly kind: 'cut off who starts next'; readonly forMs: number }
-  /** A worker sends a report about a job that it never had. */
+  /** A worker reports about a job that it never had. */
   | {
       readonly kind: 'stray report';
       readonly rig: number;

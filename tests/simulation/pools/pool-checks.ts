@@ -8,25 +8,28 @@ interface Watched {
   readonly pools: PoolFleet;
   readonly engines: readonly MemoryEngine[];
   readonly violate: (rule: string, how: string) => void;
-  /** How often the orchestrator was killed: an answer to an earlier life does not arrive. */
+  /** Returns how often the orchestrator was killed. Answers to an earlier process do not arrive. */
   readonly life: () => number;
 }
 
-/** No list may take longer than this for a launch to be ended, given all outages of a rough world. */
+/** Maximum time in ms until an ended launch is gone from the engine, including all outages. */
 const patienceMs = 300_000;
 const unclearMs = 30_000;
 const isStray = (id: string): boolean => id.startsWith('stray');
 
-/** Watches engines and rows, and knows only what the design promises. */
+/** Compares engines and stored rows with the promises of the pools. */
 export function watchPools({ pools, engines, violate, life }: Watched) {
   const { fleet } = pools;
-  /** Launches that were open at the last look. */
+  /** State of each launch that was open at the previous check. */
   const seen = new Map<LaunchId, Launch['state']>();
   const since = new Map<string, number>();
   const silentSince = new Map<LaunchId, number>();
   for (const engine of engines) watchAnswers(engine);
 
-  /** A submission without an answer is repeated only after a list that began 30 s later, and had it not. */
+  /**
+   * Checks that a submission without an answer is repeated only after a list that began at least 30 s later and did not
+   * contain it.
+   */
   function watchAnswers(engine: MemoryEngine): void {
     const { engine: engineOf } = engine;
     let listedFrom = 0;
@@ -100,7 +103,7 @@ export function watchPools({ pools, engines, violate, life }: Watched) {
     }
   }
 
-  /** Calls back when something has lasted for longer than the patience. */
+  /** Calls back when a condition has held for longer than the given time. */
   function lasts(key: string, is: boolean, forMs: number, tell: () => void): void {
     const now = fleet.clock.wall();
     if (!is) since.delete(key);

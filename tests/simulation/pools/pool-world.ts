@@ -11,7 +11,7 @@ import { watchPools } from './pool-checks.ts';
 export interface PoolPlan {
   readonly seed: number;
   readonly jobs: number;
-  /** Jobs arrive, and faults occur, for this long. */
+  /** How long jobs are submitted and faults occur, in ms. */
   readonly roughMs: number;
 }
 
@@ -20,13 +20,13 @@ export interface PoolOutcome {
   readonly launches: number;
   readonly kills: number;
   readonly virtualMs: number;
-  /** What happened, in order; the same for each run of a seed. */
+  /** The events in order. Each run of a seed has the same. */
   readonly trace: readonly string[];
 }
 
-/** The time in which every job must end after the last fault. */
+/** Maximum time in ms from the last fault until each job has ended. */
 const patienceMs = 3_600_000;
-/** The time in which everything must be given back after the last job. */
+/** Maximum time in ms from the last job until all machines are given back. */
 const tidyMs = 300_000;
 const stepMs = 2_000;
 
@@ -54,14 +54,14 @@ const poolsOf = (random: Random, isLarge: boolean): readonly PoolOptions[] => {
   ];
 };
 
-/** 20 shapes, each of which at least one pool without a budget can give. */
+/** 20 sets of requirements. For each, at least one pool without a budget has suitable machines. */
 const shapes = Array.from({ length: 20 }, (_, n) =>
   n < 12
     ? { gpu_count: (n % 8) + 1, gpu_vram_gb: n < 8 ? 0 : 40 }
     : { gpu_count: (n % 4) + 1, worker_labels: { zone: 'n*' }, gpu_vram_gb: n * 2 },
 );
 
-/** Runs one fleet with three pools until everything is over, or until the first violation. */
+/** Runs a fleet with three pools until all jobs and launches have ended, or until the first violation. */
 export async function runPoolPlan({ seed, jobs, roughMs }: PoolPlan): Promise<PoolOutcome> {
   const random = createRandom(`pools ${seed}`);
   const isLarge = jobs >= 500;
@@ -120,7 +120,7 @@ export async function runPoolPlan({ seed, jobs, roughMs }: PoolPlan): Promise<Po
     const shape = random.pick(shapes as unknown as readonly [(typeof shapes)[0], ...typeof shapes]);
     const by = { ...ada, id: user } as Actor;
     const request = SubmitRequest.parse({ config: {}, max_retries: 100, ...shape });
-    // A killed orchestrator never answers.
+    // A killed orchestrator never answers, so do not wait.
     void fleet.orchestrator.jobs.submit(request, by).then(
       outcome => {
         if (outcome.ok && outcome.value.status !== 'rejected') submitted.push(outcome.value.jobId);
@@ -151,12 +151,12 @@ export async function runPoolPlan({ seed, jobs, roughMs }: PoolPlan): Promise<Po
   const hasEnded = (): boolean => fleet.store.countJobs().every(({ status }) => endings.has(status));
   for (let m = 0; m < patienceMs / 60_000 && !hasEnded(); m += 1) {
     await passes(60_000, hasEnded);
-    // Machines of the rough time may still fail to register, and pause their pool.
+    // Machines that were started during the faults may still fail to register, which pauses their pool.
     if (found.length === 0) await resumeAll(pools);
   }
   if (found.length === 0 && !hasEnded()) violate('every job ends', whyWaiting(pools));
 
-  // Jobs that nobody needs any more while their machines wait.
+  // Reports jobs that no longer progress.
   state.isStuck = true;
   const late: JobId[] = [];
   for (let n = 0; n < 3 && found.length === 0; n += 1)
@@ -186,7 +186,7 @@ async function resumeAll({ fleet }: PoolFleet): Promise<void> {
     if (paused !== null) valueOf(await pools.resume(id, ada));
 }
 
-/** Also lets pools try again what their engines refused. */
+/** Sets the idle time of all pools to zero, and lets them order again what their engines refused. */
 async function keepNothingWarm({ fleet }: PoolFleet): Promise<void> {
   const { pools } = fleet.orchestrator;
   for (const { pool_id: id, settings, name, engine } of pools.list()) {
@@ -195,7 +195,7 @@ async function keepNothingWarm({ fleet }: PoolFleet): Promise<void> {
   }
 }
 
-/** What the pools say about the jobs that wait. */
+/** Describes why jobs wait, for the message of a violation. */
 const whyWaiting = ({ fleet }: PoolFleet): string =>
   fleet.store
     .pendingJobs()
@@ -208,11 +208,13 @@ const whyWaiting = ({ fleet }: PoolFleet): string =>
 
 const endings: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
-/** Faults of the engine itself. Omissions stay below what the design tolerates. */
+/**
+ * Lets the engine itself fail: delays, partial answers, and lists that omit launches, as far as the design tolerates.
+ */
 function makeRough(engine: MemoryEngine, random: Random, pools: PoolFleet, isRough: () => boolean): void {
   const { onStart } = engine;
   engine.onStart = allocation => {
-    // A stray stays until the orchestrator ends it.
+    // An engine job that no pool has ordered stays until the orchestrator ends it.
     if (!allocation.order.launchId.startsWith('stray')) onStart(allocation);
   };
   engine.onLaunch = (): LaunchFault => {
@@ -231,7 +233,7 @@ function makeRough(engine: MemoryEngine, random: Random, pools: PoolFleet, isRou
     const isPartial = random.chance(0.2);
     const omits = (id: LaunchId): boolean => {
       const launch = pools.fleet.store.launch(id);
-      // One that has no id yet may be unclear, and one list without it is enough then.
+      // A launch without an engine id may be unclear. One list without it then suffices, so do not omit it.
       return (
         isPartial && launch !== null && launch.engineId !== null && launch.missing < 2 && random.chance(0.6)
       );
@@ -243,7 +245,7 @@ function makeRough(engine: MemoryEngine, random: Random, pools: PoolFleet, isRou
 
 let orphans = 0;
 
-/** What people and clusters do meanwhile. */
+/** Performs random acts of users and of cluster administrators. */
 async function disturb(
   { fleet }: PoolFleet,
   engines: readonly MemoryEngine[],

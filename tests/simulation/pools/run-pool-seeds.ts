@@ -4,7 +4,7 @@ import { type PoolOutcome, runPoolPlan } from './pool-world.ts';
 export interface PoolSeedOptions {
   readonly from: number;
   readonly seeds: number;
-  /** Jobs of each world. */
+  /** Number of jobs in each fleet. */
   readonly jobs: number;
   readonly showsTrace: boolean;
   readonly plant: string | null;
@@ -13,10 +13,10 @@ export interface PoolSeedOptions {
 
 const tailLines = 40;
 
-/** Jobs arrive during half of this time. More of them need more time, because the limits of the pools are small. */
+/** Returns how long jobs are submitted, in ms. More jobs take more time, because the limits of the pools are low. */
 const roughMsFor = (jobs: number): number => 200_000 + jobs * 100;
 
-/** Runs one fleet with pools per seed, and stops at the first violation. Returns false on a violation. */
+/** Runs a fleet with pools for each seed, and stops at the first violation. Returns false after a violation. */
 export async function runPoolSeeds(options: PoolSeedOptions): Promise<boolean> {
   const { from, seeds, jobs, log } = options;
   const began = performance.now();

@@ -28,9 +28,9 @@ export interface World {
   readonly scene: Scene;
   readonly people: People;
   readonly troubles: Troubles;
-  /** Creates a worker, sets up its rig and starts the agent there. */
+  /** Creates a worker, and starts its agent on a new rig. */
   hire(plan: RigPlan): Promise<void>;
-  /** Ends all faults and erratic agents. From then on, trainings are short and succeed. */
+  /** Ends all faults and all random agents. From then on, trainings are short and succeed. */
   calmDown(): void;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ interface WorldDeps {
   readonly violate: (rule: string, how: string) => void;
 }
 
-/** Connects the parts of a world. Only this function decides which part observes which. */
+/** Connects the parts of a world. No other code decides which part observes which. */
 export function buildWorld({ plan, observers: observersOf, reach, violate }: WorldDeps): World {
   const random = createRandom(`world ${plan.seed}`);
   const rigs = new Map<number, SceneRig>();
@@ -260,7 +260,7 @@ function playFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm: boo
   return rig.isBroken ? 'start_failed' : play;
 }
 
-/** The published agent cannot report a failed start. Its trainer exits at once instead. */
+/** Returns how a training behaves. A published agent cannot report a failed start, so its trainer exits at once. */
 const natureIn = (play: Play): Nature =>
   typeof play === 'string'
     ? { ...short, runsMs: 300, printsEveryMs: null, ends: { code: 1, signal: null } }

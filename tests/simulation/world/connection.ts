@@ -3,35 +3,35 @@ import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Server, ServerEnd, WireRequest } from './wire.ts';
 
-/** The events that the client of a stream receives. `onEnd` or `onError` is the last one. */
+/** Events that the client of a stream receives. The last one is `onEnd` or `onError`. */
 export interface StreamEars {
   onOpen(status: number): void;
   onFrame(frame: unknown): void;
-  /** The server has closed the stream in an orderly way. */
+  /** The server closed the stream in an orderly way. */
   onEnd(): void;
   onError(): void;
 }
 
-/** One TCP connection that carries frames down, in order. */
+/** A TCP connection that carries frames from the server to the client, in order. */
 export interface Connection {
-  /** Whether both ends hold the connection and sent data arrives. */
+  /** True when both ends keep the connection open and data arrives. */
   readonly isWhole: boolean;
-  /** World time; infinite until the client learns that the stream is open. */
+  /** World time at which the client learned that the stream is open; infinite before. */
   readonly openSince: number;
-  /** The client closes the connection. */
+  /** Closes the connection at the client's end. */
   close(): void;
   break(how: 'reset' | 'half-open'): void;
-  /** Sends what a cut has held up. */
+  /** Delivers the data that an outage has held back. */
   flush(): void;
-  /** Runs when neither end holds the connection any more. */
+  /** Calls back when both ends have closed the connection. */
   onGone(run: () => void): void;
 }
 
-/** What a connection needs to know about its link. */
+/** The properties of a link that its connections need. */
 export interface Way {
   readonly name: string;
   isCut(direction: 'up' | 'down'): boolean;
-  /** The travel time of a message, in ms. */
+  /** Returns the travel time of a message in ms. */
   transitMs(): number;
 }
 
@@ -45,14 +45,14 @@ interface ConnectionDeps {
   readonly ears: StreamEars;
 }
 
-/** The client gives up a connection that no server accepts after this time. */
+/** A client gives up a connection that no server has accepted after this time, in ms. */
 const connectMs = 20_000;
 
 export function openConnection(parts: ConnectionDeps): Connection {
   const { world, random, link, process, request, ears } = parts;
   let clientHolds = true;
   let serverHolds = false;
-  /** The connection is dead and carries nothing, but neither end has noticed. */
+  /** True when the connection carries no data but neither end has noticed. */
   let isHalfOpen = false;
   let orderly = 0;
   let openSince = Number.POSITIVE_INFINITY;
@@ -70,7 +70,7 @@ export function openConnection(parts: ConnectionDeps): Connection {
       stalled.push(run);
       return;
     }
-    // In order: no message overtakes an earlier one.
+    // Keep the order: no message overtakes an earlier one.
     orderly = Math.max(orderly, world.mono() + link.transitMs());
     world.after(orderly - world.mono(), () => {
       if (!isHalfOpen) process.deliver(() => clientHolds && run());
@@ -89,7 +89,7 @@ export function openConnection(parts: ConnectionDeps): Connection {
     for (const run of closers) server?.process.deliver(run);
     mourn();
   };
-  /** A server notices a silently lost client by keepalive or by a failed send, after 15 s to 10 min. */
+  /** The server notices after 15 s to 10 min that the client is gone, by a keepalive or a failed send. */
   const serverLosesLater = (): void => {
     const knows = !isHalfOpen && !link.isCut('up');
     world.after(knows ? link.transitMs() : random.int(15_000, 600_000), serverLoses);

@@ -20,17 +20,17 @@ export interface JobChange {
   readonly next: Job;
 }
 
-/** The SHA-256 of a worker's new token; null when the worker has no token any more. */
+/** SHA-256 of a worker's new token; null when the worker has no token any more. */
 export interface TokenChange {
   readonly worker: WorkerId;
   readonly hash: string | null;
-  /** The previous token stays valid until the worker's job has ended. */
+  /** True when the previous token stays valid until the worker's job has ended. */
   readonly keepsOld: boolean;
 }
 
-/** One command of the writer: its cause, what it found and what it changed. */
+/** A command that the store has committed: its cause and its changes. */
 export interface Committed {
-  /** Null when a timer or the orchestrator's own start has caused it. */
+  /** The call that caused it; null for a timer or the orchestrator's start. */
   readonly cause: WireRequest | null;
   readonly inserted: readonly Job[];
   readonly changes: readonly JobChange[];
@@ -43,42 +43,43 @@ export interface Committed {
 export type CrashPoint = 'before commit' | 'after commit' | 'after effects';
 
 export interface DiskEars {
-  /** Called inside the transaction before the command, so that checks can compare the state with the answer. */
+  /** Called in the transaction before the command, so that checks can compare the state with the answer. */
   onBegin(cause: WireRequest, read: Read): void;
   onCommit(command: Committed): void;
-  /** The armed crash has struck. */
+  /** Called when an armed crash has happened. */
   onCrash(point: CrashPoint): void;
   readonly log: Log;
 }
 
-/** The orchestrator's disk. Committed data survives every crash; nothing else does. */
+/** The orchestrator's disk. Committed data survives each crash; all other data is lost. */
 export interface Disk {
-  /** Reads what is committed, whichever process runs. */
+  /** Reads committed data, even while no orchestrator runs. */
   readonly store: Store;
   isBusy(): boolean;
-  /** Whether a command is running right now. What is sent now is not on disk yet. */
+  /** True while a command runs. A message that is sent then is not on disk yet. */
   readonly isInCommand: boolean;
-  /** While the disk is full, it accepts no changes. */
+  /** A full disk refuses all changes. */
   setFull(isFull: boolean): void;
   readonly isFull: boolean;
   /**
-   * Arms a crash at this point of the next command that changes a job, after skipping `skip` of them. Null disarms it.
+   * Makes the orchestrator crash at this point of a command that changes a job, after `skip` other such commands. Null
+   * disarms the crash.
    */
   armCrash(armed: { readonly point: CrashPoint; readonly skip: number } | null): void;
-  /** Attributes the commands that `run` issues to this call. */
+  /** Records this call as the cause of all commands that `run` issues. */
   during<T>(cause: WireRequest, run: () => T): T;
   begin(clock: Clock): DiskLife;
 }
 
 export interface DiskLife {
   readonly store: Store;
-  /** Simulates kill -9: queued commands never run, effects do not happen, and no caller receives an answer. */
+  /** Simulates kill -9: queued commands never run, effects do not happen, and no caller gets an answer. */
   crash(): void;
-  /** Ends in an orderly way: finishes the accepted commands and accepts no more. */
+  /** Ends in an orderly way: completes the queued commands and accepts no new ones. */
   end(): void;
 }
 
-/** How long the store waits before it tries a disk again that refused a change (main/store). In ms. */
+/** Interval in ms at which the store probes a disk that has refused a change (main/store). */
 const probeEveryMs = 5_000;
 
 export function openDisk(world: Clock, ears: DiskEars): Disk {
@@ -119,12 +120,12 @@ export function openDisk(world: Clock, ears: DiskEars): Disk {
       ears.onCrash(point);
     };
 
-    /** Runs the command in its savepoint and records what it does. An exception rolls the command back. */
+    /** Runs the command in its savepoint, and records its changes. An exception rolls the command back. */
     const carryOut = <T>(tx: Tx, command: (tx: Tx) => T, by: WireRequest | null): T => {
       if (isCrashed) throw new Error('the process is gone');
       const { watched, ...seen } = watch(tx, () => isCrashed);
       let crashHere: CrashPoint | null = null;
-      // The command is on disk even when the process has died in the meantime, so observers are notified anyway.
+      // The command is on disk even when the process has died since, so notify observers in any case.
       tx.afterCommit(() => {
         ears.onCommit({ cause: by, ...seen });
         if (crashHere === 'after commit' && !isCrashed) strike(crashHere);
@@ -193,7 +194,7 @@ export function openDisk(world: Clock, ears: DiskEars): Disk {
   };
 }
 
-/** Wraps the transaction for the command and records what the command does. */
+/** Wraps a transaction, so that it records the changes of the command. */
 function watch(tx: Tx, isCrashed: () => boolean) {
   const inserted: Job[] = [];
   const changes: JobChange[] = [];

@@ -10,16 +10,16 @@ import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import type { SimProcess } from './process.ts';
 import type { Server, ServerEnd, WireAnswer, WireRequest } from './wire.ts';
 
-/** The events at the front door. The checks and the trace depend on them. */
+/** Events at the interface of the orchestrator, for the checks and the trace. */
 export interface DoorEars {
-  /** Runs a handler up to its first await and attributes everything that it writes until then to this call. */
+  /** Runs a handler until its first await. All writes until then have this call as their cause. */
   during<T>(request: WireRequest, handle: () => T): T;
   onArrive(request: WireRequest, link: string): void;
   onAnswer(request: WireRequest, answer: WireAnswer, link: string): void;
-  /** The orchestrator sends a frame on a worker's stream. */
+  /** Called when the orchestrator sends a command on the stream of a worker. */
   onFrame(workerToken: string, command: WorkerCommand): void;
   onStream(workerToken: string, end: ServerEnd, what: 'open' | 'ended' | 'closed'): void;
-  /** A handler threw an unexpected error. */
+  /** Called when a handler throws an unexpected error. */
   onCrash(cause: unknown): void;
 }
 
@@ -38,7 +38,7 @@ interface HttpListenerDeps {
   readonly ears: DoorEars;
 }
 
-/** The product's own routes and token check without sockets: `main/http/server.ts` for a simulated network. */
+/** The product's routes and authentication over a simulated network, in place of `main/http/server.ts`. */
 export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDeps): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
@@ -66,7 +66,7 @@ export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDep
         send(command) {
           if (isOver) return;
           ears.onFrame(token, command as WorkerCommand);
-          // The JSON round trip gives the frame the shape that it has on the wire.
+          // Convert the command to JSON and back, so that it has the shape that it has on the wire.
           end.send(JSON.parse(JSON.stringify(command)));
         },
         sendFrame: () => {},
@@ -166,7 +166,7 @@ function collectRoutes(routes: Mounted[]): Router {
 
 type WorkerRequest = Extract<WireRequest, { kind: 'worker' }>;
 
-/** Does what `main/http/routes/route.ts` does before it calls a handler. */
+/** Parses and authenticates a call, as `main/http/routes/route.ts` does before it calls a handler. */
 function readRequest(
   routes: readonly Mounted[],
   { method, path, token, body, address }: WorkerRequest,
@@ -198,7 +198,7 @@ interface Handed {
   readonly token: string;
 }
 
-/** The part of a response that the stream's route uses. It reports when the connection closes. */
+/** The part of a response that the route of the stream uses. It reports when the connection closes. */
 const responseFor = (end: ServerEnd, token: string): Response =>
   ({
     handed: { end, token },

@@ -15,13 +15,13 @@ import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Exit, Nature, Trainer, TrainerYard } from './trainer.ts';
 
-/** The state of a run on the rig's disk. It survives the agent's end and a power loss. */
+/** The record of a run on the rig's disk. It survives the end of the agent and a power cut. */
 interface RunRecord {
   readonly origin: RunOrigin;
   contact: RunOrigin['contact'];
-  /** Whether the guard has confirmed that it took over. Until then, the agent can cancel the run. */
+  /** True once the guard has confirmed that it runs the job. Until then, the agent can cancel the run. */
   isTaken: boolean;
-  /** The guard died without leaving a record. */
+  /** True when the guard died without a record of the end. */
   isOrphan: boolean;
   trainer: Trainer | null;
   order: Order | null;
@@ -30,23 +30,24 @@ interface RunRecord {
 }
 
 /**
- * The rig's disk, and the guards, which are not children of any agent. A guard holds the trainer, records how it ended,
- * and stops it when contact is lost. Replaces the processes of agent/guard/guard.ts and the files of agent/guard/guard-files.ts.
+ * The rig's disk and its guards. A guard is no child of the agent. It runs the trainer, records its end, and stops it
+ * when contact is lost. This replaces the processes of agent/guard/guard.ts and the files of
+ * agent/guard/guard-files.ts.
  */
 export interface Guard {
   readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
   readonly registrations: Registrations;
-  /** At least one run still needs an agent to finish it. */
+  /** True while a run needs an agent to complete it. */
   readonly isNeeded: boolean;
-  /** Whether the disk holds this attempt's end and the orchestrator has not confirmed it yet. */
+  /** True when the disk contains the end of this attempt, and the orchestrator has not confirmed it yet. */
   keeps(attempt: AttemptId): boolean;
-  /** Finds a run that an earlier process of the agent has left; null when there is none. */
+  /** Returns the run that an earlier process of the agent left; null when there is none. */
   find(process: SimProcess): Found | null;
-  /** Rejects when no guard starts in time. */
+  /** Starts a run. Rejects when no guard starts in time. */
   start(process: SimProcess, offer: JobOffer, origin: RunOrigin, ears: RunListeners): Promise<Run>;
-  /** Simulates kill -9 of the guard alone. Its trainer cannot print any more. */
+  /** Kills the guard alone. Its trainer dies when it prints the next time. */
   kill(): void;
-  /** A power loss ends guards and trainers. Files on disk stay. */
+  /** Simulates a power cut: ends guards and trainers, keeps files. */
   losePower(): void;
 }
 
@@ -61,7 +62,7 @@ export function createGuard(parts: GuardDeps): Guard {
   const { machine, yard, random } = parts;
   const runs = new Map<AttemptId, RunRecord>();
   const registrations = holdRegistrations();
-  /** Called when a change in a run concerns its agent. */
+  /** Called when a run changes in a way that its agent must know. */
   const watchers = new Map<RunRecord, Set<() => void>>();
 
   const tell = (run: RunRecord): void => {
@@ -120,7 +121,7 @@ export function createGuard(parts: GuardDeps): Guard {
       finished: finished.promise,
       stop(order) {
         run.order ??= order;
-        // The guard notices the order file a moment later.
+        // The guard reads the order file with some delay.
         machine.after(random.int(1, 400), () => tell(run));
       },
       contact: contact => void (run.contact = contact),
@@ -146,7 +147,7 @@ export function createGuard(parts: GuardDeps): Guard {
     state: {
       keepReport(report) {
         const run = runs.get(report.attemptId);
-        // A run that failed to start has no folder yet.
+        // There is no record of a run that failed to start.
         if (run !== undefined) run.report = report;
       },
       dropReport: attempt => void runs.delete(attempt),
@@ -181,7 +182,8 @@ export function createGuard(parts: GuardDeps): Guard {
       runs.set(origin.attemptId, run);
       const nature = parts.natureOf(offer);
       const takenMs = random.int(2, 120);
-      // The guard is a separate process. It continues when the agent dies, unless the next agent cancels the run first.
+      // The guard is a process of its own. It starts the trainer even when the agent dies, unless the next agent
+      // cancels the run before.
       machine.after(takenMs, () => (run.isTaken = runs.get(origin.attemptId) === run && !run.isOrphan));
       machine.after(takenMs + random.int(2, 120), () => begin(run, nature));
       await new Promise<void>(resolve => {
@@ -198,7 +200,7 @@ export function createGuard(parts: GuardDeps): Guard {
       for (const run of runs.values()) {
         if (run.exit !== null || run.report !== null) continue;
         run.isOrphan = true;
-        // No process reads the pipe any more, so the next line kills the trainer.
+        // Nobody reads the pipe any more, so the trainer dies when it prints the next time.
         run.trainer?.onPrint(() => run.trainer?.kill());
         tell(run);
       }
@@ -215,7 +217,7 @@ function terminate(machine: Machine, trainer: Trainer, graceMs: number): void {
   machine.after(graceMs, () => trainer.isAlive && trainer.kill());
 }
 
-/** The same grace period as in agent/attempt/run-follow.ts for a trainer whose guard is gone. */
+/** Grace period in ms for a trainer whose guard is gone, as in agent/attempt/run-follow.ts. */
 const orphanGraceMs = 5_000;
 
 function endOrphan(process: SimProcess, machine: Machine, trainer: Trainer | null): Promise<Exit | null> {

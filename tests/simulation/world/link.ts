@@ -6,35 +6,35 @@ import type { Server, WireAnswer, WireRequest } from './wire.ts';
 
 type Direction = 'up' | 'down';
 
-/** A temporary problem of a link. Several conditions add up. */
+/** A temporary problem of a link. Several conditions can apply at once. */
 export interface Condition {
   readonly cutUp?: boolean;
   readonly cutDown?: boolean;
-  /** The maximum delay to add; delays are uniformly distributed. */
+  /** Maximum additional delay in ms; actual delays are uniformly distributed. */
   readonly delayMs?: number;
-  /** The probability that a request (`lossUp`) or an answer (`lossDown`) is lost. */
+  /** Probability that a request (`lossUp`) or an answer (`lossDown`) is lost. */
   readonly lossUp?: number;
   readonly lossDown?: number;
-  /** The probability that a request arrives twice at once (`duplicate`), or again much later (`replay`). */
+  /** Probability that a request arrives twice at once (`duplicate`), or again much later (`replay`). */
   readonly duplicate?: number;
   readonly replay?: number;
 }
 
 /** The path between one client and the orchestrator. */
 export interface Link extends Way {
-  /** Imposes a condition. The returned function ends it. */
+  /** Applies a condition. The returned function ends it. */
   impose(condition: Condition): () => void;
-  /** True while nothing is cut or lost, and no delay is long. */
+  /** True while the link loses no data and adds no long delay. */
   readonly isCalm: boolean;
-  /** World time of the last moment at which the link was not calm. */
+  /** World time at which the link was last not calm. */
   readonly roughAt: number;
   /** The newest stream, open or closed. */
   readonly stream: Connection | null;
   call(process: SimProcess, request: WireRequest, timeoutMs: number): Promise<WireAnswer>;
   connect(process: SimProcess, request: WireRequest, ears: StreamEars): Connection;
-  /** Breaks the streams that are open now. With `reset`, both ends notice; with `half-open`, neither does. */
+  /** Breaks the open streams. `reset`: both ends notice. `half-open`: neither end notices. */
   breakStreams(how: 'reset' | 'half-open'): void;
-  /** Makes both ends of each broken stream notice the break now. */
+  /** Makes both ends notice the streams that were broken without notice. */
   wakeDeadStreams(): void;
 }
 
@@ -45,7 +45,7 @@ export interface LinkDeps {
   readonly server: () => Server | null;
 }
 
-/** Shorter delays are normal network conditions. */
+/** Delays in ms up to this value are normal. */
 const longDelayMs = 1_000;
 
 export function createLink(parts: LinkDeps): Link {
@@ -64,7 +64,7 @@ export function createLink(parts: LinkDeps): Link {
   const isCalm = (): boolean => ![...conditions].some(isRough);
   const transitMs = (): number =>
     random.int(1, 12) + Math.floor(random.next() * sum(({ delayMs }) => delayMs));
-  /** Returns the travel time in ms; null when the message is lost on the way. */
+  /** Returns the travel time in ms; null when the message is lost. */
   const travel = (direction: Direction): number | null => {
     const ms = transitMs();
     const lost = random.chance(sum(({ lossUp, lossDown }) => (direction === 'up' ? lossUp : lossDown)));
@@ -135,9 +135,9 @@ export function createLink(parts: LinkDeps): Link {
 }
 
 /**
- * Person calls are not doubled: after a double token rotation, the caller may hold the revoked token, which no rule
- * forbids. The published agent does not number its registrations. A second one, a moment later, would take away a job
- * that was dispatched in between.
+ * Calls of users are not duplicated: after a duplicated rotation, the caller could hold the revoked token, which no
+ * rule forbids. Registrations of a published agent are not numbered; a duplicate could take away a job that was
+ * dispatched in between.
  */
 const canBeDoubled = (request: WireRequest): boolean =>
   request.kind === 'worker' && (!request.path.endsWith('/register') || isNumbered(request.body));
@@ -146,8 +146,8 @@ const isNumbered = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'registration_no' in body;
 
 /**
- * Reports name their attempt, so the orchestrator recognizes a late copy. It cannot recognize old copies of heartbeats,
- * goodbyes, or registrations of an earlier start, so the simulation never replays those.
+ * Replays only requests that the orchestrator can recognize as old: reports, which name their attempt. It cannot
+ * recognize old heartbeats, goodbyes, or registrations of an earlier start.
  */
 const canBeReplayed = (request: WireRequest): boolean =>
   request.kind === 'worker' && request.path.endsWith('/status');
@@ -164,7 +164,7 @@ function arrive(
   }
   const release = server.hold(() => reply({ kind: 'failed', code: 'ECONNRESET' }));
   server.process.deliver(() => {
-    // Each copy of a request is a separate call.
+    // Each copy of a request is a call of its own.
     void server.serve({ ...request }, link).then(answer => {
       release();
       reply(answer);

@@ -1,20 +1,20 @@
 import type { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** A computer with its own clocks, which drift, jump, and stop while it sleeps. */
+/** A computer with its own clocks, which can drift, jump, and stop while it sleeps. */
 export interface Machine {
   readonly name: string;
-  /** CLOCK_MONOTONIC: stops while the machine sleeps. */
+  /** CLOCK_MONOTONIC in ms, which stops while the machine sleeps. */
   mono(): number;
   /** Whole milliseconds since 1970, by this machine's clock. */
   wall(): number;
   after(ms: number, run: () => void): () => void;
-  /** Simulates the owner or a time server setting the wall clock. */
+  /** Sets the wall clock, as its owner or a time server does. */
   setWall(byMs: number): void;
   sleep(): void;
   wake(): void;
 }
 
-/** `rate` is how fast its clocks run: 1.01 gains one second in a hundred. */
+/** Creates a machine. `rate`: speed of its clocks; 1.01 gains one second in a hundred. */
 export function createMachine(world: VirtualClock, name: string, rate: number): Machine {
   const began = world.mono();
   const wallBegan = world.wall();
@@ -26,7 +26,7 @@ export function createMachine(world: VirtualClock, name: string, rate: number): 
   const passed = (): number => (world.mono() - began) * rate;
   const mono = (): number => {
     const asleep = asleepSince === null ? 0 : passed() - asleepSince;
-    // Rounds to microseconds. Floating-point errors of finer steps could let a timer fire slightly too early again and
+    // Round to microseconds. Otherwise, floating-point errors could let a timer run slightly too early, again and
     // again.
     return 1_000_000 + Math.round((passed() - sleptMs - asleep) * 1000) / 1000;
   };

@@ -8,35 +8,37 @@ import type { Machine } from './machine.ts';
 import { type SimProcess, startProcess } from './process.ts';
 import type { Server } from './wire.ts';
 
-/** One run of the orchestrator's process, from its start to its end. */
+/** One process of the orchestrator, from its start to its end. */
 export interface Life extends Server {
   readonly orchestrator: Orchestrator;
-  /** On the machine's monotonic clock. */
+  /** Start time on the machine's monotonic clock, in ms. */
   readonly startedAt: number;
 }
 
-/** The machine on which the orchestrator runs, and the process control on it. */
+/** The machine on which the orchestrator runs. It starts, stops and pauses the process. */
 export interface OrchestratorHost {
   readonly machine: Machine;
   /** Null while no orchestrator process runs. */
   readonly life: Life | null;
   start(): void;
-  /** Simulates an immediate kill -9. */
+  /** Kills the process with kill -9. */
   crash(): void;
-  /** Stops in an orderly way, after finishing the calls that it has accepted. */
+  /** Stops in an orderly way, after the calls in progress were answered. */
   stop(): void;
-  /** Freezes the process. When the machine sleeps as well, its monotonic clock stops, too. */
+  /** Stops the process like SIGSTOP. When the machine sleeps too, its monotonic clock also stops. */
   pause(isAsleep: boolean): void;
   resume(): void;
-  /** The monotonic clock minus the long pauses of the process, in ms. */
+  /** Monotonic clock of the machine without long pauses of the process, in ms. */
   steadyMs(): number;
-  /** The number of pauses so far. */
+  /** Number of long pauses so far. */
   readonly pauses: number;
   /** World time at which the process was last started, stopped, paused or resumed. */
   readonly changedAt: number;
 }
 
-/** The orchestrator notices pauses longer than this and does not count them (5 s, plus a tick of its steady clock). */
+/**
+ * The orchestrator notices pauses longer than this in ms (5 s and a tick of its steady clock), and does not count them.
+ */
 const noticedMs = 6_000;
 
 interface HostDeps {
@@ -125,7 +127,7 @@ export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
       now = null;
       change('stops');
       life.orchestrator.lifecycle.stop();
-      // The process answers the calls in progress, then ends.
+      // The process answers the calls in progress, and then ends.
       machine.after(1, () => {
         diskLife.end();
         life.process.kill();
@@ -175,7 +177,7 @@ export const crashPoints: readonly [CrashPoint, ...CrashPoint[]] = [
   'after effects',
 ];
 
-/** Creates ids such as `w1`, `j1`, `a1` and `wt_1`, counted across all lives, so that a trace is readable. */
+/** Creates readable ids such as `w1`, `j1`, `a1` and `wt_1`, numbered across all processes. */
 function countedIds(): Ids {
   const counts = new Map<string, number>();
   const next = (prefix: string): string => {

@@ -16,10 +16,10 @@ interface PanelDeps {
 }
 
 const reconnectMs = 3_000;
-/** The panel reopens a stream that is silent for this long, as a page does after it was in the background. */
+/** The panel reopens a stream that was silent for this long, in ms. */
 const silenceMs = 90_000;
 
-/** A page that follows the UI stream and resumes after the last event that it has seen. */
+/** Simulates a page that follows the event stream. After an interruption, it continues after its last event. */
 export function openPanel({ link, process, onEvent }: PanelDeps): void {
   let last = 0;
   const connect = (): void => {

@@ -14,17 +14,17 @@ import type { Random } from './random.ts';
 import type { Rig } from './rig.ts';
 import type { WireAnswer, WireRequest } from './wire.ts';
 
-/** The people who own rigs and jobs. They call over a network of their own, and retry where a retry is safe. */
+/** The users who own rigs and jobs. They have a network link of their own, and repeat calls where that is safe. */
 export interface People {
-  /** Creates the tokens of the users who have a team. */
+  /** Creates tokens for the users who have a team. */
   enrol(teams: Teams): Promise<void>;
   submit(job: JobPlan): Promise<void>;
   carryOut(act: Act): Promise<void>;
-  /** Removes every rule that could keep a job from its worker forever. */
+  /** Removes all rules that could keep a job pending forever. */
   openQueue(): Promise<void>;
-  /** Creates a worker and returns its id and token. Retries until the orchestrator answers. */
+  /** Creates a worker. Repeats the call until it is answered. */
   hire(plan: RigPlan): Promise<{ readonly workerId: WorkerId; readonly token: string }>;
-  /** The id of the job at this index; null until its submission has been answered. */
+  /** Returns the id of the job with this index; null until its submission was answered. */
   jobOf(index: number): JobId | null;
 }
 
@@ -38,7 +38,7 @@ interface PeopleDeps {
 const personCalled = (name: JobManners['user']): Actor => ({ type: 'admin', id: name, address: null });
 const ada = personCalled('ada');
 const patienceMs = 10_000;
-/** After this many failed tries, people give up an act. */
+/** Number of failed tries after which users give up. */
 const maxTries = 100;
 
 const requestOf = ({ request, stopsWithoutContact, manners }: JobPlan): SubmitRequest =>
@@ -51,7 +51,7 @@ const requestOf = ({ request, stopsWithoutContact, manners }: JobPlan): SubmitRe
 
 const submissionOf = ({ index }: JobPlan): string => `submit job ${index}`;
 
-/** Returns the job that this call submits; null for every other call. */
+/** Returns the planned job that this call submits; null for any other call. */
 export const submittedIn = (request: WireRequest, jobs: readonly JobPlan[]): JobPlan | null =>
   request.kind === 'person' ? (jobs.find(job => submissionOf(job) === request.what) ?? null) : null;
 
@@ -126,7 +126,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     async submit(job) {
       const { user, hasKey } = job.manners;
       const key = { key: `job ${job.index}`, fingerprint: 'the same' };
-      // Submits only once without a key, because a retry after a lost answer could create a second job.
+      // Without a key, submit only once, because a repetition after a lost answer could create a second job.
       const answer = await (hasKey ? insist : ask)(submissionOf(job), orchestrator =>
         orchestrator.jobs.submit(requestOf(job), personCalled(user), hasKey ? key : null),
       );

@@ -2,8 +2,8 @@ import type { Clock } from '../../../main/orchestrator/ports/index.ts';
 import type { Machine } from './machine.ts';
 
 /**
- * A process of a machine. Every external event (a timer, an answer, a line) enters through `deliver`. Events wait while
- * the process is stopped, and are lost when it is dead.
+ * A process on a machine. All external events (timers, answers, output) are delivered through `deliver`. They wait
+ * while the process is paused, and are lost when it is dead.
  */
 export interface SimProcess {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface SimProcess {
   readonly isAlive: boolean;
   readonly isPaused: boolean;
   deliver(run: () => void): void;
-  /** Passes on a promise from outside. The result never settles after the process is dead. */
+  /** Passes on the result of an external promise. The returned promise never resolves when the process is dead. */
   gate<T>(coming: Promise<T>): Promise<T>;
   /** SIGSTOP. */
   pause(): void;
@@ -39,7 +39,8 @@ export function startProcess(machine: Machine, name: string): SimProcess {
     iso: at => new Date(at).toISOString(),
     after(ms, run) {
       let isOff = false;
-      // Code may still cancel a timer that expires in a stopped process, until the process resumes.
+      // While a process is paused, an expired timer waits for delivery. It can still be cancelled after the process
+      // resumes.
       const cancel = machine.after(ms, () => deliver(() => isOff || run()));
       return () => {
         isOff = true;

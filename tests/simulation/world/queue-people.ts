@@ -9,17 +9,20 @@ import type { WireAnswer } from './wire.ts';
 
 type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
-/** Retries until there is an answer. */
+/** Performs an act and repeats it until it is answered. */
 type Insist = (what: string, act: Ask) => Promise<WireAnswer>;
 
 interface Manners {
   readonly insist: Insist;
-  /** Asks once, without retries. */
+  /** Performs an act once. */
   readonly ask: Insist;
   readonly later: (ms: number) => Promise<void>;
 }
 
-/** Some people retry a job minutes after the faults are healed, and the retry may need approval. */
+/**
+ * Number of rounds in which all rules are removed, because some users retry a job minutes after the last fault, and the
+ * retry may need approval.
+ */
 const rounds = 15;
 const roundMs = 30_000;
 
@@ -32,7 +35,9 @@ type Limits = Pick<Concurrency, 'max_concurrent' | 'user_max_concurrent' | 'team
 
 const none: Limits = { max_concurrent: null, user_max_concurrent: null, team_max_concurrent: null };
 
-/** The acts of people who manage the queue. Each act may be repeated, except a retry, which would create two jobs. */
+/**
+ * The acts of users who manage the queue. All of them may be repeated, except a retry, which would create a second job.
+ */
 export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
   const limit = (limits: Limits): Promise<WireAnswer> =>
     insist(`limits ${JSON.stringify(limits)}`, orchestrator =>
@@ -92,8 +97,7 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
     },
 
     /**
-     * Removes every rule that could keep a job from its worker forever, including rules from requests that are still in
-     * progress.
+     * Removes all rules that could keep a job pending forever, including those of requests that are still in progress.
      */
     async openQueue(): Promise<void> {
       for (let round = 0; round < rounds; round += 1) {

@@ -1,17 +1,17 @@
 /**
- * The only source of randomness in the simulation. The same seed and label give the same draws, whatever other streams
- * draw.
+ * The only source of randomness in the simulation. A stream with the same seed and label gives the same values,
+ * whatever other streams draw.
  */
 export interface Random {
-  /** A number from 0 (inclusive) to 1 (exclusive). */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
-  /** A whole number; both ends are included. */
+  /** Returns a whole number from `from` to `to`, including both. */
   int(from: number, to: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly [T, ...T[]]): T;
-  /** Selects each element with this probability. */
+  /** Returns a random part of the list. Each element has this probability. */
   some<T>(list: readonly T[], probability: number): readonly T[];
-  /** Returns an independent stream of draws. */
+  /** Returns an independent stream. */
   fork(label: string): Random;
 }
 
@@ -28,7 +28,7 @@ export function createRandom(seed: string): Random {
   };
 }
 
-/** Four 32-bit words from a text (the hash "cyrb128"). */
+/** Hashes a text to four 32-bit words ("cyrb128"). */
 function hashOf(text: string): readonly [number, number, number, number] {
   let [a, b, c, d] = [1779033703, 3144134277, 1013904242, 2773480762];
   for (let index = 0; index < text.length; index += 1) {
@@ -45,7 +45,7 @@ function hashOf(text: string): readonly [number, number, number, number] {
   return [a ^ b ^ c ^ d, b ^ a, c ^ a, d ^ a];
 }
 
-/** "Small fast counter", 32 bits: passes the usual test batteries and is short. */
+/** The generator "small fast counter" with 32 bits, which is short and passes the usual tests of randomness. */
 function sfc32(words: readonly [number, number, number, number]): () => number {
   let [a, b, c, d] = words;
   const draw = (): number => {
@@ -56,7 +56,7 @@ function sfc32(words: readonly [number, number, number, number]): () => number {
     c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return (sum >>> 0) / 2 ** 32;
   };
-  // The first draws still resemble the seed.
+  // Skip the first values, which still depend visibly on the seed.
   for (let n = 0; n < 12; n += 1) draw();
   return draw;
 }

@@ -3,7 +3,7 @@ import { createRig, type Rig, type RunningAgent } from './rig.ts';
 import type { WildOptions } from './rig-wild.ts';
 import type { WireRequest } from './wire.ts';
 
-/** A rig whose agent registers, keeps its stream open and sends heartbeats, but never acknowledges an offer. */
+/** Creates a rig whose agent registers, keeps its stream open and sends heartbeats, but acknowledges no offer. */
 export function createMuteRig(parts: WildOptions): Rig {
   return createRig({
     ...parts,
@@ -70,7 +70,7 @@ function launchAgent(
   process.clock.after(beatMs, beat);
   return {
     exited: neverEnds,
-    // The agent never takes an offer.
+    // This agent takes no offer, so report it as busy.
     isBusy: () => true,
     leaveNow: () => post('disconnect', { worker_id: workerId }),
     handOver: () => {},

@@ -16,7 +16,10 @@ export interface V1Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePowe
   readonly natureOf: (job: V1Job) => Nature;
 }
 
-/** A rig with SimpleTuner's published agent: the model in tests/support, with this rig's clock, disk and network. */
+/**
+ * Creates a rig with SimpleTuner's published agent: the model in tests/support on the clock, the disk and the network
+ * of the rig.
+ */
 export function createV1Rig(parts: V1Deps): Rig {
   return createRig({
     ...parts,
@@ -70,13 +73,16 @@ const waitOn =
       });
     });
 
-/** The agent reads its trainer's pipe and knows its pid. A kill -9 of the agent does not stop the trainer [12]. */
+/**
+ * Starts a trainer whose output the agent reads through a pipe. The trainer survives a kill -9 of the agent
+ * (docs/internals/worker-contract.md, section 3, item 12).
+ */
 function startTrainer(parts: V1Deps, process: SimProcess, job: V1Job): FakeRun {
   const what = { jobId: JobId.parse(job.jobId), attemptId: null };
   const trainer = parts.yard.start(parts.machine, what, { ...parts.natureOf(job), childrenMs: 0 });
   const run = createManualRun(job);
   trainer.onPrint(step => {
-    // After the agent's death, no process reads the pipe, so the trainer's next line kills it.
+    // When the agent is dead, nobody reads the pipe, so the next line kills the trainer.
     if (process.isAlive) process.deliver(() => run.exitCode() ?? run.print(`step ${step}`));
     else trainer.kill();
   });
@@ -87,7 +93,7 @@ function startTrainer(parts: V1Deps, process: SimProcess, job: V1Job): FakeRun {
 const signals = { SIGTERM: -15, SIGKILL: -9, SIGSEGV: -11 } as const;
 const codeOf = ({ code, signal }: Exit): number => (signal === null ? (code ?? 0) : signals[signal]);
 
-/** Implements tests/support/v1-http.ts over a simulated network. */
+/** Implements the HTTP interface of tests/support/v1-http.ts on a simulated network. */
 function createWireHttp(link: Link, process: SimProcess, token: string, address: string): V1Http {
   const request = (method: 'GET' | 'POST', path: string, body: unknown) =>
     ({ kind: 'worker', method, path, token, address, body }) as const;

@@ -14,7 +14,10 @@ export interface V2Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePowe
   readonly natureOf: (offer: JobOffer) => Nature | 'rejected' | 'start_failed';
 }
 
-/** A rig with the v2 agent: its real core (agent/session/agent.ts) on this rig's clock, disk and network. */
+/**
+ * Creates a rig with the v2 agent: its real core (agent/session/agent.ts) on the clock, the disk and the network of the
+ * rig.
+ */
 export function createV2Rig(parts: V2Deps): { readonly rig: Rig; readonly guard: Guard } {
   const { machine, random, yard } = parts;
   const healthy = (offer: JobOffer): Nature => {
@@ -94,7 +97,10 @@ function launchAgent(parts: LaunchDeps): RunningAgent {
   };
 }
 
-/** The simulation ignores the command and its files. The folder's name identifies the offer. */
+/**
+ * Prepares and starts simulated trainings. The offer is found by the name of its folder, so command and files are not
+ * needed.
+ */
 function trainingOf({ guard, process, natureOf }: LaunchDeps) {
   const offers = new Map<string, JobOffer>();
   const prepared: Omit<PreparedJob, 'folder'> = {
@@ -124,7 +130,7 @@ function trainingOf({ guard, process, natureOf }: LaunchDeps) {
 
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, unknown, ...infer R] ? R : never;
 
-/** Implements agent/session/worker-token.ts; the rig's owner replaces the token file. */
+/** Implements agent/session/worker-token.ts. The rig's owner replaces the token in the file. */
 function holdToken(newest: () => string, hasFile: boolean): TokenHolder {
   let token = newest();
   return holdWorkerToken({

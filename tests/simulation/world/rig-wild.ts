@@ -7,13 +7,13 @@ import type { WireRequest } from './wire.ts';
 
 export interface WildOptions extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePower'> {
   readonly random: Random;
-  /** T. */
+  /** Heartbeat timeout (T) in ms. */
   readonly heartbeatTimeoutMs: number;
 }
 
 /**
- * A rig with an erratic agent. It trains nothing, and sends random calls in any order about any job that it ever had.
- * None of its calls may break a guarantee for other workers or jobs.
+ * Creates a rig whose agent trains nothing, and sends random calls in random order about any job that it has had. None
+ * of them may break a guarantee for other workers or jobs.
  */
 export function createWildRig(parts: WildOptions): Rig {
   return createRig({
@@ -58,7 +58,7 @@ function launchAgent(parts: WildOptions, process: SimProcess, token: () => strin
         )
           return;
         heard.add(attempt_id);
-        // The agent names some jobs only after they have been taken away from it.
+        // Some calls name a job only after it was taken away from the agent.
         const laterMs = random.chance(0.3) ? parts.heartbeatTimeoutMs / 2 : 0;
         process.clock.after(laterMs, () => given.push({ job_id, attempt_id }));
       },
@@ -66,7 +66,7 @@ function launchAgent(parts: WildOptions, process: SimProcess, token: () => strin
       onError: () => {},
     });
   };
-  /** Mostly the newest job; null when the call names no job. The published agent does not know attempts. */
+  /** Returns the job for the next call: usually the newest one, and null for none. Published agents name no attempt. */
   const subject = (): { readonly job: string; readonly attempt: string | null } | null => {
     const newest = given.at(-1);
     if (newest === undefined || random.chance(0.25))
@@ -112,7 +112,7 @@ function launchAgent(parts: WildOptions, process: SimProcess, token: () => strin
   };
   const act = (): void => {
     if (random.chance(0.1)) {
-      // By then, the orchestrator considers the worker lost.
+      // Stay silent until the orchestrator considers the worker lost.
       const silentMs = parts.heartbeatTimeoutMs * (1 + random.next());
       process.clock.after(silentMs, random.pick([report, beat, register, openStream]));
       process.clock.after(silentMs + 1_000, random.pick([report, beat, register]));

@@ -6,18 +6,20 @@ import { type SimProcess, startProcess } from './process.ts';
 
 /** The process of a running agent. */
 export interface RunningAgent {
-  /** Settles when the agent exits by itself; never settles when the agent is killed. */
+  /** Resolves when the agent exits by itself. Stays pending when the agent is killed. */
   readonly exited: Promise<{
     readonly code: number;
     readonly wasRejected: boolean;
-    /** Whether it has left its training for the next process to adopt. */
+    /** True when it exits to let the next process adopt its training. */
     readonly isComingBack: boolean;
   }>;
-  /** Whether it holds a job, believes that it does, or is about to leave. It would not take an offer then. */
+  /**
+   * Returns true when the agent would not take an offer: it has a job, believes that it has one, or is about to leave.
+   */
   readonly isBusy: () => boolean;
-  /** SIGTERM, as at the end of a spot instance: the agent stops its trainer. */
+  /** Sends SIGTERM, as at the end of a spot instance. The agent then stops its trainer. */
   leaveNow(): void;
-  /** Exits for a newer version of itself, which continues the training. */
+  /** Makes the agent exit for a newer version, which adopts the training. */
   handOver(): void;
 }
 
@@ -29,25 +31,25 @@ export interface Rig {
   readonly link: Link;
   /** The agent's process; null while none runs. */
   readonly process: SimProcess | null;
-  /** Whether the agent will never start again, because it left, its machine is lost, or its worker was deleted. */
+  /** True when the agent will not start again: it left, the machine is lost, or the worker was deleted. */
   readonly isRetired: boolean;
   readonly isBusy: boolean;
   /** World time at which the agent was last started, stopped, paused, resumed or told to leave. */
   readonly changedAt: number;
-  /** The newest token that the owner knows. */
+  /** The newest token that the owner has. */
   readonly token: string;
   start(): void;
-  /** Simulates kill -9 of the agent alone. Its owner restarts it after this time. */
+  /** Kills the agent alone. The owner starts it again after this time in ms. */
   kill(restartInMs: number): void;
-  /** Power off, then on again after `downMs`. */
+  /** Turns the machine off, and on again after `downMs`. */
   reboot(downMs: number): void;
-  /** Power off forever, without a goodbye. */
+  /** Turns the machine off forever, without a goodbye. */
   lose(): void;
   preempt(): void;
   upgrade(): void;
   pause(): void;
   resume(): void;
-  /** The owner writes the new token where the agent looks for it, or restarts the agent with it. */
+  /** The owner puts the new token where the agent finds it, or restarts the agent with it. */
   giveToken(token: string): void;
 }
 
@@ -59,10 +61,10 @@ export interface RigDeps {
   readonly machine: Machine;
   readonly link: Link;
   readonly restartMs: () => number;
-  /** Drops everything that a power loss destroys. */
+  /** Drops all state that a power cut destroys. */
   readonly losePower: () => void;
   readonly note: (what: string) => void;
-  /** Starts the agent's program, which calls `token` each time it looks for its token. */
+  /** Starts the agent. It calls `token` each time it needs its token. */
   readonly launch: (process: SimProcess, token: () => string) => RunningAgent;
 }
 

@@ -12,14 +12,14 @@ import type { Exit, Trainer, TrainerYard } from './trainer.ts';
 import type { Read } from '../../../main/orchestrator/ports/index.ts';
 import type { ServerEnd, WireAnswer, WireRequest } from './wire.ts';
 
-/** A rig, with the details that only an observer can see. */
+/** A rig as the checks see it. */
 export interface SceneRig {
   readonly rig: Rig;
-  /** Null for the published agent, which has no guard. */
+  /** The guard; null for a published agent, which has none. */
   readonly guard: Guard | null;
 }
 
-/** The whole world of one seed, as the checks see it. */
+/** The world of one seed as the checks see it. */
 export interface Scene {
   readonly plan: Plan;
   readonly world: VirtualClock;
@@ -27,25 +27,25 @@ export interface Scene {
   readonly disk: Disk;
   readonly host: OrchestratorHost;
   readonly yard: TrainerYard;
-  /** The effects of every committed command, in order. */
+  /** The state of all jobs after the commands that were committed so far. */
   readonly ledger: Ledger;
   readonly rigs: () => readonly SceneRig[];
   rigOf(worker: WorkerId): SceneRig | null;
-  /** Null for a token that was never issued. */
+  /** Returns the worker that has or had this token; null for a token that was never issued. */
   workerOf(token: string): WorkerId | null;
-  /** World time since which nothing has disturbed this rig, its link, or the orchestrator. */
+  /** Returns the world time since which nothing has disturbed this rig, its link or the orchestrator. */
   calmSince(rig: Rig): number;
-  /** Counts that a row of a table was reached. */
+  /** Records that a row of a table was reached. */
   reach(row: string): void;
-  /** Records that a check failed. The run ends here. */
+  /** Reports a violation. The run ends here. */
   violate(rule: string, how: string): void;
 }
 
-/** The events that a check can observe. The world reports each one as it happens, in order. */
+/** Events that a check can observe. The world reports each one when it happens, in order. */
 export interface Observer {
   onLife?(life: Life): void;
   onArrive?(request: WireRequest, link: string): void;
-  /** Runs inside the transaction, before the command of this call. */
+  /** Called in the transaction before the command that this call has caused. */
   onBegin?(request: WireRequest, read: Read): void;
   onCommit?(command: Committed): void;
   onAnswer?(request: WireRequest, answer: WireAnswer, link: string): void;
@@ -54,7 +54,7 @@ export interface Observer {
   onTrainerStart?(trainer: Trainer): void;
   onTrainerEnd?(trainer: Trainer, exit: Exit): void;
   onPanelEvent?(event: { readonly seq: number; readonly kind: string; readonly type?: string }): void;
-  /** Runs when all faults are healed and every job has ended. */
+  /** Called after the last fault, when all jobs have ended. */
   atEnd?(): Promise<void> | void;
 }
 

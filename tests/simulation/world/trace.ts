@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** The trace of a run, line by line. People read the last lines; a hash of all lines compares two runs. */
+/** The trace of a run. Developers read its last lines; its hash shows whether two runs are the same. */
 export interface Trace {
   note(who: string, what: string): void;
   readonly lines: number;
-  /** SHA-256 of all lines, in lower-case hex. */
+  /** Returns the SHA-256 of all lines in lower-case hex. */
   hash(): string;
-  /** The newest lines, oldest first. */
+  /** Returns the newest lines, oldest first. */
   tail(count: number): readonly string[];
 }
 

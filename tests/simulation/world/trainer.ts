@@ -2,15 +2,15 @@ import type { AttemptId, JobId } from '../../../protocol/ids.ts';
 import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
 
-/** The behaviour of a training. */
+/** How a training behaves. */
 export interface Nature {
   readonly runsMs: number;
-  /** Null for a trainer that prints nothing before its end. */
+  /** Interval between lines in ms; null for a trainer that prints nothing before its end. */
   readonly printsEveryMs: number | null;
   readonly ends: Exit;
-  /** The reaction to SIGTERM: dies of it, saves a last checkpoint and exits 0, or ignores it. */
+  /** Reaction to SIGTERM: dies, saves a last checkpoint and exits with 0, or ignores it. */
   readonly onTerm: 'dies' | 'finishes' | 'ignores';
-  /** How long child processes hold the GPU after the trainer has ended, unless a signal ends them. In ms. */
+  /** How long child processes hold the GPU after the trainer has ended, in ms, unless a signal ends them. */
   readonly childrenMs: number;
 }
 
@@ -19,24 +19,24 @@ export interface Exit {
   readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGSEGV' | null;
 }
 
-/** A trainer's process group on a machine. It does not know agents or networks. */
+/** The process group of a trainer. It does not know agents or networks. */
 export interface Trainer {
   readonly pid: number;
   readonly jobId: JobId;
-  /** Null when the agent does not know attempts. */
+  /** Null when the agent knows no attempts. */
   readonly attemptId: AttemptId | null;
   readonly machine: string;
   /** World time. */
   readonly startedAt: number;
-  /** Whether any process of the group still runs. */
+  /** True while any process of the group runs. */
   readonly isAlive: boolean;
-  /** Whether it was told to end, whatever its reaction. */
+  /** True when it was told to end, whatever its reaction. */
   readonly isStopRequested: boolean;
   /** Sends SIGTERM (`term`) or SIGKILL (`kill`) to the group. */
   term(): void;
   kill(): void;
   onPrint(run: (step: number) => void): void;
-  /** Runs when no process of the group is left. */
+  /** Calls back when the last process of the group has ended. */
   onExit(run: (exit: Exit) => void): void;
 }
 
@@ -45,7 +45,7 @@ export interface TrainerYard {
   start(machine: Machine, what: Pick<Trainer, 'jobId' | 'attemptId'>, nature: Nature): Trainer;
   alive(): readonly Trainer[];
   on(machine: string): readonly Trainer[];
-  /** How many times a trainer of this job has been started. */
+  /** Returns how many times a trainer of this job was started. */
   runsOf(jobId: JobId): number;
 }
 
@@ -127,7 +127,7 @@ function runTrainer(
         machine.after(random.int(5, 1_500), () => leaderEnds({ code: null, signal: 'SIGTERM' }));
       if (nature.onTerm === 'finishes')
         machine.after(random.int(500, 6_000), () => leaderEnds({ code: 0, signal: null }));
-      // Child processes do not ignore SIGTERM.
+      // The child processes do not ignore SIGTERM.
       if (exit !== null) machine.after(random.int(5, 900), groupEnds);
     },
     kill() {

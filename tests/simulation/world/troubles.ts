@@ -8,9 +8,9 @@ import type { VirtualClock } from '../../support/virtual-clock.ts';
 
 export interface Troubles {
   begin(fault: Fault): void;
-  /** Ends every fault and restarts everything that can be restarted. */
+  /** Ends all faults, and restarts everything that can be restarted. */
   heal(): void;
-  /** Called when an armed crash has struck. */
+  /** Call when an armed crash has happened. */
   onCrash(): void;
   onTrainer(machine: string): void;
 }
@@ -27,12 +27,12 @@ interface TroubleDeps {
   readonly note: (what: string) => void;
 }
 
-/** A fault that concerns one rig only. */
+/** A fault that affects only one rig. */
 type RigFault = Exclude<Extract<Fault, { rig: number }>, { kind: 'set clock' }>;
 
 export function createTroubles(parts: TroubleDeps): Troubles {
   const { world, disk, host } = parts;
-  /** The pending repairs, each of which runs once. */
+  /** Functions that end the active faults. Each of them runs once. */
   const open = new Set<() => void>();
   let isHealed = false;
   let restartInMs = 0;
@@ -152,7 +152,8 @@ function strayReport(
   const rig = parts.rigOf(index)?.rig;
   const id = parts.people.jobOf(job);
   if (rig === undefined || rig.process === null || id === null) return;
-  // The report must be a stray one, so this skips jobs that the worker has, or could receive in the next moment.
+  // Skip jobs that the worker has or may receive in the next moment, because the report must be about a job that it
+  // never had.
   const { store } = parts.disk;
   const isOwn = store.attempts(id).some(({ workerId }) => workerId === rig.workerId);
   if (isOwn || store.job(id)?.status === 'pending') return;

@@ -16,11 +16,11 @@ interface ClientDeps {
   readonly address: string;
 }
 
-/** The same timeouts as in agent/connection/api-client.ts. */
+/** Timeouts in ms, as in agent/connection/api-client.ts. */
 const patienceMs = 10_000;
 const goodbyeMs = 2_000;
 
-/** Implements agent/connection/api-client.ts over a simulated network. */
+/** Implements agent/connection/api-client.ts on a simulated network. */
 export function createWireApi({ link, process, token, address }: ClientDeps): ApiClient {
   const send = async <C extends Call>(
     row: C,
@@ -53,7 +53,7 @@ export function createWireApi({ link, process, token, address }: ClientDeps): Ap
   };
 }
 
-/** Turns an answer into a result as protocol/client.ts does. */
+/** Converts an answer to a result, as protocol/client.ts does. */
 function resultOf<C extends Call>(row: C, answer: WireAnswer): CallResult<C> {
   const fail = (failure: CallFailure) => ({ ok: false, failure }) as CallResult<C>;
   if (answer.kind === 'failed')
@@ -66,8 +66,8 @@ function resultOf<C extends Call>(row: C, answer: WireAnswer): CallResult<C> {
 }
 
 /**
- * Implements agent/connection/command-stream.ts over a simulated network. `isOpen` reports the state of the connection to
- * observers.
+ * Implements agent/connection/command-stream.ts on a simulated network. `isOpen` shows observers whether the stream is
+ * open.
  */
 export function createFollowStream({ link, process, address }: Omit<ClientDeps, 'token'>): FollowStream {
   return parts =>
