@@ -3,7 +3,7 @@ import type { Audit } from './audit/index.ts';
 import type { ServerConfig } from './config.ts';
 import { createAdminToken } from './host/tokens.ts';
 import { announceOrWarn, databaseFileIn, makeFolder, openDataFolder } from './host/data-folder.ts';
-import { keepTime, systemBoot } from './host/kept-time.ts';
+import { createSystemBoot, keepTime } from './host/kept-time.ts';
 import { createOwnNames, namesGiven } from './host/own-names.ts';
 import { ownAddresses } from './host/addresses.ts';
 import { reachFromAfar, createNetworkAccess } from './host/network-access.ts';
@@ -25,15 +25,15 @@ export interface Composed {
   /** Returns a one-time path that signs a browser in to the panel; null without a panel. */
   readonly signInPath: (() => string) | null;
   readonly adminTokenFile: string;
-  /** Returns the currently valid token. */
+  /** Returns the token that is valid now. */
   readonly adminToken: () => string;
-  /** Not null when a backup replaced a damaged database; the user must be notified. */
+  /** Not null when a backup replaced a damaged database. The user must then be notified. */
   readonly restored: (NonNullable<DataStore['restored']> & { readonly lostRows: Audit['lost'] }) | null;
   /** URLs under which other machines reach the server; empty when it is not shared. */
   readonly reachableAt: readonly string[];
-  /** Pin of the certificate that other machines see; null unless the orchestrator made the certificate itself. */
+  /** Pin of the certificate that other machines see; null unless the orchestrator created the certificate itself. */
   readonly pin: string | null;
-  /** Call it after the machine wakes from sleep. */
+  /** Call it after the machine wakes up. */
   awoken(): void;
   /**
    * Stops the local worker, closes streams and connections, then the store. Trainers on all workers keep running, including those
@@ -51,7 +51,7 @@ export async function compose(config: ServerConfig, deps: ComposeDeps): Promise<
   const lock = lockFolder(config.dataDir, deps.clock.iso(deps.clock.wall()));
   const time = keepTime({
     ...deps,
-    boot: deps.boot ?? systemBoot,
+    boot: deps.boot ?? createSystemBoot(deps.clock),
     file: join(config.dataDir, 'clock'),
     database: databaseFileIn(config.dataDir),
     isTrusted: config.trustClock,

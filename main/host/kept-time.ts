@@ -4,15 +4,38 @@ import { createTrustedTime } from '../orchestrator/index.ts';
 import type { Clock, ClockMark, ClockReading, Log, TrustedTime } from '../orchestrator/ports/index.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** Interval for saving the trusted time and checking for jumps of the wall clock. */
+/** Interval in which the trusted time is saved, and the wall clock checked for jumps. */
 const everyMs = 600_000;
 
-/** Time since boot in milliseconds, and the id of the boot. */
+/** Milliseconds since this machine was booted, and an id of that boot. */
 export type BootReading = Omit<ClockReading, 'wall'>;
 
-/** On Linux both include time asleep. Other systems have no boot id. */
-export function systemBoot(): BootReading {
-  return { sinceBoot: uptime() * 1_000, bootId };
+/** How long a reading of the operating system counts. */
+const maxReadingAgeMs = 1_000;
+/** The wall clock and the monotonic clock differ by more than this after sleep, or when the wall clock was set. */
+const maxDifferenceMs = 100;
+
+/**
+ * Returns a function that reads the boot of this machine. On Linux, the time includes sleep. Other systems have no boot id.
+ *
+ * Linux keeps this time in a file, and each change of a job needs it several times. So the function reads the file once
+ * a second, and adds the time on the monotonic clock. That clock stops during sleep, but the wall clock does not. So the
+ * function also reads the file when the two clocks disagree.
+ */
+export function createSystemBoot(
+  { wall, mono }: Pick<Clock, 'wall' | 'mono'>,
+  readUptime: () => number = uptime,
+): () => BootReading {
+  const read = () => ({ sinceBoot: readUptime() * 1_000, wall: wall(), mono: mono() });
+  let last = read();
+  return () => {
+    const passedMs = mono() - last.mono;
+    const differenceMs = Math.abs(wall() - last.wall - passedMs);
+    if (passedMs < maxReadingAgeMs && differenceMs < maxDifferenceMs)
+      return { sinceBoot: last.sinceBoot + passedMs, bootId };
+    last = read();
+    return { sinceBoot: last.sinceBoot, bootId };
+  };
 }
 
 const bootId = ((): string | null => {
@@ -24,11 +47,11 @@ const bootId = ((): string | null => {
 })();
 
 export interface KeptTimeDeps {
-  /** Stores the trusted time of the last run. */
+  /** File with the trusted time of the last run. */
   readonly file: string;
-  /** Fallback when there is no such file: the database's modification time. */
+  /** The database file. Its modification time is used if `file` does not exist. */
   readonly database: string;
-  /** The owner declares the wall clock correct. */
+  /** True if the owner has declared that the wall clock is correct. */
   readonly isTrusted: boolean;
   readonly clock: Clock;
   readonly boot: () => BootReading;
@@ -36,11 +59,11 @@ export interface KeptTimeDeps {
 }
 
 export interface KeptTime extends TrustedTime {
-  /** Saves the time a last time. */
+  /** Saves the time once more and stops the timer. */
   stop(): void;
 }
 
-/** Keeps the trusted time of a data folder. It has its own file because a restored database may be older. */
+/** Keeps the trusted time of a data folder in a file. It is not in the database, because a restored database may be older. */
 export function keepTime({ file, database, isTrusted, clock, boot, log }: KeptTimeDeps): KeptTime {
   const found = isTrusted ? null : (readMark(file) ?? lastChange(database));
   const time = createTrustedTime(() => ({ wall: clock.wall(), ...boot() }), found);
@@ -89,7 +112,7 @@ function readMark(file: string): ClockMark | null {
   }
 }
 
-/** For a folder from an older version: the boot is unknown and the time is the last change of the database. */
+/** Returns a mark for a folder from an older version: the boot is unknown, and the time is the last change of the database. */
 function lastChange(database: string): ClockMark | null {
   const changedAt = statSync(database, { throwIfNoEntry: false })?.mtimeMs;
   return changedAt === undefined ? null : { trusted: Math.floor(changedAt), sinceBoot: 0, bootId: null };

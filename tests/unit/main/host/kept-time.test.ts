@@ -1,7 +1,7 @@
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { keepTime } from '../../../../main/host/kept-time.ts';
+import { createSystemBoot, keepTime } from '../../../../main/host/kept-time.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
@@ -104,4 +104,27 @@ test('logs that the time cannot be saved, and starts anyway', () => {
   });
   time.stop();
   expect(bench.logged).toEqual(['clock.not_kept', 'clock.not_kept']);
+});
+
+test('reads the time since boot once a second, and adds the time that has passed since', async () => {
+  const clock = createVirtualClock();
+  const bootedAt = clock.mono() - hour;
+  let reads = 0;
+  const boot = createSystemBoot(clock, () => {
+    reads += 1;
+    return (clock.mono() - bootedAt) / 1_000;
+  });
+  await clock.advance(999);
+  expect([boot().sinceBoot, reads]).toEqual([hour + 999, 1]);
+  await clock.advance(1);
+  expect([boot().sinceBoot, reads]).toEqual([hour + 1_000, 2]);
+});
+
+test('reads the time since boot again when the wall clock shows that the machine was asleep', () => {
+  const clock = createVirtualClock();
+  let uptimeMs = hour;
+  const boot = createSystemBoot(clock, () => uptimeMs / 1_000);
+  clock.shiftWall(day);
+  uptimeMs += day;
+  expect(boot().sinceBoot).toBe(hour + day);
 });
