@@ -25,7 +25,7 @@ export const watchTables: Check = scene => {
   return {
     onArrive(request) {
       // The orchestrator answers an uneventful heartbeat outside of a transaction, so compute the expected answer here.
-      // A job counts as vanished only at the second heartbeat that does not name it, which is no uneventful one.
+      // A heartbeat after which a job counts as vanished runs in a transaction, so expect nothing for that row.
       if (whatItSays(request).about !== 'beat') return;
       expectFrom(request, scene.disk.store);
       if (expected.get(request)?.row.endsWith('-> vanished')) expected.delete(request);
