@@ -80,7 +80,7 @@ const maxNotes = 200;
 export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
   const { clock, which, wall, log } = deps;
   const notes = openAttemptNotes(deps);
-  const { uploaders: uploaders, finished, saves, storedOf, begin, finish } = createUploaders(deps, notes);
+  const { uploaders, finished, saves, storedOf, begin, finish } = createUploaders(deps, notes);
 
   /** Drops the oldest attempts beyond `maxNotes`, including those of earlier processes. */
   const dropOldest = (): void => {

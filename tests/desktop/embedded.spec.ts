@@ -84,7 +84,7 @@ const timer = setInterval(() => {
 }, 100);
 `;
 
-const trayOf = async ({ look }: App): Promise<string> => (await look()).tray.join(' | ');
+const trayOf = async ({ inspect }: App): Promise<string> => (await inspect()).tray.join(' | ');
 
 test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, () => {
   test('shows a job in the tray from start to end, notifies, and keeps the computer awake', async ({
@@ -94,14 +94,14 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     const app = await start({ dataDir });
     await expect(app.page.getByText('Live')).toBeVisible();
     await expect.poll(() => trayOf(app)).toMatch(/^This computer: no workers, no jobs running/);
-    expect((await app.look()).blockers).toBe(0);
+    expect((await app.inspect()).blockers).toBe(0);
     const own = ownOf(dataDir);
     await own.rig('rig-1');
     const id = await own.submit('flux-lora');
     await expect
       .poll(() => trayOf(app), { timeout: 30_000 })
       .toMatch(/1 worker, 1 job running \| flux-lora {2}41 %/);
-    expect(await app.look()).toMatchObject({
+    expect(await app.inspect()).toMatchObject({
       blockers: 1,
       tooltip: expect.stringContaining('1 job running'),
     });
@@ -113,9 +113,9 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
 
     writeFileSync(join(dataDir, 'release'), '');
     await expect
-      .poll(async () => (await app.look()).notifications, { timeout: 30_000 })
+      .poll(async () => (await app.inspect()).notifications, { timeout: 30_000 })
       .toEqual([{ title: 'Job completed', body: 'flux-lora' }]);
-    expect((await app.look()).blockers).toBe(0);
+    expect((await app.inspect()).blockers).toBe(0);
     await app.order({ do: 'notification', at: 0 });
     await expect(app.page).toHaveURL(`${own.url}/jobs/${id}`);
   });
@@ -130,8 +130,8 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await own.submit('sdxl-lora');
     await expect.poll(() => trayOf(app), { timeout: 30_000 }).toMatch(/sdxl-lora/);
     await app.order({ do: 'tray', label: 'Quit Trainyard…' });
-    await expect.poll(async () => (await app.look()).questions).toHaveLength(1);
-    const { questions } = await app.look();
+    await expect.poll(async () => (await app.inspect()).questions).toHaveLength(1);
+    const { questions } = await app.inspect();
     expect(questions[0]?.message).toBe('Quit while 1 job is running?');
     expect(questions[0]?.detail).toMatch(/workers keep training/);
     // The quit was cancelled, so nothing has changed.
@@ -150,14 +150,14 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
   }) => {
     const app = await start({ dataDir });
     await expect(app.page.getByText('Live')).toBeVisible();
-    expect((await app.look()).isVisible).toBe(true);
+    expect((await app.inspect()).isVisible).toBe(true);
     for (let times = 0; times < 2; times += 1) {
       await app.order({ do: 'menu', label: 'Close window' });
-      await expect.poll(async () => (await app.look()).isVisible).toBe(false);
+      await expect.poll(async () => (await app.inspect()).isVisible).toBe(false);
       await app.order({ do: 'tray', label: 'Open Trainyard' });
-      await expect.poll(async () => (await app.look()).isVisible).toBe(true);
+      await expect.poll(async () => (await app.inspect()).isVisible).toBe(true);
     }
-    expect((await app.look()).notifications.map(({ title }) => title)).toEqual([
+    expect((await app.inspect()).notifications.map(({ title }) => title)).toEqual([
       'Trainyard is still running',
     ]);
     expect((await fetch(`${ownOf(dataDir).url}/health/live`)).status).toBe(200);
@@ -174,7 +174,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect.poll(() => trayOf(app), { timeout: 30_000 }).toMatch(/portraits/);
     rig.kill('SIGSTOP');
     await expect
-      .poll(async () => (await app.look()).notifications, { timeout: 30_000 })
+      .poll(async () => (await app.inspect()).notifications, { timeout: 30_000 })
       .toEqual([{ title: 'Worker rig-lost stopped responding', body: 'Its job: portraits' }]);
     await app.order({ do: 'notification', at: 0 });
     await expect(app.page).toHaveURL(/\/workers\/w_\w+$/);

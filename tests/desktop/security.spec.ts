@@ -2,9 +2,9 @@
 import { expect, type Page } from '@playwright/test';
 import { type App, test } from '../support/desktop/driver.ts';
 
-/** The addresses that the system's browser was asked to open. */
-async function openedOutside({ electron, look }: App): Promise<readonly string[]> {
-  if (electron === null) return (await look()).openedOutside;
+/** Returns the addresses that the app has opened in the system's browser. */
+async function openedOutside({ electron, inspect }: App): Promise<readonly string[]> {
+  if (electron === null) return (await inspect()).openedOutside;
   return electron.evaluate(({ shell }) => (shell as unknown as { opened: string[] }).opened);
 }
 

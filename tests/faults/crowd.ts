@@ -66,7 +66,7 @@ const slowReaders: Scenario = {
     const agent = connections(bench, 4);
     const deaf = await lightWorker(bench, agent, 'deaf');
     await deaf.register();
-    await deaf.openStream({ deaf: true });
+    await deaf.openStream({ stopsReading: true });
     const good = await lightWorker(bench, agent, 'good');
     await good.register({ labels: { ...manyLabels, rig: 'good' } });
     await good.openStream();

@@ -48,7 +48,7 @@ test.skipIf(isWindows)(
     valueOf(await admin.call(configsApi.put, { params: { name: 'flux' }, body: { model_family: 'flux' } }));
     valueOf(await admin.call(settingsApi.change, { body: { public_url: 'https://yard.example' } }));
     valueOf(await admin.call(backupApi.make));
-    modes.look();
+    modes.recordNow();
 
     const watch = await watchEvents(server.url, readFileSync(join(dataDir, 'admin-token'), 'utf8').trim());
     onTestFinished(() => watch.close());
@@ -79,8 +79,8 @@ test.skipIf(isWindows)(
       const job = await server.submit({ config: { code }, dataloader: [] });
       const { status } = await watch.jobEnd(job);
       expect(status).toBe(code === 0 ? 'completed' : 'failed');
-      modes.look();
-      // Proves that the umask applies to every process.
+      modes.recordNow();
+      // Proves that the umask applied to all processes.
       const output = join(home, 'trainyard/rig-1/jobs', job, 'output');
       expect(statSync(join(output, 'mine')).mode & 0o777).toBe(0o666);
       expect(statSync(output).mode & 0o777).toBe(0o700);
@@ -89,12 +89,12 @@ test.skipIf(isWindows)(
     await agent.exited;
     server.kill('SIGTERM');
     await server.exited;
-    modes.look();
+    modes.recordNow();
     const again = await startServer('--audit-retention-days', '30', '--ssl');
-    modes.look();
+    modes.recordNow();
     again.kill('SIGKILL');
     await again.exited;
-    modes.look();
+    modes.recordNow();
 
     expect(modes.open()).toEqual([]);
     expect(modes.seen()).toBeGreaterThan(20);

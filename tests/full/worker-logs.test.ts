@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { offerOf, writeFile } from '../unit/agent/builders.ts';
 import { type Rig, startRig, until } from '../unit/agent/guard-rig.ts';
 import type { Answer, Call } from '../unit/agent/scripted-orchestrator.ts';
-import { settledText } from '../support/log-book.ts';
+import { terminalText } from '../support/log-book.ts';
 
 const mib = 1024 * 1024;
 const secret = `hf_${'aB3'.repeat(12)}`;
@@ -32,7 +32,7 @@ function holdUp({ orchestrator: { answers, logs } }: Rig, attempt: string) {
   answers.logs = ({ body }: Call): Answer =>
     isHeld && body['attempt_id'] === attempt
       ? { status: 503, body: {} }
-      : { status: 200, body: { success: true, next: logs.take(body) } };
+      : { status: 200, body: { success: true, next: logs.accept(body) } };
   return (): void => void (isHeld = false);
 }
 
@@ -58,7 +58,7 @@ describe('trainer output', () => {
     await complete(rig);
     const last = Number(await rig.note('printed'));
     const said = Array.from({ length: last }, (_, n) => `line ${n + 1} of [redacted]\nbar ${n + 1}.9 [1s]\n`);
-    expect(settledText(logs.of().text)).toBe(`${said.join('')}the last word`);
+    expect(terminalText(logs.of().text)).toBe(`${said.join('')}the last word`);
     expect(logs.of().gaps).toEqual([]);
     await gone(rig.run.path);
     // The rig's owner can read the complete log.

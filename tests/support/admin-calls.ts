@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from './chaos-proxy-exchange.ts';
 
-/** An answer with any status, as received. */
+/** A response with any status. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -42,15 +42,15 @@ export type Worker = z.output<typeof Worker>;
 const Issued = z.object({ worker_id: z.string(), token: z.string() });
 const Submitted = z.looseObject({ job_id: z.string() });
 
-/** A person who uses the API from outside. It parses answers loosely, because fault tests do not check the contract. */
+/** A client of the API for fault tests. It parses responses loosely, because these tests do not check the contract. */
 export interface AdminCalls {
-  /** Throws only when there is no answer. */
+  /** Makes a call. Throws only when there is no response. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   createWorker(name: string, more?: object): Promise<{ readonly id: string; readonly token: string }>;
   submit(body: object): Promise<string>;
   job(id: string): Promise<Job>;
   worker(id: string): Promise<Worker>;
-  /** Returns the body of the answer; throws on any status except 200. */
+  /** Makes a call, and returns the body of the response. Throws on any status except 200. */
   must(method: string, path: string, body?: unknown): Promise<unknown>;
 }
 
@@ -64,7 +64,7 @@ export function createAdminCalls(url: () => string, token: () => string): AdminC
       signal: AbortSignal.timeout(patienceMs),
       headers: {
         authorization: `Bearer ${token()}`,
-        // Closes each connection, because tests count the server's file descriptors.
+        // Close each connection, because tests count the server's file descriptors.
         connection: 'close',
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },

@@ -1,9 +1,9 @@
-/** A preload that simulates a full disk under a program's database, and frees it again. */
+/** Simulates a full disk for the database of a program: limits the number of pages. */
 import Database, { type Database as Connection } from 'better-sqlite3';
 
 const { exec } = Database.prototype;
 const connections = new Set<Connection>();
-/** SQLite's own maximum. */
+/** The maximum number of pages in SQLite. */
 const maxPages = 4_294_967_294;
 let isFull = false;
 
@@ -16,7 +16,7 @@ function limit(db: Connection): void {
 Database.prototype.exec = function execWatched(this: Connection, sql: string) {
   if (!connections.has(this)) {
     connections.add(this);
-    // A connection that opens while the disk is full is limited, too.
+    // Limit also connections that are opened while the disk is full.
     if (isFull) limit(this);
   }
   return exec.call(this, sql);

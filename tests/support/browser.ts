@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Chromium of Debian and Ubuntu. */
+/** Path of Chromium in Debian and Ubuntu. */
 const installed = '/usr/bin/chromium';
 
 /**
@@ -13,7 +13,7 @@ export async function findChromium(): Promise<string | null> {
   if (existsSync(installed)) return installed;
   if (process.platform !== 'linux' || process.arch !== 'x64') return null;
   const { default: packaged, inflate } = await import('@sparticuz/chromium');
-  // The package has the libraries that machines without a browser lack.
+  // The package contains libraries that are missing on machines without a browser.
   const folder = dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium')));
   const libraries = await inflate(join(folder, '../bin/al2023.tar.br'));
   const paths = [join(libraries, 'lib'), process.env['LD_LIBRARY_PATH'] ?? ''].filter(path => path !== '');

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Lane } from './chaos-proxy-lane.ts';
-import type { Fate, ProxiedCall } from './chaos-proxy-rules.ts';
+import type { Action, ProxiedCall } from './chaos-proxy-rules.ts';
 
 /** A frame of a stream, as the orchestrator sent it. */
 export interface Frame {
@@ -15,10 +15,10 @@ export interface Frame {
 /** One request and its outcome. Times are those of `performance.now()`. */
 export interface HttpExchange extends ProxiedCall {
   readonly at: number;
-  readonly fate: Fate;
+  readonly fate: Action;
   /** The orchestrator's answer, whether or not it reached the client; null until there is one. */
   answer: { readonly status: number; readonly body: unknown } | null;
-  /** Whether the client received the whole answer or, for a stream, its head. */
+  /** Whether the client received the whole answer, or the headers of a stream. */
   delivered: boolean;
   /** For a stream: whether its connection to the orchestrator is open. */
   open: boolean;
@@ -27,7 +27,7 @@ export interface HttpExchange extends ProxiedCall {
   readonly frames: Frame[];
 }
 
-/** The connections that carry an exchange. */
+/** Both sides of an exchange. */
 export interface Ends {
   readonly target: () => URL;
   readonly client: http.ServerResponse;
@@ -35,16 +35,16 @@ export interface Ends {
   readonly down: Lane;
   readonly changed: () => void;
   /**
-   * Checks every piece of a stream before it is passed on. Returns how much of it the client receives before a reset;
-   * null for no reset.
+   * Called with every piece of a stream before it is forwarded. Returns how many characters the client receives before a
+   * reset; null for no reset.
    */
   readonly cutAt: (text: string) => number | null;
 }
 
 export interface Forwarded {
-  /** Resets both sides at once by RST. */
+  /** Resets both sides immediately by RST. */
   reset(): void;
-  /** Closes the orchestrator's side alone. */
+  /** Closes only the orchestrator's side. */
   hangUp(): void;
 }
 
@@ -54,15 +54,14 @@ export function resetMessage(message: http.ServerResponse | http.ClientRequest):
 }
 
 /**
- * Resets by RST where the system allows it. During a shutdown of the socket it must not, or the socket would never
- * close.
+ * Resets a socket by RST. Does not reset a socket that is being shut down, because it would never close then.
  */
 export function resetSocket(socket: Socket): void {
   if (!socket.destroyed && !socket.connecting && !socket.writableEnded) socket.resetAndDestroy();
   socket.destroy();
 }
 
-/** Forwards the call and returns its answer, as far as its fate and the lanes allow. */
+/** Forwards the call and returns its answer, as far as the rules and the lanes allow. */
 export function forward(exchange: HttpExchange, ends: Ends): Forwarded {
   const { client, up, down, changed } = ends;
   let upstream: http.ClientRequest | null = null;
@@ -81,14 +80,14 @@ export function forward(exchange: HttpExchange, ends: Ends): Forwarded {
   };
   const send = (): void => {
     upstream = request(exchange, ends.target());
-    upstream.on('error', () => down.carry(() => resetMessage(client)));
+    upstream.on('error', () => down.transmit(() => resetMessage(client)));
     upstream.on('response', answer => {
       const isStream = String(answer.headers['content-type']).startsWith('text/event-stream');
       if (isStream) relayStream(exchange, ends, answer, reset);
       else void relayAnswer(exchange, ends, answer);
       answer.on('close', () => {
         closed();
-        if (!answer.complete) down.carry(() => resetMessage(client));
+        if (!answer.complete) down.transmit(() => resetMessage(client));
       });
     });
     upstream.end(exchange.text);
@@ -96,9 +95,9 @@ export function forward(exchange: HttpExchange, ends: Ends): Forwarded {
   client.on('close', () => {
     exchange.left = true;
     changed();
-    if (!client.writableFinished) up.carry(hangUp);
+    if (!client.writableFinished) up.transmit(hangUp);
   });
-  up.carry(send);
+  up.transmit(send);
   return { reset, hangUp };
 }
 
@@ -124,12 +123,12 @@ async function relayAnswer(exchange: HttpExchange, ends: Ends, answer: http.Inco
   exchange.answer = { status: answer.statusCode ?? 0, body: parseJson(text) };
   changed();
   if (exchange.fate === 'lose_answer') return;
-  down.carry(() => {
+  down.transmit(() => {
     if (exchange.fate === 'reset_answer') {
       resetMessage(client);
       return;
     }
-    // For a call that was sent twice, the client has already received the first answer.
+    // If the call was sent twice, the client has already received the first answer.
     if (client.headersSent || client.destroyed) return;
     client.writeHead(answer.statusCode ?? 502, headOf(answer)).end(text);
     exchange.delivered = true;
@@ -147,7 +146,7 @@ function relayStream(
   exchange.answer = { status: answer.statusCode ?? 0, body: null };
   exchange.open = true;
   changed();
-  down.carry(() => {
+  down.transmit(() => {
     if (client.destroyed) return;
     client.writeHead(answer.statusCode ?? 502, headOf(answer));
     client.flushHeaders();
@@ -161,7 +160,7 @@ function relayStream(
     exchange.frames.push(...frames);
     changed();
     const cut = ends.cutAt(text);
-    down.carry(() => {
+    down.transmit(() => {
       if (client.destroyed) return;
       if (cut !== null) {
         client.write(text.slice(0, cut), reset);
@@ -172,7 +171,7 @@ function relayStream(
       changed();
     });
   });
-  answer.on('end', () => down.carry(() => client.end()));
+  answer.on('end', () => down.transmit(() => client.end()));
 }
 
 function createFrameReader(): (text: string) => Frame[] {

@@ -1,43 +1,43 @@
 /**
- * One direction of one exchange through a chaos proxy. It delivers data at its far end in order, depending on the
- * weather:
+ * A lane is one direction of one exchange through a chaos proxy. It delivers data in order, depending on the state of the
+ * network:
  *
- *   clear    delivers at once, or after the delay
- *   stalled  holds data and delivers it in order when the weather clears, as TCP does after a short partition
- *   black    loses data. The lane then loses all later data, too, in any weather: a connection that lost bytes
- *            never carries others, and only its ends can find that out
+ *   open       delivers immediately, or after the delay
+ *   stalled    queues data, and delivers it when the state is open again, as TCP does after a short partition
+ *   blackhole  loses data. The lane then loses all later data, too, in any state, because a TCP connection that has lost
+ *              bytes cannot deliver later ones
  */
-export type Weather = 'clear' | 'stalled' | 'black';
+export type NetworkState = 'open' | 'stalled' | 'blackhole';
 
 export interface Lane {
   /** Accepts data at the near end and calls `deliver` when it reaches the far end. */
-  carry(deliver: () => void): void;
+  transmit(deliver: () => void): void;
   /** Loses all data from now on, permanently. */
   lose(): void;
   readonly lost: boolean;
 }
 
-/** The weather of all lanes of one direction. */
-export interface Sky {
+/** All lanes of one direction, which have the same state. */
+export interface LaneGroup {
   lane(): Lane;
-  turn(weather: Weather): void;
+  setState(state: NetworkState): void;
   /** Sets the delay of later data. Data in transit keeps its delay and its order. */
   delay(ms: number): void;
 }
 
-export function createSky(): Sky {
+export function createLaneGroup(): LaneGroup {
   const stalled = new Set<() => void>();
-  let weather: Weather = 'clear';
+  let state: NetworkState = 'open';
   let delayMs = 0;
 
   function lane(): Lane {
     const waiting: (() => void)[] = [];
     let lost = false;
-    let onItsWay = false;
-    const pump = (): void => {
-      while (!onItsWay) {
-        if (weather === 'stalled' && waiting.length > 0) {
-          stalled.add(pump);
+    let isInTransit = false;
+    const deliverNext = (): void => {
+      while (!isInTransit) {
+        if (state === 'stalled' && waiting.length > 0) {
+          stalled.add(deliverNext);
           return;
         }
         const deliver = waiting.shift();
@@ -47,11 +47,11 @@ export function createSky(): Sky {
       }
     };
     const send = (deliver: () => void): void => {
-      onItsWay = true;
+      isInTransit = true;
       setTimeout(() => {
-        onItsWay = false;
+        isInTransit = false;
         if (!lost) deliver();
-        pump();
+        deliverNext();
       }, delayMs);
     };
     const lose = (): void => {
@@ -59,11 +59,11 @@ export function createSky(): Sky {
       waiting.length = 0;
     };
     return {
-      carry(deliver) {
-        if (weather === 'black') lose();
+      transmit(deliver) {
+        if (state === 'blackhole') lose();
         if (lost) return;
         waiting.push(deliver);
-        pump();
+        deliverNext();
       },
       lose,
       get lost() {
@@ -74,8 +74,8 @@ export function createSky(): Sky {
 
   return {
     lane,
-    turn(next) {
-      weather = next;
+    setState(next) {
+      state = next;
       if (next === 'stalled') return;
       const due = [...stalled];
       stalled.clear();

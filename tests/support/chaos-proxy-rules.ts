@@ -10,29 +10,30 @@ export interface ProxiedCall {
 }
 
 /**
- * What the proxy does with a call:
+ * The action of the proxy for a call:
  *
  * - `pass`: forwards it and returns the answer;
- * - `drop`: discards it and leaves its socket open without an answer;
+ * - `drop`: discards it, and keeps its socket open without an answer;
  * - `reset`: discards it and resets its socket;
- * - `lose_answer`, `reset_answer`: forwards it, then discards the answer or resets the socket instead;
- * - `duplicate`: forwards it twice at once; the client receives the first answer.
+ * - `lose_answer`: forwards it, but discards the answer;
+ * - `reset_answer`: forwards it, but resets the socket instead of sending the answer;
+ * - `duplicate`: forwards it twice at the same time; the client receives the first answer.
  */
-export type Fate = 'pass' | 'drop' | 'reset' | 'lose_answer' | 'reset_answer' | 'duplicate';
+export type Action = 'pass' | 'drop' | 'reset' | 'lose_answer' | 'reset_answer' | 'duplicate';
 
 export interface Rule {
   /** Selects calls whose method and path contain this text, such as `POST /api/workers/heartbeat`. */
   readonly call?: string;
   readonly where?: (call: ProxiedCall) => boolean;
-  readonly fate: Fate;
-  /** How many times the rule applies; without a number, until it is removed. */
+  readonly fate: Action;
+  /** How many times the rule applies; by default, until it is removed. */
   readonly times?: number;
 }
 
 export interface RuleBook {
   /** Adds a rule and returns a function that removes it. When several rules match, the oldest applies. */
   add(rule: Rule): () => void;
-  fateOf(call: ProxiedCall): Fate;
+  actionFor(call: ProxiedCall): Action;
   clear(): void;
 }
 
@@ -43,9 +44,9 @@ export function createRuleBook(): RuleBook {
       rules.set(rule, rule.times ?? Number.POSITIVE_INFINITY);
       return () => void rules.delete(rule);
     },
-    fateOf(call) {
+    actionFor(call) {
       for (const [rule, left] of rules) {
-        if (!fits(rule, call)) continue;
+        if (!matches(rule, call)) continue;
         if (left > 1) rules.set(rule, left - 1);
         else rules.delete(rule);
         return rule.fate;
@@ -56,10 +57,10 @@ export function createRuleBook(): RuleBook {
   };
 }
 
-const fits = ({ call = '', where }: Rule, seen: ProxiedCall): boolean =>
+const matches = ({ call = '', where }: Rule, seen: ProxiedCall): boolean =>
   `${seen.method} ${seen.path}`.includes(call) && (where === undefined || where(seen));
 
-/** For `where`: matches a report with this status, in the agent's wording. */
+/** For `where`: matches a report with this status, as the agent spells it. */
 export const reports =
   (status: string) =>
   ({ body }: ProxiedCall): boolean =>

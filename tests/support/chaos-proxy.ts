@@ -1,6 +1,6 @@
 /**
- * A bad network on loopback, between one agent and its orchestrator. This proxy for HTTP and event streams logs all
- * traffic and breaks it on request. A test that needs partitions per worker starts one proxy for each agent.
+ * A proxy on loopback that simulates a bad network between an agent and its orchestrator. It logs all HTTP requests and
+ * event streams, and disturbs them on request. A test that needs partitions of single workers starts a proxy for each.
  */
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ import {
   resetSocket,
   textOf,
 } from './chaos-proxy-exchange.ts';
-import { createSky, type Lane, type Weather } from './chaos-proxy-lane.ts';
+import { createLaneGroup, type Lane, type NetworkState } from './chaos-proxy-lane.ts';
 import { createRuleBook, type ProxiedCall, type Rule } from './chaos-proxy-rules.ts';
 import { createNotices, type Notices } from './notices.ts';
 
@@ -33,28 +33,27 @@ export interface ChaosProxy {
   calls(part: string): readonly HttpExchange[];
   /** Discards all bytes and keeps sockets open. New connections are accepted but receive nothing. */
   blackhole(direction?: Direction): void;
-  /** Holds bytes until `heal`, then delivers them all: a partition that TCP survives. */
+  /** Queues all bytes until `heal`, and then delivers them, like a partition that TCP survives. */
   stall(direction?: Direction): void;
   delay(ms: number): void;
   /** Stops listening. Existing connections stay open. */
   refuse(): void;
   /** Resets every connection, on both sides. */
   cut(): void;
-  /** Ends all faults: lost or held bytes, delay, refusal and rules. Lost data stays lost. */
+  /** Ends all faults: blackhole, stall, delay, refusal and rules. Lost data stays lost. */
   heal(): Promise<void>;
   /**
-   * Makes the open streams half-open. With `client`, the orchestrator receives nothing more on them; with
-   * `orchestrator`, the client does. The other side still considers them open.
+   * Makes the open streams half-open: the side `deadAt` no longer sends anything, and the other side does not notice that.
    */
   halfOpen(deadAt: 'client' | 'orchestrator'): void;
   /**
-   * Sends the next frame that contains this text up to the end of that text, then resets both sides. Resolves after the
-   * reset.
+   * When the next frame contains this text, forwards it up to the end of the text, and then resets both sides. Resolves
+   * after the reset.
    */
   resetInFrame(text: string): Promise<void>;
   /** Applies a rule until the returned function is called: see `Rule`. */
   rule(rule: Rule): () => void;
-  /** Sends a copy of a call again, unaffected by all faults. */
+  /** Sends a call again, without any faults. */
   replay(call: ProxiedCall): Promise<{ readonly status: number; readonly body: unknown }>;
   close(): Promise<void>;
 }
@@ -70,10 +69,10 @@ interface FrameCut {
   readonly done: () => void;
 }
 
-/** Calls `target` for every request, because the orchestrator may restart at another address. */
+/** Starts a proxy. `target` is called for every request, because the orchestrator may restart at another address. */
 export async function startChaosProxy(target: () => string): Promise<ChaosProxy> {
   const notices = createNotices();
-  const skies = { up: createSky(), down: createSky() };
+  const groups = { up: createLaneGroup(), down: createLaneGroup() };
   const rules = createRuleBook();
   const log: HttpExchange[] = [];
   const links = new Set<Link>();
@@ -89,11 +88,11 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     return end;
   };
 
-  const take = async (request: http.IncomingMessage, client: http.ServerResponse): Promise<void> => {
+  const handleRequest = async (request: http.IncomingMessage, client: http.ServerResponse): Promise<void> => {
     const text = await textOf(request);
     const { method = '', url: path = '', headers } = request;
     const call = { method, path, headers, text, body: parseJson(text) };
-    const fate = rules.fateOf(call);
+    const fate = rules.actionFor(call);
     const exchange: HttpExchange = {
       ...call,
       at: performance.now(),
@@ -113,8 +112,8 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     }
     const ends = { target: () => new URL(target()), client, changed: notices.changed, cutAt };
     const pairs = (fate === 'duplicate' ? [1, 2] : [1]).map(() => ({
-      up: skies.up.lane(),
-      down: skies.down.lane(),
+      up: groups.up.lane(),
+      down: groups.down.lane(),
     }));
     const link: Link = {
       exchange,
@@ -123,14 +122,15 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     };
     links.add(link);
     client.on('close', () => {
-      // A link whose client left while the orchestrator has not noticed must stay, because its other half can still be
-      // cut.
+      // Keep a link whose orchestrator has not noticed that the client left, because that side can still be reset.
       if (!link.lanes.some(({ lost }) => lost)) links.delete(link);
     });
   };
 
-  const speaker = http.createServer((request, response) => void take(request, response).catch(() => {}));
-  // Disables Nagle's algorithm, as the orchestrator does: small writes do not wait for earlier ones to be acknowledged.
+  const speaker = http.createServer(
+    (request, response) => void handleRequest(request, response).catch(() => {}),
+  );
+  // Like the orchestrator, disable Nagle's algorithm, so that small writes do not wait for earlier ones.
   const listener = net.createServer({ noDelay: true }, socket => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
@@ -148,9 +148,9 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
   await listen(0);
   const { port } = listener.address() as AddressInfo;
 
-  const turn = (weather: Weather, direction: Direction): void => {
-    if (direction !== 'down') skies.up.turn(weather);
-    if (direction !== 'up') skies.down.turn(weather);
+  const setState = (state: NetworkState, direction: Direction): void => {
+    if (direction !== 'down') groups.up.setState(state);
+    if (direction !== 'up') groups.down.setState(state);
   };
   const cut = (): void => {
     for (const { forwarded } of links) for (const each of forwarded) each.reset();
@@ -162,19 +162,19 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     log,
     waitFor: notices.waitFor,
     calls: part => log.filter(({ method, path }) => `${method} ${path}`.includes(part)),
-    blackhole: (direction = 'both') => turn('black', direction),
-    stall: (direction = 'both') => turn('stalled', direction),
+    blackhole: (direction = 'both') => setState('blackhole', direction),
+    stall: (direction = 'both') => setState('stalled', direction),
     delay(ms) {
-      skies.up.delay(ms);
-      skies.down.delay(ms);
+      groups.up.delay(ms);
+      groups.down.delay(ms);
     },
     refuse: () => void listener.close(),
     cut,
     async heal() {
       rules.clear();
-      skies.up.delay(0);
-      skies.down.delay(0);
-      turn('clear', 'both');
+      groups.up.delay(0);
+      groups.down.delay(0);
+      setState('open', 'both');
       if (!listener.listening) await listen(port);
     },
     halfOpen(deadAt) {

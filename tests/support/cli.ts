@@ -4,13 +4,13 @@ import { demoFleetCommand } from '../../dev/demo-fleet/fleet.ts';
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What stdout and stderr are connected to; no terminal by default. */
+  /** The terminal of stdout and stderr; none by default. */
   readonly screen?: Screen;
-  /** The answer of the person at the terminal. By default, there is no person. */
+  /** The user's answer to questions. By default, there is no user who can answer. */
   readonly answer?: string | null;
   /** Text on standard input, which is a terminal by default. */
   readonly input?: string;
-  /** Receives what the command does on a signal. */
+  /** Receives the command's handler for a signal. */
   readonly onSignal?: ProgramDeps['onSignal'];
   /** Called with each piece of output. */
   readonly onText?: (text: string) => void;
@@ -44,7 +44,7 @@ async function record(
     onText?.(text);
   };
   const code = await run({
-    // Keeps tests away from the folders of the user who runs them.
+    // Prevents that tests use the folders of the user who runs them.
     env: {
       XDG_DATA_HOME: '/nonexistent',
       XDG_CONFIG_HOME: '/nonexistent',

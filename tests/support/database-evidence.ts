@@ -11,7 +11,7 @@ export interface StoredAttempt {
   readonly outcome: string | null;
 }
 
-/** What an orchestrator has stored on disk. Tests read it while no orchestrator runs. */
+/** The content of an orchestrator's database. Tests read it while no orchestrator runs. */
 export interface Stored {
   /** The status of each job, by job id. */
   readonly jobs: ReadonlyMap<string, string>;
@@ -29,8 +29,8 @@ export const transition = (type: string, id: string, attempt: number | null): st
   `${type} of ${id}${type.startsWith('job.') ? ` (${attempt})` : ''}`;
 
 /**
- * Reads a copy, so that SQLite does not replay the write-ahead log into the original. The next start finds it
- * unchanged.
+ * Reads a copy of the database, because SQLite would replay the write-ahead log into the original, which must stay
+ * unchanged for the next start.
  */
 export function readStored(databaseFile: string): Stored {
   const folder = mkdtempSync(join(dirname(databaseFile), 'copy-'));

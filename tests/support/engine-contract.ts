@@ -2,16 +2,17 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Engine, LaunchOrder, Sighting } from '../../main/orchestrator/ports/engines.ts';
 import { LaunchId } from '../../protocol/ids.ts';
 
-/** One cluster, real or fake, on which the contract runs. Its tests run beside each other. */
+/** A cluster, real or fake, for the tests of the contract. The tests run concurrently. */
 export interface EngineLab {
-  /** Makes an engine of this cluster for a fleet. */
+  /** Creates an engine of this cluster for a fleet. */
   engine(fleet: string): Engine;
-  /** A machine that the cluster can give. Its worker stays until it is asked to leave, and then leaves within a second. */
+  /** A machine that the cluster can provide. Its worker runs until it is asked to leave, and then exits within a second. */
   readonly shape: Pick<LaunchOrder, 'nodes' | 'gpus'>;
-  /** Makes an engine whose cluster does not answer. */
+  /** Creates an engine whose cluster does not answer. */
   unreachable(fleet: string): Engine;
   /**
-   * Resolves when `check` no longer throws. By default, it polls for 20 s of real time. A lab on virtual time moves its clock here.
+   * Resolves when `check` no longer throws. By default, polls for 20 s of real time. A lab on virtual time advances its
+   * clock instead.
    */
   readonly until?: <T>(check: () => Promise<T>) => Promise<T>;
 }
@@ -37,15 +38,15 @@ export const orderOf = (launchId: LaunchId, more: Partial<LaunchOrder> = {}): La
 const poll = <T>(check: () => Promise<T>): Promise<T> =>
   vi.waitFor(check, { timeout: 20_000, interval: 100 });
 
-/** An engine that reports a launch as ended and one that no longer reports it are both right. */
+/** Whether a launch has ended. An engine may report an ended launch, or omit it. */
 const isGone = (sighting: Sighting | undefined): boolean =>
   sighting === undefined || sighting.state === 'ended';
 
-/** What every engine does. `lab` is called inside tests, so a hook can start the cluster before. */
+/** Defines the tests that every engine must pass. `lab` is called inside tests, so that a hook can start the cluster before. */
 export function testEngineContract(lab: () => EngineLab): void {
   const until = <T>(check: () => Promise<T>): Promise<T> => (lab().until ?? poll)(check);
 
-  /** Makes the engine of a new fleet. Its launches end with the test. */
+  /** Creates the engine of a new fleet. Its launches end with the test. */
   function newEngine() {
     const engine = lab().engine(newFleet());
     const ids: LaunchId[] = [];
@@ -101,7 +102,7 @@ export function testEngineContract(lab: () => EngineLab): void {
     const { id } = await launch();
     const { id: other } = await launch();
     await untilState(id, isRunning);
-    // A machine that is still starting may miss a request, so it is repeated.
+    // Repeat the request, because a machine that is still starting may miss it.
     await until(async () => {
       await engine.end([id], how);
       if (!isGone((await engine.list()).get(id))) throw new Error('not ended yet');

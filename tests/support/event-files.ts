@@ -9,7 +9,7 @@ import { maskedCrc32c } from '../../agent/metrics/metrics-files/record-file.ts';
 /** A file name in the format of TensorBoard's writers. */
 export const eventsName = 'events.out.tfevents.1795405017.rig.1.0';
 
-/** One record of a TFRecord file. */
+/** Encodes a record of a TFRecord file. */
 export function frame(data: Uint8Array): Buffer {
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(data.length));
@@ -42,14 +42,14 @@ export function eventOf(step: number, values: readonly Value[]): Buffer {
   return frame(pbf.finish());
 }
 
-/** An event with one value, which `write` encodes. */
+/** Encodes an event with one value, which `write` encodes. */
 export const eventWith = (step: number, tag: string, write: (value: PbfWriter) => void): Buffer =>
   eventOf(step, [{ tag, write }]);
 
 export const scalar = (step: number, tag: string, figure: number): Buffer =>
   eventWith(step, tag, value => value.writeFloatField(2, figure));
 
-/** A `Summary.Image`, as PyTorch's `add_image` writes it. */
+/** Encodes a `Summary.Image` like PyTorch's `add_image`. */
 export const imageValue = (tag: string, encoded: Uint8Array): Value => ({
   tag,
   write: value =>
@@ -65,14 +65,14 @@ export const imageValue = (tag: string, encoded: Uint8Array): Value => ({
     ),
 });
 
-/** An event with one value for each of these images. */
+/** Encodes an event with one value for each image. */
 export const imageEvent = (step: number, tag: string, ...encoded: readonly Uint8Array[]): Buffer =>
   eventOf(
     step,
     encoded.map(bytes => imageValue(tag, bytes)),
   );
 
-/** A tensor of strings. TensorFlow's `tf.summary.image` writes the width, the height, then the images. */
+/** Encodes an event with a tensor of strings. TensorFlow's `tf.summary.image` writes the width, the height, then the images. */
 export const stringsEvent = (step: number, tag: string, ...strings: readonly Uint8Array[]): Buffer =>
   eventWith(step, tag, value =>
     value.writeMessage(

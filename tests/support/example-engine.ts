@@ -5,7 +5,7 @@ import { createCommandEngine } from '../../main/engines/command/index.ts';
 import { createRunProgram } from '../../main/engines/run-program.ts';
 import type { Engine } from '../../main/orchestrator/ports/engines.ts';
 
-/** A copy of examples/engines/NAME, as a person installs it. */
+/** Copies examples/engines/NAME to a new folder, as a user would. Returns the folder. */
 export function installExample(name: string): string {
   const folder = join(mkdtempSync(join(tmpdir(), `${name}-`)), name);
   cpSync(join(import.meta.dirname, '../../examples/engines', name), folder, { recursive: true });
@@ -19,7 +19,7 @@ export interface RecordedCall {
   readonly stdin: string;
 }
 
-/** The engine on programs of a folder. Every call is kept in `calls`. */
+/** Creates an engine that runs the programs in a folder. Records every call in `calls`. */
 export const engineOn = (
   folder: string,
   fleet: string,

@@ -1,6 +1,6 @@
 /**
- * Loaded into a server with `node --import`. From SIGUSR2 on, syncing a commit to disk fails. As with a real disk, the
- * commit itself has already happened; whether it survives is undefined.
+ * A preload for a server (`node --import`). After SIGUSR2, syncing a commit to disk fails. As with a real disk, the commit
+ * itself has already happened, and it is undefined whether it survives.
  */
 import Database from 'better-sqlite3';
 

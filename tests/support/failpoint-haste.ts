@@ -1,6 +1,6 @@
 /**
- * Makes time in a program pass this many times faster: clocks run ahead and timers fire early. When all programs of a
- * test use the same factor, they agree on the time.
+ * Speeds up time in a program by a factor: clocks run faster and timers fire earlier. All programs of a test must use the
+ * same factor, so that they agree on the time.
  */
 import { setting } from './failpoint.ts';
 

@@ -1,4 +1,4 @@
-/** Starts a program with the wall clock this many milliseconds ahead, as if the server had been down for that long. */
+/** Sets the wall clock of a program ahead by a number of milliseconds, as if the server had been down for that time. */
 import { setting } from './failpoint.ts';
 import { shiftClock } from './shifted-clock.ts';
 

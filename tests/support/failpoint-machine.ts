@@ -1,4 +1,4 @@
-/** A machine that obeys the orders `clock MS`, `disk full` and `disk free`. A number after an order makes it unique. */
+/** Simulates faults of the machine by the orders `clock MS`, `disk full` and `disk free`. A number after an order makes it unique. */
 import { fillDisk } from './bounded-disk.ts';
 import { onOrder } from './failpoint.ts';
 import { shiftClock } from './shifted-clock.ts';

@@ -1,7 +1,6 @@
 /**
- * Kills the process with SIGKILL in the middle of a restore: `copied` (the backup lies beside the database), `saved`
- * (the current database has become a backup), `signed` (all is ready for the rename), `renamed` (the backup is the
- * database).
+ * Kills the process with SIGKILL during a restore: after the backup was copied beside the database (`copied`), after the
+ * current database was saved as a backup (`saved`), before the rename (`signed`), or after the rename (`renamed`).
  */
 import fs, { promises } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

@@ -1,19 +1,19 @@
 /**
  * Shared code of the failpoint preloads. A test starts the program as `node --import FAILPOINT main/cli.ts ...`. The
- * preload changes a library underneath it, so no code of the product knows about failpoints. A test sees from outside
- * whether one fired: by its line on stderr, and by the signal.
+ * preload modifies a library, so the product has no code for failpoints. A line on stderr, and the signal of the exit,
+ * show a test that a failpoint was reached.
  */
 import { readFileSync, writeSync } from 'node:fs';
 
 const stderr = 2;
-/** No program of ours handles this signal, and its default action is to ignore it, so an early signal is harmless. */
+/** The signal for orders. Its default action is to ignore it, and the product does not use it, so an early signal is harmless. */
 export const orderSignal = 'SIGWINCH';
-/** The setting of a preload. For a preload that takes orders at run time, the path of the file with the order. */
+/** Variable with the setting of a preload. For a preload with orders at run time, this is the path of a file with the order. */
 const settingVariable = 'TRAINYARD_TEST_FAILPOINT';
 
 export const failpointLine = (what: string): string => `failpoint: ${what}`;
 
-/** What a test needs to start its program with a failpoint. */
+/** The arguments and the environment with which a test starts a program with a failpoint. */
 export interface Failpoint {
   readonly preload: string;
   readonly env: Readonly<Record<string, string>>;
@@ -24,23 +24,23 @@ export const failpoint = (preload: URL, setting: string): Failpoint => ({
   env: { [settingVariable]: setting },
 });
 
-/** In a preload: the setting that the test has chosen. */
+/** In a preload: returns the setting from the test. */
 export const setting = (): string => process.env[settingVariable] ?? '';
 
-/** In a preload: writes synchronously, so that the line is complete whatever happens next. */
-const say = (what: string): void => void writeSync(stderr, `${failpointLine(what)}\n`);
+/** In a preload: writes a line synchronously, so that it is complete even if the process is killed next. */
+const logFailpoint = (what: string): void => void writeSync(stderr, `${failpointLine(what)}\n`);
 
 /** In a preload: kills the process. No handler runs and no buffer is flushed. */
 export function die(what: string): void {
-  say(what);
+  logFailpoint(what);
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** In a preload: on each SIGWINCH, obeys the order in the file and logs it. */
+/** In a preload: on each SIGWINCH, executes the order in the file and logs it. */
 export function onOrder(obey: (order: string) => void): void {
   process.on(orderSignal, () => {
     const order = readFileSync(setting(), 'utf8').trim();
     obey(order);
-    say(order);
+    logFailpoint(order);
   });
 }

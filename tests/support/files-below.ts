@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The paths of all files and folders below a folder. It omits those that disappear during the listing. */
+/** Returns the paths of all files and folders below a folder. Omits those that disappear during the listing. */
 export function pathsBelow(folder: string): readonly string[] {
   return entriesOf(folder).flatMap(entry => {
     const path = join(folder, entry.name);
@@ -9,7 +9,7 @@ export function pathsBelow(folder: string): readonly string[] {
   });
 }
 
-/** The text of every file below a folder, by path, except files with a name in `except`. */
+/** Returns the text of every file below a folder, by path, except files with a name in `except`. */
 export function textsBelow(folder: string, except: readonly string[] = []): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const entry of entriesOf(folder)) {

@@ -8,10 +8,10 @@ interface Entry {
   readonly imports?: readonly string[];
 }
 
-/** The modules that a browser loads to show the overview in English. */
-const beginnings = ['renderer/index.html', 'renderer/pages/overview/index.tsx'];
+/** The entry modules that a browser loads to show the overview in English. */
+const entryModules = ['renderer/index.html', 'renderer/pages/overview/index.tsx'];
 
-/** The paths of these modules and of everything that they import, from the manifest of a panel build. */
+/** Returns the paths of these modules and of all their imports, from the manifest of a panel build. */
 export function firstPageFiles(folder: string): readonly string[] {
   const manifest = JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8')) as Record<
     string,
@@ -25,10 +25,10 @@ export function firstPageFiles(folder: string): readonly string[] {
     files.add(entry.file);
     for (const imported of entry.imports ?? []) add(imported);
   };
-  for (const name of beginnings) add(name);
+  for (const name of entryModules) add(name);
   return [...files].map(file => join(folder, file));
 }
 
-/** The total size when each file is compressed separately, as a server does. */
+/** Returns the total size of the files, each compressed separately, as a server does. */
 export const gzipBytes = (files: readonly string[]): number =>
   files.reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0);

@@ -11,7 +11,7 @@ export async function openFleet(options?: FleetOptions): Promise<Fleet> {
   return fleet;
 }
 
-/** Linux keeps files here in memory. Syncing is free there, and hundreds of tests sync. */
+/** A folder in memory on Linux. Syncing is fast there, and hundreds of tests sync. */
 const inMemory = '/dev/shm';
 
 /** Creates an empty folder, which is removed with the test. */

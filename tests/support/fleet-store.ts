@@ -10,14 +10,14 @@ export interface FleetStore {
   readonly writes: number;
   isBusy(): boolean;
   /**
-   * While the disk is full, the store runs every command, rolls it back and refuses it. Freeing the disk notifies those
-   * callers.
+   * Simulates a full disk: the store runs every command, rolls it back and refuses it. When the disk is free again, the
+   * callers are notified.
    */
   setFull(full: boolean): void;
-  /** Ends this life as `restart(true)` does, in the middle of whatever runs. Call `restart` afterwards. */
+  /** Simulates a crash of the orchestrator at this moment. Call `restart` afterwards. */
   kill(): void;
   /**
-   * Ends this life and starts the next. After a crash, queued commands never run, and their callers receive no answer.
+   * Restarts the store. With `crash`, queued commands never run, and their callers receive no answer.
    */
   restart(crash: boolean): Promise<void>;
   close(): Promise<void>;
@@ -37,9 +37,9 @@ export function openFleetStore(
   let isFull = false;
   let onRoom: (() => void)[] = [];
   let database = openSqliteStore(file === ':memory:' ? newDatabase() : file, parts);
-  let life = begin();
+  let life = startLife();
 
-  function begin() {
+  function startLife() {
     const opened = database;
     let crashed = false;
     let over = false;
@@ -96,7 +96,7 @@ export function openFleetStore(
     async restart(crash) {
       await life.end(crash);
       if (file !== ':memory:') database = openSqliteStore(file, parts);
-      life = begin();
+      life = startLife();
     },
     close: () => database.close(),
   };

@@ -15,7 +15,7 @@ import type { Orchestrator } from '../../main/orchestrator/index.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import { valueOf } from './fleet-outcome.ts';
 
-/** How an agent registers. By default, like Trainyard's own agent on a rig with one GPU. */
+/** The fields with which an agent registers. The defaults are those of Trainyard's own agent on a rig with one GPU. */
 export interface AgentOptions {
   /** 1: SimpleTuner's published agent, which knows no attempts and sends no instance id. */
   readonly protocol?: 1 | 2;
@@ -46,9 +46,9 @@ export interface AgentOptions {
   readonly currentAttemptId?: AttemptId;
 }
 
-/** The worker's end of one stream. */
+/** The worker's side of a command stream. */
 export interface FleetStream {
-  /** The commands received on it, oldest first. */
+  /** The commands that were received on this stream, oldest first. */
   readonly commands: readonly WorkerCommand[];
   /** Whether the orchestrator has closed it. */
   readonly ended: boolean;
@@ -76,7 +76,7 @@ export interface FleetWorker {
   openStream(): Promise<FleetStream>;
   /** `register`, then `openStream`. */
   connect(changes?: AgentOptions): Promise<FleetStream>;
-  /** Sends a heartbeat that names the job and the running attempt. Without a job, the worker is idle. */
+  /** Sends a heartbeat with the job and the running attempt. Without a job, the worker is idle. */
   beat(jobId?: JobId | null, more?: Partial<HeartbeatBody>): Promise<Outcome<HeartbeatReply>>;
   /** Protocol 2 names the attempt that was last offered for the job, unless `more` names another. */
   report(
@@ -84,7 +84,7 @@ export interface FleetWorker {
     status: StatusReportBody['status'],
     more?: Partial<StatusReportBody>,
   ): Promise<Outcome<{ readonly duplicate: boolean }>>;
-  /** Accepts the last offer and reports that it runs. Throws when the orchestrator refuses. */
+  /** Accepts the last offer, and reports that the job runs. Throws when the orchestrator refuses. */
   run(jobId: JobId): Promise<void>;
   disconnect(): Promise<Outcome<{ readonly success: true }>>;
 }
@@ -98,8 +98,8 @@ export interface FleetWorkerDeps {
   readonly orchestrator: () => Orchestrator;
 }
 
-export function createFleetWorker(parts: FleetWorkerDeps): FleetWorker {
-  const { id, clock, orchestrator } = parts;
+export function createFleetWorker(deps: FleetWorkerDeps): FleetWorker {
+  const { id, clock, orchestrator } = deps;
   const streams: FleetStream[] = [];
   const commands: WorkerCommand[] = [];
   const offeredAttempts = new Map<JobId, AttemptId>();
@@ -113,7 +113,7 @@ export function createFleetWorker(parts: FleetWorkerDeps): FleetWorker {
   const attemptField = (jobId: JobId | null | undefined) =>
     agent.protocol === 1 || !jobId ? {} : { attempt_id: offeredAttempts.get(jobId) };
 
-  const hear = (command: WorkerCommand): void => {
+  const receive = (command: WorkerCommand): void => {
     commands.push(command);
     if (command.type === 'job_submit') offeredAttempts.set(command.job_id, command.attempt_id);
   };
@@ -131,14 +131,14 @@ export function createFleetWorker(parts: FleetWorkerDeps): FleetWorker {
     agent = { ...agent, ...changes };
     const attemptId = currentAttemptId ?? (currentJobId && offeredAttempts.get(currentJobId));
     const body = workerApi.register.body.parse(
-      introduction(parts, agent, currentJobId ?? null, attemptId ?? null),
+      introduction(deps, agent, currentJobId ?? null, attemptId ?? null),
     );
     return settled(orchestrator().workers.register(id, body, agent.address ?? '10.0.0.7'));
   };
   const register: FleetWorker['register'] = async changes => valueOf(await tryRegister(changes));
 
   const openStream = async (): Promise<FleetStream> => {
-    const stream = openFleetStream(orchestrator(), id, hear, clock);
+    const stream = openFleetStream(orchestrator(), id, receive, clock);
     streams.push(stream);
     await clock.settle();
     return stream;
@@ -151,7 +151,7 @@ export function createFleetWorker(parts: FleetWorkerDeps): FleetWorker {
 
   return {
     id,
-    token: parts.token,
+    token: deps.token,
     get stream() {
       return last(streams, 'stream');
     },
@@ -233,7 +233,7 @@ function openFleetStream(
     },
     end() {
       ended = true;
-      // The server is notified that its own stream has ended, too, a moment later.
+      // As in the server, the end of a stream is reported a moment later.
       void Promise.resolve().then(() => close());
     },
   });

@@ -66,11 +66,11 @@ export interface Fleet {
   readonly orchestrator: Orchestrator;
   readonly store: Store;
   readonly clock: VirtualClock;
-  /** Every event that a reader receives who has followed from the start, across restarts. */
+  /** All events since the start, across restarts. */
   readonly events: readonly UiEvent[];
-  /** The logged errors. Empty this list when an error is expected, because `close` throws when it is not empty. */
+  /** The logged errors. A test that expects an error must empty this list, because `close` throws if it is not empty. */
   readonly errors: string[];
-  /** The number of commands given to the store. */
+  /** The number of commands of the store since the start. */
   readonly writes: number;
   /** Creates a worker without an agent. */
   addWorker(options?: WorkerOptions): Promise<FleetWorker>;
@@ -84,7 +84,7 @@ export interface Fleet {
     by?: Actor,
     key?: IdempotencyKey,
   ): ReturnType<Orchestrator['jobs']['submit']>;
-  /** Submits a job, which must be dispatched to this worker, and runs it there. */
+  /** Submits a job that must be dispatched to this worker, and runs it there. */
   runJob(worker: FleetWorker, options?: JobOptions): Promise<JobId>;
   cancel(id: JobId): ReturnType<Orchestrator['jobs']['cancel']>;
   release(id: JobId): ReturnType<Orchestrator['jobs']['release']>;
@@ -97,22 +97,22 @@ export interface Fleet {
   job(id: JobId): JobDetail;
   /** The audit trail, oldest first. */
   audit(): readonly AuditRow[];
-  /** While the disk is full, the store saves no change. Freeing the disk notifies the orchestrator. */
+  /** Simulates a full disk: the store saves no changes. When the disk is free again, the orchestrator is notified. */
   setDiskFull(full: boolean): Promise<void>;
   /** The types of the events about one job or worker, oldest first. */
   trail(id: JobId | WorkerId): readonly string[];
-  /** Kills the orchestrator now, in the middle of whatever runs. Call `restart` with `crash` afterwards. */
+  /** Kills the orchestrator at this moment. Call `restart` with `crash` afterwards. */
   kill(): void;
   /**
-   * Starts a new orchestrator with the same store and time. With `crash`, the old one ends as by kill -9: queued
-   * commands are lost, timers are lost, and streams break without being closed.
+   * Starts a new orchestrator with the same store and time. With `crash`, the old one ends as by kill -9: queued commands
+   * and timers are lost, and streams break without being closed.
    */
   restart(options?: {
     readonly crash?: boolean;
     readonly runsLocally?: boolean;
-    /** How long no orchestrator runs in between. */
+    /** The time in ms during which no orchestrator runs. */
     readonly awayMs?: number;
-    /** Drops what the orchestrator knew about the time, so it trusts the wall clock. */
+    /** Whether the new orchestrator has no stored time, so that it trusts the wall clock. */
     readonly forgetsTime?: boolean;
   }): Promise<void>;
   /** Throws when an error was logged. */
@@ -137,11 +137,11 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   const ids = countedIds();
   const events: UiEvent[] = [];
   let mark: ClockMark | null = null;
-  let life = begin(runsLocally);
+  let life = startLife(runsLocally);
   await clock.settle();
 
-  function begin(runs: boolean | undefined) {
-    const timers = mortalClock(clock);
+  function startLife(runs: boolean | undefined) {
+    const timers = killableClock(clock);
     const time = trustedTimeOf(clock, mark);
     const orchestrator = createOrchestrator({
       store: database.store,
@@ -153,7 +153,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       heartbeatTimeoutMs,
       v1SilenceMs,
       runsLocally: runs,
-      ...(engineOf && { engineOf: pool => mortalEngine(engineOf(pool), timers.isDead, onPoint) }),
+      ...(engineOf && { engineOf: pool => killableEngine(engineOf(pool), timers.isDead, onPoint) }),
     });
     orchestrator.lifecycle.start();
     const stopFollowing = orchestrator.lifecycle.follow(events.at(-1)?.seq ?? 0, event => events.push(event));
@@ -254,7 +254,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       mark = forgetsTime ? null : life.time.mark();
       await database.restart(crash);
       if (awayMs > 0) await clock.pause(awayMs);
-      life = begin(runs);
+      life = startLife(runs);
       await clock.settle();
     },
     async close() {
@@ -274,8 +274,8 @@ export const bob: Actor = { type: 'admin', id: 'bob', address: '10.0.0.2' };
 
 const noConfigs: Configs = { load: name => Promise.reject(new Error(`the fleet has no config ${name}`)) };
 
-/** A clock whose timers never fire after the process that set them is dead. */
-function mortalClock(clock: Clock): { readonly clock: Clock; isDead(): boolean; kill(): void } {
+/** A clock whose timers never fire after `kill`, because a killed process has no timers. */
+function killableClock(clock: Clock): { readonly clock: Clock; isDead(): boolean; kill(): void } {
   let dead = false;
   const after: Clock['after'] = (ms, run) =>
     clock.after(ms, () => {
@@ -290,8 +290,8 @@ function mortalClock(clock: Clock): { readonly clock: Clock; isDead(): boolean; 
   };
 }
 
-/** An engine that a dead process neither calls nor hears from. Calls under way go on without it. */
-function mortalEngine(engine: Engine, isDead: () => boolean, onPoint: (point: FleetPoint) => void): Engine {
+/** An engine whose answers never arrive after the orchestrator was killed. Calls in progress still have their effect. */
+function killableEngine(engine: Engine, isDead: () => boolean, onPoint: (point: FleetPoint) => void): Engine {
   const never = <T>(): Promise<T> => new Promise<T>(() => {});
   const call = async <T>(ask: () => Promise<T>): Promise<T> => {
     onPoint('before call');
@@ -312,7 +312,7 @@ function mortalEngine(engine: Engine, isDead: () => boolean, onPoint: (point: Fl
   };
 }
 
-/** `w_1`, `j_1`, `a_1`, `wt_1`: the same ids in every run of a test. */
+/** Generates the same ids in every run of a test: `w_1`, `j_1`, `a_1`, `wt_1`, ... */
 function countedIds(): Ids & { counted(prefix: string): number } {
   const counts = new Map<string, number>();
   const counted = (prefix: string): number => counts.get(prefix) ?? 0;
@@ -340,7 +340,7 @@ function countedIds(): Ids & { counted(prefix: string): number } {
   };
 }
 
-/** The hash of a token, as the store keeps it. */
+/** Returns the hash of a token, as it is stored. */
 export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 function errorLog(errors: string[]): Log {

@@ -31,7 +31,7 @@ export interface Evidence {
   readonly leftTrainers: readonly number[];
   /** Texts that must contain no secret, by name: logs, database, events, arguments. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The subset of those texts that others than the orchestrator and its agents can read. */
+  /** Those of the texts that others than the orchestrator and its agents can read. */
   readonly openTexts: ReadonlyMap<string, string>;
   /** The secrets, by name. */
   readonly secrets: ReadonlyMap<string, string>;
@@ -50,13 +50,13 @@ export interface Resources {
   readonly memory: number;
 }
 
-/** How much memory a server may retain after a burst, in bytes. Heaps do not shrink at once. */
+/** How much more memory a server may use after a burst, in bytes. Heaps do not shrink immediately. */
 const memoryAllowance = 256 * 1_048_576;
 
 export interface Judgement {
   /** The numbers of the invariants that had something to check, and hold. */
   readonly held: readonly string[];
-  /** The violations, one line each, which starts with the number of the invariant. */
+  /** The violations. Each is a line that starts with the number of the invariant. */
   readonly broken: readonly string[];
 }
 
@@ -127,7 +127,7 @@ function oneLiveAttempt({ attempts, guards, integrity }: Stored): readonly strin
   ];
 }
 
-/** The last event of each job matches the database. At most one completion of an attempt was accepted. */
+/** Checks that the last event of each job matches the database, and that an attempt completed at most once. */
 function eventsMatchStore({ events, stored }: Evidence): readonly string[] {
   const lastEvents = new Map<string, string>();
   for (const { kind, type, job_id: id } of events) {
@@ -149,7 +149,7 @@ function auditVerifies({ status, body }: Evidence['audit']): readonly string[] {
   return status === 200 && valid ? [] : [`I5 the audit does not verify: ${status} ${JSON.stringify(body)}`];
 }
 
-/** Each transition has one audit row, in the order of the events. Rows after the end of the stream have no event here. */
+/** Checks that each transition has one audit row, in the order of the events. Later rows than the last event are ignored. */
 function auditHasAllTransitions({ events, stored }: Evidence): readonly string[] {
   const reported = events
     .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress' && type !== 'job.outstanding')
@@ -171,7 +171,7 @@ function streamIsWhole({ events, streamFaults, lastSeq }: Evidence): readonly st
 function secretsAreKept({ texts, openTexts, canary, secrets, runs }: Evidence): readonly string[] {
   // Searching megabytes of text for a thousand tokens is slow. The first three characters rule out most texts quickly.
   const byBeginning = Map.groupBy(secrets, ([, secret]) => secret.slice(0, 3));
-  const shown = [...texts].flatMap(([where, text]) =>
+  const exposed = [...texts].flatMap(([where, text]) =>
     [...byBeginning]
       .filter(([beginning]) => text.includes(beginning))
       .flatMap(([, some]) => some.filter(([, secret]) => text.includes(secret)))
@@ -183,7 +183,7 @@ function secretsAreKept({ texts, openTexts, canary, secrets, runs }: Evidence): 
   const configs = [...openTexts]
     .filter(([, text]) => text.includes(canary))
     .map(([where]) => `I7 ${where} shows what stands in a job's config`);
-  return [...shown, ...leaked, ...configs];
+  return [...exposed, ...leaked, ...configs];
 }
 
 const oldTokensAreDead = ({ oldTokens }: Evidence): readonly string[] =>

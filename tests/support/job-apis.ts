@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 
 export interface FakeApi {
   readonly url: string;
-  /** What it has, by id. */
+  /** The items of the API, by id. */
   readonly items: Map<string, Record<string, unknown>>;
-  /** Its answer to the next order. */
+  /** Sets the answer to the next order. */
   refuse(status: number, body: string): void;
   stop(): Promise<void>;
 }
@@ -61,7 +61,7 @@ async function startApi(orderPath: string, authorization: string | null, handle:
   };
 }
 
-/** RunPod's REST API, by runpod/docs api-reference/openapi.json: pods only. A pod has its machine 100 ms after its order. */
+/** Simulates the pods of RunPod's REST API (runpod/docs api-reference/openapi.json). A pod runs 100 ms after its order. */
 export function startRunPodApi(key: string): Promise<FakeApi> {
   let ids = 0;
   return startApi('/pods', `Bearer ${key}`, (method, path, body, pods) => {
@@ -89,7 +89,7 @@ export function startRunPodApi(key: string): Promise<FakeApi> {
   });
 }
 
-/** Ray's Jobs API, by ray-project/ray python/ray/dashboard/modules/job/job_head.py. A job runs 100 ms after its submission. */
+/** Simulates Ray's Jobs API (ray-project/ray python/ray/dashboard/modules/job/job_head.py). A job runs 100 ms after its submission. */
 export function startRayApi(): Promise<FakeApi> {
   return startApi('/api/jobs/', null, (method, path, body, jobs) => {
     if (path === '/api/version') return [200, { version: '4', ray_version: '2.49.0', ray_commit: 'abc' }];

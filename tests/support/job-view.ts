@@ -1,6 +1,6 @@
 import { JobView } from '../../protocol/job.ts';
 
-/** A job as the orchestrator shows it: pending, with the fields that a test sets. */
+/** Creates a pending job as the API returns it, with the fields that a test sets. */
 export const jobView = (given: Readonly<Record<string, unknown>>): JobView =>
   JobView.parse({
     id: 'j_1',

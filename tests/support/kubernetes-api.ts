@@ -5,24 +5,25 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 /**
- * An API server of Kubernetes as kubectl sees it: discovery, and Jobs, pods, Secrets and Kueue's objects of one namespace. A Job
- * gets its pod when its Secret exists, and a deleted pod leaves within 150 ms. Everything else is played by the tests.
+ * A simulated API server of Kubernetes for kubectl: discovery, and the Jobs, pods, Secrets and Kueue objects of one
+ * namespace. A Job gets its pod when its Secret exists, and a deleted pod disappears within 150 ms. Tests set all other
+ * states.
  */
 export interface KubernetesApi {
-  /** Path of a kubeconfig for it. */
+  /** Path of a kubeconfig for this server. */
   readonly kubeconfig: string;
-  /** Requests so far, as `POST jobs`. */
+  /** Requests so far, such as `POST jobs`. */
   readonly requests: readonly string[];
   find(resource: string, name: string): Stored | undefined;
-  put(resource: string, item: Stored): void;
-  /** Sets the status of a Job, of its pod and of its Workload. Without `pod`, it has no pod. */
-  play(
+  store(resource: string, item: Stored): void;
+  /** Sets the status of a Job, its pod and its Workload. Without `pod`, the Job has no pod. */
+  setStatus(
     job: string,
     scene: { job?: { spec?: object; status?: object }; pod?: object; workload?: object },
   ): void;
-  /** Answers the next `POST` of this resource with a failure; null drops the connection after it has been done. */
+  /** Answers the next `POST` of this resource with a failure. With null, the request is executed, but the connection breaks. */
   refuse(resource: string, status: Refusal | null): void;
-  /** Rights that the account lacks, as `create jobs`. */
+  /** Permissions that the account lacks, such as `create jobs`. */
   readonly denied: Set<string>;
   stop(): Promise<void>;
 }
@@ -94,7 +95,7 @@ function discover(path: string): object | undefined {
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: found, resources };
 }
 
-/** `a=b,c in (d,e)` */
+/** Whether labels match a selector such as `a=b,c in (d,e)`. */
 function matches(selector: string, labels: Readonly<Record<string, string>> = {}): boolean {
   return [...selector.matchAll(/([\w./-]+)(?:=([\w.-]+)| in \(([^)]*)\))/g)].every(
     ([, key = '', value, list]) =>
@@ -127,7 +128,7 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
   const owned = (resource: string, uid: string | undefined) =>
     all(resource).filter(item => item.metadata.ownerReferences?.some(owner => owner.uid === uid));
 
-  function put(resource: string, item: Stored): void {
+  function store(resource: string, item: Stored): void {
     const [apiVersion, kind] = kinds[resource] ?? ['', ''];
     const uid = item.metadata.uid ?? `uid-${(uids += 1)}`;
     const metadata = {
@@ -139,11 +140,11 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
     objects.set(`${resource}/${item.metadata.name}`, { ...item, apiVersion, kind, metadata });
   }
 
-  /** What the Job controller and the kubelet do. */
+  /** Adds a pod to a Job, as the Job controller and the kubelet do. */
   function addPod(job: Stored, status: object): void {
     const template = Template.parse(job.spec?.['template']);
     const nodeName = 'phase' in status && status.phase === 'Pending' ? undefined : 'gpu-node-1';
-    put('pods', {
+    store('pods', {
       metadata: {
         name: `${job.metadata.name}-x7k2p`,
         labels: template.metadata.labels,
@@ -159,14 +160,14 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
     containerStatuses: [{ name: 'worker', state: { running: { startedAt: new Date().toISOString() } } }],
   });
 
-  function settle(resource: string, item: Stored): void {
+  function applyChange(resource: string, item: Stored): void {
     const job = all('jobs').find(({ metadata }) => metadata.uid === item.metadata.ownerReferences?.[0]?.uid);
     if (resource === 'secrets' && job?.spec?.['suspend'] !== true && job !== undefined)
       addPod(job, running());
   }
 
   function terminate(pod: Stored, seconds: number): void {
-    put('pods', {
+    store('pods', {
       ...pod,
       metadata: { ...pod.metadata, deletionTimestamp: new Date(Date.now() + seconds * 1_000).toISOString() },
     });
@@ -177,7 +178,7 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
     const key = `${resource}/${item.metadata.name}`;
     if (resource === 'pods') return terminate(item, options.gracePeriodSeconds ?? 30);
     if (resource !== 'jobs') return void objects.delete(key);
-    put(resource, { ...item, metadata: { ...item.metadata, deletionTimestamp: new Date().toISOString() } });
+    store(resource, { ...item, metadata: { ...item.metadata, deletionTimestamp: new Date().toISOString() } });
     for (const pod of owned('pods', item.metadata.uid)) terminate(pod, 30);
     setTimeout(() => {
       for (const secret of owned('secrets', item.metadata.uid))
@@ -209,9 +210,9 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
         409,
         failure({ code: 409, reason: 'AlreadyExists', message: `${qualified} "${name}" already exists` }),
       ];
-    put(resource, item);
+    store(resource, item);
     const made = objects.get(`${resource}/${name}`);
-    if (made !== undefined) settle(resource, made);
+    if (made !== undefined) applyChange(resource, made);
     return [201, made ?? {}];
   }
 
@@ -259,18 +260,18 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
     kubeconfig,
     requests,
     denied,
-    put,
+    store,
     find: (resource, name) => objects.get(`${resource}/${name}`),
     refuse: (resource, status) => void refusals.set(resource, status),
-    play: (name, scene) => {
+    setStatus: (name, scene) => {
       const job = objects.get(`jobs/${name}`);
       if (job === undefined) throw new Error(`no Job ${name}`);
       const { spec, status } = scene.job ?? {};
-      put('jobs', { ...job, spec: { ...job.spec, ...spec }, status: { ...(status ?? job.status) } });
+      store('jobs', { ...job, spec: { ...job.spec, ...spec }, status: { ...(status ?? job.status) } });
       for (const pod of owned('pods', job.metadata.uid)) objects.delete(`pods/${pod.metadata.name}`);
       if (scene.pod) addPod(job, scene.pod);
       if (scene.workload)
-        put('workloads', {
+        store('workloads', {
           metadata: {
             name: `job-${name}-19797`,
             labels: { 'kueue.x-k8s.io/job-uid': job.metadata.uid ?? '' },

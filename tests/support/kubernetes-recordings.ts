@@ -1,5 +1,5 @@
 /**
- * Statuses of Kubernetes and Kueue as they were recorded or as their sources write them. Times are those of the source.
+ * Recorded statuses of Kubernetes and Kueue, or statuses according to their source code. Times are unchanged.
  *
  * - `complete`: `kubectl get job -o yaml` of Kubernetes 1.33, as printed in a public bug report of April 2026.
  * - `deadline`: kubernetes/kubernetes issue 90551, output of `kubectl edit job`.

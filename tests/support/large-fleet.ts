@@ -16,7 +16,7 @@ export interface Scale {
   readonly everyMs?: number;
 }
 
-/** A running job, and what its worker needs to report on it. */
+/** A running job, with the data for reports about it. */
 export interface RunningJob {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
@@ -33,9 +33,9 @@ const rowsAtOnce = 2_500;
 const minute = 60_000;
 
 /**
- * Workers have one to eight GPUs and two or three labels. One in 33 is offline, one in 50 is drained. The first workers
- * run one job each. Pending jobs match no idle worker and have ten different requirements. Of the ended jobs, nine in
- * ten completed. Jobs are submitted in the order ended, running, pending.
+ * Fills the store. Workers have one to eight GPUs and two or three labels. One in 33 is offline, one in 50 is drained. The
+ * first workers run one job each. Pending jobs match no idle worker, and have ten different requirements. Nine of ten
+ * ended jobs completed. Ended jobs are the oldest, pending jobs the newest.
  */
 export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<LargeFleet> {
   makeFolder(dataDir);

@@ -10,15 +10,15 @@ const Command = z.looseObject({
 });
 type Command = z.output<typeof Command>;
 
-/** Answers are parsed loosely: the status, and the JSON that came with it. */
+/** A response: its status and its JSON, which is not checked against the contract. */
 interface LightAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
 /**
- * A worker of protocol 2 without an agent. It does only what a test tells it to, and is so cheap that one process can
- * run a thousand of them.
+ * A worker of protocol 2 without an agent, which a test controls. It needs so few resources that one process can run a
+ * thousand of them.
  */
 export interface LightWorker {
   readonly id: string;
@@ -27,8 +27,8 @@ export interface LightWorker {
   readonly isOpen: boolean;
   readonly waitFor: Notices['waitFor'];
   register(more?: object): Promise<LightAnswer>;
-  /** Resolves with the first byte. A `deaf` worker reads nothing after that. */
-  openStream(options?: { readonly deaf?: boolean }): Promise<void>;
+  /** Resolves with the first byte. A `stopsReading` worker reads nothing after that. */
+  openStream(options?: { readonly stopsReading?: boolean }): Promise<void>;
   /** Resets the stream's socket. */
   cut(): void;
   beat(more?: object): Promise<LightAnswer>;
@@ -44,8 +44,8 @@ export interface LightWorkerDeps {
   readonly onCommand?: (command: Command, worker: LightWorker) => void;
 }
 
-export function createLightWorker(parts: LightWorkerDeps): LightWorker {
-  const { url, id, token, agent } = parts;
+export function createLightWorker(deps: LightWorkerDeps): LightWorker {
+  const { url, id, token, agent } = deps;
   const notices = createNotices();
   const commands: Command[] = [];
   let stream: http.ClientRequest | null = null;
@@ -61,17 +61,17 @@ export function createLightWorker(parts: LightWorkerDeps): LightWorker {
       const answer = await answerTo(request, JSON.stringify(body));
       return { status: answer.statusCode ?? 0, body: parseJson(await textOf(answer)) };
     } catch (cause) {
-      // The server may close a reused connection at this moment. As every client does, this one retries.
+      // Retry, as every client does, because the server may have just closed a reused connection.
       if (triesLeft === 0) throw cause;
       return call(path, body, triesLeft - 1);
     }
   };
 
-  const take = (line: string): void => {
+  const handleLine = (line: string): void => {
     const command = line.startsWith('data: ') ? Command.safeParse(parseJson(line.slice(6))) : null;
     if (command === null || !command.success || command.data.type === 'ping') return;
     commands.push(command.data);
-    parts.onCommand?.(command.data, worker);
+    deps.onCommand?.(command.data, worker);
     notices.changed();
   };
 
@@ -92,7 +92,7 @@ export function createLightWorker(parts: LightWorkerDeps): LightWorker {
         gpu_count: 1,
         ...more,
       }),
-    async openStream({ deaf = false } = {}) {
+    async openStream({ stopsReading = false } = {}) {
       const path = `/api/workers/stream?worker_id=${id}`;
       const request = http.get(new URL(path, url), { agent: false, headers: { 'x-worker-token': token } });
       const answer = await answerTo(request);
@@ -105,7 +105,7 @@ export function createLightWorker(parts: LightWorkerDeps): LightWorker {
       };
       request.on('error', close);
       answer.on('error', close).on('close', close);
-      if (!deaf) followLines(answer, take);
+      if (!stopsReading) followLines(answer, handleLine);
       notices.changed();
     },
     cut() {

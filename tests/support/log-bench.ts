@@ -13,9 +13,9 @@ import type { Offered, Rig } from './upload-bench.ts';
 type Reachable = Pick<TestServer, 'url' | 'admin'>;
 
 export interface Shipper {
-  /** Sends one chunk unchanged. Resolves with the position at which the log ends then. */
+  /** Sends one chunk unchanged. Resolves with the new end of the log. */
   ship(chunk: Partial<LogChunkBody>): Promise<number>;
-  /** Sends the text that follows in chunks of a usual size; marks the end when `isLast`. */
+  /** Sends the next text in chunks of a usual size. `isLast` marks the end of the log. */
   print(text: string, isLast?: boolean): Promise<void>;
   /** The worker's API call. */
   readonly call: ReturnType<typeof shipCall>;
@@ -109,7 +109,7 @@ export async function openLogStream(
     async end(): Promise<void> {
       while (await read());
     },
-    /** Pauses, like a reader that reads nothing for a while. */
+    /** Reads nothing for this many ms. */
     rest: (ms: number) => pause(ms),
   };
 }

@@ -1,35 +1,35 @@
 import { workerLogsApi } from '../../protocol/logs-api.ts';
 
-/** What an orchestrator has stored of one attempt's log. */
-export interface BookedLog {
+/** The log of an attempt as an orchestrator stores it. */
+export interface StoredLog {
   readonly text: string;
   /** The position at which the stored log ends. */
   readonly next: number;
   readonly isComplete: boolean;
-  /** Parts that were lost on the rig: the position in the text, and how many bytes are missing. */
+  /** Parts that were lost on the rig: `at` is the position in the text, `bytes` is the number of missing bytes. */
   readonly gaps: readonly { readonly at: number; readonly bytes: number }[];
   /** The number of accepted chunks. */
   readonly chunks: number;
 }
 
-/** Keeps logs according to the contract: it accepts a chunk that starts where the log ends. */
-export interface LogBook {
-  /** Returns `next`; throws for a chunk that the contract forbids. */
-  take(body: unknown): number;
-  of(attempt?: string): BookedLog;
+/** Stores logs according to the contract: accepts a chunk only if it starts at the end of the log. */
+export interface LogStore {
+  /** Stores a chunk, and returns the new end of the log. Throws for a chunk that the contract forbids. */
+  accept(body: unknown): number;
+  of(attempt?: string): StoredLog;
   /** Drops everything after this position, like an orchestrator that restored a backup. */
   rewind(attempt: string, to: number): void;
 }
 
-const empty: BookedLog = { text: '', next: 0, isComplete: false, gaps: [], chunks: 0 };
+const empty: StoredLog = { text: '', next: 0, isComplete: false, gaps: [], chunks: 0 };
 
-export function createLogBook(): LogBook {
+export function createLogStore(): LogStore {
   /** The state of each log after every accepted chunk. */
-  const versions = new Map<string, BookedLog[]>();
-  const of = (attempt = 'a1'): BookedLog => versions.get(attempt)?.at(-1) ?? empty;
+  const versions = new Map<string, StoredLog[]>();
+  const of = (attempt = 'a1'): StoredLog => versions.get(attempt)?.at(-1) ?? empty;
   return {
     of,
-    take(body) {
+    accept(body) {
       const chunk = workerLogsApi.ship.body.parse(body);
       const log = of(chunk.attempt_id);
       if (chunk.after !== log.next) return log.next;
@@ -57,8 +57,8 @@ export function createLogBook(): LogBook {
   };
 }
 
-/** What a terminal shows in the end: the last text of each overwritten line. */
-export const settledText = (text: string): string =>
+/** Returns the text that a terminal shows in the end: only the last version of each overwritten line. */
+export const terminalText = (text: string): string =>
   text
     .replace(/\r+\n/g, '\n')
     .split('\n')

@@ -1,17 +1,17 @@
-/** An engine in memory on virtual time: a queue of machines that starts launches in order, with every kind of fault. */
+/** A simulated engine in memory, on virtual time. It starts launches in the order of its queue, and can simulate every kind of fault. */
 import type { Clock } from '../../main/orchestrator/ports/index.ts';
 import type { Engine, LaunchAnswer, LaunchOrder, Sighting } from '../../main/orchestrator/ports/engines.ts';
 import type { LaunchId } from '../../protocol/ids.ts';
 
 export type Exit = NonNullable<Sighting['exit']>;
 
-/** What the engine gave for one order. An engine does not check names, so two can have the same name. */
+/** The result of an order. The engine does not check names, so two allocations can have the same name. */
 export interface Allocation {
   readonly fleet: string;
   readonly engineId: string;
   readonly order: LaunchOrder;
   readonly createdAt: number;
-  /** Not started before this, on the wall clock. */
+  /** The earliest start, on the wall clock. */
   readonly readyAt: number;
   state: Sighting['state'];
   startedAt: number | null;
@@ -20,26 +20,26 @@ export interface Allocation {
   exit: Exit | null;
 }
 
-/** How the engine answers an order. `createsAfterMs`: when the launch exists in spite of the missing answer; null for never. */
+/** How the engine answers an order. `createsAfterMs`: the time until the launch exists although the order had no answer; null for never. */
 export type LaunchFault =
   | { readonly kind: 'accept'; readonly delayMs: number }
   | { readonly kind: 'refuse'; readonly scope: 'permanent' | 'temporary'; readonly message: string }
   | { readonly kind: 'silent'; readonly createsAfterMs: number | null; readonly delayMs: number };
 
-/** How the engine answers a request for its list. The list is made at once, and arrives after the delay. */
+/** How the engine answers a request for its list. The list is created immediately, and arrives after the delay. */
 export type ListFault =
   | { readonly kind: 'answer'; readonly delayMs: number; readonly omits?: (id: LaunchId) => boolean }
   | { readonly kind: 'fail'; readonly delayMs: number };
 
 export interface MemoryEngineOptions {
   readonly clock: Pick<Clock, 'wall' | 'after'>;
-  /** All GPUs of the cluster. */
+  /** Number of GPUs in the cluster. */
   readonly gpus?: number;
-  /** Machines that run at once. */
+  /** Maximum number of machines that run at the same time. */
   readonly machines?: number;
-  /** From the order to the start, if there is room. Read for every order. */
+  /** Time from the order to the start, if there is capacity. Evaluated for every order. */
   readonly startMs?: number | (() => number);
-  /** How long the list has what ended. */
+  /** How long the list contains ended launches. */
   readonly keepsEndedMs?: number;
 }
 
@@ -48,14 +48,14 @@ export interface MemoryEngine {
   onLaunch: (order: LaunchOrder) => LaunchFault;
   onList: () => ListFault;
   onEnd: (ids: readonly LaunchId[], how: 'ask' | 'now') => 'take' | 'fail';
-  /** The machine of the allocation has started. */
+  /** Called when the machine of the allocation has started. */
   onStart: (allocation: Allocation) => void;
-  /** The engine signals the worker, which should save and leave. */
+  /** Called when the engine signals the worker to save and leave. */
   onSignal: (allocation: Allocation) => void;
   onGone: (allocation: Allocation) => void;
   engine(fleet: string): Engine;
   readonly allocations: readonly Allocation[];
-  /** What must never happen, in words. */
+  /** Descriptions of events that must never happen. */
   readonly violations: readonly string[];
   readonly calls: { launch: number; list: number; end: number };
   /** Orders in the order of their arrival. */
@@ -63,7 +63,7 @@ export interface MemoryEngine {
   live(fleet?: string): readonly Allocation[];
   /** Ends an allocation as its worker or the cluster does. */
   finish(allocation: Allocation, exit: Exit): void;
-  /** Reports allocations that run or wait, though nobody knows them. */
+  /** Returns descriptions of allocations that run or wait, although no fleet knows them. */
   findLeaks(isKnown: (id: LaunchId) => boolean): readonly string[];
 }
 
@@ -101,7 +101,7 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
     return allocation;
   }
 
-  /** First come, first served: a large order at the front keeps the others waiting. */
+  /** Starts allocations in order, without overtaking: a large order at the front blocks the others. */
   function startWhatFits(): void {
     const running = allocations.filter(({ state }) => state === 'running');
     let freeGpus = gpus - running.reduce((sum, { order }) => sum + order.nodes * order.gpus, 0);
@@ -177,7 +177,7 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
       const { order, endedAt } = each;
       if (each.fleet !== fleet || (endedAt !== null && now - endedAt > keepsEndedMs)) continue;
       if (fault.kind === 'answer' && fault.omits?.(order.launchId) === true) continue;
-      // What lives says more than what ended under the same name.
+      // If two allocations have the same name, a live one takes precedence over an ended one.
       const known = found.get(order.launchId);
       if (known === undefined || known.state === 'ended') found.set(order.launchId, sightingOf(each));
     }

@@ -1,11 +1,11 @@
 import { type FSWatcher, lstatSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 
-/** Records the file modes in a folder from the first moment that another user could see the files. */
+/** Records the modes of the files in a folder as soon as the files appear. */
 export interface ModeWatch {
   /** Records the current modes of all files now, too. */
-  look(): void;
-  /** `path mode` for every mode, past or present, that let other users read, write or enter. */
+  recordNow(): void;
+  /** Returns `path mode` for every past or present mode that gives other users access. */
   open(): readonly string[];
   /** The number of files and folders recorded so far. */
   seen(): number;
@@ -13,8 +13,8 @@ export interface ModeWatch {
 }
 
 /**
- * Watches each folder as it appears. It can miss a file that appears and disappears between two notifications. Tests
- * that write each kind of file under `umask 0` cover that gap; this watch covers all kinds together.
+ * Watches a folder and all new folders below it. It can miss a file that exists only between two notifications. Other
+ * tests cover that: they write each kind of file under `umask 0`.
  */
 export function watchModes(folder: string, isOurs: (path: string) => boolean): ModeWatch {
   const watchers = new Map<string, FSWatcher>();
@@ -29,14 +29,14 @@ export function watchModes(folder: string, isOurs: (path: string) => boolean): M
       modes.set(path, own.add((stats.mode & 0o777).toString(8)));
       if (stats.isDirectory()) follow(path);
     } catch {
-      // The file is already gone.
+      // The file was already removed.
     }
   };
   const inside = (path: string): void => {
     try {
       for (const name of readdirSync(path)) note(join(path, name));
     } catch {
-      // The folder is already gone.
+      // The folder was already removed.
     }
   };
   const follow = (path: string): void => {
@@ -51,7 +51,7 @@ export function watchModes(folder: string, isOurs: (path: string) => boolean): M
   };
   follow(folder);
   return {
-    look: () => follow(folder),
+    recordNow: () => follow(folder),
     open: () =>
       [...modes].flatMap(([path, own]) =>
         [...own].filter(mode => !/^[0-7]?[0-7]00$/.test(mode)).map(mode => `${path} ${mode}`),

@@ -1,11 +1,11 @@
-/** The result of a look. Any value except null, undefined and false ends the wait. */
+/** The result of a check. Any value except null, undefined and false ends the wait. */
 export type Found<T> = T | null | undefined | false;
 
-/** Waits for the effects of other code: it looks again after every notification, with a time limit. */
+/** Waits for a condition, with a timeout. The condition is checked after every notification. */
 export interface Notices {
-  /** Makes every waiting caller look again. */
+  /** Notifies that something has changed, so that every wait checks its condition again. */
   changed(): void;
-  /** Resolves with what `look` finds now or after a later notification; rejects when it finds nothing in time. */
+  /** Resolves with the result of `look`, now or after a later notification. Rejects when it finds nothing before the timeout. */
   waitFor<T>(what: string, look: () => Found<T>, timeoutMs?: number): Promise<T>;
   /** Rejects all waits, because nothing will change any more. */
   end(cause: Error): void;
@@ -59,7 +59,7 @@ export function createNotices(): Notices {
   };
 }
 
-/** Waits for a change without notifications, such as the end of a process, by looking every 20 ms. */
+/** Waits for a change that has no notifications, such as the end of a process: checks it every 20 ms. */
 export async function eventually<T>(what: string, look: () => Found<T>, timeoutMs = patienceMs): Promise<T> {
   const notices = createNotices();
   const timer = setInterval(notices.changed, 20);

@@ -2,25 +2,25 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { eventually } from './notices.ts';
 
 /**
- * Every process that a fault test starts has this variable in its environment and passes it on to its children. Tests
- * use it to find a guard or trainer whose parent is gone.
+ * Every process of a fault test, including child processes, has this variable in its environment. Tests use it to find a
+ * guard or trainer whose parent has ended.
  */
 export const ownerVariable = 'TRAINYARD_TEST_OWNER';
 
-/** The command line of a process, as every user of the machine can see it. */
+/** Returns the command line of a process, which every user of the machine can read. */
 export const argvOf = (pid: number): string => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
 
-/** The environment of a process, which only its own user can see. */
+/** Returns the environment of a process, which only its own user can read. */
 export const environmentOf = (pid: number): string => read(`/proc/${pid}/environ`);
 
-/** A zombie counts as dead, although the process table still lists it. */
+/** Whether a process is alive. A zombie counts as dead, although the process table still contains it. */
 export function isAlive(pid: number): boolean {
   const stat = read(`/proc/${pid}/stat`);
   const state = stat.slice(stat.lastIndexOf(')') + 2).charAt(0);
   return state !== '' && state !== 'Z' && state !== 'X';
 }
 
-/** Running processes of this owner, and of all owners whose name starts with this text. */
+/** Returns the running processes of all owners whose name starts with this text. */
 export function processesOf(owner: string): readonly number[] {
   if (!existsSync('/proc/self/environ')) return [];
   const mark = `\0${ownerVariable}=${owner}`;
@@ -30,7 +30,7 @@ export function processesOf(owner: string): readonly number[] {
     .filter(pid => pid !== process.pid && `\0${environmentOf(pid)}`.includes(mark) && isAlive(pid));
 }
 
-/** Sends SIGKILL to every process of this owner until none is left, because one may be starting another. */
+/** Kills every process of this owner. Repeats this until none is left, because one may be starting another. */
 export function killProcessesOf(owner: string): void {
   for (let round = 0; round < 20; round += 1) {
     const left = processesOf(owner);
@@ -52,7 +52,7 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
 export const untilDead = (pid: number, timeoutMs?: number): Promise<true> =>
   eventually(`the end of process ${pid}`, () => !isAlive(pid), timeoutMs);
 
-/** Resident memory in bytes. */
+/** Returns the resident memory of a process, in bytes. */
 export function memoryOf(pid: number): number {
   const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`)) ?? [];
   return Number(kib ?? 0) * 1_024;
@@ -76,7 +76,7 @@ function link(path: string): string {
   }
 }
 
-/** Returns an empty text for a process that is gone or belongs to another user. */
+/** Returns an empty text if the process has ended or belongs to another user. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'latin1');

@@ -2,7 +2,7 @@ import { encodePng } from '../../examples/digits/png.ts';
 
 type Colour = readonly [red: number, green: number, blue: number];
 
-/** A PNG whose pixels take their colours from a function of the position. */
+/** Creates a PNG. A function returns the colour of each pixel. */
 export function pngOf(
   width: number,
   height: number,

@@ -1,4 +1,4 @@
-/** A fleet on virtual time whose pools get machines from engines in memory. A worker runs on each machine by itself. */
+/** A fleet on virtual time whose pools get machines from simulated engines. Each machine automatically runs a simulated worker. */
 import type { z } from 'zod';
 import type { EngineOf } from '../../main/orchestrator/ports/index.ts';
 import { type LaunchView, NewPool, type PoolView } from '../../protocol/pool.ts';
@@ -18,21 +18,21 @@ export type PoolFleetOptions = Omit<FleetOptions, 'engineOf'> & Omit<MemoryEngin
 
 export interface PoolFleet {
   readonly fleet: Fleet;
-  /** The engine of all pools, unless `addEngine` gave a pool its own. */
+  /** The engine of all pools without an engine from `addEngine`. */
   readonly memory: MemoryEngine;
   readonly habits: WorkerHabits;
   readonly workers: readonly PoolWorker[];
-  /** Makes an engine for the pool with this name. */
+  /** Creates an engine for the pool with this name. */
   addEngine(pool: string, options?: Omit<MemoryEngineOptions, 'clock'>): MemoryEngine;
   addPool(options?: PoolOptions): Promise<PoolView>;
   pool(name?: string): PoolView;
   /** The launches of a pool, oldest first. */
   launches(name?: string): readonly LaunchView[];
-  /** Connects the workers to a new life of the orchestrator. */
+  /** Restarts the orchestrator, and reconnects the workers. */
   restart(options?: Parameters<Fleet['restart']>[0]): Promise<void>;
   /** Kills the orchestrator: workers cannot reach it until `restart`. */
   kill(): void;
-  /** Throws on logged errors, and on everything that an engine must never see. */
+  /** Throws when errors were logged, or when an engine has recorded violations. */
   close(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { type LaunchView, NewPool, type PoolView } from '../../protocol/pool.ts'
 
 const at = '2026-01-02T03:04:05.678Z';
 
-/** A pool as the API shows it. */
+/** Creates a pool as the API returns it. */
 export function poolView(changes: Partial<PoolView> = {}, body: object = {}): PoolView {
   const { name, engine, ...settings } = NewPool.parse({ name: 'gpu', engine: { kind: 'slurm' }, ...body });
   return {
@@ -21,7 +21,7 @@ export function poolView(changes: Partial<PoolView> = {}, body: object = {}): Po
   };
 }
 
-/** A launch as the API shows it: waiting in its engine. */
+/** Creates a launch as the API returns it, which waits in its engine. */
 export const launchView = (changes: Partial<LaunchView> = {}): LaunchView => ({
   launch_id: LaunchId.parse('0123456789abcdef'),
   pool_id: PoolId.parse('p_1'),

@@ -9,15 +9,15 @@ import {
 import { type Fleet, hashOf } from './fleet.ts';
 import type { Allocation, MemoryEngine } from './memory-engine.ts';
 
-/** What workers do on their machines. Tests change it at any time. */
+/** The behaviour of workers on their machines. Tests can change it at any time. */
 export interface WorkerHabits {
-  /** From the start of the machine to the first call; null for workers that never call. */
+  /** Time in ms from the start of the machine to the first call; null for workers that never call. */
   joinMs: number | null;
-  /** How long each job trains. */
+  /** Duration of each training, in ms. */
   jobMs: number;
-  /** Whether the checkpoint that the trainer saves after a notice is uploaded. */
+  /** Whether the trainer saves a checkpoint after a notice, and the worker uploads it. */
   saves: boolean;
-  /** From a notice to the goodbye; null for workers that ignore notices. */
+  /** Time in ms from a notice to the disconnect; null for workers that ignore notices. */
   leaveMs: number | null;
 }
 
@@ -29,24 +29,24 @@ interface Training {
 /** A worker on a machine of an engine. */
 export interface PoolWorker {
   readonly allocation: Allocation;
-  /** Null before it has joined. */
+  /** Id of the worker; null before it has joined. */
   readonly id: WorkerId | null;
-  /** Why it was refused; null when it was not. */
+  /** Why the orchestrator refused the worker; null when it did not. */
   readonly refused: string | null;
   readonly job: JobId | null;
   readonly isLeaving: boolean;
   join(): void;
-  /** Save, report and leave. */
+  /** Notifies the worker, which then saves, reports and leaves. */
   leave(): void;
-  /** The machine is gone. */
+  /** Simulates the loss of the machine. */
   die(): void;
-  /** A new life of the orchestrator has begun. */
+  /** Call after a restart of the orchestrator. */
   reconnect(): void;
 }
 
 const beatMs = 5_000;
 
-/** Joins with the token of the order, takes jobs, and leaves after a notice. It repeats every report until it is answered. */
+/** Creates a worker. It joins with the token of the order, runs jobs, and leaves after a notice. It repeats every report until it is answered. */
 export function createPoolWorker(
   fleet: Fleet,
   engine: MemoryEngine,
@@ -75,17 +75,17 @@ export function createPoolWorker(
     refused = why;
     engine.finish(allocation, 'failed');
   };
-  /** An answer of a dead orchestrator never arrives. */
-  const ask = async <T>(call: () => Promise<T>, done: (answer: T) => void): Promise<void> => {
+  /** Makes a call. The answer of an orchestrator that has been killed never arrives. */
+  const callOrchestrator = async <T>(call: () => Promise<T>, done: (answer: T) => void): Promise<void> => {
     if (!isAlive || !isUp()) return;
     const [answer] = await Promise.allSettled([call()]);
-    // A full disk refuses changes; the next heartbeat tries again.
+    // While the disk is full, changes are refused. The next heartbeat sends the report again.
     if (answer.status === 'rejected') isSending = false;
     else if (isAlive) done(answer.value);
   };
 
   const join = (): void =>
-    void ask(
+    void callOrchestrator(
       () => fleet.orchestrator.workers.join(hashOf(allocation.order.joinToken), tokenHash, '10.1.0.1'),
       outcome => {
         if (!outcome.ok) return quit(outcome.refusal.code);
@@ -94,8 +94,8 @@ export function createPoolWorker(
       },
     );
 
-  /** A worker has its job until the report of the end is answered. */
-  const held = (): Training | null => training ?? reports.at(-1)?.training ?? null;
+  /** Returns the training of the worker, which ends only when its final report is answered. */
+  const currentTraining = (): Training | null => training ?? reports.at(-1)?.training ?? null;
 
   function register(): void {
     if (id === null) return join();
@@ -105,14 +105,14 @@ export function createPoolWorker(
       name: host,
       gpu_info: gpus === 0 ? null : { name: 'A100', vram_gb: 80, count: gpus, accelerator: 'cuda' },
       persistent: true,
-      current_job_id: held()?.jobId ?? null,
-      current_attempt_id: held()?.attemptId ?? null,
+      current_job_id: currentTraining()?.jobId ?? null,
+      current_attempt_id: currentTraining()?.attemptId ?? null,
       protocol: 2,
       instance_id: host,
       start_id: host,
       registration_no: (registrations += 1),
     });
-    void ask(
+    void callOrchestrator(
       () => fleet.orchestrator.workers.register(own, body, '10.1.0.1'),
       outcome => {
         if (!outcome.ok) return quit(outcome.refusal.code);
@@ -132,13 +132,14 @@ export function createPoolWorker(
 
   function receive(command: WorkerCommand): void {
     if (!isAlive) return;
-    if (command.type === 'job_submit') begin({ jobId: command.job_id, attemptId: command.attempt_id });
+    if (command.type === 'job_submit')
+      startTraining({ jobId: command.job_id, attemptId: command.attempt_id });
     if (command.type === 'notice') leave();
     if (command.type === 'job_cancel' && training?.attemptId === command.attempt_id) stop('cancelled');
     if (command.type === 'shutdown' && training === null) leave();
   }
 
-  function begin(next: Training): void {
+  function startTraining(next: Training): void {
     if (training?.attemptId === next.attemptId) return;
     training = next;
     report({ status: 'starting' });
@@ -166,7 +167,7 @@ export function createPoolWorker(
     isSending = true;
     const { jobId, attemptId } = next.training;
     const body = StatusReport.parse({ attempt_id: attemptId, ...next.body });
-    void ask(
+    void callOrchestrator(
       () => fleet.orchestrator.jobs.report(own, jobId, body),
       outcome => {
         isSending = false;
@@ -185,7 +186,7 @@ export function createPoolWorker(
       if (training === null) return send();
       const left = training;
       if (!habits.saves) return stop('failed', { cause: 'preempted', saved: false });
-      void ask(
+      void callOrchestrator(
         () => upload(fleet, left.jobId),
         () => {
           if (training === left) stop('failed', { cause: 'preempted', saved: true });
@@ -197,7 +198,7 @@ export function createPoolWorker(
   function disconnect(): void {
     const own = id;
     if (own === null) return engine.finish(allocation, 'completed');
-    void ask(
+    void callOrchestrator(
       () => fleet.orchestrator.workers.disconnect(own),
       () => engine.finish(allocation, 'completed'),
     );
@@ -212,11 +213,11 @@ export function createPoolWorker(
     send();
     const body = workerApi.heartbeat.body.parse({
       worker_id: own,
-      current_job_id: held()?.jobId ?? null,
-      attempt_id: held()?.attemptId,
+      current_job_id: currentTraining()?.jobId ?? null,
+      attempt_id: currentTraining()?.attemptId,
     });
     const named = training;
-    void ask(
+    void callOrchestrator(
       () => fleet.orchestrator.workers.heartbeat(own, body),
       outcome => {
         if (!outcome.ok)
@@ -254,7 +255,7 @@ export function createPoolWorker(
   };
 }
 
-/** Stores a checkpoint of the job's present attempt, as an upload does. */
+/** Stores a checkpoint of the job's current attempt, as an upload does. */
 const upload = (fleet: Fleet, jobId: JobId): Promise<void> =>
   fleet.store.write(tx => {
     const attempt = tx.job(jobId)?.attempt;

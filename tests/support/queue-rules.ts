@@ -1,10 +1,10 @@
-/** Derives people's decisions about the queue from the audit trail alone, and checks every dispatch against them. */
+/** Derives all decisions of users about the queue from the audit trail, and checks every dispatch against them. */
 import type { AuditRow } from '../../main/orchestrator/ports/index.ts';
 import { liveStatuses } from '../../protocol/job.ts';
 
 export interface QueueRules {
   /** Processes the next row of the trail and returns the rules that it breaks. */
-  take(row: Row): readonly string[];
+  check(row: Row): readonly string[];
 }
 
 type Row = Pick<AuditRow, 'type' | 'target_type' | 'target_id' | 'actor_id' | 'details'>;
@@ -59,7 +59,7 @@ export function createQueueRules(
   };
 
   return {
-    take({ type, target_type: kind, target_id: id, actor_id: actor, details: text }) {
+    check({ type, target_type: kind, target_id: id, actor_id: actor, details: text }) {
       const details = JSON.parse(text) as Details;
       if (kind === 'queue') {
         if (type === 'queue.paused') isPaused = true;
@@ -90,5 +90,5 @@ export function brokenQueueRules(
   neededApproval: (id: string) => boolean,
 ): readonly string[] {
   const rules = createQueueRules(neededApproval);
-  return rows.flatMap(row => rules.take(row));
+  return rows.flatMap(row => rules.check(row));
 }

@@ -62,7 +62,7 @@ export function sendRaw(
 export const bearer = (token: string): readonly [string, string] => ['authorization', `Bearer ${token}`];
 export const asJson: readonly [string, string] = ['content-type', 'application/json'];
 
-/** Sends raw bytes on a separate socket. Resolves with all that the server sends until it closes the connection. */
+/** Sends raw bytes on a new connection. Resolves with the server's response when the server closes the connection. */
 export function sendBytes(baseUrl: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 /**
- * Cleans up after a program that tests with real processes, when that program has exited, was interrupted by Ctrl-C, or
- * was killed. The reaper notices this by the end of its stdin.
+ * Cleans up after a test program with real processes, also when it was interrupted by Ctrl-C or killed. The reaper
+ * detects the end of the program by the end of its stdin.
  *
  *   node reaper.ts PREFIX    ends all processes whose owner starts with this path, and removes the folders of that name
  */
@@ -19,7 +19,7 @@ process.stdin.on('close', () => {
       rmSync(join(dirname(prefix), name), { recursive: true, force: true, maxRetries: 3 });
   }
 });
-// Terminal signals are for the program. The reaper ignores them and ends after it.
+// Ignore signals of the terminal, which are for the program. The reaper ends after the program.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 function namesIn(folder: string): readonly string[] {

@@ -29,8 +29,8 @@ export const chunksOf = (name: string): readonly Chunk[] =>
       return { t, fd, bytes: Buffer.from(b64, 'base64') };
     });
 
-/** Every point that was sent, in order. */
-function takeAll(book: PointBook): readonly MetricPoint[] {
+/** Returns all points of the book in order, as if they were sent. */
+function sendAll(book: PointBook): readonly MetricPoint[] {
   const points: MetricPoint[] = [];
   book.closeStep();
   while (!book.isEmpty()) {
@@ -46,7 +46,7 @@ export interface Replay {
   readonly progress: Progress;
 }
 
-/** Reads printed text, and the files below `root` as they are at each look. */
+/** Creates a replay that reads printed text, and the current files below `root` whenever points are sent. */
 export function createReplay(root: string | null, say: (message: string) => void = () => {}) {
   const clock = createVirtualClock();
   const book = createPointBook({ isAdopted: false, adoptedMs: 0 });
@@ -54,7 +54,7 @@ export function createReplay(root: string | null, say: (message: string) => void
   let progress: Progress = { metrics: {} };
   const sent: MetricPoint[] = [];
   const files = root === null ? null : createMetricsFiles({ root, log: say });
-  const look =
+  const readFiles =
     files && createMetricsReader({ files, book, now: () => 0, clock, wall: () => 0, onProgress: undefined });
   const note = (items: ReturnType<typeof reader.push>): void => {
     for (const item of items) {
@@ -69,8 +69,8 @@ export function createReplay(root: string | null, say: (message: string) => void
     skipEarlier: async () => files?.skipEarlier(),
     /** Reads the files and sends the points that are ready. */
     async send() {
-      while (await look?.());
-      sent.push(...takeAll(book));
+      while (await readFiles?.());
+      sent.push(...sendAll(book));
     },
     async end(): Promise<Replay> {
       note(reader.end());
@@ -80,7 +80,7 @@ export function createReplay(root: string | null, say: (message: string) => void
   };
 }
 
-/** Replays a whole recording. All files exist from the start, as at a look after the end. */
+/** Replays a whole recording. All files exist from the start. */
 export async function replay(name: string, root: string | null): Promise<Replay> {
   const run = createReplay(root);
   for (const { bytes } of chunksOf(name)) run.print(bytes);
@@ -88,7 +88,7 @@ export async function replay(name: string, root: string | null): Promise<Replay>
   return run.end();
 }
 
-/** The value of a key at each step that has one. When a step was sent several times, the last value counts. */
+/** Returns the values of a key by step. If a step was sent several times, the last value counts. */
 export const curveOf = (points: readonly MetricPoint[], key: string): ReadonlyMap<number, number | null> =>
   new Map(
     points.flatMap(({ step, epoch, values }) => {

@@ -25,12 +25,12 @@ function findProgram(candidates: readonly string[], versionFlag: string): string
   return candidates.find(runs) ?? null;
 }
 
-/** Null when nginx is not installed. */
+/** Path of nginx; null when it is not installed. */
 export const nginx = findProgram(['nginx', '/usr/sbin/nginx'], '-v');
-/** Null when Caddy is not installed. */
+/** Path of Caddy; null when it is not installed. */
 export const caddy = findProgram(['caddy', '/usr/bin/caddy'], 'version');
 
-/** The code blocks of docs/network.md in this language, in page order. */
+/** Returns the code blocks of docs/network.md in this language, in their order. */
 export function documentedBlocks(language: string): readonly string[] {
   const page = readFileSync(join(root, 'docs/network.md'), 'utf8');
   const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
@@ -61,7 +61,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** Starts a program that ends with its test. Resolves once `isReady`. */
+/** Starts a program that ends with its test. Resolves when `isReady` returns true. */
 async function startProxy(
   [file = '', ...args]: readonly string[],
   isReady: (stderr: string) => boolean,

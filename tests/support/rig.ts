@@ -1,4 +1,4 @@
-/** A machine with a shell and the standard Linux tools only: no Node, no home, no environment. */
+/** Simulates a machine that has only a shell and the standard Linux tools: no Node, no home folder, no environment. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const more = ['sha256sum', 'sleep', 'uname', 'tr', 'grep'];
 export interface Bare {
   readonly home: string;
   readonly path: string;
-  /** Runs a line in its shell, as a person would type it. The program ends with its test. */
+  /** Runs a command line in its shell, as a user would. The program ends with its test. */
   run(line: string, env?: Readonly<Record<string, string>>): Program;
 }
 
@@ -39,7 +39,7 @@ export function openBare(): Bare {
   };
 }
 
-/** The pids of the running programs whose executable is in this home. */
+/** Returns the pids of the running programs whose executable is in this home folder. */
 export function programsIn(home: string): readonly number[] {
   const links = execFileSync('sh', ['-c', 'ls -l /proc/[0-9]*/exe 2>/dev/null || :'], { encoding: 'utf8' });
   return links
@@ -48,13 +48,12 @@ export function programsIn(home: string): readonly number[] {
     .map(line => Number(/\/proc\/(\d+)\/exe/.exec(line)?.[1]));
 }
 
-/** The arguments of a process, as every user on the machine can read them. */
+/** Returns the arguments of a process, which every user of the machine can read. */
 export const argumentsOf = (pid: number): readonly string[] =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
 
 /**
- * Builds this checkout's worker as an orchestrator serves it. `executable` is null when npm has no Node for this
- * platform.
+ * Builds the worker of this checkout, as rigs download it. `executable` is null if npm has no Node for this platform.
  */
 export async function buildPrograms(): Promise<{
   readonly folder: string;

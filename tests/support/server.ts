@@ -13,7 +13,7 @@ import { type CallInput, type CallResult, type Client, createClient } from '../.
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { type Watch, watchEvents } from './watch.ts';
 
-/** Fast enough for tests, and slow enough for two busy cores. */
+/** T in ms: short enough for tests, but long enough for a machine with two busy cores. */
 const defaultTimeoutMs = 20_000;
 
 export interface TestServer {
@@ -38,7 +38,7 @@ export interface TestServerOptions {
   /** The data folder of an earlier server; by default a new one. A given folder is not removed. */
   readonly dataDir?: string;
   readonly port?: number;
-  /** Settings that flags would set. */
+  /** Settings that are flags on the command line. */
   readonly config?: Partial<
     Pick<
       ServerConfig,
@@ -110,7 +110,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     {
       clock: options.clock ?? systemClock,
-      // A test that sets the clock ahead means that this time passes, not that the clock is wrong.
+      // If a test sets the clock ahead, the time since boot also advances, so the clock does not look wrong.
       ...(options.clock && { boot: bootOf(options.clock) }),
       ids: systemIds,
       log: createLog(line => log.push(line()), options.jsonLog ?? false),

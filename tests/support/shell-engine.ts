@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './processes.ts';
 
-/** Reads a field of the message on standard input, as an expression. */
+/** A shell function that reads a field of the message on standard input. */
 const field = `field() { printf '%s' "$message" | '${process.execPath}' -p "JSON.parse(require('fs').readFileSync(0, 'utf8')).$1"; }`;
 
-/** `$machines` has a folder for each machine, which is a process group with the pid of its leader. */
+/** The programs of the engine. `$machines` contains a folder for each machine, with the pid of its process group. */
 const programs = {
   check: `echo '{"ok": true, "version": "1.0", "detail": "Four scripts", "queues": [{"name": "all", "limits": "1 d"}]}'`,
   launch: `machine="$machines/$(field name)"
@@ -40,13 +40,13 @@ exit 0`,
 interface ShellMachine {
   readonly name: string;
   readonly pid: number;
-  /** What its worker printed. */
+  /** The output of the worker. */
   readonly log: string;
 }
 
 /**
- * An engine of four shell scripts whose machines are processes on this machine. The name of the folder is that of the setting
- * `programs`. Machines that still run are ended with the test.
+ * Installs an engine of four shell scripts, whose machines are process groups on this machine. `name` is the value of the
+ * pool's setting `programs`. Machines that still run are killed at the end of the test.
  */
 export function installShellEngine(dataDir: string, name: string) {
   const folder = join(dataDir, 'engines', name);
@@ -73,6 +73,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The group has already ended.
   }
 }

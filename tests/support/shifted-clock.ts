@@ -1,4 +1,4 @@
-/** A preload that shifts a program's wall clock ahead by this many milliseconds. Its other clocks stay unchanged. */
+/** Shifts a program's wall clock ahead. Its other clocks are not changed. */
 const RealDate = Date;
 let shiftMs = 0;
 

@@ -5,7 +5,7 @@ import { createNotices, type Found, type Notices } from './notices.ts';
 
 const Named = z.looseObject({ status: z.string() }).nullish();
 
-/** One event of the UI stream. Unknown fields are accepted, as an external client would. */
+/** An event of the UI stream. Like an external client, it accepts unknown fields. */
 const EventLine = z.looseObject({
   seq: z.number(),
   kind: z.string(),
@@ -49,7 +49,7 @@ export interface StreamRecordDeps {
 
 const reconnectMs = 50;
 
-/** The number of events after which the n-th connection breaks. Most connections break soon; some read a long backlog. */
+/** The number of events after which the n-th connection breaks. Most connections break soon, but some read a long backlog. */
 const breakAfter = (connection: number): number => 4 * 2 ** (connection % 7);
 
 export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecord {

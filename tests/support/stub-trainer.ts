@@ -1,7 +1,7 @@
 /**
- * A trainer for the rigs of fault tests. The job's config controls it (`StubConfig`). All trainers of a test write to
- * one record: JSON lines with the pid, the job and the time on the machine's monotonic clock, each appended in one
- * write. The record shows which runs overlapped and which continued.
+ * A trainer for the rigs of fault tests. The job's config controls it (`StubConfig`). All trainers of a test append to one
+ * file: JSON lines with the pid, the job and the time on the machine's monotonic clock. The file shows which runs
+ * overlapped and which continued.
  *
  *   node stub-trainer.ts --config {config_path} --record FILE
  */
@@ -17,12 +17,12 @@ const { values } = parseArgs({
   options: {
     config: { type: 'string', default: '' },
     record: { type: 'string', default: '' },
-    /** The number of generations below this descendant of a trainer. */
+    /** For a descendant of a trainer: the number of generations below it. */
     descendant: { type: 'string' },
   },
 });
 const config = JSON.parse(readFileSync(values.config, 'utf8')) as StubConfig;
-/** The config is in a folder that is named after its job, at any depth. */
+/** The id of the job: the name of a folder in the path of the config. */
 const job = values.config.split('/').findLast(part => /^j_[a-z0-9]+$/.test(part)) ?? 'unknown';
 
 function note(kind: TrainerLine['kind'], more: Partial<TrainerLine> = {}): void {
@@ -84,19 +84,19 @@ function train(): void {
   }, tickMs);
 }
 
-/** Exits immediately. Writes to pipes are synchronous, so no output is lost. */
+/** Exits immediately. No output is lost, because writes to pipes are synchronous. */
 function end(): never {
   const code = config.exit_code ?? 0;
   note('end', { code });
   process.exit(code);
 }
 
-/** Ignores write errors, because the reader may be gone. A trainer that died of them could never be seen as an orphan. */
+/** Prints. Ignores write errors, so that the trainer survives the end of its guard and can be found as an orphan. */
 function print(text: string | Uint8Array): void {
   process.stdout.write(text, () => {});
 }
 
-/** Prints at a given rate. A reader that can't keep up slows it down. */
+/** Prints at a given rate, or slower if the reader cannot keep up. */
 function storm({ kind, bytes, bytes_per_s: rate }: NonNullable<StubConfig['print']>): void {
   const units = {
     lines: Buffer.from(`${'lorem ipsum dolor sit amet '.repeat(4)}\n`),

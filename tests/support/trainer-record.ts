@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { eventually, type Found } from './notices.ts';
 
-/** How a job controls its stub trainer: the job's config, as submitted. */
+/** The config of a job for the stub trainer. */
 export interface StubConfig {
   /** The trainer ignores this value. */
   readonly canary?: string;
-  /** The trainer exits by itself after this time, ... */
+  /** The trainer exits after this time in ms. */
   readonly run_ms?: number;
   /**
-   * ... or as soon as this file exists, or this file name with `.` and the trainer's pid appended. Otherwise it runs
-   * forever.
+   * The trainer exits when this file, or a file with this name, a dot and the trainer's pid, exists. Without `run_ms` and
+   * `until`, the trainer runs forever.
    */
   readonly until?: string;
   readonly exit_code?: number;
@@ -33,9 +33,9 @@ export interface TrainerLine {
   readonly at: number;
   readonly pid: number;
   readonly job: string;
-  /** For a start: names of environment variables that hold a token. */
+  /** For a start: names of environment variables that contain a token. */
   readonly leaks?: readonly string[];
-  /** For an end: how the trainer ended, as far as it could know. */
+  /** For an end: the exit code or the signal, as far as the trainer can know it. */
   readonly code?: number;
   readonly signal?: string;
 }
@@ -98,7 +98,7 @@ export function runsOf(lines: readonly TrainerLine[]): readonly TrainerRun[] {
     .toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
-/** Pairs of runs of one job where the later one started while the earlier one was still alive. */
+/** Returns the pairs of runs of the same job of which the later one started while the earlier one was alive. */
 export function overlapsOf(runs: readonly TrainerRun[]): readonly (readonly [TrainerRun, TrainerRun])[] {
   return [...Map.groupBy(runs, ({ job }) => job).values()].flatMap(own =>
     own.flatMap((earlier, n) =>

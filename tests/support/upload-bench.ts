@@ -12,17 +12,17 @@ export interface Offered {
 }
 
 /**
- * A worker without a trainer, which runs until the server closes. It accepts offers and sends reports only when a test
- * tells it to.
+ * A worker without a trainer, which runs until the server closes. A test decides when it accepts offers and sends
+ * reports.
  */
 export interface Rig {
   readonly id: WorkerId;
   readonly token: string;
-  /** Resolves with the next job that it is offered. */
+  /** Resolves with the next offered job. */
   offered(): Promise<Offered>;
-  /** Reports on a job that it was offered. */
+  /** Sends a report about an offered job. */
   report(offered: Pick<Offered, 'jobId' | 'attemptId'>, status: string, more?: object): Promise<Response>;
-  /** Registers as a new start that has lost its running job. */
+  /** Registers as a restarted agent that has lost its running job. */
   register(): Promise<void>;
   openStream(): Promise<void>;
   beat(more?: object): Promise<void>;
@@ -38,7 +38,7 @@ export async function openRig(server: Reachable, name = 'rig-1', facts: object =
   const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
   const post = (path: string, body: object): Promise<Response> =>
     fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-  const hear = (line: string): void => {
+  const handleLine = (line: string): void => {
     if (!line.startsWith('data: ')) return;
     const command = WorkerCommand.parse(JSON.parse(line.slice(6)));
     if (command.type !== 'job_submit') return;
@@ -85,7 +85,7 @@ export async function openRig(server: Reachable, name = 'rig-1', facts: object =
         for await (const part of stream.body ?? []) {
           const lines = (rest + Buffer.from(part).toString()).split('\n');
           rest = lines.pop() ?? '';
-          lines.forEach(hear);
+          lines.forEach(handleLine);
         }
       };
       read().catch(() => undefined);

@@ -1,8 +1,8 @@
 /**
- * SimpleTuner's published worker agent ("v1") as a server sees it, for tests of our server. The model reproduces its
- * bugs, because we promise to support it unmodified. Numbers in brackets are items of
- * docs/internals/worker-contract.md, section 3. The test provides the trainer (v1-trainer.ts) and controls the
- * time (v1-waits.ts).
+ * A model of SimpleTuner's published worker agent ("v1"), for tests of the server. It also reproduces the agent's bugs,
+ * because the server must support the unmodified agent. Numbers in brackets are items of
+ * docs/internals/worker-contract.md, section 3. The test provides the trainer (v1-trainer.ts) and controls the time
+ * (v1-waits.ts).
  *
  *   register -> stream + heartbeats -> stream ended: register again at once [9]
  *                                   -> error: 10 s, register again [9]
@@ -22,11 +22,11 @@ export interface V1Agent {
   readonly events: V1Events;
   /** The job that the agent believes it runs; null when idle. */
   readonly currentJob: string | null;
-  /** The shutdown flag is set. The agent acts on it at the next line of the stream [11]. */
+  /** Whether the shutdown flag is set. The agent acts on it at the next line of the stream [11]. */
   readonly isLeaving: boolean;
   /**
-   * Sends SIGTERM [14]. It takes effect when the trainer's output leaves the loop free. Resolves at the exit, which
-   * needs one more line of the stream or its end, like every use of the flag [11].
+   * Sends SIGTERM [14], which takes effect when the loop is not blocked by the trainer's output. Resolves when the agent has
+   * exited. For that, one more line of the stream or its end must arrive, because the flag is checked only then [11].
    */
   stop(): Promise<void>;
   /**
@@ -79,7 +79,7 @@ export function startV1Agent(options: V1AgentOptions): V1Agent {
   };
 }
 
-/** Runs the agent from start to goodbye. It sends the goodbye after a 401, too, with the rejected token [11]. */
+/** Runs the agent from its start to its disconnect. It sends the disconnect even after a 401, with the rejected token [11]. */
 async function runAgent(core: V1Core): Promise<V1ExitCause> {
   let cause: V1ExitCause = 'shutdown';
   while (!core.state.isShutdownRequested) {
@@ -105,7 +105,7 @@ async function runAgent(core: V1Core): Promise<V1ExitCause> {
   return cause;
 }
 
-/** The SIGTERM handler sets the flag and signals the trainer, whose watcher then reports code -15 [14]. */
+/** Handles SIGTERM: sets the flag and signals the trainer, whose watcher then reports code -15 [14]. */
 async function handleTermination(core: V1Core): Promise<void> {
   const { loop, state } = core;
   await loop.turn();

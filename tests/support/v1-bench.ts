@@ -1,6 +1,6 @@
 /**
- * Test bench for the v1 agent itself. Each test gets a new scripted server; the bench kills agents after the test, and
- * the test controls time.
+ * Setup for tests of the v1 agent itself. Each test has a new scripted server, and controls the time. Agents are killed
+ * after the test.
  */
 import { afterEach, beforeEach } from 'vitest';
 import { startV1Agent, type V1Agent } from './v1-agent.ts';
@@ -28,7 +28,7 @@ export interface V1Bench {
   start(options?: StartOptions): Promise<Started>;
   /** Like `start`, but does not wait for anything. */
   startOnly(options?: StartOptions): Started;
-  /** Like `start`, with job `j1` offered and its trainer past its first line: the agent listens for 100 ms. */
+  /** Like `start`, but also offers job `j1`, and waits for the first line of its trainer. The agent then listens for 100 ms. */
   startBusy(options?: StartOptions): Promise<Started & { readonly run: ManualRun }>;
   /** The statuses that the server received for a job, in order of arrival. */
   statusesOf(jobId: string): string[];
@@ -104,7 +104,7 @@ export function useV1Bench(): V1Bench {
   };
 }
 
-/** A `job_submit` as docs/internals/worker-contract.md, section 3, item 2 requires. A key that is set to undefined is omitted. */
+/** Creates a `job_submit` as in docs/internals/worker-contract.md, section 3, item 2. A key that is undefined is omitted. */
 export function createSubmission(jobId: string, more: Readonly<Record<string, unknown>> = {}): unknown {
   return {
     type: 'job_submit',

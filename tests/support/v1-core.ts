@@ -1,5 +1,5 @@
 /**
- * One v1 agent process: its options, its state, and its connection to the world. Numbers in brackets are items of
+ * A process of the v1 agent: its options, its state, and its input and output. Numbers in brackets are items of
  * docs/internals/worker-contract.md, section 3.
  */
 import os from 'node:os';
@@ -24,7 +24,7 @@ export interface V1AgentOptions {
   /** The orchestrator's URL without a path. A trailing slash is removed. */
   readonly url: string;
   readonly token: string;
-  /** How the token is passed. As an argument it cannot start with `-` [13]: the agent exits with code 2 at once. */
+  /** How the token is passed. An argument must not start with `-`, or the agent exits with code 2 immediately [13]. */
   readonly tokenFrom?: 'argument' | 'environment';
   /** Default: the host's name [13]. */
   readonly name?: string;
@@ -34,13 +34,13 @@ export interface V1AgentOptions {
   /** Sent only when set. */
   readonly provider?: string;
   readonly trainer: V1Trainer;
-  /** Default: real time. Heartbeats wait here too, so a function that never waits causes a flood of them. */
+  /** Default: real time. It is also used between heartbeats, so a function that does not wait would cause a flood of them. */
   readonly wait?: V1Wait;
   /** The time between two heartbeats; 30 s by default. The agent sends the first when it opens the stream. */
   readonly heartbeatMs?: number;
   /**
-   * A trainer's watcher awaits this after the answer to its terminal report and before it forgets the job. In this
-   * interval, the agent drops a pushed job [4]. A test can extend it.
+   * Called after the answer to the final report of a job, before the agent forgets the job. Meanwhile, the agent drops
+   * offered jobs [4]. A test can make this interval longer.
    */
   readonly beforeClear?: (jobId: string) => Promise<void>;
   /** Default: real sockets, which `dead` destroys. */
@@ -129,7 +129,7 @@ export function requestShutdown(
   emit({ kind: 'leaving', by, reason });
 }
 
-/** The name that the agent uses for its job. Throws for a job without one. */
+/** Returns the id of the agent's job. Throws for a job without an id. */
 export function nameJob(job: { readonly jobId: string | undefined }): string {
   if (job.jobId === undefined) throw new Error("KeyError: 'job_id'");
   return job.jobId;

@@ -1,9 +1,9 @@
 /**
- * The observations that a v1 agent offers to a test, recorded in order. Tests wait for one instead of sleeping. Numbers
- * in brackets are items of docs/internals/worker-contract.md, section 3.
+ * The events of a v1 agent, recorded in order. Tests wait for an event instead of sleeping. Numbers in brackets are items
+ * of docs/internals/worker-contract.md, section 3.
  */
 
-/** A job as its trainer was started with it [2, 3]. `uploadUrl` is the orchestrator's URL plus the event's path. */
+/** The job with which a trainer was started [2, 3]. `uploadUrl`: the orchestrator's URL with the path of the offer. */
 export interface V1Job {
   readonly jobId: string;
   readonly config: unknown;
@@ -20,7 +20,7 @@ export type V1JobStatus = 'starting' | 'training' | 'completed' | 'failed' | 'ca
 export type V1ExitCause = 'shutdown' | 'unauthorized' | 'killed' | 'usage' | 'crashed';
 
 export type V1Observation =
-  /** The server answered a registration. `namedJob` is the `current_job_id` that the registration carried [9, 12]. */
+  /** The server answered a registration. `namedJob` is the `current_job_id` of the registration [9, 12]. */
   | {
       readonly kind: 'registered';
       readonly workerId: string;
@@ -47,7 +47,7 @@ export type V1Observation =
   | { readonly kind: 'trainerAwaited'; readonly jobId: string }
   /** A `job_submit` arrived while a trainer runs, or while the agent believes that one does [5]. */
   | { readonly kind: 'jobIgnored'; readonly jobId: string; readonly heldJob: string }
-  /** A `job_submit` arrived while the terminal report of the previous job was waiting for its answer [4]. */
+  /** A `job_submit` arrived while the final report of the previous job was waiting for its answer [4]. */
   | { readonly kind: 'jobDropped'; readonly jobId: string; readonly heldJob: string }
   | { readonly kind: 'trainerLine'; readonly jobId: string; readonly line: string }
   | { readonly kind: 'trainerExited'; readonly jobId: string; readonly code: number }
@@ -62,7 +62,7 @@ export type V1Observation =
       readonly answerStatus: number | null;
       readonly answerBody: unknown;
     }
-  /** The agent forgot its job (null: it had none) and takes another one from here on [4, 7]. */
+  /** The agent forgot its job (null if it had none), and accepts another one from now on [4, 7]. */
   | { readonly kind: 'jobCleared'; readonly jobId: string | null; readonly by: 'watcher' | 'stop' }
   | {
       readonly kind: 'heartbeatSent';
@@ -70,7 +70,7 @@ export type V1Observation =
       readonly currentJobId: string | null;
       readonly answerStatus: number | null;
     }
-  /** The question of an ephemeral agent after its job [11]. */
+  /** An ephemeral agent asked for more jobs after its job [11]. */
   | { readonly kind: 'queueAsked'; readonly answerStatus: number | null; readonly hasJobs: boolean }
   /** The shutdown flag is set. The agent acts on it at the next line of the stream, or at its end [11, 14]. */
   | { readonly kind: 'leaving'; readonly by: 'shutdown' | 'queue' | 'signal'; readonly reason: string | null }

@@ -1,6 +1,6 @@
 /**
- * HTTP as the published agent's library does it: a new connection for every call, no redirects, and a stream that is
- * read as text and split into lines (docs/internals/worker-contract.md, section 3, item 1).
+ * HTTP as in the library of the published agent: a new connection for every call, no redirects, and a stream that is read
+ * as text and split into lines (docs/internals/worker-contract.md, section 3, item 1).
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -65,8 +65,8 @@ export function createV1Http(url: string, token: string, dead: AbortSignal): V1H
     const { request } = target.protocol === 'https:' ? https : http;
     return new Promise((resolve, reject) => {
       const outgoing = request(target, { method, agent: false, headers }, resolve).on('error', reject);
-      // Does not use the option `signal`, because that also reaches the socket. After its release, the socket's error
-      // has no listener.
+      // Do not use the option `signal`, because it would also destroy the socket after its release, when its error has no
+      // listener.
       const cut = (): void => void outgoing.destroy();
       signal.addEventListener('abort', cut);
       outgoing.on('close', () => signal.removeEventListener('abort', cut)).end(text);
@@ -135,7 +135,7 @@ function createInbox(): { put(item: V1StreamItem): void; readonly next: () => Pr
   };
 }
 
-/** A stream that ends in an orderly way yields its incomplete last line; a broken one does not. */
+/** Reads the lines of a stream. An incomplete last line counts only if the stream ends in an orderly way. */
 async function readLines(response: http.IncomingMessage, onLine: (text: string) => void): Promise<void> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const splitter = createLineSplitter();
@@ -156,8 +156,8 @@ export interface LineSplitter {
 }
 
 /**
- * Splits text where Python's `str.splitlines` does, piece by piece (item 1). A `\r` at the end of a piece may belong to
- * a `\r\n`, so it completes no line until the next piece or the end of the stream.
+ * Splits text into lines like Python's `str.splitlines`, piece by piece (item 1). A `\r` at the end of a piece may belong to
+ * a `\r\n`, so it completes a line only with the next piece or the end of the stream.
  */
 export function createLineSplitter(): LineSplitter {
   let rest = '';

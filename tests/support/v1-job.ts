@@ -1,12 +1,13 @@
 /**
- * How a v1 agent starts, watches, reports and stops its job. Numbers in brackets are items of docs/internals/worker-contract.md, section 3.
- * One field holds the current job and one holds the trainer. Two coroutines write both fields:
+ * Starts, watches, reports and stops the job of a v1 agent. Numbers in brackets are items of
+ * docs/internals/worker-contract.md, section 3. One field contains the current job, another one the trainer. Two coroutines
+ * write both fields:
  *
  *   stream: job_submit -> start ... job_cancel, abandon_job, exit -> stop -> post `cancelled` -> clear both fields
- *   watcher (one per trainer): read a line, sleep 100 ms, look ... ended -> post the outcome -> clear both fields
+ *   watcher (one per trainer): read a line, sleep 100 ms, check ... ended -> post the outcome -> clear both fields
  *
- * The watcher reports and clears *the current job*, which may be a different job by then. This causes the races of
- * items 4 and 7, so the model has the same races.
+ * The watcher reports and clears *the current job*, which may be another job by then. These are the races of items 4 and
+ * 7, which the model reproduces.
  */
 import { nameJob, requestShutdown, toText, type StreamEvent, type V1Core } from './v1-core.ts';
 import type { V1Job, V1JobStatus } from './v1-events.ts';
@@ -23,9 +24,9 @@ function requireKey(event: StreamEvent, key: string): unknown {
 }
 
 /**
- * `job_submit` [2, 3, 4, 5]. A missing key, or a token that is not a string, throws *after* the agent took the job. The
- * caller then loses its stream, waits 10 s and registers with a job that has no trainer. Without `job_id`, it can never
- * name the job, so it never registers again.
+ * Handles `job_submit` [2, 3, 4, 5]. Throws for a missing key, or for a token that is not a string, *after* the agent has
+ * accepted the job. The agent then loses its stream, waits 10 s and registers with a job that has no trainer. Without
+ * `job_id`, the registration fails, so the agent never registers again.
  */
 export async function startJob(core: V1Core, event: StreamEvent): Promise<void> {
   const { state, emit } = core;
@@ -45,7 +46,7 @@ export async function startJob(core: V1Core, event: StreamEvent): Promise<void> 
 
   await reportStatus(core, 'starting');
 
-  // The agent sets the environment variables only now. They accept nothing but strings.
+  // The agent sets the environment variables only now. Their values must be strings.
   if (typeof uploadToken !== 'string') throw new Error('TypeError: upload_token is no string');
   if (hfToken !== null && typeof hfToken !== 'string') throw new Error('TypeError: hf_token is no string');
   const provider = event['provider'];
@@ -92,8 +93,8 @@ async function watchRun(core: V1Core, run: FakeRun, jobId: string): Promise<void
 }
 
 /**
- * Stops the running trainer and reports the current job as `cancelled` [6]. Waiting for the trainer blocks the loop.
- * Afterwards the agent can take the next job, even while the watcher of the old trainer still sleeps [7].
+ * Stops the running trainer and reports the current job as `cancelled` [6]. Waiting for the trainer blocks the loop. After
+ * that, the agent can accept the next job, even while the watcher of the old trainer still sleeps [7].
  */
 export async function stopCurrentJob(core: V1Core): Promise<void> {
   const { state, loop } = core;
@@ -136,7 +137,7 @@ async function reportStatus(core: V1Core, status: V1JobStatus, error: string | n
   core.emit({ kind: 'statusPosted', jobId, status, error, answerStatus, answerBody });
 }
 
-/** An ephemeral agent asks whether to stay. Any answer except 200 with `has_jobs: true` means no [11]. */
+/** Asks, as an ephemeral agent, for more jobs. Any answer except 200 with `has_jobs: true` means that there are none [11]. */
 async function askForMoreJobs(core: V1Core): Promise<boolean> {
   const path = `/api/workers/queue?worker_id=${encodeURIComponent(core.state.workerId ?? 'None')}`;
   const answer = await core.loop

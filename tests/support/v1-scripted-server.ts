@@ -1,6 +1,6 @@
 /**
- * A scripted server for the v1 agent's own tests. It records every call, gives the answers that a test sets, delays an
- * answer on request, and writes any text to the open stream.
+ * A scripted server for tests of the v1 agent. It records every call, and returns the answers that a test sets. A test can
+ * also delay an answer, and write any text to the open stream.
  */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -35,7 +35,7 @@ export interface ScriptedServer {
   named(part: string): RecordedCall[];
   /** Sets the answer to all later calls whose name contains this text. The default is 200 with `success: true`. */
   answer(part: string, answer: ScriptedAnswer): void;
-  /** Holds the next call whose name contains `part` and whose body `where` accepts. */
+  /** Delays the answer to the next call whose name contains `part` and whose body `where` accepts. */
   hold(part: string, where?: (body: unknown) => boolean): HeldCall;
   /** Writes raw text to the open stream. */
   write(text: string | Uint8Array): void;
@@ -53,7 +53,7 @@ type Reply = (answer?: ScriptedAnswer) => void;
 interface Rule {
   readonly part: string;
   readonly where: (body: unknown) => boolean;
-  readonly take: (call: RecordedCall, reply: Reply) => void;
+  readonly recordCall: (call: RecordedCall, reply: Reply) => void;
 }
 
 const STREAM = 'GET /api/workers/stream';
@@ -90,7 +90,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
       };
       calls.push(call);
       const index = holds.findIndex(rule => name.includes(rule.part) && rule.where(body));
-      if (index >= 0) holds.splice(index, 1)[0]?.take(call, reply);
+      if (index >= 0) holds.splice(index, 1)[0]?.recordCall(call, reply);
       else reply();
     });
   });
@@ -109,11 +109,11 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
     hold(part, where = () => true) {
       const arrived = Promise.withResolvers<RecordedCall>();
       let replyHeld: Reply | null = null;
-      const take = (call: RecordedCall, reply: Reply): void => {
+      const recordCall = (call: RecordedCall, reply: Reply): void => {
         replyHeld = reply;
         arrived.resolve(call);
       };
-      holds.push({ part, where, take });
+      holds.push({ part, where, recordCall });
       return {
         arrived: arrived.promise,
         answer(answer) {

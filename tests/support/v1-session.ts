@@ -9,7 +9,7 @@ import { startJob, stopCurrentJob } from './v1-job.ts';
 const REGISTER_TIMEOUT_MS = 30_000;
 const BEAT_TIMEOUT_MS = 10_000;
 
-/** Sends no labels, protocol or instance id [13], and obeys `resume_job` and `abandon_job` [9, 12]. */
+/** Registers without labels, protocol or instance id [13]. Follows `resume_job` and `abandon_job` in the answer [9, 12]. */
 export async function register(core: V1Core): Promise<void> {
   const { config, state } = core;
   const namedJob = state.currentJob === null ? null : nameJob(state.currentJob);
@@ -27,7 +27,7 @@ export async function register(core: V1Core): Promise<void> {
   const resumeJob = resume ? nameResumed(requireObject(resume)) : null;
   const abandonJob = resumeJob === null && abandon ? toText(abandon) : null;
   state.workerId = workerId;
-  // The agent trusts the server even when its trainer has ended in the meantime. Then nothing ever clears the job.
+  // The agent trusts the server even if its trainer has ended in the meantime. In that case, the job is never cleared.
   if (resumeJob !== null) state.currentJob = { jobId: resumeJob };
   core.emit({ kind: 'registered', workerId, namedJob, resumeJob, abandonJob });
   if (abandonJob !== null) await stopCurrentJob(core);
@@ -38,7 +38,7 @@ function nameResumed(resume: StreamEvent): string {
   return toText(resume['job_id']);
 }
 
-/** Sends heartbeats while the stream is open, and obeys the lines that it receives [1, 9, 11]. */
+/** Sends heartbeats while the stream is open, and handles the received lines [1, 9, 11]. */
 export async function followStream(core: V1Core): Promise<void> {
   const { state, loop } = core;
   const workerId = state.workerId ?? 'None';
@@ -95,7 +95,7 @@ async function beat(core: V1Core, over: AbortSignal): Promise<void> {
   }
 }
 
-/** The agent ignores every answer, including 401 [8, 11]. */
+/** Sends a heartbeat. The agent ignores the answer, even a 401 [8, 11]. */
 async function sendBeat({ state, loop, http, emit }: V1Core, over: AbortSignal): Promise<void> {
   const currentJobId = state.currentJob?.jobId ?? null;
   const status = currentJobId === null ? 'idle' : 'busy';

@@ -1,7 +1,7 @@
-/** Trainers for a v1 agent: what it sees of the process it starts (docs/internals/worker-contract.md, section 3, items 3, 6, 7, 10, 14). */
+/** Fake trainer processes for a v1 agent (docs/internals/worker-contract.md, section 3, items 3, 6, 7, 10, 14). */
 import type { V1Job } from './v1-events.ts';
 
-/** A trainer process. Codes are those of Python: negative for a signal, -15 for SIGTERM. */
+/** A trainer process. Exit codes are as in Python: negative for a signal, such as -15 for SIGTERM. */
 export interface FakeRun {
   /** Returns the next line of output; null when the process has ended and all output was read. */
   readLine(): Promise<string | null>;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /**
  * Every wait of the agent has a reason:
  *
- * - `poll`: 100 ms between two looks at its trainer, the only time at which the loop is free (item 10);
+ * - `poll`: 100 ms between two checks of its trainer, the only time during which the loop is not blocked (item 10);
  * - `heartbeat`: between two heartbeats;
  * - `reconnect`: 10 s after an error (item 9);
  * - `grace`: 30 s from SIGTERM to SIGKILL.
@@ -20,7 +20,7 @@ export const waitForReal: V1Wait = (ms, _reason, signal) =>
 
 export interface V1Waits {
   readonly wait: V1Wait;
-  /** Ends the oldest wait with this reason, as soon as there is one. Resolves with its intended length in ms. */
+  /** Ends the oldest wait with this reason, or the next one if there is none. Resolves with its intended length in ms. */
   release(reason: V1WaitReason): Promise<number>;
   /** The number of waits with this reason that are held now. */
   held(reason: V1WaitReason): number;
@@ -33,8 +33,8 @@ interface Held {
 }
 
 /**
- * Waits that a test controls. Each one is held until `release`, except those whose reason is listed in `instant`, which
- * end at the next turn of the event loop. Do not make `heartbeat` instant: heartbeats would follow without pause.
+ * Creates waits that a test controls. A wait ends at `release`. Waits whose reason is in `instant` end at the next turn of
+ * the event loop. Do not use `instant` for `heartbeat`, because heartbeats would follow without a pause.
  */
 export function createV1Waits({
   instant = [],
@@ -42,7 +42,7 @@ export function createV1Waits({
   readonly instant?: readonly V1WaitReason[];
 } = {}): V1Waits {
   const held: Held[] = [];
-  const askers: { readonly reason: V1WaitReason; readonly take: (wait: Held) => void }[] = [];
+  const askers: { readonly reason: V1WaitReason; readonly onHeld: (wait: Held) => void }[] = [];
 
   return {
     wait: (ms, reason, signal) =>
@@ -50,7 +50,7 @@ export function createV1Waits({
         if (signal.aborted || instant.includes(reason)) return void setImmediate(resolve);
         const wait: Held = { ms, reason, end: resolve };
         const asker = askers.findIndex(candidate => candidate.reason === reason);
-        if (asker >= 0) return askers.splice(asker, 1)[0]?.take(wait);
+        if (asker >= 0) return askers.splice(asker, 1)[0]?.onHeld(wait);
         held.push(wait);
         signal.addEventListener('abort', () => {
           if (held.includes(wait)) held.splice(held.indexOf(wait), 1);
@@ -59,14 +59,14 @@ export function createV1Waits({
       }),
     release: reason =>
       new Promise(resolve => {
-        const take = (wait: Held): void => {
+        const onHeld = (wait: Held): void => {
           wait.end();
           resolve(wait.ms);
         };
         const index = held.findIndex(wait => wait.reason === reason);
         const [wait] = index >= 0 ? held.splice(index, 1) : [];
-        if (wait === undefined) askers.push({ reason, take });
-        else take(wait);
+        if (wait === undefined) askers.push({ reason, onHeld });
+        else onHeld(wait);
       }),
     held: reason => held.filter(wait => wait.reason === reason).length,
   };
@@ -76,7 +76,7 @@ export interface V1Loop {
   readonly isBlocked: boolean;
   /** Resolves when the loop is free; never resolves after the loop has halted. */
   turn(): Promise<void>;
-  /** Awaits external work as a coroutine does: the agent sees the result only when the loop is free. */
+  /** Awaits external work as a coroutine does: the result arrives only when the loop is not blocked. */
   io<T>(work: Promise<T>): Promise<T>;
   /** Awaits `work` with the loop blocked: no other coroutine of this agent runs in the meantime. */
   blockOn<T>(work: Promise<T>): Promise<T>;
@@ -85,8 +85,8 @@ export interface V1Loop {
 }
 
 /**
- * The single loop of the published agent. The agent reads its trainer's output and waits for a stopped trainer with
- * blocking calls. Heartbeats, the stream, answers to its posts and even signals wait in the meantime (item 10).
+ * The single event loop of the published agent. The agent reads its trainer's output and waits for a stopped trainer with
+ * blocking calls, which delay heartbeats, the stream, answers and even signals (item 10).
  */
 export function createV1Loop(): V1Loop {
   let blockers = 0;

@@ -3,11 +3,11 @@ import type { Clock, ClockMark, TrustedTime } from '../../main/orchestrator/port
 
 /** A clock that moves only when a test moves it. */
 export interface VirtualClock extends Clock {
-  /** Finishes all work that needs no time: promises, queued group commits, and timers that are due. */
+  /** Runs all work that is due now: promises, queued group commits, and timers. */
   settle(): Promise<void>;
-  /** Advances time by `ms`. Timers run in the order of their due times, each on time and settled before the next. */
+  /** Advances time by `ms`. Timers run in order, each at its due time, and their work is finished before the next. */
   advance(ms: number): Promise<void>;
-  /** Shifts only the wall clock, forward or back, as its owner or a time server does. Sleep also shifts it forward. */
+  /** Shifts only the wall clock, forward or back, as a user, a time server, or sleep of the machine does. */
   shiftWall(ms: number): void;
   /** Simulates SIGSTOP: timers run only after all of this time has passed. */
   pause(ms: number): Promise<void>;
@@ -21,15 +21,15 @@ interface Timer {
 /** 2026-01-01, noon UTC. */
 const startWall = Date.UTC(2026, 0, 1, 12);
 
-/** After this many turns without a pause, some code must be rescheduling itself forever. */
-const endless = 100_000;
+/** The maximum number of turns. After these, some code must be rescheduling itself forever. */
+const maxTurns = 100_000;
 
 /**
- * `isBusy` reports that a queued commit is pending. Without it, `settle` waits `quietTurns` turns of the event loop for
- * one; 1 is enough when no other code takes a turn of its own.
+ * `isBusy` returns whether a queued commit is pending. Without it, `settle` waits `quietTurns` turns of the event loop for
+ * a commit; 1 is enough if no other code waits for a turn of the event loop.
  */
 export function createVirtualClock(isBusy: () => boolean = () => false, quietTurns = 3): VirtualClock {
-  // Far from zero and from the wall clock, so that a mix-up of the two shows.
+  // The start is far from zero and from the wall clock, so that tests fail if code confuses the two clocks.
   let mono = 5_000_000;
   let wallOffset = startWall - mono;
   const timers = new Set<Timer>();
@@ -50,7 +50,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
   const settle = async (): Promise<void> => {
     let quiet = 0;
     for (let turn = 0; quiet < quietTurns; turn++) {
-      if (turn === endless)
+      if (turn === maxTurns)
         throw new Error('the clock never comes to rest: something wakes itself up for ever');
       const due = nextDue(mono);
       if (due !== null) runDue(due);
@@ -92,7 +92,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
   };
 }
 
-/** The trusted time of a process on a machine that boots once. */
+/** Creates the trusted time of a process on a machine that does not reboot. */
 export const trustedTimeOf = (
   clock: Pick<Clock, 'wall' | 'mono'>,
   mark: ClockMark | null = null,

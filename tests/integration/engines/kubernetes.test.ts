@@ -156,33 +156,33 @@ test('creates a Job with the resources and the queue of the settings', async () 
 test('reports the state of a launch from its wait in a Kueue queue to its preemption', async () => {
   const { sighting, name } = await launchOne({ queue: 'gpu-queue' });
   expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
-  api.play(name, { job: { status: jobs.suspended }, workload: workloads.quota });
+  api.setStatus(name, { job: { status: jobs.suspended }, workload: workloads.quota });
   expect(await sighting()).toMatchObject({ state: 'waiting', reason: { kind: 'quota', text: quotaMessage } });
-  api.play(name, { job: { spec: { suspend: false } }, pod: pods.unschedulable });
+  api.setStatus(name, { job: { spec: { suspend: false } }, pod: pods.unschedulable });
   expect(await sighting()).toMatchObject({ reason: { kind: 'resources', text: unschedulableMessage } });
-  api.play(name, { pod: pods.running });
+  api.setStatus(name, { pod: pods.running });
   expect(await sighting()).toMatchObject({
     state: 'running',
     engineId: name,
     nodes: ['gpu-node-1'],
     exit: null,
   });
-  api.play(name, { job: { status: jobs.preemptedJob } });
+  api.setStatus(name, { job: { status: jobs.preemptedJob } });
   expect(await sighting()).toMatchObject({ state: 'ended', exit: 'preempted' });
 });
 
 test('reports the event of a Job without a pod as the reason why it waits', async () => {
   const { sighting, name } = await launchOne();
-  api.play(name, {});
+  api.setStatus(name, {});
   expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
   const { uid } = api.find('jobs', name)!.metadata;
-  api.put('events', { metadata: { name: 'e1' }, involvedObject: { uid }, message: podQuotaMessage });
+  api.store('events', { metadata: { name: 'e1' }, involvedObject: { uid }, message: podQuotaMessage });
   expect(await sighting()).toMatchObject({ reason: { kind: 'quota', text: podQuotaMessage } });
 });
 
 test('deletes a Job that Kueue evicted, so that it does not start again', async () => {
   const { sighting, name } = await launchOne({ queue: 'gpu-queue' });
-  api.play(name, { job: { status: jobs.suspended }, workload: workloads.evicted });
+  api.setStatus(name, { job: { status: jobs.suspended }, workload: workloads.evicted });
   expect(await sighting()).toMatchObject({ state: 'ended', exit: 'preempted' });
   await expect.poll(() => api.find('jobs', name)).toBeUndefined();
 });
@@ -269,7 +269,7 @@ describe('refusals of the Kubernetes API', () => {
 
 describe('check of a Kubernetes pool', () => {
   test('returns the version and the quotas of the namespace', async () => {
-    api.put('resourcequotas', {
+    api.store('resourcequotas', {
       metadata: { name: 'compute-quota' },
       status: { hard: { 'requests.nvidia.com/gpu': '8' }, used: { 'requests.nvidia.com/gpu': '3' } },
     });
@@ -299,7 +299,7 @@ describe('check of a Kubernetes pool', () => {
       ['gpu-queue', active],
       ['old-queue', stopped],
     ] as const)
-      api.put('localqueues', {
+      api.store('localqueues', {
         metadata: { name },
         spec: { clusterQueue: 'cluster-queue' },
         status: { pendingWorkloads: 2, admittedWorkloads: 1, conditions: [condition] },

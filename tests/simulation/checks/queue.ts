@@ -22,7 +22,7 @@ export const watchQueue: Check = scene => {
         if (team !== null) teams.set(id, team);
       }
       for (const fact of audits) {
-        for (const breach of rules.take(rowOf(fact)))
+        for (const breach of rules.check(rowOf(fact)))
           scene.violate('dispatch obeys limits, pauses and approvals', breach);
       }
     },

@@ -14,7 +14,7 @@ import {
 } from '@playwright/test';
 import { type Orchestrator, startOrchestrator } from '../../e2e/panel.ts';
 import type { DriverOptions } from '../../../playwright.desktop.config.ts';
-import type { Look, Order } from './stand-in/control.ts';
+import type { Inspection, Order } from './stand-in/control.ts';
 
 /** Environment variables that tests/desktop/run.ts sets. */
 export const electronVariables = {
@@ -30,8 +30,8 @@ export interface App {
   readonly page: Page;
   /** Electron itself; null with the stand-in. */
   readonly electron: ElectronApplication | null;
-  /** Returns what the stand-in has recorded. */
-  readonly look: () => Promise<Look>;
+  /** Returns the calls that the stand-in has recorded. */
+  readonly inspect: () => Promise<Inspection>;
   readonly order: (order: Order) => Promise<unknown>;
   /** Resolves with the exit code when the app has ended. */
   readonly exited: Promise<number | null>;
@@ -96,7 +96,7 @@ const environment = (dataDir: string): Record<string, string> => ({
   ...Object.fromEntries(
     Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   ),
-  // Keeps the app away from the settings of the user who runs the tests.
+  // Prevents that the app uses the settings of the user who runs the tests.
   XDG_CONFIG_HOME: join(dataDir, 'config'),
   TRAINYARD_NODE: process.execPath,
 });
@@ -113,7 +113,7 @@ async function startElectron(driver: 'electron' | 'electron-33', started: Starte
   const executablePath = process.env[electronVariables[driver]] ?? '';
   const electron = await _electron.launch({
     executablePath,
-    // Electron 33 from the registry already contains the app. That binary accepts no entry point on its command line.
+    // The folder of Electron 33 already contains the app, because that binary accepts no entry point as an argument.
     args: [...(driver === 'electron' ? [entry] : []), ...argumentsOf(started)],
     env: environment(started.dataDir),
   });
@@ -122,7 +122,7 @@ async function startElectron(driver: 'electron' | 'electron-33', started: Starte
   return {
     page,
     electron,
-    look: () => Promise.reject(new Error('only the stand-in writes that down')),
+    inspect: () => Promise.reject(new Error('only the stand-in writes that down')),
     order: () => Promise.reject(new Error('only the stand-in takes orders')),
     exited: exitOf(child),
     kill: signal => void child.kill(signal),
@@ -158,7 +158,7 @@ async function startStandIn(started: Started): Promise<App> {
   return {
     page,
     electron: null,
-    look: async () => (await order({ do: 'look' })) as Look,
+    inspect: async () => (await order({ do: 'look' })) as Inspection,
     order,
     exited,
     kill: signal => void child.kill(signal),

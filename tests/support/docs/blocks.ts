@@ -2,27 +2,27 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../processes.ts';
 
-/** Why a test machine cannot run a block of commands: `no-run=REASON` behind the language of the fence. */
+/** Reasons why tests cannot run a block of commands. A page has `no-run=REASON` after the language of the fence. */
 const noRunReasons: ReadonlySet<string> = new Set([
   /** Needs a container engine. */
   'container',
-  /** Asks a question at a terminal, or is for the start file of an interactive shell. */
+  /** Asks questions on a terminal, or is for the startup file of an interactive shell. */
   'interactive',
-  /** Installs or builds something, or runs a script of npm. */
+  /** Installs or builds something, or runs an npm script. */
   'install',
-  /** Is for a program that runs until it is stopped. */
+  /** Starts a program that runs until it is stopped. */
   'foreground',
-  /** Is for another system than Linux. */
+  /** Needs another system than Linux. */
   'other-os',
-  /** Has values that the reader has to fill in, or leaves something out. */
+  /** Contains values that the reader must replace, or omits something. */
   'placeholder',
-  /** Is for another machine, such as a rig. */
+  /** Runs on another machine, such as a rig. */
   'remote',
   /** Needs root, or the machine's own service manager. */
   'root',
 ]);
 
-/** Fences with other languages are not known to the test, and fail it. */
+/** The known languages of fences. The test fails for others. */
 const languages: ReadonlySet<string> = new Set(
   ' sh bash python json yaml toml text ini nginx caddy dockerfile mermaid powershell'.split(' '),
 );
@@ -35,9 +35,9 @@ export interface Block {
   readonly language: string;
   readonly lines: readonly string[];
   readonly noRun: string | null;
-  /** The block is the content of this file in the reader's folder: `file=NAME`. */
+  /** With `file=NAME`, the block is the content of this file in the reader's folder. */
   readonly file: string | null;
-  /** The block is what the block before it prints: `response`. */
+  /** Whether the block is the output of the block before it (`response`). */
   readonly isResponse: boolean;
 }
 
@@ -47,7 +47,7 @@ export const isShell = ({ language }: Block): boolean => language === 'sh' || la
 export const doesRun = (block: Block): boolean =>
   block.noRun === null && (isShell(block) || block.language === 'python' || block.file !== null);
 
-/** README.md and all pages below `docs`, as paths below the repository. */
+/** Returns README.md and all pages below `docs`, as paths relative to the repository. */
 export function listPages(): readonly string[] {
   const below = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.md'))
@@ -58,7 +58,7 @@ export function listPages(): readonly string[] {
 export const readBlocks = (page: string): readonly Block[] =>
   parseBlocks(page, readFileSync(join(root, page), 'utf8'));
 
-/** The commands in the sentences of a page. A sentence may leave out their arguments. */
+/** Returns the commands in the sentences of a page. A sentence may omit their arguments. */
 export function readInlineCommands(page: string): readonly Block[] {
   const whole = readFileSync(join(root, page), 'utf8');
   const prose = whole.replaceAll(/^\s*(`{3,})[\s\S]*?^\s*\1\s*$/gm, block => block.replaceAll(/[^\n]/g, ''));

@@ -3,7 +3,7 @@ import { commands } from '../../../main/cli/commands.ts';
 import { type Block, isShell, placeOf, textOf } from './blocks.ts';
 import { argumentsOf, splitCommands } from './shell-words.ts';
 
-/** Creates all commands. None of them runs. */
+/** Creates all commands, without actions. */
 export async function createCommands(): Promise<Command> {
   const nothing = (): void => {};
   const program = new Command('trainyard').version('0').enablePositionalOptions();
@@ -28,7 +28,7 @@ export async function createCommands(): Promise<Command> {
   return program;
 }
 
-/** The text of a block in which commands are looked for. */
+/** Returns the part of a block that may contain commands. */
 function shellTextOf(block: Block): string {
   const text = textOf(block);
   if (isShell(block)) return text;
@@ -42,7 +42,7 @@ function shellTextOf(block: Block): string {
     .join('\n');
 }
 
-/** Returns what is wrong with the `trainyard` commands of a block, one line each. */
+/** Returns the problems of the `trainyard` commands in a block, one line each. */
 export function findBadCommands(program: Command, block: Block): readonly string[] {
   return splitCommands(shellTextOf(block)).flatMap(words => {
     const args = argumentsOf(words);
@@ -51,10 +51,10 @@ export function findBadCommands(program: Command, block: Block): readonly string
   });
 }
 
-/** A value that the reader fills in, or something left out. */
+/** Whether a word is a value that the reader must replace, or an omission. */
 const isPlaceholder = (word: string): boolean => word.includes('...') || word.includes('$');
 
-/** Returns what the program would refuse about this command line; null when nothing is wrong with it. */
+/** Returns why the program would refuse this command line; null when it would accept it. */
 function findProblem(program: Command, words: readonly string[]): string | null {
   let command = program;
   const args: string[] = [];

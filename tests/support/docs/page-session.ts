@@ -4,26 +4,26 @@ import { dirname, join } from 'node:path';
 import { type Block, doesRun, isShell } from './blocks.ts';
 
 export interface PageRun {
-  /** The failed command with its page and line, and what it printed. Null when all blocks succeeded. */
+  /** The failed command with its page, line and output; null when all blocks succeeded. */
   readonly failure: string | null;
-  /** What a block has printed to stdout. */
+  /** Returns the stdout of a block. */
   printed(block: Block): string;
 }
 
 export interface PageSession {
   readonly home: string;
-  /** Where the reader runs the commands. */
+  /** The folder in which the commands run. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Addresses in the docs, and those that take their place. */
+  /** Addresses in the docs, and their replacements. */
   readonly addresses: readonly (readonly [RegExp, string])[];
 }
 
 const end = 'END_OF_BLOCK';
 
 /**
- * Runs the blocks of one page, in order, in one shell. Each line of a block has the same number in the script as on its
- * page, so that the shell reports the line of a failed command.
+ * Runs the blocks of a page, in order, in one shell. A line has the same number in the script as on the page, so that the
+ * shell reports the page's line of a failed command.
  */
 export async function runPage(blocks: readonly Block[], session: PageSession): Promise<PageRun> {
   const { home, folder, env } = session;
@@ -61,7 +61,7 @@ function scriptOf(blocks: readonly Block[], outputs: string, { addresses }: Page
   return addresses.reduce((shaped, [pattern, address]) => shaped.replaceAll(pattern, address), text);
 }
 
-/** Stands in the line of the opening fence. */
+/** Returns the script for the line of the opening fence. */
 function openingOf(block: Block, outputs: string): string {
   const [out, err] = [join(outputs, `${block.line}.out`), join(outputs, `${block.line}.err`)];
   if (block.file !== null) return `mkdir -p '${dirname(block.file)}'; cat >'${block.file}' <<'${end}'`;

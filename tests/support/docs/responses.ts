@@ -1,6 +1,6 @@
 import { type Block, doesRun, placeOf, textOf } from './blocks.ts';
 
-/** Compares documented responses with what the blocks before them have printed; returns one line for each difference. */
+/** Compares documented responses with the output of the blocks before them. Returns one line for each difference. */
 export function findMissingKeys(
   blocks: readonly Block[],
   printed: (block: Block) => string,
@@ -30,7 +30,7 @@ function parseJson(text: string): unknown {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Keys of `shown` that `real` lacks, or has with a value of another kind. Other keys and entries may be left out. */
+/** Returns the keys of `shown` that `real` lacks, or has with a value of another type. `shown` may omit keys and entries. */
 function missingIn(shown: unknown, real: unknown, path: string): readonly string[] {
   if (Array.isArray(shown)) {
     if (!Array.isArray(real)) return [`${path} is no list`];

@@ -14,7 +14,7 @@ import { createSampleHome, type SampleHome } from './sample-home.ts';
 /** Documented addresses of a server on the reader's machine. */
 const documented = /http:\/\/(?:127\.0\.0\.1|localhost):8001/g;
 
-/** All programs of a test run share it, because they are started a hundred times. */
+/** Node's compile cache for all programs of a test run, because they are started a hundred times. */
 const compileCache = join(tmpdir(), 'compile-cache');
 
 export interface Fleet {
@@ -50,7 +50,7 @@ export async function openFleet(blocks: readonly Block[]): Promise<Fleet> {
   return { session: { home, folder: work, env, addresses: [[documented, server.url]] }, close };
 }
 
-/** A worker with the trainers of the page. A page that creates `rig-1` itself gets a worker of another name. */
+/** Starts a worker with the trainers of the page. If the page creates `rig-1` itself, the worker has another name. */
 async function startRig(server: TestServer, sample: SampleHome, commands: string): Promise<void> {
   const { home, gpuBin, checkout } = sample;
   const name = /workers create rig-1/.test(commands) ? 'rig-2' : 'rig-1';

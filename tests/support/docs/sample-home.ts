@@ -15,14 +15,14 @@ export interface SampleHome {
   readonly bin: string;
   /** Folder with a fake nvidia-smi, for the PATH of the worker. */
   readonly gpuBin: string;
-  /** Folder with the program that rigs download. No test runs it. */
+  /** Folder with the program that rigs download. The tests do not run it. */
   readonly programs: string;
-  /** Checkout of each trainer. The stand-in is the Python of all of them. */
+  /** The checkout that is used for each trainer. Its Python is the stand-in. */
   readonly checkout: string;
 }
 
 const standIn = join(root, 'tests/support/trainers/stand-in.ts');
-/** The worker first asks a Python for the version of its trainer. */
+/** A fake Python. The worker first runs it with `-c` to get the version of the trainer. */
 const python = `#!/bin/sh
 if [ "$1" = -c ]; then echo version 0.0.1; else exec '${process.execPath}' '${standIn}' "$@"; fi
 `;
@@ -56,7 +56,7 @@ export function createSampleHome(): SampleHome {
     `#!/bin/sh\nexec '${process.execPath}' ${join(root, 'main/cli.ts')} ${words}"$@"\n`;
   write(at('bin/trainyard'), run(''), 0o755);
   write(at('bin/trainyard-worker'), run('worker '), 0o755);
-  // A shim that looks for its Pythons below the real home would find none below this one.
+  // Resolve the real path of Python, because a shim such as pyenv's looks for it below the home folder.
   const systemPython = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], {
     encoding: 'utf8',
   });

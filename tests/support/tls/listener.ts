@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { createNotices } from '../notices.ts';
 import type { Identity } from './identity.ts';
 
-/** A TLS server that records everything it receives. It closes after the test. */
+/** A TLS server that records all data that it receives. It closes after the test. */
 export interface Listener {
   readonly url: string;
   /** The port of `url`, for a server in front of this one. */
@@ -13,15 +13,15 @@ export interface Listener {
   connections(): number;
   /** Resolves when this many connections have ended. */
   ended(count: number): Promise<void>;
-  /** The bytes on the wire, encrypted or not. */
+  /** Returns all received bytes before decryption. */
   wire(): Buffer;
-  /** The text received inside TLS. It must be empty when a client refuses the server. */
+  /** Returns the decrypted text. It must be empty if a client refuses the server. */
   received(): string;
-  /** Resolves once this text has arrived inside TLS. */
+  /** Resolves when the decrypted text contains this text. */
   hears(text: string): Promise<void>;
   /** The number of connections that resumed an earlier session. */
   resumed(): number;
-  /** Changes the key or certificate for later connections. Tickets of earlier sessions stay valid. */
+  /** Changes the key and the certificate for later connections. Session tickets stay valid. */
   present(identity: Identity): void;
 }
 
@@ -83,7 +83,7 @@ export async function startListener(identity: Identity, options: ListenerOptions
   };
 }
 
-/** Records the bytes on the wire and the end of each connection, independent of TLS. */
+/** Creates a TCP relay that records all bytes and the end of each connection, without TLS. */
 function createRelay(innerPort: number) {
   const chunks: Buffer[] = [];
   const closed = createNotices();

@@ -1,6 +1,6 @@
 /**
- * Replaces the Python of a trainer; workers start it as `python ...`. It reads the config, names its files and resumes
- * like the real trainer. Each run performs the steps of its config without delay.
+ * Replaces the Python of a trainer. It reads the config, names its files and resumes like the real trainer, but makes all
+ * steps without delay.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ const text = (value: unknown): string => {
 const json = (file: string): Config => JSON.parse(readFileSync(file, 'utf8')) as Config;
 const percent = (step: number, steps: number): string => String(Math.floor((100 * step) / steps)).padStart(3);
 
-/** `python -m simpletuner.train`: CONFIG_PATH names the config. */
+/** `python -m simpletuner.train`: the variable CONFIG_PATH contains the path of the config. */
 function simpletuner(): Training {
   const config = json(process.env['CONFIG_PATH'] ?? '');
   const [backend = {}] = JSON.parse(readFileSync(text(config['data_backend_config']), 'utf8')) as Config[];
@@ -265,7 +265,7 @@ function trainingOf(args: readonly string[]): Training {
   throw new Error(`python: can't open file '${first}'`);
 }
 
-/** A file with a step number. The training waits at that step until the file is removed. */
+/** Path of a file with a step number. The training waits at that step until the file is removed. */
 const holdFile = process.env['STAND_IN_HOLD'] ?? '';
 const holdAt = (): number =>
   existsSync(holdFile) ? Number(readFileSync(holdFile, 'utf8')) : Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { onTestFinished } from 'vitest';
-import { createLogBook, type LogBook } from '../../support/log-book.ts';
+import { createLogStore, type LogStore } from '../../support/log-book.ts';
 import type { StatusReportBody, WorkerCommand } from '../../../protocol/worker-api.ts';
 
 type CallName = 'join' | 'register' | 'stream' | 'heartbeat' | 'status' | 'logs' | 'metrics' | 'disconnect';
@@ -26,7 +26,7 @@ export interface ScriptedOrchestrator {
   readonly calls: readonly Call[];
   /** Tests replace these functions to change the answers. */
   readonly answers: Answers;
-  readonly logs: LogBook;
+  readonly logs: LogStore;
   /** Resolves with the first call that matches, past or future, once it was answered. */
   until(fits: (call: Call) => boolean): Promise<Call>;
   /** Resolves with the nth call of this name, counted from 1, once it was answered. */
@@ -98,7 +98,7 @@ async function readBody(request: http.IncomingMessage): Promise<Call['body']> {
 export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
   const calls: Call[] = [];
   const answered: Call[] = [];
-  const logs = createLogBook();
+  const logs = createLogStore();
   const lookers = new Set<() => void>();
   const answers: Answers = {
     join: () => ok({ worker_id: 'w_1', name: 'rig-3', worker_type: 'persistent' }),
@@ -106,7 +106,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     stream: () => ok({}),
     heartbeat: () => beatReply(),
     status: () => ok({ success: true }),
-    logs: ({ body }) => ok({ success: true, next: logs.take(body) }),
+    logs: ({ body }) => ok({ success: true, next: logs.accept(body) }),
     metrics: ({ body }) => metricsReply(body),
     disconnect: () => ok({ success: true }),
   };

@@ -6,7 +6,7 @@ import {
 } from '../../../agent/logs/log-shipper.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import type { LogChunkBody } from '../../../protocol/logs-api.ts';
-import { createLogBook, type LogBook } from '../../support/log-book.ts';
+import { createLogStore, type LogStore } from '../../support/log-book.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { attemptId, unreachable } from './builders.ts';
 
@@ -18,7 +18,7 @@ export type ChunkAnswer = 'taken' | 'lost' | 'never' | CallFailure | ((chunk: Lo
 
 export interface ShipperBench {
   readonly clock: VirtualClock;
-  readonly book: LogBook;
+  readonly book: LogStore;
   readonly chunks: readonly LogChunkBody[];
   /** Chooses the response to each chunk. */
   answer: (chunk: LogChunkBody) => ChunkAnswer;
@@ -33,7 +33,7 @@ export interface ShipperBench {
 }
 
 /** A log shipper with a log in memory, an orchestrator whose answers the test decides, and virtual time. */
-export function createShipperBench(book: LogBook = createLogBook()): ShipperBench {
+export function createShipperBench(book: LogStore = createLogStore()): ShipperBench {
   const clock = createVirtualClock();
   const parts: Uint8Array[] = [];
   const chunks: LogChunkBody[] = [];
@@ -52,7 +52,7 @@ export function createShipperBench(book: LogBook = createLogBook()): ShipperBenc
     if (signal.aborted) return { ok: false, failure: unreachable('ECANCELED') };
     if (typeof answer === 'function') return { ok: true, value: { success: true, next: answer(chunk) } };
     if (typeof answer === 'object') return { ok: false, failure: answer };
-    const next = book.take(chunk);
+    const next = book.accept(chunk);
     return answer === 'lost'
       ? { ok: false, failure: unreachable('ECONNRESET') }
       : { ok: true, value: { success: true, next } };

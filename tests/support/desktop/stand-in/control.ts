@@ -7,8 +7,8 @@ export interface ShownItem {
   readonly items: readonly ShownItem[];
 }
 
-/** Everything that the app has requested from the operating system. */
-export interface Seen {
+/** The recorded calls of the app to the operating system. */
+export interface Recorded {
   tray: readonly ShownItem[];
   tooltip: string;
   menu: readonly ShownItem[];
@@ -21,7 +21,7 @@ export interface Seen {
   title: string;
 }
 
-export const seen: Seen = {
+export const seen: Recorded = {
   tray: [],
   tooltip: '',
   menu: [],
@@ -34,7 +34,7 @@ export const seen: Seen = {
   title: '',
 };
 
-/** The buttons that a person presses in the next dialogs, by index. */
+/** The buttons, by index, that are pressed in the next dialogs. */
 export const answers: number[] = [];
 
 export type Order =
@@ -63,9 +63,9 @@ const look = () => ({
   notifications: seen.notifications.map(({ title, body }) => ({ title, body })),
   blockers: seen.blockers.size,
 });
-export type Look = ReturnType<typeof look>;
+export type Inspection = ReturnType<typeof look>;
 
-function obey(order: Order, emitters: ReadonlyMap<string, EventEmitter>): unknown {
+function execute(order: Order, emitters: ReadonlyMap<string, EventEmitter>): unknown {
   switch (order.do) {
     case 'look':
       return look();
@@ -86,7 +86,7 @@ export function listen(emitters: ReadonlyMap<string, EventEmitter>): void {
   process.on('message', ({ id, order }: { readonly id: number; readonly order: Order }) => {
     const answer = (reply: object): void => void process.send?.({ id, ...reply });
     try {
-      answer({ value: obey(order, emitters) ?? null });
+      answer({ value: execute(order, emitters) ?? null });
     } catch (cause) {
       answer({ error: String(cause) });
     }

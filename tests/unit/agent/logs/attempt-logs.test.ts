@@ -15,7 +15,7 @@ import {
 import { ownProcesses } from '../../../../agent/process/own-processes.ts';
 import { openStateFolder } from '../../../../agent/state/state-folder.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
-import { createLogBook } from '../../../support/log-book.ts';
+import { createLogStore } from '../../../support/log-book.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId, problemOf, scriptJob, tempFolder, unreachable } from '../builders.ts';
 import { taskOf } from '../guard-bench.ts';
@@ -28,14 +28,14 @@ const day = 24 * 60 * 60 * 1000;
 function createBench() {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();
-  const book = createLogBook();
+  const book = createLogStore();
   const said: string[] = [];
   const jobs = new Set<string>();
   let failure: CallFailure | null = null;
   const ship: ShipCall = async (job, chunk) => {
     jobs.add(job);
     return failure === null
-      ? { ok: true, value: { success: true, next: book.take(chunk) } }
+      ? { ok: true, value: { success: true, next: book.accept(chunk) } }
       : { ok: false, failure };
   };
   /** Creates the files that a guard leaves after a run that printed this text. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redact } from '../../../../agent/logs/redact.ts';
-import { createLogBook, settledText } from '../../../support/log-book.ts';
+import { createLogStore, terminalText } from '../../../support/log-book.ts';
 import { problemOf, unreachable } from '../builders.ts';
 import { type ChunkAnswer, createShipperBench, type ShipperBench } from '../shipper-bench.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
@@ -73,7 +73,7 @@ describe('log upload', () => {
     expect(bars.length).toBeLessThan(9);
     bench.print('\r300% [0s]\nend\n');
     await bench.clock.advance(1_000);
-    expect(settledText(bench.book.of().text)).toBe('300% [0s]\nend\n');
+    expect(terminalText(bench.book.of().text)).toBe('300% [0s]\nend\n');
   });
 
   it("continues at the server's position, also after a restart and a restore", async () => {
@@ -317,7 +317,7 @@ const act = fc.oneof(
 it('uploads exactly what was printed, through any failures of network, agent and server', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { maxLength: 30 }), async acts => {
-      const bench = createShipperBench(createLogBook());
+      const bench = createShipperBench(createLogStore());
       let shipper = bench.start();
       for (const each of acts) {
         if (each.kind === 'print') bench.print(each.text);
@@ -339,7 +339,7 @@ it('uploads exactly what was printed, through any failures of network, agent and
         isComplete: true,
         next: bench.printed().length,
       });
-      expect(settledText(text)).toBe(redact(settledText(bench.printed().toString())));
+      expect(terminalText(text)).toBe(redact(terminalText(bench.printed().toString())));
     }),
     { numRuns: 150 },
   );

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLogText, type LogTextOptions, type Wanted } from '../../../../agent/logs/log-text.ts';
 import { redact } from '../../../../agent/logs/redact.ts';
-import { settledText } from '../../../support/log-book.ts';
+import { terminalText } from '../../../support/log-book.ts';
 
 const ownLine = '[trainyard: this goes on]';
 const limit = 4_096;
@@ -216,7 +216,7 @@ it('loses only secrets and bars for any output, cuts and restarts', () => {
         const rest = shipped(text, 'all');
         all += rest.text;
         expect(rest.to ?? to).toBe(output.length);
-        expect(settledText(all)).toBe(redact(settledText(output.toString())));
+        expect(terminalText(all)).toBe(redact(terminalText(output.toString())));
       },
     ),
     { numRuns: 150 },

@@ -21,7 +21,7 @@ describe('parseIdx', () => {
     expect(reasonOf(parseIdx(bytes.subarray(0, 0), 3))).toContain('ends after 0 bytes');
     expect(reasonOf(parseIdx(bytes.subarray(0, 15), 3))).toContain('inside its header of 16');
     expect(reasonOf(parseIdx(bytes.subarray(0, -1), 3))).toContain('2 x 1 x 3 values, but 5 follow');
-    expect(reasonOf(parseIdx(Buffer.concat([bytes, Buffer.alloc(1)]), 3))).toContain('and 7 follow');
+    expect(reasonOf(parseIdx(Buffer.concat([bytes, Buffer.alloc(1)]), 3))).toContain('but 7 follow');
   });
 
   test('rejects another magic number, such as that of a label or gzip file', () => {

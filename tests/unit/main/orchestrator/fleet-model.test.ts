@@ -57,7 +57,7 @@ function watch(real: () => RealFleet): RealFleet['look'] {
     const { fleet, workers, jobs } = real();
     const rows = fleet.store.audit.after(rowsSeen, 10_000);
     rowsSeen += rows.length;
-    expect(rows.flatMap(row => rules.take(row))).toEqual([]);
+    expect(rows.flatMap(row => rules.check(row))).toEqual([]);
     const { paused, max_concurrent, user_max_concurrent } = fleet.orchestrator.queue.view();
     expect(paused !== null).toBe(model.isPaused);
     expect({ max_concurrent, user_max_concurrent }).toEqual(model.limits);
