@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
 import type { ShipCall } from '../../../../agent/connection/api-client.ts';
 import { createSimulatedLogs } from '../../../../agent/simulated/simulated-job.ts';
-import { createLogBook, settledText } from '../../../support/log-book.ts';
+import { createLogStore, terminalText } from '../../../support/log-book.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId, unreachable } from '../builders.ts';
 
 function createBench() {
   const clock = createVirtualClock();
-  const book = createLogBook();
+  const book = createLogStore();
   let isDown = false;
   const ship: ShipCall = async (_job, chunk) =>
     isDown
       ? { ok: false, failure: unreachable() }
-      : { ok: true, value: { success: true, next: book.take(chunk) } };
+      : { ok: true, value: { success: true, next: book.accept(chunk) } };
   const logs = createSimulatedLogs({ ship, clock, random: () => 0.5, signal: new AbortController().signal });
   const contact = { sentAt: 0, timeoutMs: 1, graceMs: 1 };
   const print = logs.open({
@@ -35,7 +35,7 @@ it('prints the progress of a simulated training as a bar, and an end', async () 
   print({ step: 20, total_steps: 20 });
   logs.finish(attemptId('a1'));
   await logs.leave(5_000);
-  expect(settledText(book.of().text)).toBe(
+  expect(terminalText(book.of().text)).toBe(
     'Training demo, as if\nSteps: 100%|####################| 20/20\nEnded\n',
   );
   expect(book.of().isComplete).toBe(true);
@@ -51,5 +51,5 @@ it('keeps only the newest output of a simulated training while the server is unr
   fail(false);
   await clock.advance(60_000);
   expect(book.of().gaps).toHaveLength(1);
-  expect(settledText(book.of().text)).toContain('4999/0\nEnded\n');
+  expect(terminalText(book.of().text)).toContain('4999/0\nEnded\n');
 });
