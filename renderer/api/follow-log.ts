@@ -12,9 +12,9 @@ interface FollowLogDeps {
   readonly attempt: number | undefined;
   /** Called each time the stream opens; returns the number of the first line to send. */
   readonly line: () => number;
-  readonly tell: (news: LogMessage) => void;
+  readonly onMessage: (message: LogMessage) => void;
   /** Opens the stream; by default the browser's own. */
-  readonly open?: (address: () => string, tell: StreamListener) => () => void;
+  readonly open?: (address: () => string, onMessage: StreamListener) => () => void;
 }
 
 /**
@@ -22,16 +22,16 @@ interface FollowLogDeps {
  * stream breaks, is refused or is silent for too long, it reopens after the last known line.
  */
 export function followLog(deps: FollowLogDeps): () => void {
-  const { baseUrl, id, attempt, line, tell, open = openMovingStream } = deps;
+  const { baseUrl, id, attempt, line, onMessage, open = openMovingStream } = deps;
   const address = (): string =>
     urlOf(baseUrl, logsApi.follow.path, { id }, { attempt, line: line(), pings: true }).href;
-  const close = open(address, news => {
-    if (news.kind !== 'frame') return tell({ type: news.kind === 'open' ? 'open' : 'lost' });
-    const event = LogEvent.safeParse(JSON.parse(news.data));
+  const close = open(address, message => {
+    if (message.kind !== 'frame') return onMessage({ type: message.kind === 'open' ? 'open' : 'lost' });
+    const event = LogEvent.safeParse(JSON.parse(message.data));
     // Ignore event types that only newer servers send.
     if (!event.success) return undefined;
     if (event.data.type === 'end') close();
-    return tell(event.data);
+    return onMessage(event.data);
   });
   return close;
 }

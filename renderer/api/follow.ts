@@ -4,7 +4,7 @@ import { UiEvent } from '../../protocol/events.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { createCatchUp } from '../state/catch-up.ts';
 import type { FleetStore } from '../state/stores.ts';
-import { isForbidden, isSignedOut, type May, type Person, personOf } from './session.ts';
+import { isForbidden, isSignedOut, type May, type Person, toPerson } from './session.ts';
 import { readFleet } from './read-fleet.ts';
 import type { OpenStream, StreamMessage } from './stream/own.ts';
 
@@ -66,10 +66,10 @@ export function followFleet(deps: FollowDeps): () => void {
         catchUp.first(snapshot);
         flush();
       },
-      onMore: page => catchUp.more(page),
+      onMore: page => catchUp.addPage(page),
     });
     if (signal.aborted) return;
-    if (failure === null) catchUp.whole();
+    if (failure === null) catchUp.finish();
     else retryUnlessSignedOut(failure);
   };
   const retryUnlessSignedOut = (failure: CallFailure): void => {
@@ -81,13 +81,13 @@ export function followFleet(deps: FollowDeps): () => void {
   };
   const recheckPerson = async (): Promise<void> => {
     const answer = await client.call(sessionApi.get, { signal: controller.signal });
-    if (!controller.signal.aborted && answer.ok) onPerson(personOf(answer.value));
+    if (!controller.signal.aborted && answer.ok) onPerson(toPerson(answer.value));
   };
   const take = (data: string): void => {
     const event = UiEvent.safeParse(JSON.parse(data));
     // Ignore event kinds that only newer servers send. The gap in the numbers then triggers a full read.
     if (!event.success) return;
-    catchUp.take(event.data);
+    catchUp.enqueue(event.data);
     flushing ??= setTimeout(flush, Math.max(0, nextFlushAt - performance.now()));
   };
   const onMessage = (message: StreamMessage): void => {

@@ -28,8 +28,8 @@ const noWorkers: ListRead<WorkerView> = { ok: true, rows: [], seq: Number.POSITI
  * Reads everything that the panel keeps in memory. It reports the first page before it reads the others, because there
  * may be thousands of pending jobs. Returns the first failure, or null on success.
  */
-export async function readFleet(parts: ReadFleetDeps): Promise<CallFailure | null> {
-  const { client, may, signal, onFirst, onMore } = parts;
+export async function readFleet(deps: ReadFleetDeps): Promise<CallFailure | null> {
+  const { client, may, signal, onFirst, onMore } = deps;
   const readActive = (from: { readonly cursor?: string }) =>
     readJobs(client, { include_completed: 'false', limit: pageSize, ...from }, signal);
   const [workers, active, ended, queue] = await Promise.all([

@@ -1,7 +1,7 @@
 import type { Client } from '../../protocol/client.ts';
 import { WorkerId } from '../../protocol/ids.ts';
-import { type Fleet, listed, refreshed, type WorkersRead } from '../state/fleet.ts';
-import { clockLead, sampled } from '../state/sparklines.ts';
+import { type Fleet, withListedWorkers, withRefreshedWorkers, type WorkersRead } from '../state/fleet.ts';
+import { clockLead, withSamples } from '../state/sparklines.ts';
 import type { FleetState, FleetStore, StreamState } from '../state/stores.ts';
 import { readWorkers } from './read-fleet.ts';
 
@@ -32,7 +32,7 @@ interface ListMode {
   readonly isPaged: boolean;
   readonly merge: (fleet: Fleet, read: WorkersRead) => Fleet;
   /** Returns true when the state changed in a way that suggests changes of the list. */
-  readonly isNews: (now: FleetState, before: FleetState) => boolean;
+  readonly suggestsChange: (now: FleetState, before: FleetState) => boolean;
   /**
    * Returns the new stream state after a successful or failed read; null when the event stream itself determines that
    * state.
@@ -48,8 +48,8 @@ export const refreshWorkers = (options: ReadOptions): (() => void) =>
   keepReading(options, {
     isReady: ({ fleet }) => fleet.seq >= 0,
     isPaged: true,
-    merge: refreshed,
-    isNews: (now, before) => now.fleet.recent !== before.fleet.recent,
+    merge: withRefreshedWorkers,
+    suggestsChange: (now, before) => now.fleet.recent !== before.fleet.recent,
     stream: null,
   });
 
@@ -61,8 +61,8 @@ export const pollWorkers = (options: ReadOptions): (() => void) =>
   keepReading(options, {
     isReady: () => true,
     isPaged: false,
-    merge: listed,
-    isNews: (now, before) => now.acted !== before.acted,
+    merge: withListedWorkers,
+    suggestsChange: (now, before) => now.acted !== before.acted,
     stream(isRead, was) {
       if (isRead) return was.kind === 'polled' ? was : { kind: 'polled' };
       return was.kind === 'stale' ? was : { kind: 'stale', since: Date.now() };
@@ -91,12 +91,12 @@ function keepReading({ client, store, page }: ReadOptions, mode: ListMode): () =
     plan(next);
   };
   const readSoon = (): void => {
-    round.noteNews();
-    // A round in progress continues on its own schedule; `noteNews` makes the next round follow soon.
+    round.noteEvent();
+    // A round in progress continues on its own schedule; `noteEvent` makes the next round follow soon.
     if (!round.isRunning()) plan(Date.now() + soonMs);
   };
   const stopListening = store.subscribe((state, before) => {
-    if (mode.isNews(state, before)) readSoon();
+    if (mode.suggestsChange(state, before)) readSoon();
   });
   page.addEventListener('visibilitychange', readSoon);
   readSoon();
@@ -119,29 +119,29 @@ function createRound({ client, store, signal }: RoundDeps, mode: ListMode) {
   let startedAt = 0;
   let restUntil = 0;
   /** True when an event occurred after this round had begun, so its first pages may be outdated. */
-  let hasNews = false;
+  let hasNewEvent = false;
 
   /** Merges a page into the store; returns the time of the next read. */
-  const take = (workers: WorkersRead['workers'], seq: number, next: string | null): number => {
+  const mergePage = (workers: WorkersRead['workers'], seq: number, next: string | null): number => {
     const now = Date.now();
     store.setState(({ fleet, loads, clockLeadMs }) => {
       const merged = mode.merge(fleet, { workers, seq });
       return {
         fleet: merged,
-        loads: sampled(loads, workers, merged.workers, now),
+        loads: withSamples(loads, workers, merged.workers, now),
         clockLeadMs: clockLead(workers, now) ?? clockLeadMs,
       };
     });
     after = next === null ? null : WorkerId.parse(next);
     if (after !== null) return now + pageRestMs(workers.length);
     restUntil = now + (mode.isPaged ? restMs(0) : restMs(workers.length));
-    return hasNews ? now + soonMs : startedAt + roundMs;
+    return hasNewEvent ? now + soonMs : startedAt + roundMs;
   };
   return {
     isRunning: (): boolean => after !== null,
     restUntil: (): number => restUntil,
-    noteNews(): void {
-      hasNews = true;
+    noteEvent(): void {
+      hasNewEvent = true;
     },
     reset(): void {
       after = null;
@@ -150,14 +150,14 @@ function createRound({ client, store, signal }: RoundDeps, mode: ListMode) {
     async readNext(): Promise<number> {
       if (after === null) {
         startedAt = Date.now();
-        hasNews = false;
+        hasNewEvent = false;
       }
       const from = after === null ? {} : { cursor: after };
       const list = await readWorkers(client, mode.isPaged ? { limit: pageSize, ...from } : {}, signal);
       if (signal.aborted) return Number.POSITIVE_INFINITY;
       const { stream: streamAfter } = mode;
       if (streamAfter !== null) store.setState(({ stream }) => ({ stream: streamAfter(list.ok, stream) }));
-      if (list.ok) return take(list.rows, list.seq, list.next);
+      if (list.ok) return mergePage(list.rows, list.seq, list.next);
       after = null;
       return Date.now() + roundMs;
     },

@@ -54,7 +54,7 @@ export interface Person {
 }
 
 /** Converts the answer of the session call; returns null when nobody is signed in. */
-export const personOf = ({ user, permissions, expires_at: until }: ValueOf<typeof sessionApi.get>) =>
+export const toPerson = ({ user, permissions, expires_at: until }: ValueOf<typeof sessionApi.get>) =>
   user === null ? null : { user, permissions, until };
 
 /** Returns true when the user name and the permissions are equal. */
@@ -68,7 +68,7 @@ export const isSamePerson = (one: Person, other: Person): boolean =>
 export type May = (row: Pick<Call, 'authority' | 'own'>, job?: Pick<JobView, 'user'>) => boolean;
 
 /** Derives the allowed calls from the user's permissions. Calls reserved for workers are never allowed. */
-export const mayOf =
+export const createMay =
   ({ user, permissions }: Pick<Person, 'user' | 'permissions'>): May =>
   (row, job) => {
     const reach = reachOf(permissions, row);

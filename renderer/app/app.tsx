@@ -5,7 +5,14 @@ import { sessionApi } from '../../protocol/session-api.ts';
 import { createEarlierLosses } from '../api/earlier-losses.ts';
 import { followFleet } from '../api/follow.ts';
 import { pollWorkers } from '../api/refresh.ts';
-import { isSamePerson, isSignedOut, mayOf, type Person, personOf, watchingClient } from '../api/session.ts';
+import {
+  isSamePerson,
+  isSignedOut,
+  createMay,
+  type Person,
+  toPerson,
+  watchingClient,
+} from '../api/session.ts';
 import { openStream } from '../api/stream/index.ts';
 import { loadLanguage, type Translator, TranslatorProvider } from '../i18n/index.ts';
 import { createFleetStore, type PreferencesStore, usePreferences } from '../state/stores.ts';
@@ -32,7 +39,7 @@ export function App({ client, baseUrl, preferences }: AppProps) {
     const controller = new AbortController();
     void client.call(sessionApi.get, { signal: controller.signal }).then(answer => {
       if (controller.signal.aborted) return;
-      setAccess((answer.ok ? personOf(answer.value) : null) ?? 'signed out');
+      setAccess((answer.ok ? toPerson(answer.value) : null) ?? 'signed out');
     });
     return () => controller.abort();
   }, [client]);
@@ -74,7 +81,7 @@ function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInPr
     const fleet = createFleetStore();
     const recheckPerson = async (): Promise<void> => {
       const answer = await client.call(sessionApi.get);
-      if (answer.ok) onPerson(personOf(answer.value));
+      if (answer.ok) onPerson(toPerson(answer.value));
     };
     const watching = watchingClient(client, {
       // A refused call may be the first sign that the session ended or was replaced in another tab.
@@ -83,7 +90,7 @@ function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInPr
     });
     const signOut = (): void => void client.call(sessionApi.signOut).then(() => onPerson(null));
     const earlierLosses = createEarlierLosses({ client: watching, store: fleet });
-    const may = mayOf(person);
+    const may = createMay(person);
     return { client: watching, baseUrl, preferences, fleet, person, may, signOut, earlierLosses };
   }, [client, baseUrl, preferences, person, onPerson]);
   const { client: watching, fleet: store, may } = panel;

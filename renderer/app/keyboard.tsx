@@ -114,7 +114,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
 }
 
 /** After this pause in typing, the search starts. */
-const typingMs = 200;
+const typingPauseMs = 200;
 const noJobs: readonly JobView[] = [];
 
 /** Searches the server for jobs that are not in memory; returns an empty list until the answer arrives. */
@@ -129,7 +129,7 @@ function useFoundJobs(text: string, isAllowed: boolean): readonly JobView[] {
     const timer = setTimeout(async () => {
       const answer = await client.call(queueApi.list, { query: { q: text, limit: maxFound }, signal });
       if (answer.ok && !signal.aborted) setFound({ text, jobs: answer.value.entries });
-    }, typingMs);
+    }, typingPauseMs);
     return () => {
       clearTimeout(timer);
       controller.abort();

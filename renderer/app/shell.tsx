@@ -1,7 +1,7 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
-import { perPlace } from '../i18n/formats.ts';
+import { perLocale } from '../i18n/formats.ts';
 import { useT } from '../i18n/index.ts';
 import { focusPage } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -76,7 +76,7 @@ export function Shell() {
             </Link>
           ))}
         </nav>
-        <Who />
+        <SignedInUser />
         <StreamBadge />
       </header>
       <main id="content" tabIndex={-1}>
@@ -132,7 +132,7 @@ const isAt = (path: string, page: string): boolean =>
   page === '/' ? path === '/' : path === page || path.startsWith(`${page}/`);
 
 /** Shows the name of the signed-in user. */
-function Who() {
+function SignedInUser() {
   const t = useT();
   const { user } = usePanel().person;
   const text = t('may.as', { user });
@@ -144,7 +144,7 @@ function Who() {
   );
 }
 
-const sinceFormat = perPlace({ timeStyle: 'medium' });
+const sinceFormat = perLocale({ timeStyle: 'medium' });
 
 /** Shows whether the displayed data is current. Hidden from users who may see neither jobs nor workers. */
 function StreamBadge() {

@@ -1,7 +1,7 @@
 import { type SubmitEvent, useCallback, useEffect, useState } from 'react';
 import type { CallFailure, Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
-import { type Person, personOf } from '../api/session.ts';
+import { type Person, toPerson } from '../api/session.ts';
 import { type MessageKey, useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import mark from './icon.svg';
@@ -18,7 +18,7 @@ export function SignIn({ client, onSignedIn }: SignInProps) {
   const signIn = useCallback(
     async (body: { readonly token: string } | { readonly code: string }): Promise<void> => {
       const answer = await client.call(sessionApi.signIn, { body });
-      if (answer.ok) onSignedIn(personOf(answer.value));
+      if (answer.ok) onSignedIn(toPerson(answer.value));
       else setTrouble(troubleOf(answer.failure));
     },
     [client, onSignedIn],

@@ -1,5 +1,5 @@
 /** The language and the time zone for formatting times. */
-export interface Place {
+export interface FormatLocale {
   readonly language: string;
   readonly zone: Zone;
 }
@@ -8,7 +8,9 @@ export interface Place {
 export type Zone = 'local' | 'utc';
 
 /** Creates each format once per language and time zone. */
-export function perPlace(options: Intl.DateTimeFormatOptions): (place: Place) => Intl.DateTimeFormat {
+export function perLocale(
+  options: Intl.DateTimeFormatOptions,
+): (locale: FormatLocale) => Intl.DateTimeFormat {
   const local = perLanguage(language => new Intl.DateTimeFormat(language, options));
   const utc = perLanguage(language => new Intl.DateTimeFormat(language, { ...options, timeZone: 'UTC' }));
   return ({ language, zone }) => (zone === 'utc' ? utc : local)(language);

@@ -2,7 +2,7 @@ import { type I18n, setupI18n } from '@lingui/core';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
 import { createContext, useContext } from 'react';
 import { en, type MessageKey, type Messages } from './en/index.ts';
-import type { Place, Zone } from './formats.ts';
+import type { FormatLocale, Zone } from './formats.ts';
 
 export type { MessageKey } from './en/index.ts';
 
@@ -24,8 +24,8 @@ const catalogs: Readonly<Record<Exclude<Language, 'en'> | typeof pseudo, () => P
 export const isLanguage = (word: string): word is Language => Object.hasOwn(languages, word);
 
 /** Returns the first supported language among those that the browser prefers. */
-export function preferredLanguage(wanted: readonly string[]): Language {
-  for (const tag of wanted) {
+export function preferredLanguage(preferred: readonly string[]): Language {
+  for (const tag of preferred) {
     const [word = ''] = tag.toLowerCase().split('-');
     if (isLanguage(word)) return word;
   }
@@ -33,7 +33,7 @@ export function preferredLanguage(wanted: readonly string[]): Language {
 }
 
 /** Returns the text for a key in one language; `language` and `zone` determine the formats of numbers and times. */
-export interface Translator extends Place {
+export interface Translator extends FormatLocale {
   (key: MessageKey, values?: Values): string;
 }
 
@@ -47,14 +47,14 @@ export async function loadLanguage(language: Language | typeof pseudo, zone: Zon
 export type Values = Readonly<Record<string, string | number>>;
 
 export function compileTexts<K extends string>(messages: Readonly<Record<K, string>>, locale: string) {
-  const texts: I18n = setupI18n().setMessagesCompiler(onceEach(compileMessage));
+  const texts: I18n = setupI18n().setMessagesCompiler(cachePerMessage(compileMessage));
   texts.load(locale, { ...messages });
   texts.activate(locale);
   return (key: K, values?: Values): string => texts._(key, { ...values });
 }
 
 /** Caches compiled messages. Without it, a table would compile the same messages hundreds of times a second. */
-function onceEach<R>(compile: (message: string) => R): (message: string) => R {
+function cachePerMessage<R>(compile: (message: string) => R): (message: string) => R {
   const compiled = new Map<string, R>();
   return message => {
     const known = compiled.get(message);

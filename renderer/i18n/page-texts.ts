@@ -1,8 +1,8 @@
-import type { Place } from './formats.ts';
+import type { FormatLocale } from './formats.ts';
 import { compileTexts, type MessageKey, type Translator, type Values } from './index.ts';
 
 /** Translates the texts of a page that has its own catalog, and all other texts. */
-export interface PageTranslator<K extends string> extends Place {
+export interface PageTranslator<K extends string> extends FormatLocale {
   (key: K | MessageKey, values?: Values): string;
 }
 

@@ -1,6 +1,6 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId } from '../../protocol/ids.ts';
-import { advance, type Fleet, fromSnapshot, joined, type JobsRead, type Snapshot } from './fleet.ts';
+import { advance, type Fleet, fromSnapshot, withJobsPage, type JobsRead, type Snapshot } from './fleet.ts';
 import { withEvents } from './sparklines.ts';
 import type { FleetState, FleetStore } from './stores.ts';
 
@@ -9,11 +9,11 @@ export interface CatchUp {
   /** Starts a full read. The data on display stays. */
   begin(): void;
   first(snapshot: Snapshot): void;
-  more(page: JobsRead): void;
+  addPage(page: JobsRead): void;
   /** Reports that all parts have been read. */
-  whole(): void;
+  finish(): void;
   /** Queues an event until the next `flush`. */
-  take(event: UiEvent): void;
+  enqueue(event: UiEvent): void;
   /** Applies the queued events. Returns false, and changes nothing, when earlier events are missing. */
   flush(): boolean;
 }
@@ -35,7 +35,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
 
   const current = (): Fleet => draft ?? store.getState().fleet;
   /** Changes the store once for all fields, because every component checks every change. */
-  const keep = (fleet: Fleet, others: Partial<FleetState> = {}): void => {
+  const update = (fleet: Fleet, others: Partial<FleetState> = {}): void => {
     store.setState(draft === null ? { ...others, fleet } : others);
     if (draft !== null) draft = fleet;
   };
@@ -55,13 +55,13 @@ export function createCatchUp(store: FleetStore): CatchUp {
       if (fleet.seq >= 0) draft = first;
       else store.setState({ fleet: first, stream: { kind: 'loading' } });
     },
-    more: page => keep(joined(current(), page, lastSeqs ?? new Map())),
-    whole() {
+    addPage: page => update(withJobsPage(current(), page, lastSeqs ?? new Map())),
+    finish() {
       store.setState({ fleet: current(), stream: { kind: 'live' } });
       draft = null;
       lastSeqs = null;
     },
-    take: event => void waiting.push(event),
+    enqueue: event => void waiting.push(event),
     flush() {
       if (!hasSnapshot || waiting.length === 0) return true;
       const events = waiting;
@@ -69,7 +69,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
       const { fleet, missed } = advance(current(), events);
       if (missed) return false;
       for (const event of events) if (event.kind === 'job') lastSeqs?.set(event.job_id, event.seq);
-      keep(fleet, { losses: withEvents(store.getState().losses, events, fleet.jobs) });
+      update(fleet, { losses: withEvents(store.getState().losses, events, fleet.jobs) });
       return true;
     },
   };

@@ -63,7 +63,7 @@ export interface JobsRead {
  * Adds a page of jobs, except jobs with events newer than the page. `lastSeqs` contains the number of the last event of
  * each job that the fleet already includes.
  */
-export function joined(fleet: Fleet, page: JobsRead, lastSeqs: ReadonlyMap<JobId, number>): Fleet {
+export function withJobsPage(fleet: Fleet, page: JobsRead, lastSeqs: ReadonlyMap<JobId, number>): Fleet {
   const isNewer = ({ id }: JobView): boolean => (lastSeqs.get(id) ?? -1) <= page.seq;
   const newer = page.jobs.filter(isNewer).map(job => [job.id, job] as const);
   return { ...fleet, jobs: fleet.jobs.with(new Map(newer)) };
@@ -129,7 +129,7 @@ export interface WorkersRead {
  * Merges a list of workers into the fleet, because heartbeats cause no events. If a worker has events newer than the
  * list, only its load and last contact are taken. Only events add and remove workers.
  */
-export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
+export function withRefreshedWorkers(fleet: Fleet, read: WorkersRead): Fleet {
   const since = fleet.recent.filter(event => event.seq > read.seq);
   // `recent` is full, so it may not contain all events since the list. Treat every worker as changed.
   const isFlooded = since.length === maxRecent;
@@ -151,7 +151,7 @@ function reportedWorker(event: UiEvent): WorkerId | null {
 }
 
 /** Replaces the workers by the list, for users who receive no events. So the list also adds and removes workers. */
-export function listed(fleet: Fleet, { workers, seq }: WorkersRead): Fleet {
+export function withListedWorkers(fleet: Fleet, { workers, seq }: WorkersRead): Fleet {
   const gone = [...fleet.workers.keys()].map(id => [id, null] as const);
   const changed = new Map<WorkerId, WorkerView | null>(gone);
   for (const view of workers) {

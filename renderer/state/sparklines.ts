@@ -65,11 +65,11 @@ function withPoint(series: LossSeries | undefined, attempt: number, point: LossP
   if (latest !== undefined && point.at < latest.at) return series;
   const isClose = before !== undefined && last !== undefined && last.at - before.at < gapMs;
   const all = [...(isClose ? points.slice(0, -1) : points), point];
-  return { attempt, earlier, ...(all.length > maxPoints ? halved(all) : { gapMs, points: all }) };
+  return { attempt, earlier, ...(all.length > maxPoints ? dropEverySecond(all) : { gapMs, points: all }) };
 }
 
 /** Removes every second point, so that the remaining points still cover the whole time. */
-function halved(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs' | 'points'> {
+function dropEverySecond(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs' | 'points'> {
   const kept = points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
   const spanMs = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0);
   return { gapMs: spanMs / (maxPoints / 2), points: kept };
@@ -90,13 +90,13 @@ export function withEarlier(
  * Returns all points in order. The times of `earlier` come from the rig's clock. If that clock is fast, they are
  * shifted so that they end before the points from the stream.
  */
-export function pointsOf({ earlier, points }: LossSeries): readonly LossPoint[] {
+export function allPoints({ earlier, points }: LossSeries): readonly LossPoint[] {
   const aheadMs = Math.max(0, (earlier.at(-1)?.at ?? 0) - (points[0]?.at ?? Number.POSITIVE_INFINITY));
   return [...earlier.map(({ at, loss }) => ({ at: at - aheadMs, loss })), ...points];
 }
 
 /** Scales losses to values from 0 (lowest) to 100 (highest). */
-export function scaled(
+export function scaleLosses(
   points: readonly LossPoint[],
 ): readonly { readonly at: number; readonly value: number }[] {
   const values = points.map(({ loss }) => loss);
@@ -106,7 +106,7 @@ export function scaled(
 }
 
 /** Compares two losses. A difference of at most one percent is `level`. */
-export function directionOf(first: number, last: number): 'down' | 'up' | 'level' {
+export function compareLosses(first: number, last: number): 'down' | 'up' | 'level' {
   const threshold = Math.max(Math.abs(first), Math.abs(last)) / 100;
   if (Math.abs(last - first) <= threshold) return 'level';
   return last < first ? 'down' : 'up';
@@ -125,7 +125,7 @@ export const keptMs = 5 * 60_000;
 const minGapMs = 8_000;
 
 /** Adds the current load of these workers. Drops workers that no longer exist or have no recent load. */
-export function sampled(
+export function withSamples(
   loads: Loads,
   workers: readonly WorkerView[],
   known: { readonly has: (id: WorkerId) => boolean },

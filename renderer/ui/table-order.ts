@@ -9,32 +9,32 @@ export interface ArrangementDeps<R> {
   readonly idOf: (row: R) => string;
   readonly arrange: (rows: readonly R[]) => readonly R[];
   /** Returns true when the changed row keeps its position. */
-  readonly stays: (now: R, before: R) => boolean;
+  readonly keepsPosition: (now: R, before: R) => boolean;
 }
 
 /**
  * Creates a function that sorts only when a row was added, removed or moved. Otherwise it replaces changed rows in
  * place, and returns the same list when nothing has changed. A change then costs one pass over the list.
  */
-export function createArrangement<R>({ idOf, arrange, stays }: ArrangementDeps<R>): Arrangement<R> {
+export function createArrangement<R>({ idOf, arrange, keepsPosition }: ArrangementDeps<R>): Arrangement<R> {
   let from: readonly R[] | null = null;
   let arranged: readonly R[] = [];
   /** Position of each row in `arranged`. Computed when first needed, and again after a sort. */
-  let places: ReadonlyMap<string, number> | null = null;
+  let positions: ReadonlyMap<string, number> | null = null;
   return rows => {
     const changes = from === null ? null : replacements(from, rows, idOf);
     from = rows;
-    if (changes === null || !changes.every(({ now, before }) => stays(now, before))) {
-      places = null;
+    if (changes === null || !changes.every(({ now, before }) => keepsPosition(now, before))) {
+      positions = null;
       arranged = arrange(rows);
       return arranged;
     }
     if (changes.length === 0) return arranged;
-    places ??= placesOf(arranged, idOf);
+    positions ??= positionsOf(arranged, idOf);
     const next = [...arranged];
     for (const { now } of changes) {
-      const place = places.get(idOf(now));
-      if (place !== undefined) next[place] = now;
+      const position = positions.get(idOf(now));
+      if (position !== undefined) next[position] = now;
     }
     arranged = next;
     return arranged;
@@ -64,7 +64,7 @@ export function replacements<R>(
   return changes;
 }
 
-const placesOf = <R>(rows: readonly R[], idOf: (row: R) => string): ReadonlyMap<string, number> =>
+const positionsOf = <R>(rows: readonly R[], idOf: (row: R) => string): ReadonlyMap<string, number> =>
   new Map(rows.map((row, at) => [idOf(row), at]));
 
 export interface Order {
@@ -78,7 +78,7 @@ interface SortableColumn<R> {
 }
 
 /** The position of each row by its id. */
-type Places = ReadonlyMap<string, number>;
+type Positions = ReadonlyMap<string, number>;
 
 /** Sorts the rows. After `freeze`, rows keep their positions: removed rows disappear, and new ones are appended. */
 export function useSteadyOrder<R>(
@@ -96,8 +96,8 @@ export function useSteadyOrder<R>(
         ? null
         : createArrangement<R>({
             idOf,
-            arrange: unsorted => inOrder(unsorted, { sortBy, sign, idOf, before: last.current }),
-            stays: (now, before) => sortBy(now) === sortBy(before),
+            arrange: unsorted => sortRows(unsorted, { sortBy, sign, idOf, before: last.current }),
+            keepsPosition: (now, before) => sortBy(now) === sortBy(before),
           }),
     [idOf, sortBy, sign],
   );
@@ -106,32 +106,36 @@ export function useSteadyOrder<R>(
     last.current = sort(rows);
     return last.current;
   }, [rows, sort]);
-  const [frozen, setFrozen] = useState<Places | null>(null);
+  const [frozen, setFrozen] = useState<Positions | null>(null);
   const keepPlaces = useMemo(
     () =>
       frozen === null
         ? null
         : createArrangement<R>({
             idOf,
-            arrange: moved => inPlaces(moved, frozen, idOf),
-            stays: () => true,
+            arrange: moved => arrangeByPosition(moved, frozen, idOf),
+            keepsPosition: () => true,
           }),
     [idOf, frozen],
   );
   const steady = useMemo(() => (keepPlaces === null ? ordered : keepPlaces(ordered)), [ordered, keepPlaces]);
   return {
     rows: steady,
-    freeze: (): void => setFrozen(placesOf(ordered, idOf)),
+    freeze: (): void => setFrozen(positionsOf(ordered, idOf)),
     unfreeze: (): void => setFrozen(null),
   };
 }
 
-/** Returns the rows in the order of `places`, followed by rows without a position in their given order. @internal */
-export function inPlaces<R>(rows: readonly R[], places: Places, idOf: (row: R) => string): readonly R[] {
-  const placed: (R | undefined)[] = Array.from({ length: places.size });
+/** Returns the rows in the order of `positions`, followed by rows without a position in their given order. @internal */
+export function arrangeByPosition<R>(
+  rows: readonly R[],
+  positions: Positions,
+  idOf: (row: R) => string,
+): readonly R[] {
+  const placed: (R | undefined)[] = Array.from({ length: positions.size });
   const others: R[] = [];
   for (const row of rows) {
-    const position = places.get(idOf(row));
+    const position = positions.get(idOf(row));
     if (position === undefined) others.push(row);
     else placed[position] = row;
   }
@@ -149,9 +153,9 @@ interface Sorting<R> {
 }
 
 /** Sorts the rows; equal rows keep their given order. @internal */
-export function inOrder<R>(rows: readonly R[], { sortBy, sign, idOf, before }: Sorting<R>): readonly R[] {
+export function sortRows<R>(rows: readonly R[], { sortBy, sign, idOf, before }: Sorting<R>): readonly R[] {
   const entries = rows.map((row, at) => ({ row, at, key: sortBy(row) }));
-  const nearly = inPlaces(entries, placesOf(before, idOf), ({ row }) => idOf(row));
+  const nearly = arrangeByPosition(entries, positionsOf(before, idOf), ({ row }) => idOf(row));
   return nearly.toSorted((a, b) => compare(a.key, b.key, sign) || a.at - b.at).map(({ row }) => row);
 }
 

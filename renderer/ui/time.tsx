@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { type Place, perLanguage, perPlace } from '../i18n/formats.ts';
+import { type FormatLocale, perLanguage, perLocale } from '../i18n/formats.ts';
 import { useT } from '../i18n/index.ts';
 
 const spans = [
@@ -12,7 +12,7 @@ const spans = [
 const relativeFormat = perLanguage(
   language => new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }),
 );
-const absoluteFormat = perPlace({ dateStyle: 'medium', timeStyle: 'long' });
+const absoluteFormat = perLocale({ dateStyle: 'medium', timeStyle: 'long' });
 
 /** Formats the distance of a time from now: "5 minutes ago". Both arguments are in milliseconds since 1970. */
 export function relative(at: number, now: number, language: string): string {
@@ -21,7 +21,7 @@ export function relative(at: number, now: number, language: string): string {
   return relativeFormat(language).format(Math.trunc(seconds / size), unit);
 }
 
-export const absolute = (at: number, place: Place): string => absoluteFormat(place).format(at);
+export const absolute = (at: number, place: FormatLocale): string => absoluteFormat(place).format(at);
 
 /** Returns the current time in milliseconds since 1970, updated at this interval. */
 export function useNow(everyMs = 5_000): number {

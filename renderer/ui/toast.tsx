@@ -37,19 +37,19 @@ interface Undoable {
    */
   readonly act: (isLeaving: boolean) => void;
   /** Called after the action was performed or undone. */
-  readonly onOver: () => void;
+  readonly onDone: () => void;
 }
 
 /** Performs an action after a delay, and shows a toast with which the user can undo it until then. */
-export function showUndo({ text, undo, afterMs, act, onOver }: Undoable): void {
-  let isOver = false;
+export function showUndo({ text, undo, afterMs, act, onDone }: Undoable): void {
+  let isDone = false;
   const end = (then: () => void): void => {
-    if (isOver) return;
-    isOver = true;
+    if (isDone) return;
+    isDone = true;
     clearTimeout(timer);
     removeEventListener('pagehide', leave);
     toast.dismiss(note);
-    onOver();
+    onDone();
     then();
   };
   const leave = (): void => end(() => act(true));

@@ -15,7 +15,7 @@ export type StreamListener = (message: StreamMessage) => void;
 export type OpenStream = (url: string, notify: StreamListener) => () => void;
 
 /** The part of `EventSource` that this module uses. */
-export interface Source {
+export interface EventSourceLike {
   readonly readyState: number;
   addEventListener(type: 'open' | 'error', run: () => void): void;
   addEventListener(type: 'message', run: (event: { readonly data: string }) => void): void;
@@ -23,7 +23,7 @@ export interface Source {
 }
 
 export interface OwnStreamDeps {
-  readonly connect: (url: string) => Source;
+  readonly connect: (url: string) => EventSourceLike;
   /** Runs a function after a delay in milliseconds; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
 }
@@ -47,7 +47,7 @@ const graceMs = 5_000;
 export const createOwnStream =
   ({ connect, after }: OwnStreamDeps): OpenStream =>
   (url, notify) => {
-    let source: Source;
+    let source: EventSourceLike;
     let cancel = (): void => undefined;
     const wait = (ms: number, run: () => void): void => {
       cancel();

@@ -95,7 +95,7 @@ type AuditRow = ValueOf<typeof auditApi.list>['entries'][number];
 
 const pageSize = 200;
 /** After this pause in typing, the rows are loaded. */
-const settledMs = 250;
+const typingPauseMs = 250;
 
 /** Loads the newest matching rows, and more on request. */
 function useRows(filters: AuditFilters) {
@@ -119,7 +119,7 @@ function useRows(filters: AuditFilters) {
   );
   useEffect(() => {
     const loading = new AbortController();
-    const timer = setTimeout(() => void load(0, loading.signal), settledMs);
+    const timer = setTimeout(() => void load(0, loading.signal), typingPauseMs);
     return () => {
       clearTimeout(timer);
       loading.abort();

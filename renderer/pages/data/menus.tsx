@@ -32,7 +32,7 @@ export function DatasetMenu({ dataset, onDelete, onDone }: DatasetMenuProps) {
       id: 'delete',
       text: t(isWhole || unused.length === 0 ? 'data.act.delete' : 'data.act.deleteUnused'),
       isDanger: true,
-      reason: whyAllKept(dataset, unused, t),
+      reason: allKeptReason(dataset, unused, t),
       onSelect: () => onDelete({ kind: isWhole ? 'dataset' : 'versions', name, versions: unused }),
     },
   ];
@@ -60,7 +60,7 @@ export function VersionMenu({ version, onDelete, onDone }: VersionMenuProps) {
       id: 'delete',
       text: t('data.act.delete'),
       isDanger: true,
-      reason: whyKept(version, t),
+      reason: keptReason(version, t),
       onSelect: onDelete,
     },
   ];
@@ -80,12 +80,12 @@ function usePin(onDone: () => void) {
 }
 
 /** Returns why the version cannot be deleted; null when it can. */
-function whyKept({ jobs, pinned }: DatasetView, t: Translator): string | null {
+function keptReason({ jobs, pinned }: DatasetView, t: Translator): string | null {
   if (jobs > 0) return t('data.kept.jobs', { count: jobs });
   return pinned ? t('data.kept.pinned') : null;
 }
 
-function whyAllKept({ newest, versions }: Dataset, unused: readonly DatasetView[], t: Translator) {
+function allKeptReason({ newest, versions }: Dataset, unused: readonly DatasetView[], t: Translator) {
   if (unused.length > 0) return null;
-  return versions.length === 1 ? whyKept(newest, t) : t('data.kept.all');
+  return versions.length === 1 ? keptReason(newest, t) : t('data.kept.all');
 }

@@ -66,7 +66,7 @@ export function ProgressCell({ job }: JobProps) {
 export function WhyWaiting({ job }: JobProps) {
   const t = useT();
   const pausedBy = useFleet(({ fleet }) => fleet.queue?.paused?.by ?? null);
-  const text = whyText(job, pausedBy, t);
+  const text = waitReason(job, pausedBy, t);
   return (
     <span className="clamped over-3 muted" title={job.reason ?? text}>
       {text}
@@ -75,7 +75,7 @@ export function WhyWaiting({ job }: JobProps) {
 }
 
 /** A missing approval comes first, then a paused queue, then the reason that the server gives for this job. */
-function whyText(job: JobView, pausedBy: string | null, t: Translator): string {
+function waitReason(job: JobView, pausedBy: string | null, t: Translator): string {
   if (shownState(job) === 'blocked') return t('jobs.why.approval');
   if (pausedBy !== null) return t('jobs.why.paused', { by: pausedBy });
   // A server of another version may report a reason without a text here, so fall back to its own words.

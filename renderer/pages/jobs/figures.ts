@@ -1,5 +1,5 @@
 import { isWaiting, type JobView, priorities } from '../../../protocol/job.ts';
-import { perLanguage, perPlace, type Place } from '../../i18n/formats.ts';
+import { perLanguage, perLocale, type FormatLocale } from '../../i18n/formats.ts';
 import type { Translator } from '../../i18n/index.ts';
 
 const units = [
@@ -22,7 +22,7 @@ const figureFormats = perLanguage(language => {
 });
 const wholeFormat = perLanguage(language => new Intl.NumberFormat(language));
 const percentFormat = perLanguage(language => new Intl.NumberFormat(language, { style: 'percent' }));
-const clockFormat = perPlace({ timeStyle: 'short' });
+const clockFormat = perLocale({ timeStyle: 'short' });
 
 /** Formats a duration with its two largest units: "2d 3h", "4m 12s". */
 export function duration(seconds: number, language: string): string {
@@ -74,7 +74,7 @@ export function progressText(progress: JobView['progress'], t: Translator): stri
   return stage ?? '';
 }
 
-export const clock = (at: string, place: Place): string => clockFormat(place).format(Date.parse(at));
+export const clock = (at: string, place: FormatLocale): string => clockFormat(place).format(Date.parse(at));
 
 /** Returns the name of the priority, and also its number when it lies between two named ones. */
 export function priorityText(priority: number, t: Translator): string {

@@ -149,7 +149,7 @@ function createPerformer({
       text: t('jobs.cancel.later', { config, seconds: undoMs / 1000 }),
       undo: t('jobs.cancel.undo'),
       afterMs: undoMs,
-      onOver: () => pendingCancels.delete(id),
+      onDone: () => pendingCancels.delete(id),
       act: isLeaving => {
         if (isLeaving) return sendLeaving(baseUrl, queueApi.cancel, { id });
         return void client

@@ -3,7 +3,7 @@ import { isFinal, type JobView } from '../../../protocol/job.ts';
 import { metricsApi } from '../../../protocol/metrics-api.ts';
 import { useFleet, useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
-import { directionOf, pointsOf, scaled } from '../../state/sparklines.ts';
+import { compareLosses, allPoints, scaleLosses } from '../../state/sparklines.ts';
 import { Sparkline } from '../../ui/indicators.tsx';
 import { figure } from './figures.ts';
 
@@ -21,7 +21,7 @@ export function Loss({ job }: LossProps) {
   const may = useMay();
   const { earlierLosses } = usePanel();
   const series = useFleet(({ losses }) => losses.get(id));
-  const points = useMemo(() => (series === undefined ? [] : pointsOf(series)), [series]);
+  const points = useMemo(() => (series === undefined ? [] : allPoints(series)), [series]);
   const isWanted = progress?.loss !== undefined && !isFinal(status) && may(metricsApi.read, job);
   useEffect(
     () => (isWanted ? earlierLosses.register(id, attempt) : undefined),
@@ -34,12 +34,12 @@ export function Loss({ job }: LossProps) {
   const label = t('jobs.loss.label', {
     first: figure(first.loss, t.language),
     last: figure(last.loss, t.language),
-    direction: directionOf(first.loss, last.loss),
+    direction: compareLosses(first.loss, last.loss),
   });
   return (
     <span className="loss" title={label}>
       <span>{figure(progress.loss, t.language)}</span>
-      <Sparkline points={scaled(points)} label={label} spanMs={Number.POSITIVE_INFINITY} minMs={1} />
+      <Sparkline points={scaleLosses(points)} label={label} spanMs={Number.POSITIVE_INFINITY} minMs={1} />
     </span>
   );
 }

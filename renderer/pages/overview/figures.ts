@@ -6,7 +6,7 @@ import { useCallback, useState } from 'react';
 import type { ValueOf } from '../../../protocol/client.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
-import { useSettled } from '../jobs/use-settled.ts';
+import { useEventReads } from '../jobs/use-event-reads.ts';
 
 export type Stats = ValueOf<typeof queueApi.stats>;
 
@@ -172,7 +172,7 @@ const isLost = ({ status, status_reason: reason, last_heartbeat: at }: WorkerVie
   status === 'offline' && reason === 'silent' && at !== null && now - Date.parse(at) < dayMs;
 
 /** To answer, the server counts all jobs, so the minimum interval is long. */
-const settleMs = 10_000;
+const readDelayMs = 10_000;
 
 /**
  * Returns figures that only the server can compute; null until loaded, and for users without permission. Reads them
@@ -191,6 +191,6 @@ export function useStats(minute: number): Stats | null {
     [client, isWanted],
   );
   // Read every minute as well, because running jobs accumulate GPU time without events.
-  useSettled(read, settleMs, minute);
+  useEventReads(read, readDelayMs, minute);
   return stats;
 }

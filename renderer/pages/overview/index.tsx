@@ -10,8 +10,8 @@ import { type Translator, useT } from '../../i18n/index.ts';
 import { Time, useNow } from '../../ui/time.tsx';
 import { type Figures, computeFigures, fleetStates, findNeeds, type Stats, useStats } from './figures.ts';
 import { Needs } from './needs.tsx';
-import { Recent } from './recent-activity.tsx';
-import { Running } from './running.tsx';
+import { RecentActivity } from './recent-activity.tsx';
+import { RunningJobs } from './running.tsx';
 import './overview.css';
 
 /** Loaded on demand, because it includes the worker dialogs. */
@@ -53,8 +53,8 @@ export function OverviewPage() {
         </Suspense>
       )}
       <Needs needs={needs} />
-      {seesJobs && <Running jobs={running} />}
-      {(may(eventsApi.stream) || may(auditApi.list)) && <Recent />}
+      {seesJobs && <RunningJobs jobs={running} />}
+      {(may(eventsApi.stream) || may(auditApi.list)) && <RecentActivity />}
     </div>
   );
 }

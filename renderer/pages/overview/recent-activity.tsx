@@ -17,7 +17,7 @@ const noRows: readonly TrailRow[] = [];
  * Lists recent activity, newest first: audit rows from before the page was opened, and stream events since. Users who
  * may read only one of the two see only that one.
  */
-export function Recent() {
+export function RecentActivity() {
   const t = useT();
   const may = useMay();
   const events = useFleet(({ fleet }) => fleet.recent);

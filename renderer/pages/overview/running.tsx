@@ -8,7 +8,7 @@ import { Loss } from '../jobs/loss.tsx';
 const maxShown = 10;
 
 /** Running jobs, each with progress, time left and loss. */
-export function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
+export function RunningJobs({ jobs }: { readonly jobs: readonly JobView[] }) {
   const t = useT();
   return (
     <section className="card" aria-labelledby="overview-running">

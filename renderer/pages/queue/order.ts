@@ -3,7 +3,7 @@ import { isWaiting, type JobView, priorities } from '../../../protocol/job.ts';
 import { useCallback, useState } from 'react';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
-import { useSettled } from '../jobs/use-settled.ts';
+import { useEventReads } from '../jobs/use-event-reads.ts';
 
 /** A pending job and its queue position; `place` is null until the server has reported the position. */
 export interface QueueRow {
@@ -49,16 +49,16 @@ export function createRowCache(): RowCache {
 export function toQueueRows(
   jobs: ReadonlyMap<JobId, JobView>,
   order: Order | null,
-  placed: RowCache,
+  rowOf: RowCache,
 ): readonly QueueRow[] {
   const rows: QueueRow[] = [];
   const ordered = new Set(order?.ids);
   for (const [index, id] of (order?.ids ?? []).entries()) {
     const job = jobs.get(id);
-    if (job !== undefined && waits(job)) rows.push(placed(job, order?.places?.[index] ?? rows.length + 1));
+    if (job !== undefined && waits(job)) rows.push(rowOf(job, order?.places?.[index] ?? rows.length + 1));
   }
   const others = [...jobs.values()].filter(job => waits(job) && !ordered.has(job.id));
-  return [...rows, ...others.toSorted(byRank).map(job => placed(job, null))];
+  return [...rows, ...others.toSorted(byRank).map(job => rowOf(job, null))];
 }
 
 function byRank(a: JobView, b: JobView): number {
@@ -85,9 +85,9 @@ export function limitOf(text: string): number | null | undefined {
 /**
  * Pause between an event and the next read of the order. It is longer for a long queue, because 10,000 ids have 200 kB.
  */
-const settleMs = 1_000;
-const longSettleMs = 2_000;
-const longLine = 5_000;
+const readDelayMs = 1_000;
+const longReadDelayMs = 2_000;
+const longQueue = 5_000;
 
 /** Returns the server's order of pending jobs; null until loaded. */
 export function useQueueOrder(): Order | null {
@@ -100,6 +100,6 @@ export function useQueueOrder(): Order | null {
     },
     [client],
   );
-  useSettled(read, (order?.ids.length ?? 0) > longLine ? longSettleMs : settleMs);
+  useEventReads(read, (order?.ids.length ?? 0) > longQueue ? longReadDelayMs : readDelayMs);
   return order;
 }

@@ -12,7 +12,7 @@ import { Permissions } from '../../app/guarded.tsx';
  * Shows the signed-in user, the user's permissions, and a sign-out button. In the desktop app there is no session to
  * end, so the button is hidden.
  */
-export function You() {
+export function Account() {
   const t = useT();
   const { person, signOut } = usePanel();
   const { user, until } = person;

@@ -13,7 +13,7 @@ import { GpuTrouble } from './gpu-trouble.tsx';
 import { Network } from './network.tsx';
 import { Retention } from './retention.tsx';
 import { ThisMachine } from './this-machine.tsx';
-import { Sessions, You } from './account.tsx';
+import { Sessions, Account } from './account.tsx';
 import './settings.css';
 import { Tokens } from './tokens.tsx';
 import { PathLine } from './settings-form.tsx';
@@ -32,7 +32,7 @@ export function SettingsPage() {
   return (
     <div className="page">
       <h1>{t('nav.settings')}</h1>
-      <You />
+      <Account />
       {desktop !== null && <DesktopSettings desktop={desktop} />}
       <section className="card" aria-labelledby="settings-looks">
         <h2 id="settings-looks">{t('settings.looks')}</h2>

@@ -54,7 +54,7 @@ export const lineOf = (dots: readonly Dot[], more: Partial<Line> = {}): Line => 
   attempt: 1,
   gpu: null,
   style: 0,
-  homeless: 0,
+  withoutStep: 0,
   dots,
   ...more,
 });

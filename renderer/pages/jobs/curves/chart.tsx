@@ -63,7 +63,7 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
   );
   const summary = summarize(own);
   const title = chartTitle(plan, t);
-  const homeless = lines.reduce((sum, each) => sum + each.homeless, 0);
+  const withoutStep = lines.reduce((sum, each) => sum + each.withoutStep, 0);
   const isDrawn = data.columns.some(({ value }) => value.some(cell => typeof cell === 'number'));
   const summaryLabel = summary === null ? t('curves.noNumber') : summaryText(summary, plan, axis, t);
   return (
@@ -86,7 +86,7 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
       {!isTable && (lines.length > 1 || point !== null) && (
         <Legend {...{ plan, lines, names, axis, point, range }} />
       )}
-      {homeless > 0 && <p className="muted">{t('curves.homeless', { count: homeless })}</p>}
+      {withoutStep > 0 && <p className="muted">{t('curves.homeless', { count: withoutStep })}</p>}
       {data.leftOut > 0 && !isTable && (
         <p className="muted">{t('curves.leftOut', { count: data.leftOut })}</p>
       )}
@@ -156,12 +156,12 @@ interface LegendProps {
 }
 
 /** Distance to a point at which the pointer still selects it, as a share of the visible range. */
-const aim = 0.01;
+const pointerTolerance = 0.01;
 
 /** Names each line, with its value at the pointer or its latest value. */
 function Legend({ plan, lines, names, axis, point, range }: LegendProps) {
   const t = useT();
-  const slack = (range[1] - range[0]) * aim;
+  const slack = (range[1] - range[0]) * pointerTolerance;
   return (
     <div className="curve-legend">
       <p className="muted">{point === null ? t('curves.latest') : placeText(Math.max(0, point), axis, t)}</p>

@@ -14,7 +14,7 @@ import { Controls } from './controls.tsx';
 import './curves.css';
 import { chartsOf } from './keys.ts';
 import { Comparison } from './comparison.tsx';
-import { breaksOf, joined, spanOf } from './lines.ts';
+import { breaksOf, coveringRange, spanOf } from './lines.ts';
 import { usePalette } from './palette.ts';
 import { type View, parseView, withView } from './view.ts';
 
@@ -75,7 +75,8 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
   );
   const compared = useCompared(view, shown, width);
   const all = useMemo(
-    () => joined([spanOf(whole, axis, chosen), ...compared.map(each => spanOf(each.curves, axis, null))]),
+    () =>
+      coveringRange([spanOf(whole, axis, chosen), ...compared.map(each => spanOf(each.curves, axis, null))]),
     [whole, axis, chosen, compared],
   );
   const range = useMemo(() => zoom ?? widened(all ?? [0, 1]), [zoom, all]);

@@ -20,7 +20,7 @@ export interface ChartKey {
 }
 
 /** The most useful metrics, which come first. The others follow in the order in which the trainer reported them. */
-const first = ['loss', 'learning_rate', 'steps_per_second'];
+const firstMetrics = ['loss', 'learning_rate', 'steps_per_second'];
 const gpuKey = /^gpu\.(\d{1,3})\.(.+)$/;
 
 /** Returns one chart per metric of the trainer, then one per GPU metric with a line for each GPU. */
@@ -28,8 +28,8 @@ export function chartsOf(keys: readonly string[]): readonly ChartPlan[] {
   const gpus = keys.flatMap(key => gpuOf(key) ?? []);
   const others = keys.filter(key => gpuOf(key) === null);
   const ordered = [
-    ...first.filter(key => others.includes(key)),
-    ...others.filter(key => !first.includes(key)),
+    ...firstMetrics.filter(key => others.includes(key)),
+    ...others.filter(key => !firstMetrics.includes(key)),
   ];
   return [
     ...ordered.map(key => ({ kind: 'trainer' as const, id: key, keys: [{ key, gpu: null }] })),

@@ -30,7 +30,7 @@ export interface Line {
   readonly style: number;
   readonly dots: readonly Dot[];
   /** Number of points without a step, which have no position on the step axis. */
-  readonly homeless: number;
+  readonly withoutStep: number;
 }
 
 /** Returns the lines of the attempts in `shown`, or of all attempts when it is null. */
@@ -51,8 +51,8 @@ export function toLines(
         job: null,
         gpu,
         style: order * chart.keys.length + place,
-        dots: inOrder(dots),
-        homeless: points.length - dots.length,
+        dots: sortDots(dots),
+        withoutStep: points.length - dots.length,
       };
     }),
   );
@@ -90,8 +90,8 @@ export function toComparedLines(
 }
 
 /** Returns the smallest range that covers all given ranges; null when there is none. */
-export function joined(stretches: readonly (AxisRange | null)[]): AxisRange | null {
-  const known = stretches.filter(range => range !== null);
+export function coveringRange(ranges: readonly (AxisRange | null)[]): AxisRange | null {
+  const known = ranges.filter(range => range !== null);
   if (known.length === 0) return null;
   return [Math.min(...known.map(([from]) => from)), Math.max(...known.map(([, to]) => to))];
 }
@@ -104,17 +104,17 @@ function dotOf(point: MetricBucket, axis: Axis, offsetMs: number): Dot | null {
 }
 
 /** Sorts dots by position and merges dots at the same position. */
-function inOrder(dots: readonly Dot[]): readonly Dot[] {
+function sortDots(dots: readonly Dot[]): readonly Dot[] {
   const result: Dot[] = [];
   for (const dot of dots.toSorted((a, b) => a.x - b.x)) {
     const before = result.at(-1);
-    if (before?.x === dot.x) result[result.length - 1] = together(before, dot);
+    if (before?.x === dot.x) result[result.length - 1] = mergeDots(before, dot);
     else result.push(dot);
   }
   return result;
 }
 
-function together(a: Dot, b: Dot): Dot {
+function mergeDots(a: Dot, b: Dot): Dot {
   if (a.mean === null || a.min === null || a.max === null) return b;
   if (b.mean === null || b.min === null || b.max === null) return a;
   const count = a.count + b.count;

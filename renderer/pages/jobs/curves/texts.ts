@@ -46,12 +46,12 @@ interface Rows {
 }
 
 /**
- * Returns the rows of a table with at most `most` rows. Each line contributes its first and last point and evenly
+ * Returns the rows of a table with at most `maxRows` rows. Each line contributes its first and last point and evenly
  * spaced points between them.
  */
-export function rowsOf(lines: readonly Line[], most: number): Rows {
+export function rowsOf(lines: readonly Line[], maxRows: number): Rows {
   const of = lines.reduce((sum, { dots }) => sum + dots.length, 0);
-  const share = of <= most ? 1 : most / of;
+  const share = of <= maxRows ? 1 : maxRows / of;
   const rows = lines.flatMap(line =>
     evenly(line.dots, Math.max(1, Math.floor(line.dots.length * share))).map(dot => ({
       id: `${line.id}@${dot.x}`,

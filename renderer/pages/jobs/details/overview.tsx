@@ -25,7 +25,7 @@ interface JobProps {
 
 export const JobOverview = ({ job }: JobProps) => (
   <>
-    <Now job={job} />
+    <StatusSummary job={job} />
     <Facts job={job} />
     <JobData job={job} />
     <Attempts attempts={job.attempts} />
@@ -33,7 +33,7 @@ export const JobOverview = ({ job }: JobProps) => (
 );
 
 /** Shows the progress, why the job is pending, or how it ended. */
-function Now({ job }: JobProps) {
+function StatusSummary({ job }: JobProps) {
   const t = useT();
   const figures = useMemo(() => figuresOf(job, t), [job, t]);
   const failure = job.status === 'failed' ? failureText(job, t) : null;

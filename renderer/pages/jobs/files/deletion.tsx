@@ -10,7 +10,7 @@ import { Confirm } from '../../../ui/dialog.tsx';
 import { showToast, showFailure, showTrouble } from '../../../ui/toast.tsx';
 import { sizeText } from '../figures.ts';
 import { readFilesOf } from './read-files.ts';
-import { inOrderOfDeletion } from './sorting.ts';
+import { sortForDeletion } from './sorting.ts';
 
 /** What to delete: a file, or a checkpoint with all its files. */
 export type DeletionTarget =
@@ -44,7 +44,7 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
   const removeAll = async (files: readonly ArtifactView[], name: string): Promise<void> => {
     let deleted = 0;
     let why: CallFailure | null = null;
-    for (const { key } of inOrderOfDeletion(files)) {
+    for (const { key } of sortForDeletion(files)) {
       const answer = await client.call(artifactsApi.remove, { params: { id, key: key.split('/') } });
       if (answer.ok || isGone(answer.failure)) deleted += 1;
       else why = answer.failure;

@@ -33,7 +33,7 @@ export function OtherTable({ files, ...deletion }: OtherTableProps) {
             <Time at={file.created_at} />
           </td>
           <td>
-            <Sum file={file} />
+            <FileHash file={file} />
           </td>
           <td>
             <span className="files-acts">
@@ -48,7 +48,7 @@ export function OtherTable({ files, ...deletion }: OtherTableProps) {
 }
 
 /** Shows the start of a file's SHA-256, with a button that copies all of it. A page that cannot copy shows all of it. */
-function Sum({ file: { key, sha256 } }: { readonly file: ArtifactView }) {
+function FileHash({ file: { key, sha256 } }: { readonly file: ArtifactView }) {
   const t = useT();
   const [isWhole, setWhole] = useState(false);
   const showWhole = (): void => {

@@ -29,20 +29,20 @@ interface PicturesDeps {
   /** Maximum number of concurrent reads. Further pictures wait in the order of their requests. */
   readonly maxParallel: number;
   /** Number of pictures to keep after they were released, so that scrolling back is fast. */
-  readonly spare: number;
+  readonly maxUnused: number;
 }
 
 export interface Pictures {
   /** Reports the state of a picture now and after each change. The returned function releases the picture. */
-  hold(picture: Picture, tell: (shown: Shown) => void): () => void;
+  subscribe(picture: Picture, notify: (shown: Shown) => void): () => void;
   /** Aborts all reads and revokes all blob URLs. */
   close(): void;
 }
 
 interface Entry {
   readonly picture: Picture;
-  readonly holders: Set<(shown: Shown) => void>;
-  readonly over: AbortController;
+  readonly subscribers: Set<(shown: Shown) => void>;
+  readonly controller: AbortController;
   shown: Shown;
   isReading: boolean;
 }
@@ -52,20 +52,20 @@ interface Entry {
  * attachments.
  * @internal
  */
-export function createPictures({ read, urls, maxParallel, spare }: PicturesDeps): Pictures {
+export function createPictures({ read, urls, maxParallel, maxUnused }: PicturesDeps): Pictures {
   /** Released pictures are in the order of their release, oldest first. */
   const entries = new Map<string, Entry>();
 
   const drop = (id: string, entry: Entry): void => {
     entries.delete(id);
-    entry.over.abort();
+    entry.controller.abort();
     if (entry.shown.state === 'there') urls.revokeObjectURL(entry.shown.url);
   };
   const update = (entry: Entry, shown: Shown): void => {
     entry.shown = shown;
-    for (const tell of entry.holders) tell(shown);
+    for (const notify of entry.subscribers) notify(shown);
   };
-  const go = (): void => {
+  const startReads = (): void => {
     const all = [...entries.values()];
     let free = maxParallel - all.filter(({ isReading }) => isReading).length;
     for (const entry of all) {
@@ -78,41 +78,41 @@ export function createPictures({ read, urls, maxParallel, spare }: PicturesDeps)
   const fetchOne = async (entry: Entry): Promise<void> => {
     entry.isReading = true;
     try {
-      const bytes = await read(entry.picture, entry.over.signal);
-      if (!entry.over.signal.aborted)
+      const bytes = await read(entry.picture, entry.controller.signal);
+      if (!entry.controller.signal.aborted)
         update(entry, {
           state: 'there',
           // Use the type derived from the file name, so that the browser does not guess one from the content.
           url: urls.createObjectURL(new Blob([bytes], { type: entry.picture.type })),
         });
     } catch {
-      if (!entry.over.signal.aborted) update(entry, { state: 'failed' });
+      if (!entry.controller.signal.aborted) update(entry, { state: 'failed' });
     }
     entry.isReading = false;
-    go();
+    startReads();
   };
   const release = (id: string, entry: Entry): void => {
-    if (entry.holders.size > 0 || entries.get(id) !== entry) return;
+    if (entry.subscribers.size > 0 || entries.get(id) !== entry) return;
     if (entry.shown.state !== 'there') return drop(id, entry);
     // Move the entry to the end, because it was released last.
     entries.delete(id);
     entries.set(id, entry);
-    const unheld = [...entries].filter(([, { holders }]) => holders.size === 0);
-    for (const [eldest, each] of unheld.slice(0, Math.max(0, unheld.length - spare))) drop(eldest, each);
+    const unused = [...entries].filter(([, { subscribers }]) => subscribers.size === 0);
+    for (const [eldest, each] of unused.slice(0, Math.max(0, unused.length - maxUnused))) drop(eldest, each);
   };
 
   return {
-    hold(picture, tell) {
+    subscribe(picture, notify) {
       const id = `${picture.sha256} ${picture.type} ${picture.key}`;
       const entry = entries.get(id) ?? newEntry(picture);
       entries.set(id, entry);
-      entry.holders.add(tell);
-      tell(entry.shown);
-      go();
+      entry.subscribers.add(notify);
+      notify(entry.shown);
+      startReads();
       return () => {
-        entry.holders.delete(tell);
+        entry.subscribers.delete(notify);
         release(id, entry);
-        go();
+        startReads();
       };
     },
     close() {
@@ -123,14 +123,14 @@ export function createPictures({ read, urls, maxParallel, spare }: PicturesDeps)
 
 const newEntry = (picture: Picture): Entry => ({
   picture,
-  holders: new Set(),
-  over: new AbortController(),
+  subscribers: new Set(),
+  controller: new AbortController(),
   shown: { state: 'waiting' },
   isReading: false,
 });
 
 /** Timeout of one read. A video may take long over a slow network. */
-const patienceMs = 300_000;
+const readTimeoutMs = 300_000;
 
 export const fileUrl = (baseUrl: string, id: JobId, key: string): URL =>
   urlOf(baseUrl, artifactsApi.download.path, { id, key: key.split('/') });
@@ -145,14 +145,14 @@ export function useJobPictures(id: JobId): Pictures | null {
   useEffect(() => {
     const own = createPictures({
       async read({ key }, signal) {
-        const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-        const answer = await fetch(fileUrl(baseUrl, id, key), { redirect: 'error', signal: patience });
+        const limited = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
+        const answer = await fetch(fileUrl(baseUrl, id, key), { redirect: 'error', signal: limited });
         if (!answer.ok) throw new Error(`${key} was answered ${answer.status}`);
         return answer.blob();
       },
       urls: URL,
       maxParallel: 4,
-      spare: 40,
+      maxUnused: 40,
     });
     setPictures(own);
     return () => own.close();
@@ -163,7 +163,7 @@ export function useJobPictures(id: JobId): Pictures | null {
 export function usePicture({ file: { key, sha256 }, type }: Sample): Shown {
   const pictures = useContext(PicturesContext);
   const [shown, setShown] = useState<Shown>({ state: 'waiting' });
-  useEffect(() => pictures?.hold({ key, sha256, type }, setShown), [pictures, key, sha256, type]);
+  useEffect(() => pictures?.subscribe({ key, sha256, type }, setShown), [pictures, key, sha256, type]);
   return shown;
 }
 

@@ -14,7 +14,7 @@ export interface Sample {
   /** Media type; empty when `kind` is null. */
   readonly type: string;
   /** Step or epoch; null when the name does not contain it. */
-  readonly at: Moment | null;
+  readonly at: TrainingPosition | null;
   /** Equal for samples of the same prompt at different steps. */
   readonly series: string;
 }
@@ -22,7 +22,7 @@ export interface Sample {
 /** The samples of one step or epoch. Samples without either are grouped by folder. */
 export interface SampleGroup {
   readonly id: string;
-  readonly at: Moment | null;
+  readonly at: TrainingPosition | null;
   /** Empty for files that are not in a folder. */
   readonly folder: string;
   readonly samples: readonly Sample[];
@@ -59,7 +59,7 @@ export function sampleOf(file: ArtifactView): Sample {
     name,
     kind: type === '' ? null : type.startsWith('image/') ? 'picture' : 'film',
     type,
-    ...readMoment(file.key),
+    ...readPosition(file.key),
   };
 }
 
@@ -85,7 +85,7 @@ export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
     attempt: own.reduce((most, { file }) => Math.max(most, file.attempt), 0),
     newest: own.reduce((most, { file }) => (file.created_at > most ? file.created_at : most), ''),
   }));
-  return inOrderOfSteps(dated)
+  return withCorrectedTimes(dated)
     .toSorted((a, b) => compareText(b.newest, a.newest) || byStep(b, a))
     .map(({ group }) => group);
 }
@@ -103,7 +103,7 @@ const byStep = (a: DatedGroup, b: DatedGroup): number =>
  * Corrects the times of groups: a step counts as at least as new as every earlier step. Workers upload the newest
  * sample first, so upload times alone would give the wrong order.
  */
-function inOrderOfSteps(groups: readonly DatedGroup[]): readonly DatedGroup[] {
+function withCorrectedTimes(groups: readonly DatedGroup[]): readonly DatedGroup[] {
   const latest = new Map<string, string>();
   return groups.toSorted(byStep).map(dated => {
     const unit = dated.group.at?.unit;
@@ -139,19 +139,19 @@ export const comparable = (sample: Sample, samples: readonly Sample[]): readonly
  * Puts the manifest first. Without its manifest a checkpoint is invalid, so an interrupted deletion cannot leave one
  * that looks complete.
  */
-export const inOrderOfDeletion = (files: readonly ArtifactView[]): readonly ArtifactView[] =>
+export const sortForDeletion = (files: readonly ArtifactView[]): readonly ArtifactView[] =>
   files.toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a)));
 
 const isManifest = ({ key }: ArtifactView): boolean => key.split('/').at(-1) === manifestName;
 
 /** The step or epoch of a sample, as its name states. */
-interface Moment {
+interface TrainingPosition {
   readonly unit: 'step' | 'epoch';
   readonly count: number;
 }
 
-interface Named {
-  readonly at: Moment | null;
+interface PositionedName {
+  readonly at: TrainingPosition | null;
   /** Equal for samples of the same prompt at different steps. */
   readonly series: string;
 }
@@ -180,7 +180,7 @@ const counted =
 const padded = /^samples?[-_](?<step>\d{4,12})(?=[-_.])/i;
 
 /** Finds the step or epoch in a path: in the file's name, otherwise in the innermost folder that has one. @internal */
-export function readMoment(key: string): Named {
+export function readPosition(key: string): PositionedName {
   const segments = key.split('/');
   const last = segments.length - 1;
   const file = segments[last] ?? key;
@@ -196,7 +196,7 @@ function named(
   segments: readonly string[],
   place: number,
   { 0: match, groups = {} }: RegExpExecArray,
-): Named {
+): PositionedName {
   const { epoch, step = '' } = groups;
   const varying = Object.values(groups).filter(text => text !== undefined);
   const series = varying.reduce((text, part) => text.replace(part, '*'), match);

@@ -7,7 +7,7 @@ import { createStateCounter, createMatcher, stateCounts } from './filter.ts';
 import { compareBy, type JobOrder, sortValues } from './job-order.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import { type JobCounts, queueApi } from '../../../../protocol/queue-api.ts';
-import { useSettled } from '../use-settled.ts';
+import { useEventReads } from '../use-event-reads.ts';
 
 /** The jobs in the result pages that have been loaded so far. */
 export interface FoundJobs {
@@ -68,7 +68,7 @@ export function useJobRows(text: string, order: JobOrder) {
     return createArrangement<JobView>({
       idOf,
       arrange: jobs => jobs.toSorted(compare),
-      stays: (now, before) => read(now) === read(before),
+      keepsPosition: (now, before) => read(now) === read(before),
     });
   }, [order, compare]);
   const rows = useMemo(
@@ -96,9 +96,9 @@ export function useJobRows(text: string, order: JobOrder) {
 
 const pageSize = 200;
 /** After this pause in typing, the search starts. */
-const typingMs = 250;
+const typingPauseMs = 250;
 /** The counts are read again this long after an event. */
-const settleMs = 2_000;
+const countsDelayMs = 2_000;
 
 interface Found extends FoundJobs {
   readonly counts: JobCounts | null;
@@ -152,7 +152,7 @@ function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
     if (!isWanted || !isValid) return undefined;
     const own = new AbortController();
     reading.current = own;
-    const timer = setTimeout(() => void read(null), typingMs);
+    const timer = setTimeout(() => void read(null), typingPauseMs);
     return () => {
       clearTimeout(timer);
       own.abort();
@@ -180,7 +180,7 @@ function useCounts(q: string, isWanted: boolean, onCounts: (counts: JobCounts) =
     },
     [client, q, isWanted],
   );
-  useSettled(read, settleMs);
+  useEventReads(read, countsDelayMs);
 }
 
 /** Removes deleted jobs from the loaded pages. Only the store learns about deletions by itself. */

@@ -15,50 +15,50 @@ import { useFleet } from '../../../app/context.ts';
 export function JobLogs({ job }: { readonly job: JobDetail }) {
   const [params, setParams] = useSearchParams();
   const wanted = job.attempts.find(({ attempt }) => String(attempt) === params.get('attempt'))?.attempt;
-  const book = useLogStore(job.id, wanted);
+  const store = useLogStore(job.id, wanted);
   const show = (attempt: number): void => setParams({ tab: 'logs', attempt: String(attempt) });
-  if (book === null) return <div aria-busy="true" />;
-  return <LogContent job={job} book={book} wanted={wanted} onShow={show} />;
+  if (store === null) return <div aria-busy="true" />;
+  return <LogContent job={job} store={store} wanted={wanted} onShow={show} />;
 }
 
 interface LogContentProps {
   readonly job: JobDetail;
-  readonly book: LogStore;
+  readonly store: LogStore;
   readonly wanted: number | undefined;
   readonly onShow: (attempt: number) => void;
 }
 
 const pollMs = 3_000;
 
-function LogContent({ job, book, wanted, onShow }: LogContentProps) {
+function LogContent({ job, store, wanted, onShow }: LogContentProps) {
   const t = useT();
-  const log = useSnapshot(book);
+  const log = useSnapshot(store);
   const { state } = log;
   const isEmpty = state === null || (state.total_lines === 0 && log.openLine === null);
   const mayAppear = !isFinal(job.status);
-  const why = useEmptyReason(job, wanted ?? state?.attempt);
+  const emptyReason = useEmptyReason(job, wanted ?? state?.attempt);
   useEffect(() => {
     // No event reports the first line of a log, so ask again at intervals.
     if (!isEmpty || !mayAppear) return undefined;
-    const timer = setInterval(book.checkAgain, pollMs);
+    const timer = setInterval(store.checkAgain, pollMs);
     return () => clearInterval(timer);
-  }, [book, isEmpty, mayAppear]);
+  }, [store, isEmpty, mayAppear]);
   const choice = <AttemptChoice job={job} chosen={wanted ?? state?.attempt} onChoose={onShow} />;
   if (!isEmpty)
-    return <LogViewer key={state.attempt} job={job} book={book} choice={choice} onShow={onShow} />;
+    return <LogViewer key={state.attempt} job={job} store={store} choice={choice} onShow={onShow} />;
   if (log.isMissing || state !== null)
     return (
       <>
         {choice}
-        <Empty why={why} />
+        <Empty why={emptyReason} />
       </>
     );
   if (log.failure === null) return <div aria-busy="true" />;
   return (
     <>
       {choice}
-      <Empty why={t('logs.failed', { why: detailOf(log.failure) ?? t('error.unreachable') })}>
-        <Button onClick={book.retry}>{t('logs.again')}</Button>
+      <Empty why={t('logs.failed', { emptyReason: detailOf(log.failure) ?? t('error.unreachable') })}>
+        <Button onClick={store.retry}>{t('logs.again')}</Button>
       </Empty>
     </>
   );

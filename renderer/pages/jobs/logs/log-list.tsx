@@ -8,7 +8,7 @@ import type { LogScroll } from './use-scroll.ts';
 import type { LineSelection } from './log-foot.tsx';
 
 interface LogListProps {
-  readonly book: LogStore;
+  readonly store: LogStore;
   readonly log: LogSnapshot;
   readonly scroll: LogScroll;
   readonly chosen: LineSelection;
@@ -24,16 +24,16 @@ interface LogListProps {
 
 /** The visible rows of a log. Users can select text as usual, or whole lines by their numbers. */
 export function LogList(props: LogListProps) {
-  const { book, log, scroll, chosen, current, search, hasTimes, isWrapped, label, children } = props;
+  const { store, log, scroll, chosen, current, search, hasTimes, isWrapped, label, children } = props;
   const t = useT();
   const total = log.state?.total_lines ?? 0;
   const first = log.state?.first_line ?? 0;
   const { lines, reach } = scroll;
   const [from, to] = [lines[0]?.line ?? 0, lines.at(-1)?.line ?? 0];
-  useEffect(() => book.want(from, to), [book, from, to]);
+  useEffect(() => store.want(from, to), [store, from, to]);
   const kindOf = (line: number): RowKind => {
     if (line >= total) return 'open';
-    if (book.lineAt(line) !== undefined) return 'line';
+    if (store.lineAt(line) !== undefined) return 'line';
     return line < first ? 'gone' : 'unread';
   };
   const onClick = ({ target, shiftKey }: MouseEvent): void => {
@@ -72,7 +72,7 @@ export function LogList(props: LogListProps) {
             <LogRow
               key={line}
               kind={kindOf(line)}
-              line={book.lineAt(line) ?? null}
+              line={store.lineAt(line) ?? null}
               open={line >= total ? log.openLine : null}
               number={line}
               index={line - reach.from}

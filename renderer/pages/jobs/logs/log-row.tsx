@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import type { LogLine } from '../../../../protocol/logs-api.ts';
-import { perPlace } from '../../../i18n/formats.ts';
+import { perLocale } from '../../../i18n/formats.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { piecesOf } from './line-text.ts';
@@ -27,7 +27,7 @@ interface LogRowProps {
   readonly index: number;
 }
 
-const exactTime = perPlace({
+const exactTime = perLocale({
   month: 'short',
   day: 'numeric',
   hour: '2-digit',

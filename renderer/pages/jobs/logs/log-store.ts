@@ -72,7 +72,7 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
    * Loads the last lines, then visible lines that are missing, one page at a time. Pages that were only scrolled past
    * are not loaded.
    */
-  const readOn = async (isAgain = false): Promise<void> => {
+  const loadMissing = async (isAgain = false): Promise<void> => {
     if (isReading || now.failure !== null || (now.isMissing && !isAgain)) return;
     const line = now.state && pages.missing(...wanted, now.state);
     if (line === null && now.state !== null) return;
@@ -88,10 +88,10 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
     if (answer.ok) pages.put(answer.value.lines, line);
     setSnapshot(answer.ok ? applyPage(now, answer.value) : applyFailure(now, answer.failure));
     notifier.flush();
-    followOn();
-    void readOn();
+    updateFollowing();
+    void loadMissing();
   };
-  const followOn = (): void => {
+  const updateFollowing = (): void => {
     const { state } = now;
     if (isWatched && state !== null && !state.is_complete && !controller.signal.aborted) {
       endFollowing ??= follow(state.attempt, () => now.state?.total_lines ?? 0, onUpdate);
@@ -105,31 +105,31 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
     if (controller.signal.aborted) return;
     if (update.type === 'lines') pages.put(update.lines, null);
     setSnapshot(applyUpdate(now, update));
-    if (update.type === 'end') followOn();
+    if (update.type === 'end') updateFollowing();
   };
 
-  void readOn();
+  void loadMissing();
   return {
     subscribe: notifier.subscribe,
     snapshot: () => now,
     lineAt: pages.at,
     want(first, last) {
       wanted = [first, last];
-      void readOn();
+      void loadMissing();
     },
     watch(watched) {
       isWatched = watched;
-      followOn();
+      updateFollowing();
     },
     retry() {
       pages.forgetHoles();
       setSnapshot({ ...now, failure: null });
-      void readOn();
+      void loadMissing();
     },
-    checkAgain: () => void readOn(true),
+    checkAgain: () => void loadMissing(true),
     close() {
       controller.abort();
-      followOn();
+      updateFollowing();
       notifier.close();
     },
   };
@@ -168,12 +168,12 @@ function createNotifier() {
  */
 export function useLogStore(id: JobId, attempt: number | undefined): LogStore | null {
   const { client, baseUrl } = usePanel();
-  const [book, setBook] = useState<LogStore | null>(null);
+  const [store, setBook] = useState<LogStore | null>(null);
   useEffect(() => {
     const opened = createLogStore(
       {
         read: (query, signal) => client.call(logsApi.read, { params: { id }, query, signal }),
-        follow: (of, line, tell) => followLog({ baseUrl, id, attempt: of, line, tell }),
+        follow: (of, line, tell) => followLog({ baseUrl, id, attempt: of, line, onMessage: tell }),
       },
       attempt,
     );
@@ -186,8 +186,8 @@ export function useLogStore(id: JobId, attempt: number | undefined): LogStore | 
       opened.close();
     };
   }, [client, baseUrl, id, attempt]);
-  return book;
+  return store;
 }
 
-export const useSnapshot = (book: LogStore): LogSnapshot =>
-  useSyncExternalStore(book.subscribe, book.snapshot);
+export const useSnapshot = (store: LogStore): LogSnapshot =>
+  useSyncExternalStore(store.subscribe, store.snapshot);

@@ -16,7 +16,7 @@ import { useSearch } from './use-search.ts';
 
 interface LogViewerProps {
   readonly job: JobDetail;
-  readonly book: LogStore;
+  readonly store: LogStore;
   /** The control that selects the attempt. */
   readonly choice: ReactNode;
   readonly onShow: (attempt: number) => void;
@@ -25,9 +25,9 @@ interface LogViewerProps {
 /**
  * Shows the log of an attempt. Handles Ctrl+F and F3, because the browser's search would see only the rendered rows.
  */
-export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
+export function LogViewer({ job, store, choice, onShow }: LogViewerProps) {
   const t = useT();
-  const log = useSnapshot(book);
+  const log = useSnapshot(store);
   const state = log.state ?? nothing;
   const [isWrapped, setWrapped] = useState(false);
   const [hasTimes, setTimes] = useState(false);
@@ -77,7 +77,7 @@ export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
         <Download job={job} attempt={state.attempt} />
       </div>
       <LogList
-        book={book}
+        store={store}
         log={log}
         scroll={scroll}
         chosen={chosen}
@@ -93,7 +93,7 @@ export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
           </Button>
         )}
       </LogList>
-      <LogStatus log={log} isFollowing={scroll.isFollowing} onRetry={book.retry} onShow={onShow} />
+      <LogStatus log={log} isFollowing={scroll.isFollowing} onRetry={store.retry} onShow={onShow} />
       <SelectionBar chosen={chosen} />
     </section>
   );

@@ -4,15 +4,15 @@ import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 're
 /** Height of a row in pixels; keep in sync with log.css. */
 const rowHeight = 17;
 /** Maximum height of an element in Firefox, in CSS pixels. */
-const tallest = 17_500_000;
+const maxHeightPx = 17_500_000;
 /** Maximum height of an element in Chromium, in device pixels. */
-const tallestOnScreen = 33_000_000;
+const maxDeviceHeightPx = 33_000_000;
 /**
  * The row count is rounded up to a multiple of this, because each change of it makes the virtualizer measure all rows
  * again.
  */
-const step = 4_096;
-const ahead = 30;
+const rowCountStep = 4_096;
+const overscanRows = 30;
 
 export interface ScrollOptions {
   /** The first existing line, and the one after the last. */
@@ -48,25 +48,25 @@ export interface LogScroll {
 /** Computes the scroll position in a log, which initially follows its end. */
 export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScroll {
   const scroller = useRef<HTMLDivElement>(null);
-  const maxRows = Math.floor(Math.min(tallest, tallestOnScreen / devicePixelRatio) / rowHeight);
+  const maxRows = Math.floor(Math.min(maxHeightPx, maxDeviceHeightPx / devicePixelRatio) / rowHeight);
   const [isFollowing, setFollowing] = useState(true);
   const [base, setBase] = useState(first);
   const [leftAt, setLeftAt] = useState(end);
-  const [goal, setGoal] = useState<{ readonly line: number } | null>(null);
+  const [target, setGoal] = useState<{ readonly line: number } | null>(null);
   const lastTop = useRef(0);
   const from = isFollowing ? Math.max(first, end - maxRows) : base;
   const count = Math.min(end - from, maxRows);
 
   const virtual = useVirtualizer({
-    count: Math.ceil(count / step) * step,
+    count: Math.ceil(count / rowCountStep) * rowCountStep,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     getItemKey: index => from + index,
-    overscan: ahead,
+    overscan: overscanRows,
   });
   const beyond = virtual.options.count - count;
   const height = isWrapped ? virtual.getTotalSize() - beyond * rowHeight : count * rowHeight;
-  const leave = (): void => {
+  const stopFollowing = (): void => {
     if (!isFollowing) return;
     setFollowing(false);
     setBase(from);
@@ -81,9 +81,9 @@ export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScrol
     lastTop.current = element.scrollTop;
   });
   useLayoutEffect(() => {
-    if (goal !== null) virtual.scrollToIndex(goal.line - base, { align: 'center' });
+    if (target !== null) virtual.scrollToIndex(target.line - base, { align: 'center' });
     // Scroll once for each target line, and again when `base` changes the rows' positions.
-  }, [goal, base, virtual]);
+  }, [target, base, virtual]);
 
   return {
     scroller,
@@ -114,7 +114,7 @@ export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScrol
       const isAtEnd = whole - top - seen < rowHeight && from + count === end;
       if (isAtEnd) setFollowing(true);
       // New lines also increase the distance to the end, so stop following only when the user scrolls up.
-      else if (top < lastTop.current) leave();
+      else if (top < lastTop.current) stopFollowing();
       lastTop.current = top;
     },
     topLine() {

@@ -32,13 +32,13 @@ export interface LogSearch {
   readonly firstError: () => Promise<FoundLine>;
 }
 
-const settledMs = 250;
+const typingPauseMs = 250;
 const plainOf = ({ text }: LogLine): string => plainText(text);
 
 /** Searches the log of an attempt on the server; `written` is the text in the search field. */
 export function useSearch(id: JobId, attempt: number, written: string): LogSearch {
   const { client } = usePanel();
-  const text = useSettledText(written);
+  const text = useDebouncedText(written);
   const [hits, setHits] = useState<Hits | null>(null);
   const [running, setRunning] = useState(0);
   const ask = useCallback(
@@ -100,10 +100,10 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
 /** Timeout of a search, which takes some time in a log of a million lines. */
 const timeoutMs = 60_000;
 
-function useSettledText(written: string): string {
+function useDebouncedText(written: string): string {
   const [text, setText] = useState(written);
   useEffect(() => {
-    const timer = setTimeout(() => setText(written), settledMs);
+    const timer = setTimeout(() => setText(written), typingPauseMs);
     return () => clearTimeout(timer);
   }, [written]);
   return text;

@@ -4,7 +4,7 @@ import { detailOf } from '../../../api/session.ts';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { relative, useNow } from '../../../ui/time.tsx';
-import { type Draft, type Training, written } from './draft.ts';
+import { type Draft, type Training, toInlineDraft } from './draft.ts';
 import { Field } from '../field.tsx';
 import { useCombobox } from '../use-combobox.ts';
 import { type FoundConfigs, useConfigs, readTraining } from './configs.ts';
@@ -144,7 +144,7 @@ function ChosenConfig({ entry, change }: ChosenProps) {
     const found = await read();
     if (found === null) return;
     const { name, etag } = entry;
-    change({ ...written(found), base: { name, etag, config: found.config } });
+    change({ ...toInlineDraft(found), base: { name, etag, config: found.config } });
   };
   return (
     <div className="chosen">

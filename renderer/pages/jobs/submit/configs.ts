@@ -26,7 +26,7 @@ const settleMs = 150;
 export function useConfigs(
   text: string,
   /** Change this number to read the list again. */
-  turn: number,
+  reloadCount: number,
 ): { readonly found: FoundConfigs | null; readonly failure: CallFailure | null } {
   const { client } = usePanel();
   const [found, setFound] = useState<FoundConfigs | null>(null);
@@ -47,7 +47,7 @@ export function useConfigs(
       clearTimeout(timer);
       controller.abort();
     };
-  }, [client, text, turn]);
+  }, [client, text, reloadCount]);
   return { found, failure };
 }
 

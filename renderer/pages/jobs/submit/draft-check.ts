@@ -2,7 +2,7 @@ import type { CallFailure, CallInput } from '../../../../protocol/client.ts';
 import type { queueApi } from '../../../../protocol/queue-api.ts';
 import type { Translator } from '../../../i18n/index.ts';
 import type { Draft } from './draft.ts';
-import { configTrouble, parseConfig } from './json.ts';
+import { syntaxErrorText, parseConfig } from './json.ts';
 
 export type SubmitBody = NonNullable<CallInput<typeof queueApi.submit>['body']>;
 
@@ -59,7 +59,7 @@ function toSource(
   }
   const parsed = parseConfig(draft.config);
   if (!parsed.ok) {
-    errors['config'] = configTrouble(parsed, t);
+    errors['config'] = syntaxErrorText(parsed, t);
     return {};
   }
   return {

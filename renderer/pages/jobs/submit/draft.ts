@@ -93,7 +93,7 @@ export interface Origins {
 export function toDraft(job: JobView, origins: Origins): Draft {
   return {
     ...emptyDraft,
-    ...configOf(job.config_name, origins),
+    ...toConfigDraft(job.config_name, origins),
     target: job.target,
     labels: Object.entries(job.worker_labels).map(([key, pattern], id) => ({ id, key, pattern })),
     nodes: job.num_nodes === 1 ? '' : String(job.num_nodes),
@@ -113,7 +113,7 @@ export function toDraft(job: JobView, origins: Origins): Draft {
  * Refers to the config by its name if the folder's config is still the same; otherwise copies the job's own config into
  * the form.
  */
-function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
+function toConfigDraft(name: string, { own, inFolder }: Origins): Partial<Draft> {
   const shown = name === inlineName ? '' : name;
   if (own === null) return { source: shown === '' ? 'inline' : 'name', configName: shown };
   if (inFolder !== null) {
@@ -121,9 +121,9 @@ function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
     const relation = compareWithFolder(own, inFolder);
     if (relation !== 'other')
       return { source: 'name', configName: name, takesAnyGpu: relation === 'any GPUs' };
-    return { ...written(own), configName: name, base: { name, etag, config: base } };
+    return { ...toInlineDraft(own), configName: name, base: { name, etag, config: base } };
   }
-  return { ...written(own), configName: shown };
+  return { ...toInlineDraft(own), configName: shown };
 }
 
 /**
@@ -131,14 +131,14 @@ function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
  * server removed because the job takes any GPUs.
  */
 export function compareWithFolder(own: Training, now: Training): 'same' | 'any GPUs' | 'other' {
-  const isOf = (config: TrainerConfig): boolean =>
+  const isEqualTo = (config: TrainerConfig): boolean =>
     isSame([own.config, own.dataloader], [config, now.dataloader]);
-  if (isOf(now.config)) return 'same';
-  return isOf(withoutDevices(now.config)) ? 'any GPUs' : 'other';
+  if (isEqualTo(now.config)) return 'same';
+  return isEqualTo(withoutDevices(now.config)) ? 'any GPUs' : 'other';
 }
 
 /** Returns the form contents for editing this config inline. */
-export const written = ({
+export const toInlineDraft = ({
   config,
   dataloader,
 }: Training): Pick<Draft, 'source' | 'config' | 'dataloader'> => ({

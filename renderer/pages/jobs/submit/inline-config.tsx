@@ -4,7 +4,7 @@ import { Allowed } from '../../../app/guarded.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { ConfigDiff, ConfigText } from './config-parts.tsx';
-import { configTrouble, parseConfig } from './json.ts';
+import { syntaxErrorText, parseConfig } from './json.ts';
 import { type Draft, compareWithFolder } from './draft.ts';
 import { Field, TextField } from '../field.tsx';
 import type { CallFailure } from '../../../../protocol/client.ts';
@@ -27,7 +27,7 @@ export function InlineConfig({ draft, error, change }: InlineProps) {
   const [isSaving, setSaving] = useState(false);
   const parsed = parseConfig(draft.config);
   const isEmpty = draft.config.trim() === '';
-  const trouble = isEmpty || parsed.ok ? error : configTrouble(parsed, t);
+  const trouble = isEmpty || parsed.ok ? error : syntaxErrorText(parsed, t);
   return (
     <>
       <Field

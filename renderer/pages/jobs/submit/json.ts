@@ -5,7 +5,7 @@ import type { Translator } from '../../../i18n/index.ts';
  * formats or not at all.
  * @internal
  */
-export function faultIn(text: string): number | null {
+export function findSyntaxError(text: string): number | null {
   let at = 0;
   const take = (pattern: RegExp): boolean => {
     pattern.lastIndex = at;
@@ -49,13 +49,16 @@ export function parseConfig(text: string): ParsedConfig {
       return { ok: false, why: 'no object' };
     return { ok: true, config: { ...config } };
   } catch {
-    const before = text.slice(0, faultIn(text) ?? text.length).split('\n');
+    const before = text.slice(0, findSyntaxError(text) ?? text.length).split('\n');
     return { ok: false, why: 'syntax', line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
   }
 }
 
 /** Returns a message that says where and why the text is invalid. */
-export const configTrouble = (parsed: Exclude<ParsedConfig, { readonly ok: true }>, t: Translator): string =>
+export const syntaxErrorText = (
+  parsed: Exclude<ParsedConfig, { readonly ok: true }>,
+  t: Translator,
+): string =>
   parsed.why === 'no object'
     ? t('jobs.submit.notObject')
     : t('jobs.submit.notJson', { line: parsed.line, column: parsed.column });

@@ -96,7 +96,7 @@ function useSubmit() {
   const [errors, setErrors] = useState(noErrors);
   const [trouble, setTrouble] = useState<string | null>(null);
   const [answer, setAnswer] = useState<Answer | null>(null);
-  const keyOf = useKey();
+  const keyOf = useIdempotencyKey();
   const send = async (draft: Draft, dryRun = false): Promise<void> => {
     const checked = checkDraft(draft, t);
     setErrors(checked.ok ? noErrors : checked.errors);
@@ -126,7 +126,7 @@ function useSubmit() {
  * Returns the idempotency key for a request. Until the request is answered, the key stays the same, so that a retry
  * creates no second job.
  */
-function useKey() {
+function useIdempotencyKey() {
   const last = useRef<{ readonly body: string; readonly key: string } | null>(null);
   const keyOf = (body: SubmitBody): string => {
     const text = JSON.stringify(body);

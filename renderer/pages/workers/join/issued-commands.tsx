@@ -2,7 +2,7 @@ import { Tabs } from 'radix-ui';
 import { Fragment, type ReactNode, useState, useRef } from 'react';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import { useFleet, usePanel } from '../../../app/context.ts';
-import { perPlace } from '../../../i18n/formats.ts';
+import { perLocale } from '../../../i18n/formats.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button, Copy } from '../../../ui/button.tsx';
 import { useNow } from '../../../ui/time.tsx';
@@ -15,7 +15,7 @@ import {
   shellCommand,
   simpletunerCommand,
   windowsCommands,
-  masked,
+  maskToken,
 } from './join-commands.ts';
 import { requestJoinOffer, type JoinOffer, offerStatus } from './join-offer.ts';
 import { joinPhase } from './join-wait.tsx';
@@ -132,7 +132,7 @@ function ServiceCommands({ joining }: { readonly joining: Joining }) {
   );
 }
 
-const timeOfDay = perPlace({ timeStyle: 'short' });
+const timeOfDay = perLocale({ timeStyle: 'short' });
 
 interface OfferLineProps {
   readonly id: WorkerId;
@@ -197,7 +197,7 @@ function Secret({ text, token, label }: SecretProps) {
   return (
     <div className="worker-secret">
       <pre ref={box} className="mono">
-        {isShown ? text : masked(text, token)}
+        {isShown ? text : maskToken(text, token)}
       </pre>
       <div className="worker-secret-acts">
         {text.includes(token) && (

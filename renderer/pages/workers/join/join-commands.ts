@@ -26,7 +26,7 @@ export interface Joining {
 }
 
 /** Line continuation between two arguments. */
-const continued = ' \\\n  ';
+const lineContinuation = ' \\\n  ';
 
 /**
  * Returns the command to paste into a terminal. It passes the token as an environment variable, because every user of
@@ -40,9 +40,9 @@ export const shellCommand = (joining: Joining): string =>
 const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
-    `trainyard worker --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
+    `trainyard worker --orchestrator-url ${shellWord(url)}${pinOption(pin)}`,
     `${nameArgument(name)}${persistentFlag(type)}`,
-  ].join(continued);
+  ].join(lineContinuation);
 
 /**
  * Returns the command for SimpleTuner's own worker. It needs a worker token and supports no pins, so with a self-signed
@@ -53,7 +53,7 @@ export const simpletunerCommand = ({ url, pin, token, name, type }: Joining): st
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `simpletuner worker --orchestrator-url ${shellWord(url)}${pin === null ? '' : ' --ssl-no-verify'}`,
     `${nameArgument(name)}${persistentFlag(type)}`,
-  ].join(continued);
+  ].join(lineContinuation);
 
 const variables = ({ url, token, name, type }: Joining): readonly string[] => [
   `export SIMPLETUNER_ORCHESTRATOR_URL=${shellWord(url)}`,
@@ -67,11 +67,11 @@ export const environmentCommands = (joining: Joining): string =>
     ...variables(joining),
     typeof joining.script === 'string'
       ? scriptLine(joining, { sha256: joining.script, args: addressArguments(joining) })
-      : `trainyard worker${pinned(joining.pin)}`,
+      : `trainyard worker${pinOption(joining.pin)}`,
   ].join('\n');
 
 /** Returns the commands that install the worker program; none when it must already be installed. */
-const installed = (joining: Joining): readonly string[] =>
+const installLines = (joining: Joining): readonly string[] =>
   typeof joining.script === 'string'
     ? [
         scriptLine(joining, {
@@ -91,11 +91,11 @@ const hasScript = ({ script }: Joining): boolean => typeof script === 'string';
 export const podScript = (joining: Joining): string =>
   `#!/bin/sh
 ${variables(joining).join('\n')}
-${installed(joining)
+${installLines(joining)
   .map(line => `${line} || exit 1\n`)
   .join('')}trap 'kill -TERM "$worker"' TERM INT
 while :; do
-  ${hasScript(joining) ? '"$HOME/.local/bin/trainyard-worker"' : 'trainyard worker'}${pinned(joining.pin)} &
+  ${hasScript(joining) ? '"$HOME/.local/bin/trainyard-worker"' : 'trainyard worker'}${pinOption(joining.pin)} &
   worker=$!
   wait "$worker"
   code=$?
@@ -124,9 +124,9 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   const asRoot = isForAll ? 'sudo --preserve-env=SIMPLETUNER_WORKER_TOKEN ' : '';
   return [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
-    `${asRoot}trainyard worker install-service --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
+    `${asRoot}trainyard worker install-service --orchestrator-url ${shellWord(url)}${pinOption(pin)}`,
     nameArgument(name),
-  ].join(continued);
+  ].join(lineContinuation);
 };
 
 /**
@@ -136,12 +136,12 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
 export const windowsCommands = ({ url, pin, token, name, bundle }: Joining): string | null =>
   typeof bundle === 'string'
     ? [
-        `$env:SIMPLETUNER_WORKER_TOKEN = ${quoted(token)}`,
-        `$env:SIMPLETUNER_ORCHESTRATOR_URL = ${quoted(url)}`,
-        `$env:SIMPLETUNER_WORKER_NAME = ${quoted(name)}`,
+        `$env:SIMPLETUNER_WORKER_TOKEN = ${powershellQuoted(token)}`,
+        `$env:SIMPLETUNER_ORCHESTRATOR_URL = ${powershellQuoted(url)}`,
+        `$env:SIMPLETUNER_WORKER_NAME = ${powershellQuoted(name)}`,
         String.raw`$worker = "$env:LOCALAPPDATA\trainyard-worker.mjs"`,
-        `curl.exe -gfsS${curlTrust(pin)} -o $worker ${quoted(`${url}/agent/trainyard-worker.mjs`)}`,
-        `if ((Get-FileHash $worker).Hash -eq '${bundle}') { node $worker install-service${pinned(pin)} }`,
+        `curl.exe -gfsS${curlTrust(pin)} -o $worker ${powershellQuoted(`${url}/agent/trainyard-worker.mjs`)}`,
+        `if ((Get-FileHash $worker).Hash -eq '${bundle}') { node $worker install-service${pinOption(pin)} }`,
         "else { Write-Error 'This is not the worker that this was made for: nothing was done' }",
         'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
       ].join('\n')
@@ -150,7 +150,7 @@ export const windowsCommands = ({ url, pin, token, name, bundle }: Joining): str
 /**
  * Returns the option with the pin, which has no environment variable. Base64 needs no quotes in shells and unit files.
  */
-const pinned = (pin: string | null): string => (pin === null ? '' : ` --pin ${pin}`);
+const pinOption = (pin: string | null): string => (pin === null ? '' : ` --pin ${pin}`);
 
 /** Returns a curl command that tests whether the server is reachable. curl writes pins in a format of its own. */
 export const reachCommand = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
@@ -165,7 +165,7 @@ const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Quotes a text for PowerShell, which doubles inner quotes and also treats typographic quotes as quotes. */
-const quoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201B]/g, '$&$&')}'`;
+const powershellQuoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201B]/g, '$&$&')}'`;
 
 /**
  * Returns the command that updates an installed worker to the server's version. The hash protects the download without
@@ -175,7 +175,7 @@ export const updateCommand = (at: Pick<Joining, 'url' | 'pin'>, sums: string): s
   `trainyard-worker update ${addressArguments(at)} --sums ${sums}`;
 
 /** Returns the command with dots in place of the token. */
-export const masked = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));
+export const maskToken = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));
 
 /** Returns true for a host name or address that only the same machine can reach. */
 export const isLoopback = (host: string): boolean =>

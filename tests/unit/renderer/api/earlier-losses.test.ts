@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import { createEarlierLosses, type EarlierLosses } from '../../../../renderer/api/earlier-losses.ts';
-import { pointsOf } from '../../../../renderer/state/sparklines.ts';
+import { allPoints } from '../../../../renderer/state/sparklines.ts';
 import type { Curves } from '../../../../renderer/pages/jobs/curves/lines.ts';
 import { createFleetStore, type FleetStore } from '../../../../renderer/state/stores.ts';
 import { bucket, curvesOf } from '../curves-builders.ts';
@@ -61,7 +61,7 @@ async function answered(nth: number, given: Answer): Promise<void> {
 }
 const pointsIn = (n: number) => {
   const series = store.getState().losses.get(idOf(n));
-  return series === undefined ? null : pointsOf(series);
+  return series === undefined ? null : allPoints(series);
 };
 
 test('stores the earlier losses with their times, without gaps', async () => {

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../protocol/ids.ts';
 import { followLog } from '../../../../renderer/api/follow-log.ts';
-import { createOwnStream, type Source } from '../../../../renderer/api/stream/own.ts';
+import { createOwnStream, type EventSourceLike } from '../../../../renderer/api/stream/own.ts';
 
 interface Connection {
   readonly url: string;
@@ -17,7 +17,7 @@ function openBench() {
   const received: string[] = [];
   let line = 0;
   let due: (() => void) | null = null;
-  const connect = (url: string): Source => {
+  const connect = (url: string): EventSourceLike => {
     const listeners = new Map<string, (event: { readonly data: string }) => void>();
     const connection: Connection = {
       url,
@@ -43,7 +43,7 @@ function openBench() {
     id: JobId.parse('j_1'),
     attempt: 2,
     line: () => line,
-    tell: event => received.push(event.type),
+    onMessage: event => received.push(event.type),
     open: (address, tell) => createOwnStream({ connect: () => connect(address()), after })('', tell),
   });
   return {

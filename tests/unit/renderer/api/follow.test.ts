@@ -5,7 +5,7 @@ import type { UiEvent } from '../../../../protocol/events.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import { type Permission, permissions } from '../../../../protocol/call.ts';
 import { followFleet } from '../../../../renderer/api/follow.ts';
-import { mayOf, type Person } from '../../../../renderer/api/session.ts';
+import { createMay, type Person } from '../../../../renderer/api/session.ts';
 import type { StreamMessage, StreamListener } from '../../../../renderer/api/stream/own.ts';
 import { createFleetStore } from '../../../../renderer/state/stores.ts';
 import { jobView } from '../../../support/job-view.ts';
@@ -83,7 +83,7 @@ function bench(held: readonly Permission[] = permissions) {
     client,
     baseUrl: 'http://fleet',
     store,
-    may: mayOf({ user: 'ada', permissions: held }),
+    may: createMay({ user: 'ada', permissions: held }),
     onPerson,
     openStream(url, listener) {
       opened.push(url);

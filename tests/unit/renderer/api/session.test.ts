@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { ownPermissions, type Permission, permissions } from '../../../../protocol/call.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
 import { settingsApi } from '../../../../protocol/settings-api.ts';
-import { isSamePerson, mayOf, personOf, shownPermissions } from '../../../../renderer/api/session.ts';
+import { isSamePerson, createMay, toPerson, shownPermissions } from '../../../../renderer/api/session.ts';
 import { pagesFor } from '../../../../renderer/app/pages.ts';
 import { everyCall } from '../../../support/every-call.ts';
 import { jobView } from '../../../support/job-view.ts';
 import { isOffered, jobActions, mayActOnJobs } from '../../../../renderer/pages/jobs/job-actions.tsx';
 
-const may = (...held: readonly Permission[]) => mayOf({ user: 'ada', permissions: held });
+const may = (...held: readonly Permission[]) => createMay({ user: 'ada', permissions: held });
 const pathsFor = (...held: readonly Permission[]): readonly string[] =>
   pagesFor(may(...held)).map(({ path }) => path);
 
@@ -105,8 +105,8 @@ describe('the session', () => {
   const session = { user: 'ada', permissions: ['queue.view' as const], expires_at: null };
 
   test('reads a session without a user as nobody', () => {
-    expect(personOf({ ...session, user: null })).toBeNull();
-    expect(personOf(session)).toEqual({ user: 'ada', permissions: ['queue.view'], until: null });
+    expect(toPerson({ ...session, user: null })).toBeNull();
+    expect(toPerson(session)).toEqual({ user: 'ada', permissions: ['queue.view'], until: null });
   });
 
   test('compares sessions by name and permissions, not by expiry', () => {

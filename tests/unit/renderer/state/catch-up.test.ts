@@ -53,15 +53,15 @@ test('shows each part of the first load at once and the badge as loading', () =>
   expect(badge()).toBe('connecting');
   first(5, job('j_1'));
   expect([shown(), badge()]).toEqual([{ j_1: 'pending' }, 'loading']);
-  catchUp.more({ jobs: [job('j_2')], seq: 5 });
+  catchUp.addPage({ jobs: [job('j_2')], seq: 5 });
   expect([shown(), badge()]).toEqual([{ j_1: 'pending', j_2: 'pending' }, 'loading']);
-  catchUp.whole();
+  catchUp.finish();
   expect(badge()).toBe('live');
 });
 
 test('shows events from before the first part together with it', () => {
-  catchUp.take(event(5, 'j_1', 'completed'));
-  catchUp.take(event(6, 'j_1', 'running'));
+  catchUp.enqueue(event(5, 'j_1', 'completed'));
+  catchUp.enqueue(event(6, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(true);
   expect(shown()).toEqual({});
   first(5, job('j_1'));
@@ -71,54 +71,54 @@ test('shows events from before the first part together with it', () => {
 
 test('keeps newer events over an older page and accepts newer rows from it', () => {
   first(5, job('j_1'));
-  catchUp.take(event(6, 'j_old', 'running'));
-  catchUp.take(event(7, 'j_new', 'running'));
-  catchUp.take(event(8, 'j_gone', null));
+  catchUp.enqueue(event(6, 'j_old', 'running'));
+  catchUp.enqueue(event(7, 'j_new', 'running'));
+  catchUp.enqueue(event(8, 'j_gone', null));
   catchUp.flush();
-  catchUp.more({ jobs: [job('j_old', 'starting'), job('j_new', 'cancelling'), job('j_gone')], seq: 7 });
+  catchUp.addPage({ jobs: [job('j_old', 'starting'), job('j_new', 'cancelling'), job('j_gone')], seq: 7 });
   expect(shown()).toEqual({ j_1: 'pending', j_old: 'starting', j_new: 'cancelling' });
-  catchUp.take(event(9, 'j_late', 'completed'));
+  catchUp.enqueue(event(9, 'j_late', 'completed'));
   catchUp.flush();
-  catchUp.more({ jobs: [job('j_late', 'running')], seq: 8 });
+  catchUp.addPage({ jobs: [job('j_late', 'running')], seq: 8 });
   expect(shown()['j_late']).toBe('completed');
 });
 
 test('shows the old fleet until the new one is complete, including events since', () => {
   first(5, job('j_1'), job('j_2'));
-  catchUp.whole();
+  catchUp.finish();
   catchUp.begin();
   first(9, job('j_2', 'running'));
-  catchUp.take(event(10, 'j_2', 'completed'));
+  catchUp.enqueue(event(10, 'j_2', 'completed'));
   catchUp.flush();
-  catchUp.more({ jobs: [job('j_3')], seq: 10 });
+  catchUp.addPage({ jobs: [job('j_3')], seq: 10 });
   expect(shown()).toEqual({ j_1: 'pending', j_2: 'pending' });
-  catchUp.whole();
+  catchUp.finish();
   expect([shown(), badge()]).toEqual([{ j_2: 'completed', j_3: 'pending' }, 'live']);
 });
 
 test('reports a gap without changes and forgets queued events on a restart', () => {
   first(5, job('j_1'));
-  catchUp.whole();
-  catchUp.take(event(7, 'j_1', 'running'));
+  catchUp.finish();
+  catchUp.enqueue(event(7, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(false);
   expect(shown()).toEqual({ j_1: 'pending' });
-  catchUp.take(event(9, 'j_1', 'failed'));
+  catchUp.enqueue(event(9, 'j_1', 'failed'));
   catchUp.begin();
   first(9, job('j_1', 'completed'));
   expect(catchUp.flush()).toBe(true);
-  catchUp.whole();
+  catchUp.finish();
   expect(shown()).toEqual({ j_1: 'completed' });
 });
 
 test('notifies subscribers once for a batch of events', () => {
   first(5, job('j_1'), job('j_2'));
-  catchUp.whole();
+  catchUp.finish();
   let told = 0;
   store.subscribe(() => {
     told += 1;
   });
-  catchUp.take(event(6, 'j_1', 'running'));
-  catchUp.take(event(7, 'j_2', 'running'));
+  catchUp.enqueue(event(6, 'j_1', 'running'));
+  catchUp.enqueue(event(7, 'j_2', 'running'));
   catchUp.flush();
   expect([told, shown()]).toEqual([1, { j_1: 'running', j_2: 'running' }]);
 });

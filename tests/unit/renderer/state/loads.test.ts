@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clockLead, keptMs, type Loads, sampled } from '../../../../renderer/state/sparklines.ts';
+import { clockLead, keptMs, type Loads, withSamples } from '../../../../renderer/state/sparklines.ts';
 import { workerView } from '../worker-builders.ts';
 
 const { id } = workerView();
@@ -8,8 +8,8 @@ const none: Loads = new Map();
 const known = new Set([id]);
 
 test('keeps the samples in order of time', () => {
-  const first = sampled(none, [workerView({ gpu_utilization: 10 })], known, start);
-  const second = sampled(first, [workerView({ gpu_utilization: 90 })], known, start + 10_000);
+  const first = withSamples(none, [workerView({ gpu_utilization: 10 })], known, start);
+  const second = withSamples(first, [workerView({ gpu_utilization: 90 })], known, start + 10_000);
   expect(second.get(id)).toEqual([
     { at: start, percent: 10 },
     { at: start + 10_000, percent: 90 },
@@ -17,20 +17,22 @@ test('keeps the samples in order of time', () => {
 });
 
 test('ignores a list read again too soon', () => {
-  const first = sampled(none, [workerView({ gpu_utilization: 10 })], known, start);
-  expect(sampled(first, [workerView({ gpu_utilization: 90 })], known, start + 1_000).get(id)).toHaveLength(1);
+  const first = withSamples(none, [workerView({ gpu_utilization: 10 })], known, start);
+  expect(
+    withSamples(first, [workerView({ gpu_utilization: 90 })], known, start + 1_000).get(id),
+  ).toHaveLength(1);
 });
 
 test('drops samples older than five minutes and those of deleted workers', () => {
-  const first = sampled(none, [workerView()], known, start);
-  const late = sampled(first, [workerView({ gpu_utilization: 50 })], known, start + keptMs);
+  const first = withSamples(none, [workerView()], known, start);
+  const late = withSamples(first, [workerView({ gpu_utilization: 50 })], known, start + keptMs);
   expect(late.get(id)).toEqual([{ at: start + keptMs, percent: 50 }]);
-  expect(sampled(late, [], new Set(), start + keptMs + 10_000).size).toBe(0);
+  expect(withSamples(late, [], new Set(), start + keptMs + 10_000).size).toBe(0);
 });
 
 test('records no load for an offline or silent worker', () => {
-  expect(sampled(none, [workerView({ status: 'offline' })], known, start).size).toBe(0);
-  expect(sampled(none, [workerView({ gpu_utilization: null })], known, start).size).toBe(0);
+  expect(withSamples(none, [workerView({ status: 'offline' })], known, start).size).toBe(0);
+  expect(withSamples(none, [workerView({ gpu_utilization: null })], known, start).size).toBe(0);
 });
 
 test("derives the server's clock from a worker with a recent contact", () => {

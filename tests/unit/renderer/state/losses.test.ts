@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../../protocol/events.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import {
-  directionOf,
+  compareLosses,
   withEvents,
   type Losses,
-  pointsOf,
-  scaled,
+  allPoints,
+  scaleLosses,
   withEarlier,
 } from '../../../../renderer/state/sparklines.ts';
 import { jobView } from '../../../support/job-view.ts';
@@ -85,10 +85,10 @@ test('drops the losses of a deleted job and keeps those of a silent one', () => 
 
 test('scales losses to the full height and a constant one to the middle', () => {
   const at = (second: number, loss: number) => ({ at: start + second, loss });
-  expect(scaled([at(0, 0.6), at(1, 0.2), at(2, 0.3)]).map(({ value }) => Math.round(value))).toEqual([
+  expect(scaleLosses([at(0, 0.6), at(1, 0.2), at(2, 0.3)]).map(({ value }) => Math.round(value))).toEqual([
     100, 0, 25,
   ]);
-  expect(scaled([at(0, 0.2), at(1, 0.2)]).map(({ value }) => value)).toEqual([50, 50]);
+  expect(scaleLosses([at(0, 0.2), at(1, 0.2)]).map(({ value }) => value)).toEqual([50, 50]);
 });
 
 test.each([
@@ -98,13 +98,13 @@ test.each([
   [0, 0, 'level'],
   [-0.5, -0.6, 'down'],
 ] as const)('judges the direction from %d to %d as %s', (first, last, direction) => {
-  expect(directionOf(first, last)).toBe(direction);
+  expect(compareLosses(first, last)).toBe(direction);
 });
 
 const at = (second: number, loss: number) => ({ at: start + 1_000 * second, loss });
 const shownSeconds = (losses: Losses): readonly number[] => {
   const series = losses.get(id);
-  return series === undefined ? [] : pointsOf(series).map(point => (point.at - start) / 1_000);
+  return series === undefined ? [] : allPoints(series).map(point => (point.at - start) / 1_000);
 };
 
 test('puts earlier losses before those received since the page opened', () => {

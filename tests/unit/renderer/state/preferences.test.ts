@@ -1,6 +1,6 @@
 /** The preferences of a browser and their storage. */
 import { beforeEach, expect, test } from 'vitest';
-import { perPlace } from '../../../../renderer/i18n/formats.ts';
+import { perLocale } from '../../../../renderer/i18n/formats.ts';
 import { createPreferences } from '../../../../renderer/state/stores.ts';
 
 let kept: Map<string, string>;
@@ -49,7 +49,7 @@ test.each(['', 'null', '[]', '{"theme":"pink","language":"tlh","zone":"mars"}', 
 test('formats a time in the chosen zone', () => {
   const at = Date.UTC(2026, 0, 31, 23, 5);
   const options = { dateStyle: 'medium', timeStyle: 'long' } as const;
-  const written = perPlace(options);
+  const written = perLocale(options);
   expect(written({ language: 'en', zone: 'utc' }).format(at)).toMatch(/^Jan 31, 2026, 11:05:00\sPM UTC$/);
   const local = new Intl.DateTimeFormat('en', options).format(at);
   expect(written({ language: 'en', zone: 'local' }).format(at)).toBe(local);

@@ -2,7 +2,12 @@
 import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../../protocol/events.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
-import { emptyFleet, type Fleet, listed, refreshed } from '../../../../renderer/state/fleet.ts';
+import {
+  emptyFleet,
+  type Fleet,
+  withListedWorkers,
+  withRefreshedWorkers,
+} from '../../../../renderer/state/fleet.ts';
 import { keyed } from '../../../../renderer/state/keyed.ts';
 import { jobId, workerId, workerView } from '../worker-builders.ts';
 
@@ -33,7 +38,7 @@ const later = workerView({
 });
 
 test('updates the load, the contact and the status derived from a job', () => {
-  const fleet = refreshed(fleetOf([known]), { workers: [later], seq: 10 });
+  const fleet = withRefreshedWorkers(fleetOf([known]), { workers: [later], seq: 10 });
   expect(fleet.workers.get(known.id)).toEqual(later);
   expect(fleet.seq).toBe(10);
 });
@@ -41,7 +46,7 @@ test('updates the load, the contact and the status derived from a job', () => {
 test('updates only load and contact of a worker with a newer event', () => {
   const drained = workerView({ status: 'draining', name: 'renamed' });
   const before = fleetOf([drained], { seq: 11, recent: [told(11, drained)] });
-  const worker = refreshed(before, { workers: [later], seq: 10 }).workers.get(known.id);
+  const worker = withRefreshedWorkers(before, { workers: [later], seq: 10 }).workers.get(known.id);
   expect(worker).toEqual({
     ...drained,
     gpu_utilization: 97,
@@ -54,7 +59,7 @@ test('updates only load and contact of a worker with a newer event', () => {
 test('updates the worker fully when only older events or other workers are recent', () => {
   const other = workerView({ id: workerId('w_two') });
   const before = fleetOf([known, other], { seq: 12, recent: [told(12, other), told(10, known)] });
-  const fleet = refreshed(before, { workers: [later], seq: 10 });
+  const fleet = withRefreshedWorkers(before, { workers: [later], seq: 10 });
   expect(fleet.workers.get(known.id)).toEqual(later);
 });
 
@@ -66,7 +71,10 @@ test("updates only load and contact after a newer event of the worker's job", ()
     job_id: jobId('j_one'),
     worker: known,
   } as unknown as UiEvent;
-  const fleet = refreshed(fleetOf([known], { seq: 11, recent: [event] }), { workers: [later], seq: 10 });
+  const fleet = withRefreshedWorkers(fleetOf([known], { seq: 11, recent: [event] }), {
+    workers: [later],
+    seq: 10,
+  });
   expect(fleet.workers.get(known.id)?.status).toBe('idle');
   expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
 });
@@ -74,29 +82,32 @@ test("updates only load and contact after a newer event of the worker's job", ()
 test('updates only load and contact when recent events may be missing', () => {
   const other = workerView({ id: workerId('w_two') });
   const recent = Array.from({ length: 50 }, (_, index) => told(80 - index, other));
-  const fleet = refreshed(fleetOf([known], { seq: 80, recent }), { workers: [later], seq: 10 });
+  const fleet = withRefreshedWorkers(fleetOf([known], { seq: 80, recent }), { workers: [later], seq: 10 });
   expect(fleet.workers.get(known.id)?.status).toBe('idle');
   expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
 });
 
 test('neither restores a deleted worker nor removes one missing from the list', () => {
-  const fleet = refreshed(fleetOf([known]), { workers: [workerView({ id: workerId('w_gone') })], seq: 10 });
+  const fleet = withRefreshedWorkers(fleetOf([known]), {
+    workers: [workerView({ id: workerId('w_gone') })],
+    seq: 10,
+  });
   expect([...fleet.workers.keys()]).toEqual([known.id]);
 });
 
 test('returns the same fleet and workers when nothing changed', () => {
   const other = workerView({ id: workerId('w_two') });
   const before = fleetOf([known, other]);
-  expect(refreshed(before, { workers: [workerView(), other], seq: 10 })).toBe(before);
-  const after = refreshed(before, { workers: [later, workerView({ id: other.id })], seq: 10 });
+  expect(withRefreshedWorkers(before, { workers: [workerView(), other], seq: 10 })).toBe(before);
+  const after = withRefreshedWorkers(before, { workers: [later, workerView({ id: other.id })], seq: 10 });
   expect(after.workers.get(other.id)).toBe(other);
 });
 
 test('adds and removes workers by the list without events, reusing unchanged ones', () => {
   const [gone, come] = [workerView({ id: workerId('w_gone') }), workerView({ id: workerId('w_new') })];
-  const fleet = listed(fleetOf([known, gone]), { workers: [workerView(), come], seq: 12 });
+  const fleet = withListedWorkers(fleetOf([known, gone]), { workers: [workerView(), come], seq: 12 });
   expect([...fleet.workers.keys()]).toEqual([known.id, come.id]);
   expect(fleet.workers.get(known.id)).toBe(known);
   expect(fleet.seq).toBe(12);
-  expect(listed(fleet, { workers: [later], seq: 13 }).workers.get(known.id)).toEqual(later);
+  expect(withListedWorkers(fleet, { workers: [later], seq: 13 }).workers.get(known.id)).toEqual(later);
 });

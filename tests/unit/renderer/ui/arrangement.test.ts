@@ -18,7 +18,7 @@ function bench() {
       times += 1;
       return rows.toSorted((a, b) => a.size - b.size);
     },
-    stays: (now, before) => now.size === before.size,
+    keepsPosition: (now, before) => now.size === before.size,
   });
   return { arrange, times: () => times };
 }

@@ -1,6 +1,6 @@
 /** The order of rows in a table. */
 import { expect, test } from 'vitest';
-import { inOrder, inPlaces } from '../../../../renderer/ui/table-order.ts';
+import { sortRows, arrangeByPosition } from '../../../../renderer/ui/table-order.ts';
 
 interface Row {
   readonly id: string;
@@ -17,7 +17,7 @@ test('keeps rows at their places and appends new ones', () => {
     ['a', 2],
     ['b', 3],
   ]);
-  expect(ids(inPlaces([row('new'), row('a'), row('b'), row('newer'), row('c')], places, idOf))).toBe(
+  expect(ids(arrangeByPosition([row('new'), row('a'), row('b'), row('newer'), row('c')], places, idOf))).toBe(
     'c a b new newer',
   );
 });
@@ -27,22 +27,22 @@ const bySize = { sortBy: ({ size }: Row) => size, sign: 1, idOf } as const;
 test('keeps equal rows in order of arrival', () => {
   const rows = [row('d', 2), row('a', 1), row('c', 2), row('b', 1)];
   const before = [row('b', 1), row('c', 2), row('gone', 9), row('d', 2)];
-  expect(ids(inOrder(rows, { ...bySize, before }))).toBe('a b d c');
-  expect(ids(inOrder(rows, { ...bySize, sign: -1, before }))).toBe('d c a b');
+  expect(ids(sortRows(rows, { ...bySize, before }))).toBe('a b d c');
+  expect(ids(sortRows(rows, { ...bySize, sign: -1, before }))).toBe('d c a b');
 });
 
 test('sorts texts by locale and treats infinite numbers as equal', () => {
   const byName = { sortBy: idOf, sign: 1, idOf, before: [] } as const;
-  expect(ids(inOrder([row('Zeta'), row('émile'), row('alpha'), row('Echo')], byName))).toBe(
+  expect(ids(sortRows([row('Zeta'), row('émile'), row('alpha'), row('Echo')], byName))).toBe(
     'alpha Echo émile Zeta',
   );
   const never = [row('x', Number.POSITIVE_INFINITY), row('y', 1), row('z', Number.POSITIVE_INFINITY)];
-  expect(ids(inOrder(never, { ...bySize, before: [] }))).toBe('y x z');
+  expect(ids(sortRows(never, { ...bySize, before: [] }))).toBe('y x z');
 });
 
 test('sorts unknown values last in both directions', () => {
   const rows = [row('a', 1), row('unknown', -1), row('b', 2)];
   const known = { sortBy: ({ size }: Row) => (size < 0 ? null : size), idOf, before: [] } as const;
-  expect(ids(inOrder(rows, { ...known, sign: 1 }))).toBe('a b unknown');
-  expect(ids(inOrder(rows, { ...known, sign: -1 }))).toBe('b a unknown');
+  expect(ids(sortRows(rows, { ...known, sign: 1 }))).toBe('a b unknown');
+  expect(ids(sortRows(rows, { ...known, sign: -1 }))).toBe('b a unknown');
 });

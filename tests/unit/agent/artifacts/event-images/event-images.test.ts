@@ -33,7 +33,7 @@ import {
 import { pngOf } from '../../../../support/picture.ts';
 import { outputOf } from '../../../../support/recordings.ts';
 import { tempFolder } from '../../builders.ts';
-import { readMoment } from '../../../../../renderer/pages/jobs/files/sorting.ts';
+import { readPosition } from '../../../../../renderer/pages/jobs/files/sorting.ts';
 
 /** A PNG whose content depends on the seed. */
 const png = (seed = 0): Uint8Array => pngOf(1, 1, () => [seed & 255, (seed >> 8) & 255, 0]);
@@ -118,7 +118,7 @@ describe("event files of TensorBoard's own writer", () => {
     cpSync(outputOf('tensorboard-images'), outputDir, { recursive: true });
     const found = await keys();
     expect(found.map(kindOf)).toEqual(found.map(() => 'sample_image'));
-    const moments = found.map(readMoment);
+    const moments = found.map(readPosition);
     expect(moments.map(({ at }) => at)).toEqual(
       [100, 100, 100, 100, 200, 200].map(count => ({ unit: 'step', count })),
     );
@@ -282,7 +282,7 @@ describe('keys of images', () => {
     for (const key of found) {
       expect(ArtifactPath.safeParse(key)).toMatchObject({ success: true, data: key });
       expect(checkpointOf(key)).toBeNull();
-      expect(readMoment(key).at).toEqual({ unit: 'step', count: 1 });
+      expect(readPosition(key).at).toEqual({ unit: 'step', count: 1 });
     }
     expect(new Set(found.map(key => key.normalize('NFD').toLowerCase())).size).toBe(tags.length);
     expect(readdirSync(root)).toEqual(['tensorboard-images']);
@@ -423,7 +423,7 @@ describe('selection of images', () => {
   const range = (from: number, to: number): readonly number[] =>
     Array.from({ length: to - from }, (_, at) => from + at);
   const stepsIn = (images: readonly { readonly path: string }[]): readonly number[] =>
-    images.map(({ path }) => readMoment(path).at?.count ?? -1);
+    images.map(({ path }) => readPosition(path).at?.count ?? -1);
 
   it('selects the newest 64 images of each tag per read', () => {
     const { images } = createSelection([]).choose([

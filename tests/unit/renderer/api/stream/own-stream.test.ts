@@ -1,8 +1,12 @@
 /** The stream of one tab: the messages that it reports, and when it treats its connection as dead. */
 import { beforeEach, expect, test } from 'vitest';
-import { createOwnStream, type Source, type StreamMessage } from '../../../../../renderer/api/stream/own.ts';
+import {
+  createOwnStream,
+  type EventSourceLike,
+  type StreamMessage,
+} from '../../../../../renderer/api/stream/own.ts';
 
-class FakeSource implements Source {
+class FakeSource implements EventSourceLike {
   readyState = 0;
   isClosed = false;
   readonly #listeners = new Map<string, (event: { readonly data: string }) => void>();

@@ -15,7 +15,7 @@ import {
   stateCounts,
   withState,
 } from '../../../../../renderer/pages/jobs/list/filter.ts';
-import { faultIn, parseConfig } from '../../../../../renderer/pages/jobs/submit/json.ts';
+import { findSyntaxError, parseConfig } from '../../../../../renderer/pages/jobs/submit/json.ts';
 import {
   createRowCache,
   toQueueRows,
@@ -227,7 +227,7 @@ describe('parseConfig', () => {
       );
     fc.assert(
       fc.property(fc.oneof(fc.json(), almost, fc.string()), text => {
-        expect(faultIn(text) === null).toBe(isJson(text));
+        expect(findSyntaxError(text) === null).toBe(isJson(text));
       }),
     );
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type ChartPlan, chartsOf } from '../../../../../../renderer/pages/jobs/curves/keys.ts';
 import {
   breaksOf,
-  joined,
+  coveringRange,
   toComparedLines,
   toLines,
   spanOf,
@@ -91,9 +91,9 @@ test('gives every line of a chart a different style', () => {
 
 test('places a point without a step only on the time axis', () => {
   const curves = curvesOf([0, { loss: [bucket(null, 5, { elapsed_ms: 9 }), bucket(1, 4)] }]);
-  expect(toLines(curves, loss, 'step', null)).toMatchObject([{ homeless: 1, dots: [{ x: 1 }] }]);
+  expect(toLines(curves, loss, 'step', null)).toMatchObject([{ withoutStep: 1, dots: [{ x: 1 }] }]);
   expect(toLines(curves, loss, 'time', null)).toMatchObject([
-    { homeless: 0, dots: [{ x: 9 }, { x: 1_000 }] },
+    { withoutStep: 0, dots: [{ x: 9 }, { x: 1_000 }] },
   ]);
   const nowhere = curvesOf([0, {}], [1, { loss: [bucket(null, 5)] }]);
   expect(breaksOf(nowhere, 'step', null)).toEqual([]);
@@ -141,6 +141,6 @@ test('draws curves of other jobs next to this one in colours of their own', () =
 });
 
 test('spans the ranges of several jobs from the first to the last place', () => {
-  expect(joined([[5, 7], null, [1, 6]])).toEqual([1, 7]);
-  expect(joined([null])).toBeNull();
+  expect(coveringRange([[5, 7], null, [1, 6]])).toEqual([1, 7]);
+  expect(coveringRange([null])).toBeNull();
 });

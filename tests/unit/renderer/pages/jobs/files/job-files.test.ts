@@ -6,7 +6,7 @@ import { sizeText } from '../../../../../../renderer/pages/jobs/figures.ts';
 import {
   comparable,
   groupsOf,
-  inOrderOfDeletion,
+  sortForDeletion,
   sampleOf,
   sortFiles,
 } from '../../../../../../renderer/pages/jobs/files/sorting.ts';
@@ -192,7 +192,7 @@ test('compares a sample with those of the same name at other steps', () => {
 
 test('deletes the manifest of a checkpoint before its other files', () => {
   const files = ['c-step-1/a', 'c-step-1/checkpoint-manifest.json', 'c-step-1/b'].map(key => file(key));
-  expect(keysOf(inOrderOfDeletion(files))).toEqual([
+  expect(keysOf(sortForDeletion(files))).toEqual([
     'c-step-1/checkpoint-manifest.json',
     'c-step-1/a',
     'c-step-1/b',

@@ -38,7 +38,7 @@ beforeEach(() => {
       revokeObjectURL: url => void alive.delete(url),
     },
     maxParallel: 2,
-    spare: 1,
+    maxUnused: 1,
   });
 });
 
@@ -48,7 +48,7 @@ interface Held {
 }
 function hold(wanted: Picture): Held {
   const told: Shown[] = [];
-  return { told, letGo: pictures.hold(wanted, shown => told.push(shown)) };
+  return { told, letGo: pictures.subscribe(wanted, shown => told.push(shown)) };
 }
 /** Completes the nth read. Resolves when that has taken effect. */
 async function comes(

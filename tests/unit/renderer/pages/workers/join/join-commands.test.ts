@@ -10,7 +10,7 @@ import {
   environmentCommands,
   isLoopback,
   type Joining,
-  masked,
+  maskToken,
   podScript,
   reachCommand,
   serviceCommand,
@@ -255,8 +255,8 @@ test('runs the exact file in PowerShell, with the token in a variable and the na
 });
 
 test('masks every occurrence of a token without revealing its length', () => {
-  expect(masked('a TOKEN b TOKEN', 'TOKEN')).toBe(`a ${'•'.repeat(16)} b ${'•'.repeat(16)}`);
-  expect(masked(shellCommand(joining), joining.token)).not.toContain('secret');
+  expect(maskToken('a TOKEN b TOKEN', 'TOKEN')).toBe(`a ${'•'.repeat(16)} b ${'•'.repeat(16)}`);
+  expect(maskToken(shellCommand(joining), joining.token)).not.toContain('secret');
 });
 
 test.each([

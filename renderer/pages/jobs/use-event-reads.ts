@@ -2,13 +2,13 @@ import { useEffect, useRef } from 'react';
 import { useFleet } from '../../app/context.ts';
 
 /**
- * Reads data that events do not contain. It reads once when the component mounts. After that, it reads `settleMs` after
+ * Reads data that events do not contain. It reads once when the component mounts. After that, it reads `delayMs` after
  * an event of a job or the queue, or after a change of `also`. Further events do not postpone a pending read, because
  * in a busy fleet they never pause.
  */
-export function useSettled(
+export function useEventReads(
   read: (signal: AbortSignal) => Promise<void>,
-  settleMs: number,
+  delayMs: number,
   also: number | null = null,
 ): void {
   const happened = useFleet(
@@ -31,7 +31,7 @@ export function useSettled(
         next.current = { isDue: false, isFirst: false };
         if (!signal.aborted) void read(signal);
       },
-      isFirst ? 0 : settleMs,
+      isFirst ? 0 : delayMs,
     );
-  }, [read, settleMs, happened, also]);
+  }, [read, delayMs, happened, also]);
 }
