@@ -32,7 +32,9 @@ async function startTraining(rig: Rig) {
     address: '192.0.2.7',
     port: 29_501,
   });
-  expect(await rig.note('ready')).toBe('192.0.2.7 1');
+  // The trainer creates the file before it writes to it.
+  const place = await until(async () => (await rig.note('ready')) || null);
+  expect(place).toBe('192.0.2.7 1');
   await rig.orchestrator.reported('running');
   return agent;
 }
