@@ -7,18 +7,19 @@ import type { BigIntStats } from 'node:fs';
 export interface HashCache {
   /** Returns the SHA-256; null when the file is unknown or may have changed. */
   find(path: string, stats: BigIntStats): string | null;
+  /** Adds the SHA-256 of a file, unless the file has changed a moment ago. */
   note(path: string, stats: BigIntStats, sha256: string): void;
   /** Writes the cache with all entries that were found or noted. Ignores errors, because the cache is optional. */
   save(): Promise<void>;
 }
 
 /** A file that has changed within this time is not cached: on some file systems, it can change again without a new time stamp. */
-const racyNs = 2_000_000_000n;
+const recentNs = 2_000_000_000n;
 
 const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
   `${size} ${mtimeNs} ${ctimeNs} ${ino}`;
 
-/** One line per file: digest, stamp, path. The path comes last, because it may contain spaces. */
+/** The cache file has a line per file: SHA-256, stamp, path. The path is last, because it may contain spaces. */
 const lineForm = /^([0-9a-f]{64}) (\d+ \d+ \d+ \d+) (.+)$/;
 
 /** Opens the cache for the files below `root`. It is stored as a file in `folder`. A missing or damaged cache is empty. */
@@ -43,7 +44,7 @@ export async function openHashCache(folder: string, root: string, nowMs: () => n
     },
     note(path, stats, sha256) {
       const changedNs = stats.mtimeNs > stats.ctimeNs ? stats.mtimeNs : stats.ctimeNs;
-      if (BigInt(nowMs()) * 1_000_000n - changedNs >= racyNs) addLine(path, stats, sha256);
+      if (BigInt(nowMs()) * 1_000_000n - changedNs >= recentNs) addLine(path, stats, sha256);
     },
     async save() {
       const draft = `${file}.${process.pid}`;

@@ -34,7 +34,7 @@ export interface IndexOptions {
 
 /** The number of files that are hashed at the same time. With more, a hard disk would become slower. */
 const concurrency = 4;
-/** How often a file is hashed that changes meanwhile. A file that is being copied into the folder is complete soon. */
+/** The maximum number of attempts to hash a file that changes meanwhile, for example because it is being copied. */
 const maxAttempts = 3;
 
 /** Finds and hashes all files of a folder. Rejects when a file cannot be read, or when the signal fires. */

@@ -46,7 +46,7 @@ export interface ServerDeps extends Pick<ProgramDeps, 'root' | 'env'> {
 
 interface Run {
   readonly program: Program;
-  /** Null when the server ended before it listened. */
+  /** Resolves with the server's URL; null when the server ended before it listened. */
   readonly url: Promise<string | null>;
 }
 

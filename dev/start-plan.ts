@@ -22,7 +22,10 @@ export function planStart({ platform, env, isRoot, electron }: StartContext, isH
     return headless('No window: this is a session over SSH');
   if (platform === 'linux' && isRoot) return headless('No window: Electron does not run as root');
   if (electron === null)
-    return headless('No window yet: Electron is being downloaded. Start again when the download is complete', true);
+    return headless(
+      'No window yet: Electron is being downloaded. Start again when the download is complete',
+      true,
+    );
   return { kind: 'app', electron };
 }
 

@@ -16,7 +16,7 @@ export type CallInput<C> =
       }
     : never;
 
-/** Why a call failed: the server returned a problem, the response was unexpected, or the server was unreachable. */
+/** The failure of a call: the server returned a problem, the response was unexpected, or the server was unreachable. */
 export type CallFailure =
   | { readonly kind: 'problem'; readonly status: number; readonly problem: Problem }
   | { readonly kind: 'unexpected'; readonly status: number; readonly detail: string }

@@ -31,7 +31,7 @@ const DesktopView = z.object({
   /** Whether this computer runs its own orchestrator. */
   runs_own: z.boolean(),
   notices: NoticeKinds,
-  /** Null when the platform has no such setting. */
+  /** Whether the app starts when the user logs in; null when the platform has no such setting. */
   open_at_login: z.boolean().nullable(),
   /** Whether the platform's keyring encrypts stored tokens. */
   has_keyring: z.boolean(),

@@ -10,7 +10,7 @@ export interface Joining {
   readonly persistent: boolean;
 }
 
-/** How to run the orchestrator's install script. */
+/** Options for running the orchestrator's install script. */
 export interface ScriptRun {
   /** SHA-256 of the script in lower-case hex. */
   readonly sha256: string;

@@ -9,11 +9,11 @@ const comparedChars = 60;
  */
 export function nearestName(word: string, names: Iterable<string>): string | null {
   const typed = word.slice(0, comparedChars).toLowerCase();
-  let nearest: { readonly name: string; readonly away: number } | null = null;
+  let nearest: { readonly name: string; readonly edits: number } | null = null;
   for (const name of names) {
-    const away = distance(typed, name.slice(0, comparedChars).toLowerCase());
-    const resembles = away <= Math.max(1, Math.floor(name.length / 3)) || name.startsWith(word);
-    if (resembles && (nearest === null || away < nearest.away)) nearest = { name, away };
+    const edits = distance(typed, name.slice(0, comparedChars).toLowerCase());
+    const isSimilar = edits <= Math.max(1, Math.floor(name.length / 3)) || name.startsWith(word);
+    if (isSimilar && (nearest === null || edits < nearest.edits)) nearest = { name, edits };
   }
   return nearest === null ? null : nearest.name;
 }

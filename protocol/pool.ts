@@ -214,7 +214,7 @@ export const NewPool = z.strictObject({ name: PoolName, engine: EngineSettings, 
 export type NewPool = Readonly<z.output<typeof NewPool>>;
 export type PoolSettings = Omit<NewPool, 'name'>;
 
-/** Why a launch waits. The kinds are the same for all engines. */
+/** The reason why a launch waits. The kinds are the same for all engines. */
 export const WaitingReason = z.object({
   kind: z
     .enum(['quota', 'resources', 'held', 'dependency', 'other'])

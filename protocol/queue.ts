@@ -5,7 +5,7 @@ import { Line, Name } from './text.ts';
 
 const Limit = z.number().int().min(0).max(100_000).nullable();
 
-/** In the list of users, means all users who may not manage the queue. No token can have this name. */
+/** In a list of users, this text means all users who may not manage the queue. No token can have this name. */
 export const everyone = '*';
 
 /** Limits on concurrent jobs: in total, per user, per team and on the orchestrator's own machine; null for no limit. */

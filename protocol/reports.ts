@@ -1,4 +1,4 @@
-/** What a worker reports about its machine and about the progress of a job. */
+/** Schemas of a worker's reports about its machine and about the progress of a job. */
 import { z } from 'zod';
 import { Sha256 } from './dataset.ts';
 import { CleanLine, cleanLine } from './text.ts';
@@ -69,7 +69,7 @@ export const GpuTroubles = z
   )
   .optional();
 
-/** Why a rig accepts no jobs at the moment, as its agent reports it. */
+/** The reason why a rig accepts no jobs at the moment, as its agent reports it. */
 export const Closed = z
   .object({
     reason: z

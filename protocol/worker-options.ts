@@ -4,7 +4,7 @@ interface WorkerOption {
   readonly description: string;
   /** Whether the option may be repeated; each use adds a value. */
   readonly isRepeatable?: true;
-  /** An older name, which the help leaves out. */
+  /** Whether the help omits the option, because it is an older name of another option. */
   readonly isHidden?: true;
 }
 

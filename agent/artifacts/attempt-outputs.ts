@@ -17,7 +17,7 @@ import { createAttemptSaves, type Saved } from './attempt-saves.ts';
 import { openStorage, type StorageDeps } from './storage.ts';
 import type { JobOffer, PreparedJob } from '../job.ts';
 
-/** Which outputs of trainers to upload. */
+/** The outputs of trainers that are uploaded. */
 export type Which = 'all' | 'checkpoints' | 'none';
 
 /**
@@ -47,7 +47,7 @@ export interface AttemptOutputs {
    * Returns false when this attempt has no uploads.
    */
   hasten(attemptId: AttemptId): boolean;
-  /** Which checkpoints of the attempt are completely uploaded. */
+  /** Returns which checkpoints of the attempt are completely uploaded. */
   saved(attemptId: AttemptId): Saved;
   /** Returns how long it takes to write and upload a checkpoint, in ms: the maximum of recent ones; null before the first. */
   saveMs(): number | null;

@@ -27,7 +27,7 @@ export interface AttemptSaves {
  * time is longer for a folder.
  */
 const minUnchangedMs = { file: 5_000, folder: 10_000 } as const;
-/** Some file systems round modification times to whole seconds. */
+/** The tolerance for modification times in ms, because some file systems round them to whole seconds. */
 const timestampToleranceMs = 2_000;
 /** The number of recent saves whose duration counts. */
 const maxTimes = 3;

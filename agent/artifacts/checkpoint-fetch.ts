@@ -2,7 +2,7 @@ import { copyFile, link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promi
 import { basename, dirname, join } from 'node:path';
 import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../../protocol/artifact.ts';
 import { downloadFile, type DownloadDeps } from './download.ts';
-import { type Content, holdsFile } from '../files/file-digest.ts';
+import { type Content, hasFile } from '../files/file-digest.ts';
 import { isFullDisk, reasonOf, describeFailure, formatBytes } from '../files/failure-text.ts';
 import { retry } from '../retry/retry.ts';
 import { policyOf } from '../retry/decisions.ts';
@@ -22,7 +22,7 @@ interface Wanted extends Content {
   readonly key: string;
 }
 
-/** Why the attempt cannot resume from the checkpoint. */
+/** The reason why the attempt cannot resume from the checkpoint. */
 type Flawed = { readonly flaw: string };
 
 const maxManifest = 16 * 1_048_576;
@@ -155,7 +155,7 @@ async function fetchAll(
 ): Promise<number | Flawed> {
   const { signal } = deps;
   const present = new Set<string>();
-  for (const file of wanted) if (await holdsFile(outputDir, file.key, file, signal)) present.add(file.key);
+  for (const file of wanted) if (await hasFile(outputDir, file.key, file, signal)) present.add(file.key);
   if (present.size === wanted.length || signal.aborted) return 0;
   const parent = await openFolder(outputDir, dirname(checkpoint));
   const unfinished = `.${basename(checkpoint)}.fetching`;

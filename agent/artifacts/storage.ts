@@ -4,7 +4,7 @@ import { commonBucket, dataBucket, storageApi } from '../../protocol/storage-api
 import type { RenewCall } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
 import type { Send, StreamBody } from '../connection/http-fetch.ts';
-import { type Answered, createRenewing, type Failed } from './upload-token.ts';
+import { type Answered, createTokenRenewal, type Failed } from './upload-token.ts';
 
 /** The address and the token with which an attempt uploads its files. */
 export interface StorageLocation {
@@ -21,7 +21,7 @@ export interface StorageDeps {
   readonly renew: RenewCall;
 }
 
-/** How much of an upload the server has, in bytes. */
+/** The progress of an upload. `offset`: the bytes that the server has; `total`: the size of the file in bytes. */
 export interface Progress {
   readonly offset: number;
   readonly total: number;
@@ -88,19 +88,19 @@ const silenceMs = 120_000;
  */
 export const quickSilenceMs = 20_000;
 
-/** Derives a signal that also fires after `ms` of inactivity. `moved` restarts the timeout, and `over` stops it. */
+/** Derives a signal that also fires after `ms` of inactivity. `onActivity` restarts the timeout, and `stop` stops it. */
 function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
-  const silent = new AbortController();
-  const arm = (): (() => void) =>
-    clock.after(ms, () => silent.abort(new Error(`no data was transferred for ${ms / 1_000} seconds`)));
-  let cancelTimer = arm();
+  const timeout = new AbortController();
+  const startTimer = (): (() => void) =>
+    clock.after(ms, () => timeout.abort(new Error(`no data was transferred for ${ms / 1_000} seconds`)));
+  let cancelTimer = startTimer();
   return {
-    signal: AbortSignal.any([signal, silent.signal]),
-    moved() {
+    signal: AbortSignal.any([signal, timeout.signal]),
+    onActivity() {
       cancelTimer();
-      cancelTimer = arm();
+      cancelTimer = startTimer();
     },
-    over: () => cancelTimer(),
+    stop: () => cancelTimer(),
   };
 }
 
@@ -108,45 +108,45 @@ type SilenceWatch = ReturnType<typeof watchSilence>;
 type Headers = Readonly<Record<string, string>>;
 
 /** Creates a wrapper for calls: they fail after `ms` of inactivity, and renew the upload token after a rotation. */
-const createWatched =
-  (clock: Clock, ms: number, renewing: ReturnType<typeof createRenewing>) =>
+const createTimedCall =
+  (clock: Clock, ms: number, withToken: ReturnType<typeof createTokenRenewal>) =>
   <T>(
     signal: AbortSignal,
     ask: (headers: Headers, watch: SilenceWatch) => Promise<Answered<T>>,
   ): Promise<Answered<T>> =>
-    renewing(signal, async headers => {
+    withToken(signal, async headers => {
       const watch = watchSilence(clock, signal, ms);
       try {
         return await ask(headers, watch);
       } catch (cause) {
         return { ok: false, failure: { kind: 'unreachable', cause } };
       } finally {
-        watch.over();
+        watch.stop();
       }
     });
 
 export function openStorage(location: StorageLocation, { url, send, clock, renew }: StorageDeps): Storage {
   const base = `${url}${location.endpoint}`;
-  const renewing = createRenewing(location.token, renew);
+  const withToken = createTokenRenewal(location.token, renew);
   const toFile = (key: string): URL => urlOf(base, `/${commonBucket}/*key`, { key: key.split('/') });
   const download = (
     name: string,
     from: { readonly url: URL; readonly rest: { readonly from: number; readonly sha256: string } | null },
     signal: AbortSignal,
   ): Promise<Answered<Download>> =>
-    renewing(signal, headers => {
+    withToken(signal, headers => {
       const { rest } = from;
       const range = rest !== null &&
         rest.from > 0 && { range: `bytes=${rest.from}-`, 'if-range': `"${rest.sha256}"` };
       const watch = watchSilence(clock, signal);
-      const asked = send(from.url, { headers: { ...headers, ...range }, signal: watch.signal });
-      return openDownload(name, asked, watch);
+      const pendingAnswer = send(from.url, { headers: { ...headers, ...range }, signal: watch.signal });
+      return openDownload(name, pendingAnswer, watch);
     });
-  const quickly = createWatched(clock, quickSilenceMs, renewing);
-  const patiently = createWatched(clock, silenceMs, renewing);
+  const callQuickly = createTimedCall(clock, quickSilenceMs, withToken);
+  const callPatiently = createTimedCall(clock, silenceMs, withToken);
   return {
     list: signal =>
-      quickly(signal, async (headers, watch) => {
+      callQuickly(signal, async (headers, watch) => {
         const stored = new Map<string, string>();
         for (let cursor: string | null = ''; cursor !== null; ) {
           const page = urlOf(base, `/${commonBucket}`, {}, cursor === '' ? {} : { cursor });
@@ -155,33 +155,33 @@ export function openStorage(location: StorageLocation, { url, send, clock, renew
           if (!body?.success) return failureOf(answer);
           for (const { Key, ETag } of body.data.Contents) stored.set(Key, digestIn(ETag));
           cursor = body.data.NextCursor;
-          watch.moved();
+          watch.onActivity();
         }
         return { ok: true, value: stored };
       }),
     progress: (key, signal) =>
-      quickly(signal, async (headers, watch) => {
+      callQuickly(signal, async (headers, watch) => {
         const answer = await send(toFile(key), { method: 'HEAD', headers, signal: watch.signal });
         await answer.text();
         if (answer.status === 404) return { ok: true, value: null };
         return answer.ok ? { ok: true, value: progressIn(answer) } : failureOf(answer);
       }),
     put: (key, upload, signal) =>
-      patiently(signal, async (headers, watch) => {
+      callPatiently(signal, async (headers, watch) => {
         const { body, part } = upload;
         const answer = await send(toFile(key), {
           method: 'PUT',
           headers: { ...headers, ...headersOf(upload) },
-          body: { bytes: body.bytes, pieces: () => noted(body.pieces(), watch.moved) },
+          body: { bytes: body.bytes, pieces: () => reportActivity(body.pieces(), watch.onActivity) },
           signal: watch.signal,
         });
-        const isTaken = answer.ok || (part !== null && answer.status === 308);
-        if (!isTaken) return failureOf(answer);
+        const isAccepted = answer.ok || (part !== null && answer.status === 308);
+        if (!isAccepted) return failureOf(answer);
         await answer.text();
         return { ok: true, value: null };
       }),
     reportOutstanding: (report, signal) =>
-      quickly(signal, async (headers, watch) => {
+      callQuickly(signal, async (headers, watch) => {
         const answer = await send(urlOf(url, storageApi.outstanding.path, {}), {
           method: 'PUT',
           headers: { ...headers, 'content-type': 'application/json' },
@@ -205,15 +205,15 @@ export function openStorage(location: StorageLocation, { url, send, clock, renew
 /** Keeps the inactivity timeout running until the download has been read. */
 async function openDownload(
   key: string,
-  asked: Promise<Answer>,
+  pendingAnswer: Promise<Answer>,
   watch: SilenceWatch,
 ): Promise<Answered<Download>> {
   const fail = (failed: Failed): Failed => {
-    watch.over();
+    watch.stop();
     return failed;
   };
   try {
-    const answer = await asked;
+    const answer = await pendingAnswer;
     if (!answer.ok) return fail(await failureOf(answer));
     const download = downloadOf(answer, watch);
     if (download !== null) return { ok: true, value: download };
@@ -245,7 +245,7 @@ const headersOf = ({ sha256, body, part }: Upload): Readonly<Record<string, stri
 /** Returns null when the response lacks a body, a digest or a length. */
 function downloadOf(
   answer: Answer,
-  { moved, over }: Pick<ReturnType<typeof watchSilence>, 'moved' | 'over'>,
+  { onActivity, stop }: Pick<ReturnType<typeof watchSilence>, 'onActivity' | 'stop'>,
 ): Download | null {
   const { body, status, headers } = answer;
   const [, first = '0', whole = headers.get('content-length')] =
@@ -259,31 +259,31 @@ function downloadOf(
     sha256,
     async *pieces() {
       try {
-        yield* noted(piecesOf(body), moved);
+        yield* reportActivity(piecesOf(body), onActivity);
       } finally {
-        over();
+        stop();
       }
     },
     async leave() {
-      over();
+      stop();
       await body.cancel();
     },
   };
 }
 
-async function* noted(
+async function* reportActivity(
   pieces: AsyncIterable<Uint8Array>,
-  moved: () => void,
+  onActivity: () => void,
 ): AsyncGenerator<Uint8Array, void> {
   for await (const piece of pieces) {
-    moved();
+    onActivity();
     yield piece;
   }
 }
 
 const digestIn = (etag: string): string => etag.replace(/^"|"$/g, '').toLowerCase();
 
-/** The body of a refusal can be empty, as in the response to a HEAD. */
+/** Returns the failure of an error response. Its body can be empty, as in the response to a HEAD. */
 async function failureOf(answer: Answer): Promise<Failed> {
   const { status } = answer;
   const retryAfterMs = retryAfterIn(answer);
@@ -295,7 +295,7 @@ async function failureOf(answer: Answer): Promise<Failed> {
   return { ok: false, failure: { kind: 'unexpected', status, detail }, retryAfterMs };
 }
 
-/** Ignores a date, because the clocks of the two machines may differ. The orchestrator sends seconds. */
+/** Returns the `Retry-After` of a response in ms. Ignores a date, because the clocks of the two machines may differ. */
 function retryAfterIn({ headers }: Answer): number | undefined {
   const value = headers.get('retry-after') ?? '';
   return /^\d+$/.test(value) ? Number(value) * 1_000 : undefined;

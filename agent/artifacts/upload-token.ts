@@ -7,7 +7,7 @@ export type Answered<T> = RetryAnswer<T, CallFailure>;
 export type Failed = Extract<Answered<never>, { readonly ok: false }>;
 
 /** Adds the current upload token to each call. After a rotation of the worker token, renews it and retries the call once. */
-export function createRenewing(firstToken: string, renew: RenewCall) {
+export function createTokenRenewal(firstToken: string, renew: RenewCall) {
   let token = firstToken;
   return async <T>(
     signal: AbortSignal,

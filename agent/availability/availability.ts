@@ -7,7 +7,7 @@ import { createUseFilter } from './use-filter.ts';
 import { pause } from '../retry/retry.ts';
 
 export interface AvailabilityDeps {
-  /** Null for a rig that is open all day. */
+  /** The hours in which the rig accepts jobs; null for always. */
   readonly hours: Hours | null;
   /** Detects that a person uses the machine; null for a rig that accepts jobs regardless of that. */
   readonly use: UseDeps | null;
@@ -18,7 +18,7 @@ export interface AvailabilityDeps {
 }
 
 export interface UseDeps {
-  /** Null if the system does not report the time of the last input. */
+  /** Returns the time of the last input; null if the system does not report it. */
   readonly lastInput: LastInput | null;
   /** Returns the troubles of the worker's GPUs from the last check. */
   readonly gpuTroubles: () => readonly (GpuTrouble & { readonly ours?: boolean })[];
@@ -26,7 +26,7 @@ export interface UseDeps {
 
 /** Whether the rig accepts jobs now, by the owner's hours and by the use of the machine. */
 export interface Availability {
-  /** Null when the rig is open. */
+  /** Returns why the rig accepts no jobs now; null when it does. */
   closed(): Closed | null;
   /** Watches until the signal fires. Calls `onChange` after each change. */
   watch(onChange: () => void, signal: AbortSignal): Promise<void>;

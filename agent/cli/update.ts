@@ -19,15 +19,17 @@ export interface UpdateDeps {
 
 export type Updated =
   | { readonly kind: 'current' | 'replaced'; readonly version: string }
-  /** Nothing was changed. */
+  /** The update failed, and nothing was changed. */
   | { readonly kind: 'failed'; readonly message: string };
 
 /** Maximum size of a download. The worker's programs are smaller. */
 const maxBytes = 512 * 1024 ** 2;
-const maxSums = 10_000;
-const patienceMs = 30_000;
+/** Maximum size of SHA256SUMS. */
+const maxSumsBytes = 10_000;
+/** The timeout of the download of SHA256SUMS. */
+const sumsTimeoutMs = 30_000;
 /** The timeout of a download: enough for 120 MB at 100 KB/s. */
-const downloadMs = 20 * 60_000;
+const downloadTimeoutMs = 20 * 60_000;
 
 /**
  * Replaces this program with the orchestrator's version, by one rename. Before that, it checks that the new program has the
@@ -37,10 +39,10 @@ export async function updateProgram(deps: UpdateDeps): Promise<Updated> {
   const { own, versionOf } = deps;
   const draft = join(dirname(own.path), `.${randomBytes(6).toString('hex')}-${own.name}`);
   try {
-    const wanted = await fetchAnnouncedSum(deps);
-    if ((await sha256Of(own.path)) === wanted)
+    const expectedSum = await fetchAnnouncedSum(deps);
+    if ((await sha256Of(own.path)) === expectedSum)
       return { kind: 'current', version: await versionOf([...own.runner, own.path]) };
-    await download(deps, draft, wanted);
+    await download(deps, draft, expectedSum);
     const version = await versionOrFail(() => versionOf([...own.runner, draft]));
     renameSync(draft, own.path);
     return { kind: 'replaced', version };
@@ -72,13 +74,13 @@ async function get({ url, fetch }: UpdateDeps, name: string, timeoutMs: number):
 /** Returns the SHA-256 of this program in the orchestrator's SHA256SUMS. */
 async function fetchAnnouncedSum(deps: UpdateDeps): Promise<string> {
   const bytes: Uint8Array[] = [];
-  const answer = await get(deps, 'SHA256SUMS', patienceMs);
-  await read(answer, maxSums, async piece => void bytes.push(piece));
+  const answer = await get(deps, 'SHA256SUMS', sumsTimeoutMs);
+  await read(answer, maxSumsBytes, async piece => void bytes.push(piece));
   const text = Buffer.concat(bytes).toString('latin1');
   if (deps.sums !== null && createHash('sha256').update(text, 'latin1').digest('hex') !== deps.sums)
     throw new UpdateError(
-      `What ${deps.url} has to give is not what --sums is for. Copy the command from the panel again: if it is the same, somebody is ` +
-        'in between',
+      `The SHA256SUMS of ${deps.url} does not match --sums. Copy the command from the panel again. If it is the same, an ` +
+        'attacker intercepts the connection',
     );
   const entry = text
     .split('\n')
@@ -93,7 +95,7 @@ async function fetchAnnouncedSum(deps: UpdateDeps): Promise<string> {
 
 async function download(deps: UpdateDeps, draft: string, wanted: string): Promise<void> {
   const hash = createHash('sha256');
-  const answer = await get(deps, deps.own.name, downloadMs);
+  const answer = await get(deps, deps.own.name, downloadTimeoutMs);
   const file = await open(draft, 'wx', 0o755);
   try {
     await read(answer, maxBytes, async piece => {
@@ -108,10 +110,11 @@ async function download(deps: UpdateDeps, draft: string, wanted: string): Promis
     throw new UpdateError(`The program from ${deps.url} does not match its SHA256SUMS: try again`);
 }
 
+/** Reads a response piece by piece. Throws when it is larger than `limit` bytes. */
 async function read(
   answer: Answer,
   limit: number,
-  take: (piece: Uint8Array) => Promise<void>,
+  onPiece: (piece: Uint8Array) => Promise<void>,
 ): Promise<void> {
   const reader = answer.body?.getReader();
   if (reader === undefined) return;
@@ -124,7 +127,7 @@ async function read(
         `The response of ${answer.url} is too large: check that this is the orchestrator`,
       );
     }
-    await take(next.value);
+    await onPiece(next.value);
   }
 }
 
@@ -152,7 +155,10 @@ interface OwnProgram {
   readonly runner: readonly string[];
 }
 
-/** Returns null in a source checkout, because its program is more than one file. `realpath` resolves links, and throws if the file is missing. */
+/**
+ * Returns null in a source checkout, because its program is more than one file. `realpath` resolves links, and throws if the
+ * file is missing.
+ */
 export function ownProgram(
   ownCommand: readonly string[],
   realpath: (path: string) => string,

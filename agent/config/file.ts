@@ -10,7 +10,7 @@ export type Env = Readonly<Record<string, string | undefined>>;
 export const isOpenToOthers = (path: string): boolean =>
   process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
 
-export const openToOthers = (path: string): string =>
+export const openToOthersMessage = (path: string): string =>
   `${path} can be read by others. Make it private with "chmod 600 ${path}"`;
 
 export interface ConfigFile {
@@ -18,6 +18,7 @@ export interface ConfigFile {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
+/** Reads the config file. `named`: the value of `--config`; without it, the default file may be missing. */
 export function readConfigFile(named: unknown, env: Env): Loaded<ConfigFile> {
   const path = typeof named === 'string' ? named : join(configHome(env), 'config.json');
   let text: string;
@@ -37,7 +38,7 @@ export function readConfigFile(named: unknown, env: Env): Loaded<ConfigFile> {
       return fail(`${path} must contain a JSON object, such as {"persistent": true}`);
     }
     if ('worker-token' in parsed && isOpenToOthers(path)) {
-      return fail(`The config file contains the worker token. ${openToOthers(path)}`);
+      return fail(`The config file contains the worker token. ${openToOthersMessage(path)}`);
     }
     return { ok: true, value: { path, settings: { ...parsed } } };
   } catch (cause) {
@@ -54,7 +55,7 @@ export function folderName(name: string): string {
   return safe === name ? name : `${safe}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
 
-/** The platform's config folder, unless XDG_CONFIG_HOME is set. */
+/** Returns the platform's config folder, unless XDG_CONFIG_HOME is set. */
 export function configHome(env: Env): string {
   if (env['XDG_CONFIG_HOME']) return join(env['XDG_CONFIG_HOME'], 'trainyard');
   if (process.platform === 'darwin') return join(homedir(), 'Library/Preferences/trainyard');

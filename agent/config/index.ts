@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Env, folderName, isOpenToOthers, openToOthers, readConfigFile, stateHome } from './file.ts';
+import {
+  type Env,
+  folderName,
+  isOpenToOthers,
+  openToOthersMessage,
+  readConfigFile,
+  stateHome,
+} from './file.ts';
 import {
   checkToken,
   isTrue,
@@ -31,7 +38,7 @@ interface RigTimes {
 }
 
 interface RigStorage {
-  /** Which outputs of trainers to upload. */
+  /** The outputs of trainers that are uploaded. */
   readonly upload: UploadChoice;
   /** The maximum size of downloaded datasets on the disk, in bytes; null for half of the free space. */
   readonly dataCache: number | null;
@@ -48,7 +55,7 @@ interface RigMachine {
 /** The worker's settings, built once from flags, environment and config file. */
 export interface AgentConfig extends RigMachine, RigStorage, RigTimes {
   readonly orchestratorUrl: string;
-  /** Null when none was given. The worker then uses the token that it created when it joined. */
+  /** The token in the settings; null when there is none. The worker then uses the token from joining. */
   readonly token: TokenSource | null;
   readonly name: string;
   readonly persistent: boolean;
@@ -202,7 +209,7 @@ function parseTimes({ setting, text, located }: Lookup): Loaded<RigTimes> {
 export function readToken(source: TokenSource): Loaded<string> {
   if (source.kind === 'value') return { ok: true, value: source.token };
   try {
-    if (isOpenToOthers(source.path)) return fail(openToOthers(source.path));
+    if (isOpenToOthers(source.path)) return fail(openToOthersMessage(source.path));
     const token = readFileSync(source.path, 'utf8').trim();
     return token === '' ? fail(`${source.path} is empty. Put the worker token into it`) : checkToken(token);
   } catch (cause) {

@@ -3,7 +3,7 @@ import { NodeAddress } from '../../protocol/worker-nodes.ts';
 import { fail, type Loaded } from '../files/failure-text.ts';
 
 const uploadChoices = ['all', 'checkpoints', 'none'] as const;
-/** Which outputs of trainers to upload. */
+/** The outputs of trainers that are uploaded. */
 export type UploadChoice = (typeof uploadChoices)[number];
 
 export function parseUrl(text: string | null): Loaded<string> {

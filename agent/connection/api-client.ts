@@ -147,7 +147,7 @@ export function noteContacts(
 }
 
 export interface CallsInFlight {
-  /** The same calls, tracked. */
+  /** The API with tracked calls. */
   readonly api: ApiClient;
   /** Resolves when no call waits for its response, or after `withinMs`. */
   drained(withinMs: number): Promise<void>;

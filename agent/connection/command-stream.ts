@@ -16,7 +16,7 @@ export interface StreamDeps {
 
 export type FollowStream = (deps: StreamDeps) => Promise<StreamEnd>;
 
-/** How a stream ended: this worker aborted it, the orchestrator rejected the token, or the connection was lost. */
+/** The end of a stream: this worker aborted it, the orchestrator rejected the token, or the connection was lost. */
 export type StreamEnd = 'aborted' | 'rejected' | 'lost';
 
 /** Follows one stream to its end. The caller reconnects, because it must register first. */

@@ -10,7 +10,7 @@ import {
 import { fetchBy, type Send } from './http-fetch.ts';
 import { type Pin, pinOf } from './trust.ts';
 
-/** How to verify the server: by its key, by the system's authorities and the `extra` ones (in PEM), or not at all. */
+/** The verification of the server: by its key, by the system's authorities and the `extra` ones (in PEM), or none. */
 export type ServerCheck =
   | { readonly kind: 'pins'; readonly pins: readonly Pin[] }
   | { readonly kind: 'authorities'; readonly extra: readonly string[] }

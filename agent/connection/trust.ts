@@ -1,7 +1,7 @@
 import { createHash, type X509Certificate } from 'node:crypto';
 import { fail, type Loaded } from '../files/failure-text.ts';
 
-/** Which server to accept as the orchestrator over TLS. */
+/** The rules by which the worker accepts a server as the orchestrator over TLS. */
 export interface Trust {
   /**
    * Accepted keys. With pins, only the key and the certificate's dates count. Without pins, an authority must vouch for the

@@ -16,7 +16,7 @@ import { cacheFolderOf, dataFolderOf, jobOfFolder } from './places.ts';
 import type { DataPlace } from '../job.ts';
 
 export interface DataDeps extends DownloadDeps {
-  /** Holds the folders of all jobs. */
+  /** The folder that contains the folders of all jobs. */
   readonly workDir: string;
   readonly contents: ContentFiles;
   readonly cache: DatasetCache;
@@ -76,8 +76,10 @@ async function fetchAll(places: readonly DataPlace[], deps: DataDeps): Promise<n
     await cache.complete(place.data.version, files);
     const { folder, path, data } = place;
     // The config names this file, so it has the name that the config expects.
-    const laid = data.is_file ? files.map(file => ({ ...file, path: path.slice(folder.length + 1) })) : files;
-    const out = await layOut({ files: laid, contents, folder, platform: process.platform, signal });
+    const named = data.is_file
+      ? files.map(file => ({ ...file, path: path.slice(folder.length + 1) }))
+      : files;
+    const out = await layOut({ files: named, contents, folder, platform: process.platform, signal });
     if (!out.ok) return out.reason;
   }
   return end.fetched;

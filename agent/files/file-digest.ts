@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { lstat, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
-const portion = 1_048_576;
+const chunkBytes = 1_048_576;
 
 /** Resolves with the SHA-256 of a file, in lower-case hex. Rejects when the file cannot be read, or when the signal fires. */
 const digestOf = (path: string, signal: AbortSignal): Promise<string> =>
@@ -15,12 +15,12 @@ async function digestFrom(
 ): Promise<string> {
   const { hash } = start;
   let { at } = start;
-  const buffer = Buffer.allocUnsafe(portion);
+  const buffer = Buffer.allocUnsafe(chunkBytes);
   const handle = await open(path, 'r');
   try {
     for (;;) {
       signal.throwIfAborted();
-      const { bytesRead } = await handle.read(buffer, 0, portion, at);
+      const { bytesRead } = await handle.read(buffer, 0, chunkBytes, at);
       if (bytesRead === 0) return hash.digest('hex');
       hash.update(buffer.subarray(0, bytesRead));
       at += bytesRead;
@@ -70,7 +70,7 @@ export interface Content {
 }
 
 /** Whether there is a file with this content at this path, and no part of the path is a link. Never rejects. */
-export async function holdsFile(
+export async function hasFile(
   root: string,
   path: string,
   content: Content,

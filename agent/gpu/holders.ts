@@ -12,7 +12,7 @@ import { parseStat } from '../process/processes-unix.ts';
 /** A trainer of this worker. `leader`: its pid, which is also the id of its process group and session. */
 export interface OwnRun {
   readonly jobId: JobId;
-  /** Null when the pid is unknown, for example because the trainer ended too early. */
+  /** The pid of the trainer; null when it is unknown, for example because the trainer ended too early. */
   readonly leader: number | null;
 }
 

@@ -23,7 +23,7 @@ export { probeFigures, probeUtilisation } from './figures.ts';
 
 export interface ProbeDeps {
   readonly run: RunCommand;
-  /** As in Node's `process.platform` and `process.arch`. */
+  /** The platform and the architecture, as in Node's `process.platform` and `process.arch`. */
   readonly platform: string;
   readonly arch: string;
   /** The agent's environment. CUDA_VISIBLE_DEVICES in it narrows the report. */

@@ -36,7 +36,7 @@ function nameOf(card: JsonObject): string {
  * Whether this is an integrated GPU, which rocm-smi lists like a card. It has 64 MiB to 2 GiB of system memory. If it
  * counted, the machine would have one GPU too many, and the memory of its smallest GPU would be too small for jobs.
  */
-function isDisplayPart(mib: number | undefined, maxMib: number): boolean {
+function isIntegratedGpu(mib: number | undefined, maxMib: number): boolean {
   return mib !== undefined && mib < 4096 && mib * 4 <= maxMib;
 }
 
@@ -54,7 +54,7 @@ function gpusOf(smi: JsonObject): readonly Gpu[] {
   const maxMib = Math.max(0, ...cards.map(card => vramMibOf(card) ?? 0));
   return cards.flatMap((card, index) => {
     const mib = vramMibOf(card);
-    if (isDisplayPart(mib, maxMib)) return [];
+    if (isIntegratedGpu(mib, maxMib)) return [];
     return {
       // HIP starts at 0, but an old rocm-smi names the only card `card1`.
       index,

@@ -12,7 +12,7 @@ export interface GpuWatchDeps {
   /** The chosen GPUs. */
   readonly report: GpuReport;
   readonly clock: Clock;
-  /** Null if processes cannot be inspected on this platform. Then the worker reports no GPU as held. */
+  /** Looks up processes; null if this platform does not support that. Then the worker reports no GPU as held. */
   readonly table: ProcessTable | null;
   readonly log: (message: string) => void;
   /** Troubles that remain from the worker's start until its restart. */

@@ -51,7 +51,7 @@ export function isRemoved({ path }: RunFolder): boolean {
   }
 }
 
-/** Why the agent stops a run before its trainer ends. */
+/** The reason for which the agent stops a run before its trainer ends. */
 export type Order = 'cancel' | 'abandon' | 'leave_now';
 
 /** The last answered call to the orchestrator. A run with `on_lost_contact: stop` is stopped `timeoutMs` after `sentAt`. */
@@ -63,7 +63,7 @@ export interface Contact {
   readonly graceMs: number;
 }
 
-/** What a guard runs. It has no environment: the trainer inherits the guard's, so no file contains its secrets. */
+/** The command that a guard runs. It has no environment: the trainer inherits the guard's, so no file contains its secrets. */
 export interface Task {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
@@ -84,7 +84,7 @@ export interface StopOrder {
   readonly graceMs: number;
 }
 
-/** How a run ended. */
+/** The end of a run. */
 export interface ExitRecord {
   readonly code: number | null;
   readonly signal: string | null;

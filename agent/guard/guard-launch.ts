@@ -15,9 +15,9 @@ export interface LaunchDeps {
 }
 
 export interface Guarded {
-  /** Null when the guard has already ended. */
+  /** The guard's process; null when it has already ended. */
   readonly guard: ProcessRef | null;
-  /** Null when the trainer failed to start, or ended before the guard could identify it. */
+  /** The trainer's process; null when it failed to start, or ended before the guard could identify it. */
   readonly trainer: ProcessRef | null;
 }
 

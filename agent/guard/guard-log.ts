@@ -94,7 +94,7 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
   };
 }
 
-/** How long an unfinished line waits for its line break before it is logged without one. */
+/** The time in ms after which an unfinished line is logged without a line break. */
 const lineTimeoutMs = 250;
 const maxLine = 64 * 1024;
 const tailBytes = 128 * 1024;

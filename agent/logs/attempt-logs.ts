@@ -17,7 +17,7 @@ import {
 import { latin1 } from './redact.ts';
 import type { StateFolder } from '../state/state-folder.ts';
 
-/** Whether this file contains the log of another attempt that is not completely sent. */
+/** Returns whether this log file is in use by another attempt, because its log is not completely sent. */
 export type LogCheck = (file: string, attemptId: AttemptId) => boolean;
 
 /**
@@ -68,7 +68,7 @@ interface Followed {
   readonly shipper: LogShipper;
   isAcknowledged: boolean;
   end: LogEnd | null;
-  /** How many other readers still need the folder. */
+  /** The number of other readers that still need the folder. */
   readers: number;
 }
 
@@ -77,7 +77,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
   const { runsDir, runOf } = state;
   const pace = createLogPace(clock);
   const followed = new Map<AttemptId, Followed>();
-  let isOlderKnown = false;
+  let isOlderLogged = false;
 
   const removeIfOver = (attemptId: AttemptId, run: Followed): void => {
     // The log may already have been dropped in favour of a newer one.
@@ -94,8 +94,8 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
     followed.set(attemptId, run);
     void shipper.done.then(end => {
       run.end = end;
-      if (end === 'older_orchestrator' && !isOlderKnown) log(olderOrchestrator);
-      isOlderKnown ||= end === 'older_orchestrator';
+      if (end === 'older_orchestrator' && !isOlderLogged) log(olderOrchestrator);
+      isOlderLogged ||= end === 'older_orchestrator';
       removeIfOver(attemptId, run);
     });
     return run;
@@ -172,8 +172,8 @@ const createLogCheck =
     );
 
 /**
- * Null when the run has no readable task: nothing was ever started. Also null for a worker that is not the first of its attempt, whose
- * log stays on this machine.
+ * Returns null when the run has no readable task, because then no trainer was started. Also returns null for a worker that
+ * is not the first one of its attempt, because its log stays on this machine.
  */
 function shipperOf(
   attemptId: AttemptId,

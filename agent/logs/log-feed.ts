@@ -35,7 +35,7 @@ const maxReadBytes = 16 * mib;
 /** If more bytes than this are unsent while the trainer runs, the feed skips to the newest output. */
 const maxBehind = 32 * mib;
 const newestBytes = 8 * mib;
-/** How many bytes to read before an offset, to find out whether a line or a private key continues there. */
+/** The number of bytes to read before an offset. They show whether a line or a private key continues there. */
 const contextBytes = 64 * 1024;
 const barsApartMs = 5_000;
 

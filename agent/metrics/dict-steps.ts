@@ -67,7 +67,7 @@ export function createDictSteps(): DictSteps {
     return newest === undefined ? before : [...before, assignBarStep(newest, step ?? 0)];
   };
 
-  /** Gives the dict the step of the bar that was redrawn for it, unless its epoch contradicts that. */
+  /** Assigns the step of the redrawn bar to the dict, unless the epoch of the dict contradicts that. */
   const assignBarStep = (dict: HeldDict, step: number): Progress =>
     scale.allows(step, dict.epoch) ? finish(dict, step) : guess(dict, Infinity);
 

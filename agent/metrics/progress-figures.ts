@@ -4,7 +4,7 @@ export interface Progress {
   /** Steps done and total steps of the whole run; whole numbers. */
   readonly step?: number;
   readonly totalSteps?: number;
-  /** As the trainer counts: from 0 or 1, possibly with a fraction. */
+  /** The epoch as the trainer counts it: from 0 or 1, possibly with a fraction. */
   readonly epoch?: number;
   readonly loss?: number;
   readonly learningRate?: number;

@@ -16,7 +16,7 @@ export type { Progress } from './progress-figures.ts';
 export type OutputItem =
   | {
       readonly kind: 'line';
-      /** As printed, with ANSI escapes and without the line break; at most 64 KiB in UTF-8. */
+      /** The printed text, with ANSI escapes and without the line break; at most 64 KiB in UTF-8. */
       readonly text: string;
       /** Whether the line was longer, and its rest is lost. */
       readonly truncated: boolean;

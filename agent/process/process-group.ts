@@ -14,7 +14,7 @@ export interface ProcessGroup {
   readonly pid: number;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** How the leader ended. Resolves after the whole group has ended and its output has been read. */
+  /** Resolves with the exit of the leader, after the whole group has ended and its output has been read. */
   readonly exited: Promise<Exit>;
   /** Sends SIGTERM to the group, and SIGKILL after the grace period. Only the first call has an effect. */
   stop(graceMs: number): void;
@@ -34,9 +34,9 @@ export interface GroupDeps {
 const checkEveryMs = 50;
 /** Grace period in ms for child processes whose leader has ended by itself. */
 const orphanGraceMs = 1_000;
-/** How long to wait after SIGKILL, in ms. The wait is limited, because a process that hangs in a driver cannot be killed. */
+/** The timeout in ms after SIGKILL. It is necessary because a process that hangs in a driver cannot be killed. */
 const waitAfterKillMs = 5_000;
-/** How long to read the output that an ended group has left in its pipes, in ms. */
+/** The timeout in ms for reading the output that an ended group has left in its pipes. */
 const pipesReadMs = 5_000;
 
 /** Starts a command. Rejects when it cannot be started (ENOENT, EACCES, ...). */
@@ -78,7 +78,7 @@ export async function startGroup(command: Command, { processes, clock }: GroupDe
 
 const never = new AbortController().signal;
 
-/** Waits until the group has ended, and sends SIGKILL after `killAt`. Gives up `givenUpAfterMs` later. */
+/** Waits until the group has ended, and sends SIGKILL after `killAt`. Resolves at the latest `waitAfterKillMs` after that. */
 async function untilGone(
   lives: () => Promise<boolean>,
   pid: number,

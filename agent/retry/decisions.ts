@@ -1,7 +1,7 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { Wait } from './retry.ts';
 
-/** Why a call failed. `disk`: a file of this machine could not be read or written. */
+/** The failure of a call. `disk`: a file of this machine could not be read or written. */
 export type Failure = CallFailure | { readonly kind: 'disk'; readonly cause: unknown };
 
 /** The possible decisions after a failure, for each kind of call. */

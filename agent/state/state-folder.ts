@@ -108,7 +108,7 @@ export function openRegistrations(file: string): Registrations {
   };
 }
 
-/** For workers that write nothing to disk. */
+/** Creates registrations in memory, for workers that write nothing to disk. */
 export function holdRegistrations(): Registrations {
   let known = false;
   return { hasAny: () => known, record: () => void (known = true) };

@@ -66,7 +66,7 @@ function readEscaped(text: string, at: number): Step {
   return { text: escaped === '\n' ? undefined : escaped, next: at + 2 };
 }
 
-/** Reads the text at `at`, which is not white space. `fresh`: a word starts here. */
+/** Reads the text at `at`, which is not white space. `isWordStart`: a word starts here. */
 function readNext(text: string, at: number, isWordStart: boolean): Step {
   const char = text.charAt(at);
   if (char === "'") return readSingleQuoted(text, at);

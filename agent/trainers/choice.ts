@@ -55,13 +55,13 @@ function commandOf(text: string, takesAll: boolean): Loaded<TrainerChoice> {
   return { ok: true, value: { kind: 'command', argv: [found, ...args], takesAll } };
 }
 
-const inEnvironment =
+const pythonPaths =
   process.platform === 'win32' ? ['Scripts/python.exe', 'python.exe'] : ['bin/python', 'bin/python3'];
 
 /** Returns the Python of a virtual or conda environment if the path is a folder; else the path itself. */
 function pythonAt(path: string): string {
   if (!isFolder(path)) return path;
-  return inEnvironment.map(inner => join(path, inner)).find(isFile) ?? path;
+  return pythonPaths.map(inner => join(path, inner)).find(isFile) ?? path;
 }
 
 /** Returns the Python of a trainer: the one in its settings, else that of the checkout's environment; null for the Python on PATH. */

@@ -28,7 +28,7 @@ export const newTally = (): Tally => ({
 
 export interface FleetStatus extends Tally {
   readonly workers: number;
-  /** Null when the demo submits no jobs. */
+  /** The number of submitted jobs; null when the demo submits none. */
   readonly submitted: number | null;
 }
 

@@ -10,7 +10,7 @@ const maxWorkers = 500;
 export interface FleetOptions {
   readonly shape: FleetShape;
   readonly habits: TrainingSettings;
-  /** Null when the demo submits no jobs. */
+  /** The average interval of submissions in ms; null when the demo submits no jobs. */
   readonly submitEveryMs: number | null;
   readonly seed: string;
   readonly keep: boolean;

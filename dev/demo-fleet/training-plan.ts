@@ -4,20 +4,20 @@ import type { Progress } from '../../protocol/reports.ts';
 import type { Machine } from './hardware.ts';
 import type { Random } from './random.ts';
 
-/** The course of a simulated training, planned in advance. */
+/** The plan of a simulated training: its length, its loss, and whether it fails. */
 export interface TrainingPlan {
   readonly totalSteps: number;
   readonly stepsPerEpoch: number;
   /** Duration of all steps. */
   readonly durationMs: number;
-  readonly peakRate: number;
-  readonly curve: Curve;
-  /** Null when the training completes. */
+  readonly peakLearningRate: number;
+  readonly curve: LossCurve;
+  /** The failure of the training; null when it completes. */
   readonly failure: Failure | null;
 }
 
 /** A loss that falls from `start` towards `floor`, with noise. */
-interface Curve {
+interface LossCurve {
   readonly start: number;
   readonly floor: number;
   /** Number of times that the distance to `floor` shrinks by a factor of e. */
@@ -52,7 +52,7 @@ export function planTraining(
     totalSteps,
     stepsPerEpoch: Math.max(1, Math.round(totalSteps / random.between(4, 12))),
     durationMs: jobSeconds * 1000 * random.between(0.7, 1.3),
-    peakRate: random.pick([1e-4, 5e-5, 2e-4]) * Math.sqrt(gpuCount),
+    peakLearningRate: random.pick([1e-4, 5e-5, 2e-4]) * Math.sqrt(gpuCount),
     curve: {
       start: random.between(0.35, 0.9),
       floor: random.between(0.04, 0.09),
@@ -111,19 +111,19 @@ export function progressAt(plan: TrainingPlan, step: number, jitter: number): Pr
     percent: round(100 * share, 1),
     epoch: Math.floor(step / stepsPerEpoch) + 1,
     loss: round(loss * (1 + curve.noise * jitter), 5),
-    learning_rate: rateAt(plan, share),
+    learning_rate: learningRateAt(plan, share),
     steps_per_second: round((totalSteps / (durationMs / 1000)) * (1 + 0.05 * jitter), 2),
     metrics: { grad_norm: round(0.2 + decay + 0.1 * Math.abs(jitter), 3) },
   };
 }
 
 /** Returns the learning rate: a linear warm-up, then half a cosine. */
-function rateAt({ peakRate }: TrainingPlan, share: number): number {
+function learningRateAt({ peakLearningRate }: TrainingPlan, share: number): number {
   const scale =
     share < warmUpShare
       ? share / warmUpShare
       : (1 + Math.cos((Math.PI * (share - warmUpShare)) / (1 - warmUpShare))) / 2;
-  return Number((peakRate * scale).toPrecision(4));
+  return Number((peakLearningRate * scale).toPrecision(4));
 }
 
 /** Returns GPU telemetry in the agent's format. As with real agents, only NVIDIA GPUs report values. */
@@ -146,7 +146,7 @@ const round = (value: number, digits: number): number => Number(value.toFixed(di
 const printEveryMs = 2_000;
 /** Time from SIGTERM to exit. */
 const stopMs = 200;
-const signalled = { code: null, signal: 'SIGTERM', tail: '' } as const;
+const endBySignal = { code: null, signal: 'SIGTERM', tail: '' } as const;
 
 /** Runs the planned training, and stops on request. */
 export function train(
@@ -178,7 +178,7 @@ export function train(
     exited: exited.promise,
     stop() {
       cancelTimer();
-      cancelTimer = clock.after(stopMs, () => exited.resolve(signalled));
+      cancelTimer = clock.after(stopMs, () => exited.resolve(endBySignal));
     },
   };
 }

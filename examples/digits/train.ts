@@ -5,13 +5,13 @@ const stop = new AbortController();
 // Use `once`, so that a second SIGTERM ends the process immediately.
 process.once('SIGTERM', () => stop.abort());
 
-let isSaveAsked = false;
+let isSaveRequested = false;
 process.on('SIGUSR1', () => {
-  isSaveAsked = true;
+  isSaveRequested = true;
 });
 const consumeSaveRequest = (): boolean => {
-  const was = isSaveAsked;
-  isSaveAsked = false;
+  const was = isSaveRequested;
+  isSaveRequested = false;
   return was;
 };
 

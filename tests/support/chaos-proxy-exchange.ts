@@ -20,7 +20,7 @@ export interface HttpExchange extends ProxiedCall {
   answer: { readonly status: number; readonly body: unknown } | null;
   /** Whether the client received the whole answer, or the headers of a stream. */
   delivered: boolean;
-  /** For a stream: whether its connection to the orchestrator is open. */
+  /** Whether a stream's connection to the orchestrator is open. */
   open: boolean;
   /** Whether the client's socket has closed. */
   left: boolean;

@@ -49,7 +49,7 @@ export interface FleetOptions {
 /** Moments at which the orchestrator may be killed. */
 export type FleetPoint = StorePoint | 'before call' | 'after call';
 
-/** How the admin creates a worker. */
+/** Options for creating a worker as an admin. */
 export interface WorkerOptions {
   readonly name?: string;
   readonly type?: WorkerType;

@@ -17,7 +17,7 @@ export interface Evidence {
   readonly events: readonly EventLine[];
   /** The problems that the stream record found. */
   readonly streamFaults: readonly string[];
-  /** How many times the stream record connected. */
+  /** The number of connections of the stream record. */
   readonly connections: number;
   /** The number of the last event, as the API reports it. */
   readonly lastSeq: number;
@@ -50,7 +50,7 @@ export interface Resources {
   readonly memory: number;
 }
 
-/** How much more memory a server may use after a burst, in bytes. Heaps do not shrink immediately. */
+/** The additional memory in bytes that a server may use after a burst. Heaps do not shrink immediately. */
 const memoryAllowance = 256 * 1_048_576;
 
 export interface Judgement {
@@ -67,7 +67,7 @@ export function judge(evidence: Evidence): Judgement {
   return { held: judged.map(([id]) => id).filter(id => !isBroken(id)), broken };
 }
 
-/** How many items each invariant can check. */
+/** The number of items that each invariant checks. */
 const subjects: Readonly<Record<string, (evidence: Evidence) => number>> = {
   I1: ({ accepted }) => accepted.length,
   I2: ({ stored }) => stored.attempts.length,

@@ -20,13 +20,13 @@ export interface Allocation {
   exit: Exit | null;
 }
 
-/** How the engine answers an order. `createsAfterMs`: the time until the launch exists although the order had no answer; null for never. */
+/** The engine's answer to an order. `createsAfterMs`: the time until the launch exists although the order had no answer; null for never. */
 export type LaunchFault =
   | { readonly kind: 'accept'; readonly delayMs: number }
   | { readonly kind: 'refuse'; readonly scope: 'permanent' | 'temporary'; readonly message: string }
   | { readonly kind: 'silent'; readonly createsAfterMs: number | null; readonly delayMs: number };
 
-/** How the engine answers a request for its list. The list is created immediately, and arrives after the delay. */
+/** The engine's answer to a request for its list. The list is created immediately, and arrives after the delay. */
 export type ListFault =
   | { readonly kind: 'answer'; readonly delayMs: number; readonly omits?: (id: LaunchId) => boolean }
   | { readonly kind: 'fail'; readonly delayMs: number };
@@ -39,7 +39,7 @@ export interface MemoryEngineOptions {
   readonly machines?: number;
   /** Time from the order to the start, if there is capacity. Evaluated for every order. */
   readonly startMs?: number | (() => number);
-  /** How long the list contains ended launches. */
+  /** The time in ms during which the list contains ended launches. */
   readonly keepsEndedMs?: number;
 }
 

@@ -8,8 +8,8 @@ export function pngOf(
   height: number,
   colourAt: (x: number, y: number) => Colour,
 ): Uint8Array<ArrayBuffer> {
-  const pixels = places(height).flatMap(y => places(width).flatMap(x => colourAt(x, y)));
+  const pixels = range(height).flatMap(y => range(width).flatMap(x => colourAt(x, y)));
   return new Uint8Array(encodePng({ width, height, pixels: Uint8Array.from(pixels) }));
 }
 
-const places = (count: number): readonly number[] => [...Array(count).keys()];
+const range = (count: number): readonly number[] => [...Array(count).keys()];

@@ -13,7 +13,7 @@ export interface RawRequest {
 export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** For a stream, only its first part. */
+  /** The body of the response; of a stream, only its first part. */
   readonly text: string;
   /** The code of a problem response; null for every other response. */
   readonly code: string | null;

@@ -140,7 +140,7 @@ export function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** As in Python, a key lookup fails on a value that is not a mapping. */
+/** Returns the object. Throws for any other value, as a key lookup in Python does. */
 export function requireObject(value: unknown): StreamEvent {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   throw new Error('TypeError: JSON that is no object');

@@ -16,7 +16,7 @@ export interface V1Job {
 
 export type V1JobStatus = 'starting' | 'training' | 'completed' | 'failed' | 'cancelled';
 
-/** Why an agent ended. The published one exits with code 0 even after a 401. */
+/** The cause of an agent's exit. The published agent exits with code 0 even after a 401. */
 export type V1ExitCause = 'shutdown' | 'unauthorized' | 'killed' | 'usage' | 'crashed';
 
 export type V1Observation =

@@ -5,7 +5,7 @@ import type { V1Job } from './v1-events.ts';
 export interface FakeRun {
   /** Returns the next line of output; null when the process has ended and all output was read. */
   readLine(): Promise<string | null>;
-  /** Null while the process runs. */
+  /** Returns the exit code; null while the process runs. */
   exitCode(): number | null;
   /** Resolves with the exit code when the process has ended. */
   readonly exited: Promise<number>;
@@ -23,7 +23,7 @@ export interface ManualRun extends FakeRun {
 }
 
 interface RunOptions {
-  /** How the run reacts to SIGTERM: `exit` (the default) ends it with -15; `ignore` leaves it running until SIGKILL. */
+  /** The reaction to SIGTERM: `exit` (the default) ends the run with -15; `ignore` leaves it running until SIGKILL. */
   readonly onTerm?: 'exit' | 'ignore';
 }
 

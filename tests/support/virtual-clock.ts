@@ -50,8 +50,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
   const settle = async (): Promise<void> => {
     let quiet = 0;
     for (let turn = 0; quiet < quietTurns; turn++) {
-      if (turn === maxTurns)
-        throw new Error('the clock never comes to rest: something wakes itself up for ever');
+      if (turn === maxTurns) throw new Error('the work never ends: some code reschedules itself forever');
       const due = nextDue(mono);
       if (due !== null) runDue(due);
       await new Promise<void>(resolve => {

@@ -54,7 +54,7 @@ export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions
   const beganFile = join(folder, 'began.json');
   const files = new Map<string, RecordFile>();
   let selection: Selection | null = null;
-  /** Null if it is unknown which images belong to this attempt. Then no images are extracted. */
+  /** The offsets; null if they are unknown. Then no images are extracted, because they may be of earlier attempts. */
   let offsets: Offsets | null = null;
 
   const findEventFiles = async (): Promise<readonly MetricsFile[]> =>

@@ -14,7 +14,7 @@ export interface ChosenImage {
 
 export interface Choice {
   readonly images: readonly ChosenImage[];
-  /** Why images were left out, if the user can change that. */
+  /** Reasons why images were left out, if the user can change that. */
   readonly flaws: readonly string[];
 }
 

@@ -140,7 +140,7 @@ export interface EventFile {
 }
 
 interface EventFileOptions {
-  /** Everything before this offset belongs to an earlier attempt. */
+  /** The offset at which the events of this attempt begin. */
   readonly offset: number;
   /** Returns the name of a figure for a tag. It differs from the tag if the run is in a folder below another run. */
   readonly rename: (tag: string) => string;

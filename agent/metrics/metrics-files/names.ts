@@ -6,7 +6,7 @@ import { countOf, lossNames } from '../progress-figures.ts';
 export interface FilePoint {
   readonly step: number;
   readonly epoch: number | undefined;
-  /** Null for NaN and Infinity. */
+  /** The figures by name; null for NaN and Infinity. */
   readonly values: Readonly<Record<string, number | null>>;
   /** When the trainer logged the figures, in ms since 1970; null if the file does not contain the time. */
   readonly wallMs: number | null;

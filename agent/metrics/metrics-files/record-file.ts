@@ -9,7 +9,7 @@ const table = Int32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** Uses an index instead of an iterator, because a record of 32 MiB then takes 0.1 s instead of 0.7 s. */
+/** Computes a CRC-32C. Uses an index and no iterator, because a record of 32 MiB then takes 0.1 s instead of 0.7 s. */
 function crc32c(bytes: Uint8Array): number {
   let crc = -1;
   for (let at = 0; at < bytes.length; at += 1)
@@ -57,7 +57,7 @@ export function readRecord(bytes: Uint8Array, maxDataBytes: number): RecordOutco
 }
 
 interface RecordFileOptions {
-  /** Everything before this offset belongs to an earlier attempt. */
+  /** The offset at which the records of this attempt begin. */
   readonly offset: number;
   /** Larger records are skipped without being read. */
   readonly maxRecordBytes: number;
@@ -70,7 +70,7 @@ interface RecordFileOptions {
 export interface RecordPiece {
   /** The records are views of one buffer, which stays in memory as long as any of them. */
   readonly records: readonly Uint8Array[];
-  /** The file has more complete records. */
+  /** Whether the file has more complete records. */
   readonly isBehind: boolean;
   /** Whether the file became shorter, so that it is read from its start again and steps may repeat. */
   readonly isRewritten: boolean;
@@ -81,7 +81,7 @@ export interface RecordFile {
   read(file: MetricsFile): Promise<RecordPiece>;
 }
 
-/** Does not buffer an unfinished record: remembers its offset, and reads it again later. */
+/** Opens a growing file. It does not buffer an unfinished record: it remembers the offset, and reads the record again later. */
 export function createRecordFile(options: RecordFileOptions): RecordFile {
   const { offset, maxRecordBytes, partBytes, onCorrupt } = options;
   /** Offset of the first record that was not read yet. */

@@ -33,7 +33,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** Returns the keys of `shown` that `real` lacks, or has with a value of another type. `shown` may omit keys and entries. */
 function missingIn(shown: unknown, real: unknown, path: string): readonly string[] {
   if (Array.isArray(shown)) {
-    if (!Array.isArray(real)) return [`${path} is no list`];
+    if (!Array.isArray(real)) return [`${path} is not a list`];
     return shown.flatMap((each, at) => {
       const found = real.map(other => missingIn(each, other, `${path}[${at}]`));
       return found.some(problems => problems.length === 0) ? [] : (found[0] ?? [`${path} is empty`]);
@@ -43,7 +43,7 @@ function missingIn(shown: unknown, real: unknown, path: string): readonly string
     const isSame = typeof shown === typeof real && (shown === null) === (real === null);
     return isSame ? [] : [`${path} is ${JSON.stringify(real)}`];
   }
-  if (!isObject(real)) return [`${path} is no object`];
+  if (!isObject(real)) return [`${path} is not an object`];
   return Object.entries(shown).flatMap(([key, value]) =>
     key in real ? missingIn(value, real[key], `${path}.${key}`) : [`${path}.${key} is missing`],
   );

@@ -68,7 +68,7 @@ test('accepts only a program that matches the hash of the checksums', async () =
   expect(await right.update()).toMatchObject({ kind: 'replaced' });
   const wrong = open(usual, { sums: sha256('of others') });
   expect(await wrong.update()).toMatchObject({
-    message: expect.stringMatching(/is not what --sums is for/) as string,
+    message: expect.stringMatching(/does not match --sums/) as string,
   });
   expect([wrong.now(), wrong.asked]).toEqual([old, ['/agent/SHA256SUMS']]);
 });

@@ -242,7 +242,7 @@ describe('redirects', () => {
 
   it('treats a redirect without a location as any other response', async () => {
     const server = await startHttp(httpAnswer(304, ''));
-    expect(await call(server.url, usualTrust)).toContain('was answered 304');
+    expect(await call(server.url, usualTrust)).toContain('had the unexpected response 304');
   });
 });
 
