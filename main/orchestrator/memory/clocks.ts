@@ -32,7 +32,7 @@ function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
 /** Calls `read` for every query. `mark`: what the previous run stored; null trusts the wall clock. */
 export function createTrustedTime(read: () => ClockReading, mark: ClockMark | null): TrustedTime {
   const start = read();
-  const base = resumeTime(mark, start);
+  const base = Math.floor(resumeTime(mark, start));
   const readClocks = () => {
     const { wall, sinceBoot, bootId } = read();
     const passedMs = sinceBoot - start.sinceBoot;

@@ -26,6 +26,13 @@ function open(mark: ClockMark | null = null, start: Partial<ClockReading> = {}) 
   };
 }
 
+test('is whole milliseconds when a start does not trust the wall clock, because the database stores integers', () => {
+  const mark = { trusted: noon, sinceBoot: 0.25, bootId: 'boot-1' };
+  const inOneBoot = timeAtStart(mark, { wall: noon - day, sinceBoot: 1_000.6, bootId: 'boot-1' });
+  const afterBoot = timeAtStart(mark, { wall: noon - day, sinceBoot: 1_000.6, bootId: 'boot-2' });
+  expect([inOneBoot, afterBoot]).toEqual([noon + 1_000, noon + 1_000]);
+});
+
 describe('trusted time while the process runs', () => {
   test('follows the wall clock while it is corrected by seconds', () => {
     const { time, pass, set } = open();
