@@ -1,7 +1,7 @@
 import { watchAudit } from './checks/audit.ts';
 import { watchAuthority } from './checks/authority.ts';
 import { watchJobs } from './checks/jobs.ts';
-import { createDeadline, haveAllEnded, tellWhoWaits, watchStatuses } from './checks/liveness.ts';
+import { createDeadline, haveAllEnded, reportWaitingJobs, watchStatuses } from './checks/liveness.ts';
 import { watchNodes } from './checks/nodes.ts';
 import { watchMute, watchOffers, watchSettling } from './checks/offers.ts';
 import { watchPanel } from './checks/panel.ts';
@@ -64,7 +64,7 @@ const checks: readonly Check[] = [
 
 const stepMs = 2_000;
 /** How long the last acts of users may still be repeated, in virtual ms. */
-const lastWordsMs = 15_000;
+const lastActsMs = 15_000;
 /**
  * How long the world continues after the last job, in virtual ms, so that late heartbeats and abandoned trainers are
  * checked too.
@@ -108,16 +108,16 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   };
 
   const stopListening = listenToSteps(({ status, event }) => reach(cell(status, event)));
-  script(world, plan);
+  schedulePlan(world, plan);
   await passes(plan.healAtMs);
   const healedAt = clock.mono();
   world.calmDown();
   void world.people.openQueue();
-  for (const rig of freshRigs(plan)) void world.hire(rig);
+  for (const rig of freshRigs(plan)) void world.addWorker(rig);
   // Some acts come minutes after the last fault, and a retry adds a job.
-  await passes(Math.max(0, ...plan.acts.map(({ atMs }) => began + atMs + lastWordsMs - clock.mono())));
+  await passes(Math.max(0, ...plan.acts.map(({ atMs }) => began + atMs + lastActsMs - clock.mono())));
   await until(() => haveAllEnded(scene) || clock.mono() > deadline.after(healedAt));
-  if (found.length === 0 && !haveAllEnded(scene)) tellWhoWaits(scene);
+  if (found.length === 0 && !haveAllEnded(scene)) reportWaitingJobs(scene);
   const trainersGone = clock.mono() + trainersGoneMs;
   await until(() => scene.yard.alive().length === 0 || clock.mono() > trainersGone);
   await passes(afterwardsMs);
@@ -139,7 +139,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
 }
 
 /** Schedules everything that the plan contains. */
-function script({ scene, people, troubles, hire }: World, plan: Plan): void {
+function schedulePlan({ scene, people, troubles, addWorker: hire }: World, plan: Plan): void {
   void people.enrol(plan.teams);
   for (const rig of plan.rigs) void hire(rig);
   for (const job of plan.jobs) scene.world.after(job.atMs, () => void people.submit(job));

@@ -4,15 +4,15 @@ import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
 
 /** The job and the attempt that a call of a worker names, and the reported status. */
-export interface Said {
+export interface Claim {
   readonly about: 'report' | 'register' | 'beat' | 'other';
   readonly jobId: string | null;
   readonly attemptId: string | null;
   readonly word: string | null;
 }
 
-export function whatItSays(request: WireRequest): Said {
-  const nothing: Said = { about: 'other', jobId: null, attemptId: null, word: null };
+export function readClaim(request: WireRequest): Claim {
+  const nothing: Claim = { about: 'other', jobId: null, attemptId: null, word: null };
   if (request.kind !== 'worker') return nothing;
   const fields: Readonly<Record<string, unknown>> =
     typeof request.body === 'object' ? { ...request.body } : {};
@@ -79,14 +79,14 @@ function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string
   if (on === 'stop' && isNode) return null;
   if (worker === null || worker !== holder)
     return `was caused by ${worker ?? 'an unknown worker'}, but ${holder ?? 'no worker'} holds the job`;
-  const said = whatItSays(cause);
+  const claim = readClaim(cause);
   if (on === 'silence' || on === 'withdraw')
     return cause.path.endsWith('/disconnect') ? null : 'was not caused by a goodbye';
   if (on === 'vanished')
-    return said.about === 'register' || said.about === 'beat' ? null : 'was caused by a report';
-  if (ofReports.has(on) && said.about !== 'report') return `was caused by a ${said.about}`;
-  if (said.jobId !== was.id) return `was caused by a call about ${said.jobId ?? 'no job'}`;
-  if (said.attemptId !== null && said.attemptId !== was.attempt?.id)
-    return `was caused by a call about ${said.attemptId}, but ${was.attempt?.id ?? 'no attempt'} is current`;
+    return claim.about === 'register' || claim.about === 'beat' ? null : 'was caused by a report';
+  if (ofReports.has(on) && claim.about !== 'report') return `was caused by a ${claim.about}`;
+  if (claim.jobId !== was.id) return `was caused by a call about ${claim.jobId ?? 'no job'}`;
+  if (claim.attemptId !== null && claim.attemptId !== was.attempt?.id)
+    return `was caused by a call about ${claim.attemptId}, but ${was.attempt?.id ?? 'no attempt'} is current`;
   return null;
 }

@@ -10,18 +10,18 @@ import { isFinal, isLive, mayBeRevived } from './ledger.ts';
 export const watchJobs: Check = scene => ({
   onCommit(command) {
     for (const change of command.changes) {
-      followsTheLedger(scene, change);
-      staysEnded(scene, change);
-      keepsKnownEnds(scene, change);
-      staysInBudget(scene, change.next);
+      expectLedgerState(scene, change);
+      expectStaysEnded(scene, change);
+      expectKnownEndKept(scene, change);
+      expectRetryBudget(scene, change.next);
     }
-    isWrittenDown(scene, command);
-    if (command.changes.length > 0) oneAttemptEach(scene);
+    expectAuditRow(scene, command);
+    if (command.changes.length > 0) expectOneAttemptEach(scene);
   },
-  onLife: () => survivedTheRestart(scene),
+  onLife: () => expectRestoredState(scene),
   atEnd() {
-    survivedTheRestart(scene);
-    countsRetries(scene);
+    expectRestoredState(scene);
+    expectCountedRetries(scene);
   },
 });
 
@@ -32,19 +32,19 @@ const inShort = ({ id, status, attempt, retriesUsed }: Job): string =>
  * Expects that each command sees a job as the previous command left it. This check runs before the ledger records the
  * command.
  */
-function followsTheLedger({ ledger, violate }: Scene, { was }: JobChange): void {
+function expectLedgerState({ ledger, violate }: Scene, { was }: JobChange): void {
   const known = ledger.job(was.id);
   // Skip the second change of a job within one command, because the ledger does not contain the first one yet.
   if (known === null || known.status === was.status || known.attempt?.id === was.attempt?.id) return;
   violate('I2 one writer', `the job was ${inShort(known)}, but a command read ${inShort(was)}`);
 }
 
-function staysEnded({ violate }: Scene, { was, next }: JobChange): void {
+function expectStaysEnded({ violate }: Scene, { was, next }: JobChange): void {
   if (isFinal(was)) violate('I3 an ended job keeps its status', `${inShort(was)} became ${inShort(next)}`);
 }
 
 /** Expects that reports after the known end of an attempt change nothing, except to add its result. */
-function keepsKnownEnds({ violate }: Scene, { was, next }: JobChange): void {
+function expectKnownEndKept({ violate }: Scene, { was, next }: JobChange): void {
   const before = was.attempt;
   if (before === null || before.end === null || mayBeRevived(before)) return;
   if (next.attempt?.id !== before.id || next.status === 'completed') return;
@@ -56,7 +56,7 @@ function keepsKnownEnds({ violate }: Scene, { was, next }: JobChange): void {
 }
 
 /** Expects that an ended attempt costs at most one retry. Re-adopting the attempt returns that retry. */
-function staysInBudget({ disk, violate }: Scene, job: Job): void {
+function expectRetryBudget({ disk, violate }: Scene, job: Job): void {
   const charged = disk.store.attempts(job.id).filter(({ end }) => end?.charged === true).length;
   if (job.retriesUsed > job.spec.maxRetries || charged > job.spec.maxRetries)
     violate(
@@ -69,7 +69,7 @@ function staysInBudget({ disk, violate }: Scene, job: Job): void {
  * Checks that a job has used one retry for each charged attempt. It runs only while nothing is being committed, because
  * during a commit the database is ahead of the ledger.
  */
-function countsRetries({ disk, ledger, violate }: Scene): void {
+function expectCountedRetries({ disk, ledger, violate }: Scene): void {
   for (const { id } of ledger.jobs()) {
     const job = disk.store.job(id);
     const charged = disk.store.attempts(id).filter(({ end }) => end?.charged === true).length;
@@ -87,7 +87,7 @@ const notTransitions: ReadonlySet<string> = new Set([
   'job.deleted',
 ]);
 
-function isWrittenDown({ violate }: Scene, { changes, audits }: Committed): void {
+function expectAuditRow({ violate }: Scene, { changes, audits }: Committed): void {
   const rows = audits.filter(({ type, target }) => target.type === 'job' && !notTransitions.has(type));
   const reported = rows.map(
     ({ target, details }) => `${target.id} ${String(details['from'])} ${String(details['to'])}`,
@@ -100,7 +100,7 @@ function isWrittenDown({ violate }: Scene, { changes, audits }: Committed): void
     );
 }
 
-function oneAttemptEach({ disk, violate }: Scene): void {
+function expectOneAttemptEach({ disk, violate }: Scene): void {
   const living = disk.store.liveJobs();
   const workers = new Set(living.map(({ attempt }) => attempt.workerId));
   const attempts = new Set(living.map(({ attempt }) => attempt.id));
@@ -112,7 +112,7 @@ function oneAttemptEach({ disk, violate }: Scene): void {
 }
 
 /** Expects that the database after a restart contains exactly what was committed. */
-function survivedTheRestart({ ledger, disk, violate }: Scene): void {
+function expectRestoredState({ ledger, disk, violate }: Scene): void {
   for (const known of ledger.jobs()) {
     const stored = disk.store.job(known.id);
     if (stored === null) violate('I1 acknowledged jobs exist', `${inShort(known)} does not exist`);

@@ -21,7 +21,7 @@ export function createDeadline() {
 
 export const haveAllEnded = ({ ledger }: Scene): boolean => ledger.jobs().every(isFinal);
 
-export function tellWhoWaits({ ledger, violate }: Scene): void {
+export function reportWaitingJobs({ ledger, violate }: Scene): void {
   const waiting = ledger.jobs().filter(job => !isFinal(job));
   const words = waiting.map(
     ({ id, status, attempt }) => `${id} ${status} ${attempt?.id ?? ''} @${attempt?.workerId ?? ''}`,

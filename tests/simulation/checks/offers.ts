@@ -1,5 +1,5 @@
 import type { AttemptId, WorkerId } from '../../../protocol/ids.ts';
-import { whatItSays } from './authority.ts';
+import { readClaim } from './authority.ts';
 import type { Attempt } from '../../../main/orchestrator/ports/index.ts';
 import { timesFrom } from '../../../main/orchestrator/rules/times.ts';
 import type { Check } from '../world/scene.ts';
@@ -106,7 +106,7 @@ export const watchSettling: Check = scene => {
   return {
     onAnswer(request, answer) {
       const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
-      const { about, word } = whatItSays(request);
+      const { about, word } = readClaim(request);
       if (worker === null || about !== 'report' || answer.kind === 'failed' || answer.status === 401) return;
       if (word !== 'completed' && word !== 'failed' && word !== 'cancelled') return;
       settled.set(worker, scene.host.machine.mono() + (word === 'cancelled' ? settleAfterStopMs : settleMs));

@@ -7,7 +7,7 @@ import { submittedIn } from '../world/people.ts';
 import type { Check } from '../world/scene.ts';
 import { isFinal } from './ledger.ts';
 
-/** Every dispatch respects the limits, pauses and approvals that people have set, even after restarts. */
+/** Checks that each dispatch respects limits, pauses and approvals, also after restarts. */
 export const watchQueue: Check = scene => {
   const needed = new Set<string>();
   const teams = new Map<string, string>();
@@ -37,7 +37,7 @@ const rowOf = ({ type, target, actor, details }: AuditFact) => ({
   details: JSON.stringify(details),
 });
 
-/** Only ended jobs are deleted, and a deleted job never reappears. */
+/** Checks that only ended jobs are deleted, and that a deleted job never reappears. */
 export const watchDeletions: Check = scene => {
   const gone = new Set<JobId>();
   return {
@@ -46,7 +46,7 @@ export const watchDeletions: Check = scene => {
         if (gone.has(id)) scene.violate('deleted jobs stay deleted', `${id} exists again`);
       for (const id of removed) {
         const known = scene.ledger.job(id);
-        // The job might have ended within the same command, but nothing in the orchestrator does that.
+        // A job could end within the same command, but no command of the orchestrator does that.
         if (known === null || !isFinal(known))
           scene.violate('only ended jobs are deleted', `${id} was ${known?.status ?? 'unknown'}`);
         gone.add(id);
@@ -60,7 +60,10 @@ export const watchDeletions: Check = scene => {
   };
 };
 
-/** All submissions with the same key create one job. A job that must not wait is dispatched immediately. */
+/**
+ * Checks that submissions with the same key create one job, and that a job that must not wait is dispatched
+ * immediately.
+ */
 export const watchSubmissions: Check = scene => {
   const keyed = new Map<number, JobId>();
   return {
@@ -68,7 +71,7 @@ export const watchSubmissions: Check = scene => {
       const plan = command.cause && submittedIn(command.cause, scene.plan.jobs);
       const [job] = command.inserted;
       if (plan === null || job === undefined) return;
-      const { isNow, hasKey } = plan.manners;
+      const { isNow, hasKey } = plan.submitTerms;
       if (isNow && !isTaken(command, job))
         scene.violate('a no-wait job is dispatched immediately', `${job.id} is pending`);
       if (!hasKey) return;

@@ -2,7 +2,7 @@ import type { Job, Read, Worker } from '../../../main/orchestrator/ports/index.t
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
-import { type Said, whatItSays } from './authority.ts';
+import { type Claim, readClaim } from './authority.ts';
 import { isFinal, isLive, mayBeRevived } from './ledger.ts';
 import type { ClaimRow, ReportRow } from './rows.ts';
 
@@ -19,14 +19,14 @@ export const watchTables: Check = scene => {
   const expectFrom = (request: WireRequest, read: Read): void => {
     const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
     if (worker === null || isOldCopy(request, read.worker(worker))) return;
-    const wanted = expectationOf(scene, worker, whatItSays(request), read);
+    const wanted = expectationOf(scene, worker, readClaim(request), read);
     if (wanted !== null) expected.set(request, wanted);
   };
   return {
     onArrive(request) {
       // The orchestrator answers an uneventful heartbeat outside of a transaction, so compute the expected answer here.
       // A heartbeat after which a job counts as vanished runs in a transaction, so expect nothing for that row.
-      if (whatItSays(request).about !== 'beat') return;
+      if (readClaim(request).about !== 'beat') return;
       expectFrom(request, scene.disk.store);
       if (expected.get(request)?.row.endsWith('-> vanished')) expected.delete(request);
     },
@@ -56,47 +56,51 @@ function isOldCopy(request: WireRequest, worker: Worker | null): boolean {
   return no < known || (no === known && worker.gone !== null);
 }
 
-function expectationOf(scene: Scene, worker: WorkerId, said: Said, read: Read): Expected | null {
-  if (isAboutNodes(worker, said, read)) return null;
-  if (said.about === 'report') return ofReport(worker, said, read);
-  if (said.about !== 'register' && said.about !== 'beat') return null;
+function expectationOf(scene: Scene, worker: WorkerId, claim: Claim, read: Read): Expected | null {
+  if (isAboutNodes(worker, claim, read)) return null;
+  if (claim.about === 'report') return ofReport(worker, claim, read);
+  if (claim.about !== 'register' && claim.about !== 'beat') return null;
   const isV1 = read.worker(worker)?.agent?.protocol !== 2 && scene.rigOf(worker)?.rig.plan.protocol === 1;
-  const row = claimRow(worker, said, read);
-  return { row: `${said.about}: ${row}`, judge: (status, body) => judgeClaim(said, row, isV1, status, body) };
+  const row = claimRow(worker, claim, read);
+  return {
+    row: `${claim.about}: ${row}`,
+    judge: (status, body) => judgeClaim(claim, row, isV1, status, body),
+  };
 }
 
 /** The tables are about jobs on one worker. Jobs on several workers have checks of their own. */
-const isAboutNodes = (worker: WorkerId, said: Said, read: Read): boolean =>
-  read.heldNodeOf(worker) !== null || (jobOf(read, said)?.spec.requirements.nodes ?? 1) > 1;
+const isAboutNodes = (worker: WorkerId, claim: Claim, read: Read): boolean =>
+  read.heldNodeOf(worker) !== null || (jobOf(read, claim)?.spec.requirements.nodes ?? 1) > 1;
 
-function claimRow(worker: WorkerId, said: Said, read: Read): ClaimRow {
+function claimRow(worker: WorkerId, claim: Claim, read: Read): ClaimRow {
   const live = read.liveJobOf(worker);
-  if (said.jobId === null) {
+  if (claim.jobId === null) {
     if (live === null) return 'names no job, has none';
     return live.status === 'dispatched'
       ? 'names no job, has only an offer -> keeps it'
       : 'names no job, had claimed one -> vanished';
   }
-  const job = jobOf(read, said);
+  const job = jobOf(read, claim);
   if (job === null) return 'names an unknown job -> abandon';
   const isCurrent =
-    job.attempt?.workerId === worker && (said.attemptId === null || said.attemptId === job.attempt.id);
+    job.attempt?.workerId === worker && (claim.attemptId === null || claim.attemptId === job.attempt.id);
   if (!isCurrent) return 'names a superseded job -> abandon';
   if (job.status === 'cancelling') return 'names a cancelling job -> cancel';
   if (isLive(job)) return 'names its live attempt -> resume';
   if (isFinal(job)) return 'names an ended job -> abandon';
   // A registration that does not name the worker's other job withdraws it, unless it is still an offer.
-  const hasOther = live !== null && (said.about === 'beat' || live.status === 'dispatched');
+  const hasOther = live !== null && (claim.about === 'beat' || live.status === 'dispatched');
   if (hasOther) return 'names a pending job, but has another -> abandon';
   return mayBeRevived(job.attempt)
     ? 'names a pending job, given up or withdrawn -> re-adopt'
     : 'names a pending job with a known end -> abandon';
 }
 
-const jobOf = (read: Read, { jobId }: Said): Job | null => (jobId === null ? null : read.job(jobId as JobId));
+const jobOf = (read: Read, { jobId }: Claim): Job | null =>
+  jobId === null ? null : read.job(jobId as JobId);
 
 function judgeClaim(
-  { about, jobId }: Said,
+  { about, jobId }: Claim,
   row: ClaimRow,
   isV1: boolean,
   status: number,
@@ -119,17 +123,17 @@ function judgeClaim(
 const idIn = (value: unknown): string | null =>
   typeof value === 'object' && value !== null && 'job_id' in value ? String(value.job_id) : null;
 
-function ofReport(worker: WorkerId, said: Said, read: Read): Expected | null {
-  const job = jobOf(read, said);
+function ofReport(worker: WorkerId, claim: Claim, read: Read): Expected | null {
+  const job = jobOf(read, claim);
   if (job === null)
     return {
       row: 'report: a deleted job -> 404, stop',
       judge: (status, body) =>
         status === 401 || (body['code'] === 'job_not_found' && body['action'] === 'stop')
           ? null
-          : `${said.word ?? ''} was answered ${status} ${String(body['code'])}`,
+          : `${claim.word ?? ''} was answered ${status} ${String(body['code'])}`,
     };
-  const [row, wanted] = reportRow(worker, said, job, read);
+  const [row, wanted] = reportRow(worker, claim, job, read);
   return {
     row: `report: ${row}`,
     judge: (status, body) => {
@@ -137,16 +141,16 @@ function ofReport(worker: WorkerId, said: Said, read: Read): Expected | null {
       const given = status === 200 ? (isDuplicate ? 'duplicate' : 'ok') : String(body['code']);
       return status === 401 || wanted.includes(given)
         ? null
-        : `${said.word ?? ''} was answered ${given}, not ${wanted}`;
+        : `${claim.word ?? ''} was answered ${given}, not ${wanted}`;
     },
   };
 }
 
 /** Returns the row of the table, and the expected answer: `ok`, `duplicate` or the code of a refusal. */
-function reportRow(worker: WorkerId, said: Said, job: Job, read: Read): readonly [ReportRow, string] {
+function reportRow(worker: WorkerId, claim: Claim, job: Job, read: Read): readonly [ReportRow, string] {
   const { attempt } = job;
   const isV1 = read.worker(worker)?.agent?.protocol === 1;
-  const { attemptId, word } = said;
+  const { attemptId, word } = claim;
   if (attempt?.workerId !== worker) {
     const hadIt = read.attempts(job.id).some(({ workerId }) => workerId === worker);
     return hadIt

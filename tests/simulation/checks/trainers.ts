@@ -3,7 +3,7 @@ import type { JobChange } from '../world/disk.ts';
 import type { Check, Scene, SceneRig } from '../world/scene.ts';
 import type { Trainer } from '../world/trainer.ts';
 import type { WireRequest } from '../world/wire.ts';
-import { whatItSays, whyOf } from './authority.ts';
+import { readClaim, whyOf } from './authority.ts';
 import { isLive } from './ledger.ts';
 
 /** Checks I12 and related invariants: compares the orchestrator's view of the trainers with the actual trainers. */
@@ -14,13 +14,13 @@ export const watchTrainers: Check = scene => {
   const claimed = new Set<string>();
   return {
     onAnswer(request, answer) {
-      const { word, attemptId } = whatItSays(request);
+      const { word, attemptId } = readClaim(request);
       const isTaken = answer.kind === 'answer' && answer.status === 200;
       if (word === 'starting' && attemptId !== null && isTaken) claimed.add(attemptId);
       if (answer.kind === 'answer') expectStop(scene, request, answer.body);
     },
     onTrainerStart(trainer) {
-      isAlone(scene, trainer, released);
+      expectNoOtherTrainer(scene, trainer, released);
       // A v2 agent starts no process before its claim was answered.
       if (trainer.attemptId !== null && !claimed.has(trainer.attemptId))
         scene.violate(
@@ -32,7 +32,7 @@ export const watchTrainers: Check = scene => {
       for (const change of command.changes) {
         const on = whyOf(command.audits, change);
         if (on === 'release') released.add(change.was.id);
-        if (on === 'vanished') isGone(scene, change);
+        if (on === 'vanished') expectTrainerGone(scene, change);
         if (on === 'complete' || on === 'fail' || on === 'stopped') hasEnded(scene, change, on);
       }
     },
@@ -62,7 +62,7 @@ function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
   const of = worker === null ? null : scene.rigOf(worker);
   if (of === null || of.guard === null || typeof body !== 'object' || body === null) return;
-  const { jobId } = whatItSays(request);
+  const { jobId } = readClaim(request);
   const isGivenAway =
     ('abandon_job' in body && body.abandon_job === jobId) || ('action' in body && body.action === 'stop');
   const trainer = scene.yard.on(of.rig.machine.name).find(running => running.jobId === jobId);
@@ -72,7 +72,7 @@ function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   scene.world.after(orderLeewayMs, () => {
     // The order is part of the answer, so it arrives without a stream.
     const hasHeard =
-      of.rig.link.roughAt < toldAt && of.rig.changedAt < toldAt && of.rig.process?.isPaused === false;
+      of.rig.link.disturbedAt < toldAt && of.rig.changedAt < toldAt && of.rig.process?.isPaused === false;
     if (trainer.isAlive && !trainer.isStopRequested && hasHeard)
       scene.violate('a worker stops an abandoned job', `${trainer.jobId} still runs on ${trainer.machine}`);
   });
@@ -87,7 +87,7 @@ const isV1On = (scene: Scene, machine: string): boolean => rigOn(scene, machine)
 const isOnSeveral = ({ disk }: Scene, attemptId: Trainer['attemptId'], trainer: Trainer): boolean =>
   attemptId !== null && attemptId === trainer.attemptId && disk.store.nodesOf(attemptId).length > 0;
 
-function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): void {
+function expectNoOtherTrainer(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): void {
   const { yard, ledger, violate } = scene;
   const others = yard.alive().filter(other => other !== trainer);
   // A killed published agent leaves its trainer behind as an orphan (docs/internals/worker-contract.md, section 3, item
@@ -135,7 +135,7 @@ function trainerOf(
 /**
  * Expects that a trainer is really gone when its worker says so: neither its process nor a record of its end exists.
  */
-function isGone(scene: Scene, change: JobChange): void {
+function expectTrainerGone(scene: Scene, change: JobChange): void {
   const found = trainerOf(scene, change);
   if (found === null) return;
   const { of, trainer } = found;

@@ -15,8 +15,8 @@ export const stepChannel = 'simulation: a step of a job';
 /**
  * Calls back for each step. The returned function ends that. Without the hooks of `install`, no steps are published.
  */
-export function listenToSteps(hear: (step: Step) => void): () => void {
-  const listener = (message: unknown): void => hear(message as Step);
+export function listenToSteps(onStep: (step: Step) => void): () => void {
+  const listener = (message: unknown): void => onStep(message as Step);
   subscribe(stepChannel, listener);
   return () => void unsubscribe(stepChannel, listener);
 }

@@ -1,8 +1,8 @@
 import type { Random } from '../world/random.ts';
-import type { Act, JobManners, JobPlan, Span } from './plan.ts';
+import type { Act, SubmitTerms, JobPlan, Span } from './plan.ts';
 
 /** Draws how a job is submitted. Uses a random stream of its own, so that it does not change what the job does. */
-export function drawManners(random: Random): JobManners {
+export function drawSubmitTerms(random: Random): SubmitTerms {
   const needsApproval = random.chance(0.15);
   return {
     user: random.pick(['ada', 'ada', 'bob']),
@@ -18,7 +18,7 @@ export function drawQueueActs(random: Random, { healAtMs }: Span, jobs: readonly
   const soonAfter = (atMs: number, share: number): number =>
     atMs + Math.floor(random.next() * healAtMs * share);
   const decisions = jobs
-    .filter(({ manners }) => manners.needsApproval)
+    .filter(({ submitTerms: manners }) => manners.needsApproval)
     .map(({ index, atMs }): Act => {
       const kind = random.chance(0.7) ? 'approve' : 'reject';
       return { kind, job: index, atMs: soonAfter(atMs, 0.3) };

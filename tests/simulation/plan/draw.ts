@@ -1,8 +1,8 @@
 import { type Random, createRandom } from '../world/random.ts';
-import type { Exit, Nature } from '../world/trainer.ts';
+import type { Exit, TrainingBehaviour } from '../world/trainer.ts';
 import { drawFaults } from './draw-faults.ts';
-import { drawManners, drawQueueActs } from './draw-queue.ts';
-import type { Act, JobPlan, Plan, Play, RigPlan, Span, Teams } from './plan.ts';
+import { drawSubmitTerms, drawQueueActs } from './draw-queue.ts';
+import type { Act, JobPlan, Plan, StartPlan, RigPlan, Span, Teams } from './plan.ts';
 
 /**
  * Draws the plan of a seed. Each part has a random stream of its own, so that a change of one part does not change the
@@ -91,15 +91,15 @@ function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
         ...(isOnTwo && { num_nodes: 2, worker_labels: {} }),
       },
       stopsWithoutContact: own.chance(0.4),
-      manners: drawManners(own.fork('manners')),
-      plays: [plays[0] ?? 'rejected', ...plays.slice(1)],
+      submitTerms: drawSubmitTerms(own.fork('manners')),
+      starts: [plays[0] ?? 'rejected', ...plays.slice(1)],
     };
   });
 }
 
-function drawPlay(random: Random, t: number, quiet: number): Play {
+function drawPlay(random: Random, t: number, quiet: number): StartPlan {
   if (random.chance(0.04)) return random.pick(['rejected', 'start_failed']);
-  const nature: Nature = {
+  const nature: TrainingBehaviour = {
     runsMs: Math.floor(random.chance(0.3) ? random.int(200, 10_000) : random.int(t / 12, 2 * t)),
     printsEveryMs: random.chance(quiet) ? null : random.int(2_000, 30_000),
     ends: drawEnd(random),

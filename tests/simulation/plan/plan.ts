@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { SubmitRequest } from '../../../protocol/queue-api.ts';
 import type { CrashPoint } from '../world/disk.ts';
 import type { Condition } from '../world/link.ts';
-import type { Nature } from '../world/trainer.ts';
+import type { TrainingBehaviour } from '../world/trainer.ts';
 
 /**
  * Everything that a seed decides before its world starts: rigs, jobs, acts of users, and faults. Times are in virtual
@@ -52,7 +52,7 @@ export interface RigPlan {
 }
 
 /** What happens when a job starts on a rig: a training, or a failure to start it. */
-export type Play = Nature | 'rejected' | 'start_failed';
+export type StartPlan = TrainingBehaviour | 'rejected' | 'start_failed';
 
 export interface JobPlan {
   readonly index: number;
@@ -60,16 +60,16 @@ export interface JobPlan {
   readonly request: z.input<typeof SubmitRequest>;
   /** The job must stop when its worker loses contact (`on_lost_contact: stop`). */
   readonly stopsWithoutContact: boolean;
-  readonly manners: JobManners;
+  readonly submitTerms: SubmitTerms;
   /** What happens at the first start, the second one, and so on. The last entry is repeated. */
-  readonly plays: readonly [Play, ...Play[]];
+  readonly starts: readonly [StartPlan, ...StartPlan[]];
 }
 
 /** The team of each user's token; null for a token without a team. */
-export type Teams = Readonly<Record<JobManners['user'], string | null>>;
+export type Teams = Readonly<Record<SubmitTerms['user'], string | null>>;
 
 /** How a user submits the job. */
-export interface JobManners {
+export interface SubmitTerms {
   readonly user: 'ada' | 'bob';
   readonly needsApproval: boolean;
   /** The submission fails unless the job can be dispatched immediately. */

@@ -104,10 +104,10 @@ export function watchPools({ pools, engines, violate, life }: Watched) {
   }
 
   /** Calls back when a condition has held for longer than the given time. */
-  function lasts(key: string, is: boolean, forMs: number, tell: () => void): void {
+  function expectWithin(key: string, is: boolean, forMs: number, report: () => void): void {
     const now = fleet.clock.wall();
     if (!is) since.delete(key);
-    else if (now - (since.get(key) ?? now) > forMs) tell();
+    else if (now - (since.get(key) ?? now) > forMs) report();
     else if (!since.has(key)) since.set(key, now);
   }
 
@@ -116,17 +116,17 @@ export function watchPools({ pools, engines, violate, life }: Watched) {
     const row = fleet.store.launch(launchId);
     const pool = row && fleet.store.pool(row.poolId);
     const isOpen = row !== null && row.state !== 'ended';
-    lasts(`stray ${each.engineId} ${launchId}`, !isOpen, patienceMs, () =>
+    expectWithin(`stray ${each.engineId} ${launchId}`, !isOpen, patienceMs, () =>
       violate('nothing runs that nobody knows', `${each.engineId} of ${launchId}`),
     );
     if (!isOpen || !pool) return;
     const isSilent = each.state === 'running' && row.joinedAt === null;
-    lasts(`silent ${each.engineId}`, isSilent, pool.settings.join_s * 1_000 + patienceMs, () =>
+    expectWithin(`silent ${each.engineId}`, isSilent, pool.settings.join_s * 1_000 + patienceMs, () =>
       violate('machines that never register are given back', launchId),
     );
     const isIdle =
       row.state === 'joined' && pool.settings.warm === 0 && fleet.store.liveJobOf(row.workerId) === null;
-    lasts(`idle ${each.engineId}`, isIdle, pool.settings.idle_s * 1_000 + patienceMs, () =>
+    expectWithin(`idle ${each.engineId}`, isIdle, pool.settings.idle_s * 1_000 + patienceMs, () =>
       violate('idle machines are given back', launchId),
     );
   }

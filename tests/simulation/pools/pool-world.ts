@@ -12,7 +12,7 @@ export interface PoolPlan {
   readonly seed: number;
   readonly jobs: number;
   /** How long jobs are submitted and faults occur, in ms. */
-  readonly roughMs: number;
+  readonly disturbedMs: number;
 }
 
 export interface PoolOutcome {
@@ -62,7 +62,7 @@ const shapes = Array.from({ length: 20 }, (_, n) =>
 );
 
 /** Runs a fleet with three pools until all jobs and launches have ended, or until the first violation. */
-export async function runPoolPlan({ seed, jobs, roughMs }: PoolPlan): Promise<PoolOutcome> {
+export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promise<PoolOutcome> {
   const random = createRandom(`pools ${seed}`);
   const isLarge = jobs >= 500;
   const trace: string[] = [];
@@ -97,10 +97,12 @@ export async function runPoolPlan({ seed, jobs, roughMs }: PoolPlan): Promise<Po
   for (const options of poolsOf(random, isLarge)) await pools.addPool(options);
   const checks = watchPools({ pools, engines, violate, life: () => state.kills });
   for (const [index, engine] of engines.entries())
-    makeRough(engine, random.fork(`engine ${index}`), pools, () => state.isRough);
+    injectEngineFaults(engine, random.fork(`engine ${index}`), pools, () => state.isRough);
 
   const submitted: JobId[] = [];
-  const arrivals = Array.from({ length: jobs }, () => random.int(0, roughMs / 2)).toSorted((a, b) => a - b);
+  const arrivals = Array.from({ length: jobs }, () => random.int(0, disturbedMs / 2)).toSorted(
+    (a, b) => a - b,
+  );
   const step = async (): Promise<void> => {
     await clock.advance(stepMs);
     if (state.isDead) {
@@ -130,7 +132,7 @@ export async function runPoolPlan({ seed, jobs, roughMs }: PoolPlan): Promise<Po
     await clock.settle();
   };
 
-  for (const end = clock.wall() + roughMs; clock.wall() < end && found.length === 0; ) {
+  for (const end = clock.wall() + disturbedMs; clock.wall() < end && found.length === 0; ) {
     while ((arrivals[0] ?? Number.POSITIVE_INFINITY) <= clock.wall() - began && !state.isDead) {
       arrivals.shift();
       await submit();
@@ -211,7 +213,12 @@ const endings: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'
 /**
  * Lets the engine itself fail: delays, partial answers, and lists that omit launches, as far as the design tolerates.
  */
-function makeRough(engine: MemoryEngine, random: Random, pools: PoolFleet, isRough: () => boolean): void {
+function injectEngineFaults(
+  engine: MemoryEngine,
+  random: Random,
+  pools: PoolFleet,
+  isRough: () => boolean,
+): void {
   const { onStart } = engine;
   engine.onStart = allocation => {
     // An engine job that no pool has ordered stays until the orchestrator ends it.

@@ -23,7 +23,7 @@ export async function runPoolSeeds(options: PoolSeedOptions): Promise<boolean> {
   const all = createHash('sha256');
   const total = { launches: 0, kills: 0, virtualMs: 0 };
   for (let seed = from; seed < from + seeds; seed += 1) {
-    const outcome = await runPoolPlan({ seed, jobs, roughMs: roughMsFor(jobs) });
+    const outcome = await runPoolPlan({ seed, jobs, disturbedMs: roughMsFor(jobs) });
     if (options.showsTrace) for (const line of outcome.trace) log(line);
     if (outcome.violation !== null) {
       report(seed, outcome, options);

@@ -1,11 +1,11 @@
 import { JobId, type WorkerId } from '../../../protocol/ids.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { createLedger } from '../checks/ledger.ts';
-import { whatItSays, whyOf } from '../checks/authority.ts';
+import { readClaim, whyOf } from '../checks/authority.ts';
 import { issuedIn } from '../checks/promises.ts';
-import type { Place, Plan, Play, RigPlan } from '../plan/plan.ts';
+import type { Place, Plan, StartPlan, RigPlan } from '../plan/plan.ts';
 import { type Committed, type Disk, openDisk } from './disk.ts';
-import type { DoorEars } from './front-door.ts';
+import type { FrontDoorListeners } from './front-door.ts';
 import { createLink, type Link } from './link.ts';
 import { createMachine } from './machine.ts';
 import { createOrchestratorHost, type OrchestratorHost } from './orchestrator-host.ts';
@@ -20,7 +20,7 @@ import { createMuteRig } from './rig-mute.ts';
 import { createWildRig, type WildOptions } from './rig-wild.ts';
 import type { Observer, Scene, SceneRig } from './scene.ts';
 import { createTrace, type Trace } from './trace.ts';
-import { createTrainerYard, type Nature, type TrainerYard } from './trainer.ts';
+import { createTrainerYard, type TrainingBehaviour, type TrainerYard } from './trainer.ts';
 import { createTroubles, type Troubles } from './troubles.ts';
 import type { WireAnswer, WireRequest } from './wire.ts';
 
@@ -29,7 +29,7 @@ export interface World {
   readonly people: People;
   readonly troubles: Troubles;
   /** Creates a worker, and starts its agent on a new rig. */
-  hire(plan: RigPlan): Promise<void>;
+  addWorker(plan: RigPlan): Promise<void>;
   /** Ends all faults and all random agents. From then on, trainings are short and succeed. */
   calmDown(): void;
   close(): Promise<void>;
@@ -90,7 +90,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
   });
 
   const workerOf = (token: string): WorkerId | null => tokens.get(token) ?? null;
-  const ears: DoorEars = {
+  const ears: FrontDoorListeners = {
     during: disk.during,
     onArrive: (request, link) => tell(observer => observer.onArrive?.(request, link)),
     onAnswer(request, answer, link) {
@@ -119,7 +119,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
   const host: OrchestratorHost = createOrchestratorHost({
     now,
     disk,
-    ears,
+    listeners: ears,
     log,
     heartbeatTimeoutMs: plan.heartbeatTimeoutMs,
     v1SilenceMs: plan.v1SilenceMs,
@@ -195,8 +195,8 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
     scene,
     people,
     troubles,
-    async hire(rigPlan) {
-      const { workerId, token } = await people.hire(rigPlan);
+    async addWorker(rigPlan) {
+      const { workerId, token } = await people.addWorker(rigPlan);
       const playOf: PlayOf = (job, jobId) => playFor(plan, rigPlan, job, yard.runsOf(jobId), isCalm);
       const parts = {
         now,
@@ -226,23 +226,23 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
   };
 }
 
-type PlayOf = (job: number, jobId: JobId) => Play;
+type PlayOf = (job: number, jobId: JobId) => StartPlan;
 
-function rigFor(parts: Omit<V1Deps, 'natureOf'> & WildOptions, playOf: PlayOf): SceneRig {
+function rigFor(parts: Omit<V1Deps, 'behaviourOf'> & WildOptions, playOf: PlayOf): SceneRig {
   const { isWild, isMute, protocol } = parts.plan;
   if (isWild) return { guard: null, rig: createWildRig(parts) };
   if (isMute) return { guard: null, rig: createMuteRig(parts) };
   if (protocol === 2)
-    return createV2Rig({ ...parts, natureOf: offer => playOf(numberIn(offer.config), offer.job_id) });
-  const natureOf: V1Deps['natureOf'] = ({ config, jobId }) =>
-    natureIn(playOf(numberIn(config), JobId.parse(jobId)));
-  return { guard: null, rig: createV1Rig({ ...parts, natureOf }) };
+    return createV2Rig({ ...parts, behaviourOf: offer => playOf(numberIn(offer.config), offer.job_id) });
+  const behaviourOf: V1Deps['behaviourOf'] = ({ config, jobId }) =>
+    toBehaviour(playOf(numberIn(config), JobId.parse(jobId)));
+  return { guard: null, rig: createV1Rig({ ...parts, behaviourOf }) };
 }
 
 const numberIn = (config: unknown): number =>
   typeof config === 'object' && config !== null && 'job' in config ? Number(config.job) : 0;
 
-const short: Nature = {
+const short: TrainingBehaviour = {
   runsMs: 5e3,
   printsEveryMs: 2e3,
   ends: {
@@ -253,15 +253,15 @@ const short: Nature = {
   childrenMs: 0,
 };
 
-function playFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm: boolean): Play {
+function playFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm: boolean): StartPlan {
   if (isCalm) return short;
-  const { plays } = plan.jobs[job] ?? { plays: [short] as const };
+  const { starts: plays } = plan.jobs[job] ?? { starts: [short] as const };
   const play = plays[Math.min(run, plays.length - 1)] ?? short;
   return rig.isBroken ? 'start_failed' : play;
 }
 
 /** Returns how a training behaves. A published agent cannot report a failed start, so its trainer exits at once. */
-const natureIn = (play: Play): Nature =>
+const toBehaviour = (play: StartPlan): TrainingBehaviour =>
   typeof play === 'string'
     ? { ...short, runsMs: 300, printsEveryMs: null, ends: { code: 1, signal: null } }
     : play;
@@ -270,7 +270,7 @@ function calmSince(world: VirtualClock, host: OrchestratorHost, disk: Disk, rig:
   const { stream } = rig.link;
   const isUp = rig.process?.isPaused === false && host.life?.process.isPaused === false;
   if (!isUp || disk.isFull || !rig.link.isCalm || stream === null || !stream.isWhole) return world.mono();
-  return Math.max(rig.link.roughAt, rig.changedAt, host.changedAt, stream.openSince);
+  return Math.max(rig.link.disturbedAt, rig.changedAt, host.changedAt, stream.openSince);
 }
 
 function inWords({ changes, audits, inserted }: Committed): readonly string[] {
@@ -286,7 +286,7 @@ function inWords({ changes, audits, inserted }: Committed): readonly string[] {
 function requestInWords(request: WireRequest): string {
   if (request.kind === 'person') return request.what;
   if (request.kind === 'panel') return `follows after ${request.after}`;
-  const { about, jobId, attemptId, word } = whatItSays(request);
+  const { about, jobId, attemptId, word } = readClaim(request);
   const [, call = ''] = /workers\/([a-z]+)/.exec(request.path) ?? [];
   return [about === 'other' ? call : about, word, jobId, attemptId].filter(part => part !== null).join(' ');
 }

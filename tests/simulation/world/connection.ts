@@ -4,7 +4,7 @@ import type { Random } from './random.ts';
 import type { Server, ServerEnd, WireRequest } from './wire.ts';
 
 /** Events that the client of a stream receives. The last one is `onEnd` or `onError`. */
-export interface StreamEars {
+export interface StreamListeners {
   onOpen(status: number): void;
   onFrame(frame: unknown): void;
   /** The server closed the stream in an orderly way. */
@@ -42,14 +42,14 @@ interface ConnectionDeps {
   readonly server: () => Server | null;
   readonly process: SimProcess;
   readonly request: WireRequest;
-  readonly ears: StreamEars;
+  readonly listeners: StreamListeners;
 }
 
 /** A client gives up a connection that no server has accepted after this time, in ms. */
 const connectMs = 20_000;
 
 export function openConnection(parts: ConnectionDeps): Connection {
-  const { world, random, link, process, request, ears } = parts;
+  const { world, random, link, process, request, listeners } = parts;
   let clientHolds = true;
   let serverHolds = false;
   /** True when the connection carries no data but neither end has noticed. */
@@ -59,10 +59,10 @@ export function openConnection(parts: ConnectionDeps): Connection {
   let stalled: (() => void)[] = [];
   let release = (): void => {};
   const closers: (() => void)[] = [];
-  const mourners: (() => void)[] = [];
+  const closeListeners: (() => void)[] = [];
 
-  const mourn = (): void => {
-    if (!clientHolds && !serverHolds) for (const run of mourners) run();
+  const notifyGone = (): void => {
+    if (!clientHolds && !serverHolds) for (const run of closeListeners) run();
   };
   const toClient = (run: () => void): void => {
     if (isHalfOpen) return;
@@ -79,7 +79,7 @@ export function openConnection(parts: ConnectionDeps): Connection {
   const leave = (tell: () => void) => (): void => {
     clientHolds = false;
     tell();
-    mourn();
+    notifyGone();
   };
   const serverLoses = (): void => {
     if (!serverHolds) return;
@@ -87,7 +87,7 @@ export function openConnection(parts: ConnectionDeps): Connection {
     release();
     const server = parts.server();
     for (const run of closers) server?.process.deliver(run);
-    mourn();
+    notifyGone();
   };
   /** The server notices after 15 s to 10 min that the client is gone, by a keepalive or a failed send. */
   const serverLosesLater = (): void => {
@@ -98,13 +98,13 @@ export function openConnection(parts: ConnectionDeps): Connection {
     if (!clientHolds) return;
     clientHolds = false;
     serverLosesLater();
-    mourn();
+    notifyGone();
   };
 
   const end: ServerEnd = {
-    send: frame => toClient(() => ears.onFrame(frame)),
+    send: frame => toClient(() => listeners.onFrame(frame)),
     end() {
-      toClient(leave(() => ears.onEnd()));
+      toClient(leave(() => listeners.onEnd()));
       world.after(random.int(1, 400), serverLoses);
     },
     onClose: run => void closers.push(run),
@@ -112,7 +112,7 @@ export function openConnection(parts: ConnectionDeps): Connection {
   const accept = (): void => {
     const server = parts.server();
     if (server === null) {
-      toClient(leave(() => ears.onError()));
+      toClient(leave(() => listeners.onError()));
       return;
     }
     server.process.deliver(() => {
@@ -120,14 +120,14 @@ export function openConnection(parts: ConnectionDeps): Connection {
       serverHolds = true;
       release = server.hold(() => {
         serverHolds = false;
-        toClient(leave(() => ears.onError()));
+        toClient(leave(() => listeners.onError()));
         if (link.isCut('down')) isHalfOpen = true;
-        mourn();
+        notifyGone();
       });
       const status = server.open(request, end, link.name);
       toClient(() => {
         openSince = world.mono();
-        ears.onOpen(status);
+        listeners.onOpen(status);
       });
       if (status !== 200) serverLoses();
     });
@@ -135,7 +135,7 @@ export function openConnection(parts: ConnectionDeps): Connection {
 
   process.onDeath(clientLeaves);
   if (link.isCut('up')) {
-    world.after(connectMs, () => process.deliver(() => clientHolds && leave(() => ears.onError())()));
+    world.after(connectMs, () => process.deliver(() => clientHolds && leave(() => listeners.onError())()));
   } else world.after(link.transitMs(), accept);
 
   return {
@@ -154,7 +154,7 @@ export function openConnection(parts: ConnectionDeps): Connection {
         return;
       }
       world.after(link.transitMs(), serverLoses);
-      process.deliver(() => clientHolds && leave(() => ears.onError())());
+      process.deliver(() => clientHolds && leave(() => listeners.onError())());
     },
     flush() {
       if (link.isCut('down')) return;
@@ -162,6 +162,6 @@ export function openConnection(parts: ConnectionDeps): Connection {
       stalled = [];
       for (const run of waiting) toClient(run);
     },
-    onGone: run => void mourners.push(run),
+    onGone: run => void closeListeners.push(run),
   };
 }

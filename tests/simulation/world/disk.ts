@@ -42,7 +42,7 @@ export interface Committed {
 
 export type CrashPoint = 'before commit' | 'after commit' | 'after effects';
 
-export interface DiskEars {
+export interface DiskListeners {
   /** Called in the transaction before the command, so that checks can compare the state with the answer. */
   onBegin(cause: WireRequest, read: Read): void;
   onCommit(command: Committed): void;
@@ -82,12 +82,12 @@ export interface DiskLife {
 /** Interval in ms at which the store probes a disk that has refused a change (main/store). */
 const probeEveryMs = 5_000;
 
-export function openDisk(world: Clock, ears: DiskEars): Disk {
+export function openDisk(world: Clock, listeners: DiskListeners): Disk {
   const real = openSqliteStore(newDatabase(), {
-    log: ears.log,
+    log: listeners.log,
     clock: world,
     seal: testSeal,
-    onFatal: cause => ears.log.error('store.fatal', { cause }),
+    onFatal: cause => listeners.log.error('store.fatal', { cause }),
   });
   let underWay = 0;
   let isFull = false;
@@ -99,7 +99,7 @@ export function openDisk(world: Clock, ears: DiskEars): Disk {
     let isCrashed = false;
     let isOver = false;
     let isRefusing = false;
-    const listeners: (() => void)[] = [];
+    const recoveryListeners: (() => void)[] = [];
 
     const refuse = (): void => {
       if (isRefusing) return;
@@ -112,32 +112,32 @@ export function openDisk(world: Clock, ears: DiskEars): Disk {
         return;
       }
       isRefusing = false;
-      for (const run of listeners) run();
+      for (const run of recoveryListeners) run();
     };
-    const strike = (point: CrashPoint): void => {
+    const crashIfArmed = (point: CrashPoint): void => {
       armed = null;
       isCrashed = true;
-      ears.onCrash(point);
+      listeners.onCrash(point);
     };
 
     /** Runs the command in its savepoint, and records its changes. An exception rolls the command back. */
-    const carryOut = <T>(tx: Tx, command: (tx: Tx) => T, by: WireRequest | null): T => {
+    const runCommand = <T>(tx: Tx, command: (tx: Tx) => T, by: WireRequest | null): T => {
       if (isCrashed) throw new Error('the process is gone');
       const { watched, ...seen } = watch(tx, () => isCrashed);
       let crashHere: CrashPoint | null = null;
       // The command is on disk even when the process has died since, so notify observers in any case.
       tx.afterCommit(() => {
-        ears.onCommit({ cause: by, ...seen });
-        if (crashHere === 'after commit' && !isCrashed) strike(crashHere);
+        listeners.onCommit({ cause: by, ...seen });
+        if (crashHere === 'after commit' && !isCrashed) crashIfArmed(crashHere);
       });
-      if (by !== null) ears.onBegin(by, tx);
+      if (by !== null) listeners.onBegin(by, tx);
       isInCommand = true;
       try {
         const value = command(watched);
         crashHere = seen.changes.length > 0 ? due() : null;
-        if (crashHere === 'before commit') strike(crashHere);
+        if (crashHere === 'before commit') crashIfArmed(crashHere);
         if (crashHere === 'before commit') throw new Error('the process is gone');
-        if (crashHere === 'after effects') tx.afterCommit(() => isCrashed || strike('after effects'));
+        if (crashHere === 'after effects') tx.afterCommit(() => isCrashed || crashIfArmed('after effects'));
         if (isFull) throw new Error('the disk is full');
         return value;
       } finally {
@@ -156,7 +156,7 @@ export function openDisk(world: Clock, ears: DiskEars): Disk {
       if (isOver) throw new Error('the store of this life is closed');
       if (isRefusing) throw storageError();
       underWay += 1;
-      const [result] = await Promise.allSettled([real.write(tx => carryOut(tx, command, by))]);
+      const [result] = await Promise.allSettled([real.write(tx => runCommand(tx, command, by))]);
       underWay -= 1;
       if (isCrashed) return never();
       if (result.status === 'fulfilled') return result.value;
@@ -165,7 +165,7 @@ export function openDisk(world: Clock, ears: DiskEars): Disk {
       throw storageError();
     };
     return {
-      store: { ...real, write, onRecovery: run => void listeners.push(run), close: async () => {} },
+      store: { ...real, write, onRecovery: run => void recoveryListeners.push(run), close: async () => {} },
       crash: () => (isCrashed = true),
       end: () => (isOver = true),
     };

@@ -11,7 +11,7 @@ import type { SimProcess } from './process.ts';
 import type { Server, ServerEnd, WireAnswer, WireRequest } from './wire.ts';
 
 /** Events at the interface of the orchestrator, for the checks and the trace. */
-export interface DoorEars {
+export interface FrontDoorListeners {
   /** Runs a handler until its first await. All writes until then have this call as their cause. */
   during<T>(request: WireRequest, handle: () => T): T;
   onArrive(request: WireRequest, link: string): void;
@@ -35,11 +35,11 @@ interface Mounted {
 interface HttpListenerDeps {
   readonly orchestrator: Orchestrator;
   readonly process: SimProcess;
-  readonly ears: DoorEars;
+  readonly listeners: FrontDoorListeners;
 }
 
 /** The product's routes and authentication over a simulated network, in place of `main/http/server.ts`. */
-export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDeps): FrontDoor {
+export function createFrontDoor({ orchestrator, process, listeners }: HttpListenerDeps): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
     adminHash: () => hashOf('nobody has this one'),
@@ -65,7 +65,7 @@ export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDep
       return {
         send(command) {
           if (isOver) return;
-          ears.onFrame(token, command as WorkerCommand);
+          listeners.onFrame(token, command as WorkerCommand);
           // Convert the command to JSON and back, so that it has the shape that it has on the wire.
           end.send(JSON.parse(JSON.stringify(command)));
         },
@@ -74,7 +74,7 @@ export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDep
         isFull: () => false,
         onRoom: () => {},
         end() {
-          if (!isOver) ears.onStream(token, end, 'ended');
+          if (!isOver) listeners.onStream(token, end, 'ended');
           isOver = true;
           end.end();
         },
@@ -88,17 +88,17 @@ export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDep
     try {
       if (request.kind === 'panel') throw new Error('the panel opens a stream');
       if (request.kind === 'person')
-        return answerOf(await ears.during(request, () => request.act(orchestrator)));
+        return answerOf(await listeners.during(request, () => request.act(orchestrator)));
       const input = readRequest(routes, request, authenticate);
       if (!input.ok) return problemOf(input.refusal);
       const { mounted, value } = input.value;
       if (mounted.answer === null) throw new Error(`${request.path} is a stream`);
       const { answer } = mounted;
-      return answerOf(await ears.during(request, () => answer(value)));
+      return answerOf(await listeners.during(request, () => answer(value)));
     } catch (cause) {
       if (cause instanceof Error && cause.name === 'StorageError')
         return problemOf({ code: 'storage', detail: 'the change could not be stored' });
-      ears.onCrash(cause);
+      listeners.onCrash(cause);
       return problemOf({ code: 'internal', detail: String(cause) });
     }
   };
@@ -115,24 +115,24 @@ export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDep
     if (mounted.stream === null) throw new Error(`${request.path} is no stream`);
     const { stream } = mounted;
     const response = responseFor(end, request.token);
-    end.onClose(() => ears.onStream(request.token, end, 'closed'));
-    ears.onStream(request.token, end, 'open');
-    const outcome = ears.during(request, () => stream(value, response));
-    if (!outcome.ok) ears.onStream(request.token, end, 'closed');
+    end.onClose(() => listeners.onStream(request.token, end, 'closed'));
+    listeners.onStream(request.token, end, 'open');
+    const outcome = listeners.during(request, () => stream(value, response));
+    if (!outcome.ok) listeners.onStream(request.token, end, 'closed');
     return outcome.ok ? 200 : problems[outcome.refusal.code].status;
   };
 
   return {
     async serve(request, link) {
-      ears.onArrive(request, link);
+      listeners.onArrive(request, link);
       const answer = await answerTo(request);
-      ears.onAnswer(request, answer, link);
+      listeners.onAnswer(request, answer, link);
       return answer;
     },
     open(request, end, link) {
-      ears.onArrive(request, link);
+      listeners.onArrive(request, link);
       const status = openStream(request, end);
-      ears.onAnswer(request, { kind: 'answer', status, body: null }, link);
+      listeners.onAnswer(request, { kind: 'answer', status, body: null }, link);
       return status;
     },
   };

@@ -13,7 +13,7 @@ import type { JobOffer } from '../../../agent/job.ts';
 import type { Machine } from './machine.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
-import type { Exit, Nature, Trainer, TrainerYard } from './trainer.ts';
+import type { Exit, TrainingBehaviour, Trainer, TrainerYard } from './trainer.ts';
 
 /** The record of a run on the rig's disk. It survives the end of the agent and a power cut. */
 interface RunRecord {
@@ -44,7 +44,7 @@ export interface Guard {
   /** Returns the run that an earlier process of the agent left; null when there is none. */
   find(process: SimProcess): Found | null;
   /** Starts a run. Rejects when no guard starts in time. */
-  start(process: SimProcess, offer: JobOffer, origin: RunOrigin, ears: RunListeners): Promise<Run>;
+  start(process: SimProcess, offer: JobOffer, origin: RunOrigin, listeners: RunListeners): Promise<Run>;
   /** Kills the guard alone. Its trainer dies when it prints the next time. */
   kill(): void;
   /** Simulates a power cut: ends guards and trainers, keeps files. */
@@ -55,7 +55,7 @@ interface GuardDeps {
   readonly machine: Machine;
   readonly yard: TrainerYard;
   readonly random: Random;
-  readonly natureOf: (offer: JobOffer) => Nature;
+  readonly behaviourOf: (offer: JobOffer) => TrainingBehaviour;
 }
 
 export function createGuard(parts: GuardDeps): Guard {
@@ -65,7 +65,7 @@ export function createGuard(parts: GuardDeps): Guard {
   /** Called when a run changes in a way that its agent must know. */
   const watchers = new Map<RunRecord, Set<() => void>>();
 
-  const tell = (run: RunRecord): void => {
+  const notifyWatchers = (run: RunRecord): void => {
     for (const look of watchers.get(run) ?? []) look();
   };
   const watch = (run: RunRecord, look: () => void): (() => void) => {
@@ -77,12 +77,12 @@ export function createGuard(parts: GuardDeps): Guard {
   const ends = (run: RunRecord, exit: ExitRecord): void => {
     if (!isGuarded(run)) return;
     run.exit = exit;
-    tell(run);
+    notifyWatchers(run);
   };
-  const begin = (run: RunRecord, nature: Nature): void => {
+  const begin = (run: RunRecord, behaviour: TrainingBehaviour): void => {
     if (!isGuarded(run)) return;
     const { jobId, attemptId, onLostContact } = run.origin;
-    const trainer = yard.start(machine, { jobId, attemptId }, nature);
+    const trainer = yard.start(machine, { jobId, attemptId }, behaviour);
     run.trainer = trainer;
     let stopped: ExitRecord['stopped'] = null;
     const stop = (why: NonNullable<ExitRecord['stopped']>, graceMs: number): void => {
@@ -102,10 +102,10 @@ export function createGuard(parts: GuardDeps): Guard {
     trainer.onExit(exit => ends(run, { ...exit, stopped, startError: null, tail: '' }));
     if (onLostContact === 'stop') checkContact();
     obey();
-    tell(run);
+    notifyWatchers(run);
   };
 
-  const attend = (process: SimProcess, run: RunRecord, ears: RunListeners): Run => {
+  const attend = (process: SimProcess, run: RunRecord, listeners: RunListeners): Run => {
     const finished = Promise.withResolvers<ExitRecord | null>();
     let isLeft = false;
     const finish = (exit: ExitRecord | null): void => process.deliver(() => isLeft || finished.resolve(exit));
@@ -114,7 +114,7 @@ export function createGuard(parts: GuardDeps): Guard {
       else if (run.isOrphan) void endOrphan(process, machine, run.trainer).then(() => finish(null));
     };
     watch(run, look);
-    run.trainer?.onPrint(step => process.deliver(() => isLeft || ears.onProgress({ step })));
+    run.trainer?.onPrint(step => process.deliver(() => isLeft || listeners.onProgress({ step })));
     look();
     return {
       pid: run.trainer?.pid ?? null,
@@ -122,7 +122,7 @@ export function createGuard(parts: GuardDeps): Guard {
       stop(order) {
         run.order ??= order;
         // The guard reads the order file with some delay.
-        machine.after(random.int(1, 400), () => tell(run));
+        machine.after(random.int(1, 400), () => notifyWatchers(run));
       },
       contact: contact => void (run.contact = contact),
       leave: () => void (isLeft = true),
@@ -135,7 +135,7 @@ export function createGuard(parts: GuardDeps): Guard {
     const found = {
       origin: { ...origin },
       order,
-      attend: (ears: RunListeners) => attend(process, run, ears),
+      attend: (listeners: RunListeners) => attend(process, run, listeners),
     };
     if (run.exit !== null) return order === 'abandon' ? null : { kind: 'ended', ...found };
     if (isGuarded(run)) return { kind: 'running', ...found };
@@ -168,7 +168,7 @@ export function createGuard(parts: GuardDeps): Guard {
       }
       return null;
     },
-    async start(process, offer, origin, ears) {
+    async start(process, offer, origin, listeners) {
       const run: RunRecord = {
         origin,
         contact: origin.contact,
@@ -180,12 +180,12 @@ export function createGuard(parts: GuardDeps): Guard {
         report: null,
       };
       runs.set(origin.attemptId, run);
-      const nature = parts.natureOf(offer);
+      const behaviour = parts.behaviourOf(offer);
       const takenMs = random.int(2, 120);
       // The guard is a process of its own. It starts the trainer even when the agent dies, unless the next agent
       // cancels the run before.
       machine.after(takenMs, () => (run.isTaken = runs.get(origin.attemptId) === run && !run.isOrphan));
-      machine.after(takenMs + random.int(2, 120), () => begin(run, nature));
+      machine.after(takenMs + random.int(2, 120), () => begin(run, behaviour));
       await new Promise<void>(resolve => {
         const look = (): void => {
           if (run.trainer !== null || run.isOrphan) process.deliver(resolve);
@@ -194,7 +194,7 @@ export function createGuard(parts: GuardDeps): Guard {
         look();
       });
       if (run.trainer === null) throw new Error('its guard could not be started: it ended at once');
-      return attend(process, run, ears);
+      return attend(process, run, listeners);
     },
     kill() {
       for (const run of runs.values()) {
@@ -202,7 +202,7 @@ export function createGuard(parts: GuardDeps): Guard {
         run.isOrphan = true;
         // Nobody reads the pipe any more, so the trainer dies when it prints the next time.
         run.trainer?.onPrint(() => run.trainer?.kill());
-        tell(run);
+        notifyWatchers(run);
       }
     },
     losePower() {

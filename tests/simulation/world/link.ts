@@ -1,5 +1,5 @@
 import type { VirtualClock } from '../../support/virtual-clock.ts';
-import { type Connection, openConnection, type StreamEars, type Way } from './connection.ts';
+import { type Connection, openConnection, type StreamListeners, type Way } from './connection.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Server, WireAnswer, WireRequest } from './wire.ts';
@@ -27,11 +27,11 @@ export interface Link extends Way {
   /** True while the link loses no data and adds no long delay. */
   readonly isCalm: boolean;
   /** World time at which the link was last not calm. */
-  readonly roughAt: number;
+  readonly disturbedAt: number;
   /** The newest stream, open or closed. */
   readonly stream: Connection | null;
   call(process: SimProcess, request: WireRequest, timeoutMs: number): Promise<WireAnswer>;
-  connect(process: SimProcess, request: WireRequest, ears: StreamEars): Connection;
+  connect(process: SimProcess, request: WireRequest, listeners: StreamListeners): Connection;
   /** Breaks the open streams. `reset`: both ends notice. `half-open`: neither end notices. */
   breakStreams(how: 'reset' | 'half-open'): void;
   /** Makes both ends notice the streams that were broken without notice. */
@@ -52,16 +52,16 @@ export function createLink(parts: LinkDeps): Link {
   const { world, random, name, server } = parts;
   const conditions = new Set<Condition>();
   const connections = new Set<Connection>();
-  let roughAt = Number.NEGATIVE_INFINITY;
+  let disturbedAt = Number.NEGATIVE_INFINITY;
   let stream: Connection | null = null;
 
   const sum = (of: (condition: Condition) => number | undefined): number =>
     [...conditions].reduce((total, condition) => total + (of(condition) ?? 0), 0);
   const isCut = (direction: Direction): boolean =>
     [...conditions].some(({ cutUp, cutDown }) => (direction === 'up' ? cutUp : cutDown) === true);
-  const isRough = ({ cutUp, cutDown, delayMs = 0, lossUp = 0, lossDown = 0 }: Condition): boolean =>
+  const isDisturbed = ({ cutUp, cutDown, delayMs = 0, lossUp = 0, lossDown = 0 }: Condition): boolean =>
     cutUp === true || cutDown === true || delayMs > longDelayMs || lossUp + lossDown > 0;
-  const isCalm = (): boolean => ![...conditions].some(isRough);
+  const isCalm = (): boolean => ![...conditions].some(isDisturbed);
   const transitMs = (): number =>
     random.int(1, 12) + Math.floor(random.next() * sum(({ delayMs }) => delayMs));
   /** Returns the travel time in ms; null when the message is lost. */
@@ -78,8 +78,8 @@ export function createLink(parts: LinkDeps): Link {
     get isCalm() {
       return isCalm();
     },
-    get roughAt() {
-      return isCalm() ? roughAt : world.mono();
+    get disturbedAt() {
+      return isCalm() ? disturbedAt : world.mono();
     },
     get stream() {
       return stream;
@@ -88,7 +88,7 @@ export function createLink(parts: LinkDeps): Link {
       conditions.add(condition);
       return () => {
         if (!conditions.delete(condition)) return;
-        if (isRough(condition)) roughAt = world.mono();
+        if (isDisturbed(condition)) disturbedAt = world.mono();
         for (const connection of connections) connection.flush();
       };
     },
@@ -117,8 +117,8 @@ export function createLink(parts: LinkDeps): Link {
         if (canBeReplayed(request) && random.chance(sum(({ replay }) => replay)))
           send(random.int(10_000, 300_000), ignore);
       }),
-    connect(process, request, ears) {
-      const connection = openConnection({ world, random, link, server, process, request, ears });
+    connect(process, request, listeners) {
+      const connection = openConnection({ world, random, link, server, process, request, listeners });
       connections.add(connection);
       stream = connection;
       connection.onGone(() => connections.delete(connection));

@@ -3,7 +3,7 @@ import { createOrchestrator, type Orchestrator } from '../../../main/orchestrato
 import type { Ids, Log } from '../../../main/orchestrator/ports/index.ts';
 import { AttemptId, JobId, SessionId, TokenId, WorkerId, LaunchId, PoolId } from '../../../protocol/ids.ts';
 import type { CrashPoint, Disk, DiskLife } from './disk.ts';
-import { createFrontDoor, type DoorEars, type FrontDoor } from './front-door.ts';
+import { createFrontDoor, type FrontDoorListeners, type FrontDoor } from './front-door.ts';
 import type { Machine } from './machine.ts';
 import { type SimProcess, startProcess } from './process.ts';
 import type { Server } from './wire.ts';
@@ -45,7 +45,7 @@ interface HostDeps {
   readonly now: () => number;
   readonly machine: Machine;
   readonly disk: Disk;
-  readonly ears: DoorEars;
+  readonly listeners: FrontDoorListeners;
   readonly log: Log;
   readonly heartbeatTimeoutMs: number;
   readonly v1SilenceMs: number;
@@ -95,7 +95,7 @@ export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
       heartbeatTimeoutMs: parts.heartbeatTimeoutMs,
       v1SilenceMs: parts.v1SilenceMs,
     });
-    const door = createFrontDoor({ orchestrator, process, ears: parts.ears });
+    const door = createFrontDoor({ orchestrator, process, listeners: parts.listeners });
     const { server, reset } = serverOf(process, door);
     const life: Life = { ...server, orchestrator, startedAt: machine.mono() };
     now = { life, diskLife, reset };

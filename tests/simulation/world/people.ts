@@ -6,7 +6,7 @@ import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Actor } from '../../../main/orchestrator/ports/index.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
-import type { Act, JobAct, JobManners, JobPlan, QueueAct, RigPlan, Teams } from '../plan/plan.ts';
+import type { Act, JobAct, SubmitTerms, JobPlan, QueueAct, RigPlan, Teams } from '../plan/plan.ts';
 import type { Link } from './link.ts';
 import { createQueuePeople } from './queue-people.ts';
 import type { SimProcess } from './process.ts';
@@ -23,7 +23,7 @@ export interface People {
   /** Removes all rules that could keep a job pending forever. */
   openQueue(): Promise<void>;
   /** Creates a worker. Repeats the call until it is answered. */
-  hire(plan: RigPlan): Promise<{ readonly workerId: WorkerId; readonly token: string }>;
+  addWorker(plan: RigPlan): Promise<{ readonly workerId: WorkerId; readonly token: string }>;
   /** Returns the id of the job with this index; null until its submission was answered. */
   jobOf(index: number): JobId | null;
 }
@@ -35,13 +35,13 @@ interface PeopleDeps {
   readonly rigOf: (index: number) => Rig | null;
 }
 
-const personCalled = (name: JobManners['user']): Actor => ({ type: 'admin', id: name, address: null });
+const personCalled = (name: SubmitTerms['user']): Actor => ({ type: 'admin', id: name, address: null });
 const ada = personCalled('ada');
 const patienceMs = 10_000;
 /** Number of failed tries after which users give up. */
 const maxTries = 100;
 
-const requestOf = ({ request, stopsWithoutContact, manners }: JobPlan): SubmitRequest =>
+const requestOf = ({ request, stopsWithoutContact, submitTerms: manners }: JobPlan): SubmitRequest =>
   SubmitRequest.parse({
     ...request,
     on_lost_contact: stopsWithoutContact ? 'stop' : 'continue',
@@ -66,7 +66,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     new Promise(resolve => {
       process.clock.after(ms, resolve);
     });
-  const insist = async (what: string, act: Ask): Promise<WireAnswer> => {
+  const repeatUntilAnswered = async (what: string, act: Ask): Promise<WireAnswer> => {
     for (let tries = 1; ; tries += 1) {
       const answer = await ask(what, act);
       const isAnswered = answer.kind === 'answer' && answer.status < 500;
@@ -75,7 +75,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     }
   };
   const rotate = async (rig: Rig, mode: 'now' | 'after_job'): Promise<void> => {
-    const answer = await insist(`rotate the token of ${rig.workerId} ${mode}`, orchestrator =>
+    const answer = await repeatUntilAnswered(`rotate the token of ${rig.workerId} ${mode}`, orchestrator =>
       orchestrator.workers.rotateToken(rig.workerId, mode, ada),
     );
     const token = fieldOf(answer, 'token');
@@ -83,7 +83,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     await later(random.int(1_000, 40_000));
     rig.giveToken(token);
   };
-  const queue = createQueuePeople({ insist, ask, later }, ada);
+  const queue = createQueuePeople({ repeatUntilAnswered, ask, later }, ada);
   const onJob = async (act: JobAct): Promise<void> => {
     const id = jobs.get(act.job);
     if (id !== undefined) await queue.onJob(act, id);
@@ -96,17 +96,17 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     switch (act.kind) {
       case 'drain': {
         const wish = { reason: 'maintenance', deadlineMs: act.deadlineMs };
-        await insist(what, orchestrator => orchestrator.workers.drain(id, wish, ada));
+        await repeatUntilAnswered(what, orchestrator => orchestrator.workers.drain(id, wish, ada));
         return;
       }
       case 'undrain':
-        await insist(what, orchestrator => orchestrator.workers.undrain(id, ada));
+        await repeatUntilAnswered(what, orchestrator => orchestrator.workers.undrain(id, ada));
         return;
       case 'unquarantine':
-        await insist(what, orchestrator => orchestrator.workers.unquarantine(id, ada));
+        await repeatUntilAnswered(what, orchestrator => orchestrator.workers.unquarantine(id, ada));
         return;
       case 'delete':
-        await insist(what, orchestrator => orchestrator.workers.remove(id, ada));
+        await repeatUntilAnswered(what, orchestrator => orchestrator.workers.remove(id, ada));
         return;
       case 'rotate':
         await rotate(rig, act.mode);
@@ -118,16 +118,16 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
       for (const [name, team] of Object.entries(teams)) {
         if (team === null) continue;
         const wanted = NewToken.parse({ name, team, permissions: ['queue.submit'] });
-        await insist(`create the token of ${name}`, orchestrator =>
+        await repeatUntilAnswered(`create the token of ${name}`, orchestrator =>
           orchestrator.access.createToken(wanted, permissions, ada),
         );
       }
     },
     async submit(job) {
-      const { user, hasKey } = job.manners;
+      const { user, hasKey } = job.submitTerms;
       const key = { key: `job ${job.index}`, fingerprint: 'the same' };
       // Without a key, submit only once, because a repetition after a lost answer could create a second job.
-      const answer = await (hasKey ? insist : ask)(submissionOf(job), orchestrator =>
+      const answer = await (hasKey ? repeatUntilAnswered : ask)(submissionOf(job), orchestrator =>
         orchestrator.jobs.submit(requestOf(job), personCalled(user), hasKey ? key : null),
       );
       const id = fieldOf(answer, 'jobId');
@@ -135,13 +135,13 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     },
     carryOut: act => ('job' in act ? onJob(act) : 'rig' in act ? onRig(act) : queue.onQueue(act)),
     openQueue: () => queue.openQueue(),
-    async hire(plan) {
+    async addWorker(plan) {
       const wanted = NewWorker.parse({
         name: plan.name,
         labels: plan.protocol === 1 ? { zone: 'west' } : {},
         worker_type: plan.persistent ? 'persistent' : 'ephemeral',
       });
-      const answer = await insist(`create ${plan.name}`, async orchestrator => ({
+      const answer = await repeatUntilAnswered(`create ${plan.name}`, async orchestrator => ({
         ok: true,
         value: await orchestrator.workers.create(wanted, ada),
       }));

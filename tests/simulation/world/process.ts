@@ -26,7 +26,7 @@ export function startProcess(machine: Machine, name: string): SimProcess {
   let isAlive = true;
   let isPaused = false;
   let held: (() => void)[] = [];
-  const mourners: (() => void)[] = [];
+  const deathListeners: (() => void)[] = [];
 
   const deliver = (run: () => void): void => {
     if (!isAlive) return;
@@ -79,8 +79,8 @@ export function startProcess(machine: Machine, name: string): SimProcess {
       if (!isAlive) return;
       isAlive = false;
       held = [];
-      for (const mourn of mourners) mourn();
+      for (const notifyDeath of deathListeners) notifyDeath();
     },
-    onDeath: run => void mourners.push(run),
+    onDeath: run => void deathListeners.push(run),
   };
 }

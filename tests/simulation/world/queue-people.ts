@@ -10,12 +10,12 @@ import type { WireAnswer } from './wire.ts';
 type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
 /** Performs an act and repeats it until it is answered. */
-type Insist = (what: string, act: Ask) => Promise<WireAnswer>;
+type RepeatUntilAnswered = (what: string, act: Ask) => Promise<WireAnswer>;
 
-interface Manners {
-  readonly insist: Insist;
+interface QueuePeopleDeps {
+  readonly repeatUntilAnswered: RepeatUntilAnswered;
   /** Performs an act once. */
-  readonly ask: Insist;
+  readonly ask: RepeatUntilAnswered;
   readonly later: (ms: number) => Promise<void>;
 }
 
@@ -38,19 +38,19 @@ const none: Limits = { max_concurrent: null, user_max_concurrent: null, team_max
 /**
  * The acts of users who manage the queue. All of them may be repeated, except a retry, which would create a second job.
  */
-export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
+export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeopleDeps, by: Actor) {
   const limit = (limits: Limits): Promise<WireAnswer> =>
-    insist(`limits ${JSON.stringify(limits)}`, orchestrator =>
+    repeatUntilAnswered(`limits ${JSON.stringify(limits)}`, orchestrator =>
       answered(orchestrator.queue.limit(limits, by)),
     );
   const resume = (): Promise<WireAnswer> =>
-    insist('resume', orchestrator => answered(orchestrator.queue.resume(by)));
+    repeatUntilAnswered('resume', orchestrator => answered(orchestrator.queue.resume(by)));
 
   return {
     async onQueue(act: QueueAct): Promise<void> {
       switch (act.kind) {
         case 'pause':
-          await insist('pause', orchestrator => answered(orchestrator.queue.pause('mains', by)));
+          await repeatUntilAnswered('pause', orchestrator => answered(orchestrator.queue.pause('mains', by)));
           return;
         case 'resume':
           await resume();
@@ -63,7 +63,7 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
           });
           return;
         case 'clean up':
-          await insist('clean up', orchestrator => answered(orchestrator.queue.cleanUp(0, by)));
+          await repeatUntilAnswered('clean up', orchestrator => answered(orchestrator.queue.cleanUp(0, by)));
       }
     },
 
@@ -71,25 +71,27 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
       const what = `${act.kind} ${id}`;
       switch (act.kind) {
         case 'cancel':
-          await insist(what, orchestrator => orchestrator.jobs.cancel(id, by));
+          await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.cancel(id, by));
           return;
         case 'release':
-          await insist(what, orchestrator => orchestrator.jobs.release(id, by));
+          await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.release(id, by));
           return;
         case 'approve':
-          await insist(what, orchestrator => orchestrator.jobs.approve(id, by));
+          await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.approve(id, by));
           return;
         case 'reject':
-          await insist(what, orchestrator => orchestrator.jobs.reject(id, 'too dear', by));
+          await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.reject(id, 'too dear', by));
           return;
         case 'priority':
-          await insist(what, orchestrator => orchestrator.jobs.setPriority(id, act.priority, by));
+          await repeatUntilAnswered(what, orchestrator =>
+            orchestrator.jobs.setPriority(id, act.priority, by),
+          );
           return;
         case 'move to top':
-          await insist(what, orchestrator => orchestrator.jobs.moveToTop(id, by));
+          await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.moveToTop(id, by));
           return;
         case 'remove':
-          await insist(what, orchestrator => orchestrator.jobs.remove(id, by));
+          await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.remove(id, by));
           return;
         case 'retry':
           await ask(what, orchestrator => orchestrator.jobs.retry(id, by));
@@ -111,12 +113,12 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
     await resume();
     await limit(none);
     const blocked: JobId[] = [];
-    await insist('list the blocked', orchestrator => {
+    await repeatUntilAnswered('list the blocked', orchestrator => {
       const { entries } = orchestrator.jobs.list({ ...everyJob, blocked: true, limit: 100, offset: 0 });
       blocked.splice(0, blocked.length, ...entries.map(({ id }) => id));
       return answered(Promise.resolve(entries.length));
     });
     for (const id of blocked)
-      await insist(`approve ${id}`, orchestrator => orchestrator.jobs.approve(id, by));
+      await repeatUntilAnswered(`approve ${id}`, orchestrator => orchestrator.jobs.approve(id, by));
   }
 }

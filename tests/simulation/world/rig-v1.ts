@@ -8,12 +8,12 @@ import type { Link } from './link.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import { createRig, type Rig, type RigDeps, type RunningAgent } from './rig.ts';
-import type { Exit, Nature, TrainerYard } from './trainer.ts';
+import type { Exit, TrainingBehaviour, TrainerYard } from './trainer.ts';
 
 export interface V1Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePower'> {
   readonly random: Random;
   readonly yard: TrainerYard;
-  readonly natureOf: (job: V1Job) => Nature;
+  readonly behaviourOf: (job: V1Job) => TrainingBehaviour;
 }
 
 /**
@@ -79,7 +79,7 @@ const waitOn =
  */
 function startTrainer(parts: V1Deps, process: SimProcess, job: V1Job): FakeRun {
   const what = { jobId: JobId.parse(job.jobId), attemptId: null };
-  const trainer = parts.yard.start(parts.machine, what, { ...parts.natureOf(job), childrenMs: 0 });
+  const trainer = parts.yard.start(parts.machine, what, { ...parts.behaviourOf(job), childrenMs: 0 });
   const run = createManualRun(job);
   trainer.onPrint(step => {
     // When the agent is dead, nobody reads the pipe, so the next line kills the trainer.

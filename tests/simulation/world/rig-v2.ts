@@ -5,13 +5,13 @@ import { createGuard, type Guard } from './guard.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import { createRig, type Rig, type RigDeps, type RunningAgent } from './rig.ts';
-import type { Nature, TrainerYard } from './trainer.ts';
+import type { TrainingBehaviour, TrainerYard } from './trainer.ts';
 import { createFollowStream, createWireApi } from './wire-client.ts';
 
 export interface V2Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePower'> {
   readonly random: Random;
   readonly yard: TrainerYard;
-  readonly natureOf: (offer: JobOffer) => Nature | 'rejected' | 'start_failed';
+  readonly behaviourOf: (offer: JobOffer) => TrainingBehaviour | 'rejected' | 'start_failed';
 }
 
 /**
@@ -20,12 +20,12 @@ export interface V2Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePowe
  */
 export function createV2Rig(parts: V2Deps): { readonly rig: Rig; readonly guard: Guard } {
   const { machine, random, yard } = parts;
-  const healthy = (offer: JobOffer): Nature => {
-    const nature = parts.natureOf(offer);
+  const healthy = (offer: JobOffer): TrainingBehaviour => {
+    const nature = parts.behaviourOf(offer);
     if (typeof nature === 'string') throw new Error('it was not to be started');
     return nature;
   };
-  const guard = createGuard({ machine, yard, random: random.fork('guard'), natureOf: healthy });
+  const guard = createGuard({ machine, yard, random: random.fork('guard'), behaviourOf: healthy });
   let starts = 0;
   const rig = createRig({
     ...parts,
@@ -101,7 +101,7 @@ function launchAgent(parts: LaunchDeps): RunningAgent {
  * Prepares and starts simulated trainings. The offer is found by the name of its folder, so command and files are not
  * needed.
  */
-function trainingOf({ guard, process, natureOf }: LaunchDeps) {
+function trainingOf({ guard, process, behaviourOf }: LaunchDeps) {
   const offers = new Map<string, JobOffer>();
   const prepared: Omit<PreparedJob, 'folder'> = {
     outputDir: '',
@@ -114,7 +114,7 @@ function trainingOf({ guard, process, natureOf }: LaunchDeps) {
   };
   return {
     prepare(offer: JobOffer) {
-      if (natureOf(offer) === 'rejected')
+      if (behaviourOf(offer) === 'rejected')
         return { ok: false, cause: 'rejected', message: 'not on this rig' } as const;
       offers.set(offer.attempt_id, offer);
       return { ok: true, job: { ...prepared, folder: offer.attempt_id } } as const;
@@ -122,7 +122,7 @@ function trainingOf({ guard, process, natureOf }: LaunchDeps) {
     async start(job: PreparedJob, ...[origin, ears]: Tail<Parameters<Guard['start']>>) {
       const offer = offers.get(job.folder);
       if (offer === undefined) throw new Error(`nothing was prepared for ${job.folder}`);
-      if (natureOf(offer) === 'start_failed') throw new Error('spawn python ENOENT');
+      if (behaviourOf(offer) === 'start_failed') throw new Error('spawn python ENOENT');
       return guard.start(process, offer, origin, ears);
     },
   };

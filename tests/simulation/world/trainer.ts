@@ -3,7 +3,7 @@ import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
 
 /** How a training behaves. */
-export interface Nature {
+export interface TrainingBehaviour {
   readonly runsMs: number;
   /** Interval between lines in ms; null for a trainer that prints nothing before its end. */
   readonly printsEveryMs: number | null;
@@ -42,7 +42,7 @@ export interface Trainer {
 
 /** All trainers of this world. */
 export interface TrainerYard {
-  start(machine: Machine, what: Pick<Trainer, 'jobId' | 'attemptId'>, nature: Nature): Trainer;
+  start(machine: Machine, what: Pick<Trainer, 'jobId' | 'attemptId'>, behaviour: TrainingBehaviour): Trainer;
   alive(): readonly Trainer[];
   on(machine: string): readonly Trainer[];
   /** Returns how many times a trainer of this job was started. */
@@ -61,10 +61,10 @@ export function createTrainerYard({ now, random, onStart, onEnd }: YardDeps): Tr
   const runs = new Map<JobId, number>();
   let lastPid = 100;
   return {
-    start(machine, what, nature) {
+    start(machine, what, behaviour) {
       lastPid += 1;
       runs.set(what.jobId, (runs.get(what.jobId) ?? 0) + 1);
-      const trainer = runTrainer(machine, { pid: lastPid, startedAt: now(), ...what }, nature, random);
+      const trainer = runTrainer(machine, { pid: lastPid, startedAt: now(), ...what }, behaviour, random);
       living.add(trainer);
       trainer.onExit(exit => {
         living.delete(trainer);
@@ -82,11 +82,11 @@ export function createTrainerYard({ now, random, onStart, onEnd }: YardDeps): Tr
 function runTrainer(
   machine: Machine,
   what: Pick<Trainer, 'pid' | 'jobId' | 'attemptId' | 'startedAt'>,
-  nature: Nature,
+  behaviour: TrainingBehaviour,
   random: Random,
 ): Trainer {
   const printers: ((step: number) => void)[] = [];
-  const mourners: ((exit: Exit) => void)[] = [];
+  const exitListeners: ((exit: Exit) => void)[] = [];
   let exit: Exit | null = null;
   let isAlive = true;
   let isStopRequested = false;
@@ -95,22 +95,22 @@ function runTrainer(
   const groupEnds = (): void => {
     if (!isAlive || exit === null) return;
     isAlive = false;
-    for (const run of mourners) run(exit);
+    for (const run of exitListeners) run(exit);
   };
   const leaderEnds = (how: Exit): void => {
     if (exit !== null) return;
     exit = how;
-    if (nature.childrenMs === 0) groupEnds();
-    else machine.after(nature.childrenMs, groupEnds);
+    if (behaviour.childrenMs === 0) groupEnds();
+    else machine.after(behaviour.childrenMs, groupEnds);
   };
   const print = (): void => {
-    if (exit !== null || nature.printsEveryMs === null) return;
+    if (exit !== null || behaviour.printsEveryMs === null) return;
     step += 1;
     for (const run of printers) run(step);
-    machine.after(nature.printsEveryMs, print);
+    machine.after(behaviour.printsEveryMs, print);
   };
-  machine.after(nature.printsEveryMs ?? nature.runsMs, print);
-  machine.after(nature.runsMs, () => leaderEnds(nature.ends));
+  machine.after(behaviour.printsEveryMs ?? behaviour.runsMs, print);
+  machine.after(behaviour.runsMs, () => leaderEnds(behaviour.ends));
 
   return {
     ...what,
@@ -123,9 +123,9 @@ function runTrainer(
     },
     term() {
       isStopRequested = true;
-      if (nature.onTerm === 'dies')
+      if (behaviour.onTerm === 'dies')
         machine.after(random.int(5, 1_500), () => leaderEnds({ code: null, signal: 'SIGTERM' }));
-      if (nature.onTerm === 'finishes')
+      if (behaviour.onTerm === 'finishes')
         machine.after(random.int(500, 6_000), () => leaderEnds({ code: 0, signal: null }));
       // The child processes do not ignore SIGTERM.
       if (exit !== null) machine.after(random.int(5, 900), groupEnds);
@@ -136,6 +136,6 @@ function runTrainer(
       groupEnds();
     },
     onPrint: run => void printers.push(run),
-    onExit: run => void mourners.push(run),
+    onExit: run => void exitListeners.push(run),
   };
 }
