@@ -12,7 +12,7 @@ export interface Client {
    * Repeats the call until it is answered with 200. Returns the body, or null when the call is refused or the time is
    * up.
    */
-  insist(method: string, path: string, body?: object): Promise<unknown>;
+  callUntilAnswered(method: string, path: string, body?: object): Promise<unknown>;
   /**
    * Submits the job. Repeats a submission without an answer if it has a key. Returns null when it is unknown whether
    * the job exists.
@@ -22,8 +22,8 @@ export interface Client {
 }
 
 const Submitted = z.looseObject({ job_id: z.string() });
-const insistMs = 40_000;
-const betweenMs = 250;
+const giveUpAfterMs = 40_000;
+const retryPauseMs = 250;
 
 export function createClient(server: BenchServer, journal: Journal<ClientLine>, over: AbortSignal): Client {
   const admin = createAdminCalls(
@@ -33,8 +33,8 @@ export function createClient(server: BenchServer, journal: Journal<ClientLine>, 
   const attempt = async (method: string, path: string, body?: object): Promise<Answer | null> =>
     admin.call(method, path, body).catch(() => null);
 
-  const insist: Client['insist'] = async (method, path, body) => {
-    const until = machineNow() + insistMs;
+  const callUntilAnswered: Client['callUntilAnswered'] = async (method, path, body) => {
+    const until = machineNow() + giveUpAfterMs;
     while (machineNow() < until && !over.aborted) {
       const answer = await attempt(method, path, body);
       const status = answer?.status ?? null;
@@ -42,12 +42,12 @@ export function createClient(server: BenchServer, journal: Journal<ClientLine>, 
       if (status === 200) return answer?.body;
       // Stop here, because a repetition would be refused too.
       if (status !== null && status < 500) return null;
-      await pauseFor(betweenMs, over);
+      await pauseFor(retryPauseMs, over);
     }
     return null;
   };
   const submit: Client['submit'] = async job => {
-    const until = machineNow() + insistMs;
+    const until = machineNow() + giveUpAfterMs;
     journal.write({ kind: 'submit', at: machineNow(), job });
     do {
       const answer = await attempt('POST', '/api/queue/submit', bodyOf(job));
@@ -57,13 +57,13 @@ export function createClient(server: BenchServer, journal: Journal<ClientLine>, 
       if (id !== null) return id;
       // Without a key, a repetition could create a second job. So repeat only after an explicit refusal.
       if (status === null && !job.hasKey) return null;
-      await pauseFor(betweenMs, over);
+      await pauseFor(retryPauseMs, over);
     } while (machineNow() < until && !over.aborted);
     return null;
   };
   return {
     admin,
-    insist,
+    callUntilAnswered,
     submit,
     async cancel(id) {
       const answer = await attempt('POST', `/api/queue/${id}/cancel`);

@@ -1,4 +1,4 @@
-import { whenCalm } from '../faults/bench-server.ts';
+import { untilCalm } from '../faults/bench-server.ts';
 import { eventually } from '../support/notices.ts';
 import { argvOf, processesOf } from '../support/own-processes.ts';
 import { root, startProgram } from '../support/processes.ts';
@@ -21,7 +21,7 @@ export interface Patience {
   readonly restMs: number;
 }
 
-const lookEveryMs = 1_000;
+const pollMs = 1_000;
 
 /** Checks the fleet repeatedly until no violation is left or the time is up. Returns the remaining violations. */
 export async function conclude(
@@ -32,39 +32,39 @@ export async function conclude(
   await untilAllEnd(fleet, patience.jobsMs);
   const jobs = await judgeJobs(fleet, plan, patience.restMs);
   const { server, events, journals } = fleet;
-  await untilIdle(server, fleet.over, patience.restMs);
+  await untilIdle(server, fleet.ended, patience.restMs);
   const { statuses, lastSeq } = await readStatuses(server);
   await events
     .waitFor('the last events', () => (events.events.at(-1)?.seq ?? 0) >= lastSeq, 5_000)
     .catch(() => {});
   const workers = await readWorkers(server);
   const audit = await readAudit(server);
-  const told = { events: [...events.events], faults: [...events.faults], lastSeq };
+  const received = { events: [...events.events], faults: [...events.faults], lastSeq };
   const lines = journals.client.lines();
   const logOf = (id: string, attempt: number): string | null =>
     jobs.evidence.get(id)?.logs.get(attempt) ?? null;
   const command = await verifyByCommand(fleet);
   const oldTokens = await Promise.all(fleet.oldTokens.map(token => tryToken(server, token)));
   events.close();
-  const remains = await takeDown(fleet);
+  const remains = await stopFleet(fleet);
   return [
     ...judgeSubmits(lines, statuses),
     ...judgeAnswers(lines),
     ...jobs.violations,
     ...judgeFollowing(journals.follow.lines(), logOf),
-    ...judgeEvents(told, statuses),
-    ...judgeAudit(audit, told.events),
+    ...judgeEvents(received, statuses),
+    ...judgeAudit(audit, received.events),
     ...command,
     ...judgeRemains({ ...remains, workers, oldTokens, exits: journals.exits.lines() }),
   ];
 }
 
-async function untilAllEnd({ server, over }: Fleet, limitMs: number): Promise<void> {
+async function untilAllEnd({ server, ended: over }: Fleet, limitMs: number): Promise<void> {
   const until = machineNow() + limitMs;
   while (machineNow() < until && !over.aborted) {
     const list = await readStatuses(server).catch(() => null);
     if (list !== null && [...list.statuses.values()].every(status => finals.has(status))) return;
-    await pauseFor(lookEveryMs, over);
+    await pauseFor(pollMs, over);
   }
 }
 
@@ -82,7 +82,7 @@ async function judgeJobs(
   let open = [...(await readStatuses(fleet.server)).statuses.keys()];
   for (;;) {
     const found = new Map<string, readonly Violation[]>();
-    const toCase = caseMaker(fleet, plan);
+    const toCase = createCaseReader(fleet, plan);
     for (const id of open) {
       const read = await readJob(fleet.server, id);
       const jobCase = read === null ? null : toCase(read);
@@ -90,9 +90,9 @@ async function judgeJobs(
       found.set(id, jobCase === null ? [] : judgeJob(jobCase));
     }
     open = open.filter(id => found.get(id)?.length !== 0);
-    if (open.length === 0 || machineNow() > until || fleet.over.aborted)
+    if (open.length === 0 || machineNow() > until || fleet.ended.aborted)
       return { violations: open.flatMap(id => found.get(id) ?? []), evidence };
-    await pauseFor(lookEveryMs, fleet.over);
+    await pauseFor(pollMs, fleet.ended);
   }
 }
 
@@ -100,7 +100,7 @@ async function judgeJobs(
  * Returns a function that combines what the API and the journals know about a job. The function returns null when it is
  * unknown which submission created the job, because its answer was lost and no trainer started.
  */
-function caseMaker({ journals }: Fleet, plan: ChaosPlan): (evidence: JobEvidence) => JobCase | null {
+function createCaseReader({ journals }: Fleet, plan: ChaosPlan): (evidence: JobEvidence) => JobCase | null {
   const runs = Map.groupBy(runsIn(journals.trainers.lines()), ({ job }) => job);
   const client = journals.client.lines();
   const cancelled = new Set(client.flatMap(line => (line.kind === 'cancel' ? [line.id] : [])));
@@ -141,7 +141,7 @@ async function verifyByCommand({ server, folder }: Fleet): Promise<readonly Viol
 const leaveMs = 20_000;
 
 /** Stops the fleet in an orderly way, and records which processes and resources remain. */
-async function takeDown(fleet: Fleet) {
+async function stopFleet(fleet: Fleet) {
   const { server, rigs, folder } = fleet;
   const left = await Promise.all(
     rigs.map(async rig => ((await rig.close(leaveMs)) ? [] : [`the agent of ${rig.name} did not exit`])),
@@ -149,7 +149,7 @@ async function takeDown(fleet: Fleet) {
   const others = (): readonly number[] => processesOf(folder).filter(pid => !server.isOwn(pid));
   await eventually('the end of all other processes', () => others().length === 0, 5_000).catch(() => {});
   const orphans = others().map(pid => `process ${pid}: ${argvOf(pid)}`);
-  const calm = await whenCalm(server);
+  const calm = await untilCalm(server);
   await fleet.end('SIGTERM');
   return {
     processes: [...left.flat(), ...orphans],

@@ -19,8 +19,8 @@ export async function performFaults(
   await Promise.all(
     [...lanes.values()].map(async lane => {
       for (const planned of lane) {
-        await pauseFor(startedAt + planned.at - machineNow(), fleet.over);
-        if (fleet.over.aborted) return;
+        await pauseFor(startedAt + planned.at - machineNow(), fleet.ended);
+        if (fleet.ended.aborted) return;
         await note(fleet, planned);
       }
     }),
@@ -43,7 +43,7 @@ async function note(fleet: Fleet, planned: PlannedFault): Promise<void> {
 /** Injects one fault. Resolves when it is over, with a note for the journal. */
 async function perform(fault: Fault, fleet: Fleet): Promise<string | null | void> {
   if ('rig' in fault) return performOnRig(fault, fleet.rigs[fault.rig]!, fleet);
-  const { server, client, over, plant } = fleet;
+  const { server, client, ended: over, plant } = fleet;
   switch (fault.kind) {
     case 'server_kill':
     case 'server_restart': {
@@ -58,22 +58,22 @@ async function perform(fault: Fault, fleet: Fleet): Promise<string | null | void
       await pauseFor(fault.forMs, over);
       return server.kill('SIGCONT');
     case 'disk_full':
-      await fleet.order('disk full');
+      await fleet.sendOrder('disk full');
       await pauseFor(fault.forMs, over);
-      return fleet.order('disk free');
+      return fleet.sendOrder('disk free');
     case 'clock_jump':
-      await fleet.order(`clock ${fault.shiftMs}`);
+      await fleet.sendOrder(`clock ${fault.shiftMs}`);
       await pauseFor(fault.forMs, over);
-      return fleet.order('clock 0');
+      return fleet.sendOrder('clock 0');
     case 'backup':
-      await client.insist('POST', '/api/backup');
+      await client.callUntilAnswered('POST', '/api/backup');
   }
 }
 
 type RigFault = Extract<Fault, { readonly rig: number }>;
 
 async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<string | null | void> {
-  const { client, over } = fleet;
+  const { client, ended: over } = fleet;
   const { link } = rig;
   switch (fault.kind) {
     case 'agent_kill':
@@ -104,9 +104,9 @@ async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<st
     case 'rotate_token':
       return rotate(rig, fault.fileAfterMs, fleet);
     case 'drain':
-      await client.insist('POST', `/api/admin/workers/${rig.id}/drain`, {});
+      await client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/drain`, {});
       await pauseFor(fault.forMs, over);
-      await client.insist('POST', `/api/admin/workers/${rig.id}/undrain`);
+      await client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/undrain`);
   }
 }
 
@@ -124,13 +124,15 @@ function killTrainer(rig: Rig, { journals, folder }: Fleet): string | null {
 async function rotate(rig: Rig, fileAfterMs: number, fleet: Fleet): Promise<void> {
   const refusalIsOver = rig.expectRefusal();
   try {
-    const issued = await fleet.client.insist('POST', `/api/admin/workers/${rig.id}/token`, { mode: 'now' });
-    await pauseFor(fileAfterMs, fleet.over);
+    const issued = await fleet.client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/token`, {
+      mode: 'now',
+    });
+    await pauseFor(fileAfterMs, fleet.ended);
     if (issued === null) return;
     fleet.oldTokens.push(rig.token);
     rig.writeToken(Issued.parse(issued).token);
     // The agent rereads its token file only at intervals.
-    await pauseFor(5_000, fleet.over);
+    await pauseFor(5_000, fleet.ended);
   } finally {
     refusalIsOver();
   }
@@ -144,7 +146,7 @@ export async function heal(fleet: Fleet): Promise<void> {
   server.kill('SIGCONT');
   for (const rig of rigs) rig.signal('SIGCONT');
   await Promise.all(rigs.map(rig => rig.link.heal()));
-  await fleet.order('clock 0');
-  await fleet.order('disk free');
-  for (const rig of rigs) await client.insist('POST', `/api/admin/workers/${rig.id}/undrain`);
+  await fleet.sendOrder('clock 0');
+  await fleet.sendOrder('disk free');
+  for (const rig of rigs) await client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/undrain`);
 }

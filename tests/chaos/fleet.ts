@@ -43,27 +43,27 @@ export interface Fleet {
   /** Tokens that were replaced. The orchestrator must refuse all of them. */
   readonly oldTokens: string[];
   /** Aborted when the run ends. */
-  readonly over: AbortSignal;
+  readonly ended: AbortSignal;
   /** Starts the orchestrator. */
   start(): Promise<void>;
   /** Stops the orchestrator and waits until it has ended. */
   end(by: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   /** Gives an order to the failpoints of the orchestrator's process: `clock MS`, `disk full`, `disk free`. */
-  order(what: string): Promise<void>;
+  sendOrder(what: string): Promise<void>;
   /** Stops all remaining processes. */
   close(): Promise<void>;
 }
 
 const startLimitMs = 90_000;
-const lookEveryMs = 500;
+const pollMs = 500;
 
 /** Waits until all workers are connected and idle. Returns false when the time is up first. */
-export async function untilIdle(server: BenchServer, over: AbortSignal, limitMs: number): Promise<boolean> {
+export async function untilIdle(server: BenchServer, ended: AbortSignal, limitMs: number): Promise<boolean> {
   const until = machineNow() + limitMs;
-  while (machineNow() < until && !over.aborted) {
+  while (machineNow() < until && !ended.aborted) {
     const workers = await readWorkers(server);
     if (workers.every(({ status }) => status === 'idle')) return true;
-    await pauseFor(lookEveryMs, over);
+    await pauseFor(pollMs, ended);
   }
   return false;
 }
@@ -77,7 +77,7 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
   };
   const port = await stablePort();
   const server = createBenchServer({ dataDir: join(folder, 'data'), port, env });
-  const over = new AbortController();
+  const ended = new AbortController();
   const journals: Journals = {
     trainers: openJournal(join(folder, 'trainers.jsonl')),
     client: openJournal(join(folder, 'client.jsonl')),
@@ -100,15 +100,15 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
         pid: program.pid,
         code,
         signal,
-        expected: over.signal.aborted ? 'the run is over' : expected,
+        expected: ended.signal.aborted ? 'the run is over' : expected,
       });
       expected = null;
     });
     await program.said(/^\{"ready":true/);
-    server.noteBaseline();
+    server.measureBaseline();
   };
   await start();
-  const client = createClient(server, journals.client, over.signal);
+  const client = createClient(server, journals.client, ended.signal);
   const rigs = await Promise.all(
     Array.from({ length: rigCount }, async (_, index) => {
       const name = `rig-${index + 1}`;
@@ -131,7 +131,7 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     }),
   );
   const events = startStreamRecord({ url: () => server.url, token: () => server.adminToken });
-  if (!(await untilIdle(server, over.signal, startLimitMs))) throw new Error('the workers did not connect');
+  if (!(await untilIdle(server, ended.signal, startLimitMs))) throw new Error('the workers did not connect');
   return {
     folder,
     server,
@@ -141,14 +141,14 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     journals,
     plant,
     oldTokens: [],
-    over: over.signal,
+    ended: ended.signal,
     start,
     async end(by) {
       expected = `${by} of the run`;
       server.kill(by);
       await server.ended();
     },
-    order(what) {
+    sendOrder(what) {
       orders += 1;
       const text = `${what} #${orders}`;
       // Give one order at a time. A stopped server later reads only the newest order, so the caller of an earlier one
@@ -158,7 +158,7 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
       return given;
     },
     async close() {
-      over.abort();
+      ended.abort();
       events.close();
       killProcessesOf(folder);
       await Promise.all(rigs.map(rig => rig.link.close()));

@@ -22,15 +22,15 @@ export interface Link {
   close(): Promise<void>;
 }
 
-type Weather = 'clear' | 'stall' | 'lose';
+type LinkFaults = 'clear' | 'stall' | 'lose';
 interface Lane {
   push(bytes: Buffer | 'end'): void;
   /** Applies a change of the faults or of the delay to the queued data. */
-  look(): void;
+  update(): void;
 }
 
 export async function openLink(port: number): Promise<Link> {
-  const weather: Record<'up' | 'down', Weather> = { up: 'clear', down: 'clear' };
+  const faults: Record<'up' | 'down', LinkFaults> = { up: 'clear', down: 'clear' };
   let delayMs = 0;
   let cutAfter: number | null = null;
   const sockets = new Set<Socket>();
@@ -53,14 +53,14 @@ export async function openLink(port: number): Promise<Link> {
       cutAfter = left ?? cutAfter;
       to.write(bytes);
     };
-    const look = (): void => {
-      if (timer !== null || weather[direction] === 'stall') return;
+    const update = (): void => {
+      if (timer !== null || faults[direction] === 'stall') return;
       for (let next = queue[0]; next !== undefined; next = queue[0]) {
         const waitMs = next.due - performance.now();
         if (waitMs > 0) {
           timer = setTimeout(() => {
             timer = null;
-            look();
+            update();
           }, waitMs);
           return;
         }
@@ -70,12 +70,12 @@ export async function openLink(port: number): Promise<Link> {
     };
     return {
       push(bytes) {
-        isLost ||= weather[direction] === 'lose';
+        isLost ||= faults[direction] === 'lose';
         if (isLost) return;
         queue.push({ bytes, due: performance.now() + delayMs });
-        look();
+        update();
       },
-      look,
+      update,
     };
   };
 
@@ -118,9 +118,9 @@ export async function openLink(port: number): Promise<Link> {
     });
   await listen(0);
   const own = (listener.address() as AddressInfo).port;
-  const turn = (to: Weather, way: Way): void => {
-    if (way !== 'down') weather.up = to;
-    if (way !== 'up') weather.down = to;
+  const turn = (to: LinkFaults, way: Way): void => {
+    if (way !== 'down') faults.up = to;
+    if (way !== 'up') faults.down = to;
   };
   const cut = (): void => {
     for (const socket of sockets) resetSocket(socket);
@@ -140,7 +140,7 @@ export async function openLink(port: number): Promise<Link> {
     async heal() {
       turn('clear', 'both');
       delayMs = 0;
-      for (const lane of lanes) lane.look();
+      for (const lane of lanes) lane.update();
       if (!listener.listening) await listen(own);
     },
     async close() {

@@ -34,7 +34,7 @@ function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonl
   const from = Math.min(...runs.map(({ startedAt }) => startedAt)) - marginMs;
   const to = Math.max(...runs.map(({ lastAt }) => lastAt)) + marginMs;
   const rigs = new Set(runs.map(({ rig }) => rig));
-  const lived = runs.flatMap(({ pid, attempt, rig, startedAt: at, lastAt, code }) => [
+  const processes = runs.flatMap(({ pid, attempt, rig, startedAt: at, lastAt, code }) => [
     { at, text: `trainer ${pid} of ${attempt} starts on rig ${rig}` },
     { at: lastAt, text: `trainer ${pid} writes its last line; exit code ${code}` },
   ]);
@@ -44,7 +44,7 @@ function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonl
       at: time,
       text: `${kind} ${JSON.stringify(fault)} ${note}`.trimEnd(),
     }));
-  return [...lived, ...broken].toSorted((a, b) => a.at - b.at);
+  return [...processes, ...broken].toSorted((a, b) => a.at - b.at);
 }
 
 /** Copies journals, logs and the database for debugging. Tokens are not copied. */

@@ -65,13 +65,13 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
 function submitJobs(fleet: Fleet, { jobs }: ChaosPlan, startedAt: number): Promise<unknown> {
   return Promise.all(
     jobs.map(async job => {
-      await pauseFor(startedAt + job.at - machineNow(), fleet.over);
-      if (!fleet.over.aborted) await submitJob(fleet, job);
+      await pauseFor(startedAt + job.at - machineNow(), fleet.ended);
+      if (!fleet.ended.aborted) await submitJob(fleet, job);
     }),
   );
 }
 
-async function submitJob({ client, server, journals, over }: Fleet, job: PlannedJob): Promise<void> {
+async function submitJob({ client, server, journals, ended: over }: Fleet, job: PlannedJob): Promise<void> {
   const id = await client.submit(job);
   if (id === null) return;
   if (job.isFollowed) void followLog(id, server, journals.follow, over);

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { processesOf, signal, untilDead } from '../support/own-processes.ts';
 import type { Bench, Rig } from './bench.ts';
 import type { Scenario } from './scenario.ts';
-import { endsElsewhere, endsUntouched, eventsOf, isToldToStop } from './steps.ts';
+import { expectEndOnOtherRig, expectUninterruptedEnd, eventsOf, expectStopOrder } from './steps.ts';
 
 /** Starts a job on a rig. Returns the pid of its trainer. */
-async function atWork(bench: Bench) {
+async function startJob(bench: Bench) {
   await bench.server.start();
   const rig = await bench.rig('rig-1');
   const job = await bench.submit();
-  const pid = await bench.running(job);
+  const pid = await bench.untilTrainerRuns(job);
   await bench.events.job(job.id, 'job.running');
   return { rig, job, pid };
 }
@@ -26,10 +26,10 @@ export const agentDeaths: readonly Scenario[] = [
     title: 'adopts the running trainer with the same pid after kill -9 of the agent',
     quick: true,
     async run(bench) {
-      const { rig, job, pid } = await atWork(bench);
+      const { rig, job, pid } = await startJob(bench);
       await rig.kill();
       await comesBack(bench, rig);
-      await endsUntouched(bench, job, pid);
+      await expectUninterruptedEnd(bench, job, pid);
     },
   },
   {
@@ -37,12 +37,12 @@ export const agentDeaths: readonly Scenario[] = [
     title: 'reports from disk how the trainer ended while the agent was dead',
     quick: false,
     async run(bench) {
-      const { rig, job, pid } = await atWork(bench);
+      const { rig, job, pid } = await startJob(bench);
       await rig.kill();
       job.finish();
       await untilDead(pid);
       await comesBack(bench, rig);
-      await endsUntouched(bench, job, pid);
+      await expectUninterruptedEnd(bench, job, pid);
     },
   },
   {
@@ -50,7 +50,7 @@ export const agentDeaths: readonly Scenario[] = [
     title: 'retries the job immediately after agent and trainer were killed together',
     quick: false,
     async run(bench) {
-      const { rig, job, pid } = await atWork(bench);
+      const { rig, job, pid } = await startJob(bench);
       // Kill every process except the server, as a power cut of the rig does.
       for (const each of processesOf(bench.folder)) if (each !== bench.server.pid) signal(each, 'SIGKILL');
       await untilDead(pid);
@@ -76,13 +76,13 @@ export const agentDeaths: readonly Scenario[] = [
       'completes the job elsewhere when an agent is frozen past the takeover, and stops the old trainer on its return',
     quick: false,
     async run(bench) {
-      const { rig, job, pid } = await atWork(bench);
+      const { rig, job, pid } = await startJob(bench);
       const other = await bench.rig('rig-2');
-      bench.mayOverlap(job);
+      bench.allowOverlap(job);
       rig.signal('SIGSTOP');
-      await endsElsewhere(bench, job, other);
+      await expectEndOnOtherRig(bench, job, other);
       rig.signal('SIGCONT');
-      await isToldToStop(bench, rig, job, pid);
+      await expectStopOrder(bench, rig, job, pid);
     },
   },
 ];

@@ -31,9 +31,9 @@ export interface BenchServer {
   /** Starts a process, and does not wait until it accepts calls. */
   launch(options?: StartOptions): Program;
   /** Starts another orchestrator process on the same folder. */
-  rival(): Program;
+  startOnSameFolder(): Program;
   /** Kills the process with SIGKILL, and waits for its end. */
-  die(): Promise<void>;
+  killAndWait(): Promise<void>;
   /** Resolves when the process has ended by itself. */
   ended(): Program['exited'];
   /** These functions concern the process that was started last. */
@@ -42,7 +42,7 @@ export interface BenchServer {
   /** Resources that the first process uses before any call. */
   readonly baseline: Resources;
   /** Measures the baseline, unless that was done before. `start` calls it. */
-  noteBaseline(): void;
+  measureBaseline(): void;
   resources(): Resources;
 }
 
@@ -85,7 +85,7 @@ export function createBenchServer({ dataDir, port, env }: ServerDeps): BenchServ
     descriptors: descriptorsOf(current().pid),
     memory: memoryOf(current().pid),
   });
-  const noteBaseline = (): void => {
+  const measureBaseline = (): void => {
     baseline ??= resources();
   };
   return {
@@ -101,13 +101,13 @@ export function createBenchServer({ dataDir, port, env }: ServerDeps): BenchServ
     isOwn: pid => programs.some(program => program.pid === pid),
     lines: () => programs.flatMap(({ lines }) => lines),
     launch,
-    rival: () => startProgram(command(0), { env }),
+    startOnSameFolder: () => startProgram(command(0), { env }),
     async start(options) {
       await launch(options).said(/^\{"ready":true/);
-      noteBaseline();
+      measureBaseline();
     },
-    noteBaseline,
-    async die() {
+    measureBaseline,
+    async killAndWait() {
       signal(current().pid, 'SIGKILL');
       await current().exited;
     },
@@ -147,7 +147,7 @@ const restMs = 10_000;
  * Waits until the descriptors of closed connections are closed. Returns the resources of the same measurement, because
  * in the next one a folder may be open for a sync.
  */
-export async function whenCalm(server: BenchServer): Promise<Resources> {
+export async function untilCalm(server: BenchServer): Promise<Resources> {
   let seen = server.resources();
   const isCalm = (): boolean => {
     seen = server.resources();

@@ -40,19 +40,19 @@ export interface Bench {
    */
   submit(config?: StubConfig, more?: SubmitOptions): Promise<BenchJob>;
   /** Records a job that was accepted by a call outside `submit`. */
-  accept(id: string): void;
+  recordAccepted(id: string): void;
   /** Resolves with the pid of the job's trainer after its first sign of life. */
-  running(job: BenchJob): Promise<number>;
+  untilTrainerRuns(job: BenchJob): Promise<number>;
   /**
    * Rotates the token of a worker. From the answer on, the old token must be invalid. No agent receives the new one.
    */
   rotate(rig: Rig, body?: object): Promise<string>;
   /** Allows two live trainers of this job, because its worker is unreachable for longer than the takeover time. */
-  mayOverlap(job: BenchJob): void;
+  allowOverlap(job: BenchJob): void;
   /** Registers how to disconnect a client that is no process of the fleet. It is called once. */
-  onLeave(leave: () => void): void;
+  onDisconnect(leave: () => void): void;
   /** Disconnects all clients at once, without their goodbyes. */
-  leaveAll(): void;
+  disconnectAll(): void;
   readonly notes: BenchNotes;
   close(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export async function openBench(): Promise<Bench> {
   const trainers = createTrainerRecord(join(folder, 'trainers.jsonl'));
   const rigs: Rig[] = [];
   const proxies: ChaosProxy[] = [];
-  const leavings: (() => void)[] = [];
+  const disconnects: (() => void)[] = [];
   mkdirSync(server.dataDir, { mode: 0o700 });
 
   const proxy = async (): Promise<ChaosProxy> => {
@@ -125,8 +125,8 @@ export async function openBench(): Promise<Bench> {
     rigs.push(rig);
     return rig;
   };
-  const leaveAll = (): void => {
-    for (const leave of leavings.splice(0)) leave();
+  const disconnectAll = (): void => {
+    for (const leave of disconnects.splice(0)) leave();
     for (const pid of processesOf(folder)) if (!server.isOwn(pid)) signal(pid, 'SIGKILL');
   };
   return {
@@ -158,8 +158,8 @@ export async function openBench(): Promise<Bench> {
       const end = config.until ?? go;
       return { id, finish: pid => writeFileSync(pid === undefined ? end : `${end}.${pid}`, '') };
     },
-    accept: id => void notes.accepted.push(id),
-    async running({ id }) {
+    recordAccepted: id => void notes.accepted.push(id),
+    async untilTrainerRuns({ id }) {
       const pid = await trainers.waitFor(
         `a trainer of ${id}`,
         record => record.runs(id).find(({ lines }) => lines.length > 1)?.pid,
@@ -175,11 +175,11 @@ export async function openBench(): Promise<Bench> {
       Object.assign(rig, { token });
       return token;
     },
-    mayOverlap: ({ id }) => void notes.overlapping.add(id),
-    onLeave: leave => void leavings.push(leave),
-    leaveAll,
+    allowOverlap: ({ id }) => void notes.overlapping.add(id),
+    onDisconnect: leave => void disconnects.push(leave),
+    disconnectAll,
     async close() {
-      leaveAll();
+      disconnectAll();
       events.close();
       killProcessesOf(folder);
       await Promise.all(proxies.map(each => each.close()));

@@ -57,7 +57,7 @@ export const cancels: readonly Scenario[] = [
       const rig = await bench.rig('rig-1');
       rig.proxy.rule({ where: reports('running'), fate: 'reset' });
       const job = await bench.submit({ ignore_sigterm: true });
-      const pid = await bench.running(job);
+      const pid = await bench.untilTrainerRuns(job);
       assert.equal((await bench.admin.job(job.id)).status, 'starting');
       await cancel(bench, job);
       assert.partialDeepStrictEqual(await cancel(bench, job), {
@@ -76,7 +76,7 @@ export const cancels: readonly Scenario[] = [
       await bench.server.start();
       await bench.rig('rig-1');
       const job = await bench.submit({ ignore_sigterm: true, generations: 2 });
-      await bench.running(job);
+      await bench.untilTrainerRuns(job);
       await bench.events.job(job.id, 'job.running');
       const group = await bench.trainers.waitFor('a child and a grandchild', record => {
         const pids = new Set(record.lines().map(({ pid }) => pid));
@@ -103,7 +103,7 @@ export const cancels: readonly Scenario[] = [
       await bench.server.start();
       const rig = await bench.rig('rig-1');
       const job = await bench.submit();
-      const pid = await bench.running(job);
+      const pid = await bench.untilTrainerRuns(job);
       rig.proxy.stall();
       await bench.events.job(job.id, 'job.recovering');
       assert.partialDeepStrictEqual(await cancel(bench, job), {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './scenario.ts';
 import { orderedFailpoint } from './orders.ts';
-import { beats, endsUntouched } from './steps.ts';
+import { waitForHeartbeats, expectUninterruptedEnd } from './steps.ts';
 
 const hour = 3_600_000;
 /** Jump forwards first, because after a jump backwards deadlines may not be reached within the test. */
@@ -19,7 +19,7 @@ export const clocks: readonly Scenario[] = [
       const idle = await bench.rig('rig-2', { failpoint: clock.failpoint });
       // The job's timeout is longer than the test, but shorter than two of the jumps.
       const job = await bench.submit({}, { on: busy, timeout_s: 600 });
-      const pid = await bench.running(job);
+      const pid = await bench.untilTrainerRuns(job);
       await bench.events.job(job.id, 'job.running');
       // A pending job, so that code for waiting times runs too.
       const waiting = await bench.submit({}, { worker_labels: { rig: 'no-such-rig' } });
@@ -30,11 +30,11 @@ export const clocks: readonly Scenario[] = [
           [bench.server, busy.agent, idle.agent].map(program => clock.give(String(jump), program)),
         );
         // Wait for longer than T, so that each deadline has been checked.
-        await Promise.all([beats(busy, 6), beats(idle, 6)]);
+        await Promise.all([waitForHeartbeats(busy, 6), waitForHeartbeats(idle, 6)]);
       }
       const changes = bench.events.events.slice(from).filter(({ type }) => type !== 'job.progress');
       assert.deepEqual(changes, []);
-      await endsUntouched(bench, job, pid);
+      await expectUninterruptedEnd(bench, job, pid);
       await bench.admin.must('POST', `/api/queue/${waiting.id}/cancel`);
     },
   },

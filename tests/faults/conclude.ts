@@ -5,7 +5,7 @@ import { type Evidence, type Judgement, judge } from '../support/invariants.ts';
 import { eventually } from '../support/notices.ts';
 import { isAlive, processesOf } from '../support/own-processes.ts';
 import type { Bench } from './bench.ts';
-import { whenCalm } from './bench-server.ts';
+import { untilCalm } from './bench-server.ts';
 
 const List = z.looseObject({
   entries: z.array(z.looseObject({ id: z.string(), status: z.string() })),
@@ -32,10 +32,10 @@ export async function conclude(bench: Bench): Promise<Judgement> {
   await events
     .waitFor('the last events', () => (events.events.at(-1)?.seq ?? 0) >= lastSeq, 5_000)
     .catch(() => {});
-  bench.leaveAll();
+  bench.disconnectAll();
   await Promise.all(bench.rigs.map(rig => rig.proxy.close()));
   events.close();
-  const atEnd = await whenCalm(server);
+  const atEnd = await untilCalm(server);
   server.kill('SIGTERM');
   const exit = await server.ended();
   const evidence: Evidence = {

@@ -10,17 +10,17 @@ import { eventsOf } from './steps.ts';
 
 const mib = 1_048_576;
 const readerCount = 50;
-/** How much data the orchestrator may buffer for one reader, and its allowance for everything else. In MiB. */
+/** Limit in MiB of the data that the orchestrator buffers for one reader, and an allowance for its other memory. */
 const unreadMib = 1;
 const allowanceMib = 200;
-/** Sockets of calls and of the stream record, which may or may not be open at the moment of a check. */
+/** Sockets of calls, and of the stream of the test itself, that may be open during a measurement. */
 const comingAndGoing = 3;
 
 /**
- * A reader of the event stream that receives the first byte and reads nothing after it. Only the orchestrator shows
- * that it disconnected this reader.
+ * Opens the event stream and reads only its first byte. Only the orchestrator shows that it has disconnected the
+ * reader.
  */
-async function deafReader({ server, onLeave }: Bench): Promise<void> {
+async function deafReader({ server, onDisconnect: onLeave }: Bench): Promise<void> {
   const request = http.get(new URL('/api/events', server.url), {
     agent: false,
     headers: { authorization: `Bearer ${server.adminToken}`, 'last-event-id': '0' },
@@ -36,23 +36,23 @@ async function deafReader({ server, onLeave }: Bench): Promise<void> {
   });
 }
 
-/** Labels that make the view of a worker as large as it can be. */
+/** Labels that make a worker's data as large as possible. */
 const manyLabels = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`label-${n}`, 'x'.repeat(60)]));
 
 async function lightWorker(bench: Bench, agent: http.Agent, name: string): Promise<LightWorker> {
   const { id, token } = await bench.admin.createWorker(name);
   const worker = createLightWorker({ url: bench.server.url, id, token, agent, onCommand: completeAtOnce });
-  bench.onLeave(() => worker.cut());
+  bench.onDisconnect(() => worker.cut());
   return worker;
 }
 
 function connections(bench: Bench, maxSockets: number): http.Agent {
   const agent = new http.Agent({ keepAlive: true, maxSockets });
-  bench.onLeave(() => agent.destroy());
+  bench.onDisconnect(() => agent.destroy());
   return agent;
 }
 
-/** The number of sockets that the orchestrator holds open. */
+/** Returns the number of sockets that the orchestrator has open. */
 const socketsOf = ({ server }: Bench): number =>
   server.resources().descriptors.filter(name => name.startsWith('socket:')).length;
 
@@ -84,8 +84,8 @@ const slowReaders: Scenario = {
     const timer = setInterval(() => {
       most = Math.max(most, memoryOf(bench.server.pid));
     }, 100);
-    bench.onLeave(() => clearInterval(timer));
-    // Each event contains the worker's labels, so it is long. This continues until all readers are disconnected.
+    bench.onDisconnect(() => clearInterval(timer));
+    // Each event contains the worker's labels, so it is long. Continue until all deaf readers are disconnected.
     for (let round = 0; round < 200 && left() > 0; round += 1) {
       await told();
       const job = await bench.submit({}, { worker_labels: { rig: 'good' } });
@@ -102,16 +102,19 @@ const slowReaders: Scenario = {
 
 const crowdSize = 1_000;
 const busyCount = 20;
-/** With the T of the other scenarios, a thousand workers would each send a heartbeat every second. */
+/**
+ * Heartbeat timeout in seconds. With the shorter one of other scenarios, a thousand workers would send a thousand
+ * heartbeats per second.
+ */
 const crowdTimeoutS = 24;
 
 interface Member {
   readonly worker: LightWorker;
-  /** The job that the worker holds. */
+  /** The worker's current job; null when it has none. */
   held: { readonly job: string; readonly attempt: string } | null;
 }
 
-/** Sends heartbeats and reconnects after a lost stream, as an agent does, until the signal aborts. */
+/** Sends heartbeats, and reconnects when the stream is lost, until the signal aborts. */
 async function live(member: Member, signal: AbortSignal): Promise<void> {
   const { worker } = member;
   const own = (): object => ({
@@ -130,7 +133,7 @@ async function live(member: Member, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Reconnects with full jitter, as agents do. */
+/** Reconnects after a random pause, as agents do. */
 async function comeBack(worker: LightWorker, own: object, signal: AbortSignal): Promise<void> {
   await pause(Math.random() * 1_000, undefined, { signal });
   await worker.register(own);
@@ -156,7 +159,7 @@ async function joinCrowd(bench: Bench, agent: http.Agent, n: number): Promise<Me
       },
     }),
   };
-  bench.onLeave(() => member.worker.cut());
+  bench.onDisconnect(() => member.worker.cut());
   await member.worker.register();
   await member.worker.openStream();
   return member;
@@ -172,7 +175,7 @@ const massCut: Scenario = {
     await server.start({ args: ['--heartbeat-timeout', String(crowdTimeoutS)] });
     const agent = connections(bench, 16);
     const over = new AbortController();
-    bench.onLeave(() => over.abort());
+    bench.onDisconnect(() => over.abort());
     const members: Member[] = [];
     const lives: Promise<void>[] = [];
     const numbers = Array.from({ length: crowdSize }, (_, n) => n);

@@ -9,12 +9,12 @@ const commitPreload = new URL('../support/failpoint-commit.ts', import.meta.url)
 const offerPreload = new URL('../support/failpoint-offer.ts', import.meta.url);
 
 /** Expects that the failpoint has killed the server. */
-async function diedBy({ server }: Bench, what: string): Promise<void> {
+async function expectDeathBy({ server }: Bench, what: string): Promise<void> {
   assert.deepEqual(await server.ended(), { code: null, signal: 'SIGKILL' });
   assert.ok(server.lines().includes(failpointLine(what)), `the failpoint "${what}" did not fire`);
 }
 
-async function endsAtFirstAttempt(bench: Bench, id: string): Promise<void> {
+async function expectEndAtFirstAttempt(bench: Bench, id: string): Promise<void> {
   await bench.events.job(id, 'job.completed');
   const job = await bench.admin.job(id);
   assert.partialDeepStrictEqual(job, { status: 'completed', attempt: 1 });
@@ -34,12 +34,12 @@ export const dispatchCrashes: readonly Scenario[] = [
       const rig = await bench.rigWithoutAgent('rig-1');
       const job = await bench.submit({ run_ms: 100 });
       rig.start();
-      await diedBy(bench, 'before the commit');
+      await expectDeathBy(bench, 'before the commit');
       const stored = readStored(server.databaseFile);
       assert.equal(stored.jobs.get(job.id), 'pending');
       assert.deepEqual(stored.attempts, []);
       await server.start();
-      await endsAtFirstAttempt(bench, job.id);
+      await expectEndAtFirstAttempt(bench, job.id);
       assert.equal(events.events.filter(({ type }) => type === 'job.dispatched').length, 1);
     },
   },
@@ -51,12 +51,12 @@ export const dispatchCrashes: readonly Scenario[] = [
       await bench.server.start({ failpoint: failpoint(commitPreload, 'before') });
       await bench.rig('rig-1');
       await assert.rejects(bench.submit({ run_ms: 100 }), { message: 'fetch failed' });
-      await diedBy(bench, 'before the commit');
+      await expectDeathBy(bench, 'before the commit');
       const stored = readStored(bench.server.databaseFile);
       assert.deepEqual([stored.jobs.size, stored.attempts.length], [0, 0]);
       await bench.server.start();
       const job = await bench.submit({ run_ms: 100 });
-      await endsAtFirstAttempt(bench, job.id);
+      await expectEndAtFirstAttempt(bench, job.id);
     },
   },
   {
@@ -69,14 +69,14 @@ export const dispatchCrashes: readonly Scenario[] = [
       const rig = await bench.rigWithoutAgent('rig-1');
       const job = await bench.submit({ run_ms: 100 });
       rig.start();
-      await diedBy(bench, 'after the commit');
+      await expectDeathBy(bench, 'after the commit');
       const { attempts, jobs } = readStored(server.databaseFile);
       assert.equal(jobs.get(job.id), 'dispatched');
       assert.ok(
         rig.proxy.log.every(({ frames }) => frames.every(({ data }) => typeOf(data) !== 'job_submit')),
       );
       await server.start();
-      await endsAtFirstAttempt(bench, job.id);
+      await expectEndAtFirstAttempt(bench, job.id);
       const [only] = (await bench.admin.job(job.id)).attempts;
       assert.equal(only?.attempt_id, attempts[0]?.id);
     },
@@ -93,7 +93,7 @@ export const dispatchCrashes: readonly Scenario[] = [
       const letClaimsPass = rig.proxy.rule({ where: reports('starting'), fate: 'reset' });
       const job = await bench.submit({ run_ms: 100 });
       rig.start();
-      await diedBy(bench, 'after the offer');
+      await expectDeathBy(bench, 'after the offer');
       const { attempts } = readStored(server.databaseFile);
       await server.start();
       const registration = await rig.proxy.waitFor('a registration that names the job', () =>
@@ -106,7 +106,7 @@ export const dispatchCrashes: readonly Scenario[] = [
       });
       await bench.events.job(job.id, 'job.starting');
       letClaimsPass();
-      await endsAtFirstAttempt(bench, job.id);
+      await expectEndAtFirstAttempt(bench, job.id);
     },
   },
 ];

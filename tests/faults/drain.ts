@@ -35,12 +35,12 @@ async function drainFirst(
 
 async function keepsDraining(bench: Bench, rounds: number): Promise<void> {
   const agent = new http.Agent({ keepAlive: true, maxSockets: workerCount });
-  bench.onLeave(() => agent.destroy());
+  bench.onDisconnect(() => agent.destroy());
   await bench.server.start();
   const work = async (): Promise<void> => {
     const { id, token } = await bench.admin.createWorker('light');
     const worker = createLightWorker({ url: bench.server.url, id, token, agent, onCommand: completeAtOnce });
-    bench.onLeave(() => worker.cut());
+    bench.onDisconnect(() => worker.cut());
     // The label lets a job select this worker.
     await worker.register({ labels: { rig: id } });
     await worker.openStream();

@@ -6,8 +6,8 @@ import type { Scenario } from './scenario.ts';
 import { eventsOf } from './steps.ts';
 
 /** All programs run this many times faster, because the scenario includes waits of up to ten minutes. */
-const haste = 20;
-const hasty = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), String(haste));
+const speedup = 20;
+const accelerated = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), String(speedup));
 /** Heartbeat timeout in accelerated seconds; 8 s of real time. */
 const timeoutS = 160;
 
@@ -21,8 +21,10 @@ export const hopelessJobs: readonly Scenario[] = [
     title: 'fails a job that crashes every trainer after its retries, and quarantines no worker',
     quick: false,
     async run(bench) {
-      await bench.server.start({ failpoint: hasty, args: ['--heartbeat-timeout', String(timeoutS)] });
-      const rigs = await Promise.all(['rig-1', 'rig-2'].map(name => bench.rig(name, { failpoint: hasty })));
+      await bench.server.start({ failpoint: accelerated, args: ['--heartbeat-timeout', String(timeoutS)] });
+      const rigs = await Promise.all(
+        ['rig-1', 'rig-2'].map(name => bench.rig(name, { failpoint: accelerated })),
+      );
       const job = await bench.submit({ die_at_start: 'SIGKILL' }, { retry_on: ['trainer_signal'] });
       await bench.events.job(job.id, 'job.failed');
       const { attempts, cause } = await bench.admin.job(job.id);
@@ -41,8 +43,8 @@ export const hopelessJobs: readonly Scenario[] = [
     limitMs: 120_000,
     async run(bench) {
       const { events } = bench;
-      await bench.server.start({ failpoint: hasty, args: ['--heartbeat-timeout', String(timeoutS)] });
-      const rig = await bench.rig('rig-1', { failpoint: hasty });
+      await bench.server.start({ failpoint: accelerated, args: ['--heartbeat-timeout', String(timeoutS)] });
+      const rig = await bench.rig('rig-1', { failpoint: accelerated });
       for (let n = 0; n < 3; n += 1) {
         const job = await bench.submit({ die_at_start: 'SIGSEGV' }, { on: rig });
         await events.job(job.id, 'job.failed');

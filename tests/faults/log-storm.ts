@@ -5,7 +5,7 @@ import { argvOf, memoryOf, processesOf } from '../support/own-processes.ts';
 import type { StubConfig } from '../support/trainer-record.ts';
 import type { Bench, Rig } from './bench.ts';
 import type { Scenario } from './scenario.ts';
-import { endsUntouched, beats } from './steps.ts';
+import { expectUninterruptedEnd, waitForHeartbeats } from './steps.ts';
 
 const mib = 1_048_576;
 /** Maximum memory in MiB of each process that handles output. The output is much larger. */
@@ -38,7 +38,7 @@ function logBytes(rig: Rig, job: string): number {
     .reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
 
-const storm = (output: string, print: NonNullable<StubConfig['print']>): Scenario => ({
+const runStorm = (output: string, print: NonNullable<StubConfig['print']>): Scenario => ({
   id: 'F27',
   title: `bounds the memory of agent and guard, keeps heartbeats, and completes the job for ${output}`,
   quick: false,
@@ -46,14 +46,14 @@ const storm = (output: string, print: NonNullable<StubConfig['print']>): Scenari
     await bench.server.start();
     const rig = await bench.rig('rig-1');
     const job = await bench.submit({ print });
-    const pid = await bench.running(job);
+    const pid = await bench.untilTrainerRuns(job);
     const baseline = Math.max(memoryOf(rig.agent.pid), ...guardsOf(bench).map(memoryOf)) / mib;
     const most = await maxMemory(bench, rig, async () => {
       await bench.trainers.waitFor('the whole output', record =>
         record.runs(job.id)[0]?.lines.some(({ kind }) => kind === 'printed'),
       );
-      await beats(rig, 2);
-      await endsUntouched(bench, job, pid);
+      await waitForHeartbeats(rig, 2);
+      await expectUninterruptedEnd(bench, job, pid);
     });
     assert.ok(most < baseline + allowanceMib, `${most} MiB at most, after ${baseline} MiB before`);
     const written = logBytes(rig, job.id);
@@ -70,7 +70,7 @@ const storm = (output: string, print: NonNullable<StubConfig['print']>): Scenari
 const perSecond = 20 * mib;
 
 export const logStorms: readonly Scenario[] = [
-  storm('100 MB of lines at 20 MB/s', { kind: 'lines', bytes: 100 * mib, bytes_per_s: perSecond }),
-  storm('one line of 50 MB', { kind: 'one_line', bytes: 50 * mib, bytes_per_s: perSecond }),
-  storm('40 MB of binary bytes', { kind: 'binary', bytes: 40 * mib, bytes_per_s: perSecond }),
+  runStorm('100 MB of lines at 20 MB/s', { kind: 'lines', bytes: 100 * mib, bytes_per_s: perSecond }),
+  runStorm('one line of 50 MB', { kind: 'one_line', bytes: 50 * mib, bytes_per_s: perSecond }),
+  runStorm('40 MB of binary bytes', { kind: 'binary', bytes: 40 * mib, bytes_per_s: perSecond }),
 ];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type HttpExchange, reports } from '../support/chaos-proxy.ts';
 import { readStored } from '../support/database-evidence.ts';
 import type { Scenario } from './scenario.ts';
-import { beats, endedUntouched, endsUntouched, fieldOf, reportsOf } from './steps.ts';
+import { waitForHeartbeats, endedUntouched, expectUninterruptedEnd, fieldOf, reportsOf } from './steps.ts';
 
 export const lostAnswers: readonly Scenario[] = [
   {
@@ -14,7 +14,7 @@ export const lostAnswers: readonly Scenario[] = [
       const rig = await bench.rig('rig-1');
       rig.proxy.rule({ where: reports('starting'), fate: 'reset_answer', times: 1 });
       const job = await bench.submit();
-      const pid = await bench.running(job);
+      const pid = await bench.untilTrainerRuns(job);
       assert.deepEqual(
         reportsOf(rig, job, 'starting').map(({ answer, delivered }) => [answer?.status, delivered]),
         [
@@ -22,7 +22,7 @@ export const lostAnswers: readonly Scenario[] = [
           [200, true],
         ],
       );
-      await endsUntouched(bench, job, pid);
+      await expectUninterruptedEnd(bench, job, pid);
     },
   },
   {
@@ -35,12 +35,12 @@ export const lostAnswers: readonly Scenario[] = [
       await server.start();
       const rig = await bench.rig('rig-1');
       const job = await bench.submit();
-      const pid = await bench.running(job);
+      const pid = await bench.untilTrainerRuns(job);
       rig.proxy.rule({ where: reports('completed'), fate: 'reset_answer', times: 1 });
       const letPass = rig.proxy.rule({ where: reports('completed'), fate: 'reset' });
       job.finish();
       await rig.proxy.waitFor('the answer', () => reportsOf(rig, job, 'completed')[0]?.answer);
-      await server.die();
+      await server.killAndWait();
       assert.equal(readStored(server.databaseFile).jobs.get(job.id), 'completed');
       // The answer to any other call about the job would reveal that it has ended, and the agent would not repeat the
       // final report. So drop those answers too.
@@ -55,7 +55,7 @@ export const lostAnswers: readonly Scenario[] = [
       await endedUntouched(bench, job, pid);
       assert.equal(events.events.filter(({ type }) => type === 'job.completed').length, 1);
       // The agent has received the final answer, so it does not repeat the report.
-      await beats(rig, 2);
+      await waitForHeartbeats(rig, 2);
       assert.equal(reportsOf(rig, job, 'completed').at(-1), last);
     },
   },
@@ -70,14 +70,14 @@ export const lostAnswers: readonly Scenario[] = [
       rig.start();
       await bench.events.worker(rig.id, 'worker.connected');
       const first = await bench.submit();
-      await endsUntouched(bench, first, await bench.running(first));
-      await beats(rig, 1);
+      await expectUninterruptedEnd(bench, first, await bench.untilTrainerRuns(first));
+      await waitForHeartbeats(rig, 1);
       const old = [...rig.proxy.calls('POST ')];
       for (const call of old) await rig.proxy.replay(call);
-      await beats(rig, 1);
+      await waitForHeartbeats(rig, 1);
 
       const second = await bench.submit();
-      const pid = await bench.running(second);
+      const pid = await bench.untilTrainerRuns(second);
       await bench.events.job(second.id, 'job.running');
       const from = bench.events.events.length;
       for (const call of old) {
@@ -89,10 +89,10 @@ export const lostAnswers: readonly Scenario[] = [
         if (/\/(?:logs|metrics)$/.test(call.path))
           assert.deepEqual([status, fieldOf(body, 'next')], [200, farthest(old, call.path)], told);
       }
-      await beats(rig, 2);
+      await waitForHeartbeats(rig, 2);
       const changes = bench.events.events.slice(from).filter(({ type }) => type !== 'job.progress');
       assert.deepEqual(changes, []);
-      await endsUntouched(bench, second, pid);
+      await expectUninterruptedEnd(bench, second, pid);
     },
   },
 ];

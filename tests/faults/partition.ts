@@ -4,21 +4,21 @@ import type { EventLine } from '../support/stream-record.ts';
 import type { Bench } from './bench.ts';
 import type { Scenario } from './scenario.ts';
 import {
-  beats,
+  waitForHeartbeats,
   endedUntouched,
-  endsElsewhere,
-  endsUntouched,
+  expectEndOnOtherRig,
+  expectUninterruptedEnd,
   eventsOf,
-  isToldToStop,
+  expectStopOrder,
   reportsOf,
 } from './steps.ts';
 
 /** Starts two rigs; one runs a job and the other one is idle. */
-async function oneOfTwoAtWork(bench: Bench) {
+async function startTwoRigs(bench: Bench) {
   await bench.server.start();
   const rig = await bench.rig('rig-1');
   const job = await bench.submit();
-  const pid = await bench.running(job);
+  const pid = await bench.untilTrainerRuns(job);
   await bench.events.job(job.id, 'job.running');
   const other = await bench.rig('rig-2');
   return { rig, other, job, pid };
@@ -30,12 +30,12 @@ export const partitions: readonly Scenario[] = [
     title: 'continues the job after a partition that is shorter than the takeover and keeps TCP connections',
     quick: false,
     async run(bench) {
-      const { rig, job, pid } = await oneOfTwoAtWork(bench);
+      const { rig, job, pid } = await startTwoRigs(bench);
       rig.proxy.stall();
       const lost = await bench.events.job(job.id, 'job.recovering');
       await rig.proxy.heal();
       await bench.events.job(job.id, 'job.running', lost);
-      await endsUntouched(bench, job, pid);
+      await expectUninterruptedEnd(bench, job, pid);
       assert.deepEqual(eventsOf(bench, ['job.requeued']), []);
     },
   },
@@ -44,14 +44,14 @@ export const partitions: readonly Scenario[] = [
     title: 'continues the job after a short partition that breaks every connection',
     quick: false,
     async run(bench) {
-      const { rig, job, pid } = await oneOfTwoAtWork(bench);
+      const { rig, job, pid } = await startTwoRigs(bench);
       rig.proxy.refuse();
       rig.proxy.cut();
       await bench.events.worker(rig.id, 'worker.stream_closed');
       const from = bench.events.events.length;
       await rig.proxy.heal();
       await bench.events.worker(rig.id, 'worker.connected', from);
-      await endsUntouched(bench, job, pid);
+      await expectUninterruptedEnd(bench, job, pid);
       assert.deepEqual(eventsOf(bench, ['job.requeued']), []);
     },
   },
@@ -60,12 +60,12 @@ export const partitions: readonly Scenario[] = [
     title: 'stops the superseded trainer after a partition past the takeover that delivers everything late',
     quick: false,
     async run(bench) {
-      const { rig, other, job, pid } = await oneOfTwoAtWork(bench);
-      bench.mayOverlap(job);
+      const { rig, other, job, pid } = await startTwoRigs(bench);
+      bench.allowOverlap(job);
       rig.proxy.stall();
-      await endsElsewhere(bench, job, other);
+      await expectEndOnOtherRig(bench, job, other);
       await rig.proxy.heal();
-      await isToldToStop(bench, rig, job, pid);
+      await expectStopOrder(bench, rig, job, pid);
     },
   },
   {
@@ -73,12 +73,12 @@ export const partitions: readonly Scenario[] = [
     title: 'stops the superseded trainer after a partition past the takeover that loses everything',
     quick: false,
     async run(bench) {
-      const { rig, other, job, pid } = await oneOfTwoAtWork(bench);
-      bench.mayOverlap(job);
+      const { rig, other, job, pid } = await startTwoRigs(bench);
+      bench.allowOverlap(job);
       rig.proxy.blackhole();
-      await endsElsewhere(bench, job, other);
+      await expectEndOnOtherRig(bench, job, other);
       await rig.proxy.heal();
-      await isToldToStop(bench, rig, job, pid);
+      await expectStopOrder(bench, rig, job, pid);
     },
   },
   ...['blackhole' as const, 'SIGSTOP' as const].map(
@@ -90,18 +90,18 @@ export const partitions: readonly Scenario[] = [
         await bench.server.start();
         const rig = await bench.rig('rig-1');
         const job = await bench.submit({ ignore_sigterm: true }, { on_lost_contact: 'stop' });
-        const pid = await bench.running(job);
+        const pid = await bench.untilTrainerRuns(job);
         await bench.events.job(job.id, 'job.running');
         const other = await bench.rig('rig-2');
         if (fault === 'blackhole') rig.proxy.blackhole();
         else rig.signal('SIGSTOP');
         // The invariant I12 checks that the two trainers do not overlap.
-        await endsElsewhere(bench, job, other);
+        await expectEndOnOtherRig(bench, job, other);
         await untilDead(pid);
         const from = bench.events.events.length;
         if (fault === 'blackhole') await rig.proxy.heal();
         else rig.signal('SIGCONT');
-        await beats(rig, 2);
+        await waitForHeartbeats(rig, 2);
         // After the partition, queued data may break the stream once more.
         const isIdle = (event: EventLine): boolean =>
           event.worker_id === rig.id && event.worker?.status === 'idle';
@@ -114,7 +114,7 @@ export const partitions: readonly Scenario[] = [
     title: 'accepts the completion of a job that ended during a partition, before the takeover',
     quick: false,
     async run(bench) {
-      const { rig, job, pid } = await oneOfTwoAtWork(bench);
+      const { rig, job, pid } = await startTwoRigs(bench);
       rig.proxy.stall();
       job.finish();
       await untilDead(pid);

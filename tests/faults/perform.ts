@@ -1,7 +1,7 @@
 import { type Bench, openBench } from './bench.ts';
 import { conclude } from './conclude.ts';
 import type { Scenario } from './scenario.ts';
-import { keepLogs, storyOf } from './story.ts';
+import { keepLogs, describeLastOutput } from './story.ts';
 
 export interface Performance {
   readonly scenario: Scenario;
@@ -26,7 +26,7 @@ export async function perform(scenario: Scenario, logs: string | null = null): P
   try {
     held = await within(scenario.limitMs ?? defaultLimitMs, () => judged(scenario, bench));
   } catch (cause) {
-    failure = `${textOf(cause)}\n${storyOf(bench)}`;
+    failure = `${textOf(cause)}\n${describeLastOutput(bench)}`;
     if (logs !== null) keepLogs(bench, failure, logs);
   }
   await bench.close();

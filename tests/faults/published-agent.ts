@@ -22,7 +22,7 @@ async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1
         trainer,
         heartbeatMs: 1_000,
       });
-      bench.onLeave(() => void agent.kill());
+      bench.onDisconnect(() => void agent.kill());
       await events.worker(id, 'worker.connected');
       return agent;
     }),
@@ -33,7 +33,7 @@ async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1
  * Expects that the job ends with this status without a failed attempt. The orchestrator may have withdrawn an offer
  * that the agent dropped.
  */
-async function endsAs(bench: Bench, id: string, status: string): Promise<void> {
+async function expectEnd(bench: Bench, id: string, status: string): Promise<void> {
   await bench.events.event(
     `the end of ${id}`,
     event => event.job_id === id && /^job\.(completed|failed|cancelled)$/.test(event.type),
@@ -52,7 +52,7 @@ async function endsAs(bench: Bench, id: string, status: string): Promise<void> {
  * A trainer that prints every 30 ms until it is stopped, because the agent handles commands only while its trainer
  * prints.
  */
-const chatty: V1Trainer = job => {
+const printingTrainer: V1Trainer = job => {
   const run = createManualRun(job);
   const timer = setInterval(() => (run.exitCode() === null ? run.print('step') : clearInterval(timer)), 30);
   return run;
@@ -70,7 +70,7 @@ const afterCompletion = (count: number): Scenario => ({
   async run(bench) {
     await startFleet(bench, short);
     const jobs = await Promise.all(Array.from({ length: count }, () => bench.admin.submit({ config: {} })));
-    for (const id of jobs) await endsAs(bench, id, 'completed');
+    for (const id of jobs) await expectEnd(bench, id, 'completed');
   },
 });
 
@@ -81,7 +81,7 @@ export const publishedAgents: readonly Scenario[] = [
     title: 'loses or fails none of 100 jobs dispatched to published agents right after a cancel',
     quick: false,
     async run(bench) {
-      const agents = await startFleet(bench, job => (isLong(job.config) ? chatty : short)(job));
+      const agents = await startFleet(bench, job => (isLong(job.config) ? printingTrainer : short)(job));
       const { admin, events } = bench;
       const round = async (agent: V1Agent, name: string): Promise<void> => {
         const on = { worker_labels: { rig: name } };
@@ -90,8 +90,8 @@ export const publishedAgents: readonly Scenario[] = [
         await agent.events.waitFor('trainerLine', line => line.jobId === long);
         await events.job(long, 'job.running');
         await admin.must('POST', `/api/queue/${long}/cancel`);
-        await endsAs(bench, long, 'cancelled');
-        await endsAs(bench, next, 'completed');
+        await expectEnd(bench, long, 'cancelled');
+        await expectEnd(bench, next, 'completed');
       };
       const rounds = async (agent: V1Agent, n: number): Promise<void> => {
         for (let count = 0; count < 100 / agentCount; count += 1) await round(agent, `host-${n}`);

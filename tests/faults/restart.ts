@@ -3,29 +3,35 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
 import { timeoutS } from './bench-server.ts';
 import type { Scenario } from './scenario.ts';
-import { beats, endsUntouched, eventsOf, fieldOf, trainersGoOn } from './steps.ts';
+import {
+  waitForHeartbeats,
+  expectUninterruptedEnd,
+  eventsOf,
+  fieldOf,
+  expectTrainersContinue,
+} from './steps.ts';
 
 const timeoutMs = timeoutS * 1_000;
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `rig-${n + 1}`);
 
 /** Kills the server while five jobs train, and starts it again after `downMs`. */
-async function resumesAll(bench: Bench, downMs: number): Promise<void> {
+async function expectAllResumed(bench: Bench, downMs: number): Promise<void> {
   const { server, events } = bench;
   await server.start();
   const rigs = await Promise.all(names(5).map(name => bench.rig(name)));
   const jobs = await Promise.all(rigs.map(on => bench.submit({}, { on })));
-  const pids = await Promise.all(jobs.map(bench.running));
+  const pids = await Promise.all(jobs.map(bench.untilTrainerRuns));
   await Promise.all(jobs.map(job => events.job(job.id, 'job.running')));
-  await server.die();
+  await server.killAndWait();
   const killedAt = events.events.length;
-  await trainersGoOn(bench, downMs);
+  await expectTrainersContinue(bench, downMs);
   await server.start();
   await Promise.all(rigs.map(rig => events.worker(rig.id, 'worker.connected', killedAt)));
   for (const [n, rig] of rigs.entries()) {
     const back = rig.proxy.calls('/register').findLast(({ answer }) => answer?.status === 200);
     assert.equal(fieldOf(fieldOf(back?.answer?.body, 'resume_job'), 'job_id'), jobs[n]?.id, 'resume_job');
   }
-  await Promise.all(jobs.map((job, n) => endsUntouched(bench, job, pids[n] ?? 0)));
+  await Promise.all(jobs.map((job, n) => expectUninterruptedEnd(bench, job, pids[n] ?? 0)));
   assert.deepEqual(eventsOf(bench, ['job.requeued', 'job.failed']), []);
 }
 
@@ -52,7 +58,7 @@ export const restarts: readonly Scenario[] = [
       for (let n = 0; n < kills; n += 1) {
         // Kills at fixed intervals are the fault under test, so a fixed pause is right here.
         await pause(killEveryMs);
-        await server.die();
+        await server.killAndWait();
         await server.start();
       }
       for (const id of bench.notes.accepted) {
@@ -75,13 +81,13 @@ export const restarts: readonly Scenario[] = [
     title:
       'continues 5 trainings with the same pids after kill -9 and an immediate restart of the orchestrator',
     quick: false,
-    run: bench => resumesAll(bench, 0),
+    run: bench => expectAllResumed(bench, 0),
   },
   {
     id: 'F5',
     title: 'continues 5 trainings with the same pids when the killed orchestrator restarts after 10 s',
     quick: false,
-    run: bench => resumesAll(bench, 10_000),
+    run: bench => expectAllResumed(bench, 10_000),
   },
   {
     id: 'F6',
@@ -92,19 +98,19 @@ export const restarts: readonly Scenario[] = [
       await server.start();
       const [busy, idle] = await Promise.all([bench.rig('rig-1'), bench.rig('rig-2')]);
       const job = await bench.submit({}, { on: busy });
-      const pid = await bench.running(job);
+      const pid = await bench.untilTrainerRuns(job);
       await events.job(job.id, 'job.running');
       // Hold back the calls, so that the server does not find them waiting right after its pause.
       busy.proxy.stall('up');
       idle.proxy.stall('up');
       server.kill('SIGSTOP');
-      await trainersGoOn(bench, timeoutMs * 1.25);
+      await expectTrainersContinue(bench, timeoutMs * 1.25);
       server.kill('SIGCONT');
-      await trainersGoOn(bench, timeoutMs / 4);
+      await expectTrainersContinue(bench, timeoutMs / 4);
       await Promise.all([busy.proxy.heal(), idle.proxy.heal()]);
-      await Promise.all([beats(busy, 3), beats(idle, 3)]);
+      await Promise.all([waitForHeartbeats(busy, 3), waitForHeartbeats(idle, 3)]);
       assert.deepEqual(eventsOf(bench, ['worker.offline', 'job.recovering', 'job.requeued']), []);
-      await endsUntouched(bench, job, pid);
+      await expectUninterruptedEnd(bench, job, pid);
     },
   },
 ];

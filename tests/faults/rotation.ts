@@ -5,16 +5,16 @@ import { startV1Agent } from '../support/v1-agent.ts';
 import { manualTrainer, scriptedTrainer } from '../support/v1-trainer.ts';
 import type { Bench, Rig } from './bench.ts';
 import type { Scenario } from './scenario.ts';
-import { beats, endsUntouched, eventsOf } from './steps.ts';
+import { waitForHeartbeats, expectUninterruptedEnd, eventsOf } from './steps.ts';
 
 /** Time in ms within which the proxy must notice that the orchestrator has closed the stream. */
 const atOnceMs = 500;
 
-async function atWork(bench: Bench, tokenFrom: 'file' | 'environment') {
+async function startJob(bench: Bench, tokenFrom: 'file' | 'environment') {
   await bench.server.start();
   const rig = await bench.rig('rig-1', { tokenFrom });
   const job = await bench.submit();
-  const pid = await bench.running(job);
+  const pid = await bench.untilTrainerRuns(job);
   await bench.events.job(job.id, 'job.running');
   return { rig, job, pid };
 }
@@ -27,13 +27,13 @@ const streamIsClosed = (rig: Rig): Promise<true> =>
   );
 
 /** Starts a published agent in this process, with a running job. It connects through the rig's proxy. */
-async function publishedAtWork(bench: Bench) {
+async function startPublishedAgent(bench: Bench) {
   await bench.server.start();
   const rig = await bench.rigWithoutAgent('host-1');
   const trainers = manualTrainer();
   const options = { url: rig.proxy.url, token: rig.token, persistent: true, heartbeatMs: 1_000 };
   const agent = startV1Agent({ ...options, trainer: trainers.trainer });
-  bench.onLeave(() => void agent.kill());
+  bench.onDisconnect(() => void agent.kill());
   await bench.events.worker(rig.id, 'worker.connected');
   const job = await bench.submit();
   const run = await trainers.run();
@@ -48,14 +48,14 @@ export const rotations: readonly Scenario[] = [
     title: 'closes the stream when the token is rotated, and continues the job with the new token file',
     quick: false,
     async run(bench) {
-      const { rig, job, pid } = await atWork(bench, 'file');
+      const { rig, job, pid } = await startJob(bench, 'file');
       const from = bench.events.events.length;
       const token = await bench.rotate(rig);
       await streamIsClosed(rig);
       writeFileSync(rig.tokenFile, token);
       await bench.events.worker(rig.id, 'worker.connected', from);
-      await beats(rig, 1);
-      await endsUntouched(bench, job, pid);
+      await waitForHeartbeats(rig, 1);
+      await expectUninterruptedEnd(bench, job, pid);
       assert.deepEqual(eventsOf(bench, ['worker.offline', 'job.recovering', 'job.requeued']), []);
     },
   },
@@ -65,14 +65,14 @@ export const rotations: readonly Scenario[] = [
       'exits with 3 when the token is rotated without a token file, and the next agent adopts the trainer',
     quick: false,
     async run(bench) {
-      const { rig, job, pid } = await atWork(bench, 'environment');
+      const { rig, job, pid } = await startJob(bench, 'environment');
       await bench.rotate(rig);
       await streamIsClosed(rig);
       assert.deepEqual(await rig.agent.exited, { code: 3, signal: null });
       const from = bench.events.events.length;
       rig.start({ tokenFrom: 'environment' });
       await bench.events.worker(rig.id, 'worker.connected', from);
-      await endsUntouched(bench, job, pid);
+      await expectUninterruptedEnd(bench, job, pid);
     },
   },
   {
@@ -80,14 +80,14 @@ export const rotations: readonly Scenario[] = [
     title: 'retries the job of a published agent whose token is rotated during the job',
     quick: false,
     async run(bench) {
-      const { rig, options, agent, job, run } = await publishedAtWork(bench);
+      const { rig, options, agent, job, run } = await startPublishedAgent(bench);
       const token = await bench.rotate(rig);
       await streamIsClosed(rig);
       if (run.exitCode() === null) run.print('step 2');
       assert.equal((await agent.events.waitFor('exited')).cause, 'unauthorized');
       assert.deepEqual(run.signals, ['SIGTERM']);
       const again = startV1Agent({ ...options, token, trainer: scriptedTrainer({ lines: ['step 1'] }) });
-      bench.onLeave(() => void again.kill());
+      bench.onDisconnect(() => void again.kill());
       await bench.events.job(job.id, 'job.completed');
       const { attempts } = await bench.admin.job(job.id);
       assert.partialDeepStrictEqual(attempts, [{ outcome: 'requeued' }, { outcome: 'completed' }]);
@@ -98,10 +98,10 @@ export const rotations: readonly Scenario[] = [
     title: "revokes a published agent's old token only after its job when rotated with mode after_job",
     quick: false,
     async run(bench) {
-      const { rig, agent, job, run } = await publishedAtWork(bench);
+      const { rig, agent, job, run } = await startPublishedAgent(bench);
       // A published agent sends heartbeats only while its trainer prints.
       const printing = setInterval(() => run.exitCode() === null && run.print('step'), 50);
-      bench.onLeave(() => clearInterval(printing));
+      bench.onDisconnect(() => clearInterval(printing));
       await bench.rotate(rig, { mode: 'after_job' });
       const from = agent.events.mark();
       assert.equal((await agent.events.waitFor('heartbeatSent', undefined, from)).answerStatus, 200);
@@ -116,19 +116,19 @@ export const rotations: readonly Scenario[] = [
     title: 'answers a second agent with the same token with 409 and an alert, and leaves the first one alone',
     quick: true,
     async run(bench) {
-      const { rig, job, pid } = await atWork(bench, 'file');
+      const { rig, job, pid } = await startJob(bench, 'file');
       const from = bench.events.events.length;
       const via = await bench.proxy();
       rig.start({ via, stateHome: mkdtempSync(join(bench.folder, 'state-other-')) });
       const refused = await via.waitFor('an answer to the intruder', () => via.calls('/register')[0]?.answer);
       assert.partialDeepStrictEqual(refused, { status: 409, body: { code: 'duplicate_registration' } });
       await bench.events.worker(rig.id, 'worker.duplicate', from);
-      await beats(rig, 3);
+      await waitForHeartbeats(rig, 3);
       assert.equal(rig.proxy.calls('GET /api/workers/stream').length, 1, 'streams of the incumbent');
       assert.deepEqual(via.calls('GET /api/workers/stream'), []);
       const told = ['worker.registered', 'worker.connected', 'worker.stream_closed', 'worker.offline'];
       assert.deepEqual(eventsOf(bench, told, from), []);
-      await endsUntouched(bench, job, pid);
+      await expectUninterruptedEnd(bench, job, pid);
     },
   },
 ];

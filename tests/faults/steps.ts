@@ -8,13 +8,13 @@ export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-const answeredBeats = (rig: Rig): number =>
+const answeredHeartbeats = (rig: Rig): number =>
   rig.proxy.calls('POST /api/workers/heartbeat').filter(({ answer }) => answer?.status === 200).length;
 
 /** Waits for this number of further answered heartbeats, so that a delayed error would occur. */
-export async function beats(rig: Rig, count: number): Promise<void> {
-  const before = answeredBeats(rig);
-  await rig.proxy.waitFor(`${count} beats of ${rig.name}`, () => answeredBeats(rig) >= before + count);
+export async function waitForHeartbeats(rig: Rig, count: number): Promise<void> {
+  const before = answeredHeartbeats(rig);
+  await rig.proxy.waitFor(`${count} beats of ${rig.name}`, () => answeredHeartbeats(rig) >= before + count);
 }
 
 /** Returns the reports of a job with this status, in the order in which they were sent. */
@@ -22,7 +22,7 @@ export const reportsOf = (rig: Rig, job: BenchJob, status: string): readonly Htt
   rig.proxy.calls(`/job/${job.id}/status`).filter(({ body }) => fieldOf(body, 'status') === status);
 
 /** Expects that the job completes in its first attempt, with this one trainer and without other workers. */
-export async function endsUntouched(bench: Bench, job: BenchJob, pid: number): Promise<void> {
+export async function expectUninterruptedEnd(bench: Bench, job: BenchJob, pid: number): Promise<void> {
   job.finish();
   await bench.events.job(job.id, 'job.completed');
   await endedUntouched(bench, job, pid);
@@ -40,7 +40,7 @@ export async function endedUntouched(bench: Bench, job: BenchJob, pid: number): 
 }
 
 /** Waits until all current trainers have run for this time. */
-export async function trainersGoOn({ trainers }: Bench, ms: number): Promise<void> {
+export async function expectTrainersContinue({ trainers }: Bench, ms: number): Promise<void> {
   const from = trainers.lines().at(-1)?.at ?? 0;
   await trainers.waitFor(`${ms} ms of training`, record => (record.lines().at(-1)?.at ?? 0) >= from + ms);
 }
@@ -55,7 +55,7 @@ export const eventsOf = ({ events }: Bench, types: readonly string[], from = 0):
 /**
  * Expects that the second attempt of the job completes on this rig. Does not check the trainer of the first attempt.
  */
-export async function endsElsewhere(bench: Bench, job: BenchJob, other: Rig): Promise<void> {
+export async function expectEndOnOtherRig(bench: Bench, job: BenchJob, other: Rig): Promise<void> {
   const { pid } = await bench.trainers.waitFor('a second trainer', record =>
     record.runs(job.id).find((run, n) => n > 0 && run.lines.length > 1),
   );
@@ -72,7 +72,7 @@ export async function endsElsewhere(bench: Bench, job: BenchJob, other: Rig): Pr
  * Expects that the former worker of a job, which is reachable again, is told to stop its trainer, stops it, and changes
  * nothing.
  */
-export async function isToldToStop(bench: Bench, rig: Rig, job: BenchJob, pid: number): Promise<void> {
+export async function expectStopOrder(bench: Bench, rig: Rig, job: BenchJob, pid: number): Promise<void> {
   await untilDead(pid);
   const own = bench.trainers.runs(job.id).find(run => run.pid === pid);
   assert.ok(

@@ -5,7 +5,7 @@ import { untilDead } from '../support/own-processes.ts';
 import type { Bench } from './bench.ts';
 import { orderedFailpoint } from './orders.ts';
 import type { Scenario } from './scenario.ts';
-import { beats, endedUntouched, eventsOf, fieldOf, reportsOf } from './steps.ts';
+import { waitForHeartbeats, endedUntouched, eventsOf, fieldOf, reportsOf } from './steps.ts';
 
 const somewhere = { worker_labels: { rig: 'rig-1' } };
 
@@ -22,7 +22,7 @@ async function submitUntilFull(bench: Bench): Promise<void> {
       return;
     }
     assert.equal(status, 200, JSON.stringify(body));
-    bench.accept(String(fieldOf(body, 'job_id')));
+    bench.recordAccepted(String(fieldOf(body, 'job_id')));
   }
   assert.fail('the disk never became full');
 }
@@ -63,12 +63,12 @@ export const storageFaults: readonly Scenario[] = [
       const rig = await bench.rig('rig-1');
       await bench.rig('rig-2');
       const job = await bench.submit({}, { on: rig });
-      const pid = await bench.running(job);
+      const pid = await bench.untilTrainerRuns(job);
       await bench.events.job(job.id, 'job.running');
       await disk.give('full', bench.server);
       await submitUntilFull(bench);
       // Wait for longer than T.
-      await beats(rig, 6);
+      await waitForHeartbeats(rig, 6);
       job.finish();
       await untilDead(pid);
       await rig.proxy.waitFor('a refused report', () =>
@@ -140,7 +140,7 @@ export const storageFaults: readonly Scenario[] = [
     async run(bench) {
       await bench.server.start();
       const rig = await bench.rig('rig-1');
-      const rival = bench.server.rival();
+      const rival = bench.server.startOnSameFolder();
       assert.deepEqual(await rival.exited, { code: 73, signal: null });
       assert.match(
         rival.lines.join('\n'),

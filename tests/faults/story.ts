@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 
 /** Returns the last events and the last output of each program, for the first look at a failure. */
-export function storyOf({ events, server, rigs, trainers }: Bench): string {
-  const told = events.events.slice(-40).map(event => {
+export function describeLastOutput({ events, server, rigs, trainers }: Bench): string {
+  const lastEvents = events.events.slice(-40).map(event => {
     const what = event.job_id ?? event.worker_id ?? '';
     const on = event.job_id ? ` attempt ${event.attempt} on ${event.worker_id}` : '';
     return `  ${event.seq} ${event.type} ${what}${on}`;
@@ -16,17 +16,17 @@ export function storyOf({ events, server, rigs, trainers }: Bench): string {
       ({ job, pid, startedAt, lastAt, ended }) =>
         `  ${job} ${pid} ${startedAt}..${lastAt}${ended ? ' ended' : ''}`,
     );
-  const said = (name: string, lines: readonly string[]): readonly string[] => [
+  const lastLines = (name: string, lines: readonly string[]): readonly string[] => [
     `${name}:`,
     ...lines.slice(-12).map(line => `  ${line.slice(0, 400)}`),
   ];
   return [
     'events:',
-    ...told,
+    ...lastEvents,
     'trainers:',
     ...ran,
-    ...said('server', server.lines()),
-    ...rigs.flatMap(rig => said(`${rig.name} (${rig.id})`, rig.lines())),
+    ...lastLines('server', server.lines()),
+    ...rigs.flatMap(rig => lastLines(`${rig.name} (${rig.id})`, rig.lines())),
   ].join('\n');
 }
 

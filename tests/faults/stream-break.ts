@@ -10,7 +10,7 @@ const reconnectWithinMs = (timeoutS * 1_000) / 2 + 1_000 + 1_500;
 const streamsOf = (rig: Rig): readonly HttpExchange[] => rig.proxy.calls('GET /api/workers/stream');
 
 /** Breaks the stream of an idle rig. Expects that a job submitted then is offered once, on a new stream. */
-async function isDeliveredOnce(
+async function expectOneDelivery(
   bench: Bench,
   breakStream: (rig: Rig) => void,
   args: readonly string[] = [],
@@ -37,13 +37,13 @@ export const streamBreaks: readonly Scenario[] = [
     id: 'F12',
     title: 'delivers a command once when the stream is half-open and dead at the agent',
     quick: false,
-    run: bench => isDeliveredOnce(bench, rig => rig.proxy.halfOpen('client')),
+    run: bench => expectOneDelivery(bench, rig => rig.proxy.halfOpen('client')),
   },
   {
     id: 'F12',
     title: 'delivers a command once when the stream is half-open and dead at the orchestrator',
     quick: false,
-    run: bench => isDeliveredOnce(bench, rig => rig.proxy.halfOpen('orchestrator')),
+    run: bench => expectOneDelivery(bench, rig => rig.proxy.halfOpen('orchestrator')),
   },
   {
     id: 'F12',
@@ -55,7 +55,7 @@ export const streamBreaks: readonly Scenario[] = [
         cut = rig.proxy.resetInFrame('"type":"job_submit"');
       };
       // Use a longer T: on a busy machine, an agent could otherwise reconnect only after the offer was withdrawn.
-      await isDeliveredOnce(bench, breakStream, ['--heartbeat-timeout', '12']);
+      await expectOneDelivery(bench, breakStream, ['--heartbeat-timeout', '12']);
       await cut;
       const [id = ''] = bench.notes.accepted;
       assert.equal((await bench.admin.job(id)).attempts.length, 1, 'attempts');

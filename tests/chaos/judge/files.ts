@@ -53,18 +53,18 @@ function judgeMissing(jobCase: JobCase): readonly Violation[] {
   const { job, files } = jobCase.evidence;
   const accepted = job.attempts.find(({ outcome }) => outcome === 'completed');
   if (job.status !== 'completed' || accepted === undefined) return [];
-  const there = new Map(files.map(({ key, sha256 }) => [key, sha256]));
+  const present = new Map(files.map(({ key, sha256 }) => [key, sha256]));
   const lines = runsOf(jobCase, accepted).flatMap(run => run.lines);
   const newest = lines.filter(line => line.kind === 'checkpoint').slice(-1);
-  const said =
+  const recorded =
     job.outstanding === null || job.outstanding === undefined
       ? 'no outstanding files are reported'
       : `outstanding: ${JSON.stringify(job.outstanding)}`;
   const lacks = (hashes: Readonly<Record<string, string>>): readonly string[] => {
     const wrong = Object.entries(hashes)
-      .filter(([key, hash]) => there.get(key) !== hash)
-      .map(([key]) => (there.has(key) ? `${key} belongs to another attempt` : `${key} is missing`));
-    return wrong.length === 0 ? [] : [`${wrong.join(', ')}; ${said}`];
+      .filter(([key, hash]) => present.get(key) !== hash)
+      .map(([key]) => (present.has(key) ? `${key} belongs to another attempt` : `${key} is missing`));
+    return wrong.length === 0 ? [] : [`${wrong.join(', ')}; ${recorded}`];
   };
   const missing = lines.filter(line => line.kind === 'final').flatMap(({ files: own }) => lacks(own));
   const missingSteps = newest.flatMap(({ files: own }) => lacks(own));
@@ -81,10 +81,12 @@ function judgeResumed(jobCase: JobCase): readonly Violation[] {
   return job.attempts.flatMap(attempt =>
     runsOf(jobCase, attempt).flatMap(({ lines }) => {
       const resumed = lines.find(line => line.kind === 'resume');
-      const said = attempt.resumed?.checkpoint ?? null;
+      const recorded = attempt.resumed?.checkpoint ?? null;
       const from = resumed?.checkpoint ?? null;
       const odd =
-        said === from ? [] : [`attempt ${attempt.attempt} resumed from ${from}, but the API reports ${said}`];
+        recorded === from
+          ? []
+          : [`attempt ${attempt.attempt} resumed from ${from}, but the API reports ${recorded}`];
       const wrong = Object.entries(resumed?.files ?? {})
         .filter(([key]) => !key.endsWith(`/${manifestName}`))
         .filter(([key, hash]) => written.get(key)?.has(hash) !== true)

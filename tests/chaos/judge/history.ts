@@ -5,7 +5,7 @@ import type { AuditEvidence } from '../evidence.ts';
 import { finals, type Violation } from './violation.ts';
 
 /** The events that a client of the event stream received. */
-export interface Told {
+export interface ReceivedEvents {
   readonly events: readonly EventLine[];
   /** Errors in the numbers of the events: gaps, repetitions, resets. */
   readonly faults: readonly string[];
@@ -17,23 +17,24 @@ export interface Told {
  * Checks that the event stream has no gaps or repetitions, and that its history is possible: an ended job stays ended.
  */
 export function judgeEvents(
-  { events, faults, lastSeq }: Told,
+  { events, faults, lastSeq }: ReceivedEvents,
   statuses: ReadonlyMap<string, string>,
 ): readonly Violation[] {
   const last = events.at(-1)?.seq ?? 0;
   const whole = [...faults, ...(last < lastSeq ? [`the stream ends with ${last} of ${lastSeq}`] : [])];
-  const told = new Map<string, string>();
+  const received = new Map<string, string>();
   for (const { kind, type, job_id: id } of events)
-    if (kind === 'job' && id && type !== 'job.late_result' && type !== 'job.outstanding') told.set(id, type);
+    if (kind === 'job' && id && type !== 'job.late_result' && type !== 'job.outstanding')
+      received.set(id, type);
   const wrong = [...statuses].filter(
-    ([id, status]) => finals.has(status) && told.get(id) !== `job.${status}`,
+    ([id, status]) => finals.has(status) && received.get(id) !== `job.${status}`,
   );
   return [
     ...whole.map(what => ({ rule: 'the event stream is complete', what })),
     ...historyViolations(events).map(what => ({ rule: 'history is possible', what, ...jobIn(what) })),
     ...wrong.map(([id, status]) => ({
       rule: 'the last event of a job matches its status',
-      what: `it is ${status}, the last event is ${told.get(id)}`,
+      what: `it is ${status}, the last event is ${received.get(id)}`,
       job: id,
     })),
   ];
@@ -55,14 +56,14 @@ export function judgeAudit(
   const audited = rows
     .filter(row => isTransition.test(row.event_type))
     .map(row => transition(row.event_type, row.target_id, row.details.attempt ?? null));
-  const told = events
+  const received = events
     .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress' && type !== 'job.outstanding')
     .map(({ type, job_id: job, worker_id: worker, attempt }) =>
       transition(type, job ?? worker ?? '', attempt),
     );
-  const at = told.findIndex((word, n) => word !== audited[n]);
+  const at = received.findIndex((word, n) => word !== audited[n]);
   if (at < 0) return broken;
-  const what = `transition ${at + 1} is "${told[at]}" in the events, but "${audited[at]}" in the audit trail`;
+  const what = `transition ${at + 1} is "${received[at]}" in the events, but "${audited[at]}" in the audit trail`;
   return [...broken, { rule: 'one audit row per transition', what }];
 }
 

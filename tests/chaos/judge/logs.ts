@@ -44,15 +44,17 @@ export function judgeFollowing(
     const found = (what: string): readonly Violation[] => [
       { rule: 'a followed log is complete', what: `attempt ${attempt}: ${what}`, job: id },
     ];
-    const told = own.filter(line => line.kind === 'line');
-    const at = told.findIndex(({ line }, n) => line !== n);
-    if (at >= 0) return found(`received line ${told[at]?.line} instead of line ${at}`);
+    const received = own.filter(line => line.kind === 'line');
+    const at = received.findIndex(({ line }, n) => line !== n);
+    if (at >= 0) return found(`received line ${received[at]?.line} instead of line ${at}`);
     const lines = (logOf(id, attempt) ?? '').split('\n');
-    const wrong = told.find(({ line, text }) => lines[line] !== text);
+    const wrong = received.find(({ line, text }) => lines[line] !== text);
     if (wrong !== undefined)
       return found(`received line ${wrong.line} as ${wrong.text}, but the log has ${lines[wrong.line]}`);
     const isEnded = own.some(({ kind }) => kind === 'end');
     const count = lines.at(-1) === '' ? lines.length - 1 : lines.length;
-    return isEnded && told.length < count ? found(`it ended after ${told.length} of ${count} lines`) : [];
+    return isEnded && received.length < count
+      ? found(`it ended after ${received.length} of ${count} lines`)
+      : [];
   });
 }

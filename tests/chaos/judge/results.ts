@@ -32,7 +32,7 @@ export function judgeResults(jobCase: JobCase): readonly Violation[] {
     ...accepted.flatMap(attempt => judgeAccepted(jobCase, attempt, found)),
     ...judgeFailure(jobCase, found),
     ...judgeRetries(jobCase, found),
-    ...judgeTwice(jobCase, found),
+    ...judgeOverlaps(jobCase, found),
   ];
 }
 
@@ -79,16 +79,16 @@ function judgeRetries({ evidence, planned }: JobCase, found: Found): readonly Vi
   const { job } = evidence;
   const charged = job.attempts.filter(({ cause }) => lost.has(cause)).length;
   const isLost = job.status === 'failed' && lost.has(job.cause);
-  const said = `${charged} attempts were lost, ${planned.maxRetries} retries are allowed`;
-  if (charged > planned.maxRetries + (isLost ? 1 : 0)) return [found('retries are bounded', said)];
-  return isLost && charged <= planned.maxRetries ? [found('every allowed retry is used', said)] : [];
+  const recorded = `${charged} attempts were lost, ${planned.maxRetries} retries are allowed`;
+  if (charged > planned.maxRetries + (isLost ? 1 : 0)) return [found('retries are bounded', recorded)];
+  return isLost && charged <= planned.maxRetries ? [found('every allowed retry is used', recorded)] : [];
 }
 
 /**
  * Checks that each attempt had one trainer. Trainers of two attempts may overlap only when the earlier worker was
  * unreachable.
  */
-function judgeTwice(jobCase: JobCase, found: Found): readonly Violation[] {
+function judgeOverlaps(jobCase: JobCase, found: Found): readonly Violation[] {
   const { evidence, planned, runs } = jobCase;
   const { attempts } = evidence.job;
   const several = attempts
