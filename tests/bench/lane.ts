@@ -42,16 +42,16 @@ export function openLane(address: string, headers: Headers): Lane {
 
   const open = (): Socket => {
     const opened = connectTo(url);
-    let seen = '';
+    let received = '';
     let hasAnswered = false;
     opened.on('data', (text: string) => {
-      seen += text;
-      const answer = answerIn(seen);
+      received += text;
+      const answer = answerIn(received);
       if (answer === null) return;
-      seen = '';
+      received = '';
       hasAnswered = true;
       calls.shift()?.resolve(answer);
-      sayNext();
+      sendNext();
     });
     opened
       .on('error', () => {})
@@ -59,14 +59,14 @@ export function openLane(address: string, headers: Headers): Lane {
         socket = null;
         // The server closed an idle connection just when a call began. Retrying is safe, because no byte of an answer
         // has arrived.
-        if (hasAnswered && seen === '' && !isClosed && calls.length > 0) return sayNext();
+        if (hasAnswered && received === '' && !isClosed && calls.length > 0) return sendNext();
         for (const { reject } of calls.splice(0))
           reject(new Error('The connection ended before the response.'));
         return undefined;
       });
     return opened;
   };
-  const sayNext = (): void => {
+  const sendNext = (): void => {
     const [next] = calls;
     if (next === undefined) return;
     socket ??= open();
@@ -76,7 +76,7 @@ export function openLane(address: string, headers: Headers): Lane {
     call: (path, body) =>
       new Promise((resolve, reject) => {
         calls.push({ request: requestOf(path, lines, body), resolve, reject });
-        if (calls.length === 1) sayNext();
+        if (calls.length === 1) sendNext();
       }),
     close() {
       isClosed = true;
@@ -92,14 +92,14 @@ function requestOf(path: string, lines: string, body: string | null): string {
 }
 
 /** Returns the answer, or null until it is complete. */
-function answerIn(seen: string): Answer | null {
-  const headEnd = seen.indexOf('\r\n\r\n');
+function answerIn(received: string): Answer | null {
+  const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd < 0) return null;
-  const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(seen) ?? [];
-  const text = seen.slice(headEnd + 4);
+  const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(received) ?? [];
+  const text = received.slice(headEnd + 4);
   // Answers are ASCII except for names that users have chosen, so comparing the number of characters is usually enough.
   if (text.length < Number(length) && Buffer.byteLength(text) < Number(length)) return null;
-  return { status: Number(seen.slice(9, 12)), text };
+  return { status: Number(received.slice(9, 12)), text };
 }
 
 /** An event stream that is followed until either side closes it. */

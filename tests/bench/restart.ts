@@ -17,14 +17,14 @@ import { enrol, type Offer, register, report, submit } from './workers.ts';
 const busy = 1_000;
 
 /** Registers again with the same backoff as `runSessions` and `createRegister` of the agent. */
-async function comeBack(rig: Rig, held: Offer): Promise<RegisterReply> {
+async function reconnect(rig: Rig, held: Offer): Promise<RegisterReply> {
   const random = Math.random;
   const soon = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
   await setTimeout(createBackoff({ firstMs: 1_000, maxMs: 30_000, random }).nextMs());
   for (;;) {
     try {
-      const said = { current_job_id: held.job_id, current_attempt_id: held.attempt_id };
-      const reply = await register(rig.lane, rig.identity, said);
+      const claim = { current_job_id: held.job_id, current_attempt_id: held.attempt_id };
+      const reply = await register(rig.lane, rig.identity, claim);
       await rig.openStream();
       return reply;
     } catch {
@@ -33,7 +33,7 @@ async function comeBack(rig: Rig, held: Offer): Promise<RegisterReply> {
   }
 }
 
-async function beBackAtOnce(rig: Rig): Promise<void> {
+async function reconnectAtOnce(rig: Rig): Promise<void> {
   for (;;) {
     try {
       await register(rig.lane, rig.identity);
@@ -74,10 +74,10 @@ export async function measureRestart(): Promise<readonly Line[]> {
   onOffer = (_offer, rig) => rig === idle && dispatched.resolve(performance.now());
   await first.kill();
   const back = [...held].map(async ([rig, offer]) => {
-    const { resume_job: resumed } = await comeBack(rig, offer);
+    const { resume_job: resumed } = await reconnect(rig, offer);
     return { at: performance.now(), isResumed: resumed?.attempt_id === offer.attempt_id };
   });
-  const again = beBackAtOnce(idle);
+  const again = reconnectAtOnce(idle);
   const second = await startServer(folder, [], { port: Number(new URL(first.url).port) });
   const listening = performance.now();
   await again;

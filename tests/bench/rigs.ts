@@ -86,20 +86,20 @@ export async function watchAtRest(workers: number, settleMs: number, watchedMs: 
   if (first === undefined) throw new Error('There is no worker.');
   const { heartbeat_interval_s: intervalS } = await register(first.lane, first.identity);
   await openStreams(rigs);
-  const beating = startBeating(rigs, intervalS);
+  const heartbeats = startHeartbeats(rigs, intervalS);
   await setTimeout(settleMs);
   const [begun, cpu] = [performance.now(), server.cpuSeconds()];
   await setTimeout(watchedMs);
   const share = (server.cpuSeconds() - cpu) / ((performance.now() - begun) / 1_000);
   const mib = server.memoryMib();
-  const beats = await beating.stop();
+  const beats = await heartbeats.stop();
   const lost = rigs.filter(rig => !rig.isOpen()).length;
   for (const rig of rigs) rig.close();
   await server.close();
   return { bareMib, mib, share, intervalS, lost, ...beats };
 }
 
-interface Beating {
+interface HeartbeatLoad {
   /** Stops sending heartbeats, after up to five seconds for those that are not answered yet. */
   stop(): Promise<{ readonly sent: number; readonly unanswered: number }>;
 }
@@ -110,7 +110,7 @@ const lastAnswersMs = 5_000;
  * Sends the heartbeats of idle workers, spread evenly over their interval. Each one is sent on time, even when others
  * are late.
  */
-function startBeating(rigs: readonly Rig[], intervalS: number): Beating {
+function startHeartbeats(rigs: readonly Rig[], intervalS: number): HeartbeatLoad {
   const bodies = rigs.map(({ identity }) => idleBeat(identity));
   const begun = performance.now();
   let sent = 0;

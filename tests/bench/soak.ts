@@ -13,23 +13,23 @@ import { report, submit } from './workers.ts';
 
 const workers = 100;
 const jobsASecond = 50;
-const lookMs = 60_000;
+const sampleEveryMs = 60_000;
 
-interface Look {
+interface Sample {
   readonly residentMib: number;
   readonly descriptors: number;
   readonly walMib: number;
 }
 
-const lookAt = ({ program }: Side): Look => ({
+const takeSample = ({ program }: Side): Sample => ({
   residentMib: program.memoryMib(),
   descriptors: descriptorsOf(program.pid).length,
   walMib: statSync(join(program.folder, 'trainyard.db-wal')).size / 1_048_576,
 });
 
 /** Runs job lifecycles and returns the samples. Throws when a call is refused. */
-async function churn(side: Side, minutes: number): Promise<readonly Look[]> {
-  const looks: Look[] = [];
+async function churn(side: Side, minutes: number): Promise<readonly Sample[]> {
+  const samples: Sample[] = [];
   const failed = Promise.withResolvers<never>();
   side.onOffer = (offer, worker) =>
     void ['starting', 'running', 'completed']
@@ -37,26 +37,26 @@ async function churn(side: Side, minutes: number): Promise<readonly Look[]> {
       .catch(failed.reject);
   const begun = performance.now();
   let submitted = 0;
-  while (looks.length < minutes) {
+  while (samples.length < minutes) {
     const passedMs = performance.now() - begun;
     for (; submitted < (passedMs / 1_000) * jobsASecond; submitted += 1) {
       const lane = side.submitters[submitted % side.submitters.length];
       if (lane !== undefined) submit(lane, submitted).catch(failed.reject);
     }
-    if (passedMs > (looks.length + 1) * lookMs) looks.push(lookAt(side));
+    if (passedMs > (samples.length + 1) * sampleEveryMs) samples.push(takeSample(side));
     await Promise.race([setTimeout(5), failed.promise]);
   }
-  return looks;
+  return samples;
 }
 
 export async function measureSoak(minutes: number): Promise<readonly Line[]> {
   const side = await openOurs(workers);
-  const looks = await churn(side, minutes);
+  const samples = await churn(side, minutes);
   await side.close();
-  const third = Math.ceil(looks.length / 3);
-  const linesOf = (what: string, unit: Line['unit'], part: keyof Look): readonly Line[] => {
-    const first = median(looks.slice(0, third).map(look => look[part]));
-    const last = median(looks.slice(-third).map(look => look[part]));
+  const third = Math.ceil(samples.length / 3);
+  const linesOf = (what: string, unit: Line['unit'], part: keyof Sample): readonly Line[] => {
+    const first = median(samples.slice(0, third).map(look => look[part]));
+    const last = median(samples.slice(-third).map(look => look[part]));
     return [
       { what: `${what}, first third of ${minutes} min`, figure: first, unit },
       { what: `${what}, last third`, figure: last, unit },

@@ -17,7 +17,7 @@ interface Return {
   readonly tries: number;
 }
 
-async function comeBack(rig: Rig, cutAt: number): Promise<Return> {
+async function reconnect(rig: Rig, cutAt: number): Promise<Return> {
   for (let tries = 1; ; tries += 1) {
     try {
       await register(rig.lane, rig.identity);
@@ -45,7 +45,7 @@ export async function measureStorm(): Promise<readonly Line[]> {
   await figuresOf(server);
   const cutAt = performance.now();
   for (const rig of rigs) rig.cut();
-  const returns = await Promise.all(rigs.map(rig => comeBack(rig, cutAt)));
+  const returns = await Promise.all(rigs.map(rig => reconnect(rig, cutAt)));
   const figure = await figuresOf(server);
   await setTimeout(1_000);
   const offline = countInLog(server, '"worker.offline"');

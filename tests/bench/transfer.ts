@@ -48,7 +48,7 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
     (order: TransferOrder, latencies = beats) =>
     async (): Promise<number> => {
       const transfer = new AbortController();
-      const beating = beatUntil(server, idler, transfer.signal, latencies);
+      const beating = sendHeartbeatsUntil(server, idler, transfer.signal, latencies);
       try {
         return await rate(order);
       } finally {
@@ -69,7 +69,7 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
     files.map(file => ({ ...file, key: `on-${file.key}` }));
 
   const idle: number[] = [];
-  await beatUntil(server, idler, null, idle);
+  await sendHeartbeatsUntil(server, idler, null, idle);
   const [up, floorUp] = await inTurns(rounds, upload, toFloor('up', floorFiles(sources)));
   const [down, floorDown] = await inTurns(
     rounds,
@@ -151,7 +151,7 @@ async function runClient(order: TransferOrder): Promise<number> {
  * Sends heartbeats and adds the latency of each one in ms, until the signal fires; without a signal, a fixed number of
  * them.
  */
-async function beatUntil(
+async function sendHeartbeatsUntil(
   server: BenchProgram,
   worker: Identity,
   end: AbortSignal | null,

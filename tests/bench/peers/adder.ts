@@ -49,7 +49,7 @@ async function addInTime(count: number, perSecond: number): Promise<AddedMs> {
   return addedMs;
 }
 
-const addAsTold = ({ count, perSecond }: AddOrder): Promise<AddedMs> =>
+const addJobs = ({ count, perSecond }: AddOrder): Promise<AddedMs> =>
   perSecond === undefined ? addAtOnce(count) : addInTime(count, perSecond);
 
-await answerLines(order => addAsTold(order as AddOrder));
+await answerLines(order => addJobs(order as AddOrder));

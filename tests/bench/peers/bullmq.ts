@@ -40,14 +40,14 @@ export const bullmq: Peer = {
     return { add: async mark => void (await queue.add('job', configOf(mark))) };
   },
 
-  openWorker: async (place, atOnce, heard) => {
+  openWorker: async (place, atOnce, callbacks) => {
     const { bullmq: library, options } = open(place);
     const work = async ({ data }: { readonly data: { readonly mark: number } }): Promise<void> =>
-      heard.started(data.mark);
+      callbacks.started(data.mark);
     const worker = new library.Worker(queueName, work, { ...options, concurrency: atOnce });
     // BullMQ emits this after Redis has answered.
-    worker.on('completed', () => heard.ended());
+    worker.on('completed', () => callbacks.ended());
     await worker.waitUntilReady();
-    return { untilKept: async () => {} };
+    return { untilDurable: async () => {} };
   },
 };

@@ -60,12 +60,12 @@ export const graphileWorker: Peer = {
     return { add: async mark => void (await utils.addJob(taskName, configOf(mark))) };
   },
 
-  openWorker: async (place, atOnce, heard) => {
+  openWorker: async (place, atOnce, callbacks) => {
     // One connection more, because graphile-worker uses one to listen for jobs.
     const { graphile, options } = open(place, atOnce + 1);
-    const taskList = { [taskName]: async ({ mark }: { readonly mark: number }) => heard.started(mark) };
+    const taskList = { [taskName]: async ({ mark }: { readonly mark: number }) => callbacks.started(mark) };
     const runner = await graphile.run({ ...options, concurrency: atOnce, taskList });
-    runner.events.on('job:complete', () => heard.ended());
+    runner.events.on('job:complete', () => callbacks.ended());
     const utils = await graphile.makeWorkerUtils(options);
     const rowsLeft = async (): Promise<string | undefined> =>
       utils.withPgClient(async client => {
@@ -75,7 +75,7 @@ export const graphileWorker: Peer = {
     return {
       // graphile-worker reports the end of a job before PostgreSQL has committed it. A committed end removes the job's
       // row.
-      async untilKept() {
+      async untilDurable() {
         while ((await rowsLeft()) !== '0') await setTimeout(1);
       },
     };

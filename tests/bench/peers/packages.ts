@@ -12,14 +12,14 @@ const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), '
  * Returns a folder with the packages of the `package-lock.json` beside this file, and downloads them when they are
  * missing. Prints the reason and returns null when that fails.
  */
-export function fetchPackages(say: (line: string) => void): string | null {
+export function fetchPackages(print: (line: string) => void): string | null {
   const lock = readFileSync(join(import.meta.dirname, 'package-lock.json'));
   const folder = join(cache, `peers-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`);
   if (existsSync(folder)) return folder;
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'fetch-'));
   try {
-    say('Downloading BullMQ and graphile-worker from the npm registry…');
+    print('Downloading BullMQ and graphile-worker from the npm registry…');
     for (const name of ['package.json', 'package-lock.json'])
       copyFileSync(join(import.meta.dirname, name), join(work, name));
     const { status, stderr, error } = spawnSync(
@@ -35,7 +35,7 @@ export function fetchPackages(say: (line: string) => void): string | null {
       return folder;
     }
     const cause = error?.message ?? stderr.split('\n').find(line => line.startsWith('npm error')) ?? '';
-    say(`Skipped BullMQ and graphile-worker: npm could not download them (${cause}).`);
+    print(`Skipped BullMQ and graphile-worker: npm could not download them (${cause}).`);
     return null;
   } finally {
     rmSync(work, { recursive: true, force: true });

@@ -12,7 +12,7 @@ export interface Peer {
   /** Resolves when jobs can be added. `atOnce`: the number of concurrent adds. */
   openAdder(place: string, atOnce: number): Promise<Adder>;
   /** Starts to run jobs, `atOnce` at a time. The jobs do nothing. */
-  openWorker(place: string, atOnce: number, heard: Heard): Promise<Work>;
+  openWorker(place: string, atOnce: number, callbacks: WorkerCallbacks): Promise<Work>;
 }
 
 export interface Adder {
@@ -21,7 +21,7 @@ export interface Adder {
 }
 
 /** The callbacks of a worker. */
-export interface Heard {
+export interface WorkerCallbacks {
   /** Called when the queue has recorded that this worker has the job, so that the actual work could begin. */
   started(mark: number): void;
   ended(): void;
@@ -29,5 +29,5 @@ export interface Heard {
 
 export interface Work {
   /** Resolves when all ends reported so far are on disk. */
-  untilKept(): Promise<void>;
+  untilDurable(): Promise<void>;
 }

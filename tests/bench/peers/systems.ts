@@ -5,7 +5,7 @@ import type { RedisPlace } from './bullmq.ts';
 import type { PostgresPlace } from './graphile-worker.ts';
 import { placeVariable } from './peer.ts';
 import { redisSocketOf, startPostgres, startRedis } from './servers.ts';
-import { startTalker } from './talker.ts';
+import { startLineProgram } from './talker.ts';
 import type { TrainyardPlace } from './trainyard.ts';
 import type { Worked, WorkOrder } from './worker.ts';
 
@@ -35,7 +35,7 @@ async function connect(
   };
   try {
     const start = (program: string) =>
-      startTalker([`tests/bench/peers/${program}.ts`, peer, String(atOnce)], {
+      startLineProgram([`tests/bench/peers/${program}.ts`, peer, String(atOnce)], {
         [placeVariable]: JSON.stringify(place),
       });
     const adder = await start('adder');

@@ -7,17 +7,17 @@ import { root } from '../program.ts';
 const answerMs = 120_000;
 
 /** A program in a process of its own that answers each line with one line. */
-export interface Talker {
+export interface LineProgram {
   /** Asks one question at a time. Rejects when the program ends before it has answered. */
   ask(question: object): Promise<unknown>;
   close(): Promise<void>;
 }
 
 /** Starts a program. Resolves when it has printed its first line. `env` is added to the environment of this process. */
-export async function startTalker(
+export async function startLineProgram(
   argv: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<Talker> {
+): Promise<LineProgram> {
   const child = spawn(process.execPath, argv, {
     cwd: root,
     env: { ...process.env, ...env },

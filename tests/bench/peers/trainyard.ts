@@ -5,7 +5,7 @@
  */
 import { openLane } from '../lane.ts';
 import { followOrders, type Identity, report, submit } from '../workers.ts';
-import type { Heard, Peer } from './peer.ts';
+import type { WorkerCallbacks, Peer } from './peer.ts';
 
 export interface TrainyardPlace {
   readonly url: string;
@@ -28,21 +28,21 @@ export const trainyard: Peer = {
     };
   },
 
-  openWorker: async (place, atOnce, heard) => {
+  openWorker: async (place, atOnce, callbacks) => {
     const { url, identities } = JSON.parse(place) as TrainyardPlace;
-    await Promise.all(identities.slice(0, atOnce).map(identity => followAndAnswer(url, identity, heard)));
-    return { untilKept: async () => {} };
+    await Promise.all(identities.slice(0, atOnce).map(identity => followAndAnswer(url, identity, callbacks)));
+    return { untilDurable: async () => {} };
   },
 };
 
-async function followAndAnswer(url: string, identity: Identity, heard: Heard): Promise<void> {
+async function followAndAnswer(url: string, identity: Identity, callbacks: WorkerCallbacks): Promise<void> {
   const lane = openLane(url, identity.headers);
   await followOrders({ url }, identity, offer => {
     const live = async (): Promise<void> => {
       await report(lane, offer, 'starting');
-      heard.started(Number(offer.config['mark']));
+      callbacks.started(Number(offer.config['mark']));
       await report(lane, offer, 'completed');
-      heard.ended();
+      callbacks.ended();
     };
     void live();
   });

@@ -31,7 +31,7 @@ const work = await peer.openWorker(place, atOnce, {
   },
 });
 
-async function workOff({ count }: WorkOrder): Promise<Worked> {
+async function runJobs({ count }: WorkOrder): Promise<Worked> {
   expected += count;
   const all = Promise.withResolvers<void>();
   // Jobs may have arrived before the request was read, so check now.
@@ -40,10 +40,10 @@ async function workOff({ count }: WorkOrder): Promise<Worked> {
   };
   notice();
   await all.promise;
-  await work.untilKept();
+  await work.untilDurable();
   const worked = { startedMs, lastEndMs: monotonicMs() };
   startedMs = [];
   return worked;
 }
 
-await answerLines(order => workOff(order as WorkOrder));
+await answerLines(order => runJobs(order as WorkOrder));
