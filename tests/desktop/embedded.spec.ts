@@ -1,4 +1,4 @@
-/** The app with an orchestrator of its own: notifications, questions, and what continues in the background. */
+/** The app with an orchestrator of its own: notifications, the question at quitting, and work in the background. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,14 +11,14 @@ const cli = fileURLToPath(new URL('../../main/cli.ts', import.meta.url));
 interface Own {
   readonly call: (method: string, path: string, body?: object) => Promise<Readonly<Record<string, unknown>>>;
   readonly url: string;
-  /** A worker whose jobs run until `release` or the end of the test. */
+  /** Starts a worker whose jobs run until the file `release` exists or the test ends. */
   readonly rig: (name: string) => Promise<ChildProcess>;
   readonly submit: (name: string) => Promise<string>;
 }
 
 const programs: ChildProcess[] = [];
 test.afterEach(({ dataDir }) => {
-  // Trainings outlive their worker.
+  // Trainings survive their worker, so end them through their file.
   writeFileSync(join(dataDir, 'release'), '');
   for (const program of programs.splice(0)) program.kill('SIGKILL');
 });
@@ -73,7 +73,7 @@ function ownOf(dataDir: string): Own {
   };
 }
 
-/** Reports its progress and ends when the file exists; in any case, it ends soon. */
+/** Script of a trainer that reports progress until the file exists, and at most for a limited time. */
 const stubTrainer = (file: string): string => `
 import { existsSync } from 'node:fs';
 console.log('Steps:  41%|####      | 41/100 [00:01<00:02, 41.00it/s, lr=1e-05, step_loss=0.5]');
@@ -134,13 +134,13 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     const { questions } = await app.inspect();
     expect(questions[0]?.message).toBe('Quit while 1 job is running?');
     expect(questions[0]?.detail).toMatch(/workers keep training/);
-    // The quit was cancelled, so nothing has changed.
+    // The user cancelled the quit, so the orchestrator still runs.
     expect((await fetch(`${own.url}/health/live`)).status).toBe(200);
     await app.order({ do: 'answer', with: 0 });
     await app.order({ do: 'menu', label: 'Quit Trainyard…' });
     expect(await app.exited).toBe(0);
     await expect(fetch(`${own.url}/health/live`)).rejects.toThrow();
-    // After an orderly stop, no file names its address, and the next start resumes the job.
+    // After an orderly stop, no file contains the server's address, and the job resumes at the next start.
     expect(existsSync(join(dataDir, 'url'))).toBe(false);
   });
 
@@ -191,14 +191,14 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
       return all.find(each => each['name'] === name) ?? {};
     };
     const status = async (): Promise<unknown> => (await worker('rig-asleep'))['status'];
-    /** Uses the orchestrator's clock, which decides when a worker times out. */
+    /** Returns the time of the last heartbeat by the orchestrator's clock, which decides when a worker times out. */
     const beatAt = async (): Promise<number> =>
       Date.parse(String((await worker('rig-awake'))['last_heartbeat']));
     await expect.poll(status, { timeout: 30_000 }).toBe('idle');
     await expect.poll(async () => (await worker('rig-awake'))['status'], { timeout: 30_000 }).toBe('idle');
     rig.kill('SIGSTOP');
     const began = await beatAt();
-    // Each heartbeat of the awake worker triggers a resume, well before the timeout. Each resume restarts the timeout.
+    // Each heartbeat is answered by simulating that the computer wakes up, which restarts the timeout.
     for (let last = began; last < began + 3 * silenceS * 1_000; last = await beatAt()) {
       await app.order({ do: 'emit', on: 'powerMonitor', event: 'resume', args: [] });
       expect(await status()).not.toBe('offline');

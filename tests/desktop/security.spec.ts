@@ -1,4 +1,4 @@
-/** Electron's security checklist, checked in the running app. */
+/** Checks the running app against Electron's security checklist. */
 import { expect, type Page } from '@playwright/test';
 import { type App, test } from '../support/desktop/driver.ts';
 
@@ -23,7 +23,7 @@ test('isolates the page from Node and the operating system', { tag: '@real' }, a
   await expect(page.getByText('Live')).toBeVisible();
   const preferences = await electron?.evaluate(({ BrowserWindow }) => {
     const [window] = BrowserWindow.getAllWindows();
-    // The effective preferences, which are not part of the public types.
+    // Reads the preferences in effect, which the public types do not include.
     const contents = window?.webContents as unknown as { getLastWebPreferences(): object } | undefined;
     return contents?.getLastWebPreferences();
   });
@@ -40,7 +40,7 @@ test('isolates the page from Node and the operating system', { tag: '@real' }, a
   expect(await page.evaluate('[typeof require, typeof process, typeof module, typeof Buffer].join()')).toBe(
     'undefined,undefined,undefined,undefined',
   );
-  // The preload exposes functions only.
+  // The preload exposes nothing but functions.
   expect(await page.evaluate("Object.values(desktop).every(each => typeof each === 'function')")).toBe(true);
 });
 
@@ -100,7 +100,7 @@ test("blocks navigation and windows of the page, and opens https links in the sy
     `${before}Live`,
   );
   expect(await electron?.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
-  // `<webview>`, which could show another site, is an unknown tag here.
+  // `<webview>` could show another site. Here it must be an unknown element.
   const guests = await page.evaluate(`(() => {
     document.body.append(Object.assign(document.createElement('webview'), { src: 'https://example.com/' }));
     return typeof document.querySelector('webview').loadURL;

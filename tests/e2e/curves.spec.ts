@@ -7,7 +7,7 @@ import type { Offered } from '../support/upload-bench.ts';
 import { cutTexts, textsOf, tooWide } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { openTrainingRig, type TrainingRig } from './training-rig.ts';
-import { listenTo } from './words.ts';
+import { recordAnswers } from './words.ts';
 
 let orchestrator: Orchestrator;
 let rig: TrainingRig;
@@ -19,11 +19,11 @@ test.beforeAll(async () => {
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
   rig = await openTrainingRig(orchestrator, 'rig-1');
   const lost = await rig.start('curved');
-  await bring(lost, training(0, 1_000));
+  await postPoints(lost, training(0, 1_000));
   await rig.report(lost, 'failed', { cause: 'preempted' });
-  job = await rig.taken();
+  job = await rig.takeOffer();
   expect(job.jobId).toBe(lost.jobId);
-  await bring(job, training(800, 400));
+  await postPoints(job, training(800, 400));
 });
 test.afterAll(() => orchestrator.close());
 
@@ -54,7 +54,7 @@ const training = (from: number, count: number): readonly Point[] =>
     };
   });
 
-async function bring({ jobId, attemptId }: Offered, points: readonly Point[], first = 0): Promise<void> {
+async function postPoints({ jobId, attemptId }: Offered, points: readonly Point[], first = 0): Promise<void> {
   for (let at = 0; at < points.length; at += 500) {
     const part = points.slice(at, at + 500);
     const response = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
@@ -239,11 +239,11 @@ test('updates the charts during a training, and downloads all points as CSV', as
   await expect(page.getByText('No metrics yet. They appear when')).toBeVisible();
   const report = (step: number) =>
     rig.report(other, 'running', { progress: { current_step: step, total_steps: 500 } });
-  await bring(other, training(0, 20));
+  await postPoints(other, training(0, 20));
   await report(19);
   await expect(cardOf(page, 'reward')).toContainText('(step 19)');
   await expect(page.locator('.curve-mark')).toHaveCount(0);
-  await bring(other, training(20, 20), 20);
+  await postPoints(other, training(20, 20), 20);
   await report(39);
   await expect(cardOf(page, 'reward')).toContainText('(step 39)');
   const [download] = await Promise.all([
@@ -256,7 +256,7 @@ test('updates the charts during a training, and downloads all points as CSV', as
 
 test('adds curves of another job to the charts, and keeps the job in the URL', async ({ page }) => {
   const other = await restarted();
-  await bring(other, training(0, 100));
+  await postPoints(other, training(0, 100));
   await signIn(page, orchestrator);
   await open(page);
   const field = page.getByRole('combobox', { name: 'Compare with another job' });
@@ -351,7 +351,7 @@ for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
     const preferences = JSON.stringify({ theme: 'system', language });
     await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
     await page.setViewportSize({ width: 390, height: 800 });
-    const told = listenTo(page);
+    const told = recordAnswers(page);
     await signIn(page, orchestrator);
     await open(page, '&scale=log&zoom=0-900');
     const charts = page.locator('.curve');

@@ -5,7 +5,7 @@ import { ownPermissions } from '../../protocol/call.ts';
 import type { DatasetView } from '../../protocol/datasets-api.ts';
 import { pushDataset } from '../support/push-dataset.ts';
 import { cutTexts, tooWide } from './in-page.ts';
-import { act, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
+import { selectMenuItem, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeEach(async () => {
@@ -106,7 +106,7 @@ test('says that an unknown dataset was not found, and links to all datasets', as
 test('pins a version, which disables its deletion, and unpins it', async ({ page }) => {
   const { id } = await push('photos', { 'a.jpg': 'a' });
   await open(page);
-  await act(page, 'photos', 'Pin newest version');
+  await selectMenuItem(page, 'photos', 'Pin newest version');
   await expect(cell(page, 'photos', 7)).toHaveText('pinned');
   await expect(figure(page, 'Unused')).toHaveText('nothing');
   expect(await orchestrator.call('GET', '/api/datasets')).toMatchObject({ datasets: [{ id, pinned: true }] });
@@ -115,7 +115,7 @@ test('pins a version, which disables its deletion, and unpins it', async ({ page
   await expect(item).toBeDisabled();
   await expect(item).toContainText('It is pinned');
   await page.keyboard.press('Escape');
-  await act(page, 'photos', 'Unpin newest version');
+  await selectMenuItem(page, 'photos', 'Unpin newest version');
   await expect(cell(page, 'photos', 7)).toHaveText('');
   await expect(figure(page, 'Unused')).toHaveText('1 version, up to 1B');
 });
@@ -125,7 +125,7 @@ test('deletes one version after a dialog names it and the bytes it frees', async
   const second = await push('photos', { 'shared.jpg': kilobytes(5, 's') });
   const other = await push('cats', { 'cat.jpg': 'a cat' });
   await open(page, `/data/${first.id}`);
-  await act(page, first.version.slice(0, 12), 'Delete…');
+  await selectMenuItem(page, first.version.slice(0, 12), 'Delete…');
   await expect(question(page)).toContainText('Delete 1 version of photos?');
   await expect(question(page).locator('li')).toHaveText([/photos [0-9a-f]{12} 2 files, 25 kB/]);
   // Another version shares the file, so only the manifest is removed.
@@ -135,7 +135,7 @@ test('deletes one version after a dialog names it and the bytes it frees', async
   await page.keyboard.press('Enter');
   await expect(question(page)).toHaveCount(0);
   await expect(rowOf(page, first.version.slice(0, 12))).toBeVisible();
-  await act(page, first.version.slice(0, 12), 'Delete…');
+  await selectMenuItem(page, first.version.slice(0, 12), 'Delete…');
   await question(page).getByRole('button', { name: 'Delete' }).click();
   await expect(page.locator('[data-sonner-toast]')).toContainText(/1 version deleted, 20\.\d kB freed\./);
   await expect(rowOf(page, first.version.slice(0, 12))).toHaveCount(0);
@@ -157,11 +157,11 @@ test('deletes a dataset and all unused old versions, but no version that a job u
   await question(page).getByRole('button', { name: 'Delete' }).click();
   await expect(rowOf(page, 'photos')).toContainText('2 versions');
   await expect(page.getByRole('button', { name: 'Delete unused old versions…' })).toHaveCount(0);
-  await act(page, 'cats', 'Delete…');
+  await selectMenuItem(page, 'cats', 'Delete…');
   await expect(question(page)).toContainText('Delete dataset cats?');
   await question(page).getByRole('button', { name: 'Delete' }).click();
   await expect(rowOf(page, 'cats')).toHaveCount(0);
-  await act(page, 'photos', 'Delete unused versions…');
+  await selectMenuItem(page, 'photos', 'Delete unused versions…');
   await expect(question(page).locator('code')).toHaveText([newest.version.slice(0, 12)]);
   await question(page).getByRole('button', { name: 'Delete' }).click();
   await expect(rowOf(page, 'photos').locator('code')).toHaveText(used.version.slice(0, 12));
@@ -172,7 +172,7 @@ test('deletes a dataset and all unused old versions, but no version that a job u
 test('deletes no dataset that a new job started to use meanwhile', async ({ page }) => {
   const photos = await push('photos', { 'a.jpg': 'one' });
   await open(page);
-  await act(page, 'photos', 'Delete…');
+  await selectMenuItem(page, 'photos', 'Delete…');
   await expect(question(page)).toBeVisible();
   await submitWith(photos);
   await question(page).getByRole('button', { name: 'Delete' }).click();
@@ -205,7 +205,7 @@ test('shows users with permissions for their own data only their datasets, and l
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(cell(page, 'cats', 4)).toHaveText('eve');
   await expect(rowOf(page, 'photos')).toHaveCount(0);
-  await act(page, 'cats', 'Pin newest version');
+  await selectMenuItem(page, 'cats', 'Pin newest version');
   await expect(cell(page, 'cats', 7)).toHaveText('pinned');
 });
 
@@ -246,7 +246,7 @@ test('fits the data pages with long names on a phone', async ({ page }) => {
   await open(page);
   await expect(page.getByRole('link', { name })).toBeVisible();
   expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-  await act(page, 'wedding', 'Delete…');
+  await selectMenuItem(page, 'wedding', 'Delete…');
   await expect(question(page)).toBeVisible();
   expect(await tooWide(page)).toEqual([]);
   await page.keyboard.press('Escape');

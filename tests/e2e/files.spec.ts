@@ -8,7 +8,7 @@ import { type Offered, sha256, upload } from '../support/upload-bench.ts';
 import { cutTexts, textsOf, tooWide } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { openTrainingRig, type TrainingRig } from './training-rig.ts';
-import { listenTo } from './words.ts';
+import { recordAnswers } from './words.ts';
 
 let orchestrator: Orchestrator;
 let rig: TrainingRig;
@@ -20,21 +20,23 @@ test.beforeAll(async () => {
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
   rig = await openTrainingRig(orchestrator, 'rig-1');
   const first = await rig.start('flowers');
-  await points(first, 250);
-  await bring(first, 'checkpoint-000100.bin', kilobytes(20));
-  for (const prompt of prompts) await bring(first, `samples/step_100_${prompt}.png`, pictureOf(prompt, 100));
-  await bring(first, 'checkpoint-200/model.safetensors', kilobytes(300));
-  await bring(first, 'checkpoint-200/state.json', kilobytes(2));
-  await bring(first, 'checkpoint-200/checkpoint-manifest.json', manifest);
-  for (const prompt of prompts) await bring(first, `samples/step_200_${prompt}.png`, pictureOf(prompt, 200));
+  await postPoints(first, 250);
+  await uploadFile(first, 'checkpoint-000100.bin', kilobytes(20));
+  for (const prompt of prompts)
+    await uploadFile(first, `samples/step_100_${prompt}.png`, pictureOf(prompt, 100));
+  await uploadFile(first, 'checkpoint-200/model.safetensors', kilobytes(300));
+  await uploadFile(first, 'checkpoint-200/state.json', kilobytes(2));
+  await uploadFile(first, 'checkpoint-200/checkpoint-manifest.json', manifest);
+  for (const prompt of prompts)
+    await uploadFile(first, `samples/step_200_${prompt}.png`, pictureOf(prompt, 200));
   await rig.report(first, 'running', { progress: { current_step: 237, total_steps: 400 } });
   await rig.report(first, 'failed', { cause: 'preempted' });
-  job = await rig.taken();
-  await bring(job, 'checkpoint-300/model.safetensors', kilobytes(40));
-  await bring(job, 'samples/broken.png', '<html><script>alert(1)</script></html>');
-  await bring(job, 'samples/scan.tiff', kilobytes(5));
-  await bring(job, 'logs/page.svg', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>');
-  await bring(job, 'flowers.safetensors', kilobytes(1_200));
+  job = await rig.takeOffer();
+  await uploadFile(job, 'checkpoint-300/model.safetensors', kilobytes(40));
+  await uploadFile(job, 'samples/broken.png', '<html><script>alert(1)</script></html>');
+  await uploadFile(job, 'samples/scan.tiff', kilobytes(5));
+  await uploadFile(job, 'logs/page.svg', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>');
+  await uploadFile(job, 'flowers.safetensors', kilobytes(1_200));
 });
 test.afterAll(() => orchestrator.close());
 
@@ -55,12 +57,16 @@ const pictureOf = (prompt: (typeof prompts)[number], step: number): Uint8Array<A
     return away < petals ? [200, 40 + prompts.indexOf(prompt) * 60, step % 250] : [230, 238, 230];
   });
 
-async function bring({ token }: Offered, key: string, body: string | Uint8Array<ArrayBuffer>): Promise<void> {
+async function uploadFile(
+  { token }: Offered,
+  key: string,
+  body: string | Uint8Array<ArrayBuffer>,
+): Promise<void> {
   expect((await upload(orchestrator.url, token, key, { body })).status, key).toBe(200);
 }
 
 /** Sends one point per step with a falling loss. */
-async function points({ jobId, attemptId }: Offered, count: number): Promise<void> {
+async function postPoints({ jobId, attemptId }: Offered, count: number): Promise<void> {
   const all = Array.from({ length: count }, (_, n) => ({
     n,
     elapsed_ms: n * 100,
@@ -70,7 +76,7 @@ async function points({ jobId, attemptId }: Offered, count: number): Promise<voi
   const answer = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
     method: 'POST',
     headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
-    body: JSON.stringify({ attempt_id: attemptId, points: all }),
+    body: JSON.stringify({ attempt_id: attemptId, postPoints: all }),
   });
   expect(answer.status).toBe(200);
 }
@@ -223,14 +229,14 @@ test('allows blob images and videos in the content security policy, and nothing 
 
 test('deletes a checkpoint with all its files after a confirmation', async ({ page }) => {
   const other = await restarted('doomed');
-  await bring(other, 'checkpoint-10/a.bin', kilobytes(3));
-  await bring(other, 'checkpoint-10/sample.png', pictureOf('rose', 10));
-  await bring(
+  await uploadFile(other, 'checkpoint-10/a.bin', kilobytes(3));
+  await uploadFile(other, 'checkpoint-10/sample.png', pictureOf('rose', 10));
+  await uploadFile(
     other,
     'checkpoint-10/checkpoint-manifest.json',
     JSON.stringify({ files: [{ path: 'a.bin', bytes: 3_000, sha256: sha256(kilobytes(3)) }] }),
   );
-  await bring(other, 'checkpoint-20.bin', kilobytes(4));
+  await uploadFile(other, 'checkpoint-20.bin', kilobytes(4));
   await signIn(page, orchestrator);
   await open(page, other.jobId);
   const asking = page.getByRole('button', { name: 'Delete checkpoint-20.bin' });
@@ -278,10 +284,10 @@ test('shows new files live, explains why there are none, and retries after an er
   await expect(page.getByText('SIMPLETUNER_UPLOAD_ENDPOINT')).toBeVisible();
   await takePicture(page, 'empty');
   await expectAccessible(page);
-  await bring(other, 'checkpoint-1.bin', kilobytes(1));
+  await uploadFile(other, 'checkpoint-1.bin', kilobytes(1));
   await rig.report(other, 'running', { progress: { current_step: 1, total_steps: 9 } });
   await expect(page.getByRole('rowheader', { name: 'checkpoint-1.bin' })).toBeVisible();
-  await bring(other, 'step_2.png', pictureOf('rose', 2));
+  await uploadFile(other, 'step_2.png', pictureOf('rose', 2));
   await page.getByRole('button', { name: 'Refresh' }).click();
   await expectSeen(tileOf(page, 'step_2.png').locator('img'));
 
@@ -353,7 +359,7 @@ for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
     const preferences = JSON.stringify({ theme: 'system', language });
     await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
     await page.setViewportSize({ width: 390, height: 800 });
-    const told = listenTo(page);
+    const told = recordAnswers(page);
     await signIn(page, orchestrator);
     await open(page);
     await expectSeen(page.locator('.sample img').first());

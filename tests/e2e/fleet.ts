@@ -66,7 +66,7 @@ const machines = {
 type MachineName = keyof typeof machines;
 
 /** GPU utilization of a busy GPU in percent, one value for each heartbeat. */
-const atWork = [98, 96, 99, 93, 97, 99, 91, 98, 95, 99] as const;
+const busyUtilization = [98, 96, 99, 93, 97, 99, 91, 98, 95, 99] as const;
 
 type Exit = Awaited<ReturnType<Parameters<typeof createSimulatedWorker>[0]['trainer']>['exited']>;
 
@@ -181,7 +181,7 @@ export async function showFleet(orchestrator: Orchestrator): Promise<ShownFleet>
   await fashion.is({ step: 1_872, total_steps: 3_000, epoch: 9, loss: 0.0967, steps_per_second: 1.42 });
   await again.is({ step: 2_210, total_steps: 4_000, epoch: 4, loss: 0.1206, steps_per_second: 1.13 });
   await icons.is({ step: 1_340, total_steps: 1_500, epoch: 11, loss: 0.0842, steps_per_second: 1.31 });
-  await crew.isHeard();
+  await crew.waitForHeartbeats();
   return crew;
 }
 
@@ -260,7 +260,7 @@ function createCrew(orchestrator: Orchestrator) {
     drains: (name: MachineName, reason: string) =>
       call('POST', `/api/admin/workers/${workers.get(name)}/drain`, { reason }),
     /** Waits until each connected worker has sent a heartbeat since the clock was corrected. */
-    async isHeard(): Promise<void> {
+    async waitForHeartbeats(): Promise<void> {
       const oldest = async (): Promise<number> => {
         const list = (await call('GET', '/api/admin/workers'))['workers'] as readonly {
           readonly status: string;
@@ -321,7 +321,7 @@ function startWorker(
       beats += 1;
       const isBusy = running > 0;
       return {
-        gpu_utilization: isBusy ? (atWork[beats % atWork.length] ?? 0) : 0,
+        gpu_utilization: isBusy ? (busyUtilization[beats % busyUtilization.length] ?? 0) : 0,
         vram_used_gb: Number((count * vramGb * (isBusy ? 0.86 : 0.01)).toFixed(1)),
       };
     },

@@ -87,11 +87,11 @@ export const hrefsIn = (page: Page, selector: string): Promise<readonly string[]
   );
 
 /** Navigates as a click on a link does. */
-export const walkTo = (page: Page, path: string): Promise<void> =>
+export const navigateTo = (page: Page, path: string): Promise<void> =>
   page.evaluate(to => history.pushState(null, '', to), path);
 
 /** Waits until everything has loaded, including fonts. */
-export async function settled(page: Page): Promise<void> {
+export async function untilLoaded(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await document.fonts.ready;
   });

@@ -7,7 +7,7 @@ import type { Orchestrator } from './panel.ts';
 
 export interface LogRig {
   /** Submits a job. Resolves when the worker has been offered its attempt. */
-  work(name: string, more?: object): Promise<LoggedJob>;
+  startJob(name: string, more?: object): Promise<LoggedJob>;
   close(): void;
 }
 
@@ -16,22 +16,26 @@ export interface LoggedJob {
   /** Sends output of the current attempt in chunks, as an agent does. */
   print(text: string): Promise<void>;
   /** Reports this number of bytes as lost. */
-  lose(bytes: number): Promise<void>;
+  reportLost(bytes: number): Promise<void>;
   /** Marks the log as complete. */
-  fallSilent(): Promise<void>;
+  completeLog(): Promise<void>;
   end(status: 'completed' | 'failed'): Promise<void>;
   /** Waits until the worker is offered the next attempt of the job. */
-  goesOn(): Promise<void>;
+  waitForNextAttempt(): Promise<void>;
 }
 
 /** `said`: additional fields of the registration. */
-export async function openLogRig(orchestrator: Orchestrator, name: string, said = {}): Promise<LogRig> {
+export async function openLogRig(
+  orchestrator: Orchestrator,
+  name: string,
+  registration = {},
+): Promise<LogRig> {
   const { call, url } = orchestrator;
   const labels = { rig: name };
   const { worker_id: id, token } = await call('POST', '/api/admin/workers', { name, labels });
   const agent = new http.Agent({ keepAlive: true });
   const worker = createLightWorker({ url, id: String(id), token: String(token), agent });
-  expect((await worker.register(said)).status).toBe(200);
+  expect((await worker.register(registration)).status).toBe(200);
   await worker.openStream();
 
   const ship = async (job: string, body: object): Promise<number> => {
@@ -45,7 +49,7 @@ export async function openLogRig(orchestrator: Orchestrator, name: string, said 
   };
 
   return {
-    async work(config, more = {}) {
+    async startJob(config, more = {}) {
       const job = await orchestrator.submit({
         config_name: config,
         config: {},
@@ -76,16 +80,16 @@ export async function openLogRig(orchestrator: Orchestrator, name: string, said 
             // Chunks must arrive in the order of the output.
             await send(text.slice(at, at + maxChunk));
         },
-        async lose(bytes) {
+        async reportLost(bytes) {
           const from = place + bytes;
           place = await ship(job, { attempt_id: attempt, after: place, from, to: from, text: '' });
         },
-        fallSilent: () => send('', { is_last: true }),
+        completeLog: () => send('', { is_last: true }),
         async end(status) {
           const exit = status === 'completed' ? 0 : 1;
           expect((await worker.report(job, attempt, status, { exit_code: exit })).status).toBe(200);
         },
-        async goesOn() {
+        async waitForNextAttempt() {
           attempts += 1;
           await begin(attempts);
         },

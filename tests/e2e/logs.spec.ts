@@ -35,7 +35,7 @@ test('scrolls and searches a log of a million lines, from its end to its beginni
   page,
 }) => {
   test.setTimeout(240_000);
-  const job = await rig.work('million');
+  const job = await rig.startJob('million');
   const special = new Map([
     [250_000, 'the Needle is here'],
     [600_123, 'ValueError: bad rank'],
@@ -43,7 +43,7 @@ test('scrolls and searches a log of a million lines, from its end to its beginni
   ]);
   const lines = Array.from({ length: million }, (_, at) => special.get(at + 1) ?? `s${at + 1} 0.1`);
   await job.print(`${lines.join('\n')}\n`);
-  await job.fallSilent();
+  await job.completeLog();
   await job.end('failed');
   await openLog(page, job.id);
   await expect(rowAt(page, million)).toHaveText(/s1000000 0\.1/);
@@ -104,7 +104,7 @@ test('scrolls and searches a log of a million lines, from its end to its beginni
 test('follows the end of a log, pauses while scrolled up, and keeps a progress bar on one line', async ({
   page,
 }) => {
-  const job = await rig.work('live');
+  const job = await rig.startJob('live');
   await openLog(page, job.id);
   await expect(page.getByText('No output yet.')).toBeVisible();
   await job.print(Array.from({ length: 200 }, (_, at) => `line ${at + 1}\n`).join(''));
@@ -131,13 +131,13 @@ test('follows the end of a log, pauses while scrolled up, and keeps a progress b
   await expect(rowAt(page, 203)).toHaveText(/three/);
   await expect(rowAt(page, 203)).toBeInViewport();
   await expect(rowAt(page, 201)).toHaveText(/42%/);
-  await job.fallSilent();
+  await job.completeLog();
   await job.end('completed');
   await expect(standing(page)).toContainText('End of log');
 });
 
 test('holds a log connection only while the log is visible', async ({ page }) => {
-  const job = await rig.work('watched');
+  const job = await rig.startJob('watched');
   await job.print('one\n');
   const opened = page.waitForRequest(/logs\/stream/);
   await openLog(page, job.id);
@@ -159,7 +159,7 @@ test('holds a log connection only while the log is visible', async ({ page }) =>
 test('continues the log after a server restart without gaps or repeats', async ({ page }) => {
   const own = await startOrchestrator();
   try {
-    const job = await (await openLogRig(own, 'rig-own')).work('long');
+    const job = await (await openLogRig(own, 'rig-own')).startJob('long');
     await job.print('one\ntwo\n');
     await signIn(page, own);
     await page.goto(`${own.url}/jobs/${job.id}?tab=logs`);
@@ -178,7 +178,7 @@ test('continues the log after a server restart without gaps or repeats', async (
 });
 
 test('shows markup, terminal escapes and direction marks of a log as text', async ({ page }) => {
-  const job = await rig.work('hostile');
+  const job = await rig.startJob('hostile');
   await job.print(
     [
       '<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</script>',
@@ -188,7 +188,7 @@ test('shows markup, terminal escapes and direction marks of a log as text', asyn
       '',
     ].join('\n'),
   );
-  await job.lose(512);
+  await job.reportLost(512);
   await job.print('after\n');
   await openLog(page, job.id);
   await expect(rowAt(page, 1).locator('.log-text')).toHaveText(
@@ -204,11 +204,11 @@ test('shows markup, terminal escapes and direction marks of a log as text', asyn
 });
 
 test('selects the log of each attempt, labelled with its outcome', async ({ page }) => {
-  const job = await rig.work('twice', { max_retries: 1, retry_on: ['trainer_exit'] });
+  const job = await rig.startJob('twice', { max_retries: 1, retry_on: ['trainer_exit'] });
   await job.print('of the first\n');
-  await job.fallSilent();
+  await job.completeLog();
   await job.end('failed');
-  await job.goesOn();
+  await job.waitForNextAttempt();
   await job.print('of the second\n');
   await openLog(page, job.id);
   await expect(rowAt(page, 1)).toHaveText(/of the second/);
@@ -227,7 +227,7 @@ test('selects the log of each attempt, labelled with its outcome', async ({ page
 
 test('selects lines by their numbers, and copies them as plain text', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  const job = await rig.work('copied');
+  const job = await rig.startJob('copied');
   await job.print('one\n\u001B[32mtwo\u001B[0m\nthree\nfour\n');
   await openLog(page, job.id);
   await rowAt(page, 2).locator('.log-number').click();
@@ -255,20 +255,20 @@ test('explains why a log is missing, and retries after an error', async ({ page 
   await openLog(page, waiting);
   await expect(page.getByText('No log yet. It appears after a worker starts the job.')).toBeVisible();
 
-  const job = await rig.work('silent');
+  const job = await rig.startJob('silent');
   await job.end('completed');
   await page.goto(`${orchestrator.url}/jobs/${job.id}?tab=logs`);
   await expect(page.getByText('No log for this attempt')).toBeVisible();
 
   const theirs = await openLogRig(orchestrator, 'rig-theirs', { protocol: 1 });
-  const foreign = await theirs.work('foreign');
+  const foreign = await theirs.startJob('foreign');
   await page.goto(`${orchestrator.url}/jobs/${foreign.id}?tab=logs`);
   await expect(
     page.getByText('rig-theirs runs SimpleTuner’s own worker, which uploads no logs'),
   ).toBeVisible();
   theirs.close();
 
-  const broken = await rig.work('unread');
+  const broken = await rig.startJob('unread');
   await broken.print('here\n');
   await page.route('**/api/queue/*/logs?*', route => route.abort());
   await page.goto(`${orchestrator.url}/jobs/${broken.id}?tab=logs`);
@@ -280,12 +280,12 @@ test('explains why a log is missing, and retries after an error', async ({ page 
 });
 
 test('shows the log accessibly in both themes and on a phone', async ({ page }) => {
-  const job = await rig.work('seen');
+  const job = await rig.startJob('seen');
   const colours = [31, 32, 33, 34, 35, 36, 90, 91, 94, 96].map(
     code => `\u001B[${code}mcolour ${code}\u001B[0m`,
   );
   await job.print(`${colours.join('\n')}\n\u001B[2mdim\u001B[0m \u001B[97;41mon a ground\u001B[0m\n`);
-  await job.lose(7);
+  await job.reportLost(7);
   await job.print('an open line');
   await openLog(page, job.id);
   await page.getByRole('searchbox', { name: 'Search the log' }).fill('colour');

@@ -43,7 +43,7 @@ export const rowOf = (page: Page, name: string): Locator =>
   page.getByRole('row', { name: new RegExp(`\\b${name}\\b`) });
 
 /** Opens the menu of a row and selects an item by its name. */
-export async function act(page: Page, name: string, item: string): Promise<void> {
+export async function selectMenuItem(page: Page, name: string, item: string): Promise<void> {
   await rowOf(page, name).getByRole('button').last().click();
   await page.getByRole('menuitem', { name: item }).click();
 }
@@ -169,7 +169,7 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
     },
     async shiftClock(byMs) {
       writeFileSync(order, String(byMs));
-      const obeyed = server.said(failpointLine(String(byMs)));
+      const obeyed = server.waitForLog(failpointLine(String(byMs)));
       server.child.kill(orderSignal);
       await obeyed;
     },
@@ -200,7 +200,7 @@ interface Server {
   readonly child: ChildProcess;
   readonly url: string;
   /** Resolves when the log of the server contains this line. */
-  said(line: string): Promise<void>;
+  waitForLog(line: string): Promise<void>;
 }
 
 /**
@@ -222,17 +222,17 @@ function createPrograms(folder: string) {
     });
   };
   /** Discards the output, so that the pipe does not fill up. */
-  const unheard = (child: ChildProcess): ChildProcess => {
+  const discardOutput = (child: ChildProcess): ChildProcess => {
     child.stdout?.resume();
     child.stderr?.resume();
     return child;
   };
   return {
     node: (machine: string, args: readonly string[], env: object = {}): ChildProcess =>
-      unheard(launch(machine, [process.execPath, cli, ...args], env)),
+      discardOutput(launch(machine, [process.execPath, cli, ...args], env)),
     shell(machine: string, command: string): ChildProcess {
       const script = `trainyard() { exec ${[process.execPath, cli].map(quoted).join(' ')} "$@"; }\n${command}`;
-      return unheard(launch(machine, ['sh', '-c', script], { HOME: ownerOf(machine) }));
+      return discardOutput(launch(machine, ['sh', '-c', script], { HOME: ownerOf(machine) }));
     },
     async server(
       args: readonly string[],
@@ -249,7 +249,7 @@ function createPrograms(folder: string) {
       return {
         child,
         url,
-        said: line => new Promise(resolve => log.on('line', heard => heard === line && resolve())),
+        waitForLog: line => new Promise(resolve => log.on('line', heard => heard === line && resolve())),
       };
     },
     cutPower: (machine: string): void => killProcessesOf(ownerOf(machine)),

@@ -4,7 +4,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { ownPermissions, type Permission } from '../../protocol/call.ts';
 import type { DatasetView } from '../../protocol/datasets-api.ts';
 import { pushDataset } from '../support/push-dataset.ts';
-import { act, type Orchestrator, rowOf, startOrchestrator } from './panel.ts';
+import { selectMenuItem, type Orchestrator, rowOf, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 let waiting: string;
@@ -185,10 +185,10 @@ test('lets a worker manager drain workers without requesting jobs or the event s
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-a')).toContainText('idle', { timeout: 20_000 });
   await expect(page.getByText('Updated every 10 seconds')).toBeVisible();
-  await act(page, 'rig-a', 'Drain…');
+  await selectMenuItem(page, 'rig-a', 'Drain…');
   await page.getByRole('button', { name: 'Drain', exact: true }).click();
   await expect(rowOf(page, 'rig-a')).toContainText('by rigger');
-  await act(page, 'rig-a', 'Undrain');
+  await selectMenuItem(page, 'rig-a', 'Undrain');
   await expect(rowOf(page, 'rig-a')).toContainText('idle');
   await page.goto(`${orchestrator.url}/settings`);
   await expect(page.getByRole('region', { name: 'Network' })).toBeVisible();

@@ -8,7 +8,7 @@ const listening = `document.addEventListener('securitypolicyviolation', event =>
 /**
  * Records violations of the page's Content-Security-Policy. Each call of the returned function returns the new ones.
  */
-export async function listenToPolicy(page: Page): Promise<() => readonly string[]> {
+export async function recordPolicyViolations(page: Page): Promise<() => readonly string[]> {
   const found: string[] = [];
   await page.exposeFunction('noteForbidden', (what: string) => void found.push(what));
   await page.addInitScript(listening);

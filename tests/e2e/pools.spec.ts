@@ -1,7 +1,7 @@
 /** The page of pools: states, launches, the form, the test of a pool, and all actions. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { cutTexts, settled, tooWide } from './in-page.ts';
+import { cutTexts, untilLoaded, tooWide } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { type EngineBehaviour, writePrograms } from './pool-programs.ts';
 
@@ -48,7 +48,7 @@ async function choose(page: Page, name: string, item: string): Promise<void> {
 }
 
 async function takePicture(page: Page, name: string): Promise<void> {
-  await settled(page);
+  await untilLoaded(page);
   await page.mouse.move(0, 0);
   const path = `${test.info().project.outputDir}/screens/pools-${name}.png`;
   await page.screenshot({ path, animations: 'disabled', fullPage: true });

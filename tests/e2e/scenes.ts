@@ -69,7 +69,7 @@ async function issueToken(page: Page): Promise<void> {
   await expect(dialogOf(page).locator('[data-phase="listening"]')).toBeVisible();
 }
 
-async function takeBackJoiner({ orchestrator }: Stage): Promise<void> {
+async function deleteJoiner({ orchestrator }: Stage): Promise<void> {
   const { workers } = (await orchestrator.call('GET', '/api/admin/workers')) as {
     readonly workers: readonly { readonly id: string; readonly name: string }[];
   };
@@ -78,7 +78,7 @@ async function takeBackJoiner({ orchestrator }: Stage): Promise<void> {
 }
 
 /** Makes a dry run of a job that no worker can take, so that the page lists the reasons of each worker. */
-async function tryOut(page: Page): Promise<void> {
+async function makeDryRun(page: Page): Promise<void> {
   const form = page.locator('.submit-form');
   await form.locator('fieldset').first().locator('select').first().selectOption('inline');
   await form.locator('textarea').fill('{ "max_train_steps": 4000 }');
@@ -126,7 +126,7 @@ export const scenes: readonly Scene[] = [
     },
   },
   { name: 'join-name', path: at('/workers'), open: async page => void (await openJoining(page)) },
-  { name: 'join-command', path: at('/workers'), open: issueToken, close: takeBackJoiner },
+  { name: 'join-command', path: at('/workers'), open: issueToken, close: deleteJoiner },
   {
     name: 'join-service',
     path: at('/workers'),
@@ -135,7 +135,7 @@ export const scenes: readonly Scene[] = [
       await page.getByRole('tab').nth(2).click();
       await expect(dialogOf(page).locator('pre').nth(1)).toBeVisible();
     },
-    close: takeBackJoiner,
+    close: deleteJoiner,
   },
   {
     name: 'join-simpletuner',
@@ -144,7 +144,7 @@ export const scenes: readonly Scene[] = [
       await issueToken(page);
       await page.getByRole('tab').nth(4).click();
     },
-    close: takeBackJoiner,
+    close: deleteJoiner,
   },
   { name: 'drain', path: at('/workers'), open: actOn('atlas', 'drain') },
   { name: 'labels', path: at('/workers'), open: actOn('atlas', 'edit') },
@@ -175,7 +175,7 @@ export const scenes: readonly Scene[] = [
     },
   },
   { name: 'submit', path: at('/jobs/new'), ready: '.submit-form' },
-  { name: 'submit-tried', path: at('/jobs/new'), ready: '.submit-form', open: tryOut },
+  { name: 'submit-tried', path: at('/jobs/new'), ready: '.submit-form', open: makeDryRun },
   { name: 'queue', path: at('/queue'), ready: '[data-row="2"]' },
   {
     name: 'queue-pause',

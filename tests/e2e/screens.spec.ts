@@ -4,11 +4,11 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, expect, type Page, test } from '@playwright/test';
 import { en } from '../../renderer/i18n/en/index.ts';
 import { showFleet, silenceS } from './fleet.ts';
-import { cutTexts, settled, textsOf, tooWide, walkTo } from './in-page.ts';
+import { cutTexts, untilLoaded, textsOf, tooWide, navigateTo } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
-import { listenToPolicy } from './policy.ts';
-import { type Listener, listenTo } from './words.ts';
+import { recordPolicyViolations } from './policy.ts';
+import { type AnswerRecord, recordAnswers } from './words.ts';
 
 // No traces: tracing takes longer than the steps, and the pictures show more.
 test.use({ trace: 'off' });
@@ -87,15 +87,15 @@ async function openPanel(browser: Browser, view: View, orchestrator: Orchestrato
   const preferences = JSON.stringify({ theme: 'system', language: view.language });
   await context.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
   const page = await context.newPage();
-  const told = listenTo(page);
-  const forbidden = await listenToPolicy(page);
+  const told = recordAnswers(page);
+  const forbidden = await recordPolicyViolations(page);
   if (orchestrator !== null) await signIn(page, orchestrator);
   return { page, told, forbidden };
 }
 
 interface Seen {
   readonly page: Page;
-  readonly told: Listener;
+  readonly told: AnswerRecord;
   /** Returns violations of the Content-Security-Policy since the last call. */
   forbidden(): readonly string[];
 }
@@ -103,10 +103,10 @@ interface Seen {
 /** Navigates to a scene through an empty page, so that no dialog or selection stays open. */
 async function go(page: Page, scene: Scene): Promise<void> {
   await page.keyboard.press('Escape');
-  for (const path of ['/help', scene.path(stage)]) await walkTo(page, path);
+  for (const path of ['/help', scene.path(stage)]) await navigateTo(page, path);
   await isThere(page, scene);
   await scene.open?.(page, stage);
-  await settled(page);
+  await untilLoaded(page);
 }
 
 async function isThere(page: Page, { ready = 'h1' }: Scene): Promise<void> {
@@ -126,7 +126,7 @@ async function violations(page: Page, { name }: View): Promise<readonly string[]
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`);
 }
 
-type Look = (seen: Seen, name: string) => Promise<readonly string[]>;
+type SceneCheck = (seen: Seen, name: string) => Promise<readonly string[]>;
 
 interface Tour {
   readonly wanted: readonly Scene[];
@@ -137,7 +137,7 @@ interface Tour {
 const everything: Tour = { wanted: scenes, before: emptyScenes };
 
 /** Visits all scenes, then reports the problems of each. */
-async function lookAt(browser: Browser, view: View, tour: Tour, look: Look): Promise<void> {
+async function visitScenes(browser: Browser, view: View, tour: Tour, look: SceneCheck): Promise<void> {
   const isWanted = ({ name }: Scene): boolean =>
     documents === undefined || inDocuments.has(`${name}-${view.name}`);
   const wanted = tour.wanted.filter(isWanted);
@@ -177,7 +177,7 @@ for (const view of [light, dark, phone]) {
     browser,
   }) => {
     test.setTimeout(240_000);
-    await lookAt(browser, view, everything, async ({ page }, name) => {
+    await visitScenes(browser, view, everything, async ({ page }, name) => {
       const problems = [
         ...(await tooWide(page)),
         ...(await cutTexts(page)),
@@ -193,7 +193,7 @@ for (const width of [desktop.width, phone.width]) {
   test(`fits every text, and takes each from the catalogue, at ${width} px`, async ({ browser }) => {
     test.setTimeout(180_000);
     const view: View = { ...light, name: `pseudo-${width}`, language: 'pseudo', width };
-    await lookAt(browser, view, everything, async ({ page, told }) => {
+    await visitScenes(browser, view, everything, async ({ page, told }) => {
       return [...(await tooWide(page)), ...(await told.untranslated(await textsOf(page)))];
     });
   });
@@ -219,7 +219,7 @@ test('translates every page into every language without cut-off text', async ({ 
   const wanted = scenes.filter(({ name }) => pages.includes(name));
   for (const language of ['es', 'zh', 'hi', 'ja'] as const) {
     const view: View = { ...light, name: language, language };
-    await lookAt(browser, view, { wanted }, async ({ page }, name) => {
+    await visitScenes(browser, view, { wanted }, async ({ page }, name) => {
       const missing = (await textsOf(page)).filter(text => Object.hasOwn(en, text));
       const problems = [...(await tooWide(page)), ...(await cutTexts(page)), ...missing];
       await takePicture(page, name, problems);

@@ -21,7 +21,7 @@ const submit = (name: string): Promise<string> =>
   orchestrator.submit({ config_name: name, config: { trainer: 'selftest' } });
 
 /** Expects that the page shows each object of the server exactly once, and no other. */
-async function expectWhatIs(page: Page, jobs: Page): Promise<void> {
+async function expectServerState(page: Page, jobs: Page): Promise<void> {
   const { workers } = (await orchestrator.call('GET', '/api/admin/workers')) as {
     readonly workers: readonly { readonly id: string }[];
   };
@@ -58,7 +58,7 @@ test('marks the page stale when the connection breaks, and shows missed changes 
   const doomed = await create('rig-doomed');
   await submit('before');
   const jobs = await openBoth(page, wire.url);
-  await expectWhatIs(page, jobs);
+  await expectServerState(page, jobs);
   await create('rig-seen');
   await expect(page.getByText('rig-seen')).toBeVisible();
 
@@ -78,12 +78,12 @@ test('marks the page stale when the connection breaks, and shows missed changes 
   await wire.mend();
   await isLive(page);
   await isLive(jobs);
-  await expectWhatIs(page, jobs);
+  await expectServerState(page, jobs);
   await expect(page.getByText('rig-doomed')).toHaveCount(0);
   await expect(jobs.getByRole('row', { name: /meanwhile-1/ })).toContainText('paused by admin');
   await create('rig-afterwards');
   await expect(page.getByText('rig-afterwards')).toHaveCount(1);
-  await expectWhatIs(page, jobs);
+  await expectServerState(page, jobs);
 });
 
 test('shows all acknowledged changes after the server is killed and restarted', async ({ page }) => {
@@ -103,7 +103,7 @@ test('shows all acknowledged changes after the server is killed and restarted', 
   await isLive(jobs);
   await expect(page.getByText('rig-answered')).toBeVisible();
   await expect(page.getByText('rig-new')).toBeVisible();
-  await expectWhatIs(page, jobs);
+  await expectServerState(page, jobs);
   await create('rig-afterwards');
   await expect(page.getByText('rig-afterwards')).toHaveCount(1);
 });

@@ -8,7 +8,7 @@ export interface TrainingRig extends Pick<Rig, 'token'> {
   /** Submits a job and reports that it runs. */
   start(name: string): Promise<Offered>;
   /** Takes the next offer and reports that it runs. */
-  taken(): Promise<Offered>;
+  takeOffer(): Promise<Offered>;
   report(of: Offered, status: string, more?: object): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export async function openTrainingRig(orchestrator: Orchestrator, name: string):
   const report = async (of: Offered, status: string, more: object = {}): Promise<void> => {
     expect((await rig.report(of, status, more)).ok, status).toBe(true);
   };
-  const taken = async (): Promise<Offered> => {
+  const takeOffer = async (): Promise<Offered> => {
     const offered = await rig.offered();
     for (const status of ['starting', 'running']) await report(offered, status);
     return offered;
@@ -29,10 +29,10 @@ export async function openTrainingRig(orchestrator: Orchestrator, name: string):
   return {
     token: rig.token,
     report,
-    taken,
+    takeOffer,
     async start(config_name) {
       await orchestrator.submit({ config_name, config: {} });
-      return taken();
+      return takeOffer();
     },
   };
 }

@@ -12,7 +12,7 @@ test.afterAll(() => orchestrator.close());
 interface Rig {
   readonly id: string;
   /** Registers with these additional fields, as a program does at its start. */
-  introduce(said: object): Promise<void>;
+  register(fields: object): Promise<void>;
 }
 
 /** Creates a worker that only registers. */
@@ -21,12 +21,12 @@ async function makeRig(name: string): Promise<Rig> {
   let starts = 0;
   return {
     id: String(id),
-    async introduce(said) {
+    async register(fields) {
       starts += 1;
       const answer = await fetch(`${orchestrator.url}/api/workers/register`, {
         method: 'POST',
         headers: { 'x-worker-token': String(token), 'content-type': 'application/json' },
-        body: JSON.stringify({ name, persistent: true, instance_id: name, start_id: `${starts}`, ...said }),
+        body: JSON.stringify({ name, persistent: true, instance_id: name, start_id: `${starts}`, ...fields }),
       });
       expect(answer.status).toBe(200);
     },
@@ -45,9 +45,9 @@ async function offerPrograms(page: Page, areBuilt: boolean): Promise<void> {
 
 test('marks an older worker in the list, and shows the update command on its page', async ({ page }) => {
   const old = await makeRig('rig-old');
-  await old.introduce({ protocol: 2, agent_version: '0.0.1' });
+  await old.register({ protocol: 2, agent_version: '0.0.1' });
   const same = await makeRig('rig-same');
-  await same.introduce({ protocol: 2, agent_version: version });
+  await same.register({ protocol: 2, agent_version: version });
   await signIn(page, orchestrator);
   await offerPrograms(page, true);
   await page.goto(`${orchestrator.url}/workers`);
@@ -68,7 +68,7 @@ test('marks an older worker in the list, and shows the update command on its pag
 
 test("removes the version notice when the worker returns with the server's version", async ({ page }) => {
   const rig = await makeRig('rig-new');
-  await rig.introduce({ protocol: 2, agent_version: '99.0.0' });
+  await rig.register({ protocol: 2, agent_version: '99.0.0' });
   await signIn(page, orchestrator);
   await offerPrograms(page, false);
   await page.goto(`${orchestrator.url}/workers/${rig.id}`);
@@ -76,14 +76,14 @@ test("removes the version notice when the worker returns with the server's versi
   await expect(note).toContainText('newer than the server’s');
   // Without a built program, the command would fail, so the panel shows none.
   await expect(note.locator('code')).toHaveCount(0);
-  await rig.introduce({ protocol: 2, agent_version: version });
+  await rig.register({ protocol: 2, agent_version: version });
   await expect(note).toHaveCount(0);
   await expect(page.getByText(version).first()).toBeVisible();
 });
 
 test("shows no version notice for SimpleTuner's own worker", async ({ page }) => {
   const rig = await makeRig('rig-theirs');
-  await rig.introduce({ agent_version: '0.0.1' });
+  await rig.register({ agent_version: '0.0.1' });
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/workers/${rig.id}`);
   await expect(page.getByRole('heading', { level: 1, name: 'rig-theirs' })).toBeVisible();

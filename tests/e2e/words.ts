@@ -1,7 +1,7 @@
 /** Distinguishes texts from the panel's catalog from data of the server. */
 import type { Page } from '@playwright/test';
 
-export interface Listener {
+export interface AnswerRecord {
   /** Returns the texts that are neither from the catalog nor from the server. */
   untranslated(texts: readonly string[]): Promise<readonly string[]>;
 }
@@ -9,7 +9,7 @@ export interface Listener {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Records the texts and field names in all answers to the page, and texts that the panel builds from them. */
-export function listenTo(page: Page): Listener {
+export function recordAnswers(page: Page): AnswerRecord {
   const words = new Set<string>();
   const reading: Promise<void>[] = [];
   const take = (value: unknown): void => {

@@ -1,7 +1,7 @@
 /** A job from its submission to its end, and the drain of a busy worker. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import {
-  act,
+  selectMenuItem,
   chooseConfig,
   digitsTrainer,
   type Orchestrator,
@@ -81,7 +81,7 @@ test('lets a drained worker finish its job, and dispatches the next job after th
   await orchestrator.submit(selftest(8));
   const bar = row.getByRole('progressbar', { name: 'Job selftest-8s' });
   await expect(bar).toHaveAttribute('aria-valuenow', /\d/, { timeout: 20_000 });
-  await act(page, 'rig-1', 'Drain…');
+  await selectMenuItem(page, 'rig-1', 'Drain…');
   const question = page.getByRole('alertdialog', { name: 'Drain rig-1?' });
   await expect(question).toContainText('Finishes its current job and accepts no new ones');
   await question.getByLabel(/^Reason/).fill('new fan');
@@ -100,7 +100,7 @@ test('lets a drained worker finish its job, and dispatches the next job after th
   await expect(row).toContainText('draining');
   await expect(why).toContainText('1 draining');
 
-  await act(page, 'rig-1', 'Undrain');
+  await selectMenuItem(page, 'rig-1', 'Undrain');
   await expect(other.locator('.job-title')).toContainText('completed', { timeout: 30_000 });
   await expect(row).toContainText('idle');
   const jobs = await context.newPage();

@@ -1,6 +1,13 @@
 /** The life of a worker, managed with only the panel and a terminal. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { act, openJoinDialog, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
+import {
+  selectMenuItem,
+  openJoinDialog,
+  type Orchestrator,
+  rowOf,
+  signIn,
+  startOrchestrator,
+} from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeAll(async () => {
@@ -39,11 +46,11 @@ test('joins a worker with the shown command, runs a test job, drains the worker 
   await expect(page.getByText('completed').first()).toBeVisible({ timeout: 40_000 });
 
   await page.goto(`${orchestrator.url}/workers`);
-  await act(page, 'rig-e2e', 'Drain…');
+  await selectMenuItem(page, 'rig-e2e', 'Drain…');
   await page.getByLabel(/^Reason/).fill('new fan');
   await page.getByRole('button', { name: 'Drain', exact: true }).click();
   await expect(row).toContainText('draining');
-  await act(page, 'rig-e2e', 'Undrain');
+  await selectMenuItem(page, 'rig-e2e', 'Undrain');
   await expect(row).toContainText('idle');
 
   await row.getByRole('button').last().click();
@@ -53,7 +60,7 @@ test('joins a worker with the shown command, runs a test job, drains the worker 
   await page.keyboard.press('Escape');
   await unplug();
   await expect(row).toContainText('offline');
-  await act(page, 'rig-e2e', 'Delete…');
+  await selectMenuItem(page, 'rig-e2e', 'Delete…');
   await page.getByLabel(/^Type rig-e2e/).fill('rig-e2e');
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await expect(row).toHaveCount(0);
@@ -70,7 +77,7 @@ test('disconnects a worker when its token is rotated, and reconnects it with the
   await joining.getByRole('button', { name: 'Done' }).click();
   await expect(row).toContainText('idle');
 
-  await act(page, 'rig-turned', 'Rotate token…');
+  await selectMenuItem(page, 'rig-turned', 'Rotate token…');
   const question = page.getByRole('alertdialog', { name: 'Rotate the token of rig-turned?' });
   await expect(question).toContainText('The worker must join again.');
   await expect(question.getByRole('button', { name: 'Cancel' })).toBeFocused();
@@ -128,7 +135,7 @@ test('opens a worker on a click on its row, but not on its checkbox or menu', as
   await page.goto(`${orchestrator.url}/workers?q=rig-row`);
   const row = rowOf(page, 'rig-row');
   await row.getByRole('checkbox').check();
-  await act(page, 'rig-row', 'Name and labels…');
+  await selectMenuItem(page, 'rig-row', 'Name and labels…');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await expect(row).toBeVisible();
   await row.getByRole('gridcell').nth(1).click();

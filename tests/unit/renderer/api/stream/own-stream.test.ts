@@ -25,13 +25,13 @@ class FakeSource implements EventSourceLike {
 }
 
 let sources: FakeSource[];
-let told: StreamMessage['kind'][];
+let messages: StreamMessage['kind'][];
 let now: number;
 let timer: { readonly at: number; readonly run: () => void } | null;
 let stop: () => void;
 beforeEach(() => {
   sources = [];
-  told = [];
+  messages = [];
   now = 0;
   timer = null;
   stop = createOwnStream({
@@ -47,7 +47,7 @@ beforeEach(() => {
         if (timer === own) timer = null;
       };
     },
-  })('http://fleet/api/events', news => told.push(news.kind));
+  })('http://fleet/api/events', news => messages.push(news.kind));
 });
 
 const newest = (): FakeSource => {
@@ -73,13 +73,13 @@ test('reopens a pinging stream after two missed pings', () => {
   pass(20_000);
   newest().happen('message', ping);
   pass(44_999);
-  expect(told).toEqual(['open']);
+  expect(messages).toEqual(['open']);
   pass(1);
-  expect([told, newest().isClosed]).toEqual([['open', 'lost'], true]);
+  expect([messages, newest().isClosed]).toEqual([['open', 'lost'], true]);
   pass(2_000);
   expect(sources).toHaveLength(2);
   newest().happen('open');
-  expect(told).toEqual(['open', 'lost', 'open']);
+  expect(messages).toEqual(['open', 'lost', 'open']);
 });
 
 test('counts any frame as a sign of life', () => {
@@ -88,19 +88,19 @@ test('counts any frame as a sign of life', () => {
   pass(40_000);
   newest().happen('message', '{"kind":"queue"}');
   pass(40_000);
-  expect(told).toEqual(['open', 'frame']);
+  expect(messages).toEqual(['open', 'frame']);
 });
 
 test('leaves a stream open when the server sends no pings', () => {
   newest().happen('open');
   newest().happen('message', '{"kind":"queue"}');
   pass(3_600_000);
-  expect([told, sources.length]).toEqual([['open', 'frame'], 1]);
+  expect([messages, sources.length]).toEqual([['open', 'frame'], 1]);
 });
 
 test('retries a connection that gets no answer', () => {
   pass(10_000);
-  expect([told, sources[0]?.isClosed]).toEqual([['lost'], true]);
+  expect([messages, sources[0]?.isClosed]).toEqual([['lost'], true]);
   pass(2_000);
   expect(sources).toHaveLength(2);
 });
@@ -110,7 +110,7 @@ test('allows the same time for a reconnect by the browser itself', () => {
   newest().happen('message', ping);
   newest().happen('error');
   pass(9_999);
-  expect([told, sources.length]).toEqual([['open', 'lost'], 1]);
+  expect([messages, sources.length]).toEqual([['open', 'lost'], 1]);
   pass(2_001);
   expect(sources).toHaveLength(2);
 });
@@ -119,7 +119,7 @@ test('retries a refused stream until it is closed', () => {
   newest().readyState = 2;
   newest().happen('error');
   pass(2_000);
-  expect([told, sources.length]).toEqual([['refused'], 2]);
+  expect([messages, sources.length]).toEqual([['refused'], 2]);
   stop();
   pass(60_000);
   expect([sources.length, newest().isClosed]).toEqual([2, true]);

@@ -14,7 +14,7 @@ afterEach(() => void vi.useRealTimers());
 const url = 'http://fleet/api/events';
 
 interface Line {
-  readonly said: TabMessage[];
+  readonly sent: TabMessage[];
   readonly hear: (word: HubMessage) => void;
   readonly breakDown: () => void;
   isClosed: boolean;
@@ -24,15 +24,15 @@ function bench({ mute = false, refused = false } = {}) {
   let isMute = mute;
   const lines: Line[] = [];
   const own: { readonly tell: StreamListener; isClosed: boolean }[] = [];
-  const told: StreamMessage[] = [];
+  const messages: StreamMessage[] = [];
   const page = new EventTarget();
   const connect = (onWord: (word: HubMessage) => void, onBroken: () => void): HubConnection => {
     if (refused) throw new Error('a browser may refuse');
-    const line: Line = { said: [], hear: onWord, breakDown: onBroken, isClosed: false };
+    const line: Line = { sent: [], hear: onWord, breakDown: onBroken, isClosed: false };
     lines.push(line);
     return {
       post(word) {
-        line.said.push(word);
+        line.sent.push(word);
         if (!isMute && word.kind === 'here') queueMicrotask(() => onWord({ kind: 'heard' }));
       },
       close: () => void (line.isClosed = true),
@@ -43,57 +43,57 @@ function bench({ mute = false, refused = false } = {}) {
     own.push(stream);
     return () => void (stream.isClosed = true);
   };
-  const close = sharedStream({ connect, openOwn, page })(url, news => void told.push(news));
-  const fallSilent = (): void => void (isMute = true);
+  const close = sharedStream({ connect, openOwn, page })(url, news => void messages.push(news));
+  const stopAnswering = (): void => void (isMute = true);
   return {
     lines,
     own,
-    told,
+    messages,
     close,
-    fallSilent,
+    stopAnswering,
     happen: (name: string) => page.dispatchEvent(new Event(name)),
   };
 }
 
 test('sends the stream URL to the hub and passes on what the hub sends', () => {
-  const { lines, told } = bench();
-  expect(lines[0]?.said).toEqual([{ kind: 'here', url }]);
+  const { lines, messages } = bench();
+  expect(lines[0]?.sent).toEqual([{ kind: 'here', url }]);
   lines[0]?.hear({ kind: 'heard' });
   lines[0]?.hear({ kind: 'open' });
   lines[0]?.hear({ kind: 'frame', data: '1' });
-  expect(told).toEqual([{ kind: 'open' }, { kind: 'frame', data: '1' }]);
+  expect(messages).toEqual([{ kind: 'open' }, { kind: 'frame', data: '1' }]);
 });
 
 test('sends heartbeats to the hub while it follows, and a goodbye when it closes', async () => {
   const { lines, own, close } = bench();
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(lines[0]?.said).toHaveLength(7);
+  expect(lines[0]?.sent).toHaveLength(7);
   expect(own).toHaveLength(0);
   close();
-  expect(lines[0]?.said.at(-1)).toEqual({ kind: 'leave' });
+  expect(lines[0]?.sent.at(-1)).toEqual({ kind: 'leave' });
   expect(lines[0]?.isClosed).toBe(true);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(lines[0]?.said).toHaveLength(8);
+  expect(lines[0]?.sent).toHaveLength(8);
 });
 
 test('leaves and turns stale when its page is cached, and rejoins when it is shown', () => {
-  const { lines, told, happen } = bench();
+  const { lines, messages, happen } = bench();
   lines[0]?.hear({ kind: 'open' });
   happen('pageshow');
   expect(lines).toHaveLength(1);
   happen('pagehide');
-  expect(lines[0]?.said.at(-1)).toEqual({ kind: 'leave' });
-  expect(told).toEqual([{ kind: 'open' }, { kind: 'lost' }]);
+  expect(lines[0]?.sent.at(-1)).toEqual({ kind: 'leave' });
+  expect(messages).toEqual([{ kind: 'open' }, { kind: 'lost' }]);
   happen('pageshow');
-  expect(lines[1]?.said).toEqual([{ kind: 'here', url }]);
+  expect(lines[1]?.sent).toEqual([{ kind: 'here', url }]);
   lines[1]?.hear({ kind: 'open' });
-  expect(told.at(-1)).toEqual({ kind: 'open' });
+  expect(messages.at(-1)).toEqual({ kind: 'open' });
 });
 
 test('opens its own stream within three heartbeats when the hub stops answering', async () => {
-  const { lines, own, fallSilent } = bench();
+  const { lines, own, stopAnswering } = bench();
   await vi.advanceTimersByTimeAsync(15_000);
-  fallSilent();
+  stopAnswering();
   await vi.advanceTimersByTimeAsync(24_000);
   expect(own).toHaveLength(0);
   await vi.advanceTimersByTimeAsync(2_000);
@@ -102,7 +102,7 @@ test('opens its own stream within three heartbeats when the hub stops answering'
 });
 
 test('opens its own stream and reports possible loss when the hub never answers', async () => {
-  const { lines, own, told, close } = bench({ mute: true });
+  const { lines, own, messages, close } = bench({ mute: true });
   await vi.advanceTimersByTimeAsync(4_000);
   expect(own).toHaveLength(0);
   await vi.advanceTimersByTimeAsync(2_000);
@@ -110,7 +110,7 @@ test('opens its own stream and reports possible loss when the hub never answers'
   expect(lines[0]?.isClosed).toBe(true);
   own[0]?.tell({ kind: 'open' });
   lines[0]?.hear({ kind: 'frame', data: 'late' });
-  expect(told).toEqual([{ kind: 'lost' }, { kind: 'open' }]);
+  expect(messages).toEqual([{ kind: 'lost' }, { kind: 'open' }]);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(own).toHaveLength(1);
   close();
@@ -127,8 +127,8 @@ test('opens one own stream at once when the worker script fails to load', () => 
 });
 
 test('opens its own stream when the browser allows no shared worker', () => {
-  const { own, told } = bench({ refused: true });
+  const { own, messages } = bench({ refused: true });
   expect(own).toHaveLength(1);
   own[0]?.tell({ kind: 'open' });
-  expect(told).toEqual([{ kind: 'open' }]);
+  expect(messages).toEqual([{ kind: 'open' }]);
 });

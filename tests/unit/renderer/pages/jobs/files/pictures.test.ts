@@ -42,16 +42,16 @@ beforeEach(() => {
   });
 });
 
-interface Held {
-  readonly told: readonly Shown[];
-  readonly letGo: () => void;
+interface Subscription {
+  readonly reported: readonly Shown[];
+  readonly release: () => void;
 }
-function hold(wanted: Picture): Held {
-  const told: Shown[] = [];
-  return { told, letGo: pictures.subscribe(wanted, shown => told.push(shown)) };
+function subscribe(wanted: Picture): Subscription {
+  const reported: Shown[] = [];
+  return { reported, release: pictures.subscribe(wanted, shown => reported.push(shown)) };
 }
 /** Completes the nth read. Resolves when that has taken effect. */
-async function comes(
+async function complete(
   nth: number,
   bytes: Blob | Error = new Blob(['x'], { type: 'text/html' }),
 ): Promise<void> {
@@ -63,75 +63,75 @@ async function comes(
 const keysRead = (): readonly string[] => reads.map(({ picture: { key } }) => key);
 
 test('reads a requested picture and reports it with the media type of its file name', async () => {
-  const { told } = hold(picture('a'));
-  expect(told).toEqual([{ state: 'waiting' }]);
-  await comes(0);
-  expect(told.at(-1)).toEqual({ state: 'there', url: 'blob:1' });
+  const { reported } = subscribe(picture('a'));
+  expect(reported).toEqual([{ state: 'waiting' }]);
+  await complete(0);
+  expect(reported.at(-1)).toEqual({ state: 'there', url: 'blob:1' });
   expect(made[0]?.type).toBe('image/png');
 });
 
 test('reads a limited number of pictures at a time and starts the next after a failure', async () => {
-  const held = ['a', 'b', 'c', 'd'].map(key => hold(picture(key)));
+  const held = ['a', 'b', 'c', 'd'].map(key => subscribe(picture(key)));
   expect(keysRead()).toEqual(['a', 'b']);
-  await comes(1, new Error('gone'));
-  expect(held[1]?.told.at(-1)).toEqual({ state: 'failed' });
+  await complete(1, new Error('gone'));
+  expect(held[1]?.reported.at(-1)).toEqual({ state: 'failed' });
   expect(keysRead()).toEqual(['a', 'b', 'c']);
-  await comes(0);
+  await complete(0);
   expect(keysRead()).toEqual(['a', 'b', 'c', 'd']);
 });
 
 test('reads a picture with several subscribers once and reports it to later ones at once', async () => {
-  const first = hold(picture('a'));
-  hold(picture('a'));
-  await comes(0);
+  const first = subscribe(picture('a'));
+  subscribe(picture('a'));
+  await complete(0);
   expect(reads).toHaveLength(1);
-  first.letGo();
-  expect(hold(picture('a')).told).toEqual([{ state: 'there', url: 'blob:1' }]);
+  first.release();
+  expect(subscribe(picture('a')).reported).toEqual([{ state: 'there', url: 'blob:1' }]);
 });
 
 test('reads a picture again when its name has another checksum', async () => {
-  hold(picture('a', 'old'));
-  await comes(0);
-  const { told } = hold(picture('a', 'new'));
-  expect(told).toEqual([{ state: 'waiting' }]);
+  subscribe(picture('a', 'old'));
+  await complete(0);
+  const { reported } = subscribe(picture('a', 'new'));
+  expect(reported).toEqual([{ state: 'waiting' }]);
   expect(reads).toHaveLength(2);
 });
 
 test('aborts the read of a released picture and starts the next', async () => {
-  const [a] = ['a', 'b', 'c'].map(key => hold(picture(key)));
-  a?.letGo();
+  const [a] = ['a', 'b', 'c'].map(key => subscribe(picture(key)));
+  a?.release();
   expect(reads[0]?.signal.aborted).toBe(true);
   expect(keysRead()).toEqual(['a', 'b', 'c']);
-  await comes(0);
+  await complete(0);
   expect(alive.size).toBe(0);
 });
 
 test('keeps the pictures that were released last and revokes the URLs of others', async () => {
-  const held = ['a', 'b', 'c'].map(key => hold(picture(key)));
-  await comes(0);
-  await comes(1);
-  await comes(2);
-  for (const { letGo } of held) letGo();
+  const held = ['a', 'b', 'c'].map(key => subscribe(picture(key)));
+  await complete(0);
+  await complete(1);
+  await complete(2);
+  for (const { release } of held) release();
   expect([...alive]).toEqual(['blob:3']);
-  hold(picture('c'));
+  subscribe(picture('c'));
   expect(reads).toHaveLength(3);
-  hold(picture('a'));
+  subscribe(picture('a'));
   expect(keysRead().at(-1)).toBe('a');
 });
 
 test('retries a failed picture for the next subscriber', async () => {
-  const { letGo } = hold(picture('a'));
-  await comes(0, new Error('gone'));
-  letGo();
-  expect(hold(picture('a')).told).toEqual([{ state: 'waiting' }]);
+  const { release } = subscribe(picture('a'));
+  await complete(0, new Error('gone'));
+  release();
+  expect(subscribe(picture('a')).reported).toEqual([{ state: 'waiting' }]);
   expect(reads).toHaveLength(2);
 });
 
 test('revokes every URL on close and creates none for late answers', async () => {
-  hold(picture('a'));
-  hold(picture('b'));
-  await comes(0);
+  subscribe(picture('a'));
+  subscribe(picture('b'));
+  await complete(0);
   pictures.close();
-  await comes(1);
+  await complete(1);
   expect(alive.size).toBe(0);
 });
