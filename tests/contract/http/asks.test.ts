@@ -25,7 +25,7 @@ const asRig = (path: string, body?: object): Promise<Response> =>
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 
-async function ask(job: string, body: unknown): Promise<Readonly<Record<string, unknown>>> {
+async function requestAction(job: string, body: unknown): Promise<Readonly<Record<string, unknown>>> {
   const response = await fetch(`${server.url}/api/queue/${job}/ask`, {
     method: 'POST',
     headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
@@ -49,7 +49,7 @@ async function commandOn(stream: ReadableStream<Uint8Array>, type: string): Prom
 
 test('sends a trainer action to the rig, and audits who requested it', async () => {
   const job = await server.submit({ config: { $requests: { save: { file: 'save.now' } } } });
-  expect(await ask(job, { what: 'save' })).toMatchObject({ status: 409, code: 'job_not_running' });
+  expect(await requestAction(job, { what: 'save' })).toMatchObject({ status: 409, code: 'job_not_running' });
   const { body } = await asRig(`/api/workers/stream?worker_id=${rig.id}`);
   if (body === null) throw new Error('there is no stream');
   const { attempt_id } = (await commandOn(body, 'job_submit')) as { readonly attempt_id: string };
@@ -57,20 +57,27 @@ test('sends a trainer action to the rig, and audits who requested it', async () 
     await asRig(`/api/workers/job/${job}/status`, { status, attempt_id });
   expect(valueOf(await server.admin.call(queueApi.get, { params: { id: job } })).requests).toEqual(['save']);
 
-  expect(await ask(job, { what: 'save' })).toMatchObject({ success: true, id: job, duplicate: false });
+  expect(await requestAction(job, { what: 'save' })).toMatchObject({
+    success: true,
+    id: job,
+    duplicate: false,
+  });
   expect(await commandOn(body, 'job_ask')).toEqual({
     type: 'job_ask',
     job_id: job,
     attempt_id,
     what: 'save',
   });
-  expect(await ask(job, { what: 'save' })).toMatchObject({ success: true, duplicate: true });
+  expect(await requestAction(job, { what: 'save' })).toMatchObject({ success: true, duplicate: true });
   const asked = valueOf(await server.admin.call(auditApi.list, { query: { event_type: 'job.asked' } }));
   expect(asked.entries).toMatchObject([{ actor_id: 'admin', target_id: job, details: { what: 'save' } }]);
 
-  expect(await ask(job, { what: 'sample' })).toMatchObject({ status: 409, code: 'request_unknown' });
+  expect(await requestAction(job, { what: 'sample' })).toMatchObject({
+    status: 409,
+    code: 'request_unknown',
+  });
   valueOf(await server.admin.call(queueApi.cancel, { params: { id: job } }));
-  expect(await ask(job, { what: 'save' })).toMatchObject({ status: 409, code: 'job_not_running' });
+  expect(await requestAction(job, { what: 'save' })).toMatchObject({ status: 409, code: 'job_not_running' });
 });
 
 test.each<[string, unknown]>([
@@ -80,11 +87,14 @@ test.each<[string, unknown]>([
   ['a list of actions', { what: ['save'] }],
   ['a text', 'save'],
 ])('refuses a body with %s', async (_what, body) => {
-  expect(await ask('j_nothere', body)).toMatchObject({ status: 400, code: 'invalid_request' });
+  expect(await requestAction('j_nothere', body)).toMatchObject({ status: 400, code: 'invalid_request' });
 });
 
 test('returns job_not_found for a trainer action of an unknown job', async () => {
-  expect(await ask('j_nothere', { what: 'save' })).toMatchObject({ status: 404, code: 'job_not_found' });
+  expect(await requestAction('j_nothere', { what: 'save' })).toMatchObject({
+    status: 404,
+    code: 'job_not_found',
+  });
 });
 
 test.each([true, false])('refuses to submit a config with invalid $requests (dry run: %s)', async dry_run => {

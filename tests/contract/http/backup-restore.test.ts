@@ -154,7 +154,7 @@ describe('restoring a backup', () => {
     const backup = await makeBackup(server);
     const retryAfterByStatus = new Map<number, string | null>();
     let restoring = true;
-    const knock = async (): Promise<void> => {
+    const tryCall = async (): Promise<void> => {
       while (restoring) {
         const response = await fetch(`${server.url}/api/admin/workers`, {
           headers: { authorization: `Bearer ${server.adminToken}` },
@@ -167,7 +167,7 @@ describe('restoring a backup', () => {
     const restored = restore(server, backup.name).finally(() => {
       restoring = false;
     });
-    await Promise.all([knock(), knock()]);
+    await Promise.all([tryCall(), tryCall()]);
     expect(await restored).toMatchObject({ ok: true });
     expect(new Set(retryAfterByStatus.keys())).toEqual(new Set([200, 503]));
     expect(retryAfterByStatus.get(503)).toMatch(/^\d+$/);
@@ -217,7 +217,7 @@ describe('restoring a backup', () => {
 
 describe('refused restores', () => {
   // Expects that an action disconnects no client and creates no backup and no audit row.
-  async function untouched(server: TestServer, act: () => Promise<unknown>): Promise<void> {
+  async function expectUnchanged(server: TestServer, act: () => Promise<unknown>): Promise<void> {
     await server.createWorker({ name: 'rig-1' });
     const backups = await backupsOf(server);
     await act();
@@ -239,7 +239,7 @@ describe('refused restores', () => {
     'nul\0name',
   ])('refuses the unknown backup name %j', async name => {
     const server = await openServer();
-    await untouched(server, async () => {
+    await expectUnchanged(server, async () => {
       const answer = await fetch(`${server.url}/api/backup/${encodeURIComponent(name)}/restore`, {
         method: 'POST',
         headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
@@ -256,7 +256,7 @@ describe('refused restores', () => {
   ])('refuses the confirmation %j', async (confirm, status) => {
     const server = await openServer();
     const { name } = await makeBackup(server);
-    await untouched(server, async () => {
+    await expectUnchanged(server, async () => {
       expect(await restore(server, name, confirm)).toMatchObject({ ok: false, failure: { status } });
     });
   });
@@ -273,11 +273,11 @@ describe('refused restores', () => {
       },
       /newer version/,
     ],
-  ])('refuses a backup that is %s', async (_what, spoil, says) => {
+  ])('refuses a backup that is %s', async (_what, damage, says) => {
     const server = await openServer();
     const { name } = await makeBackup(server);
-    spoil(join(server.dataDir, 'backups', name));
-    await untouched(server, async () => {
+    damage(join(server.dataDir, 'backups', name));
+    await expectUnchanged(server, async () => {
       expect(await restore(server, name)).toMatchObject({
         ok: false,
         failure: { status: 422, problem: { code: 'backup_unusable', detail: expect.stringMatching(says) } },
@@ -302,7 +302,7 @@ describe('refused restores', () => {
     const { token } = valueOf(
       await server.admin.call(tokensApi.create, { body: { name: 'most', permissions: [...others] } }),
     );
-    await untouched(server, async () => {
+    await expectUnchanged(server, async () => {
       expect(await restore({ admin: adminClient(server.url, token) }, name)).toMatchObject({
         ok: false,
         failure: { status: 403, problem: { code: 'permission_missing' } },

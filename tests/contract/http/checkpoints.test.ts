@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function bring(key: string, of: Offered = job): Promise<void> {
+async function uploadFile(key: string, of: Offered = job): Promise<void> {
   expect((await upload(server.url, of.token, key, { body: key })).status).toBe(200);
 }
 const measure = (points: readonly (readonly [step: number, loss: number])[], of: Offered = job) =>
@@ -34,7 +34,7 @@ const measure = (points: readonly (readonly [step: number, loss: number])[], of:
     }),
   });
 // Loses the worker's job: it registers again without naming the job, so the orchestrator offers it again.
-async function lose(): Promise<Offered> {
+async function loseJob(): Promise<Offered> {
   await rig.register();
   return rig.offered();
 }
@@ -52,33 +52,33 @@ const resumedOf = async () =>
 
 describe('resuming a further attempt', () => {
   test('offers the newest complete checkpoint to the next attempt, and reports the lost steps', async () => {
-    await bring('checkpoint-000100.bin');
-    await bring('checkpoint-200/model.bin');
-    await bring(`checkpoint-200/${manifestName}`);
-    await bring('checkpoint-300/model.bin');
+    await uploadFile('checkpoint-000100.bin');
+    await uploadFile('checkpoint-200/model.bin');
+    await uploadFile(`checkpoint-200/${manifestName}`);
+    await uploadFile('checkpoint-300/model.bin');
     await rig.report(job, 'running', { progress: { step: 337, total_steps: 1000 } });
     expect(job.resume).toBeNull();
-    const next = await lose();
+    const next = await loseJob();
     expect(next.resume).toEqual({ checkpoint: 'checkpoint-200', step: 200 });
     expect(await resumedOf()).toEqual([null, { checkpoint: 'checkpoint-200', step: 200, steps_lost: 137 }]);
   });
 
   test('offers the same checkpoint when the offer is repeated', async () => {
-    await bring('checkpoint-000100.bin');
-    const next = await lose();
-    await bring('checkpoint-000150.bin', next);
+    await uploadFile('checkpoint-000100.bin');
+    const next = await loseJob();
+    await uploadFile('checkpoint-000150.bin', next);
     await rig.openStream();
     expect(await rig.offered()).toEqual(next);
   });
 
   test('starts from the beginning without a checkpoint, and reports the lost steps', async () => {
     await rig.report(job, 'running', { progress: { step: 41 } });
-    expect((await lose()).resume).toBeNull();
+    expect((await loseJob()).resume).toBeNull();
     expect(await resumedOf()).toEqual([null, { checkpoint: null, step: null, steps_lost: 41 }]);
   });
 
   test('ignores the checkpoints of another job', async () => {
-    await bring('checkpoint-000100.bin');
+    await uploadFile('checkpoint-000100.bin');
     await rig.report(job, 'completed');
     const other = await startJob(server, rig);
     await rig.register();
@@ -95,9 +95,9 @@ describe('listing and pruning checkpoints', () => {
       [200, 1],
       [300, 2],
     ]);
-    await bring('checkpoint-000100.bin');
-    await bring('checkpoint-000200.bin');
-    await bring('checkpoint-300/model.bin');
+    await uploadFile('checkpoint-000100.bin');
+    await uploadFile('checkpoint-000200.bin');
+    await uploadFile('checkpoint-300/model.bin');
     expect(await list()).toEqual([
       {
         name: 'checkpoint-300',
@@ -141,14 +141,14 @@ describe('listing and pruning checkpoints', () => {
       [300, 3],
       [400, 2],
     ]);
-    await bring('sample-000100.png');
-    await bring('checkpoint-000100.bin');
-    await bring('checkpoint-200/model.bin');
-    await bring('checkpoint-200/validation/1.png');
-    await bring(`checkpoint-200/${manifestName}`);
-    await bring('checkpoint-000300.bin');
+    await uploadFile('sample-000100.png');
+    await uploadFile('checkpoint-000100.bin');
+    await uploadFile('checkpoint-200/model.bin');
+    await uploadFile('checkpoint-200/validation/1.png');
+    await uploadFile(`checkpoint-200/${manifestName}`);
+    await uploadFile('checkpoint-000300.bin');
     expect(await namesOf()).toEqual(['checkpoint-000300.bin', 'checkpoint-200', 'checkpoint-000100.bin']);
-    await bring('checkpoint-000400.bin');
+    await uploadFile('checkpoint-000400.bin');
     expect(await namesOf()).toEqual([
       'checkpoint-000400.bin',
       'checkpoint-000300.bin',
@@ -180,7 +180,7 @@ describe('listing and pruning checkpoints', () => {
   test('keeps the best checkpoint however many follow it', async () => {
     const loss: Readonly<Record<number, number>> = { 100: 9, 200: 1, 300: 3, 400: 3, 500: 3, 600: 3 };
     await measure(Object.entries(loss).map(([step, value]) => [Number(step), value]));
-    for (const step of Object.keys(loss)) await bring(`checkpoint-000${step}.bin`);
+    for (const step of Object.keys(loss)) await uploadFile(`checkpoint-000${step}.bin`);
     expect((await list()).map(({ step, best, loss: reportedLoss }) => [step, best, reportedLoss])).toEqual([
       [600, false, 3],
       [500, false, 3],

@@ -32,7 +32,7 @@ const post = (body: object | string, by: Rig = rig, id: string = job.jobId): Pro
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 const answered = ({ status, text }: RawAnswer) => [status, JSON.parse(text) as unknown] as const;
-const bring = async (points: readonly object[], of: Offered = job, by: Rig = rig) =>
+const postPoints = async (points: readonly object[], of: Offered = job, by: Rig = rig) =>
   answered(await post({ attempt_id: of.attemptId, points }, by, of.jobId));
 const read = async (query: Readonly<Record<string, string>> = {}, id: JobId = job.jobId) =>
   valueOf(await server.admin.call(metricsApi.read, { params: { id }, query }));
@@ -41,13 +41,19 @@ const seriesOf = async (key: string, query: Readonly<Record<string, string>> = {
 
 describe('posting points', () => {
   test('stores each point once in order, and returns the number of the next one', async () => {
-    expect(await bring([])).toEqual([200, { success: true, next: 0, last_step: null, last_elapsed_ms: 0 }]);
+    expect(await postPoints([])).toEqual([
+      200,
+      { success: true, next: 0, last_step: null, last_elapsed_ms: 0 },
+    ]);
     const first = [point(0), point(1, { loss: 0.5, lr: 1e-4 })];
     const after = { success: true, next: 2, last_step: 1, last_elapsed_ms: 1_000 };
-    expect(await bring(first)).toEqual([200, after]);
+    expect(await postPoints(first)).toEqual([200, after]);
     // The agent did not receive the first answer, so it sends all points again, together with a new one.
-    expect(await bring([...first, point(5, { loss: 3 })])).toMatchObject([200, { next: 6, last_step: 5 }]);
-    expect(await bring([])).toMatchObject([200, { next: 6, last_step: 5, last_elapsed_ms: 5_000 }]);
+    expect(await postPoints([...first, point(5, { loss: 3 })])).toMatchObject([
+      200,
+      { next: 6, last_step: 5 },
+    ]);
+    expect(await postPoints([])).toMatchObject([200, { next: 6, last_step: 5, last_elapsed_ms: 5_000 }]);
     expect((await seriesOf('loss')).map(({ step, last }) => [step, last])).toEqual([
       [0, 0],
       [1, 0.5],
@@ -60,21 +66,25 @@ describe('posting points', () => {
   });
 
   test('stores a gap for a value that is not a number', async () => {
-    await bring([point(0), point(1, { loss: null }), point(2)]);
+    await postPoints([point(0), point(1, { loss: null }), point(2)]);
     expect((await seriesOf('loss')).map(({ mean, count, gaps }) => [mean, count, gaps])).toEqual([
       [0, 1, 0],
       [null, 0, 1],
       [2, 1, 0],
     ]);
     expect((await read()).keys).toMatchObject([{ value: 2 }]);
-    await bring([point(3, { bad: null })]);
+    await postPoints([point(3, { bad: null })]);
     expect((await read()).keys).toMatchObject([{ key: 'loss' }, { key: 'bad', value: null, step: 3 }]);
   });
 
   test('keeps the first 64 metric keys, and ignores further ones', async () => {
     const named = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${from + at}`, at]));
-    await bring([point(0, named(0, 60)), point(1, named(60, 10)), point(2, { ...named(0, 1), late: 1 })]);
+    await postPoints([
+      point(0, named(0, 60)),
+      point(1, named(60, 10)),
+      point(2, { ...named(0, 1), late: 1 }),
+    ]);
     const keys = (await read()).keys.map(({ key }) => key);
     expect(keys).toEqual(Array.from({ length: 64 }, (_, at) => `key-${at}`));
     expect(await seriesOf('key-0')).toHaveLength(2);
@@ -118,7 +128,7 @@ describe('posting points', () => {
 describe('ownership of points', () => {
   test('refuses and audits points of another worker', async () => {
     const other = await openRig(server, 'rig-2');
-    expect(await bring([point(0)], job, other)).toMatchObject([
+    expect(await postPoints([point(0)], job, other)).toMatchObject([
       403,
       { code: 'not_your_job', action: 'stop' },
     ]);
@@ -130,30 +140,33 @@ describe('ownership of points', () => {
   });
 
   test('refuses points of an unknown attempt or job', async () => {
-    expect(await bring([], { ...job, attemptId: 'at_none' })).toMatchObject([403, { code: 'not_your_job' }]);
-    expect(await bring([], { ...job, jobId: 'j_none' as JobId })).toMatchObject([
+    expect(await postPoints([], { ...job, attemptId: 'at_none' })).toMatchObject([
+      403,
+      { code: 'not_your_job' },
+    ]);
+    expect(await postPoints([], { ...job, jobId: 'j_none' as JobId })).toMatchObject([
       404,
       { code: 'job_not_found' },
     ]);
   });
 
   test('accepts the last points after the end of the attempt', async () => {
-    await bring([point(0)]);
+    await postPoints([point(0)]);
     await rig.report(job, 'completed', { exit_code: 0 });
-    expect(await bring([point(1)])).toMatchObject([200, { next: 2 }]);
+    expect(await postPoints([point(1)])).toMatchObject([200, { next: 2 }]);
     expect(await seriesOf('loss')).toHaveLength(2);
   });
 
   test('shows one curve with a break for a job with two attempts', async () => {
-    await bring([point(0), point(1)]);
+    await postPoints([point(0), point(1)]);
     // The worker lost the job.
     await rig.report(job, 'failed', { cause: 'preempted' });
     const again = await rig.offered();
     for (const status of ['starting', 'running']) await rig.report(again, status);
     expect(again).toMatchObject({ jobId: job.jobId });
-    await bring([point(0, { loss: 9 })], again);
+    await postPoints([point(0, { loss: 9 })], again);
     // The last points of the first attempt arrive after the start of the second one.
-    await bring([point(2)]);
+    await postPoints([point(2)]);
     const { attempts, keys } = await read();
     expect(attempts.map(({ attempt, series }) => [attempt, series[0]?.points.length])).toEqual([
       [1, 3],
@@ -169,7 +182,7 @@ describe('ownership of points', () => {
   });
 
   test('deletes the points with their job', async () => {
-    await bring([point(0)]);
+    await postPoints([point(0)]);
     await rig.report(job, 'completed', { exit_code: 0 });
     const { jobId: id } = job;
     valueOf(await server.admin.call(queueApi.remove, { params: { id } }));
@@ -182,7 +195,7 @@ describe('reading a curve', () => {
   const spikeAt = 777;
   const long = async (count: number) => {
     for (let n = 0; n < count; n += 500)
-      await bring(
+      await postPoints(
         Array.from({ length: Math.min(500, count - n) }, (_, at) =>
           point(n + at, { loss: n + at === spikeAt ? 100 : 1 }, { epoch: (n + at) / 1_000 }),
         ),
@@ -218,14 +231,14 @@ describe('reading a curve', () => {
       return attempts[0]?.series.map(({ points }) => points.length) ?? [];
     };
     for (let n = 0; n < 2_100; n += 300)
-      await bring(Array.from({ length: 300 }, (_, at) => point(n + at, values)));
+      await postPoints(Array.from({ length: 300 }, (_, at) => point(n + at, values)));
     const full = await lengths();
     expect(full.filter(length => length <= 2_048)).toHaveLength(2);
     expect(Math.max(...full)).toBe(2_100);
-    for (let n = 2_100; n < 2_105; n += 1) await bring([point(n, values)]);
+    for (let n = 2_100; n < 2_105; n += 1) await postPoints([point(n, values)]);
     expect(Math.max(...(await lengths()))).toBeLessThanOrEqual(2_048);
     for (let n = 2_105; n < 8_000; n += 500)
-      await bring(Array.from({ length: 500 }, (_, at) => point(n + at, values)));
+      await postPoints(Array.from({ length: 500 }, (_, at) => point(n + at, values)));
     expect(Math.max(...(await lengths()))).toBeLessThanOrEqual(2_560);
   });
 
@@ -243,7 +256,10 @@ describe('reading a curve', () => {
   });
 
   test('exports a curve as CSV with a file name', async () => {
-    await bring([point(0, { loss: 1, '=cmd': 2 }), point(1, { loss: null, 'a"b': 3 }, { step: undefined })]);
+    await postPoints([
+      point(0, { loss: 1, '=cmd': 2 }),
+      point(1, { loss: null, 'a"b': 3 }, { step: undefined }),
+    ]);
     const answer = await fetch(`${server.url}/api/queue/${job.jobId}/metrics/csv`, {
       headers: { authorization: `Bearer ${server.adminToken}` },
     });

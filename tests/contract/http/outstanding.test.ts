@@ -21,7 +21,7 @@ const codeOf = async (response: Response): Promise<readonly [number, unknown]> =
 ];
 
 describe('outstanding files of a completed job', () => {
-  const bring = (): Promise<Response> => upload(server.url, job.token, 'a.txt', { body: 'late' });
+  const uploadFile = (): Promise<Response> => upload(server.url, job.token, 'a.txt', { body: 'late' });
   const outstanding = (body: object, token = job.token): Promise<Response> =>
     fetch(`${server.url}/api/cloud/outstanding`, {
       method: 'PUT',
@@ -40,10 +40,10 @@ describe('outstanding files of a completed job', () => {
     await server.watch.until('the job with outstanding files', event =>
       event.kind === 'job' && event.job_id === job.jobId && event.type === 'job.outstanding' ? event : null,
     );
-    expect((await bring()).status).toBe(200);
+    expect((await uploadFile()).status).toBe(200);
     expect((await outstanding({ files: 0, bytes: 0 })).status).toBe(200);
     expect(await detail()).toBeNull();
-    expect(await codeOf(await bring())).toEqual([401, 'uploads_closed']);
+    expect(await codeOf(await uploadFile())).toEqual([401, 'uploads_closed']);
     const { entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 1 } }));
     expect(entries.map(entry => entry.event_type)).toEqual(['artifact.uploads_done']);
   });
@@ -55,7 +55,7 @@ describe('outstanding files of a completed job', () => {
     await outstanding({ files: 2, bytes: 7 });
     expect(valueOf(await giveUp())).toEqual({ success: true, job_id: job.jobId });
     expect(await detail()).toBeNull();
-    expect(await codeOf(await bring())).toEqual([401, 'uploads_closed']);
+    expect(await codeOf(await uploadFile())).toEqual([401, 'uploads_closed']);
     expect(await codeOf(await outstanding({ files: 1, bytes: 1 }))).toEqual([401, 'uploads_closed']);
     expect(await giveUp()).toMatchObject({ failure: { problem: { code: 'nothing_outstanding' } } });
     valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));

@@ -8,11 +8,11 @@ import { follow, open } from './settings-bench.ts';
 import { networkAddress, openTlsServer, portOf } from './tls-bench.ts';
 
 // Timeout in ms that no well-behaved client exceeds, even on a busy machine.
-const patient = 60_000;
+const patientMs = 60_000;
 const limits = (some: Partial<SocketLimits>): SocketLimits => ({
-  headersMs: patient,
-  requestMs: patient,
-  idleMs: patient,
+  headersMs: patientMs,
+  requestMs: patientMs,
+  idleMs: patientMs,
   checkMs: 50,
   maxWaiting: 5_000,
   ...some,
@@ -165,7 +165,7 @@ describe('connection of a heartbeat', () => {
   });
 
   test('keeps the connection of a heartbeat that the next one can use', async () => {
-    const { say } = await register(patient);
+    const { say } = await register(patientMs);
     expect(await answerOf(await say('heartbeat', heartbeat))).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s,
     );

@@ -177,10 +177,10 @@ test('reserves the size on disk of unfinished uploads after a restart', async ()
   await first.close();
   const second = await startTestServer(options);
   onTestFinished(() => second.close());
-  const bring = (key: string, length: number): Promise<Response> =>
+  const uploadText = (key: string, length: number): Promise<Response> =>
     upload(second.url, other.token, key, { body: 'x'.repeat(length) });
-  expect(await codeOf(await bring('b', 901))).toEqual([413, 'quota_exceeded']);
-  expect((await bring('b', 900)).status).toBe(200);
+  expect(await codeOf(await uploadText('b', 901))).toEqual([413, 'quota_exceeded']);
+  expect((await uploadText('b', 900)).status).toBe(200);
   valueOf(await second.admin.call(artifactsApi.remove, { params: { id: other.jobId, key: ['b'] } }));
   const rest = { body: 'x'.repeat(800), headers: { 'content-range': 'bytes 100-899/900' } };
   expect((await upload(second.url, job.token, 'a', rest)).status).toBe(200);

@@ -24,7 +24,7 @@ const codeOf = async (answer: Response): Promise<unknown> => [
   answer.status,
   ((await answer.json()) as { readonly code?: unknown }).code ?? null,
 ];
-const bring = async (server: TestServer, token: string, key = 'a'): Promise<unknown> =>
+const uploadText = async (server: TestServer, token: string, key = 'a'): Promise<unknown> =>
   codeOf(await upload(server.url, token, key, { body: 'x' }));
 const renew = (server: TestServer, workerToken: string, uploadToken: string): Promise<Response> =>
   fetch(`${server.url}/api/workers/upload-token`, {
@@ -37,28 +37,28 @@ const renewed = async (...call: Parameters<typeof renew>): Promise<string> =>
 
 test('invalidates an upload token with the worker token, and exchanges it for a new one', async () => {
   const { server, rig, job } = await open();
-  expect(await bring(server, job.token)).toEqual([200, null]);
+  expect(await uploadText(server, job.token)).toEqual([200, null]);
   const token = await rotate(server, rig);
-  expect(await bring(server, job.token)).toEqual([401, 'upload_token_rotated']);
+  expect(await uploadText(server, job.token)).toEqual([401, 'upload_token_rotated']);
   expect(await codeOf(await renew(server, rig.token, job.token))).toEqual([401, 'token_invalid']);
   const next = await renewed(server, token, job.token);
-  expect(await bring(server, next)).toEqual([200, null]);
+  expect(await uploadText(server, next)).toEqual([200, null]);
   const again = await rotate(server, rig);
-  expect(await bring(server, next)).toEqual([401, 'upload_token_rotated']);
-  expect(await bring(server, await renewed(server, again, job.token))).toEqual([200, null]);
+  expect(await uploadText(server, next)).toEqual([401, 'upload_token_rotated']);
+  expect(await uploadText(server, await renewed(server, again, job.token))).toEqual([200, null]);
 });
 
 test('keeps an upload token as long as the old worker token in a rotation after the job', async () => {
   const { server, rig, job } = await open();
   const token = await rotate(server, rig, 'after_job');
-  expect(await bring(server, job.token)).toEqual([200, null]);
+  expect(await uploadText(server, job.token)).toEqual([200, null]);
   // The old worker token is exchanged only for an upload token that expires with it.
   expect(await renewed(server, rig.token, job.token)).toBe(job.token);
   expect(await renewed(server, token, job.token)).toBe(job.token);
   await rig.report(job, 'completed');
   await server.watch.jobEnd(job.jobId);
-  expect(await bring(server, job.token)).toEqual([401, 'upload_token_rotated']);
-  expect(await bring(server, await renewed(server, token, job.token))).toEqual([200, null]);
+  expect(await uploadText(server, job.token)).toEqual([401, 'upload_token_rotated']);
+  expect(await uploadText(server, await renewed(server, token, job.token))).toEqual([200, null]);
 });
 
 test('does not store a file whose upload token was rotated meanwhile', async () => {
@@ -95,7 +95,7 @@ test('closes the uploads of a deleted worker', async () => {
     body: '{}',
   });
   valueOf(await server.admin.call(workersApi.remove, { params: { id: rig.id } }));
-  expect(await bring(server, job.token)).toEqual([401, 'uploads_closed']);
+  expect(await uploadText(server, job.token)).toEqual([401, 'uploads_closed']);
 });
 
 test('continues an upload of the agent with a new upload token', async () => {

@@ -22,8 +22,12 @@ const onDisk = (server: TestServer, job: Offered): readonly number[] => {
     return [];
   }
 };
-const bring = async (server: TestServer, { token }: Offered, key: string, body: string): Promise<number> =>
-  (await upload(server.url, token, key, { body })).status;
+const uploadFile = async (
+  server: TestServer,
+  { token }: Offered,
+  key: string,
+  body: string,
+): Promise<number> => (await upload(server.url, token, key, { body })).status;
 const read = async (server: TestServer, { token }: Offered, key: string): Promise<string> =>
   (await upload(server.url, token, key, { method: 'GET' })).text();
 const remove = async (server: TestServer, { jobId }: Offered, key: string): Promise<void> =>
@@ -35,23 +39,23 @@ test('stores equal content of a job once, counts it once, and removes it with it
   const { server, job } = await open();
   const content = 'x'.repeat(4_000);
   for (const key of ['checkpoint-1.bin', 'final.bin', 'copy.bin'])
-    expect(await bring(server, job, key, content)).toBe(200);
+    expect(await uploadFile(server, job, key, content)).toBe(200);
   await eventually(server, job, [4_000]);
   // 4,000 of the quota of 10,000 bytes are in use.
-  expect(await bring(server, job, 'other', 'y'.repeat(6_001))).toBe(413);
-  expect(await bring(server, job, 'other', 'y'.repeat(6_000))).toBe(200);
+  expect(await uploadFile(server, job, 'other', 'y'.repeat(6_001))).toBe(413);
+  expect(await uploadFile(server, job, 'other', 'y'.repeat(6_000))).toBe(200);
   await remove(server, job, 'checkpoint-1.bin');
   await remove(server, job, 'copy.bin');
   expect(await read(server, job, 'final.bin')).toBe(content);
-  expect(await bring(server, job, 'more', 'z')).toBe(413);
+  expect(await uploadFile(server, job, 'more', 'z')).toBe(413);
   await remove(server, job, 'final.bin');
   await eventually(server, job, [6_000]);
-  expect(await bring(server, job, 'more', 'z'.repeat(4_000))).toBe(200);
+  expect(await uploadFile(server, job, 'more', 'z'.repeat(4_000))).toBe(200);
 });
 
 test('stores and audits a repeated file once', async () => {
   const { server, job } = await open();
-  for (let n = 0; n < 3; n += 1) expect(await bring(server, job, 'a', 'same')).toBe(200);
+  for (let n = 0; n < 3; n += 1) expect(await uploadFile(server, job, 'a', 'same')).toBe(200);
   await eventually(server, job, [4]);
   expect(await read(server, job, 'a')).toBe('same');
   const query = { event_type: 'artifact.stored', limit: 500 };
@@ -60,30 +64,30 @@ test('stores and audits a repeated file once', async () => {
 
 test('keeps other files with the same content when one is replaced', async () => {
   const { server, job } = await open();
-  await bring(server, job, 'a', 'one');
-  await bring(server, job, 'b', 'one');
-  await bring(server, job, 'a', 'three');
+  await uploadFile(server, job, 'a', 'one');
+  await uploadFile(server, job, 'b', 'one');
+  await uploadFile(server, job, 'a', 'three');
   expect([await read(server, job, 'a'), await read(server, job, 'b')]).toEqual(['three', 'one']);
-  await bring(server, job, 'b', 'three');
+  await uploadFile(server, job, 'b', 'three');
   await eventually(server, job, [5]);
   expect(await read(server, job, 'b')).toBe('three');
 });
 
 test('stores content again whose file was lost', async () => {
   const { server, job } = await open();
-  await bring(server, job, 'a', 'same');
+  await uploadFile(server, job, 'a', 'same');
   for (const name of readdirSync(folderOf(server, job))) rmSync(join(folderOf(server, job), name));
-  expect(await bring(server, job, 'b', 'same')).toBe(200);
+  expect(await uploadFile(server, job, 'b', 'same')).toBe(200);
   expect(await read(server, job, 'b')).toBe('same');
-  expect(await bring(server, job, 'a', 'same')).toBe(200);
+  expect(await uploadFile(server, job, 'a', 'same')).toBe(200);
   expect(await read(server, job, 'b')).toBe('same');
 });
 
 test('shares no files between jobs', async () => {
   const { server, job } = await open();
   const other = await startJob(server, await openRig(server, 'rig-2'));
-  await bring(server, job, 'a', 'same');
-  await bring(server, other, 'a', 'same');
+  await uploadFile(server, job, 'a', 'same');
+  await uploadFile(server, other, 'a', 'same');
   expect([onDisk(server, job), onDisk(server, other)]).toEqual([[4], [4]]);
   await remove(server, job, 'a');
   await eventually(server, job, []);

@@ -173,31 +173,31 @@ describe('uploading a file', () => {
 });
 
 describe('the upload token', () => {
-  const bring = (token = job.token): Promise<Response> =>
+  const tryUpload = (token = job.token): Promise<Response> =>
     upload(server.url, token, 'a.txt', { body: 'late' });
 
   test.each(['failed', 'cancelled'])('refuses uploads once the attempt is %s', async status => {
     await rig.report(job, status);
-    expect(await codeOf(await bring())).toEqual([401, 'uploads_closed']);
+    expect(await codeOf(await tryUpload())).toEqual([401, 'uploads_closed']);
     expect(await listed()).toMatchObject({ count: 0 });
   });
 
   test('accepts uploads after a completed end until the job is deleted', async () => {
     await rig.report(job, 'completed');
-    expect((await bring()).status).toBe(200);
+    expect((await tryUpload()).status).toBe(200);
     valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
-    expect(await codeOf(await bring())).toEqual([401, 'uploads_closed']);
+    expect(await codeOf(await tryUpload())).toEqual([401, 'uploads_closed']);
   });
 
   test('refuses the upload token of a replaced attempt, and accepts that of the newer one', async () => {
     const first = await openRig(server, 'rig-2');
     const before = await startJob(server, first, { retry_on: ['trainer_exit'] });
     const second = await openRig(server, 'rig-3');
-    expect((await bring(before.token)).status).toBe(200);
+    expect((await tryUpload(before.token)).status).toBe(200);
     await first.report(before, 'failed', { exit_code: 1 });
     const after = await second.offered();
     expect([after.jobId, after.token === before.token]).toEqual([before.jobId, false]);
-    expect(await codeOf(await bring(before.token))).toEqual([401, 'uploads_closed']);
+    expect(await codeOf(await tryUpload(before.token))).toEqual([401, 'uploads_closed']);
     const newer = await upload(server.url, after.token, 'b.txt', { body: 'by the second' });
     expect(await newer.json()).toMatchObject({ artifact: { attempt: 2 } });
     // Files of the first attempt are available to the second one.
@@ -251,7 +251,7 @@ describe('the upload token', () => {
       rig.token,
       server.adminToken,
     ];
-    for (const token of forged) expect(await codeOf(await bring(token))).toEqual([401, 'token_invalid']);
+    for (const token of forged) expect(await codeOf(await tryUpload(token))).toEqual([401, 'token_invalid']);
     const asBearer = await fetch(`${server.url}/api/queue`, {
       headers: { authorization: `Bearer ${job.token}` },
     });
@@ -393,11 +393,11 @@ describe('refused uploads', () => {
     ['Repr-Digest', text => `sha-512=:AAAA:, sha-256=:${base64('sha256', text)}:`],
   ];
   test.each(sums)('refuses bytes that do not match %s', async (header, sumOf) => {
-    const bring = (text: string): Promise<Response> =>
+    const tryUpload = (text: string): Promise<Response> =>
       upload(server.url, job.token, 'a', { body: right, headers: { [header]: sumOf(text) } });
-    expect(await codeOf(await bring('others'))).toEqual([400, 'checksum_mismatch']);
+    expect(await codeOf(await tryUpload('others'))).toEqual([400, 'checksum_mismatch']);
     expect([await listed(), onDisk()]).toMatchObject([{ count: 0 }, []]);
-    expect((await bring(right)).status).toBe(200);
+    expect((await tryUpload(right)).status).toBe(200);
   });
 
   test.each([

@@ -323,13 +323,13 @@ function describeLine(open: OpenStore): void {
     const store = open();
     await putWorkers(store, 'w_1', 'w_2');
     const { requirements } = makeJob(1).spec;
-    const fussy = { ...requirements, gpuCount: 2, labels: { site: 'attic' } };
+    const demanding = { ...requirements, gpuCount: 2, labels: { site: 'attic' } };
     const second = makeAttempt(jobId('j_3'), { n: 2, workerId: workerId('w_2') });
     const again = asLive(makeJob(3), 'running', second);
     await put(store, makeJob(1, { user: 'bob' }));
     await put(
       store,
-      ranked(2, { level: 30 }, { approval: 'wanted', spec: { ...makeJob(2).spec, requirements: fussy } }),
+      ranked(2, { level: 30 }, { approval: 'wanted', spec: { ...makeJob(2).spec, requirements: demanding } }),
     );
     await put(
       store,
@@ -354,7 +354,7 @@ function describeLine(open: OpenStore): void {
     };
     expect(store.waitingJobs().toSorted((a, b) => a.order - b.order)).toEqual([
       { ...facts, id: 'j_1', order: 1, user: 'bob' },
-      { ...facts, id: 'j_2', order: 2, level: 30, approval: 'wanted', requirements: fussy },
+      { ...facts, id: 'j_2', order: 2, level: 30, approval: 'wanted', requirements: demanding },
       { ...facts, id: 'j_3', order: 3, avoid: 'w_2', notBefore: at(30), lastCause: 'worker_lost' },
     ]);
   });
