@@ -31,7 +31,7 @@ interface Trail {
   stop(): Promise<void>;
 }
 
-function attend(server: ServerProgram): Trail {
+function openTrail(server: ServerProgram): Trail {
   onTestFinished(() => server.kill('SIGKILL'));
   const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();
   const admin = adminClient(server.url, token);
@@ -54,10 +54,10 @@ function attend(server: ServerProgram): Trail {
 }
 
 const open = async (dataDir?: string, args: readonly string[] = []): Promise<Trail> =>
-  attend(await startServer([...args], dataDir));
+  openTrail(await startServer([...args], dataDir));
 
 /** Creates audit rows about users, tokens and the system, so that each column has a value in some row. */
-async function leaveRows({ server, admin }: Trail, name: string): Promise<void> {
+async function writeRows({ server, admin }: Trail, name: string): Promise<void> {
   const { createWorker, submit } = conveniences(admin);
   const { id } = await createWorker({ name: `${name}-1` });
   valueOf(await admin.call(workersApi.drain, { params: { id }, body: { reason: 'new disk' } }));
@@ -99,7 +99,7 @@ function others({ name, type, notnull }: Column, value: unknown): readonly unkno
 
 test('names the edited row for every column of every kind of audit row', async () => {
   const written = await open();
-  await leaveRows(written, 'ada');
+  await writeRows(written, 'ada');
   const { dataDir } = written.server;
   // An orderly stop updates the head, which names the newest row and is a few seconds behind.
   await written.stop();
@@ -133,7 +133,7 @@ test('names the edited row for every column of every kind of audit row', async (
 
 test('detects audit rows deleted from the middle, the start or the end of the trail', async () => {
   const trail = await open();
-  await leaveRows(trail, 'ada');
+  await writeRows(trail, 'ada');
   const { dataDir } = trail.server;
   await trail.stop();
   const again = await open(dataDir);
@@ -167,7 +167,7 @@ test('detects audit rows deleted from the middle, the start or the end of the tr
 
 test('reports a lost audit head after the newest rows and the head were deleted, also after restarts', async () => {
   const trail = await open();
-  await leaveRows(trail, 'ada');
+  await writeRows(trail, 'ada');
   const { dataDir } = trail.server;
   await trail.stop();
   edit(dataDir, db => {
@@ -189,18 +189,18 @@ test('detects a database rolled back together with its audit head only with an e
   const witness = join(temporaryFolder(), 'witness');
   const watched = ['--audit-witness', witness];
   const first = await open(undefined, watched);
-  await leaveRows(first, 'ada');
+  await writeRows(first, 'ada');
   const { dataDir } = first.server;
   await first.stop();
   const names = ['trainyard.db', 'audit-head'];
   const older = temporaryFolder();
   for (const name of names) copyFileSync(join(dataDir, name), join(older, name));
   const second = await open(dataDir, watched);
-  await leaveRows(second, 'bob');
+  await writeRows(second, 'bob');
   await second.stop();
   for (const name of names) copyFileSync(join(older, name), join(dataDir, name));
   const back = await open(dataDir, watched);
-  await leaveRows(back, 'eve');
+  await writeRows(back, 'eve');
   // At its start, the server compares the trail with its witness and records the result as a row.
   const found = await back.verify();
   expect(found).toMatchObject({ code: 'head_rolled_back' });
@@ -221,15 +221,15 @@ const databaseFiles = ['trainyard.db', 'trainyard.db-wal', 'trainyard.db-shm'];
 
 test("detects a database replaced by an older copy or by another orchestrator's", async () => {
   const [first, other] = [await open(), await open()];
-  await leaveRows(first, 'ada');
-  await leaveRows(other, 'ada');
+  await writeRows(first, 'ada');
+  await writeRows(other, 'ada');
   await Promise.all([first.stop(), other.stop()]);
   const { dataDir } = first.server;
   const older = join(temporaryFolder(), 'older.db');
   copyFileSync(join(dataDir, 'trainyard.db'), older);
   const second = await open(dataDir);
   expect(await second.verify()).toBeNull();
-  await leaveRows(second, 'bob');
+  await writeRows(second, 'bob');
   await second.stop();
   const newer = join(temporaryFolder(), 'newer.db');
   copyFileSync(join(dataDir, 'trainyard.db'), newer);
@@ -254,7 +254,7 @@ test("detects a database replaced by an older copy or by another orchestrator's"
 
 test('keeps the audit trail valid when retention removes rows, and still detects edits of the rest', async () => {
   const trail = await open();
-  await leaveRows(trail, 'ada');
+  await writeRows(trail, 'ada');
   await trail.stop();
   const { dataDir } = trail.server;
   // The preload makes time run faster, so that rows expire at once.
@@ -279,7 +279,7 @@ test('keeps the audit trail valid when retention removes rows, and still detects
   );
   const [line] = await program.said(/^\{"ready":true.*/);
   const { url } = JSON.parse(line) as { readonly url: string };
-  const hasty = attend({ ...program, url, dataDir });
+  const hasty = openTrail({ ...program, url, dataDir });
   const anchor = await eventually('a trail without its old rows', () =>
     edit(dataDir, db => db.prepare<[], { seq: number }>('SELECT seq FROM audit_anchor').get()),
   );

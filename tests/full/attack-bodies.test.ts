@@ -87,10 +87,10 @@ test("refuses hostile request bodies without growing the server's memory", async
   // Measure after a first round, which loads code and allocates buffers that later rounds reuse.
   const before = memoryOf(server.pid);
   let most = before;
-  const looking = setInterval(() => {
+  const measuring = setInterval(() => {
     most = Math.max(most, memoryOf(server.pid));
   }, 20);
-  onTestFinished(() => clearInterval(looking));
+  onTestFinished(() => clearInterval(measuring));
   const rounds = scaled(2);
   for (let n = 0; n < rounds; n += 1) await round();
   expect((most - before) / MiB).toBeLessThan(150);

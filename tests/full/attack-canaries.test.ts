@@ -67,7 +67,7 @@ const roles: readonly (readonly [RegExp, string])[] = [
 const roleOf = (argv: string): string => roles.find(([pattern]) => pattern.test(argv))?.[1] ?? 'unknown';
 
 /** Reads what other users of the machine can see of each process of the test. */
-const lookAtProcesses = (owner: string): readonly Evidence[] =>
+const readProcesses = (owner: string): readonly Evidence[] =>
   processesOf(owner).flatMap(pid => {
     const role = roleOf(argvOf(pid));
     return [
@@ -76,7 +76,7 @@ const lookAtProcesses = (owner: string): readonly Evidence[] =>
     ];
   });
 
-const lookAtFiles = (folder: string): readonly Evidence[] =>
+const readFiles = (folder: string): readonly Evidence[] =>
   Array.from(textsBelow(folder), ([path, text]) => ({ place: `file ${relative(folder, path)}`, text }));
 
 interface Known {
@@ -88,7 +88,7 @@ interface Known {
 }
 
 /** Makes each call that returns data, as a user with all permissions. */
-async function lookAtCalls({ url, adminToken, job, worker, tokenId }: Known): Promise<readonly Evidence[]> {
+async function readCalls({ url, adminToken, job, worker, tokenId }: Known): Promise<readonly Evidence[]> {
   const shown = everyCall.filter(
     ({ method, authority, stream }) =>
       method === 'GET' && authority !== 'worker' && stream !== 'text/event-stream',
@@ -221,7 +221,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
       const config = { ...ofConfig, code };
       const job = await submit({ config, config_name: 'flux', dataloader: [ofDataloader] });
       await watch.job(job, 'running');
-      note(lookAtProcesses(folder));
+      note(readProcesses(folder));
       writeFileSync(`${gate}${code}`, '');
       expect((await watch.jobEnd(job)).status).toBe(code === 0 ? 'completed' : 'failed');
       return job;
@@ -277,7 +277,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     const job = await train(second, 3);
     valueOf(await second.admin.call(backupApi.make));
     const known = { url: second.url, adminToken: second.adminToken, job, worker: id, tokenId: api.id };
-    note(await lookAtCalls(known));
+    note(await readCalls(known));
     note([await events.close()]);
     if (canBeNobody) {
       const pid = String(processesOf(folder)[0]);
@@ -287,12 +287,12 @@ test.skipIf(!existsSync('/proc/self/environ'))(
       // Proves that this user can read files with a public mode.
       expect((await asNobody(['cat', trainer])).code).toBe(0);
     }
-    note(lookAtFiles(folder));
+    note(readFiles(folder));
     again.kill('SIGTERM');
     await again.exited;
     second.program.kill('SIGTERM');
     await second.program.exited;
-    note(lookAtFiles(folder));
+    note(readFiles(folder));
     note([
       say('words of the server', first.program),
       say('words of the server', second.program),

@@ -1,4 +1,7 @@
-/** Even under umask 0, no other user can ever read a file of the orchestrator or agent: docs/internals/faults.md, S20. */
+/**
+ * Even with umask 0, other users can never read a file of the orchestrator or the agent (docs/internals/faults.md,
+ * S20).
+ */
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -21,13 +24,13 @@ test.skipIf(isWindows)(
   'creates every file of the server and the agent with private modes under umask 0',
   async () => {
     const folder = temporaryFolder();
-    // Otherwise other users could not even reach the watched folders.
+    // Other users must be able to reach the folder, so that only the modes below it protect the files.
     chmodSync(folder, 0o755);
     const env = { [ownerVariable]: folder };
     onTestFinished(() => killProcessesOf(folder));
     const [dataDir, home] = [join(folder, 'data'), join(folder, 'home')];
     mkdirSync(home, { mode: 0o755 });
-    // A trainer's own files are excluded, because the folder around them is closed.
+    // Skip files of the trainer, which are inside a private folder.
     const modes = watchModes(folder, path => path !== home && !/\/output\/./.test(path));
     onTestFinished(() => modes.close());
 

@@ -48,13 +48,13 @@ test('refuses uploads with a revoked token, to another job, outside the folder o
   const own = await startJob(bench, rigs[0]);
   const other = await startJob(bench, rigs[1]);
   const before = readdirSync(server.dataDir).toSorted();
-  const bring = async (token: string, key: string, sent: Sent): Promise<readonly [number, unknown]> => {
+  const uploadFile = async (token: string, key: string, sent: Sent): Promise<readonly [number, unknown]> => {
     const answer = await upload(server.url, token, key, sent);
     return [answer.status, ((await answer.json()) as { readonly code: unknown }).code];
   };
-  expect(await bring(revoked.token, 'a', { body: 'x' })).toEqual([401, 'uploads_closed']);
-  expect(await bring(own.token, 'a', { body: 'x', bucket: other.jobId })).toEqual([403, 'not_your_job']);
-  expect(await bring(own.token, 'a', { body: 'x'.repeat(2_000_000) })).toEqual([413, 'quota_exceeded']);
+  expect(await uploadFile(revoked.token, 'a', { body: 'x' })).toEqual([401, 'uploads_closed']);
+  expect(await uploadFile(own.token, 'a', { body: 'x', bucket: other.jobId })).toEqual([403, 'not_your_job']);
+  expect(await uploadFile(own.token, 'a', { body: 'x'.repeat(2_000_000) })).toEqual([413, 'quota_exceeded']);
   for (const key of [
     '../../admin-token',
     '..%2f..%2fadmin-token',
@@ -109,14 +109,14 @@ test('streams uploads of hundreds of megabytes without growing memory or blockin
   const before = memoryOf(server.pid);
   let most = before;
   let isOver = false;
-  const poured = Promise.all(['a', 'b', 'c'].map(key => pipeBody(key, 100))).finally(() => {
+  const uploads = Promise.all(['a', 'b', 'c'].map(key => pipeBody(key, 100))).finally(() => {
     isOver = true;
   });
   while (!isOver) {
     valueOf(await admin.call(artifactsApi.list, { params: { id: job.jobId }, query: {} }));
     most = Math.max(most, memoryOf(server.pid));
   }
-  expect(await poured).toEqual([200, 200, 200]);
+  expect(await uploads).toEqual([200, 200, 200]);
   expect(most - before).toBeLessThan(150 * MiB);
 }, 120_000);
 

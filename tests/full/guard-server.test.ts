@@ -17,7 +17,7 @@ const pidOf = async (worker: Program, word: 'runs' | 'goes on'): Promise<string>
   (await worker.said(new RegExp(`^Job .* ${word}: .*\\(pid (\\d+)\\)`)))[1] ?? '';
 
 /** A trainer that runs until its gate opens. */
-function makeGate(): { readonly args: readonly string[]; open(): void } {
+function makeGatedTrainer(): { readonly args: readonly string[]; open(): void } {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
   const gate = join(folder, 'enough');
@@ -38,7 +38,7 @@ async function openServer(port = 0, dataDir = temporaryFolder()) {
 test('continues the same training after server and worker are killed, and completes it once', async () => {
   const first = await openServer();
   const { token } = await first.createWorker({ name: 'rig-1' });
-  const [stateHome, gate] = [temporaryFolder(), makeGate()];
+  const [stateHome, gate] = [temporaryFolder(), makeGatedTrainer()];
   const start = (): Program => startWorker({ url: first.server.url, token, args: gate.args, stateHome });
   const agent = start();
   await agent.said(/^Connected/);
@@ -65,7 +65,7 @@ test('continues a job through a token rotation when the token file gets the new 
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const file = join(temporaryFolder(), 'token');
   writeFileSync(file, token, { mode: 0o600 });
-  const gate = makeGate();
+  const gate = makeGatedTrainer();
   const args = [...gate.args, '--worker-token-file', file];
   const agent = startWorker({ url: server.url, token: '', args });
   await agent.said(/^Connected/);
@@ -83,7 +83,7 @@ test('refuses a second machine with the same token, but not the first one after 
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { id, token } = await server.createWorker({ name: 'rig-1' });
-  const [stateHome, gate] = [temporaryFolder(), makeGate()];
+  const [stateHome, gate] = [temporaryFolder(), makeGatedTrainer()];
   const start = (home: string): Program =>
     startWorker({ url: server.url, token, args: gate.args, stateHome: home });
   const first = start(stateHome);

@@ -47,7 +47,7 @@ const launchNames = async (states: string): Promise<ReadonlySet<string>> => {
 async function killAt(
   gate: Gate,
   at: 'before' | 'after',
-  andThen: () => void,
+  finish: () => void,
 ): Promise<{ readonly fleet: SlurmFleet; readonly job: JobId }> {
   if (at === 'after') gate.open('before');
   const first = await startSlurmFleet(lab, { path: gate.folder });
@@ -56,7 +56,7 @@ async function killAt(
   await first.until(`sbatch at the gate "${at}"`, async () => (gate.isAt(at) ? true : null));
   first.server.kill('SIGKILL');
   await first.server.exited;
-  andThen();
+  finish();
   // Workers that Slurm starts use the address of the first server, so keep its port.
   const { port } = new URL(first.server.url);
   return { fleet: await startSlurmFleet(lab, { dataDir: first.server.dataDir, port }), job };

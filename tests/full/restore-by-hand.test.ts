@@ -17,7 +17,7 @@ import {
   makeData,
   openServer,
   stop,
-  tryServer,
+  startFailing,
 } from './storage-bench.ts';
 
 /** Data folder that each test copies. It contains three jobs, two of which are in the backup too. */
@@ -67,7 +67,7 @@ const auditOf = async (server: ServerProgram) => {
 };
 
 /** Kills the server, so that its last changes are only in the write-ahead log. */
-async function killed(dataDir: string): Promise<void> {
+async function killServer(dataDir: string): Promise<void> {
   const server = await openServer(dataDir);
   await adminOf(server).submit({ config: {} });
   server.kill('SIGKILL');
@@ -76,7 +76,7 @@ async function killed(dataDir: string): Promise<void> {
 }
 
 /** Verifies the trail after the row that records the loss, and expects that it is intact. */
-async function restIsWhole(server: ServerProgram, after: number): Promise<void> {
+async function expectRestIntact(server: ServerProgram, after: number): Promise<void> {
   const { client } = adminOf(server);
   const rest = valueOf(await client.call(auditApi.verify, { query: { from: after + 1 } }));
   expect(rest).toMatchObject({ valid: true, first_bad: null });
@@ -84,7 +84,7 @@ async function restIsWhole(server: ServerProgram, after: number): Promise<void> 
 
 test('restores the newest backup when the database was moved away, and records the lost audit rows', async () => {
   const dataDir = copyData(data);
-  await killed(dataDir);
+  await killServer(dataDir);
   paste(moveAway, dataDir);
   const server = await openServer(dataDir);
   expect(server.lines.join('\n')).toContain(basename(onlyBackup(dataDir)));
@@ -93,7 +93,7 @@ test('restores the newest backup when the database was moved away, and records t
   expect([valid, firstBad]).toEqual([false, expect.objectContaining({ code: 'rows_lost' })]);
   expect(types).toContain('audit.restored');
   await serves(server);
-  await restIsWhole(server, firstBad?.seq ?? 0);
+  await expectRestIntact(server, firstBad?.seq ?? 0);
   expect(readdirSync(join(dataDir, 'set-aside')).toSorted()).toEqual([
     'audit-head',
     ...['', '-shm', '-wal'].map(suffix => `trainyard.db${suffix}`),
@@ -102,7 +102,7 @@ test('restores the newest backup when the database was moved away, and records t
 
 test('serves a backup that was put in place by hand, and records the lost audit head', async () => {
   const dataDir = copyData(data);
-  await killed(dataDir);
+  await killServer(dataDir);
   paste(moveAway, dataDir);
   put(onlyBackup(dataDir), dataDir);
   const server = await openServer(dataDir);
@@ -114,7 +114,7 @@ test('serves a backup that was put in place by hand, and records the lost audit 
   // After another restart, both are unchanged.
   const again = await openServer(dataDir);
   expect((await auditOf(again)).firstBad).toEqual(firstBad);
-  await restIsWhole(again, firstBad?.seq ?? 0);
+  await expectRestIntact(again, firstBad?.seq ?? 0);
 });
 
 test('reports a broken audit trail when audit-head stays next to an older database', async () => {
@@ -134,7 +134,7 @@ test("refuses a database of a newer version, and starts with this version's back
     db.pragma('user_version = 999');
     db.close();
   }
-  const { code, said } = await failureOf(tryServer(dataDir));
+  const { code, said } = await failureOf(startFailing(dataDir));
   expect([code, said]).toEqual([1, expect.stringContaining('schema 999')]);
   paste(moveAway, dataDir);
   const server = await openServer(dataDir);
@@ -147,7 +147,7 @@ test('refuses a damaged database without a valid backup, and starts with a backu
   const elsewhere = join(temporaryFolder(), 'kept.db');
   renameSync(onlyBackup(dataDir), elsewhere);
   damage(database(dataDir));
-  const { code, said } = await failureOf(tryServer(dataDir));
+  const { code, said } = await failureOf(startFailing(dataDir));
   expect([code, said]).toEqual([1, expect.stringContaining('no whole backup')]);
   paste(moveAway, dataDir);
   put(elsewhere, dataDir);
@@ -159,7 +159,7 @@ test.each<[string, boolean]>([
   ['a chosen backup', true],
 ])('returns to the original database with all its jobs after %s was restored', async (_what, isChosen) => {
   const dataDir = copyData(data);
-  await killed(dataDir);
+  await killServer(dataDir);
   paste(moveAway, dataDir);
   if (isChosen) put(onlyBackup(dataDir), dataDir);
   const first = await openServer(dataDir);

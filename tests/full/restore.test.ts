@@ -10,7 +10,7 @@ import { failpoint, failpointLine } from '../support/failpoint.ts';
 import { type Program, root, startProgram, startWorker, temporaryFolder } from '../support/processes.ts';
 import { valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
-import { type Admin, adminOf, database, openServer, tryServer } from './storage-bench.ts';
+import { type Admin, adminOf, database, openServer, startFailing } from './storage-bench.ts';
 
 const makeBackup = async ({ client }: Admin): Promise<string> =>
   valueOf(await client.call(backupApi.make, {})).name;
@@ -22,7 +22,7 @@ const workersOf = async ({ client }: Admin): Promise<readonly string[]> =>
     .toSorted();
 
 /** Starts a server that dies at this point of a restore. */
-async function openDying(at: string, dataDir: string): Promise<Program & { readonly url: string }> {
+async function openCrashingServer(at: string, dataDir: string): Promise<Program & { readonly url: string }> {
   const { preload, env } = failpoint(new URL('../support/failpoint-restore.ts', import.meta.url), at);
   const argv = [process.execPath, '--import', preload, join(root, 'main/cli.ts'), 'server', '--json'];
   const program = startProgram([...argv, '--port', '0', '--data-dir', dataDir], { env });
@@ -42,7 +42,7 @@ describe('kill -9 during a restore', () => {
     'leaves one intact database when the server dies at the point "%s"',
     async (at, expected) => {
       const dataDir = temporaryFolder();
-      const dying = await openDying(at, dataDir);
+      const dying = await openCrashingServer(at, dataDir);
       const before = adminOf({ ...dying, dataDir });
       await before.createWorker({ name: 'rig-1' });
       const backup = await makeBackup(before);
@@ -68,7 +68,7 @@ describe('kill -9 during a restore', () => {
 });
 
 /** Creates a trainer that runs until its gate opens. */
-function makeGate(name: string) {
+function makeGatedTrainer(name: string) {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
   const gate = join(folder, 'enough');
@@ -101,7 +101,7 @@ test('continues a training that the backup knows, and stops one that started aft
   const rigs = await Promise.all(
     ['rig-1', 'rig-2'].map(async name => {
       const { token, id } = await admin.createWorker({ name, labels: { is: name } });
-      const gate = makeGate(name);
+      const gate = makeGatedTrainer(name);
       const agent = startWorker({ url: server.url, token, args: gate.args });
       await agent.said(/^Connected/);
       return { agent, gate, id, submit: () => admin.submit({ config: {}, worker_labels: { is: name } }) };
@@ -140,7 +140,7 @@ test('keeps the lock and a clean write-ahead log through a restore', async () =>
   const admin = adminOf(server);
   const backup = await makeBackup(admin);
   expect(await restore(admin, backup)).toMatchObject({ ok: true });
-  const other = tryServer(server.dataDir);
+  const other = startFailing(server.dataDir);
   expect(await other.exited).toMatchObject({ code: 73 });
   server.kill('SIGTERM');
   expect(await server.exited).toEqual({ code: 0, signal: null });

@@ -20,7 +20,7 @@ interface StartedRig {
   readonly program: Program;
   readonly stateHome: string;
   /** Kills agent, guard and trainer at once, as a power cut does. */
-  die(): Promise<void>;
+  cutPower(): Promise<void>;
 }
 
 async function startRig(
@@ -40,7 +40,7 @@ async function startRig(
   return {
     program,
     stateHome,
-    async die() {
+    async cutPower() {
       program.kill('SIGKILL');
       await program.exited;
       await endTrainings(stateHome);
@@ -64,7 +64,7 @@ test('resumes a training from its checkpoint on another rig after its worker was
   const first = await startRig('rig-1', digitsTrainer);
   const job = await server.submit({ config: { ...config, epochs: 20, checkpoint_every: 250 } });
   await untilBrought(job);
-  await first.die();
+  await first.cutPower();
   const [newest] = (await checkpointsOf(job)).toSorted((a, b) => (b.step ?? 0) - (a.step ?? 0));
   const second = await startRig('rig-2', digitsTrainer);
   const [, name, step] = await second.program.said(
@@ -113,7 +113,7 @@ test('resumes from a checkpoint folder on an ephemeral worker, which exits after
   const job = await server.submit({ config: {} });
   expect(await untilBrought(job)).toBe('checkpoint-10');
   await first.program.said(/Uploaded checkpoint-10 \(3\.0 MB\)/);
-  await first.die();
+  await first.cutPower();
   const second = await startRig('rig-2', trainer, []);
   await second.program.said(/Resuming from checkpoint-10 \(step 10\), 3\.0 MB fetched/);
   expect((await server.watch.jobEnd(job)).status).toBe('completed');

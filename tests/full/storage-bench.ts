@@ -29,7 +29,7 @@ export async function openServer(
 }
 
 /** Starts a server that may fail to start. */
-export function tryServer(dataDir: string, args: readonly string[] = []): Program {
+export function startFailing(dataDir: string, args: readonly string[] = []): Program {
   const server = trainyard(['server', '--port', '0', '--data-dir', dataDir, ...args]);
   onTestFinished(() => server.kill('SIGKILL'));
   return server;

@@ -31,7 +31,7 @@ import {
   openServer,
   postJob,
   stop,
-  tryServer,
+  startFailing,
 } from './storage-bench.ts';
 
 /** Data folder that each test copies. It contains three jobs, two of which are in the backup too. */
@@ -74,7 +74,7 @@ describe('a damaged database', () => {
   test('explains a truncated database and its restored backup on the terminal', async () => {
     const dataDir = copyData(data);
     truncateSync(database(dataDir), 20_000);
-    const server = tryServer(dataDir);
+    const server = startFailing(dataDir);
     await server.said(/what changed since then is lost/);
     const from = server.lines.findIndex(line => line.startsWith('ATTENTION'));
     expect(server.lines.slice(from, from + 4)).toEqual([
@@ -91,7 +91,7 @@ describe('a damaged database', () => {
     for (const backup of backupsOf(dataDir)) rmSync(backup);
     damage(file);
     const bytes = readFileSync(file);
-    const { code, said } = await failureOf(tryServer(dataDir));
+    const { code, said } = await failureOf(startFailing(dataDir));
     expect(code).toBe(1);
     expect(said).toMatch(
       /^The orchestrator cannot start: .*trainyard\.db is damaged: .*no whole backup in .*begin anew$/,
@@ -108,7 +108,7 @@ describe('a damaged database', () => {
       damage(database(dataDir));
       const bytes = readFileSync(database(dataDir));
       disk.fillBut(40);
-      const { code, said } = await failureOf(tryServer(dataDir));
+      const { code, said } = await failureOf(startFailing(dataDir));
       expect(code).toBe(1);
       expect(said).toContain(`${database(dataDir)} does not fit on its disk, which is full: make room`);
       expect(readFileSync(database(dataDir)).equals(bytes)).toBe(true);
@@ -149,7 +149,7 @@ test("accepts a backup put in place by hand, but not next to another database's 
   const [backup = ''] = backupsOf(dataDir);
   renameSync(file, join(temporaryFolder(), 'old.db'));
   copyFileSync(backup, file);
-  const { code, said } = await failureOf(tryServer(dataDir));
+  const { code, said } = await failureOf(startFailing(dataDir));
   expect(code).toBe(1);
   expect(said).toContain(`the log ${file}-wal belongs to another database than ${file}`);
   for (const suffix of ['-wal', '-shm']) renameSync(file + suffix, join(temporaryFolder(), 'old'));

@@ -44,7 +44,7 @@ async function startBeating(server: ServerProgram, token: string) {
   let answered = 0;
   const refused: unknown[] = [];
   const counted = new EventEmitter();
-  const beat = async (): Promise<void> => {
+  const sendHeartbeat = async (): Promise<void> => {
     for await (const _ of setInterval(beatMs, null, { signal: over.signal })) {
       const result = await client.call(workerApi.heartbeat, { body: { status: 'idle' } });
       if (result.ok) answered++;
@@ -52,7 +52,7 @@ async function startBeating(server: ServerProgram, token: string) {
       counted.emit('beat');
     }
   };
-  beat().catch((cause: unknown) => {
+  sendHeartbeat().catch((cause: unknown) => {
     if (!over.signal.aborted) refused.push(cause);
   });
   return {

@@ -16,14 +16,14 @@ import {
   postJob,
   serverUnder,
   stop,
-  tryServer,
+  startFailing,
 } from './storage-bench.ts';
 
 describe('a data folder in use', () => {
   test('exits with 73 and names the owner of the data folder, until that server is killed', async () => {
     const first = await openServer();
     const before = modesBelow(first.dataDir);
-    const { code, said } = await failureOf(tryServer(first.dataDir));
+    const { code, said } = await failureOf(startFailing(first.dataDir));
     expect(code).toBe(73);
     expect(said).toMatch(
       new RegExp(
@@ -59,7 +59,7 @@ describe('an unusable data folder', () => {
     db.close();
     chmodSync(file, 0o600);
     const bytes = readFileSync(file);
-    const { code, said } = await failureOf(tryServer(dataDir));
+    const { code, said } = await failureOf(startFailing(dataDir));
     expect(code).toBe(1);
     expect(said).toContain('start the newer version again');
     expect(readFileSync(file).equals(bytes)).toBe(true);
@@ -72,7 +72,7 @@ describe('an unusable data folder', () => {
       await stop({ dataDir, ...first });
       const file = database(dataDir);
       chmodSync(file, 0o400);
-      const readOnlyFile = await failureOf(tryServer(dataDir));
+      const readOnlyFile = await failureOf(startFailing(dataDir));
       expect(readOnlyFile.code).toBe(1);
       expect(readOnlyFile.said).toContain(`${file} is read-only: "chmod 600" it`);
       expect(statSync(file).mode & 0o777).toBe(0o400);
@@ -90,10 +90,10 @@ describe('an unusable data folder', () => {
     const dataDir = join(disk.path, 'data');
     await stop(await openServer(dataDir));
     disk.makeReadOnly();
-    const old = await failureOf(tryServer(dataDir));
+    const old = await failureOf(startFailing(dataDir));
     expect(old.code).toBe(1);
     expect(old.said).toMatch(/^The orchestrator cannot start: .*cannot be written: give its owner/);
-    const fresh = await failureOf(tryServer(join(disk.path, 'other')));
+    const fresh = await failureOf(startFailing(join(disk.path, 'other')));
     expect(fresh.code).toBe(1);
     expect(fresh.said).toContain(`The folder ${join(disk.path, 'other')} cannot be created: `);
   });
@@ -106,7 +106,7 @@ describe('an unusable data folder', () => {
       // Leave space for this number of the small files that are created before the database.
       for (const pages of [1, 2, 3]) {
         disk.fillBut(4 * pages);
-        const { code, said } = await failureOf(tryServer(dataDir));
+        const { code, said } = await failureOf(startFailing(dataDir));
         expect(code).toBe(1);
         expect(said).toMatch(/^The orchestrator cannot start: .*(full: make room|no space left)/);
         disk.free();

@@ -173,14 +173,14 @@ async function startRig(rig: string, name: Name) {
   });
   await server.watch.worker(id, 'idle');
   /** Kills agent, guard and trainer at once, as a power cut does. */
-  const die = async (): Promise<void> => {
+  const cutPower = async (): Promise<void> => {
     program.kill('SIGKILL');
     await program.exited;
     await endTrainings(stateHome);
   };
   const logOf = (job: JobId): string =>
     readFileSync(join(stateHome, 'trainyard', rig, 'jobs', job, 'trainer.log'), 'utf8');
-  return { id, die, logOf };
+  return { id, cutPower, logOf };
 }
 
 const keysOf = async (id: JobId): Promise<readonly string[]> =>
@@ -206,7 +206,7 @@ test('runs each config with its images on the right rig, resumes on another, and
       60_000,
     );
   }
-  await Promise.all(rigs.map(({ die }) => die()));
+  await Promise.all(rigs.map(({ cutPower }) => cutPower()));
   const others = await Promise.all(names.map(name => startRig(`${name}-2`, name)));
   for (const [index, name] of names.entries()) {
     const id = jobs[index]!;

@@ -9,7 +9,7 @@ import { terminalText } from '../support/log-book.ts';
 const mib = 1024 * 1024;
 const secret = `hf_${'aB3'.repeat(12)}`;
 
-/** Prints numbered lines, secrets and progress bars until a file appears. */
+/** Script of a trainer that prints numbered lines, secrets and progress bars until a file appears. */
 const talking = `
   let n = 0;
   const timer = setInterval(() => {
@@ -26,8 +26,8 @@ const complete = ({ orchestrator }: Rig, attempt = 'a1'): Promise<true> =>
   until(() => (orchestrator.logs.of(attempt).isComplete ? true : null), 40_000);
 const gone = (path: string): Promise<true> => until(() => (existsSync(path) ? null : true), 40_000);
 
-/** Answers the log chunks of this attempt with 503 while it is held up. */
-function holdUp({ orchestrator: { answers, logs } }: Rig, attempt: string) {
+/** Answers the log chunks of this attempt with 503 until the returned function is called. */
+function refuseLogs({ orchestrator: { answers, logs } }: Rig, attempt: string) {
   let isHeld = true;
   answers.logs = ({ body }: Call): Answer =>
     isHeld && body['attempt_id'] === attempt
@@ -61,14 +61,14 @@ describe('trainer output', () => {
     expect(terminalText(logs.of().text)).toBe(`${said.join('')}the last word`);
     expect(logs.of().gaps).toEqual([]);
     await gone(rig.run.path);
-    // The rig's owner can read the complete log.
+    // The log on the rig is complete, including secrets; only its owner can read it.
     expect(readFileSync(join(rig.stateDir, 'jobs/j1/trainer.log'), 'utf8')).toContain(secret);
   }, 120_000);
 
   test('delivers a delayed log after the next job in the same folder and a restart of the agent', async () => {
     const rig = await startRig(talking);
     const { logs } = rig.orchestrator;
-    const release = holdUp(rig, 'a1');
+    const release = refuseLogs(rig, 'a1');
     const first = await rig.startBusy();
     finish(rig);
     await rig.orchestrator.reported('completed', 'a1');
@@ -147,7 +147,7 @@ describe.skipIf(process.platform !== 'linux')('an agent with a verbose trainer',
       const seconds = (performance.now() - began) / 1_000;
       expect(rig.orchestrator.count('heartbeat') - beats).toBeGreaterThan(seconds / 4);
       const grown = (peakOf(agent.pid) - before) / mib;
-      // Memory use does not grow with the output, including the parsing of metrics: three times the output takes no
+      // Memory, including that for parsing metrics, does not grow with the output: three times as much output takes no
       // more.
       expect(
         grown,

@@ -29,7 +29,7 @@ beforeAll(async () => {
   server = await startTestServer();
   const rig = await openRig(server);
   const first = await startJob(server, rig, { config_name: 'flowers' });
-  const bring = async (
+  const uploadFile = async (
     { token }: Offered,
     key: string,
     body: string | Uint8Array<ArrayBuffer>,
@@ -38,12 +38,12 @@ beforeAll(async () => {
       status: 200,
     });
   };
-  await bring(first, 'checkpoint-000100.bin', older);
-  await bring(first, 'samples/step_100_rose.png', 'no picture at all');
-  await bring(first, 'checkpoint-200/model.safetensors', weights);
-  await bring(first, 'checkpoint-200/state.json', state);
-  await bring(first, 'checkpoint-200/checkpoint-manifest.json', manifest);
-  await bring(first, 'checkpoint-300/model.safetensors', 'half of it');
+  await uploadFile(first, 'checkpoint-000100.bin', older);
+  await uploadFile(first, 'samples/step_100_rose.png', 'no picture at all');
+  await uploadFile(first, 'checkpoint-200/model.safetensors', weights);
+  await uploadFile(first, 'checkpoint-200/state.json', state);
+  await uploadFile(first, 'checkpoint-200/checkpoint-manifest.json', manifest);
+  await uploadFile(first, 'checkpoint-300/model.safetensors', 'half of it');
   await rig.report(first, 'running', { progress: { current_step: 237, total_steps: 400 } });
   await rig.report(first, 'failed', { cause: 'preempted' });
   job = await rig.offered();

@@ -10,7 +10,7 @@ beforeAll(async () => {
   server = await startTestServer();
   const rig = await openRig(server);
   job = await startJob(server, rig);
-  const bring = async ({ jobId, attemptId }: Offered, values: readonly object[]): Promise<void> => {
+  const postPoints = async ({ jobId, attemptId }: Offered, values: readonly object[]): Promise<void> => {
     const points = values.map((each, n) => ({ n, elapsed_ms: n * 1_000, step: n + 1, values: each }));
     const answer = await fetch(`${server.url}/api/workers/job/${jobId}/metrics`, {
       method: 'POST',
@@ -19,11 +19,11 @@ beforeAll(async () => {
     });
     expect(answer.status).toBe(200);
   };
-  await bring(job, [{ loss: 0.8, learning_rate: 1e-5 }, { loss: 0.4 }, { loss: null }]);
+  await postPoints(job, [{ loss: 0.8, learning_rate: 1e-5 }, { loss: 0.4 }, { loss: null }]);
   await rig.report(job, 'failed', { cause: 'preempted' });
   const again = await rig.offered();
   for (const status of ['starting', 'running']) await rig.report(again, status);
-  await bring(again, [{ loss: 0.123456789, 'gpu.0.utilization': 97 }]);
+  await postPoints(again, [{ loss: 0.123456789, 'gpu.0.utilization': 97 }]);
 });
 afterAll(() => server.close());
 

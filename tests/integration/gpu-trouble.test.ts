@@ -28,11 +28,11 @@ esac
 `;
   writeFileSync(join(bin, 'nvidia-smi'), script);
   chmodSync(join(bin, 'nvidia-smi'), 0o755);
-  const say = (what: keyof typeof answers, text: string): void => writeFileSync(answers[what], text);
-  say('probe', probe);
-  say('cards', well);
-  say('apps', '');
-  return { folder, answers, say, env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } };
+  const setAnswer = (what: keyof typeof answers, text: string): void => writeFileSync(answers[what], text);
+  setAnswer('probe', probe);
+  setAnswer('cards', well);
+  setAnswer('apps', '');
+  return { folder, answers, setAnswer, env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } };
 }
 
 type FakeGpu = ReturnType<typeof makeGpu>;
@@ -61,7 +61,7 @@ const reasonOf = async ({ admin }: TestServer, id: JobId): Promise<string | null
 test('keeps jobs pending with a reason while a GPU is missing, and dispatches them when it returns', async () => {
   const gpu = makeGpu();
   const { server, worker, shows } = await openYard(gpu, '');
-  gpu.say('cards', 'Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n');
+  gpu.setAnswer('cards', 'Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n');
   const broken = await shows('a GPU that is missing', view => view.gpu_troubles.length > 0);
   expect(broken).toMatchObject({
     status_reason: 'gpu_trouble',
@@ -74,7 +74,7 @@ test('keeps jobs pending with a reason while a GPU is missing, and dispatches th
   expect(await reasonOf(server, job)).toBe(
     'No idle workers: 0 of 1 worker can take this job: 1 with GPU trouble (rig-1: GPU 0 is missing)',
   );
-  gpu.say('cards', well);
+  gpu.setAnswer('cards', well);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   await worker.said(/^All GPUs are there again/);
 }, 30_000);
@@ -82,7 +82,7 @@ test('keeps jobs pending with a reason while a GPU is missing, and dispatches th
 test('reports a GPU held by another process before it dispatches the first job', async () => {
   const gpu = makeGpu();
   // The process of this test is no process of the worker.
-  gpu.say('apps', `${process.pid}, ${uuid}, 9216\n`);
+  gpu.setAnswer('apps', `${process.pid}, ${uuid}, 9216\n`);
   const { server, shows } = await openYard(gpu, '');
   const held = await shows('a GPU that is held', view => view.gpu_troubles.length > 0);
   expect(held.gpu_troubles).toMatchObject([

@@ -27,7 +27,7 @@ async function offer(server: TestServer, name = 'rig-1') {
 }
 
 /** Returns the stored token and the mode of its file. */
-function keptIn(stateHome: string, name = 'rig-1') {
+function storedToken(stateHome: string, name = 'rig-1') {
   const file = join(stateHome, 'trainyard', name, 'token');
   const { joined, pending } = JSON.parse(readFileSync(file, 'utf8')) as Record<
     'joined' | 'pending',
@@ -37,7 +37,7 @@ function keptIn(stateHome: string, name = 'rig-1') {
 }
 
 /** Creates a trainer that records its arguments and its environment, and exits. */
-function makeWitness(): { readonly trainer: string; readonly file: string } {
+function makeRecordingTrainer(): { readonly trainer: string; readonly file: string } {
   const folder = temporaryFolder();
   const [script, file] = [join(folder, 'trainer.cjs'), join(folder, 'seen.json')];
   const seen = '{ args: process.argv, env: process.env }';
@@ -51,7 +51,7 @@ function makeWitness(): { readonly trainer: string; readonly file: string } {
 test('joins once, survives a kill with the same environment, and refuses the join token elsewhere', async () => {
   const server = await openServer();
   const made = await offer(server);
-  const [stateHome, witness] = [temporaryFolder(), makeWitness()];
+  const [stateHome, witness] = [temporaryFolder(), makeRecordingTrainer()];
   const args = ['--name', 'rig-1', '--persistent', '--trainer', witness.trainer, '-v'];
   const start = (home: string): Program =>
     startWorker({ url: server.url, token: made.join_token, args, stateHome: home });
@@ -64,7 +64,7 @@ test('joins once, survives a kill with the same environment, and refuses the joi
   await again.said(/^Connected to .* as rig-1/);
   expect(again.lines.join('\n')).not.toContain('Joined');
 
-  const { joined, pending, mode } = keptIn(stateHome);
+  const { joined, pending, mode } = storedToken(stateHome);
   expect([joined?.join_sha256, pending, mode]).toEqual([sha256(made.join_token), null, 0o600]);
   const token = joined?.token ?? '';
   expect(token).toMatch(/^wt_[\w-]{43}$/);
@@ -102,13 +102,13 @@ test('joins again with its stored token when the response to the join was lost',
   first.kill('SIGKILL');
   await first.exited;
   const file = join(stateHome, 'trainyard/rig-1/token');
-  const { joined } = keptIn(stateHome);
+  const { joined } = storedToken(stateHome);
   writeFileSync(file, JSON.stringify({ joined: null, pending: joined }));
 
   const again = startWorker({ url: server.url, token: made.join_token, args, stateHome });
   await again.said(/^Joined as rig-1/);
   await again.said(/^Connected to/);
-  expect(keptIn(stateHome)).toMatchObject({ joined, pending: null });
+  expect(storedToken(stateHome)).toMatchObject({ joined, pending: null });
 }, 60_000);
 
 test('retries until the orchestrator is up, and then joins', async () => {
@@ -148,7 +148,7 @@ test('joins again when its token file gets a join token after a rotation', async
     'the second connection',
     () => worker.lines.filter(line => line.startsWith('Connected')).length === 2,
   );
-  expect(keptIn(stateHome).joined?.join_sha256).toBe(sha256(made.join_token));
+  expect(storedToken(stateHome).joined?.join_sha256).toBe(sha256(made.join_token));
 }, 60_000);
 
 test('stops the old process of a worker when another one joins as that worker', async () => {

@@ -127,9 +127,9 @@ test.each<[string, (folder: string) => void]>([
   ['is not executable', folder => chmodSync(join(folder, 'launch'), 0o644)],
   ['is writable by others', folder => chmodSync(join(folder, 'launch'), 0o777)],
   ['lies in a folder that is writable by others', folder => chmodSync(folder, 0o777)],
-])('does not run a launch program that %s', async (_title, spoil) => {
+])('does not run a launch program that %s', async (_title, makeUnusable) => {
   const { folder, engine, calls } = engineWith({ launch: printing({ result: 'accepted', engine_id: '7' }) });
-  spoil(folder);
+  makeUnusable(folder);
   expect(await engine.launch(orderOf(id))).toMatchObject({
     kind: 'rejected',
     scope: 'temporary',

@@ -54,7 +54,7 @@ const engineOf = (fleet: string, more: object = {}, kubeconfig = api.kubeconfig)
     },
   });
 
-/** Nothing listens on port 1. */
+/** Creates an engine whose API server does not exist: nothing listens on port 1. */
 function engineOfNothing(fleet: string) {
   const kubeconfig = join(folder, 'nothing');
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigFor(1)));
@@ -75,7 +75,7 @@ const invalidDetails = {
 };
 
 let count = 0;
-/** A fleet with one launch, and the one line that its engine says about it. */
+/** Orders a launch in a fleet of its own. `sighting` returns the entry of the launch in the engine's list. */
 async function launchOne(more: object = {}) {
   const fleet = `f${(count += 1)}`;
   const engine = engineOf(fleet, more);
@@ -187,7 +187,7 @@ test('deletes a Job that Kueue evicted, so that it does not start again', async 
   await expect.poll(() => api.find('jobs', name)).toBeUndefined();
 });
 
-// The refusal is the next answer for any Job, so no other test may order one meanwhile.
+// A planted refusal answers the next request for any Job, so no other test may create a Job at the same time.
 describe('refusals of the Kubernetes API', () => {
   test.each([
     [

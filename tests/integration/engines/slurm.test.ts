@@ -38,7 +38,7 @@ async function launchOne(id: string, settings: Partial<SlurmSettings>, order: Pa
   return { engine, launchId, answer, jobId: answer.kind === 'accepted' ? answer.engineId : '' };
 }
 
-const untilSeen = (
+const waitForSighting = (
   engine: Engine,
   id: LaunchId,
   isRight: (sighting: Sighting) => boolean,
@@ -105,7 +105,7 @@ describe.concurrent('a launch on Slurm', () => {
       'Requeue=0',
     ])
       expect(shown).toContain(part);
-    const { startedAt, endsAt, nodes } = await untilSeen(engine, launchId, isRunning);
+    const { startedAt, endsAt, nodes } = await waitForSighting(engine, launchId, isRunning);
     expect(endsAt).toBe((startedAt ?? 0) + 120_000);
     expect(nodes).toEqual([expect.stringMatching(/^rig[12]$/)]);
   });
@@ -113,7 +113,7 @@ describe.concurrent('a launch on Slurm', () => {
   it('starts the worker on the first of several nodes', async () => {
     const { engine, launchId, jobId } = await launchOne('wide', {}, { nodes: 2 });
     await untilSaid(lab, 'wide', 'started');
-    expect((await untilSeen(engine, launchId, isRunning)).nodes).toEqual(['rig1', 'rig2']);
+    expect((await waitForSighting(engine, launchId, isRunning)).nodes).toEqual(['rig1', 'rig2']);
     const port = 20_000 + (Number(jobId) % 20_000);
     expect(lab.worker.said('wide')).toContain(`node 0 of 2, rig1:${port}`);
   });
@@ -150,7 +150,7 @@ describe.concurrent('a launch on Slurm', () => {
     );
     await engine.end([launchId], 'ask');
     await untilSaid(lab, 'ask', 'left');
-    expect(await untilSeen(engine, launchId, isEnded)).toMatchObject({ exit: 'completed' });
+    expect(await waitForSighting(engine, launchId, isEnded)).toMatchObject({ exit: 'completed' });
     expect(lab.worker.said('ask')).not.toContain('trainer signalled');
     expect(() => readdirSync(folder)).toThrow(/ENOENT/);
   });
@@ -159,13 +159,13 @@ describe.concurrent('a launch on Slurm', () => {
     const { engine, launchId } = await launchOne('now', {});
     await untilSaid(lab, 'now', 'started');
     await engine.end([launchId], 'now');
-    expect(await untilSeen(engine, launchId, isEnded)).toMatchObject({ exit: 'cancelled' });
+    expect(await waitForSighting(engine, launchId, isEnded)).toMatchObject({ exit: 'cancelled' });
   });
 
   it('signals the worker but not its trainer before the wall time', async () => {
     const { engine, launchId } = await launchOne('wall', {}, { wallTimeS: 60, noticeS: 55 });
     await untilSaid(lab, 'wall', 'left', 40_000);
-    expect(await untilSeen(engine, launchId, isEnded)).toMatchObject({ exit: 'completed' });
+    expect(await waitForSighting(engine, launchId, isEnded)).toMatchObject({ exit: 'completed' });
     expect(lab.worker.said('wall')).not.toContain('trainer signalled');
   }, 60_000);
 
@@ -175,8 +175,8 @@ describe.concurrent('a launch on Slurm', () => {
     const urgent = await launchOne('urgent', { partition: 'high' }, { gpus: 2 });
     await untilSaid(lab, 'spot', 'left', 40_000);
     expect(lab.worker.said('spot')).not.toContain('trainer signalled');
-    expect(await untilSeen(spot.engine, spot.launchId, isEnded)).toMatchObject({ exit: 'completed' });
-    await untilSeen(urgent.engine, urgent.launchId, isRunning, 30_000);
+    expect(await waitForSighting(spot.engine, spot.launchId, isEnded)).toMatchObject({ exit: 'completed' });
+    await waitForSighting(urgent.engine, urgent.launchId, isRunning, 30_000);
   }, 80_000);
 
   it('is reported as preempted when its worker does not leave', async () => {
@@ -190,14 +190,14 @@ describe.concurrent('a launch on Slurm', () => {
     await engine.launch(orderOf(launchId, { gpus: 2 }));
     await untilSaid(lab, 'stubborn', 'started');
     await launchOne('rude', { partition: 'rude' }, { gpus: 2 });
-    expect(await untilSeen(engine, launchId, isEnded, 40_000)).toMatchObject({ exit: 'preempted' });
+    expect(await waitForSighting(engine, launchId, isEnded, 40_000)).toMatchObject({ exit: 'preempted' });
   }, 80_000);
 
   it('is reported as failed when its worker cannot start', async () => {
     const engine = slurmEngine(lab, { fleet: 'broken', start: () => 'cd /nowhere || exit 7' });
     const order = orderOf(LaunchId.parse('broken'));
     await engine.launch(order);
-    expect(await untilSeen(engine, order.launchId, isEnded)).toMatchObject({ exit: 'failed' });
+    expect(await waitForSighting(engine, order.launchId, isEnded)).toMatchObject({ exit: 'failed' });
   });
 
   it('is not confused with a launch of a fleet whose id starts with the same letters', async () => {
@@ -261,7 +261,7 @@ describe.concurrent('an order to Slurm', () => {
     const words = change.map(word => word.replace('JOB', jobId).replace('OTHER', other.jobId));
     if (words.length > 0) await lab.slurm('scontrol', ...words);
     expect(
-      await untilSeen(engine, launchId, sighting => sighting.reason?.text === reason.text),
+      await waitForSighting(engine, launchId, sighting => sighting.reason?.text === reason.text),
     ).toMatchObject({
       state: 'waiting',
       reason,
@@ -270,19 +270,22 @@ describe.concurrent('an order to Slurm', () => {
       exit: null,
     });
     await engine.end([launchId], 'ask');
-    expect(await untilSeen(engine, launchId, isEnded)).toMatchObject({ exit: 'cancelled', startedAt: null });
+    expect(await waitForSighting(engine, launchId, isEnded)).toMatchObject({
+      exit: 'cancelled',
+      startedAt: null,
+    });
   });
 
   it('waits for resources and reports its expected start', async () => {
     const first = await launchOne('full', { partition: 'small' }, { gpus: 2, wallTimeS: 3_600 });
     await untilSaid(lab, 'full', 'started');
     const second = await launchOne('queued', { partition: 'small' }, { gpus: 2 });
-    const waiting = await untilSeen(
+    const waiting = await waitForSighting(
       second.engine,
       second.launchId,
       ({ expectedStart, reason }) => expectedStart !== null && reason?.text === 'Resources',
     );
-    const { endsAt } = await untilSeen(first.engine, first.launchId, isRunning);
+    const { endsAt } = await waitForSighting(first.engine, first.launchId, isRunning);
     expect(waiting).toMatchObject({
       reason: { kind: 'resources', text: 'Resources' },
       expectedStart: endsAt,
@@ -355,7 +358,7 @@ exec env -i ${remote} sh -c "$*"
     expect(await far.launch(order)).toMatchObject({ kind: 'accepted' });
     await untilSaid(lab, 'far', 'started');
     expect(lab.worker.said('far')).toContain('token tj_secret_far');
-    expect(await untilSeen(far, id, isRunning)).toMatchObject({ startedAt: expect.any(Number) });
+    expect(await waitForSighting(far, id, isRunning)).toMatchObject({ startedAt: expect.any(Number) });
     await far.end([id], 'ask');
     await untilSaid(lab, 'far', 'left');
     expect(readFileSync(join(lab.folder, 'ssh-calls'), 'utf8')).toContain('-- me@login.example exec sh -c ');
