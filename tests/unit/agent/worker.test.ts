@@ -14,9 +14,9 @@ type SignalName = Parameters<Host['onSignal']>[0];
 interface WorkerBench {
   /** Resolves with the exit code when the worker ends. */
   readonly exit: Promise<number>;
-  readonly said: readonly string[];
+  readonly logged: readonly string[];
   /** Resolves with the first log line that contains these words. */
-  says(words: string): Promise<string>;
+  waitForLog(words: string): Promise<string>;
   signal(name: SignalName): void;
   /** Closes the worker's stdin, as the exit of its parent does. */
   endInput(): void;
@@ -33,8 +33,8 @@ function machineWith(rows: string): string {
 function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): WorkerBench {
   const home = tempFolder();
   const env = { PATH: bin, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
-  const said: string[] = [];
-  const lookers = new Set<() => void>();
+  const logged: string[] = [];
+  const waiters = new Set<() => void>();
   const acts = new Map<SignalName, () => void>();
   const inputEnds = new Set<() => void>();
   const exit = runWorker(loaded({ ...minimalFlags, name: 'rig-3', ...flags }, env), {
@@ -42,8 +42,8 @@ function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): Wo
     ownCommand: launching.ownCommand,
     version: '1.2.3',
     log: message => {
-      said.push(message);
-      for (const look of lookers) look();
+      logged.push(message);
+      for (const check of waiters) check();
     },
     onSignal: (name, act) => void acts.set(name, act),
     onInputEnd: act => void inputEnds.add(act),
@@ -55,18 +55,18 @@ function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): Wo
   });
   return {
     exit,
-    said,
+    logged,
     home,
     signal,
     endInput: () => inputEnds.forEach(act => act()),
-    says: words =>
+    waitForLog: words =>
       new Promise(resolve => {
-        const look = (): void => {
-          const line = said.find(each => each.includes(words));
+        const check = (): void => {
+          const line = logged.find(each => each.includes(words));
           if (line !== undefined) resolve(line);
         };
-        lookers.add(look);
-        look();
+        waiters.add(check);
+        check();
       }),
   };
 }
@@ -92,44 +92,44 @@ describe('failed starts', () => {
     ],
     ['a GPU that does not exist', { gpus: '7' }, 2, /There is no usable GPU 7 here/],
   ])('exits with a reason for %s', async (_what, flags, code, message) => {
-    const { exit, said } = startWorker(flags);
+    const { exit, logged } = startWorker(flags);
     expect(await exit).toBe(code);
-    expect(said).toEqual([expect.stringMatching(message)]);
+    expect(logged).toEqual([expect.stringMatching(message)]);
   });
 
   it('exits when the state folder cannot be created', async () => {
     const file = writeFile(tempFolder(), 'file', '');
     const config = { ...loaded(minimalFlags), stateDir: join(file, 'state') };
-    const said: string[] = [];
+    const logged: string[] = [];
     const host = {
       env: {},
       ownCommand: [],
       version: '1',
       onSignal: () => {},
       onInputEnd: () => {},
-      log: (line: string) => said.push(line),
+      log: (line: string) => logged.push(line),
     };
     expect(await runWorker(config, host)).toBe(1);
-    expect(said.at(-1)).toMatch(/^The worker's state can't be kept: ENOTDIR.*--state-dir$/);
+    expect(logged.at(-1)).toMatch(/^The worker's state can't be kept: ENOTDIR.*--state-dir$/);
   });
 
   it('exits with 3 when the token is unknown', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => refused(401);
-    const { exit, said } = startWorker({ 'orchestrator-url': orchestrator.url });
+    const { exit, logged } = startWorker({ 'orchestrator-url': orchestrator.url });
     expect(await exit).toBe(3);
-    expect(said.at(-1)).toMatch(/^Invalid token: /);
+    expect(logged.at(-1)).toMatch(/^Invalid token: /);
   });
 });
 
 describe('self-description of a worker', () => {
   it('logs its GPUs and questionable settings for users', async () => {
-    const { says, said } = startWorker(
+    const { waitForLog, logged } = startWorker(
       { 'orchestrator-url': await nobodyThere(), 'ssl-no-verify': true },
       twoGpus,
     );
-    await says('Connection refused');
-    expect(said).toEqual([
+    await waitForLog('Connection refused');
+    expect(logged).toEqual([
       'Worker rig-3: 1x RTX 4090 + 1x RTX 3090 (2 in all); leaves after one job',
       expect.stringMatching(/^No trainer found: python or python3/),
       expect.stringMatching(
@@ -193,8 +193,8 @@ it.skipIf(process.platform !== 'linux')(
     writeFile(bin, 'nvidia-smi', `#!/bin/sh\n${list}\n`, 0o755);
     const script = writeFile(bin, 'trainer.cjs', leavesChild(pidFile, apps));
     const flags = { 'orchestrator-url': orchestrator.url, trainer: `${process.execPath} ${script}` };
-    const { says } = startWorker(flags, '', bin);
-    await says('Connected to');
+    const { waitForLog } = startWorker(flags, '', bin);
+    await waitForLog('Connected to');
     orchestrator.push(offerOf('j1', 'a1'));
     await orchestrator.reported('completed');
     const left = Number(readFileSync(pidFile, 'utf8'));
@@ -217,15 +217,15 @@ describe('a real job', () => {
   it("prints the trainer's output with --verbose, and leaves after the job", async () => {
     const orchestrator = await startOrchestrator();
     const trainer = `${process.execPath} -e 'console.log(JSON.stringify({type:"progress",step:3,total_steps:4})); console.log("trained")'`;
-    const { exit, says, said, home } = startWorker({
+    const { exit, waitForLog, logged, home } = startWorker({
       'orchestrator-url': orchestrator.url,
       trainer,
       verbose: true,
     });
-    await says('Connected to');
+    await waitForLog('Connected to');
     orchestrator.push(offerOf('j1', 'a1', { config: { lr: 1 } }));
     expect(await exit).toBe(0);
-    expect(said).toContain('| trained');
+    expect(logged).toContain('| trained');
     expect((await orchestrator.reported('completed')).body).toMatchObject({
       exit_code: 0,
       progress: { step: 3, total_steps: 4 },
@@ -239,14 +239,14 @@ describe('a real job', () => {
   it('finishes the job after the first signal, and stops it after the second', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
-    const { exit, says, said, signal } = startWorker({ ...flags, gpus: '1' }, twoGpus);
-    await says('Connected to');
+    const { exit, waitForLog, logged, signal } = startWorker({ ...flags, gpus: '1' }, twoGpus);
+    await waitForLog('Connected to');
     orchestrator.push(offerOf('j1', 'a1'));
-    expect(await says('| ready')).toBe('| ready 1');
+    expect(await waitForLog('| ready')).toBe('| ready 1');
     signal('SIGTERM');
-    expect(said.at(-1)).toBe('Leaving when the job is done; a second signal stops it now');
+    expect(logged.at(-1)).toBe('Leaving when the job is done; a second signal stops it now');
     signal('SIGINT');
-    expect(said.at(-1)).toBe('Stopping now');
+    expect(logged.at(-1)).toBe('Stopping now');
     expect(await exit).toBe(0);
     expect((await orchestrator.reported('failed')).body).toMatchObject({
       cause: 'preempted',
@@ -259,27 +259,27 @@ describe('--leave-with-parent', () => {
   it('leaves its training to the guard when its parent is gone', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
-    const { exit, says, said, endInput, home } = startWorker({ ...flags, 'leave-with-parent': true });
-    await says('Connected to');
+    const { exit, waitForLog, logged, endInput, home } = startWorker({ ...flags, 'leave-with-parent': true });
+    await waitForLog('Connected to');
     orchestrator.push(offerOf('j1', 'a1'));
-    await says('| ready');
+    await waitForLog('| ready');
     const run = { path: join(home, 'trainyard/rig-3/runs/a1') };
     onTestFinished(() => endTraining(run));
     endInput();
     expect(await exit).toBe(0);
-    expect(said.at(-1)).toMatch(/^Leaving now: the training goes on/);
+    expect(logged.at(-1)).toMatch(/^Leaving now: the training goes on/);
     expect(existsSync(run.path)).toBe(true);
     expect(readExit(run)).toBeNull();
   });
 
   it('disconnects when its parent is gone and it has no job', async () => {
     const orchestrator = await startOrchestrator();
-    const { exit, says, endInput } = startWorker({
+    const { exit, waitForLog, endInput } = startWorker({
       'orchestrator-url': orchestrator.url,
       persistent: true,
       'leave-with-parent': true,
     });
-    await says('Connected to');
+    await waitForLog('Connected to');
     endInput();
     expect(await exit).toBe(0);
     await orchestrator.nth('disconnect');
@@ -288,11 +288,11 @@ describe('--leave-with-parent', () => {
   it('keeps running without the option when its parent is gone', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
-    const { says, endInput } = startWorker(flags);
-    await says('Connected to');
+    const { waitForLog, endInput } = startWorker(flags);
+    await waitForLog('Connected to');
     endInput();
     orchestrator.push(offerOf('j1', 'a1'));
-    expect(await says('| ready')).toMatch(/ready/);
+    expect(await waitForLog('| ready')).toMatch(/ready/);
   });
 });
 
@@ -305,13 +305,13 @@ it('reads a new token on SIGHUP', async () => {
     'worker-token': undefined,
     'worker-token-file': path,
   };
-  const { exit, says, said, signal } = startWorker(flags);
-  await says('Connected to');
+  const { exit, waitForLog, logged, signal } = startWorker(flags);
+  await waitForLog('Connected to');
   signal('SIGHUP');
-  expect(said.at(-1)).toMatch(/^Connected to/);
+  expect(logged.at(-1)).toMatch(/^Connected to/);
   writeFile(folder, 'token', 'wt_2');
   signal('SIGHUP');
-  expect(said.at(-1)).toBe(`Took the new token from ${path}`);
+  expect(logged.at(-1)).toBe(`Took the new token from ${path}`);
   signal('SIGTERM');
   expect(await exit).toBe(0);
   expect((await orchestrator.nth('disconnect')).token).toBe('wt_2');
@@ -324,7 +324,7 @@ describe('join tokens', () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, 'state-dir': tempFolder() };
     const first = startWorker({ ...flags, 'worker-token': 'tj_1' });
-    await first.says('Connected to');
+    await first.waitForLog('Connected to');
     expect((await orchestrator.nth('join')).token).toBe('tj_1');
     const { token } = await orchestrator.nth('register');
     expect(token).toMatch(mine);
@@ -332,25 +332,25 @@ describe('join tokens', () => {
     expect(await first.exit).toBe(0);
 
     const again = startWorker({ ...flags, 'worker-token': undefined });
-    await again.says('Connected to');
+    await again.waitForLog('Connected to');
     expect((await orchestrator.nth('register', 2)).token).toBe(token);
     expect(orchestrator.count('join')).toBe(1);
-    for (const { said } of [first, again]) expect(said.join('\n')).not.toMatch(/tj_1|wt_/);
+    for (const { logged } of [first, again]) expect(logged.join('\n')).not.toMatch(/tj_1|wt_/);
   });
 
   it("exits with 3 and the server's reason when the join token is refused", async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.join = () => refused(401);
-    const { exit, said } = startWorker({ 'orchestrator-url': orchestrator.url, 'worker-token': 'tj_1' });
+    const { exit, logged } = startWorker({ 'orchestrator-url': orchestrator.url, 'worker-token': 'tj_1' });
     expect(await exit).toBe(3);
-    expect(said.at(-1)).toBe('Invalid token: refused with 401');
+    expect(logged.at(-1)).toBe('Invalid token: refused with 401');
     expect(orchestrator.count('register')).toBe(0);
   });
 
   it('asks for a token on a machine that never joined', async () => {
-    const { exit, said } = startWorker({ 'worker-token': undefined });
+    const { exit, logged } = startWorker({ 'worker-token': undefined });
     expect(await exit).toBe(2);
-    expect(said).toEqual([
+    expect(logged).toEqual([
       'The worker token is missing. Set --worker-token-file FILE, --worker-token TOKEN or SIMPLETUNER_WORKER_TOKEN to a worker token or join token',
     ]);
   });
@@ -358,9 +358,9 @@ describe('join tokens', () => {
   it('reports a damaged state folder when no token is given', async () => {
     const dir = tempFolder();
     writeFile(dir, 'token', 'x');
-    const { exit, said } = startWorker({ 'worker-token': undefined, 'state-dir': dir });
+    const { exit, logged } = startWorker({ 'worker-token': undefined, 'state-dir': dir });
     expect(await exit).toBe(2);
-    expect(said).toEqual([expect.stringContaining('is damaged')]);
+    expect(logged).toEqual([expect.stringContaining('is damaged')]);
   });
 
   it('joins on SIGHUP with a join token in its file, and continues with the new token', async () => {
@@ -368,22 +368,22 @@ describe('join tokens', () => {
     const path = writeFile(folder, 'token', 'wt_1');
     const orchestrator = await startOrchestrator();
     const flags = { 'worker-token': undefined, 'worker-token-file': path };
-    const { exit, says, signal } = startWorker({ 'orchestrator-url': orchestrator.url, ...flags });
-    await says('Connected to');
+    const { exit, waitForLog, signal } = startWorker({ 'orchestrator-url': orchestrator.url, ...flags });
+    await waitForLog('Connected to');
     writeFile(folder, 'token', 'tj_1');
     signal('SIGHUP');
-    await says('Joined as rig-3');
+    await waitForLog('Joined as rig-3');
     signal('SIGTERM');
     expect(await exit).toBe(0);
     expect((await orchestrator.nth('disconnect')).token).toMatch(mine);
   });
 
   it('exits on SIGTERM while joining an unreachable server', async () => {
-    const { exit, says, signal } = startWorker({
+    const { exit, waitForLog, signal } = startWorker({
       'orchestrator-url': await nobodyThere(),
       'worker-token': 'tj_1',
     });
-    await says('Connection refused');
+    await waitForLog('Connection refused');
     signal('SIGTERM');
     expect(await exit).toBe(0);
   });

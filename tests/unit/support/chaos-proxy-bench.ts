@@ -7,7 +7,7 @@ import { type ChaosProxy, startChaosProxy } from '../../support/chaos-proxy.ts';
 import { createNotices, type Notices } from '../../support/notices.ts';
 
 /** The server behind the proxy, and what has arrived there. */
-export interface FarEnd {
+export interface ProxiedServer {
   readonly calls: readonly string[];
   /** Streams that are open from the server's point of view. */
   readonly streams: ReadonlySet<http.ServerResponse>;
@@ -28,7 +28,7 @@ export interface RawClient {
 }
 
 export interface ProxyBench {
-  readonly far: FarEnd;
+  readonly far: ProxiedServer;
   readonly proxy: ChaosProxy;
   /** Posts a text and returns the response as `status text`. */
   post(path: string, body?: string): Promise<string>;
@@ -42,7 +42,7 @@ export interface ProxyBench {
  * /stream with a stream.
  */
 export function useProxyBench(): ProxyBench {
-  let far: (FarEnd & { close(): Promise<void> }) | null = null;
+  let far: (ProxiedServer & { close(): Promise<void> }) | null = null;
   let proxy: ChaosProxy | null = null;
   const clients: RawClient[] = [];
   const must = <T>(part: T | null): T => {
@@ -51,7 +51,7 @@ export function useProxyBench(): ProxyBench {
   };
 
   beforeEach(async () => {
-    const started = await startFarEnd();
+    const started = await startProxiedServer();
     far = started;
     proxy = await startChaosProxy(() => started.url);
   });
@@ -91,7 +91,7 @@ export function useProxyBench(): ProxyBench {
   };
 }
 
-async function startFarEnd(): Promise<FarEnd & { close(): Promise<void> }> {
+async function startProxiedServer(): Promise<ProxiedServer & { close(): Promise<void> }> {
   const notices = createNotices();
   const calls: string[] = [];
   const streams = new Set<http.ServerResponse>();

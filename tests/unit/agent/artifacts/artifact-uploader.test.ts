@@ -21,13 +21,13 @@ import {
 
 interface Bench extends ArtifactUploader {
   readonly shelf: Shelf;
-  readonly said: readonly string[];
+  readonly logged: readonly string[];
   write(path: string, text: string): void;
   remove(path: string): void;
   /** Resolves when this file has been sent this number of times. */
   sent(key: string, times?: number): Promise<unknown>;
   /** Resolves when this call has been made this number of times. */
-  asked(call: string, times: number): Promise<unknown>;
+  called(call: string, times: number): Promise<unknown>;
   /** The keys of the sent files, in order. */
   sentKeys(): readonly string[];
 }
@@ -42,7 +42,7 @@ function openBench(
     writeFileSync(join(root, path), text);
   };
   for (const [path, text] of Object.entries(parts.files ?? {})) write(path, text);
-  const said: string[] = [];
+  const logged: string[] = [];
   const notices = createNotices();
   shelf.onCall = notices.changed;
   const uploader = createArtifactUploader({
@@ -54,7 +54,7 @@ function openBench(
     images: null,
     which: 'all',
     startedAt: null,
-    log: message => void said.push(message),
+    log: message => void logged.push(message),
     ...parts,
   });
   onTestFinished(async () => {
@@ -66,11 +66,11 @@ function openBench(
   return {
     ...uploader,
     shelf,
-    said,
+    logged,
     write,
     remove: path => rmSync(join(root, path), { recursive: true }),
     sentKeys,
-    asked: (call, times) =>
+    called: (call, times) =>
       notices.waitFor(
         `${call} for the ${times}th time`,
         () => shelf.calls.filter(made => made === call).length >= times,
@@ -90,7 +90,7 @@ describe('outputs of a trainer', () => {
     for (const name of ['notes.txt', 'a.png', 'checkpoint-1.bin']) bench.write(name, name);
     await bench.sent('notes.txt');
     expect(bench.sentKeys()).toEqual(['checkpoint-1.bin', 'a.png', 'notes.txt']);
-    expect(bench.said).toEqual(['Uploaded checkpoint-1.bin (16 bytes)']);
+    expect(bench.logged).toEqual(['Uploaded checkpoint-1.bin (16 bytes)']);
     bench.write('a.png', 'another one');
     await bench.sent('a.png', 2);
     bench.write('last.png', 'x');
@@ -145,7 +145,7 @@ describe('outputs of a trainer', () => {
     await bench.done;
     expect(bench.sentKeys()).toEqual(['b.png']);
     expect(shelf.calls.filter(call => call === 'LIST')).toHaveLength(1);
-    expect(bench.said).toEqual([
+    expect(bench.logged).toEqual([
       expect.stringContaining('checkpoint-1.bin (older than the newest checkpoint of the job on the server)'),
     ]);
   });
@@ -157,8 +157,8 @@ describe('outputs of a trainer', () => {
     bench.finish('completed');
     await bench.done;
     expect(bench.sentKeys()).toEqual([]);
-    expect(bench.said).toEqual([expect.stringMatching(/checkpoint-\d\.bin and 1 more \(older/)]);
-    expect(bench.said[0]).not.toMatch(/checkpoint-[78]\.bin/);
+    expect(bench.logged).toEqual([expect.stringMatching(/checkpoint-\d\.bin and 1 more \(older/)]);
+    expect(bench.logged[0]).not.toMatch(/checkpoint-[78]\.bin/);
   });
 
   it('ignores a checkpoint from before the attempt, unless the trainer writes it again', async () => {
@@ -215,7 +215,7 @@ describe('outputs of a trainer', () => {
     bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(bench.sentKeys()).toEqual(['c.png']);
-    expect(bench.said).toEqual([]);
+    expect(bench.logged).toEqual([]);
   });
 });
 
@@ -223,7 +223,7 @@ describe('uploads to a failing server', () => {
   it('retries while the server does not answer', async () => {
     const bench = openBench(createShelf(), { files: { a: 'a' } });
     const release = bench.shelf.failAll('', refusalOf(503));
-    await bench.asked('LIST', 3);
+    await bench.called('LIST', 3);
     release();
     bench.finish('completed');
     expect(await bench.done).toBe(true);
@@ -236,7 +236,7 @@ describe('uploads to a failing server', () => {
     const bench = openBench(shelf, { files: { 'large.png': 'large', 'small.png': 'small' } });
     await bench.sent('small.png');
     await bench.sent('large.png', 2);
-    expect(bench.said).toEqual(['large.png is not uploaded: refused with 413']);
+    expect(bench.logged).toEqual(['large.png is not uploaded: refused with 413']);
     release();
     await bench.sent('large.png', 3);
     bench.finish('completed');
@@ -249,7 +249,7 @@ describe('uploads to a failing server', () => {
     const release = shelf.failAll('PUT a.png', refusalOf(507));
     const bench = openBench(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
     bench.finish('completed');
-    await bench.asked('OUTSTANDING 1', 1);
+    await bench.called('OUTSTANDING 1', 1);
     expect(shelf.outstanding).toEqual({ files: 1, bytes: 4, reason: 'refused with 507' });
     await bench.sent('a.png', 4);
     release();
@@ -268,7 +268,7 @@ describe('uploads to a failing server', () => {
       const release = shelf.failAll('PUT a.png', proxyAnswerOf(status));
       const bench = openBench(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
       bench.finish('completed');
-      await bench.asked('OUTSTANDING 1', 1);
+      await bench.called('OUTSTANDING 1', 1);
       expect(shelf.outstanding).toEqual({
         files: 1,
         bytes: 4,
@@ -304,7 +304,7 @@ describe('uploads to a failing server', () => {
       const bench = openBench(shelf, { files: { a: 'a' } });
       bench.finish('completed');
       const first = { LIST: 'LIST', PUT: 'PUT a 0', OUTSTANDING: 'OUTSTANDING 0' }[call] ?? '';
-      await bench.asked(first, 4);
+      await bench.called(first, 4);
       release();
       expect(await bench.done).toBe(true);
       expect(textOf(shelf, 'a')).toBe('a');
@@ -330,7 +330,7 @@ describe('uploads to a failing server', () => {
     shelf.failAll('PUT', refusalOf(413));
     const bench = openBench(shelf, { files: { a: 'a' } });
     bench.finish('completed');
-    await bench.asked('OUTSTANDING 1', 1);
+    await bench.called('OUTSTANDING 1', 1);
     shelf.failFirst('PUT', refusalOf(401, 'uploads_closed'));
     expect(await bench.done).toBe(true);
   });
@@ -364,7 +364,7 @@ describe('uploads to a failing server', () => {
     bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(textOf(shelf, 'a.png')).toBe('a');
-    expect(bench.said).toEqual([]);
+    expect(bench.logged).toEqual([]);
   });
 });
 

@@ -101,18 +101,18 @@ describe('planned uploads', () => {
   });
 
   it('plans a checkpoint folder when none of its files changes any more', () => {
-    const look = (bytes: number) =>
+    const scan = (bytes: number) =>
       outputsOf(
         new Map([
           ['checkpoint-1/a', found()],
           ['checkpoint-1/b', found(bytes)],
         ] as const),
       );
-    const first = recordScan(new Map(), look(1), 0);
-    const second = recordScan(first, look(2), 3_000);
-    const third = recordScan(second, look(2), 6_000);
+    const first = recordScan(new Map(), scan(1), 0);
+    const second = recordScan(first, scan(2), 3_000);
+    const third = recordScan(second, scan(2), 6_000);
     const plan = (now: number) =>
-      planUploads({ outputs: look(2), since: third, results: new Map(), now, isOver: false, which: 'all' })
+      planUploads({ outputs: scan(2), since: third, results: new Map(), now, isOver: false, which: 'all' })
         .length;
     expect([plan(7_999), plan(8_000)]).toEqual([0, 1]);
   });

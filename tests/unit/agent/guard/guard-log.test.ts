@@ -94,19 +94,19 @@ describe('log in two files', () => {
     const olderFile = (): number => (existsSync(`${file}.1`) ? statSync(`${file}.1`).ino : 0);
     let known = 0;
     /** The place of the older file that was announced at each rotation. */
-    const told: (number | null)[] = [];
+    const announced: (number | null)[] = [];
     const disk = createLogDisk({
       file,
       maxBytes: 100,
       onPlaces(places) {
-        if (olderFile() !== known) told.push(readPlaces(run)?.previous ?? null);
+        if (olderFile() !== known) announced.push(readPlaces(run)?.previous ?? null);
         known = olderFile();
         writePlaces(run, places);
       },
     });
     for (let n = 0; n < 60; n += 1) await disk.append(Buffer.from(line(n)));
-    expect(told.length).toBeGreaterThan(2);
-    expect(new Set(told)).toEqual(new Set([null]));
+    expect(announced.length).toBeGreaterThan(2);
+    expect(new Set(announced)).toEqual(new Set([null]));
   });
 
   it('reads from any position without moving the next one', async () => {

@@ -29,7 +29,7 @@ function createBench() {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();
   const book = createLogStore();
-  const said: string[] = [];
+  const logged: string[] = [];
   const jobs = new Set<string>();
   let failure: CallFailure | null = null;
   const ship: ShipCall = async (job, chunk) => {
@@ -39,7 +39,7 @@ function createBench() {
       : { ok: false, failure };
   };
   /** Creates the files that a guard leaves after a run that printed this text. */
-  const leave = (attempt: string, text = `of ${attempt}\n`): string => {
+  const leaveRun = (attempt: string, text = `of ${attempt}\n`): string => {
     const run = state.runOf(attemptId(attempt));
     const logFile = join(run.path, 'trainer.log');
     writeTask(run, { ...taskOf(scriptJob(run.path, '')), attemptId: attemptId(attempt), logFile });
@@ -55,20 +55,20 @@ function createBench() {
       clock,
       wall: Date.now,
       random: () => 0.5,
-      log: message => said.push(message),
+      log: message => logged.push(message),
       signal,
     });
   return {
     state,
     clock,
     book,
-    said,
+    logged,
     jobs,
-    leave,
+    leaveRun,
     start,
-    left: () => readdirSync(state.runsDir),
+    runFolders: () => readdirSync(state.runsDir),
     /** Advances the time until `look` returns true. */
-    comes: (look: () => boolean, stepMs = 300) =>
+    advanceUntil: (look: () => boolean, stepMs = 300) =>
       until(async () => {
         await clock.advance(stepMs);
         return look() ? true : null;
@@ -80,35 +80,35 @@ function createBench() {
 
 describe('log of an attempt', () => {
   it('uploads the log during and after the run, and then removes the run folder', async () => {
-    const { start, leave, book, left, comes, jobs } = createBench();
+    const { start, leaveRun, book, runFolders, advanceUntil, jobs } = createBench();
     const logs = start();
-    leave('a1', 'hello\nthe-secret-of-this-worker abcdefgh\n');
+    leaveRun('a1', 'hello\nthe-secret-of-this-worker abcdefgh\n');
     logs.follow(attemptId('a1'), ['abcdefgh']);
     logs.follow(attemptId('a1'), []);
-    await comes(() => book.of().text !== '');
+    await advanceUntil(() => book.of().text !== '');
     expect(book.of()).toMatchObject({ text: 'hello\n[redacted] [redacted]\n', isComplete: false });
     logs.finish(attemptId('a1'));
-    await comes(() => book.of().isComplete);
-    expect(left()).toEqual(['a1']);
+    await advanceUntil(() => book.of().isComplete);
+    expect(runFolders()).toEqual(['a1']);
     logs.acknowledge(attemptId('a1'));
-    await comes(() => left().length === 0);
+    await advanceUntil(() => runFolders().length === 0);
     expect([...jobs]).toEqual(['j1']);
   });
 
   it('keeps the run folder until its log is uploaded', async () => {
-    const { start, leave, book, left, comes, fail, find, clock } = createBench();
+    const { start, leaveRun, book, runFolders, advanceUntil, fail, find, clock } = createBench();
     const logs = start();
-    leave('a1');
+    leaveRun('a1');
     fail(unreachable());
     logs.follow(attemptId('a1'), []);
     logs.acknowledge(attemptId('a1'));
     await clock.advance(60_000);
-    expect(left()).toEqual(['a1']);
+    expect(runFolders()).toEqual(['a1']);
     // The record of the run has been removed too.
     expect(await find()).toBeNull();
-    expect(left()).toEqual(['a1']);
+    expect(runFolders()).toEqual(['a1']);
     fail(null);
-    await comes(() => left().length === 0);
+    await advanceUntil(() => runFolders().length === 0);
     expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
@@ -116,35 +116,35 @@ describe('log of an attempt', () => {
     [true, []],
     [false, ['a1']],
   ])('keeps the run folder until its other reader is done (%s)', async (isDone, expected) => {
-    const { start, leave, book, left, comes, clock } = createBench();
+    const { start, leaveRun, book, runFolders, advanceUntil, clock } = createBench();
     const reader = Promise.withResolvers<boolean>();
     const logs = start();
-    leave('a1');
+    leaveRun('a1');
     logs.follow(attemptId('a1'), []);
     logs.keepFor(attemptId('a1'), reader.promise);
     logs.acknowledge(attemptId('a1'));
-    await comes(() => book.of().isComplete);
-    expect(left()).toEqual(['a1']);
+    await advanceUntil(() => book.of().isComplete);
+    expect(runFolders()).toEqual(['a1']);
     reader.resolve(isDone);
     await clock.advance(60_000);
-    expect(left()).toEqual(expected);
+    expect(runFolders()).toEqual(expected);
   });
 
   it('continues an upload after a restart of the agent', async () => {
-    const { start, leave, book, left, comes, fail, clock } = createBench();
+    const { start, leaveRun, book, runFolders, advanceUntil, fail, clock } = createBench();
     const process = new AbortController();
     const first = start(process.signal);
-    leave('a1');
+    leaveRun('a1');
     fail(unreachable());
     first.acknowledge(attemptId('a1'));
     await clock.advance(1_000);
     process.abort();
     fail(null);
     await clock.advance(60_000);
-    expect(left()).toEqual(['a1']);
+    expect(runFolders()).toEqual(['a1']);
     expect(book.of().text).toBe('');
     start().resume();
-    await comes(() => left().length === 0);
+    await advanceUntil(() => runFolders().length === 0);
     expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
@@ -152,8 +152,8 @@ describe('log of an attempt', () => {
     ['whose end was never reported', () => {}, { code: null }],
     ['that was abandoned', (path: string) => writeStop({ path }, { order: 'abandon', graceMs: 0 }), exit],
   ])('uploads the log of an attempt %s', async (_what, mark, ended) => {
-    const { start, state, leave, book, find, left, comes } = createBench();
-    leave('a1');
+    const { start, state, leaveRun, book, find, runFolders, advanceUntil } = createBench();
+    leaveRun('a1');
     const run = state.runOf(attemptId('a1'));
     takeRun(run, { pid: 2 ** 30, start: 'x' });
     mark(run.path);
@@ -161,41 +161,41 @@ describe('log of an attempt', () => {
     expect(await find()).toBeNull();
     expect(acknowledgedAt(run)).not.toBeNull();
     start().resume();
-    await comes(() => left().length === 0);
+    await advanceUntil(() => runFolders().length === 0);
     expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
   it('removes the folder of a job that never started immediately', () => {
-    const { start, state, left } = createBench();
+    const { start, state, runFolders } = createBench();
     const logs = start();
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
     logs.follow(attemptId('a1'), []);
     logs.finish(attemptId('a1'));
     logs.acknowledge(attemptId('a1'));
-    expect(left()).toEqual([]);
+    expect(runFolders()).toEqual([]);
   });
 
   it('drops a log that the server refuses, or that cannot be uploaded for a day', async () => {
-    const { start, state, leave, book, left, comes, fail } = createBench();
-    leave('a1');
-    leave('a2');
+    const { start, state, leaveRun, book, runFolders, advanceUntil, fail } = createBench();
+    leaveRun('a1');
+    leaveRun('a2');
     const logs = start();
     fail(problemOf(409));
     logs.acknowledge(attemptId('a1'));
-    await comes(() => !left().includes('a1'));
+    await advanceUntil(() => !runFolders().includes('a1'));
     fail(unreachable());
     logs.acknowledge(attemptId('a2'));
     const settled = join(state.runOf(attemptId('a2')).path, 'settled.json');
     const earlier = new Date(Date.now() - day - 1_000);
     utimesSync(settled, earlier, earlier);
     start().resume();
-    await comes(() => left().length === 0, 60_000);
+    await advanceUntil(() => runFolders().length === 0, 60_000);
     expect(book.of('a2').text).toBe('');
   });
 
   it('retries a log that seems ten years old after a clock jump for an hour', async () => {
-    const { start, state, leave, book, left, comes, fail, clock } = createBench();
-    leave('a1');
+    const { start, state, leaveRun, book, runFolders, advanceUntil, fail, clock } = createBench();
+    leaveRun('a1');
     fail(unreachable());
     const before = start();
     before.acknowledge(attemptId('a1'));
@@ -205,99 +205,99 @@ describe('log of an attempt', () => {
     utimesSync(settled, earlier, earlier);
     start().resume();
     await clock.advance(50 * 60_000);
-    expect(left()).toEqual(['a1']);
+    expect(runFolders()).toEqual(['a1']);
     fail(null);
-    await comes(() => left().length === 0, 1_000);
+    await advanceUntil(() => runFolders().length === 0, 1_000);
     expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
   it('removes a run folder that cannot be marked, so that its end is not reported again', () => {
-    const { start, state, leave, left } = createBench();
-    leave('a1');
+    const { start, state, leaveRun, runFolders } = createBench();
+    leaveRun('a1');
     mkdirSync(join(state.runOf(attemptId('a1')).path, 'settled.json'));
     start().acknowledge(attemptId('a1'));
-    expect(left()).toEqual([]);
+    expect(runFolders()).toEqual([]);
   });
 });
 
 it('keeps only the newest of many waiting logs', async () => {
-  const { start, state, leave, left, fail, clock } = createBench();
+  const { start, state, leaveRun, runFolders, fail, clock } = createBench();
   fail(unreachable());
   const logs = start();
   for (let n = 1; n <= 8; n += 1) {
-    leave(`a${n}`);
+    leaveRun(`a${n}`);
     logs.acknowledge(attemptId(`a${n}`));
     const at = new Date(Date.now() - (9 - n) * 60_000);
     utimesSync(join(state.runOf(attemptId(`a${n}`)).path, 'settled.json'), at, at);
   }
-  leave('a9');
+  leaveRun('a9');
   logs.acknowledge(attemptId('a9'));
-  expect(left()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
+  expect(runFolders()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
   await clock.advance(60_000);
-  expect(left()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
+  expect(runFolders()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
 });
 
 it('keeps the log that was marked last when the clock was set back', () => {
-  const { start, state, leave, left, fail } = createBench();
+  const { start, state, leaveRun, runFolders, fail } = createBench();
   fail(unreachable());
   const logs = start();
   const later = new Date(Date.now() + day);
   for (const attempt of ['a1', 'a2', 'a3', 'a4', 'a5']) {
-    leave(attempt);
+    leaveRun(attempt);
     logs.acknowledge(attemptId(attempt));
     utimesSync(join(state.runOf(attemptId(attempt)).path, 'settled.json'), later, later);
   }
-  leave('a6');
+  leaveRun('a6');
   logs.acknowledge(attemptId('a6'));
-  expect(left()).toHaveLength(5);
-  expect(left()).toContain('a6');
+  expect(runFolders()).toHaveLength(5);
+  expect(runFolders()).toContain('a6');
 });
 
 it('reports an older orchestrator once', async () => {
-  const { start, leave, said, left, fail, comes } = createBench();
+  const { start, leaveRun, logged, runFolders, fail, advanceUntil } = createBench();
   const logs = start();
   fail({ ...problemOf(405) });
   for (const attempt of ['a1', 'a2']) {
-    leave(attempt);
+    leaveRun(attempt);
     logs.acknowledge(attemptId(attempt));
   }
-  await comes(() => left().length === 0);
-  expect(said).toHaveLength(1);
-  expect(said[0]).toContain('does not support logs');
+  await advanceUntil(() => runFolders().length === 0);
+  expect(logged).toHaveLength(1);
+  expect(logged[0]).toContain('does not support logs');
 });
 
 describe('leaving agent', () => {
   it('waits until its logs are uploaded', async () => {
-    const { start, leave, book, clock, comes } = createBench();
-    leave('a1');
+    const { start, leaveRun, book, clock, advanceUntil } = createBench();
+    leaveRun('a1');
     const logs = start();
     logs.follow(attemptId('a1'), []);
     logs.acknowledge(attemptId('a1'));
     let hasLeft = false;
     void logs.leave(5_000).then(() => (hasLeft = true));
-    await comes(() => hasLeft, 1);
+    await advanceUntil(() => hasLeft, 1);
     expect(book.of().isComplete).toBe(true);
     expect(clock.mono()).toBeLessThan(5_005_000);
   });
 
   it('does not wait for an unreachable server, and leaves logs to the next start', async () => {
-    const { start, leave, left, fail, comes } = createBench();
-    leave('a1');
-    leave('a2');
+    const { start, leaveRun, runFolders, fail, advanceUntil } = createBench();
+    leaveRun('a1');
+    leaveRun('a2');
     fail(unreachable());
     const logs = start();
     logs.acknowledge(attemptId('a1'));
     logs.follow(attemptId('a2'), []);
     let hasLeft = false;
     void logs.leave(60_000).then(() => (hasLeft = true));
-    await comes(() => hasLeft, 1);
-    expect(left()).toEqual(['a1', 'a2']);
+    await advanceUntil(() => hasLeft, 1);
+    expect(runFolders()).toEqual(['a1', 'a2']);
   });
 });
 
 it('protects a log file as long as a run folder names it', () => {
-  const { start, state, leave } = createBench();
-  const file = leave('a1');
+  const { start, state, leaveRun } = createBench();
+  const file = leaveRun('a1');
   const logs = start();
   expect(logs.isTaken(file, attemptId('a2'))).toBe(true);
   expect(logs.isTaken(file, attemptId('a1'))).toBe(false);

@@ -16,7 +16,7 @@ const refusal = (status: number, code: string): CallFailure => {
 };
 
 /** Prints ten lines per second for this number of seconds. */
-async function talk({ print, clock }: ShipperBench, seconds: number, from = 0): Promise<void> {
+async function printLines({ print, clock }: ShipperBench, seconds: number, from = 0): Promise<void> {
   for (let n = 0; n < seconds * 10; n += 1) {
     print(line(from + n));
     await clock.advance(100);
@@ -32,7 +32,7 @@ describe('log upload', () => {
     bench.print('one\n');
     await bench.clock.advance(1_000);
     expect(bench.book.of().text).toBe('one\n');
-    await talk(bench, 10);
+    await printLines(bench, 10);
     await bench.clock.advance(1_000);
     expect(bench.book.of().text).toBe(`one\n${lines(0, 100)}`);
     expect(bench.chunks.length).toBeLessThan(20);
@@ -79,13 +79,13 @@ describe('log upload', () => {
   it("continues at the server's position, also after a restart and a restore", async () => {
     const bench = createShipperBench();
     bench.start();
-    await talk(bench, 5);
+    await printLines(bench, 5);
     bench.kill();
-    await talk(bench, 5, 50);
+    await printLines(bench, 5, 50);
     const shipper = bench.start();
-    await talk(bench, 2, 100);
+    await printLines(bench, 2, 100);
     bench.book.rewind('a1', 100);
-    await talk(bench, 5, 120);
+    await printLines(bench, 5, 120);
     shipper.finish();
     await bench.clock.advance(1_000);
     await expect(shipper.done).resolves.toBe('complete');
@@ -95,11 +95,11 @@ describe('log upload', () => {
   it('loses and repeats nothing after a minute without the server', async () => {
     const bench = createShipperBench();
     const shipper = bench.start();
-    await talk(bench, 3);
+    await printLines(bench, 3);
     bench.answer = () => unreachable();
-    await talk(bench, 60, 30);
+    await printLines(bench, 60, 30);
     bench.answer = () => 'taken';
-    await talk(bench, 40, 630);
+    await printLines(bench, 40, 630);
     shipper.finish();
     await bench.clock.advance(1_000);
     expect(bench.book.of()).toMatchObject({ text: lines(0, 1030), gaps: [], isComplete: true });
@@ -122,7 +122,7 @@ describe('log upload', () => {
     let count = 0;
     const hanging = (send: ChunkAnswer): ChunkAnswer => (send === 'never' ? unreachable('ETIMEDOUT') : send);
     bench.answer = () => ((count += 1) % 3 === 0 ? 'taken' : hanging(answer));
-    await talk(bench, 10);
+    await printLines(bench, 10);
     shipper.finish();
     await bench.clock.advance(60_000);
     expect(bench.book.of()).toMatchObject({ text: lines(0, 100), gaps: [], isComplete: true });
@@ -133,10 +133,10 @@ describe('lost output', () => {
   it('marks how much output was lost on the rig', async () => {
     const bench = createShipperBench();
     bench.start();
-    await talk(bench, 1);
+    await printLines(bench, 1);
     await bench.clock.advance(1_000);
     bench.answer = () => unreachable();
-    await talk(bench, 9, 10);
+    await printLines(bench, 9, 10);
     const at = bench.printed().indexOf('line 50\n');
     bench.rotate(at);
     bench.answer = () => 'taken';
@@ -151,7 +151,7 @@ describe('lost output', () => {
   it('marks output that a fast trainer printed faster than it could be uploaded', async () => {
     const bench = createShipperBench();
     bench.start();
-    await talk(bench, 1);
+    await printLines(bench, 1);
     bench.print(`${'x'.repeat(99)}\n`.repeat(400_000));
     await bench.clock.advance(20_000);
     const { text, gaps, next } = bench.book.of();
@@ -188,7 +188,7 @@ describe('refusing server', () => {
     const bench = createShipperBench();
     bench.answer = () => failure;
     const shipper = bench.start();
-    await talk(bench, 10);
+    await printLines(bench, 10);
     await expect(shipper.done).resolves.toBe(end);
     expect(bench.chunks).toHaveLength(1);
   });

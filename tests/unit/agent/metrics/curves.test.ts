@@ -13,7 +13,7 @@ import { attemptId, jobId, problemOf, unreachable } from '../builders.ts';
 
 type Answer = Awaited<ReturnType<ApiClient['uploadPoints']>>;
 
-const taken = (points: readonly MetricPoint[], base = 0): Answer => ({
+const accepted = (points: readonly MetricPoint[], base = 0): Answer => ({
   ok: true,
   value: { success: true, next: (points.at(-1)?.n ?? base - 1) + 1, last_step: null, last_elapsed_ms: 0 },
 });
@@ -27,7 +27,7 @@ function createBench(
   const began = clock.mono();
   const ended = new AbortController();
   const calls: { readonly at: number; readonly points: readonly MetricPoint[] }[] = [];
-  const bench = { answer: (points: readonly MetricPoint[]): Answer | Promise<Answer> => taken(points) };
+  const bench = { answer: (points: readonly MetricPoint[]): Answer | Promise<Answer> => accepted(points) };
   const curves = createCurves({
     clock,
     uptime: clock.mono,
@@ -69,8 +69,8 @@ describe('end of a curve', () => {
     expect(steps()).toEqual([1]);
     step(curve, 2);
     curve.finish();
-    bench.answer = points => taken(points);
-    answer.resolve(taken([{ n: 0, elapsed_ms: 0, values: {} }]));
+    bench.answer = points => accepted(points);
+    answer.resolve(accepted([{ n: 0, elapsed_ms: 0, values: {} }]));
     await clock.advance(1_000);
     expect(steps()).toEqual([1, 2]);
     expect(await curve.done).toBe(true);
@@ -122,7 +122,7 @@ describe('points during a run', () => {
     }
     const tries = calls.length;
     expect(tries).toBeGreaterThan(4);
-    bench.answer = points => taken(points);
+    bench.answer = points => accepted(points);
     await clock.advance(31_000);
     const came = calls.slice(tries).flatMap(({ points }) => points);
     expect(came.map(each => each.step)).toEqual(Array.from({ length: 400 }, (_, at) => at + 1));
@@ -136,7 +136,7 @@ describe('points during a run', () => {
     bench.answer = () => no(problemOf(503));
     step(curve, 1);
     await clock.advance(5_000);
-    bench.answer = points => taken(points);
+    bench.answer = points => accepted(points);
     step(curve, 2);
     await clock.advance(10_000);
     expect(calls.map(({ points }) => points.map(({ n, step: at }) => [n, at]))).toEqual([
@@ -167,7 +167,7 @@ describe('points during a run', () => {
     const curve = open();
     step(curve, 1);
     await clock.advance(5_000);
-    bench.answer = points => taken(points);
+    bench.answer = points => accepted(points);
     step(curve, 2);
     await clock.advance(5_000);
     expect(steps()).toEqual([1, 2]);
@@ -178,7 +178,7 @@ describe('points during a run', () => {
   test('does not repeat points endlessly when the server accepts none', async () => {
     const bench = createBench();
     const { clock, calls, open, step } = bench;
-    bench.answer = () => taken([]);
+    bench.answer = () => accepted([]);
     step(open(), 1);
     await clock.advance(5_000);
     expect(calls).toHaveLength(1);
@@ -222,7 +222,7 @@ describe('points at the end of a run', () => {
     expect(isSettled).toBe(true);
     await clock.advance(60_000);
     const tries = calls.length;
-    bench.answer = points => taken(points);
+    bench.answer = points => accepted(points);
     await clock.advance(60_000);
     expect(calls.length).toBe(tries + 1);
   });
@@ -241,7 +241,7 @@ test('asks the server where an adopted run continues', async () => {
   const { clock, calls, open, step } = bench;
   bench.answer = points =>
     points.length > 0
-      ? taken(points)
+      ? accepted(points)
       : { ok: true, value: { success: true, next: 12, last_step: 4, last_elapsed_ms: 0 } };
   await clock.advance(9_000);
   const curve = open({ isAdopted: true });
@@ -303,7 +303,8 @@ describe('GPU figures', () => {
 describe('points during a send', () => {
   /** Delays each answer of the server by this time. */
   const slowly = (bench: ReturnType<typeof createBench>, ms: number): void => {
-    bench.answer = points => new Promise(resolve => void bench.clock.after(ms, () => resolve(taken(points))));
+    bench.answer = points =>
+      new Promise(resolve => void bench.clock.after(ms, () => resolve(accepted(points))));
   };
 
   test('sends the last step of a run that ends during a send', async () => {

@@ -126,12 +126,12 @@ describe('macOS', () => {
   });
 
   it('sends a signal to its own process', async () => {
-    const heard = new Promise(resolve => process.once('SIGWINCH', resolve));
+    const output = new Promise(resolve => process.once('SIGWINCH', resolve));
     const { processes } = machine(() => exited(`Ss   ${started}\n`));
     const self = { pid: process.pid, start: started };
     expect(await processes.signal({ ...self, start: 'another day' }, 'SIGWINCH')).toBe('gone');
     expect(await processes.signal(self, 'SIGWINCH')).toBe('sent');
-    await heard;
+    await output;
     expect(await processes.signal({ pid: 2 ** 22 + 1, start: started }, 'SIGWINCH')).toBe('gone');
   });
 

@@ -121,14 +121,14 @@ describe('openDesktopSettings', () => {
   });
 });
 
-interface Far {
+interface FakeOrchestrator {
   readonly fleet: FarFleet;
   readonly calls: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
 }
 
 /** Starts an orchestrator that records its calls and gives an answer for each path. */
-async function startFar(): Promise<Far> {
-  const calls: Far['calls'] = [];
+async function startFakeOrchestrator(): Promise<FakeOrchestrator> {
+  const calls: FakeOrchestrator['calls'] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (part: Buffer) => {
@@ -185,7 +185,7 @@ async function startGateway(fleet: () => FarFleet | null, port = 0) {
 
 describe('the gateway to a fleet', () => {
   test("forwards calls with the token of the fleet, without the page's own headers", async () => {
-    const far = await startFar();
+    const far = await startFakeOrchestrator();
     const { gateway, ask } = await startGateway(() => far.fleet);
     const answer = await ask('/api/queue/submit?x=1', {
       method: 'POST',
@@ -211,7 +211,7 @@ describe('the gateway to a fleet', () => {
   });
 
   test('returns refusals and streams of the fleet', async () => {
-    const far = await startFar();
+    const far = await startFakeOrchestrator();
     const { ask } = await startGateway(() => far.fleet);
     expect((await ask('/api/no')).status).toBe(409);
     const over = new AbortController();
@@ -227,7 +227,7 @@ describe('the gateway to a fleet', () => {
   });
 
   test('aborts the call when the fleet is unreachable or redirects', async () => {
-    const far = await startFar();
+    const far = await startFakeOrchestrator();
     const { ask } = await startGateway(() => far.fleet);
     for (const path of ['/api/gone', '/api/away']) await expect(ask(path)).rejects.toThrow();
     expect(far.calls).toHaveLength(2);
@@ -237,7 +237,7 @@ describe('the gateway to a fleet', () => {
 
   test('checks the pin of the fleet for calls and streams before it sends a token', async () => {
     const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
-    const far = await startFar();
+    const far = await startFakeOrchestrator();
     const secure = await startListener(ours, { to: far.fleet.url });
     const fleetOf = (pinned: string): FarFleet => {
       const address = parseFleetAddress({ url: secure.url, pin: pinned });
@@ -259,7 +259,7 @@ describe('the gateway to a fleet', () => {
   });
 
   test("serves the app's own panel, and no pages of the fleet", async () => {
-    const far = await startFar();
+    const far = await startFakeOrchestrator();
     const { ask } = await startGateway(() => far.fleet);
     const page = await ask('/jobs/j_1');
     expect(await page.text()).toContain('own panel');
@@ -270,7 +270,7 @@ describe('the gateway to a fleet', () => {
   });
 
   test("answers only the app's window at its own address", async () => {
-    const far = await startFar();
+    const far = await startFakeOrchestrator();
     const { gateway, ask } = await startGateway(() => far.fleet);
     for (const authorization of ['', 'Bearer', 'Bearer x', `Bearer ${gateway.bearer}x`, gateway.bearer]) {
       const answer = await ask('/api/queue', { headers: { authorization } });

@@ -8,7 +8,7 @@ function open() {
   const calls: string[] = [];
   const ends: (() => void)[] = [];
   let count = 0;
-  const lever = createLocalWorkerSwitch(({ gpus }) => {
+  const localSwitch = createLocalWorkerSwitch(({ gpus }) => {
     count += 1;
     const name = `worker ${count}`;
     calls.push(`${name} starts with ${gpus}`);
@@ -23,7 +23,7 @@ function open() {
     };
   });
   return {
-    ...lever,
+    ...localSwitch,
     calls,
     // Ends the job of the worker that is leaving.
     async finish() {
@@ -35,30 +35,30 @@ function open() {
 }
 
 test('changes from off to on, to leaving while a job lasts, and to off', async () => {
-  const lever = open();
-  expect(lever.state()).toBe('off');
-  await lever.turn(null);
-  expect(lever.state()).toBe('off');
-  await lever.turn(settings);
-  expect(lever.state()).toBe('on');
-  await lever.turn(null);
-  await lever.turn(null);
-  expect(lever.state()).toBe('leaving');
-  await lever.finish();
-  expect(lever.state()).toBe('off');
-  expect(lever.calls).toEqual(['worker 1 starts with 0', 'worker 1 retires']);
+  const localSwitch = open();
+  expect(localSwitch.state()).toBe('off');
+  await localSwitch.turn(null);
+  expect(localSwitch.state()).toBe('off');
+  await localSwitch.turn(settings);
+  expect(localSwitch.state()).toBe('on');
+  await localSwitch.turn(null);
+  await localSwitch.turn(null);
+  expect(localSwitch.state()).toBe('leaving');
+  await localSwitch.finish();
+  expect(localSwitch.state()).toBe('off');
+  expect(localSwitch.calls).toEqual(['worker 1 starts with 0', 'worker 1 retires']);
 });
 
 test('restarts the local worker for new settings and after a change of mind', async () => {
-  const lever = open();
-  await lever.turn(settings);
-  await lever.turn({ ...settings, gpus: '1' });
-  await lever.turn(null);
-  await lever.turn(settings);
+  const localSwitch = open();
+  await localSwitch.turn(settings);
+  await localSwitch.turn({ ...settings, gpus: '1' });
+  await localSwitch.turn(null);
+  await localSwitch.turn(settings);
   // The previous worker ends late and must not affect the new one.
-  await lever.finish();
-  expect(lever.state()).toBe('on');
-  expect(lever.calls).toEqual([
+  await localSwitch.finish();
+  expect(localSwitch.state()).toBe('on');
+  expect(localSwitch.calls).toEqual([
     'worker 1 starts with 0',
     'worker 1 stops',
     'worker 2 starts with 1',
@@ -69,10 +69,10 @@ test('restarts the local worker for new settings and after a change of mind', as
 });
 
 test('stops the local worker immediately when the orchestrator stops', async () => {
-  const lever = open();
-  await lever.turn(settings);
-  await lever.turn(null);
-  await lever.close();
-  await lever.turn(settings);
-  expect(lever.calls).toEqual(['worker 1 starts with 0', 'worker 1 retires', 'worker 1 stops']);
+  const localSwitch = open();
+  await localSwitch.turn(settings);
+  await localSwitch.turn(null);
+  await localSwitch.close();
+  await localSwitch.turn(settings);
+  expect(localSwitch.calls).toEqual(['worker 1 starts with 0', 'worker 1 retires', 'worker 1 stops']);
 });

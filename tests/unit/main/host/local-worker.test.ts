@@ -71,8 +71,8 @@ function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
 }
 
 test('starts the local worker with private settings and the token in its environment', async () => {
-  const tells = `${hook} ${waits} console.log(JSON.stringify([process.argv.slice(1), process.env]));`;
-  const bench = open(tells);
+  const waitForNotice = `${hook} ${waits} console.log(JSON.stringify([process.argv.slice(1), process.env]));`;
+  const bench = open(waitForNotice);
   const { line } = await bench.nth('local_worker.said', 2);
   const [argv, env] = JSON.parse(String(line)) as [string[], Record<string, string>];
   const file = join(bench.folder, 'worker.json');

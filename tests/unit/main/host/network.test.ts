@@ -16,7 +16,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
   const log: string[] = [];
   const sockets = new Set<string>();
   // The protocol that each socket speaks.
-  const spoken = new Map<string, 'http' | 'https'>();
+  const protocolOf = new Map<string, 'http' | 'https'>();
   const dropped: string[] = [];
   const refused = new Set<string>();
   const machine: MachineAddress[] = [loopback, wired, wired6];
@@ -27,7 +27,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
       await Promise.resolve();
       if (refused.has(host) || sockets.has(host)) throw new Error(`EADDRINUSE ${host}`);
       sockets.add(host);
-      const speakTls = (now: boolean): void => void spoken.set(host, now ? 'https' : 'http');
+      const speakTls = (now: boolean): void => void protocolOf.set(host, now ? 'https' : 'http');
       speakTls(isSecure);
       return {
         port: port === 0 ? 4711 : port,
@@ -39,7 +39,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
         async close() {
           await Promise.resolve();
           sockets.delete(host);
-          spoken.delete(host);
+          protocolOf.delete(host);
         },
       };
     },
@@ -53,7 +53,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
     ...parts,
   });
   onTestFinished(() => network.stop());
-  return { network, clock, log, sockets, spoken, dropped, refused, machine };
+  return { network, clock, log, sockets, protocolOf, dropped, refused, machine };
 }
 
 const settled = async ({ network, clock }: ReturnType<typeof open>, host: string): Promise<void> => {
@@ -184,26 +184,26 @@ describe('network with TLS', () => {
   test('speaks plain HTTP on the loopback socket and TLS on all others', async () => {
     const bench = open({ reach: at('0.0.0.0', true) });
     await bench.network.open();
-    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
+    expect(Object.fromEntries(bench.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
     expect(bench.network.url).toBe('http://127.0.0.1:4711');
     expect(bench.network.listening()).toEqual(['http://127.0.0.1:4711', 'https://192.0.2.7:4711']);
     expect(bench.log).toEqual([]);
     bench.machine.push(wireless);
     await bench.clock.advance(11_000);
-    expect(bench.spoken.get('198.51.100.9')).toBe('https');
+    expect(bench.protocolOf.get('198.51.100.9')).toBe('https');
   });
 
   test('turns TLS on and off on the open sockets and drops connections of the other protocol', async () => {
     const bench = open({ reach: at('0.0.0.0') });
     await bench.network.open();
     const move = await bench.network.move(at('0.0.0.0', true));
-    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
+    expect(Object.fromEntries(bench.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
     expect(bench.dropped).toEqual([]);
     move.settle();
     await bench.clock.settle();
     expect(bench.dropped).toContain('192.0.2.7');
     (await bench.network.move(at('0.0.0.0'))).settle();
-    expect(bench.spoken.get('192.0.2.7')).toBe('http');
+    expect(bench.protocolOf.get('192.0.2.7')).toBe('http');
     expect(bench.log).toEqual(['exposed 0.0.0.0', 'exposed 0.0.0.0']);
   });
 
@@ -211,11 +211,11 @@ describe('network with TLS', () => {
     const bench = open({ reach: at('192.0.2.7') });
     await bench.network.open();
     await (await bench.network.move(at('::', true))).undo();
-    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
+    expect(Object.fromEntries(bench.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
     expect(bench.network).toMatchObject(at('192.0.2.7'));
     bench.refused.add('fd00::7');
     await expect(bench.network.move(at('::', true))).rejects.toThrow('EADDRINUSE fd00::7');
-    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
+    expect(Object.fromEntries(bench.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
   });
 
   test.each([
@@ -228,10 +228,10 @@ describe('network with TLS', () => {
     ],
     ['127.0.0.1', { '127.0.0.1': 'http' }, ['http://127.0.0.1:8001'], true],
     ['::1', { '::1': 'http' }, ['http://[::1]:8001'], true],
-  ])('opens the fixed host %s with TLS: %j', async (host, spoken, listening, hasHome) => {
+  ])('opens the fixed host %s with TLS: %j', async (host, protocolOf, listening, hasHome) => {
     const bench = open({ fixedHost: host, port: 8001, reach: at('127.0.0.1', true) });
     await bench.network.open();
-    expect(Object.fromEntries(bench.spoken)).toEqual(spoken);
+    expect(Object.fromEntries(bench.protocolOf)).toEqual(protocolOf);
     expect(bench.network.listening()).toEqual(listening);
     expect(bench.network.hasHome).toBe(hasHome);
   });
@@ -250,6 +250,6 @@ describe('network with TLS', () => {
     const bench = open({ fixedHost: '0.0.0.0', port: 8001 });
     await bench.network.open();
     (await bench.network.move(at('0.0.0.0', true))).settle();
-    expect(Object.fromEntries(bench.spoken)).toEqual({ '0.0.0.0': 'https' });
+    expect(Object.fromEntries(bench.protocolOf)).toEqual({ '0.0.0.0': 'https' });
   });
 });

@@ -55,7 +55,7 @@ interface Bench {
   /** Writes a file below the output folder. */
   write(path: string, ...content: readonly Uint8Array[]): string;
   /** Scans the event files once. Returns true when there is more to read. */
-  look(): Promise<boolean>;
+  scan(): Promise<boolean>;
   /** Scans until everything is read. Returns the keys of all images. */
   keys(): Promise<readonly string[]>;
   contentOf(key: string): Uint8Array;
@@ -67,17 +67,17 @@ async function open(earlier?: Pick<Bench, 'outputDir' | 'folder'>): Promise<Benc
     outputDir: tempFolder(),
     folder: join(tempFolder(), 'images', 'a1'),
   };
-  const { root, ready, scan: look } = openEventImages({ outputDir, folder, isNew: earlier === undefined });
+  const { root, ready, scan } = openEventImages({ outputDir, folder, isNew: earlier === undefined });
   await ready;
   const flaws: string[] = [];
-  const lookOnce = (): Promise<boolean> => look(flaw => void flaws.push(flaw));
+  const scanOnce = (): Promise<boolean> => scan(flaw => void flaws.push(flaw));
   return {
     outputDir,
     folder,
     root,
     ready,
     flaws,
-    look: lookOnce,
+    scan: scanOnce,
     write(path, ...content) {
       const file = join(outputDir, path);
       mkdirSync(dirname(file), { recursive: true });
@@ -85,7 +85,7 @@ async function open(earlier?: Pick<Bench, 'outputDir' | 'folder'>): Promise<Benc
       return file;
     },
     async keys() {
-      while (await lookOnce());
+      while (await scanOnce());
       return [...(await walkOutputs(root)).files.keys()].toSorted();
     },
     contentOf: key => new Uint8Array(readFileSync(join(root, key))),
@@ -396,12 +396,12 @@ describe('images of an attempt', () => {
   });
 
   it('reads a bounded number of bytes of event files per call', async () => {
-    const { write, look, keys } = await open();
+    const { write, scan, keys } = await open();
     const steps = Array.from({ length: 9 }, (_, at) => at);
     write(eventsName, ...steps.map(step => imageEvent(step, 'a', pngOfBytes(3 * mib))));
-    expect(await look()).toBe(true);
+    expect(await scan()).toBe(true);
     expect(await keys()).toHaveLength(steps.length);
-    expect(await look()).toBe(false);
+    expect(await scan()).toBe(false);
   });
 
   it('finds no images without an output folder', async () => {

@@ -46,14 +46,14 @@ const inPlace = (): readonly string[] => readdirSync(join(folder, 'checkpoint-5'
 
 // The file on the server. `serves` is its content. `breaksAfter` is the number of bytes after which a response breaks
 // off.
-interface Far {
+interface ServedFile {
   readonly serves?: string;
   readonly breaksAfter?: number;
   readonly hasRanges?: boolean;
 }
 
 const fetchFrom =
-  ({ serves = content, breaksAfter = Number.POSITIVE_INFINITY, hasRanges = true }: Far): Fetch =>
+  ({ serves = content, breaksAfter = Number.POSITIVE_INFINITY, hasRanges = true }: ServedFile): Fetch =>
   (url, { headers = {} }) => {
     asked.push({ path: url.pathname, headers });
     const from = hasRanges ? Number(/^bytes=(\d+)-$/.exec(headers['range'] ?? '')?.[1] ?? 0) : 0;
@@ -71,7 +71,7 @@ const fetchFrom =
     return Promise.resolve(new Response(body, { status: from > 0 ? 206 : 200, headers: { etag } }));
   };
 
-const save = (far: Far = {}, own: ArtifactView = file, isOverwriting = false) => {
+const save = (far: ServedFile = {}, own: ArtifactView = file, isOverwriting = false) => {
   const seen: number[] = [];
   const way = {
     connection: () => ({ url: 'http://far', token: 'secret', provenBy: null }),
