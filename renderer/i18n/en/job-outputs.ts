@@ -87,7 +87,7 @@ export const jobOutputs = {
   'curves.table.some': 'Showing {shown, number} of {of, number} points. The CSV has all of them.',
   'curves.leftOut':
     '{count, plural, one {# value of 0 or less is hidden: a logarithmic axis cannot show it.} other {# values of 0 or less are hidden: a logarithmic axis cannot show them.}}',
-  'curves.homeless':
+  'curves.withoutStep':
     '{count, plural, one {# point has no step: switch the axis to time to see it.} other {# points have no step: switch the axis to time to see them.}}',
   'curves.ofJob': '{job}, attempt {attempt}',
   'curves.compare': 'Compare with another job',

@@ -75,7 +75,7 @@ export const pages = {
   'queue.limits.team': 'Max running per team',
   'queue.limits.localGpus': "Max GPUs per job on the server's machine",
   'queue.limits.localJobs': "Max running on the server's machine",
-  'queue.limits.fairShare': 'Fair share: teams take turns at equal priority, and have limits',
+  'queue.limits.fairShare': 'Fair share: teams take turns at equal priority, and team limits apply',
   'queue.limits.approval': 'Approval required for',
   'queue.limits.approvalHint':
     'Token names, separated by commas; * for everyone without permission to manage the queue.',

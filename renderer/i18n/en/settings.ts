@@ -63,7 +63,7 @@ export const settings = {
   'settings.here': 'This machine',
   'settings.here.off': 'The server’s own machine runs no jobs.',
   'settings.here.on': 'The server’s own machine also runs jobs.',
-  'settings.here.leaving': 'It finishes its current job, then runs no more.',
+  'settings.here.leaving': 'It finishes its current job, and then runs no further jobs.',
   'settings.here.turnOn': 'Run jobs here',
   'settings.here.turnOff': 'Stop running jobs here',
   'settings.here.onSays': 'This starts a worker next to the server. It accepts jobs like any other worker.',

@@ -92,7 +92,7 @@ export const workers = {
   'workers.kept.has_job': 'It may still be training a job: cancel that job first.',
   'workers.drain.title': '{count, plural, one {Drain {name}?} other {Drain # workers?}}',
   'workers.drain.consequence':
-    '{count, plural, one {Finishes its current job and accepts no new ones} other {They finish their current jobs and accept no new ones}} until you undrain.',
+    '{count, plural, one {It finishes its current job and accepts no new ones until you undrain it.} other {They finish their current jobs and accept no new ones until you undrain them.}}',
   'workers.drain.reason': 'Reason (optional)',
   'workers.drain.deadlineField': 'Move a running job to another worker',
   'workers.drain.deadline.none': 'never: let it finish',
@@ -181,7 +181,7 @@ export const workers = {
   'workers.wait.greeted': '{name} registered from {host} and is connecting',
   'workers.wait.connected': 'Connected: {gpus}',
   'workers.wait.connectedFrom': 'Connected from {host}: {gpus}',
-  'workers.wait.gone': '{name} connected and left again. Check the output of its agent.',
+  'workers.wait.gone': '{name} connected, and then disconnected. Check the output of its agent.',
   'workers.wait.try': 'No connection after one minute. Try this on that machine:',
   'workers.wait.try.reach': 'Can it reach the server? This should print "live":',
   'workers.wait.try.firewall': 'If not, is port {port} open in the server’s firewall?',

@@ -89,7 +89,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'curves.table.some': 'Se muestran {shown, number} de {of, number} puntos. El CSV los contiene todos.',
   'curves.leftOut':
     '{count, plural, one {Se omite # valor de 0 o menos: no cabe en una escala logarítmica.} other {Se omiten # valores de 0 o menos: no caben en una escala logarítmica.}}',
-  'curves.homeless':
+  'curves.withoutStep':
     '{count, plural, one {# punto no indica su paso: se ve en el eje del tiempo.} other {# puntos no indican su paso: se ven en el eje del tiempo.}}',
   'curves.ofJob': '{job}, intento {attempt}',
   'curves.compare': 'Comparar con otro trabajo',

@@ -88,7 +88,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'curves.table.some': '{of, number} में से {shown, number} बिंदु दिखाए गए हैं। CSV में सभी हैं।',
   'curves.leftOut':
     '{count, plural, one {0 या उससे कम का # मान छोड़ा गया है: लॉगरिदम में उसकी जगह नहीं होती।} other {0 या उससे कम के # मान छोड़े गए हैं: लॉगरिदम में उनकी जगह नहीं होती।}}',
-  'curves.homeless':
+  'curves.withoutStep':
     '{count, plural, one {# बिंदु का स्टेप पता नहीं: वह समय के अक्ष पर दिखता है।} other {# बिंदुओं का स्टेप पता नहीं: वे समय के अक्ष पर दिखते हैं।}}',
   'curves.ofJob': '{job}, प्रयास {attempt}',
   'curves.compare': 'दूसरे जॉब से तुलना करें',

@@ -87,7 +87,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'curves.table.gap': '値なし',
   'curves.table.some': '{of, number} 点のうち {shown, number} 点を表示しています。CSV にはすべて含まれます。',
   'curves.leftOut': '{count, plural, other {0 以下の値 # 個は、対数目盛に置けないため省かれています。}}',
-  'curves.homeless': '{count, plural, other {# 個の点にはステップがありません。時間軸で表示されます。}}',
+  'curves.withoutStep': '{count, plural, other {# 個の点にはステップがありません。時間軸で表示されます。}}',
   'curves.ofJob': '{job}、試行 {attempt}',
   'curves.compare': '別のジョブと比較',
   'curves.compare.hint': '名前または ID',

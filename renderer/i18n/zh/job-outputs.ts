@@ -85,7 +85,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'curves.table.gap': '无值',
   'curves.table.some': '显示了 {of, number} 个点中的 {shown, number} 个。CSV 中包含全部。',
   'curves.leftOut': '{count, plural, other {# 个不大于 0 的值未显示：对数刻度上没有它们的位置。}}',
-  'curves.homeless': '{count, plural, other {# 个点没有步数：请在时间轴上查看。}}',
+  'curves.withoutStep': '{count, plural, other {# 个点没有步数：请在时间轴上查看。}}',
   'curves.ofJob': '{job}，尝试 {attempt}',
   'curves.compare': '与另一个任务比较',
   'curves.compare.hint': '名称或 ID',

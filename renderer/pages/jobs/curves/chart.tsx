@@ -86,7 +86,7 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
       {!isTable && (lines.length > 1 || point !== null) && (
         <Legend {...{ plan, lines, names, axis, point, range }} />
       )}
-      {withoutStep > 0 && <p className="muted">{t('curves.homeless', { count: withoutStep })}</p>}
+      {withoutStep > 0 && <p className="muted">{t('curves.withoutStep', { count: withoutStep })}</p>}
       {data.leftOut > 0 && !isTable && (
         <p className="muted">{t('curves.leftOut', { count: data.leftOut })}</p>
       )}
