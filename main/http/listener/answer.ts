@@ -4,9 +4,11 @@ import onHeaders from 'on-headers';
 import { type Problem, type ProblemCode, problems, type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Log } from '../../orchestrator/ports/index.ts';
 
-/** A log that can attach lines to a request. */
+/** A log that can add the fields of a request to its lines. */
 export interface RequestLog extends Log {
-  /** Lines written during `run`, or by work that it starts, carry these fields until `fields` returns null. */
+  /**
+   * Adds the fields to every line that `run`, or any code that it starts, logs. Once `fields` returns null, lines get no fields.
+   */
   within(fields: () => Readonly<Record<string, unknown>> | null, run: () => void): void;
 }
 
@@ -18,19 +20,19 @@ const securityHeaders = new Map([
   ['Cross-Origin-Resource-Policy', 'same-origin'],
 ]);
 
-/** The request id of a response, kept apart so that it can outlive the response. */
+/** The id of a request. It is not stored in the response, so that code which outlives the response does not keep it in memory. */
 interface Account {
   readonly requestId: string;
-  /** True until the headers are sent. */
+  /** True until the headers of the response are sent. */
   isOpen: boolean;
 }
 
-/** Ids that proxies and clients generate: hex, UUIDs, ULIDs. Other characters could forge log lines. */
+/** Accepts the ids that proxies and clients generate: hex, UUIDs, ULIDs. Other characters could forge log lines. */
 const wellFormed = /^[\w.-]{1,64}$/;
 
 /**
- * Takes random hex digits from a UUID. Node caches random data for UUIDs; `randomBytes` would make a system call each time. These three
- * parts have 16 digits.
+ * Returns 16 random hex digits from three parts of a UUID. Node caches random data for UUIDs, while `randomBytes` would make a
+ * system call each time.
  */
 function newId(): string {
   const uuid = randomUUID();
@@ -38,8 +40,8 @@ function newId(): string {
 }
 
 /**
- * Gives each request an id, or keeps the id that it carries. The id links the response, the log and a proxy's log. With `all`, the server
- * logs every request when it ends.
+ * Gives each request an id, unless it already contains one. The id connects the response, the log, and the log of a proxy. With
+ * `all`, every request is logged when it ends.
  */
 const identify =
   (log: RequestLog, all: boolean): RequestHandler =>
@@ -57,7 +59,7 @@ const identify =
       response.on('close', () => {
         const { statusCode: status, writableFinished: whole } = response;
         const ms = Math.round(performance.now() - startedAt);
-        // The query is left out because it may hold anything.
+        // The query is left out, because it may contain secrets.
         const path = request.path.slice(0, 200);
         log.info('http.answered', { request_id: id, method: request.method, path, status, ms, whole });
       });
@@ -65,7 +67,10 @@ const identify =
     log.within(whileOpen(account), next);
   };
 
-/** Work started by a request can outlive it by hours. It must not keep the request in memory, so the closure holds only the account. */
+/**
+ * Returns a function that captures only the account and not the request. Code that a request starts may run for hours, and must
+ * not keep the request in memory.
+ */
 function whileOpen(account: Account): () => { readonly request_id: string } | null {
   const fields = { request_id: account.requestId };
   return () => (account.isOpen ? fields : null);
@@ -83,7 +88,7 @@ export function createBareApp(log: RequestLog, logRequests: boolean): Express {
 
 type FieldErrors = NonNullable<Problem['errors']>;
 
-/** The only place that turns a refusal into an HTTP response. */
+/** Sends a refusal as an HTTP response. All code that refuses a request uses this function. */
 export function sendProblem(response: Response, refusal: Refusal, errors: FieldErrors = []): void {
   const { status, title } = problems[refusal.code];
   const problem: Problem = {
@@ -102,28 +107,22 @@ export function sendProblem(response: Response, refusal: Refusal, errors: FieldE
   response.status(status).type('application/problem+json').send(JSON.stringify(problem));
 }
 
-/** In characters. Longer texts become a buffer first; otherwise Node would copy them again when it prepends the headers. */
+/** In characters. A longer text is first encoded to a buffer; otherwise Node would copy it again when it prepends the headers. */
 const longText = 1_000;
 
-/** Does what Express' `json` does in half the time, unless the response needs a feature that only Express has. */
+/** Sends JSON in half the time of Express' `json`, which is only used if the response depends on an ETag. */
 export function sendJson(response: Response, value: unknown): void {
-  // A handler has set a header, such as an ETag, or the client sent a conditional request.
-  if (response.getHeaderNames().length > 0 || response.req.headers['if-none-match'] !== undefined) {
+  if (response.hasHeader('ETag') || response.req.headers['if-none-match'] !== undefined) {
     response.json(value);
     return;
   }
   const text = JSON.stringify(value);
-  const length = Buffer.byteLength(text);
-  response.writeHead(response.statusCode, [
-    'Content-Type',
-    'application/json; charset=utf-8',
-    'Content-Length',
-    String(length),
-  ]);
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
   response.end(text.length < longText ? text : Buffer.from(text));
 }
 
-/** The body parser's error types, each with the problem that the client gets. */
+/** The response to each error type of the body parser. */
 const bodyProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   'entity.too.large': ['body_too_large', 'The body is larger than this call takes'],
   'entity.parse.failed': ['malformed_json', 'The body could not be read as JSON'],
@@ -135,7 +134,10 @@ const bodyProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   'request.aborted': ['invalid_request', 'The body ended too early'],
 };
 
-/** Handles errors that no handler expected. It logs the error with its stack; the client gets only a request id to ask about. */
+/**
+ * Handles errors that no handler expected. Logs the error with its stack. The client gets only a request id, which the owner can
+ * find in the log.
+ */
 export function unexpected(log: Log): ErrorRequestHandler {
   return (cause: unknown, request, response, next) => {
     if (response.headersSent) {
@@ -144,7 +146,7 @@ export function unexpected(log: Log): ErrorRequestHandler {
     }
     const { code, detail } = refusalFor(cause).refusal;
     const status = problems[code].status;
-    // The store has already logged the disk fault. Logging it here would repeat it for every call while the disk is full.
+    // The store has already logged the disk fault. While the disk is full, logging it here would repeat it for every request.
     if (status >= 500 && code !== 'storage') {
       const { method, path } = request;
       log.error('http.failed', { request_id: requestIdOf(response), method, path, cause });
@@ -164,7 +166,7 @@ function refusalFor(cause: unknown): ReturnType<typeof refuse> {
       'The change could not be stored, and nothing of it was: the disk of the orchestrator is full or fails. Try again',
     );
   }
-  // Express sets this status when the request itself is invalid, such as a path that cannot be decoded.
+  // Express sets this status when the request itself is invalid, for example when its path cannot be decoded.
   if ('status' in fields && fields.status === 400)
     return refuse('invalid_request', 'The request could not be read');
   return refuse('internal', 'The server failed: the log has more under this request_id');
