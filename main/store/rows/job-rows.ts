@@ -205,7 +205,8 @@ function jobWrites(db: Database) {
       if (!replace(changingRow(was), changingRow(next), id, was.status, was.attempt?.n ?? 0)) return false;
       if (attempt === null || attempt === was.attempt) return true;
       if (attempt.id !== was.attempt?.id) insertAttempt(newAttemptRow(attempt, next));
-      else updateAttempt(endingRow(was.attempt), endingRow(attempt), attempt.id);
+      else if (attempt.startedAt !== was.attempt.startedAt || attempt.end !== was.attempt.end)
+        updateAttempt(endingRow(was.attempt), endingRow(attempt), attempt.id);
       return true;
     },
     setLateResult: (attempt, result) => void late.run(JSON.stringify(result), attempt),
