@@ -183,7 +183,8 @@ function sameAgain(
 
 function submitted(core: Core, job: Job, isRepeat: boolean): Accepted {
   // Computed outside of the transaction, so that no other command has to wait for it.
-  const { position, reason } = createJobViewer(core, core.store)(job);
+  const { position, reason } =
+    job.status === 'pending' ? createJobViewer(core, core.store)(job) : { position: null, reason: null };
   const workerId = isLive(job) ? job.attempt.workerId : null;
   const status = statusOf(job);
   const gpus = gpusOf(job);
