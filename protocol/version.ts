@@ -20,11 +20,12 @@ interface Version {
   readonly pre: readonly string[];
 }
 
-const shape = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([\da-z-]+(?:\.[\da-z-]+)*))?(?:\+[\da-z.-]+)?$/i;
+const versionPattern =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([\da-z-]+(?:\.[\da-z-]+)*))?(?:\+[\da-z.-]+)?$/i;
 
 function parse(text: string): Version | null {
   // Limit the length, because the text may come from an untrusted worker.
-  const found = text.length > 256 ? null : shape.exec(text);
+  const found = text.length > 256 ? null : versionPattern.exec(text);
   if (found === null) return null;
   const [, major, minor, patch, pre] = found;
   return { numbers: [toNumber(major), toNumber(minor), toNumber(patch)], pre: pre?.split('.') ?? [] };
@@ -45,7 +46,7 @@ function comparePreReleases(left: readonly string[], right: readonly string[]): 
   return 'same';
 }
 
-/** Numeric identifiers sort before alphanumeric ones. */
+/** Compares two identifiers of a pre-release. Numeric identifiers sort before alphanumeric ones. */
 function compareIdentifiers(one: string, other: string): VersionOrder {
   const [isNumber, isOtherNumber] = [/^\d+$/.test(one), /^\d+$/.test(other)];
   if (isNumber && isOtherNumber) return compareNumbers(BigInt(one), BigInt(other));

@@ -47,17 +47,17 @@ function follow(deps: StreamDeps, fetch: Fetch): Promise<StreamEnd> {
     };
     const abort = (): void => finish('aborted');
     let watchdog = setTimeout(() => finish('lost'), deps.silenceMs);
-    const feed = (): void => {
+    const restartWatchdog = (): void => {
       clearTimeout(watchdog);
       watchdog = setTimeout(() => finish('lost'), deps.silenceMs);
     };
     deps.signal.addEventListener('abort', abort, { once: true });
     source.addEventListener('open', () => {
-      feed();
+      restartWatchdog();
       deps.onOpen();
     });
     source.addEventListener('message', message => {
-      feed();
+      restartWatchdog();
       const command = parseCommand(message.data);
       if (command !== null) deps.onCommand(command);
     });
@@ -70,7 +70,7 @@ function follow(deps: StreamDeps, fetch: Fetch): Promise<StreamEnd> {
 
 /**
  * Returns null for a command that is malformed, unsafe or from a later version (docs/internals/faults.md S10). The worker never
- * carries out a part of a command.
+ * executes a part of a command.
  */
 function parseCommand(data: unknown): WorkerCommand | null {
   try {

@@ -1,4 +1,4 @@
-import { mayHoldSecret, secretPatterns } from './secret-patterns.ts';
+import { mayContainSecret, secretPatterns } from './secret-patterns.ts';
 
 /**
  * Removes secrets from a trainer's output before it is sent. Texts here are in `latin1`, one character per byte, so that
@@ -8,7 +8,7 @@ import { mayHoldSecret, secretPatterns } from './secret-patterns.ts';
 const redacted = '[redacted]';
 
 /** The minimum length of a known secret value. Shorter values would also match in the middle of ordinary words. */
-const shortestKnown = 8;
+const minKnownLength = 8;
 
 /** Long texts are searched in overlapping windows, which bounds the work of each pattern. A secret longer than the overlap may be missed. */
 const windowLength = 64 * 1024;
@@ -16,19 +16,19 @@ const overlap = 16 * 1024;
 
 /** Returns the secrets in a text, in order. Adjacent secrets are merged. `known`: secret values in `latin1`, which are found anywhere. */
 export function findSecrets(text: string, known: readonly string[]): readonly Span[] {
-  if (text.length <= windowLength) return joined(findIn(text, known));
+  if (text.length <= windowLength) return mergeSpans(findIn(text, known));
   const spans: Span[] = [];
   for (let from = 0; from < text.length - overlap; from += windowLength - overlap) {
     for (const { start, end } of findIn(text.slice(from, from + windowLength), known))
       spans.push({ start: from + start, end: from + end });
   }
-  return joined(spans);
+  return mergeSpans(spans);
 }
 
 function findIn(text: string, known: readonly string[]): readonly Span[] {
   const spans: Span[] = [];
   for (const value of known) findKnown(text, value, spans);
-  if (!mayHoldSecret(text)) return spans;
+  if (!mayContainSecret(text)) return spans;
   for (const { pattern, accept = () => true } of secretPatterns) {
     for (const match of text.matchAll(pattern)) {
       const secret = match.slice(1).findLast(group => group !== undefined) ?? match[0];
@@ -41,12 +41,12 @@ function findIn(text: string, known: readonly string[]): readonly Span[] {
 }
 
 function findKnown(text: string, value: string, spans: Span[]): void {
-  if (value.length < shortestKnown) return;
+  if (value.length < minKnownLength) return;
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + value.length))
     spans.push({ start: at, end: at + value.length });
 }
 
-function joined(spans: readonly Span[]): readonly Span[] {
+function mergeSpans(spans: readonly Span[]): readonly Span[] {
   if (spans.length === 0) return spans;
   const all: Span[] = [];
   for (const span of spans.toSorted((a, b) => a.start - b.start)) {
@@ -93,13 +93,13 @@ const secretPrefixes = (
 /** Whether the rest of the line could turn its last word into a secret. If so, the word must not be sent yet. */
 export const mayGrowIntoSecret = (text: string, word: string): boolean =>
   /key|token|secret|passw|bearer|auth|login|:\/\/|-----|hooks|discord/i.test(text) ||
-  secretPrefixes.some(beginning => containsPrefix(word, beginning));
+  secretPrefixes.some(prefix => containsPrefix(word, prefix));
 
 /** Whether a word contains the prefix, or ends with a part of it. */
-function containsPrefix(word: string, beginning: string): boolean {
-  if (word.includes(beginning)) return true;
-  for (let length = beginning.length - 1; length > 0; length -= 1) {
-    if (word.endsWith(beginning.slice(0, length)) && !/[A-Za-z0-9]/.test(word.at(-length - 1) ?? ''))
+function containsPrefix(word: string, prefix: string): boolean {
+  if (word.includes(prefix)) return true;
+  for (let length = prefix.length - 1; length > 0; length -= 1) {
+    if (word.endsWith(prefix.slice(0, length)) && !/[A-Za-z0-9]/.test(word.at(-length - 1) ?? ''))
       return true;
   }
   return false;

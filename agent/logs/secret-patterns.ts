@@ -93,7 +93,7 @@ export const secretPatterns: readonly SecretPattern[] = [
 ];
 
 /** Whether a text can contain a secret at all. Most lines cannot, and this check is cheaper than all patterns. */
-export const mayHoldSecret = (text: string): boolean =>
+export const mayContainSecret = (text: string): boolean =>
   /token|secret|passw|key|-----BEGIN |bearer|authorization|:\/\/|hf_|api_org_|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|xapp-|wandb|r8_|k_live_|k_test_|(?:wt|tj|ta|tk|ts|tu)_|AKIA|ASIA|sk-|eyJ|hooks\.|discord|[?&]sig/i.test(
     text,
   );

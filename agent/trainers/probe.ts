@@ -28,14 +28,14 @@ const modules: Readonly<Record<Exclude<TrainerName, 'command'>, readonly string[
   diffusers: ['accelerate', 'torch'],
 };
 /** A file in each checkout that distinguishes it from other folders. */
-const entries: Readonly<Partial<Record<TrainerName, string>>> = {
+const entryFiles: Readonly<Partial<Record<TrainerName, string>>> = {
   'ai-toolkit': 'run.py',
   kohya: 'train_network.py',
   onetrainer: 'scripts/train.py',
 };
 
 /** A Python program that imports the modules, because an installed package may be broken. */
-const importing =
+const importProgram =
   'import importlib, importlib.metadata, sys\n' +
   'for name in sys.argv[1:]: importlib.import_module(name)\n' +
   'print("version", importlib.metadata.version(sys.argv[1]))';
@@ -55,7 +55,7 @@ async function probe(choice: TrainerChoice, { run, find }: TrainerProbeDeps): Pr
       : { choice, version: null, problem: null };
   }
   const title = trainerNamed(choice.name)?.title ?? choice.name;
-  const entry = entries[choice.name];
+  const entry = entryFiles[choice.name];
   if (choice.kind === 'checkout' && !existsSync(join(choice.folder, entry ?? '')))
     return broken(
       `${title} is not in ${choice.folder}${entry === undefined ? '' : `, where ${entry} should be`}: set its folder with --trainer ${choice.name}=FOLDER`,
@@ -66,7 +66,7 @@ async function probe(choice: TrainerChoice, { run, find }: TrainerProbeDeps): Pr
     return broken(
       `No trainer found: ${named ?? 'python or python3'} is not on this machine. ${remedyFor(choice, title)}`,
     );
-  const result = await run(python, ['-c', importing, ...modules[choice.name]]);
+  const result = await run(python, ['-c', importProgram, ...modules[choice.name]]);
   const problem = problemIn(result, python);
   if (problem !== null) return broken(`${title} cannot be started: ${problem}. ${remedyFor(choice, title)}`);
   return { choice, version: versionOf(choice, result), problem: null };

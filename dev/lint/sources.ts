@@ -42,13 +42,13 @@ export function findStrays(files: readonly SourceFile[]): readonly Finding[] {
   const folders = new Set(files.flatMap(({ name }) => parentsOf(name)));
   return files.flatMap(({ name }) => {
     const folder = dirname(name);
-    const face = filesBesideFolders[folder];
-    if (face !== undefined && name.endsWith('.ts') && !face.includes(baseOf(name)))
-      return [at(name, 1, `lies beside the rooms of ${folder}/: move it into one of them`)];
+    const allowed = filesBesideFolders[folder];
+    if (allowed !== undefined && name.endsWith('.ts') && !allowed.includes(baseOf(name)))
+      return [at(name, 1, `is not in a subfolder of ${folder}/: move it into one`)];
     if (!/\.test\.tsx?$/.test(name) || !name.startsWith(unitTests)) return [];
     const mirrored = folder.slice(unitTests.length);
     const isMirror = folders.has(mirrored) || testTools.includes(`tests/${mirrored}`);
-    return isMirror ? [] : [at(name, 1, `tests no folder: there is no ${mirrored}/ to mirror`)];
+    return isMirror ? [] : [at(name, 1, `has no source folder: ${mirrored}/ does not exist`)];
   });
 }
 
@@ -62,14 +62,14 @@ const baseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1).r
 const comment = /\/\*\*?\s*([\s\S]*?)\*\/|(?<=^\s*)\/\/ ([^\n]*(?:\n\s*\/\/ [^\n]*)*)/gm;
 
 /** Openings of a relative clause. A comment that starts with one hides who does what. */
-const relative =
+const relativeOpener =
   /^(?:Of (?:each|every|all|the|that|those)|Who|Whom|Whoever|Whatever|That which|For how (?:long|many)|(?:By|In|With|For|From) which|What (?:is|are|was|were|has|have|had|can|cannot|comes|came|goes))\b/;
 
 /** Finds comments that open with a relative clause. */
 export function findRelativeOpeners({ name, text }: SourceFile): readonly Finding[] {
   return [...text.matchAll(comment)].flatMap(({ 1: block, 2: line, index }) => {
     const words = (block ?? line ?? '').replaceAll(/\n\s*(?:\*|\/\/) ?/g, ' ').trim();
-    return relative.test(words)
+    return relativeOpener.test(words)
       ? [at(name, lineOf(text, index), `a comment opens with a relative clause: "${words.slice(0, 40)}"`)]
       : [];
   });

@@ -15,7 +15,7 @@ type Reachable = Pick<TestServer, 'url' | 'admin'>;
 export interface Shipper {
   /** Sends one chunk unchanged. Resolves with the new end of the log. */
   ship(chunk: Partial<LogChunkBody>): Promise<number>;
-  /** Sends the next text in chunks of a usual size. `isLast` marks the end of the log. */
+  /** Sends the next text in chunks of at most 50,000 characters. `isLast` marks the end of the log. */
   print(text: string, isLast?: boolean): Promise<void>;
   /** The worker's API call. */
   readonly call: ReturnType<typeof shipCall>;
@@ -32,7 +32,7 @@ const shipCall =
       },
     );
 
-const usual = 50_000;
+const chunkLength = 50_000;
 
 /** Uploads logs as an agent does, but without an agent. */
 export function createShipper(
@@ -41,19 +41,19 @@ export function createShipper(
   offered: Pick<Offered, 'jobId' | 'attemptId'>,
 ): Shipper {
   const call = shipCall(url, rig.token, offered);
-  let place = 0;
+  let position = 0;
   const ship = async (chunk: Partial<LogChunkBody>): Promise<number> => valueOf(await call(chunk)).next;
   return {
     call,
     ship,
     async print(text, isLast = false) {
-      const pieces = text.match(new RegExp(`[^]{1,${usual}}`, 'g')) ?? [''];
+      const pieces = text.match(new RegExp(`[^]{1,${chunkLength}}`, 'g')) ?? [''];
       for (const [n, piece] of pieces.entries()) {
-        const to = place + Buffer.byteLength(piece);
+        const to = position + Buffer.byteLength(piece);
         const is_last = isLast && n === pieces.length - 1;
-        const next = await ship({ after: place, from: place, to, text: piece, is_last });
-        if (next !== to) throw new Error(`${piece.slice(0, 40)} was not taken: the log ends at ${next}`);
-        place = next;
+        const next = await ship({ after: position, from: position, to, text: piece, is_last });
+        if (next !== to) throw new Error(`${piece.slice(0, 40)} was not accepted: the log ends at ${next}`);
+        position = next;
       }
     },
   };

@@ -19,7 +19,7 @@ export interface ModeWatch {
 export function watchModes(folder: string, isOurs: (path: string) => boolean): ModeWatch {
   const watchers = new Map<string, FSWatcher>();
   const modes = new Map<string, Set<string>>();
-  const note = (path: string): void => {
+  const recordMode = (path: string): void => {
     if (!isOurs(path)) return;
     try {
       const stats = lstatSync(path);
@@ -32,9 +32,9 @@ export function watchModes(folder: string, isOurs: (path: string) => boolean): M
       // The file was already removed.
     }
   };
-  const inside = (path: string): void => {
+  const recordEntries = (path: string): void => {
     try {
-      for (const name of readdirSync(path)) note(join(path, name));
+      for (const name of readdirSync(path)) recordMode(join(path, name));
     } catch {
       // The folder was already removed.
     }
@@ -42,12 +42,12 @@ export function watchModes(folder: string, isOurs: (path: string) => boolean): M
   const follow = (path: string): void => {
     if (!watchers.has(path)) {
       const watcher = watch(path, (_what, name) => {
-        if (name !== null) note(join(path, name));
+        if (name !== null) recordMode(join(path, name));
       });
       watcher.on('error', () => watcher.close());
       watchers.set(path, watcher);
     }
-    inside(path);
+    recordEntries(path);
   };
   follow(folder);
   return {

@@ -1,6 +1,6 @@
 /**
- * The events of a v1 agent, recorded in order. Tests wait for an event instead of sleeping. Numbers in brackets are items
- * of docs/internals/worker-contract.md, section 3.
+ * The observable events of a v1 agent, recorded in order. Tests wait for an event instead of sleeping. Numbers in brackets
+ * are items of docs/internals/worker-contract.md, section 3.
  */
 
 /** The job with which a trainer was started [2, 3]. `uploadUrl`: the orchestrator's URL with the path of the offer. */

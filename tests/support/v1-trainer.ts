@@ -80,7 +80,7 @@ export interface ManualTrainer {
   readonly run: (index?: number) => Promise<ManualRun>;
 }
 
-/** A trainer that prints and ends only when a test tells it to. */
+/** A trainer whose output and exit a test controls. */
 export function manualTrainer(options: RunOptions = {}): ManualTrainer {
   const runs: ManualRun[] = [];
   const slots = new Map<number, PromiseWithResolvers<ManualRun>>();

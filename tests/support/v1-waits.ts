@@ -42,15 +42,15 @@ export function createV1Waits({
   readonly instant?: readonly V1WaitReason[];
 } = {}): V1Waits {
   const held: Held[] = [];
-  const askers: { readonly reason: V1WaitReason; readonly onHeld: (wait: Held) => void }[] = [];
+  const releases: { readonly reason: V1WaitReason; readonly onHeld: (wait: Held) => void }[] = [];
 
   return {
     wait: (ms, reason, signal) =>
       new Promise(resolve => {
         if (signal.aborted || instant.includes(reason)) return void setImmediate(resolve);
         const wait: Held = { ms, reason, end: resolve };
-        const asker = askers.findIndex(candidate => candidate.reason === reason);
-        if (asker >= 0) return askers.splice(asker, 1)[0]?.onHeld(wait);
+        const releaseIndex = releases.findIndex(candidate => candidate.reason === reason);
+        if (releaseIndex >= 0) return releases.splice(releaseIndex, 1)[0]?.onHeld(wait);
         held.push(wait);
         signal.addEventListener('abort', () => {
           if (held.includes(wait)) held.splice(held.indexOf(wait), 1);
@@ -65,7 +65,7 @@ export function createV1Waits({
         };
         const index = held.findIndex(wait => wait.reason === reason);
         const [wait] = index >= 0 ? held.splice(index, 1) : [];
-        if (wait === undefined) askers.push({ reason, onHeld });
+        if (wait === undefined) releases.push({ reason, onHeld });
         else onHeld(wait);
       }),
     held: reason => held.filter(wait => wait.reason === reason).length,

@@ -27,7 +27,7 @@ interface TaggedImages {
   readonly encoded: readonly Uint8Array[];
 }
 
-/** Bounds the work that one hostile event can cause. */
+/** The maximum number of images in an event. It limits the work that a hostile event can cause. */
 const maxImagesPerEvent = 64;
 
 /** Returns null if the data is not an event. An event without images has an empty list. */
@@ -66,9 +66,9 @@ function readImage(value: PbfReader): readonly Uint8Array[] {
 }
 
 /**
- * TensorFlow 2 stores a batch of images as a tensor of strings: width, height, then each encoded image. The tensor is
- * recognized by this content, because only the first event of a tag names the plugin `images`, and a reader may start
- * after that event.
+ * Returns the encoded images of a tensor. TensorFlow 2 stores a batch of images as a tensor of strings: width, height,
+ * then each encoded image. The tensor is recognized by this content, because only the first event of a tag names the
+ * plugin `images`, and a reader may start after that event.
  */
 function readTensor(value: PbfReader): readonly Uint8Array[] {
   const strings: Uint8Array[] = [];
@@ -85,20 +85,20 @@ const isDecimal = (bytes: Uint8Array | undefined): boolean =>
 interface Signature {
   readonly ending: ImageEnding;
   /** `start` is the first bytes as Latin-1. */
-  readonly isAtStart: (start: string) => boolean;
+  readonly matches: (start: string) => boolean;
 }
 
 const signatures: readonly Signature[] = [
-  { ending: 'png', isAtStart: start => start.startsWith('\x89PNG\r\n\x1a\n') },
-  { ending: 'jpg', isAtStart: start => start.startsWith('\xff\xd8\xff') },
-  { ending: 'gif', isAtStart: start => /^GIF8[79]a/.test(start) },
-  { ending: 'webp', isAtStart: start => start.startsWith('RIFF') && start.startsWith('WEBP', 8) },
+  { ending: 'png', matches: start => start.startsWith('\x89PNG\r\n\x1a\n') },
+  { ending: 'jpg', matches: start => start.startsWith('\xff\xd8\xff') },
+  { ending: 'gif', matches: start => /^GIF8[79]a/.test(start) },
+  { ending: 'webp', matches: start => start.startsWith('RIFF') && start.startsWith('WEBP', 8) },
 ];
 
 /** Recognizes the image format by its first bytes. Returns null for formats that browsers do not show. */
 function findEnding(bytes: Uint8Array): ImageEnding | null {
   const start = latin1(bytes.subarray(0, 12));
-  return signatures.find(({ isAtStart }) => isAtStart(start))?.ending ?? null;
+  return signatures.find(({ matches }) => matches(start))?.ending ?? null;
 }
 
 const latin1 = (bytes: Uint8Array): string => String.fromCharCode(...bytes);

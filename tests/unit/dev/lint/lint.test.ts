@@ -10,10 +10,10 @@ import {
 const file = (name: string, text = ''): SourceFile => ({ name, text });
 
 describe('findStrays', () => {
-  it('reports a file that lies beside the rooms of its folder', () => {
+  it('reports a file that is not in a subfolder although it must be', () => {
     expect(findStrays([file('agent/helper.ts'), file('main/http/misc.ts')])).toEqual([
-      'agent/helper.ts:1: lies beside the rooms of agent/: move it into one of them',
-      'main/http/misc.ts:1: lies beside the rooms of main/http/: move it into one of them',
+      'agent/helper.ts:1: is not in a subfolder of agent/: move it into one',
+      'main/http/misc.ts:1: is not in a subfolder of main/http/: move it into one',
     ]);
   });
 
@@ -25,7 +25,7 @@ describe('findStrays', () => {
   it('reports a unit test in a folder that mirrors no folder of sources', () => {
     const files = [file('agent/gpu/probe.ts'), file('tests/unit/agent/cards/probe.test.ts')];
     expect(findStrays(files)).toEqual([
-      'tests/unit/agent/cards/probe.test.ts:1: tests no folder: there is no agent/cards/ to mirror',
+      'tests/unit/agent/cards/probe.test.ts:1: has no source folder: agent/cards/ does not exist',
     ]);
   });
 
