@@ -39,7 +39,7 @@ export const JobEventType = z
     'job.progress',
     /** A worker of a job on several workers has claimed it, is ready, or has started its trainer. */
     'job.node_changed',
-    /** One of these workers has ended, and not because it was told to stop. */
+    /** A worker of a job on several workers has ended without a request to stop. */
     'job.node_ended',
     'job.recovering',
     'job.requeued',

@@ -67,15 +67,15 @@ export const Explanation = z
     reasons: z
       .array(WaitReason)
       .describe(
-        'Reasons that block the job itself; the summary is the first of them. Empty when only the workers prevent it.',
+        'Reasons that block the job itself; the summary is the first of them. Empty when only the workers prevent the start.',
       ),
     workers: z
       .array(
         z.object({
           worker_id: WorkerId,
           name: z.string().describe('Name of the worker.'),
-          local: z.boolean().describe("Whether it is the orchestrator's own machine."),
-          fits: z.boolean().describe('Whether it would start the job now.'),
+          local: z.boolean().describe("Whether the worker is the orchestrator's own machine."),
+          fits: z.boolean().describe('Whether the worker would start the job now.'),
           datasets: z
             .object({
               here: z.number().describe("Number of the job's datasets on the rig."),
@@ -84,7 +84,7 @@ export const Explanation = z
             .nullable()
             .default(null)
             .describe(
-              "How many of the job's datasets its rig already has; the others are fetched first. Null for a job without data.",
+              "How many of the job's datasets the worker's rig already has. The rig fetches the others before the start. Null for a job without data.",
             ),
           reasons: z.array(WorkerReason).describe('All failed checks.'),
         }),

@@ -3,14 +3,13 @@ import { call } from './call.ts';
 import { Line } from './text.ts';
 import type { GpuTroubleKind } from './worker.ts';
 
-/** An address of this machine; `0.0.0.0` means all IPv4 addresses, `::` means all addresses. */
 const error = 'expected an IP address, such as 0.0.0.0 for all';
 const Host = z
-  .union([z.ipv4({ error }), z.ipv6({ error }).transform(shortest)], { error })
+  .union([z.ipv4({ error }), z.ipv6({ error }).transform(canonicalIpv6)], { error })
   .describe('IP address to listen on; `0.0.0.0` means all IPv4 addresses, `::` means all addresses.');
 
 /** Returns an IPv6 address in its canonical form, so that it can be compared with the addresses of the machine. */
-function shortest(ipv6: string): string {
+function canonicalIpv6(ipv6: string): string {
   return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
 }
 
@@ -67,7 +66,7 @@ const GpuTroubles = z.strictObject({
 } satisfies Record<GpuTroubleKind, z.ZodBoolean>);
 
 /** The default: all troubles prevent dispatch. */
-export const holdingBackAtFirst = { missing: true, errors: true, held: true } as const;
+export const defaultGpuTroubles = { missing: true, errors: true, held: true } as const;
 
 /** Settings that users can change at runtime. They survive restarts. */
 export const Settings = z.strictObject({
@@ -82,7 +81,7 @@ export const Settings = z.strictObject({
   local_worker: LocalWorker.describe("Worker on the orchestrator's own machine."),
   // Absent in files from before the setting existed.
   audit_retention_days: RetentionDays.default(null),
-  gpu_troubles: GpuTroubles.default(holdingBackAtFirst).describe(
+  gpu_troubles: GpuTroubles.default(defaultGpuTroubles).describe(
     'Which GPU troubles prevent dispatch to the worker.',
   ),
 });
@@ -130,7 +129,7 @@ const NetworkAddress = z.object({
   url: z.string().describe('URL with this address.'),
   interface: z.string().describe('Name of the network interface.'),
   family: z.enum(['IPv4', 'IPv6']).describe('Version of the Internet Protocol.'),
-  listening: z.boolean().describe('Whether the server listens on it.'),
+  listening: z.boolean().describe('Whether the server listens on this address.'),
   note: z
     .enum(['loopback', 'virtual', 'vpn'])
     .nullable()
@@ -160,8 +159,8 @@ const SettingsView = z
     version: z.string().describe('Version of the orchestrator.'),
     network: z
       .object({
-        host: z.string().describe('IP address on which it listens.'),
-        port: z.number().describe('TCP port on which it listens.'),
+        host: z.string().describe('IP address on which the server listens.'),
+        port: z.number().describe('TCP port on which the server listens.'),
         shared: z.boolean().describe('Whether other machines can connect.'),
         fixed_by: FixedBy,
         tls: Tls.nullable().describe('Certificate for other machines; null without TLS.'),
@@ -204,7 +203,7 @@ const SettingsView = z
           .describe(
             'Whether this client may set `trainer` and `work_dir`, which requires a connection from the same machine.',
           ),
-        has_sample: z.boolean().describe('Whether it can run the sample training.'),
+        has_sample: z.boolean().describe('Whether this worker can run the sample training.'),
       })
       .describe("Worker on the orchestrator's own machine."),
     audit: z
@@ -233,8 +232,8 @@ export function pinFor(
   url: string,
 ): string | null {
   if (tls?.source !== 'own' || !URL.canParse(url)) return null;
-  const { protocol, hostname, port: called } = new URL(url);
-  const isOurPort = Number(called === '' ? 443 : called) === port;
+  const { protocol, hostname, port: urlPort } = new URL(url);
+  const isOurPort = Number(urlPort === '' ? 443 : urlPort) === port;
   const isOurName = tls.names.includes(hostname.replaceAll(/^\[|\]$/g, ''));
   return protocol === 'https:' && isOurPort && isOurName ? tls.pin : null;
 }

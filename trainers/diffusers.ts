@@ -40,7 +40,7 @@ export const diffusers: Trainer = {
 /** Keys that are not arguments of the script. */
 const otherKeys: ReadonlySet<string> = new Set(['script', 'num_processes', 'accelerate_visible_devices']);
 
-/** Returns the arguments for a script: `true` becomes a flag, `false` and null are omitted, and a list becomes several words. */
+/** Returns the arguments for a script: `true` becomes a flag, `false` and null are omitted, and a list becomes several arguments. */
 export function argumentsOf(config: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(config).flatMap(([key, value]) => {
     if (otherKeys.has(key) || key.startsWith('$') || value === null || value === false) return [];

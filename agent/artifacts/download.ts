@@ -20,7 +20,8 @@ export type DownloadEnd =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' };
 
-const maxWrong = 2;
+/** The maximum number of downloads whose content does not match. */
+const maxMismatches = 2;
 
 /**
  * Downloads a file, and verifies its size and SHA-256. Continues an unfinished download, so that a broken connection
@@ -36,7 +37,7 @@ export async function downloadFile(
   const { clock, random, signal } = deps;
   let digest = createRunningDigest(file);
   let bytes = 0;
-  let wrong = 0;
+  let mismatches = 0;
   const download = async (): Promise<RetryAnswer<DownloadEnd, Failure | 'other'>> => {
     const from = await countArrived(file, content);
     const rest =
@@ -51,9 +52,9 @@ export async function downloadFile(
       return { ok: true, value: { kind: 'done', bytes } };
     await rm(file, { force: true });
     digest = createRunningDigest(file);
-    wrong += 1;
-    if (wrong < maxWrong) return { ok: false, failure: 'other', hasProgressed: grown > 0 };
-    const why = `${key} was downloaded ${maxWrong} times with unexpected content`;
+    mismatches += 1;
+    if (mismatches < maxMismatches) return { ok: false, failure: 'other', hasProgressed: grown > 0 };
+    const why = `${key} was downloaded ${maxMismatches} times with unexpected content`;
     return { ok: true, value: { kind: 'failed', why } };
   };
   const end = await retry(download, {
@@ -96,8 +97,8 @@ async function fetchRest(
   const answer = await storage.get(key, { from, sha256: content.sha256 }, signal);
   if (!answer.ok) return answer;
   const { value: download } = answer;
-  const begins = download.from === from || download.from === 0;
-  if (download.sha256 !== content.sha256 || download.bytes !== content.bytes || !begins) {
+  const hasExpectedStart = download.from === from || download.from === 0;
+  if (download.sha256 !== content.sha256 || download.bytes !== content.bytes || !hasExpectedStart) {
     await download.leave();
     return { ok: false, failure: 'other' };
   }
@@ -137,7 +138,7 @@ interface BatchWriter {
   trouble(): string | null;
 }
 
-const portion = 1_048_576;
+const batchBytes = 1_048_576;
 
 function createBatchWriter(handle: Pick<FileHandle, 'writev' | 'appendFile'>): BatchWriter {
   let batch: Uint8Array[] = [];
@@ -162,7 +163,7 @@ function createBatchWriter(handle: Pick<FileHandle, 'writev' | 'appendFile'>): B
     async write(piece) {
       batch.push(piece);
       bytes += piece.length;
-      if (bytes >= portion) await flush();
+      if (bytes >= batchBytes) await flush();
     },
     async end() {
       await flush();

@@ -12,7 +12,7 @@ export interface AvailabilityDeps {
   /** Detects that a person uses the machine; null for a rig that accepts jobs regardless of that. */
   readonly use: UseDeps | null;
   readonly clock: Clock;
-  /** ms since the Unix epoch. */
+  /** Returns the wall-clock time, in ms since the Unix epoch. */
   readonly wall: () => number;
   readonly zone?: Zone;
 }
@@ -40,35 +40,36 @@ const checkHoursEveryMs = 60_000;
 export function createAvailability(deps: AvailabilityDeps): Availability {
   const { hours, use, clock, wall, zone } = deps;
   const filter = createUseFilter();
-  let user: string | null = null;
+  /** Why the machine counts as in use, as a sentence; null when nobody uses it. */
+  let useReason: string | null = null;
 
   const opening = () => (hours === null ? null : openingAt(hours, wall(), zone));
   const closed = (): Closed | null => {
-    const now = opening();
-    if (hours !== null && now !== null && !now.isOpen) {
-      const opensAt = now.changesAt === null ? null : new Date(now.changesAt).toISOString();
+    const current = opening();
+    if (hours !== null && current !== null && !current.isOpen) {
+      const opensAt = current.changesAt === null ? null : new Date(current.changesAt).toISOString();
       return {
         reason: 'hours',
         detail: `The rig takes jobs at ${describeHours(hours)} only`.slice(0, maxDetail),
         opens_at: opensAt,
       };
     }
-    return user === null ? null : { reason: 'in_use', detail: user, opens_at: null };
+    return useReason === null ? null : { reason: 'in_use', detail: useReason, opens_at: null };
   };
 
-  /** Updates `user`. The filter uses the monotonic clock; only the time of the last input is in wall-clock time. */
+  /** Updates `useReason`. The filter uses the monotonic clock; only the time of the last input is in wall-clock time. */
   const checkUse = async (): Promise<void> => {
     if (use === null) return;
     const input = (await use.lastInput?.().catch(() => null)) ?? null;
-    const held = use.gpuTroubles().find(({ kind, ours }) => kind === 'held' && ours !== true);
+    const occupied = use.gpuTroubles().find(({ kind, ours }) => kind === 'held' && ours !== true);
     const now = clock.mono();
-    const usedAt = held !== undefined ? now : input === null ? null : now - Math.max(0, wall() - input);
-    if (!filter.note(usedAt, now)) user = null;
-    else if (held !== undefined) user = `Another program uses GPU ${held.gpu}`;
-    else user ??= 'Somebody uses the keyboard or the mouse';
+    const usedAt = occupied !== undefined ? now : input === null ? null : now - Math.max(0, wall() - input);
+    if (!filter.note(usedAt, now)) useReason = null;
+    else if (occupied !== undefined) useReason = `Another program uses GPU ${occupied.gpu}`;
+    else useReason ??= 'Somebody uses the keyboard or the mouse';
   };
 
-  const nextMs = (): number => {
+  const msUntilNextCheck = (): number => {
     const changesAt = opening()?.changesAt ?? null;
     const limit = use === null ? checkHoursEveryMs : checkUseEveryMs;
     return changesAt === null ? limit : Math.min(limit, Math.max(1, changesAt - wall()));
@@ -77,13 +78,13 @@ export function createAvailability(deps: AvailabilityDeps): Availability {
   return {
     closed,
     async watch(onChange, signal) {
-      let known = JSON.stringify(closed());
+      let before = JSON.stringify(closed());
       do {
         await checkUse();
         const now = JSON.stringify(closed());
-        if (now !== known && !signal.aborted) onChange();
-        known = now;
-      } while (await pause(clock, nextMs(), signal));
+        if (now !== before && !signal.aborted) onChange();
+        before = now;
+      } while (await pause(clock, msUntilNextCheck(), signal));
     },
   };
 }

@@ -106,7 +106,7 @@ const clockTime = (minutes: number): string =>
 
 export interface Opening {
   readonly isOpen: boolean;
-  /** When that changes, in ms since the Unix epoch; null for never. */
+  /** When `isOpen` changes, in ms since the Unix epoch; null for never. */
   readonly changesAt: number | null;
 }
 

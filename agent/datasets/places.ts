@@ -34,21 +34,21 @@ export const placesOf = (data: readonly JobData[], jobFolder: string): readonly 
 
 /** Copies a bundle, and replaces the path of each dataset by the path of the fetched data. */
 export function withPlaces(bundle: Bundle, places: readonly DataPlace[]): Bundle {
-  const placed = new Map(places.map(({ data, path }) => [data.path, path]));
-  if (placed.size === 0) return bundle;
+  const newPaths = new Map(places.map(({ data, path }) => [data.path, path]));
+  if (newPaths.size === 0) return bundle;
   const trainer = trainerFor(bundle.config);
   if (trainer.name === 'command')
     return {
       ...bundle,
-      config: valuesReplaced(bundle.config, placed),
-      dataloader: replaced(bundle.dataloader, placed),
+      config: valuesReplaced(bundle.config, newPaths),
+      dataloader: replaced(bundle.dataloader, newPaths),
     };
   const models = trainer
     .references(bundle.config)
     .filter(({ kind }) => kind === 'model')
     .map(({ path, at }) => ({ path, at, in: 'config' as const }));
   const changes = [...dataOf(bundle, trainer), ...models].flatMap(reference => {
-    const path = placed.get(reference.path);
+    const path = newPaths.get(reference.path);
     return path === undefined ? [] : [{ ...reference, path }];
   });
   return withPaths(bundle, changes);

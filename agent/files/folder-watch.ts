@@ -14,16 +14,16 @@ export interface FolderWatchDeps {
 export function watchFolder({ folder, check, everyMs, clock }: FolderWatchDeps): () => void {
   let isOver = false;
   let isChecking = false;
-  let isAgain = false;
+  let mustRepeat = false;
   let cancelTimer = (): void => {};
   const runCheck = async (): Promise<void> => {
-    isAgain = isChecking;
+    mustRepeat = isChecking;
     if (isChecking || isOver) return;
     cancelTimer();
     isChecking = true;
     await check();
     isChecking = false;
-    if (isAgain) void runCheck();
+    if (mustRepeat) void runCheck();
     else if (!isOver) cancelTimer = clock.after(everyMs, () => void runCheck());
   };
   const watcher = watcherOf(folder, () => void runCheck());

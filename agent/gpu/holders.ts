@@ -61,13 +61,13 @@ const isIn = ({ group, session }: ProcessFacts, leader: number | null): boolean 
   leader !== null && (group === leader || session === leader);
 
 function descends(pid: number, leader: number | null, table: ProcessTable): boolean {
-  let at = pid;
-  for (let steps = 0; steps < maxAncestors && at > 1; steps += 1) {
-    if (at === leader) return true;
-    const facts = table(at);
+  let current = pid;
+  for (let steps = 0; steps < maxAncestors && current > 1; steps += 1) {
+    if (current === leader) return true;
+    const facts = table(current);
     if (facts === null) return false;
     if (isIn(facts, leader)) return true;
-    at = facts.parent;
+    current = facts.parent;
   }
   return false;
 }
@@ -95,19 +95,19 @@ export function holdingOf(
   ownerAt: (pid: number) => Owner,
   earlier: ReadonlySet<string>,
 ): Holding {
-  const strangers = processes
+  const suspects = processes
     .filter(({ memoryMib }) => memoryMib >= minMib)
     .map(process => ({ ...process, owner: ownerAt(process.pid) }))
     .filter(({ owner }) => owner.kind !== 'ours')
     .toSorted((a, b) => b.memoryMib - a.memoryMib);
-  const sure = strangers.filter(process => earlier.has(keyOf(process)));
-  const groups = Map.groupBy(sure, ({ gpu }) => gpu);
+  const confirmed = suspects.filter(process => earlier.has(keyOf(process)));
+  const groups = Map.groupBy(confirmed, ({ gpu }) => gpu);
   return {
     troubles: [...groups].flatMap(([gpu, [first, ...others]]) =>
       first === undefined ? [] : [troubleOf(gpu, first, others.length)],
     ),
-    suspects: new Set(strangers.map(keyOf)),
-    isOpen: sure.length < strangers.length,
+    suspects: new Set(suspects.map(keyOf)),
+    isOpen: confirmed.length < suspects.length,
   };
 }
 
@@ -142,7 +142,7 @@ function troubleOf(
  */
 export function openProcessTable(platform: string, workDir: string, proc = '/proc'): ProcessTable | null {
   if (platform !== 'linux') return null;
-  const own = read(`${proc}/self/cgroup`);
+  const ownCgroup = read(`${proc}/self/cgroup`);
   return pid => {
     const stat = parseStat(read(`${proc}/${pid}/stat`));
     if (stat === null) return null;
@@ -151,7 +151,7 @@ export function openProcessTable(platform: string, workDir: string, proc = '/pro
       parent,
       group,
       session,
-      isContained: isContained(read(`${proc}/${pid}/cgroup`), own),
+      isContained: isContained(read(`${proc}/${pid}/cgroup`), ownCgroup),
       name: read(`${proc}/${pid}/comm`).trim() || 'unknown',
       jobId: jobOf(read(`${proc}/${pid}/environ`), workDir),
     };
@@ -159,7 +159,8 @@ export function openProcessTable(platform: string, workDir: string, proc = '/pro
 }
 
 const container = /docker|containerd|libpod|kubepods|lxc/;
-const isContained = (cgroup: string, own: string): boolean => cgroup !== own && container.test(cgroup);
+const isContained = (cgroup: string, ownCgroup: string): boolean =>
+  cgroup !== ownCgroup && container.test(cgroup);
 
 function jobOf(environ: string, workDir: string): JobId | null {
   const variable = environ.split('\0').find(entry => entry.startsWith('CONFIG_PATH='));

@@ -7,7 +7,7 @@ export interface LogFeedDeps {
   readonly clock: Clock;
   /** Returns the secret values, each in `latin1`. */
   readonly known: () => readonly string[];
-  /** See `firstLine`. */
+  /** The marker line that the log itself has inserted. It is not sent. */
   readonly ownLine: string;
 }
 

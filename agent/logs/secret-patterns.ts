@@ -1,7 +1,7 @@
 /**
  * A pattern of secrets in printed text. Each match ends with the secret: the last group that matched, or the whole match.
- * Time must be linear in the length of the text. So an unlimited repetition is part of the match, or starts at a sign
- * that it cannot contain.
+ * The matching time must be linear in the length of the text. Therefore, an unlimited repetition is part of the match, or
+ * starts at a character that it cannot contain.
  */
 export interface SecretPattern {
   readonly pattern: RegExp;
@@ -10,15 +10,15 @@ export interface SecretPattern {
 }
 
 /** A value in quotes (to the end of the line if the closing quote is missing), or a bare value up to the next blank. */
-const value = String.raw`(?:"([^"\r\n]*)|'([^'\r\n]*)|([^ \t\r\n"']+))`;
-const is = String.raw`[ \t]{0,3}[:=][ \t]{0,3}["']?`;
+const valuePattern = String.raw`(?:"([^"\r\n]*)|'([^'\r\n]*)|([^ \t\r\n"']+))`;
+const separator = String.raw`[ \t]{0,3}[:=][ \t]{0,3}["']?`;
 
 const bare = (text: string): string => text.replace(/[,;)\]}]{1,3}$/, '');
 const isMixed = (text: string): boolean => /\d/.test(text) && /[a-z]/i.test(text);
 /** Whether a value is harmless despite its name: `eos_token=</s>`, `API_KEY=None`, `SECRET=***`. */
-const isNothing = (text: string): boolean =>
+const isHarmless = (text: string): boolean =>
   /^(?:<.*|\[\w*\]?|\*+|\.+|\$\{?\w+\}?|none|null|nil|true|false|unset|undefined)$/i.test(bare(text));
-const isPlace = (text: string): boolean => /^[.~]{0,2}\/|\.[a-z]{2,12}$/i.test(text);
+const isPath = (text: string): boolean => /^[.~]{0,2}\/|\.[a-z]{2,12}$/i.test(text);
 
 export const secretPatterns: readonly SecretPattern[] = [
   // Hugging Face, GitHub, GitLab, Slack, Weights & Biases, Replicate, Stripe.
@@ -43,13 +43,13 @@ export const secretPatterns: readonly SecretPattern[] = [
   // HTTP headers.
   {
     pattern: new RegExp(
-      String.raw`authorization["']?${is}(?:bearer|basic|token)[ \t]{1,3}([^ \t\r\n"',]+)`,
+      String.raw`authorization["']?${separator}(?:bearer|basic|token)[ \t]{1,3}([^ \t\r\n"',]+)`,
       'gi',
     ),
   },
   { pattern: /(?<![a-z])bearer[ \t]{1,3}([a-z0-9._~+/=-]{16,})/gi, accept: isMixed },
   {
-    pattern: new RegExp(String.raw`x-[a-z-]{0,20}(?:token|key)["']?${is}([^ \t\r\n"',]{8,})`, 'gi'),
+    pattern: new RegExp(String.raw`x-[a-z-]{0,20}(?:token|key)["']?${separator}([^ \t\r\n"',]{8,})`, 'gi'),
   },
   // URLs: the password, a token in place of the user name, or the signature of a link.
   { pattern: /(?<=:\/\/)[^ \t\r\n/@:"'<>]*:([^ \t\r\n/"'<>]+)(?=@)/g },
@@ -63,32 +63,32 @@ export const secretPatterns: readonly SecretPattern[] = [
   // Assignments as in a shell.
   {
     pattern: new RegExp(
-      String.raw`(?:TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)=${value}`,
+      String.raw`(?:TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)=${valuePattern}`,
       'g',
     ),
-    accept: text => !isNothing(text) && !/^\d{1,7}(?:\.\d+)?$/.test(bare(text)),
+    accept: text => !isHarmless(text) && !/^\d{1,7}(?:\.\d+)?$/.test(bare(text)),
   },
   {
-    pattern: new RegExp(String.raw`passw(?:or)?d[ \t]{0,2}=[ \t]{0,2}${value}`, 'gi'),
-    accept: text => !isNothing(text),
+    pattern: new RegExp(String.raw`passw(?:or)?d[ \t]{0,2}=[ \t]{0,2}${valuePattern}`, 'gi'),
+    accept: text => !isHarmless(text),
   },
   // Assignments as in JSON or Python.
   {
     pattern:
       /(?:passw(?:or)?d|secret|api_?key|access_?key|private_?key)["'][ \t]{0,3}:[ \t]{0,3}["']([^"'\r\n]{4,})/gi,
-    accept: text => !isNothing(text),
+    accept: text => !isHarmless(text),
   },
   // Assignments in any other form, when the value is too long and too mixed to be a word.
   {
     pattern: new RegExp(
-      String.raw`(?:token|secret|api[_-]?key|access[_-]?key)["']?${is}([^ \t\r\n"',;()]{16,})`,
+      String.raw`(?:token|secret|api[_-]?key|access[_-]?key)["']?${separator}([^ \t\r\n"',;()]{16,})`,
       'gi',
     ),
-    accept: text => isMixed(text) && !isNothing(text) && !isPlace(text),
+    accept: text => isMixed(text) && !isHarmless(text) && !isPath(text),
   },
   {
     pattern: /--[\w-]{0,40}(?:token|secret|passw(?:or)?d|api[_-]?key)[ \t]{1,2}["']?([^ \t\r\n"']{8,})/gi,
-    accept: text => isMixed(text) && !isNothing(text) && !isPlace(text),
+    accept: text => isMixed(text) && !isHarmless(text) && !isPath(text),
   },
 ];
 

@@ -39,9 +39,9 @@ export function simpletunerLaunch(input: LaunchInput): Launch {
  */
 function launcherFor({ config, python, gpuCount, nodes }: LaunchInput): readonly string[] {
   const read = (key: string): unknown => config[spellingOf(config, key)];
-  const textOf = (key: string, usual = ''): string => {
+  const textOf = (key: string, fallback = ''): string => {
     const value = read(key);
-    return typeof value === 'string' && value.trim() !== '' ? value.trim() : usual;
+    return typeof value === 'string' && value.trim() !== '' ? value.trim() : fallback;
   };
   const perNode = gpuCount ?? (Number(read('num_processes')) || 1);
   const processes = perNode * nodes;

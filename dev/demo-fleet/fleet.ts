@@ -46,16 +46,16 @@ async function runFleet(remote: Remote, options: FleetOptions, stopSignal: Abort
 function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
   const { remote, options, random, display, stopSignal } = context;
   const tally = newTally();
-  const enlisted: CreatedWorker[] = [];
+  const createdWorkers: CreatedWorker[] = [];
   const workers: DemoWorker[] = [];
   let submitting: Submitting | null = null;
   const show = (): void =>
     display.status({ ...tally, workers: workers.length, submitted: submitting?.count() ?? null });
 
-  const join = (one: CreatedWorker): void => {
-    const { plan, id, token } = one;
+  const join = (created: CreatedWorker): void => {
+    const { plan, id, token } = created;
     const { machine, labels, name } = plan;
-    enlisted.push(one);
+    createdWorkers.push(created);
     display.event(
       { type: 'worker', id, name, gpu_name: machine.gpuName, gpu_count: machine.gpuCount, labels },
       `${name}  ${id}  ${machine.gpuCount} x ${machine.gpuName}, ${machine.vramGb} GB` +
@@ -96,7 +96,7 @@ function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
       await Promise.all(workers.map(({ exited }) => exited));
       show();
       display.close();
-      await (options.keep ? undefined : removeWorkers(context, enlisted));
+      await (options.keep ? undefined : removeWorkers(context, createdWorkers));
     },
   };
 }
@@ -109,7 +109,7 @@ function startSubmitting(
   const [first, ...others] = plans.map(({ machine }) => machine);
   const { submitEveryMs: everyMs } = options;
   if (everyMs === null || first === undefined) return null;
-  let trouble: string | null = null;
+  let lastFailure: string | null = null;
   return submitSamples({
     remote,
     machines: [first, ...others],
@@ -117,27 +117,27 @@ function startSubmitting(
     random: random.fork('samples'),
     clock: systemClock,
     onTrouble: message => {
-      if (message !== null && message !== trouble) display.log(`Submitting a job failed: ${message}`);
-      trouble = message;
+      if (message !== null && message !== lastFailure) display.log(`Submitting a job failed: ${message}`);
+      lastFailure = message;
     },
   });
 }
 
 async function removeWorkers(
   { remote, display }: FleetContext,
-  enlisted: readonly CreatedWorker[],
+  createdWorkers: readonly CreatedWorker[],
 ): Promise<void> {
   const left = await removeAll(
     remote,
-    enlisted.map(({ id }) => id),
+    createdWorkers.map(({ id }) => id),
   );
-  const removed = enlisted.length - left.size;
+  const removed = createdWorkers.length - left.size;
   display.event({ type: 'removed', workers: removed }, `Removed ${removed} workers`);
-  const [why] = left.values();
-  if (why !== undefined)
+  const [firstReason] = left.values();
+  if (firstReason !== undefined)
     fail(
       exitCodes.failed,
-      `${left.size} workers could not be removed, and the next demo will remove them. ${why}`,
+      `${left.size} workers could not be removed, and the next demo will remove them. ${firstReason}`,
     );
 }
 

@@ -20,7 +20,7 @@ export type Run = {
   readonly start: TrainingState | undefined;
 };
 
-/** Reads config, digits and checkpoint, and creates the output folder. Refuses the first one that is unusable. */
+/** Reads config, digits and checkpoint, and creates the output folder. Stops at the first unusable input. */
 export async function prepareRun({
   config: path,
   output,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { holdingBackAtFirst, Settings } from '../../protocol/settings-api.ts';
+import { defaultGpuTroubles, Settings } from '../../protocol/settings-api.ts';
 import { plainIssues } from '../../protocol/plain-issue.ts';
 import { refuse } from '../../protocol/problem.ts';
 import { readSecret } from './data-folder.ts';
@@ -101,7 +101,7 @@ const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays
     work_dir: localWorker.workDir,
   },
   audit_retention_days: auditRetentionDays,
-  gpu_troubles: holdingBackAtFirst,
+  gpu_troubles: defaultGpuTroubles,
 });
 
 export type Refused = ReturnType<typeof refuse>;
@@ -150,7 +150,7 @@ const atFirst: Settings = {
   public_url: null,
   local_worker: { enabled: false, gpus: null, trainer: null, work_dir: null },
   audit_retention_days: null,
-  gpu_troubles: holdingBackAtFirst,
+  gpu_troubles: defaultGpuTroubles,
 };
 
 /** This process must hold the folder lock. Throws with a reason when the file is damaged. */

@@ -43,9 +43,9 @@ export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<Lar
   const fail = (cause: unknown): never => {
     throw new Error('the store could not be filled', { cause });
   };
-  const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+  const silentLog = { info: () => {}, warn: () => {}, error: () => {} };
   const store = openSqliteStore(databaseFile, {
-    log: quiet,
+    log: silentLog,
     clock: systemClock,
     seal: createSeal(auditKey),
     onFatal: fail,
@@ -64,11 +64,12 @@ export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<Lar
     const submitted = jobOf(n, now - (kinds.length - n) * (scale.everyMs ?? minute));
     tx.insertJob(submitted, { config: { model: 'sdxl', seed: n }, dataloader: null, files: {} });
     const workerNo = kinds[n] === 'running' ? running.length : n % scale.workers;
-    const becomes = kinds[n] === 'running' ? runningJob(submitted, workerNo) : endedJob(submitted, workerNo);
+    const replacement =
+      kinds[n] === 'running' ? runningJob(submitted, workerNo) : endedJob(submitted, workerNo);
     if (kinds[n] === 'pending') return;
-    tx.replaceJob(submitted, becomes);
-    if (kinds[n] === 'running' && becomes.attempt !== null)
-      running.push({ jobId: becomes.id, attemptId: becomes.attempt.id, token: tokenOf(workerNo) });
+    tx.replaceJob(submitted, replacement);
+    if (kinds[n] === 'running' && replacement.attempt !== null)
+      running.push({ jobId: replacement.id, attemptId: replacement.attempt.id, token: tokenOf(workerNo) });
   });
   await store.close();
   return { adminToken, running };

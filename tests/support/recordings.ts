@@ -56,7 +56,7 @@ export function createReplay(root: string | null, say: (message: string) => void
   const files = root === null ? null : createMetricsFiles({ root, log: say });
   const readFiles =
     files && createMetricsReader({ files, book, now: () => 0, clock, wall: () => 0, onProgress: undefined });
-  const note = (items: ReturnType<typeof reader.push>): void => {
+  const applyItems = (items: ReturnType<typeof reader.push>): void => {
     for (const item of items) {
       if (item.kind !== 'progress') continue;
       const stated = Object.entries(item.progress).filter(([, value]) => value !== undefined);
@@ -65,7 +65,7 @@ export function createReplay(root: string | null, say: (message: string) => void
     }
   };
   return {
-    print: (bytes: Uint8Array | string) => note(reader.push(bytes)),
+    print: (bytes: Uint8Array | string) => applyItems(reader.push(bytes)),
     skipEarlier: async () => files?.skipEarlier(),
     /** Reads the files and sends the points that are ready. */
     async send() {
@@ -73,7 +73,7 @@ export function createReplay(root: string | null, say: (message: string) => void
       sent.push(...sendAll(book));
     },
     async end(): Promise<Replay> {
-      note(reader.end());
+      applyItems(reader.end());
       await this.send();
       return { points: sent, progress };
     },

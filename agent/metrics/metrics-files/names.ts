@@ -13,7 +13,7 @@ export interface FilePoint {
 }
 
 /** Hugging Face's Trainer logs `eval_loss` as `eval/loss`, and `loss` as `train/loss`; kohya's scripts log `avr_loss` as `loss/average`. */
-const splits: readonly (readonly [RegExp, string])[] = [
+const nameRewrites: readonly (readonly [RegExp, string])[] = [
   [/^loss\/average$/, 'avr_loss'],
   [/^train\//, ''],
   [/^eval\//, 'eval_'],
@@ -21,7 +21,7 @@ const splits: readonly (readonly [RegExp, string])[] = [
 ];
 
 const plain = (name: string): string =>
-  splits.reduce((text, [pattern, prefix]) => text.replace(pattern, prefix), name);
+  nameRewrites.reduce((text, [pattern, prefix]) => text.replace(pattern, prefix), name);
 
 /**
  * Returns the name that becomes `loss`: the first of `lossNames` that is present. If a file contains `loss` itself,
@@ -60,20 +60,20 @@ export function gatherPoints() {
   };
 }
 
-/** Remembers the last step of each name. With `onlyNewer`, removes figures up to that step. */
+/** Creates a filter that remembers the last step of each name. With `onlyNewer`, it removes figures up to that step. */
 export function createNewerFilter() {
   const lastSteps = new Map<string, number>();
   return (points: readonly FilePoint[], onlyNewer: boolean): readonly FilePoint[] => {
     const isNew = (name: string, step: number): boolean => !onlyNewer || step > (lastSteps.get(name) ?? -1);
-    const news = points.flatMap(point => {
+    const newPoints = points.flatMap(point => {
       const values = Object.entries(point.values).filter(([name]) => isNew(name, point.step));
       const epoch = isNew('epoch', point.step) ? point.epoch : undefined;
       if (values.length === 0 && epoch === undefined) return [];
       return [{ ...point, epoch, values: Object.fromEntries(values) }];
     });
-    for (const { step, epoch, values } of news)
+    for (const { step, epoch, values } of newPoints)
       for (const name of [...Object.keys(values), ...(epoch === undefined ? [] : ['epoch'])])
         lastSteps.set(name, Math.max(step, lastSteps.get(name) ?? -1));
-    return news;
+    return newPoints;
   };
 }

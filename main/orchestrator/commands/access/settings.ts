@@ -1,4 +1,4 @@
-import { holdingBackAtFirst } from '../../../../protocol/settings-api.ts';
+import { defaultGpuTroubles } from '../../../../protocol/settings-api.ts';
 import type { HoldingBack } from '../../../../protocol/worker.ts';
 import type { Core } from '../../core.ts';
 import { enqueueCommand } from '../command.ts';
@@ -27,7 +27,7 @@ export interface GpuTroublePolicy {
   setHoldingBack(kinds: HoldingBack): void;
 }
 
-export function createGpuTroublePolicy(atFirst: HoldingBack = holdingBackAtFirst): GpuTroublePolicy {
+export function createGpuTroublePolicy(atFirst: HoldingBack = defaultGpuTroubles): GpuTroublePolicy {
   let kinds = atFirst;
   return {
     holdingBack: () => kinds,

@@ -6,9 +6,10 @@ import { chromium as executablePath } from '../../../../playwright.config.ts';
 
 type Listener = (
   details: { readonly url: string; readonly requestHeaders: Record<string, string> },
-  answer: (said: Said) => void,
+  answer: (decision: Decision) => void,
 ) => void;
-interface Said {
+/** The decision of the app about a request: cancel it, or send it with these headers. */
+interface Decision {
   readonly cancel?: boolean;
   readonly requestHeaders?: Record<string, string>;
 }
@@ -25,21 +26,21 @@ export const defaultSession = {
   setDevicePermissionHandler() {},
 };
 
-const asked = (
+const callListener = (
   listener: Listener | undefined,
   url: string,
   requestHeaders: Record<string, string>,
-): Promise<Said> =>
+): Promise<Decision> =>
   new Promise(resolve => {
     if (listener === undefined) resolve({});
     else listener({ url, requestHeaders }, resolve);
   });
 
-async function pass(route: Route): Promise<void> {
+async function routeRequest(route: Route): Promise<void> {
   const url = route.request().url();
   const headers = route.request().headers();
-  if ((await asked(listeners.before, url, headers)).cancel === true) return route.abort();
-  const { requestHeaders = headers } = await asked(listeners.headers, url, headers);
+  if ((await callListener(listeners.before, url, headers)).cancel === true) return route.abort();
+  const { requestHeaders = headers } = await callListener(listeners.headers, url, headers);
   return route.continue({ headers: requestHeaders });
 }
 
@@ -53,8 +54,8 @@ export const handlers = new Map<string, (event: object, ...args: unknown[]) => u
 const shim = (preload: string): string => `{
   if (window.top === window) {
     delete globalThis.SharedWorker;
-    const heard = new Map();
-    globalThis.__hear = (channel, ...args) => { for (const run of heard.get(channel) ?? []) run({}, ...args); };
+    const channelListeners = new Map();
+    globalThis.__receive = (channel, ...args) => { for (const run of channelListeners.get(channel) ?? []) run({}, ...args); };
     const electron = {
       contextBridge: { exposeInMainWorld: (name, api) => Object.defineProperty(globalThis, name, { value: api }) },
       ipcRenderer: {
@@ -64,8 +65,8 @@ const shim = (preload: string): string => `{
           return value;
         },
         send: (...args) => void __send(...args),
-        on: (channel, run) => heard.set(channel, [...(heard.get(channel) ?? []), run]),
-        off: (channel, run) => heard.set(channel, (heard.get(channel) ?? []).filter(each => each !== run)),
+        on: (channel, run) => channelListeners.set(channel, [...(channelListeners.get(channel) ?? []), run]),
+        off: (channel, run) => channelListeners.set(channel, (channelListeners.get(channel) ?? []).filter(each => each !== run)),
       },
     };
     ((require, exports) => {
@@ -109,7 +110,7 @@ export class WebContents extends EventEmitter {
           ? Object.assign(this.mainFrame, { url: frame.url() })
           : { url: frame.url() },
     });
-    await context.route('**/*', pass);
+    await context.route('**/*', routeRequest);
     await context.exposeBinding('__invoke', async ({ frame }, channel: string, ...args: unknown[]) => {
       try {
         return { value: await handlers.get(channel)?.(eventOf(frame), ...args) };
@@ -143,7 +144,8 @@ export class WebContents extends EventEmitter {
   send(channel: string, ...args: unknown[]): void {
     void this.#page.then(page =>
       page.evaluate(
-        said => (globalThis as unknown as { __hear(...said: unknown[]): void }).__hear(...said),
+        message =>
+          (globalThis as unknown as { __receive(...message: unknown[]): void }).__receive(...message),
         [channel, ...args],
       ),
     );
