@@ -174,7 +174,7 @@ export const rooms: Readonly<Record<string, Room>> = {
 
   /** `npm run dev`: starts the program as a person would, and is no part of it. */
   dev: {
-    files: ['dev/*.ts', 'dev/{lint,worker}/**'],
+    files: ['dev/*.ts', 'dev/{clients,lint,worker}/**'],
     rooms: ['dev', 'protocol'],
     packages: ['vite', '@vitejs/plugin-react', 'zod'],
     node: true,
@@ -250,6 +250,7 @@ const configReaders = [
   'main/desktop.ts',
   'agent/main.ts',
   'dev/run.ts',
+  'dev/clients/run.ts',
   'dev/demo-fleet/run.ts',
   'dev/start.ts',
   'dev/sbom.ts',

@@ -1,0 +1,129 @@
+/** Python types, comments and docstrings for the schemas of an OpenAPI document. */
+import { z } from 'zod';
+
+export const Schema: z.ZodType<Schema> = z.lazy(() =>
+  z.looseObject({
+    $ref: z.string().optional(),
+    type: z.union([z.string(), z.array(z.string())]).optional(),
+    description: z.string().optional(),
+    const: z.unknown().optional(),
+    enum: z.array(z.unknown()).optional(),
+    anyOf: z.array(Schema).optional(),
+    oneOf: z.array(Schema).optional(),
+    items: Schema.optional(),
+    properties: z.record(z.string(), Schema).optional(),
+    required: z.array(z.string()).optional(),
+    additionalProperties: z.union([z.boolean(), Schema]).optional(),
+  }),
+);
+export interface Schema {
+  readonly $ref?: string | undefined;
+  /** Several for a value that may be null. */
+  readonly type?: string | readonly string[] | undefined;
+  readonly description?: string | undefined;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[] | undefined;
+  readonly anyOf?: readonly Schema[] | undefined;
+  readonly oneOf?: readonly Schema[] | undefined;
+  readonly items?: Schema | undefined;
+  readonly properties?: Readonly<Record<string, Schema>> | undefined;
+  readonly required?: readonly string[] | undefined;
+  readonly additionalProperties?: boolean | Schema | undefined;
+}
+
+const reserved: ReadonlySet<string> = new Set([
+  'from',
+  'in',
+  'is',
+  'not',
+  'class',
+  'global',
+  'lambda',
+  'self',
+]);
+
+export function argumentName(name: string): string {
+  const safe = reserved.has(name) ? `${name}_` : name.replaceAll('-', '_');
+  if (!/^[A-Za-z_]\w*$/.test(safe)) throw new Error(`${name} cannot be the name of an argument in Python`);
+  return safe;
+}
+
+const refName = (ref: string): string => ref.split('/').at(-1) ?? ref;
+
+/** The Python type of a schema. Objects without a name of their own are dictionaries. */
+export function hint(schema: Schema): string {
+  if (schema.$ref !== undefined) return refName(schema.$ref);
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options !== undefined) return union(options);
+  if (schema.const !== undefined) return literal([schema.const]);
+  if (schema.enum !== undefined) return literal(schema.enum);
+  if (Array.isArray(schema.type)) return union(schema.type.map((type: string) => ({ ...schema, type })));
+  switch (schema.type) {
+    case 'string':
+      return 'str';
+    case 'integer':
+      return 'int';
+    case 'number':
+      return 'float';
+    case 'boolean':
+      return 'bool';
+    case 'null':
+      return 'None';
+    case 'array':
+      return `List[${schema.items === undefined ? 'Any' : hint(schema.items)}]`;
+    case 'object':
+      return `Dict[str, ${typeof schema.additionalProperties === 'object' && schema.properties === undefined ? hint(schema.additionalProperties) : 'Any'}]`;
+    case undefined:
+    default:
+      return 'Any';
+  }
+}
+
+const literal = (values: readonly unknown[]): string =>
+  `Literal[${values.map(value => (typeof value === 'boolean' ? (value ? 'True' : 'False') : JSON.stringify(value))).join(', ')}]`;
+
+function union(options: readonly Schema[]): string {
+  const hints = [...new Set(options.map(hint))];
+  const values = hints.filter(name => name !== 'None');
+  if (values.includes('Any') || values.length === 0) return 'Any';
+  const [only = 'Any'] = values;
+  const joined = values.length === 1 ? only : `Union[${values.join(', ')}]`;
+  return hints.includes('None') ? `Optional[${joined}]` : joined;
+}
+
+/** A dictionary with known keys, each with its description as a comment. Other schemas get another name for their type. */
+export function typeOf(name: string, schema: Schema): string {
+  const { properties, description = '' } = schema;
+  if (properties === undefined) return `\n\n${wrapped(description, '# ')}${name} = ${hint(schema)}\n`;
+  const fields = Object.entries(properties).map(([key, field]) => {
+    if (!/^[A-Za-z_]\w*$/.test(key) || reserved.has(key))
+      throw new Error(`${name}.${key} cannot be a key in Python`);
+    return `${wrapped(field.description ?? '', '    # ')}    ${key}: ${hint(field)}\n`;
+  });
+  return `\n\nclass ${name}(TypedDict, total=False):\n${docstring([description], '    ')}\n${fields.join('')}`;
+}
+const width = 100;
+
+function wrapped(text: string, prefix: string): string {
+  if (text === '') return '';
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.replaceAll(/\s+/g, ' ').trim().split(' ')) {
+    if (line !== '' && prefix.length + line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].map(each => `${prefix}${each}\n`).join('');
+}
+
+/** The paragraphs as a docstring. Backslashes and quotes of the API's texts must not end it. */
+export function docstring(paragraphs: readonly string[], indent: string): string {
+  const safe = paragraphs
+    .filter(text => text !== '')
+    .map(text => text.replaceAll('\\', '\\\\').replaceAll('"""', "'''").replace(/"$/, '".'));
+  const [first = '', ...rest] = safe;
+  const body = rest.map(text => `\n${wrapped(text, indent)}`).join('');
+  const head = wrapped(`"""${first}`, indent).trimEnd();
+  return body === '' ? `${head}"""\n` : `${head}\n${body}${indent}"""\n`;
+}
