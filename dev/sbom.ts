@@ -33,10 +33,10 @@ const needed = new Set(
     .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`),
 );
 const components = bill.components.filter(({ name, version }) => needed.has(`${name}@${version}`));
-const whole = bill.metadata.component;
+const product = bill.metadata.component;
 // npm names the component after its folder.
-whole['name'] = lock.name;
-const refs = new Set([whole['bom-ref'], ...components.map(component => component['bom-ref'])]);
+product['name'] = lock.name;
+const refs = new Set([product['bom-ref'], ...components.map(component => component['bom-ref'])]);
 const dependencies = bill.dependencies
   .filter(({ ref }) => refs.has(ref))
   .map(each => ({ ...each, dependsOn: (each.dependsOn ?? []).filter(ref => refs.has(ref)) }));

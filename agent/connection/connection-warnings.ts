@@ -3,13 +3,17 @@ import type { Clock } from '../clock.ts';
 
 export interface ConnectionWarnings {
   warn(failure: CallFailure): void;
+  /** A heartbeat was not answered. `timeoutMs`: the time after which the orchestrator considers the worker offline. */
   missedBeat(failure: CallFailure, timeoutMs: number): void;
   /** The command stream did not open; the response had this status. */
   streamRefused(status: number): void;
-  /** The orchestrator has announced that it stops. Failures within T are not logged. */
+  /** The orchestrator has announced that it stops. Failures within `timeoutMs` are not logged. */
   expectAbsence(reason: string, timeoutMs: number): void;
+  /** A heartbeat was answered. */
   beaten(): void;
+  /** Forgets which messages were logged, so that each can be logged again. */
   clear(): void;
+  /** The command stream is open. */
   connected(): void;
 }
 
@@ -96,25 +100,25 @@ export function explainFailure(failure: CallFailure, url: string): string {
   switch (failure.kind) {
     case 'problem':
       return failure.problem.code === 'duplicate_registration'
-        ? duplicate(failure.problem.detail)
-        : ofProblem(failure.status, failure.problem.detail, url);
+        ? explainDuplicate(failure.problem.detail)
+        : explainProblem(failure.status, failure.problem.detail, url);
     case 'unexpected':
       return failure.status === 401
-        ? ofProblem(401, failure.detail, url)
+        ? explainProblem(401, failure.detail, url)
         : noOrchestrator(failure.detail, url);
     case 'unreachable':
-      return unreachable(failure.cause, url);
+      return explainUnreachable(failure.cause, url);
   }
 }
 
 const noOrchestrator = (detail: string, url: string): string =>
   `${url} does not answer like an orchestrator. Check the address, the port and any proxy: ${detail}`;
 
-const duplicate = (detail: string): string =>
+const explainDuplicate = (detail: string): string =>
   `Another machine uses this worker's token (${detail}). Each machine needs a worker of its own. Create another worker on ` +
   'the orchestrator, and start this machine with its token. Trying again from time to time, in case the other machine stops';
 
-function ofProblem(status: number, detail: string, url: string): string {
+function explainProblem(status: number, detail: string, url: string): string {
   if (status !== 401) return `${url} refused the call: ${detail}`;
   return (
     'Invalid token: the orchestrator does not know it. The token may have been rotated, or its worker deleted. Create a ' +
@@ -122,7 +126,7 @@ function ofProblem(status: number, detail: string, url: string): string {
   );
 }
 
-function unreachable(cause: unknown, url: string): string {
+function explainUnreachable(cause: unknown, url: string): string {
   const { code, message } = innermost(cause);
   if (code === 'ECONNREFUSED') {
     return (
@@ -134,7 +138,7 @@ function unreachable(cause: unknown, url: string): string {
     return `Host not found: the name in ${url} cannot be resolved. Check the spelling, or use the IP address`;
   }
   if (certificateCodes.has(code) || /certificate/i.test(message)) {
-    return `SSL certificate verify failed (${code || shown(message)}): ${ofCertificate(code, message, url)}`;
+    return `SSL certificate verify failed (${code || printable(message)}): ${explainCertificate(code, message, url)}`;
   }
   if (code.startsWith('ERR_SSL') || /ssl|tls/i.test(code)) {
     return `TLS failed for ${url} (${code}). The orchestrator may not use https there. Try http:// instead`;
@@ -151,31 +155,31 @@ function unreachable(cause: unknown, url: string): string {
   }
   if (code === 'ERR_REDIRECTED') {
     return (
-      `${url} redirects to ${shown(message)}. The token was not sent there. If that is the orchestrator, use its address in ` +
+      `${url} redirects to ${printable(message)}. The token was not sent there. If that is the orchestrator, use its address in ` +
       '--orchestrator-url. If it is not, check which server answers instead of the orchestrator'
     );
   }
   return `${url} could not be reached: ${message.trim() || code}. Check the address, the port and the network`;
 }
 
-const clock = "Check this machine's clock first";
+const clockAdvice = "Check this machine's clock first";
 
 /** Explains what is wrong with a certificate and what to do. Shows the presented key, but never suggests it as the new pin. */
-function ofCertificate(code: string, message: string, url: string): string {
+function explainCertificate(code: string, message: string, url: string): string {
   switch (code) {
     case 'ERR_PIN_MISMATCH':
       return (
-        `the server at ${url} is not the one that --pin trusts (${shown(message)}). Nothing was sent to it. Compare its key ` +
+        `the server at ${url} is not the one that --pin trusts (${printable(message)}). Nothing was sent to it. Compare its key ` +
         'with the value that the panel shows. If the orchestrator has a new key, update --pin. While the key changes, use ' +
         'both values, separated by a comma. If the key did not change, another server intercepts the connection'
       );
     case 'CERT_HAS_EXPIRED':
-      return `the certificate of ${url} has expired. ${clock}. If it is right, renew the certificate on the orchestrator`;
+      return `the certificate of ${url} has expired. ${clockAdvice}. If it is right, renew the certificate on the orchestrator`;
     case 'CERT_NOT_YET_VALID':
-      return `the certificate of ${url} is not valid yet. ${clock}, then the orchestrator's`;
+      return `the certificate of ${url} is not valid yet. ${clockAdvice}, then the orchestrator's`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return (
-        `the certificate of ${url} is for other names (${shown(message)}). Use one of them in --orchestrator-url, or use ` +
+        `the certificate of ${url} is for other names (${printable(message)}). Use one of them in --orchestrator-url, or use ` +
         '--pin with the value that the panel shows. With a pin, names do not matter'
       );
     default:
@@ -188,7 +192,7 @@ function ofCertificate(code: string, message: string, url: string): string {
 }
 
 /** Makes untrusted text safe to print: one line of at most 300 printable ASCII characters. */
-const shown = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300);
+const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300);
 
 /** Returns the innermost cause, because fetch wraps the real error several times. */
 function innermost(cause: unknown): { readonly code: string; readonly message: string } {

@@ -92,11 +92,11 @@ const cardOf = ({ index, uuid }: Gpu, cards: readonly Card[]): Card | undefined 
   (uuid === undefined ? undefined : cards.find(card => card.uuid === uuid)) ??
   cards.find(card => card.index === index && (uuid === undefined || card.uuid === undefined));
 
-const whatHelps = 'reboot this machine, then check its power, cooling and slot';
+const remedy = 'reboot this machine, then check its power, cooling and slot';
 
 function conditionOf({ index }: Gpu, card: Card | undefined): KnownTrouble | null {
-  if (card === undefined) return makeTrouble(index, 'missing', `it is no longer listed: ${whatHelps}`);
-  if (card.isLost) return makeTrouble(index, 'missing', `it no longer responds: ${whatHelps}`);
+  if (card === undefined) return makeTrouble(index, 'missing', `it is no longer listed: ${remedy}`);
+  if (card.isLost) return makeTrouble(index, 'missing', `it no longer responds: ${remedy}`);
   // Trainers select a GPU by its index, so they would use the wrong GPU.
   if (card.index !== index)
     return makeTrouble(

@@ -29,7 +29,7 @@ const chunkBytes = 256 * 1024;
 export function createLogReader(run: RunFolder, file: string): LogReader {
   let position = 0;
   /** One buffer for all reads. At 20 MB per second, new buffers would use much memory before they are collected. */
-  const room = Buffer.allocUnsafeSlow(chunkBytes);
+  const buffer = Buffer.allocUnsafeSlow(chunkBytes);
 
   const end = async (): Promise<number> => {
     const places = readPlaces(run);
@@ -42,11 +42,11 @@ export function createLogReader(run: RunFolder, file: string): LogReader {
     from: number,
     maxBytes: number,
   ): Promise<Uint8Array | null> => {
-    if (from >= current) return readAt(file, from - current, room.subarray(0, maxBytes));
+    if (from >= current) return readAt(file, from - current, buffer.subarray(0, maxBytes));
     const bytes = await readAt(
       `${file}.1`,
       from - (previous ?? current),
-      room.subarray(0, Math.min(maxBytes, current - from)),
+      buffer.subarray(0, Math.min(maxBytes, current - from)),
     );
     return bytes.length === 0 ? null : bytes;
   };
@@ -84,12 +84,12 @@ export function createLogReader(run: RunFolder, file: string): LogReader {
   };
 }
 
-async function readAt(file: string, offset: number, room: Uint8Array): Promise<Uint8Array> {
+async function readAt(file: string, offset: number, buffer: Uint8Array): Promise<Uint8Array> {
   try {
     const handle = await open(file, 'r');
     try {
-      const { bytesRead } = await handle.read(room, 0, room.length, offset);
-      return room.subarray(0, bytesRead);
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, offset);
+      return buffer.subarray(0, bytesRead);
     } finally {
       await handle.close();
     }

@@ -19,8 +19,8 @@ export interface PointBook {
   /** Adds figures that the trainer has written to files. They take precedence over printed ones with the same key. */
   record(figures: Recorded): void;
   /**
-   * Adds values that are not the trainer's, at the last closed step. At the open step, the trainer's own values would be
-   * taken for a repetition.
+   * Adds values that are not the trainer's, at the last closed step. At the open step, the trainer's own values would
+   * count as a repetition.
    */
   add(values: Values, atMs: number): void;
   /** Closes the current step, so that it can be sent. */
@@ -97,9 +97,9 @@ export function createPointBook({
       old.drop(old.items().length);
       waiting.drop(waiting.items().length);
       // The missed points are from the time between the orchestrator's last point and the adoption: spread them evenly.
-      const apartMs = Math.max(0, adoptedMs - lastMs) / (missed.length + 1);
+      const spacingMs = Math.max(0, adoptedMs - lastMs) / (missed.length + 1);
       missed.forEach((point, at) =>
-        waiting.add({ ...point, elapsed_ms: Math.round(lastMs + apartMs * (at + 1)) }),
+        waiting.add({ ...point, elapsed_ms: Math.round(lastMs + spacingMs * (at + 1)) }),
       );
       for (const point of since) waiting.add(point);
     },
@@ -146,12 +146,12 @@ function gatherSteps() {
         step = point.step;
       }
       // A bar is redrawn many times. After its step is closed, do not send the same keys again.
-      const isNews = (key: string): boolean => step === undefined || open !== null || !recorded.has(key);
-      const news = Object.entries(point.values).filter(([key]) => isNews(key));
-      if (news.length === 0) return;
-      for (const [key] of news) recorded.add(key);
+      const isNew = (key: string): boolean => step === undefined || open !== null || !recorded.has(key);
+      const newValues = Object.entries(point.values).filter(([key]) => isNew(key));
+      if (newValues.length === 0) return;
+      for (const [key] of newValues) recorded.add(key);
       const { epoch = open?.epoch, elapsed_ms } = point;
-      open = { elapsed_ms, step, epoch, values: { ...open?.values, ...Object.fromEntries(news) } };
+      open = { elapsed_ms, step, epoch, values: { ...open?.values, ...Object.fromEntries(newValues) } };
       if (step === undefined) closeStep();
     },
   };

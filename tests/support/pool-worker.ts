@@ -44,7 +44,7 @@ export interface PoolWorker {
   reconnect(): void;
 }
 
-const beatMs = 5_000;
+const heartbeatEveryMs = 5_000;
 
 /** Creates a worker. It joins with the token of the order, runs jobs, and leaves after a notice. It repeats every report until it is answered. */
 export function createPoolWorker(
@@ -99,7 +99,7 @@ export function createPoolWorker(
 
   function register(): void {
     if (id === null) return join();
-    const own = id;
+    const workerId = id;
     const { gpus } = allocation.order;
     const body = workerApi.register.body.parse({
       name: host,
@@ -113,18 +113,18 @@ export function createPoolWorker(
       registration_no: (registrations += 1),
     });
     void callOrchestrator(
-      () => fleet.orchestrator.workers.register(own, body, '10.1.0.1'),
+      () => fleet.orchestrator.workers.register(workerId, body, '10.1.0.1'),
       outcome => {
         if (!outcome.ok) return quit(outcome.refusal.code);
         if (outcome.value.abandon_job !== null) training = null;
-        openStream(own);
+        openStream(workerId);
         send();
       },
     );
   }
 
-  function openStream(own: WorkerId): void {
-    const close = fleet.orchestrator.workers.openStream(own, {
+  function openStream(workerId: WorkerId): void {
+    const close = fleet.orchestrator.workers.openStream(workerId, {
       send: receive,
       end: () => void Promise.resolve().then(() => close()),
     });
@@ -161,14 +161,14 @@ export function createPoolWorker(
 
   function send(): void {
     const [next] = reports;
-    const own = id;
+    const workerId = id;
     if (next === undefined && isDisconnectDue) return disconnect();
-    if (next === undefined || own === null || isSending || !isUp()) return;
+    if (next === undefined || workerId === null || isSending || !isUp()) return;
     isSending = true;
     const { jobId, attemptId } = next.training;
     const body = StatusReport.parse({ attempt_id: attemptId, ...next.body });
     void callOrchestrator(
-      () => fleet.orchestrator.jobs.report(own, jobId, body),
+      () => fleet.orchestrator.jobs.report(workerId, jobId, body),
       outcome => {
         isSending = false;
         reports.shift();
@@ -196,40 +196,41 @@ export function createPoolWorker(
   }
 
   function disconnect(): void {
-    const own = id;
-    if (own === null) return engine.finish(allocation, 'completed');
+    const workerId = id;
+    if (workerId === null) return engine.finish(allocation, 'completed');
     void callOrchestrator(
-      () => fleet.orchestrator.workers.disconnect(own),
+      () => fleet.orchestrator.workers.disconnect(workerId),
       () => engine.finish(allocation, 'completed'),
     );
   }
 
-  function beat(): void {
-    later(beatMs, beat);
-    const own = id;
-    if (own === null) return isLeaving ? undefined : join();
+  function sendHeartbeat(): void {
+    later(heartbeatEveryMs, sendHeartbeat);
+    const workerId = id;
+    if (workerId === null) return isLeaving ? undefined : join();
     if (!isUp()) return;
     if (fleet.orchestrator.workers.byTokenHash(tokenHash) === null) return quit('token_invalid');
     send();
     const body = workerApi.heartbeat.body.parse({
-      worker_id: own,
+      worker_id: workerId,
       current_job_id: currentTraining()?.jobId ?? null,
       attempt_id: currentTraining()?.attemptId,
     });
-    const named = training;
+    const reported = training;
     void callOrchestrator(
-      () => fleet.orchestrator.workers.heartbeat(own, body),
+      () => fleet.orchestrator.workers.heartbeat(workerId, body),
       outcome => {
         if (!outcome.ok)
           return outcome.refusal.code === 'not_registered' ? register() : quit(outcome.refusal.code);
         const { notice, cancel, abandon_job: abandoned } = outcome.value;
         if (notice) leave();
-        if (named !== null && training === named && cancel?.attempt_id === named.attemptId) stop('cancelled');
-        if (named !== null && training === named && abandoned === named.jobId) training = null;
+        if (reported !== null && training === reported && cancel?.attempt_id === reported.attemptId)
+          stop('cancelled');
+        if (reported !== null && training === reported && abandoned === reported.jobId) training = null;
       },
     );
   }
-  later(beatMs, beat);
+  later(heartbeatEveryMs, sendHeartbeat);
 
   return {
     allocation,
