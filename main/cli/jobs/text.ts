@@ -25,7 +25,7 @@ export const jobColumns: readonly Column<JobView>[] = [
   { title: 'DETAILS', text: job => situation(job), minWidth: 24 },
 ];
 
-/** Describes a job's progress, or why it makes none. */
+/** Describes the progress of a job, or why it is not running. */
 export function situation(job: JobView): string {
   switch (job.status) {
     case 'pending':
@@ -96,7 +96,10 @@ export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ['Data', job.data.map(dataText).join('\n') || null],
   ['Warning', warningsText(job.warnings)],
   ['Outstanding', job.outstanding && outstandingText(job.outstanding)],
-  ['Attempts', job.attempts.map(attemptText).join('\n') || null],
+  [
+    'Attempts',
+    job.attempts.flatMap(attempt => [attemptText(attempt), ...nodeLines(attempt)]).join('\n') || null,
+  ],
 ];
 
 function dataText({ path, version, files, bytes, dataset }: JobDataView): string {
@@ -109,7 +112,7 @@ function dataText({ path, version, files, bytes, dataset }: JobDataView): string
 export const warningsText = (warnings: readonly JobWarning[] = []): string | null =>
   warnings.length === 0 ? null : warnings.map(({ message }) => message).join('\n');
 
-/** Describes the files that the worker still has to upload. */
+/** Describes the files that the worker has not uploaded yet. */
 function outstandingText({ files, bytes, reason, since }: Outstanding): string {
   const what =
     files === null || bytes === null
@@ -118,7 +121,7 @@ function outstandingText({ files, bytes, reason, since }: Outstanding): string {
   return `${what}${reason === null ? '' : `: ${reason}`}\nTo stop waiting for them, run "trainyard jobs give-up"`;
 }
 
-/** A short form for a table column. */
+/** Formats the priority for a table column. */
 function shortPriorityText({ priority, boosts, is_top: isTop }: JobView): string {
   if (isTop) return `${priority} top`;
   return boosts === 0 ? String(priority) : `${priority} +${boosts}`;
@@ -160,7 +163,15 @@ function attemptText(attempt: AttemptView): string {
     .join('; ');
 }
 
-/** Describes what an attempt kept from earlier attempts. */
+/** One line per worker of an attempt on several workers. */
+const nodeLines = ({ nodes }: AttemptView): readonly string[] =>
+  nodes.map(({ rank, worker_name: name, worker_id: id, state, outcome, error_message: error }) => {
+    const why = plainLines(error ?? '').findLast(line => line !== '');
+    const text = `  machine ${rank}: ${name ?? id}  ${outcome ?? state}`;
+    return why === undefined ? text : `${text}: ${why}`;
+  });
+
+/** Describes the checkpoint from which an attempt continued, and the steps that were lost. */
 function resumeText({ resumed }: AttemptView): string {
   if (resumed === null) return '';
   const { checkpoint, step, steps_lost: lost } = resumed;

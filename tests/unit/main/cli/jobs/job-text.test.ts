@@ -50,7 +50,7 @@ describe('job columns and facts', () => {
 });
 
 describe('detailFacts of an attempt', () => {
-  const attemptText = (resumed: object | null): string => {
+  const attemptText = (resumed: object | null, nodes: readonly object[] = []): string => {
     const attempt = AttemptView.parse({
       attempt: 2,
       attempt_id: 'at_2',
@@ -66,6 +66,7 @@ describe('detailFacts of an attempt', () => {
       signal: null,
       resumed,
       late_result: null,
+      nodes,
     });
     const all = Object.fromEntries(
       detailFacts({ ...jobView({}), attempts: [attempt], warnings: [], outstanding: null, data: [] }),
@@ -82,6 +83,25 @@ describe('detailFacts of an attempt', () => {
     [{ checkpoint: null, step: null, steps_lost: null }, /; started from the beginning$/],
   ])('shows where an attempt with the resumption %j started', (resumed, words) => {
     expect(attemptText(resumed)).toMatch(words);
+  });
+
+  test('lists the workers of an attempt on several workers, with state or outcome and the last line of an error', () => {
+    const node = { worker_name: null, outcome: null, error_message: null };
+    const text = attemptText(null, [
+      { ...node, rank: 0, worker_id: 'w_1', worker_name: 'rig-1', state: 'running' },
+      {
+        ...node,
+        rank: 1,
+        worker_id: 'w_2',
+        state: 'ended',
+        outcome: 'failed',
+        error_message: 'a\nno NCCL\n',
+      },
+    ]);
+    expect(text.split('\n').slice(1)).toEqual([
+      '  machine 0: rig-1  running',
+      '  machine 1: w_2  failed: no NCCL',
+    ]);
   });
 });
 
