@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { CallFailure, ValueOf } from '../../../protocol/client.ts';
 import { datasetsApi } from '../../../protocol/datasets-api.ts';
 import { usePanel } from '../../app/context.ts';
-import { useEventReads } from '../jobs/use-event-reads.ts';
+import { useEventReads } from '../../app/use-event-reads.ts';
 import { type Dataset, groupVersions } from './datasets.ts';
 import { detailOf } from '../../api/session.ts';
 import { useT } from '../../i18n/index.ts';

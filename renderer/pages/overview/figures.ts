@@ -6,7 +6,7 @@ import { useCallback, useState } from 'react';
 import type { ValueOf } from '../../../protocol/client.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
-import { useEventReads } from '../jobs/use-event-reads.ts';
+import { useEventReads } from '../../app/use-event-reads.ts';
 
 export type Stats = ValueOf<typeof queueApi.stats>;
 

@@ -1,9 +1,10 @@
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { PoolId } from '../../../protocol/ids.ts';
 import type { LaunchView, PoolView } from '../../../protocol/pool.ts';
 import { poolsApi } from '../../../protocol/pools-api.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import { useFleet, useLoaded } from '../../app/context.ts';
+import { useDelayedValue } from '../../app/use-event-reads.ts';
 import { inOrder } from './launch-facts.ts';
 
 /** GPU time and the reachability of engines change without events. */
@@ -19,22 +20,7 @@ function useVersion(id: PoolId | null, refreshes: number): string {
   const isLive = useFleet(({ stream }) => stream.kind === 'live');
   // The fleet does not know who acted if there is no stream.
   const acted = useFleet(state => state.acted);
-  return useSettledValue(`${refreshes} ${isLive} ${acted} ${seq}`);
-}
-
-/** The value as it was up to `settleMs` ago. Further changes do not postpone it. */
-function useSettledValue(value: string): string {
-  const [settled, setSettled] = useState(value);
-  const newest = useRef(value);
-  newest.current = value;
-  const isDue = value !== settled;
-  useEffect(() => {
-    if (!isDue) return undefined;
-    const timer = setTimeout(() => setSettled(newest.current), settleMs);
-    return () => clearTimeout(timer);
-    // The value may have changed again by the time it is taken.
-  }, [isDue, settled]);
-  return settled;
+  return useDelayedValue(`${refreshes} ${isLive} ${acted} ${seq}`, settleMs);
 }
 
 /** Counts up at an interval while the page is visible. */

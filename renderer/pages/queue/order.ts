@@ -3,7 +3,7 @@ import { isWaiting, type JobView, priorities } from '../../../protocol/job.ts';
 import { useCallback, useState } from 'react';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
-import { useEventReads } from '../jobs/use-event-reads.ts';
+import { useEventReads } from '../../app/use-event-reads.ts';
 
 /** A pending job and its queue position; `place` is null until the server has reported the position. */
 export interface QueueRow {

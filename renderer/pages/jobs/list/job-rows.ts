@@ -7,7 +7,7 @@ import { createStateCounter, createMatcher, stateCounts } from './filter.ts';
 import { compareBy, type JobOrder, sortValues } from './job-order.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import { type JobCounts, queueApi } from '../../../../protocol/queue-api.ts';
-import { useEventReads } from '../use-event-reads.ts';
+import { useEventReads } from '../../../app/use-event-reads.ts';
 
 /** The jobs in the result pages that have been loaded so far. */
 export interface FoundJobs {
