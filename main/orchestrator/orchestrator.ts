@@ -110,7 +110,7 @@ export function createOrchestrator(parts: OrchestratorDeps) {
   const progress = createProgressBook(core);
   const health = createHealthLoop(core, clock.takeLongPause);
   const engineOf = parts.engineOf ?? (() => noEngine);
-  const pools = createPoolLoop(core, engineOf);
+  const pools = createPoolLoop(core, engineOf, clock.takeLongPause);
 
   return {
     workers: workersOf(core, progress),

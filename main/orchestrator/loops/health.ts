@@ -72,6 +72,7 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
  */
 export function grantGrace(core: Core, live = core.store.liveJobs()): void {
   const now = core.clock.mono();
+  core.launches.grant(now);
   for (const { id } of core.store.workers()) {
     core.connections.grant(id, now);
     const node = core.store.heldNodeOf(id);

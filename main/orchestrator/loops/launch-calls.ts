@@ -6,6 +6,7 @@ import type { ContactOf, Launch, Pool } from '../pool-model.ts';
 import type { EngineOf, LaunchAnswer } from '../ports/index.ts';
 import type { LaunchEvent } from '../rules/launch-lifecycle.ts';
 import { noticeMsOf } from '../rules/pool-rules.ts';
+import { maySubmit } from '../views/demand-facts.ts';
 
 /** The time after its notice in which a worker must leave. Then its machine is ended. */
 const leaveMs = 60_000;
@@ -28,20 +29,23 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
   const endCalls = createEndCalls(core, engineOf, apply);
 
   /** Creates a new token for each try, because the text of an earlier one is not stored. */
-  async function submit(pool: Pool, launch: Launch): Promise<void> {
-    const { id, workerId, nodes, gpus } = launch;
+  async function submit({ id, workerId, nodes, gpus, poolId }: Launch): Promise<void> {
     submitting.add(id);
     try {
       const order = await core.store.write(tx => {
         const now = tx.launch(id);
         const worker = tx.worker(workerId);
-        if (now?.state !== 'wanted' || worker === null) return null;
+        const pool = tx.pool(poolId);
+        if (now?.state !== 'wanted' || worker === null || pool === null) return null;
+        // Hours, budget and pauses may have changed since the launch was planned.
+        if (!maySubmit(core, tx, pool, contactOf, now)) return null;
         const { token, hash } = core.ids.joinToken();
         tx.setJoinToken(hash, { workerId, expiresAt: core.clock.wall() + maxTokenMs, usedFor: null });
         applyLaunchEvent(core, tx, id, { type: 'submit' });
-        return { token, workerName: worker.name };
+        return { pool, token, workerName: worker.name };
       });
       if (order === null) return;
+      const { pool } = order;
       const answer = await engineOf(pool).launch({
         launchId: id,
         nodes,
@@ -67,13 +71,6 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
     core.jobQueue.noteWorker(workerId);
   }
 
-  /** Tests are also allowed in a paused pool, because they can show why it was paused. */
-  const canOrder = ({ id, pause, backoff }: Pool, isTest: boolean): boolean => {
-    const { isKnown, failure } = contactOf(id);
-    const isHeldBack = !isTest && (pause !== null || (backoff !== null && backoff.until > core.time.now()));
-    return isKnown && failure === null && !isHeldBack;
-  };
-
   /** Submits wanted launches, ends ending ones, and sends notices to workers that must leave. */
   return function carryOut(): void {
     const open = core.store.openLaunches();
@@ -83,7 +80,8 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
       for (const launch of own) {
         if (launch.state === 'joined' || launch.state === 'ending') notify(launch);
         if (submitting.has(launch.id)) continue;
-        if (launch.state === 'wanted' && canOrder(pool, launch.isTest)) void submit(pool, launch);
+        if (launch.state === 'wanted' && maySubmit(core, core.store, pool, contactOf, launch))
+          void submit(launch);
         if (launch.state === 'submitting') void apply(launch.id, { type: 'unanswered', message: restarted });
       }
       // The engine may not know a launch yet whose order it has not answered.

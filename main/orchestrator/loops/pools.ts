@@ -6,6 +6,7 @@ import type { Core } from '../core.ts';
 import type { MonoMs, WallMs } from '../model.ts';
 import type { ContactOf, Pool } from '../pool-model.ts';
 import type { EngineOf, Sighting, Tx } from '../ports/index.ts';
+import { grantGrace } from './health.ts';
 import { createLaunchCalls } from './launch-calls.ts';
 
 /** How often to look while there are pools, and how often to ask an engine that has no launch of ours. */
@@ -33,7 +34,7 @@ interface Watch {
  * Keeps launches and engines in agreement: applies what each engine lists, orders what jobs need, and ends what nothing needs. Each
  * pool has a list of its own in flight, so a slow engine delays no other.
  */
-export function createPoolLoop(core: Core, engineOf: EngineOf): PoolLoop {
+export function createPoolLoop(core: Core, engineOf: EngineOf, takeLongPause: () => boolean): PoolLoop {
   const watches = new Map<PoolId, Watch>();
   const contactOf: ContactOf = id => {
     const watch = watches.get(id);
@@ -51,6 +52,8 @@ export function createPoolLoop(core: Core, engineOf: EngineOf): PoolLoop {
 
   function look(): void {
     if (stopped) return;
+    // The health loop may look later than this one.
+    if (takeLongPause()) grantGrace(core);
     cancelAlarm();
     cancelAlarm = core.clock.after(lookMs, look);
     const pools = core.store.pools();

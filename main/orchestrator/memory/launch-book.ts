@@ -23,6 +23,10 @@ export interface LaunchBook {
   allocationOf(worker: WorkerId, now: WallMs): Allocation | null;
   /** Set when the worker has to save and leave now. */
   noticeFor(worker: WorkerId, now: WallMs): Notice | null;
+  /** The orchestrator starts, or was away: every started machine has its whole time to register again. */
+  grant(now: MonoMs): void;
+  /** How long a machine that started `startedMs` ago could have registered, without times in which the orchestrator was away. */
+  joinMs(worker: WorkerId, startedMs: number, now: MonoMs): number;
   noteIdle(worker: WorkerId, isIdle: boolean, now: MonoMs): void;
   /** How long the worker has been idle; 0 when it is not. */
   idleMs(worker: WorkerId, now: MonoMs): number;
@@ -39,6 +43,9 @@ const minLeaveMs = 30_000;
 export function createLaunchBook(): LaunchBook {
   const entries = new Map<WorkerId, Entry>();
   const idle = new Map<WorkerId, MonoMs>();
+  /** From when on each started machine could have registered. */
+  const joinSince = new Map<WorkerId, MonoMs>();
+  let presentSince: MonoMs = Number.NEGATIVE_INFINITY;
   const dueAt = ({ launch, noticeMs }: Entry): WallMs | null =>
     launch.endsAt === null ? null : launch.endsAt - noticeMs;
 
@@ -47,6 +54,7 @@ export function createLaunchBook(): LaunchBook {
     drop(worker) {
       entries.delete(worker);
       idle.delete(worker);
+      joinSince.delete(worker);
     },
     launchOf: worker => entries.get(worker)?.launch ?? null,
     isAwaited(worker) {
@@ -74,6 +82,15 @@ export function createLaunchBook(): LaunchBook {
         ends_in_s: Math.round(Math.max(noticeMs, minLeaveMs) / 1_000),
         reason: launch.detail ?? 'The machine is given back',
       };
+    },
+    grant(now) {
+      presentSince = now;
+      joinSince.clear();
+    },
+    joinMs(worker, startedMs, now) {
+      const since = joinSince.get(worker) ?? Math.max(presentSince, now - startedMs);
+      joinSince.set(worker, since);
+      return now - since;
     },
     noteIdle(worker, isIdle, now) {
       if (!isIdle) idle.delete(worker);

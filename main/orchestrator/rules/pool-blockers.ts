@@ -82,12 +82,11 @@ export const loadOf = ({ open, coming }: PoolFacts): Load => ({
   gpus: open.reduce((sum, { nodes, gpus }) => sum + nodes * gpus, 0),
 });
 
-/** Returns the blockers that apply to every job: those of the pool itself. */
-export function blockersOfPool(
-  { pool, ...facts }: PoolFacts,
-  load: Load,
-  now: WallMs,
-): readonly PoolBlocker[] {
+/** What decides whether a pool may order anything now, whatever its load. */
+export type OrderFacts = Pick<PoolFacts, 'pool' | 'gpuHoursToday' | 'isWithinHours' | 'isUnreachable'>;
+
+/** Returns what keeps the pool from any order now. Checked again right before each order, which may have waited. */
+export function blockersOfOrders({ pool, ...facts }: OrderFacts, now: WallMs): readonly PoolBlocker[] {
   const { settings, pause, backoff } = pool;
   const blockers: PoolBlocker[] = [];
   if (pause !== null) blockers.push({ code: 'paused', by: pause.by, reason: pause.reason });
@@ -97,6 +96,17 @@ export function blockersOfPool(
   if (budget !== null && facts.gpuHoursToday >= budget)
     blockers.push({ code: 'budget', used: facts.gpuHoursToday, max: budget });
   if (backoff !== null && backoff.until > now) blockers.push({ code: 'backoff', until: backoff.until });
+  return blockers;
+}
+
+/** Returns the blockers that apply to every job: those of the pool itself. */
+export function blockersOfPool(
+  { pool, ...facts }: PoolFacts,
+  load: Load,
+  now: WallMs,
+): readonly PoolBlocker[] {
+  const { settings } = pool;
+  const blockers = [...blockersOfOrders({ pool, ...facts }, now)];
   if (load.launches >= settings.max_launches)
     blockers.push({ code: 'launches', wanted: load.launches + 1, max: settings.max_launches });
   if (load.waiting >= settings.max_waiting)

@@ -5,7 +5,13 @@ import type { ContactOf, Launch, Pool } from '../pool-model.ts';
 import type { Read } from '../ports/index.ts';
 import { type Allowance, type DemandPlan, planDemand } from '../rules/demand.ts';
 import { compileMatcher } from '../rules/matching.ts';
-import type { DemandJob, DemandKind, PoolFacts } from '../rules/pool-blockers.ts';
+import {
+  blockersOfOrders,
+  type DemandJob,
+  type DemandKind,
+  type OrderFacts,
+  type PoolFacts,
+} from '../rules/pool-blockers.ts';
 import { isWithin } from '../rules/pool-rules.ts';
 import { teamLimitOf } from '../rules/queue-rules.ts';
 
@@ -37,25 +43,46 @@ function poolFacts(core: Core, read: Read, contactOf: ContactOf): readonly PoolF
   const open = Map.groupBy(read.openLaunches(), ({ poolId }) => poolId);
   return read.pools().map(pool => {
     const own = open.get(pool.id) ?? [];
-    const { failure, isKnown } = contactOf(pool.id);
-    const { hours } = pool.settings;
+    const facts = orderFacts(pool, contactOf, gpuMs.get(pool.id) ?? 0, now);
     return {
-      pool,
+      ...facts,
       open: own,
-      coming: own.filter(launch => isComing(core, read, pool, launch, now)),
+      coming: own.filter(launch => isComing(core, read, facts, launch, now)),
       idle: own.filter(launch => isIdle(core, read, launch)).length,
-      gpuHoursToday: (gpuMs.get(pool.id) ?? 0) / hourMs,
-      isWithinHours: hours === null || isWithin(hours, now),
-      isUnreachable: !isKnown || failure !== null,
     };
   });
 }
 
+function orderFacts(pool: Pool, contactOf: ContactOf, gpuMsToday: number, now: WallMs): OrderFacts {
+  const { failure, isKnown } = contactOf(pool.id);
+  const { hours } = pool.settings;
+  return {
+    pool,
+    gpuHoursToday: gpuMsToday / hourMs,
+    isWithinHours: hours === null || isWithin(hours, now),
+    isUnreachable: !isKnown || failure !== null,
+  };
+}
+
+/** Whether a stored launch may be submitted now. A test ignores all limits, because it can show why a pool was paused. */
+export function maySubmit(
+  core: Core,
+  read: Read,
+  pool: Pool,
+  contactOf: ContactOf,
+  { isTest }: Pick<Launch, 'isTest'>,
+): boolean {
+  const now = core.time.now();
+  const gpuMs = pool.settings.gpu_hours_per_day === null ? null : read.gpuMsOfPools(startOfDay(now), now);
+  const facts = orderFacts(pool, contactOf, gpuMs?.get(pool.id) ?? 0, now);
+  return isTest ? !facts.isUnreachable : blockersOfOrders(facts, now).length === 0;
+}
+
 /** Whether the launch will bring a worker that can take a job. One that waits for the pool itself may take long. */
-function isComing(core: Core, read: Read, { pause, backoff }: Pool, launch: Launch, now: WallMs): boolean {
+function isComing(core: Core, read: Read, facts: OrderFacts, launch: Launch, now: WallMs): boolean {
   switch (launch.state) {
     case 'wanted':
-      return pause === null && (backoff === null || backoff.until <= now);
+      return blockersOfOrders(facts, now).every(({ code }) => code === 'unreachable');
     case 'submitting':
     case 'unclear':
     case 'waiting':

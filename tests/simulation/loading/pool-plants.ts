@@ -66,8 +66,8 @@ export const poolPlants: readonly Plant[] = [
   plant(
     'machines that never register are kept',
     'commands/pools/upkeep',
-    'if (sinceS < settings.join_s) return;',
-    'if (sinceS < settings.join_s * 1_000) return;',
+    'core.clock.mono()) < settings.join_s * 1_000) return;',
+    'core.clock.mono()) < settings.join_s * 1_000_000) return;',
   ),
   plant(
     'a launch ends before its order is answered',

@@ -31,10 +31,10 @@ function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): voi
   const { state, startedAt, isTest, workerId, reason } = launch;
   // A machine can be held without running, for example while it cannot fetch its image.
   if ((state === 'running' || state === 'waiting') && startedAt !== null) {
-    const sinceS = (core.time.now() - startedAt) / 1_000;
-    if (sinceS < settings.join_s) return;
+    const sinceMs = Math.max(0, core.time.now() - startedAt);
+    if (core.launches.joinMs(workerId, sinceMs, core.clock.mono()) < settings.join_s * 1_000) return;
     const words = reason === null ? '' : ` (${reason.text})`;
-    const detail = `Its machine started ${Math.round(sinceS)} s ago, and its worker has not registered${words}`;
+    const detail = `Its machine started ${Math.round(sinceMs / 1_000)} s ago, and its worker has not registered${words}`;
     endLaunch(core, tx, launch, 'never_joined', detail);
   }
   if (state === 'joined' && isTest && core.connections.of(workerId)?.streaming === true)

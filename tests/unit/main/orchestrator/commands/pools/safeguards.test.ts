@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ada } from '../../../../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import { poolOf } from '../../../../../support/pool-fleet.ts';
-import { hour, idOf, minute, oneGpu, startWith, statesOf } from '../../pool-bench.ts';
+import { hour, idOf, minute, oneGpu, outcomesOf, startWith, statesOf } from '../../pool-bench.ts';
 
 test('ends a launch within 10 s after its order is answered, if its job was cancelled meanwhile', async () => {
   const pools = await startWith({}, { startMs: hour });
@@ -59,4 +59,67 @@ test('writes no shell lines of a pool to the audit trail, because they can conta
   const trail = JSON.stringify(pools.fleet.audit());
   expect(trail).toContain('max_launches');
   expect(trail).not.toContain('secret');
+});
+
+describe('a launch that waits for the pool after a refusal', () => {
+  const refused = async (settings: Parameters<typeof startWith>[0]) => {
+    const pools = await startWith(settings);
+    pools.memory.onLaunch = () => ({ kind: 'refuse', scope: 'temporary', message: 'busy' });
+    await pools.fleet.submit(oneGpu);
+    await pools.fleet.clock.advance(6_000);
+    expect(statesOf(pools)).toEqual(['wanted']);
+    pools.memory.onLaunch = () => ({ kind: 'accept', delayMs: 0 });
+    return pools;
+  };
+
+  test('is not submitted outside of the hours, and is submitted when they begin', async () => {
+    // The clock of the tests starts at 12:00.
+    const pools = await refused({ hours: { from: '11:00', to: '12:01' } });
+    const { memory, fleet } = pools;
+    // The back-off lasts until the hours are over, for example because the orchestrator was paused.
+    await fleet.clock.pause(2 * minute);
+    await fleet.clock.advance(10 * minute);
+    expect([memory.calls.launch, statesOf(pools)]).toEqual([1, ['wanted']]);
+    await fleet.clock.pause(23 * hour);
+    await fleet.clock.advance(minute);
+    expect(memory.orders.map(({ launchId }) => launchId)).toContain('l1');
+  });
+
+  test('is not submitted when the GPU-hours of the day are used', async () => {
+    const pools = await refused({ gpu_hours_per_day: 1 });
+    const { memory, fleet } = pools;
+    const changes = { gpu_hours_per_day: 0 };
+    valueOf(await fleet.orchestrator.pools.update(idOf(pools), poolOf(changes), ada));
+    await fleet.clock.advance(10 * minute);
+    expect(memory.calls.launch).toBe(1);
+  });
+});
+
+describe('the time to register', () => {
+  const unregistered = async () => {
+    const pools = await startWith({ join_s: 60, max_launches: 1 });
+    pools.habits.joinMs = null;
+    await pools.fleet.submit(oneGpu);
+    await pools.fleet.clock.advance(40_000);
+    expect(statesOf(pools)).toEqual(['running']);
+    return pools;
+  };
+
+  test('begins again after a restart of the orchestrator', async () => {
+    const pools = await unregistered();
+    await pools.restart({ awayMs: hour });
+    await pools.fleet.clock.advance(50_000);
+    expect(statesOf(pools)).toEqual(['running']);
+    await pools.fleet.clock.advance(20_000);
+    expect(outcomesOf(pools)[0]).toBe('never_joined');
+  });
+
+  test('begins again after a long pause of the orchestrator', async () => {
+    const pools = await unregistered();
+    await pools.fleet.clock.pause(hour);
+    await pools.fleet.clock.advance(50_000);
+    expect(statesOf(pools)).toEqual(['running']);
+    await pools.fleet.clock.advance(20_000);
+    expect(outcomesOf(pools)[0]).toBe('never_joined');
+  });
 });
