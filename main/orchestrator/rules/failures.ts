@@ -1,5 +1,6 @@
-import type { FailureCause } from '../../../protocol/job.ts';
+import type { FailureCause, JobStatus } from '../../../protocol/job.ts';
 import type { JobId } from '../../../protocol/ids.ts';
+import type { Attempt } from '../model.ts';
 
 /** What a final report says about the trainer's end. Each part may be null. */
 export interface Ending {
@@ -125,3 +126,34 @@ const maxMissedWhileBusy = 12;
  */
 export const isQuarantinedForSilence = (missed: number, onTrial: boolean, namesJob: boolean): boolean =>
   missed >= (namesJob ? maxMissedWhileBusy : onTrial ? 1 : maxStrikes);
+
+/** Ends before the trainer started that cost no retry, until the job has a new checkpoint. A worker must not repeat them for ever. */
+const maxUnstarted = 3;
+
+interface PreemptedReport {
+  /** Null or absent when the end was not announced. */
+  readonly saved?: boolean | null | undefined;
+  readonly exit_code?: number | null | undefined;
+  readonly signal?: string | null | undefined;
+}
+
+/**
+ * Whether an announced preemption lost no work. Either the attempt left a checkpoint of its own (`savedIn`: the attempt with the
+ * newest one), or its trainer never ran: the worker never reported `running`, and there is no exit of a trainer.
+ */
+export function isFreeEnd(
+  { saved, exit_code: exitCode, signal }: PreemptedReport,
+  status: JobStatus,
+  attempt: number,
+  earlier: readonly Attempt[],
+  savedIn: number | null,
+): boolean {
+  if (saved === true && savedIn === attempt) return true;
+  const hasRun =
+    saved !== false || status !== 'starting' || typeof exitCode === 'number' || typeof signal === 'string';
+  if (hasRun) return false;
+  const free = earlier.filter(
+    ({ n, end }) => n > (savedIn ?? 0) && end?.cause === 'preempted' && !end.charged,
+  );
+  return free.length < maxUnstarted;
+}

@@ -22,8 +22,8 @@ export interface ReportedEnd {
   readonly error: string | null;
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** It was preempted after a notice, and the checkpoint that it saved then is uploaded. */
-  readonly isSaved?: boolean;
+  /** It was announced and lost no work, so it costs no retry: see `isFreeEnd`. */
+  readonly isFree?: boolean;
 }
 
 export type Advance =
@@ -124,9 +124,8 @@ export function failOrRetry(
   outcome: 'requeued' | 'given_up',
   now: WallMs,
 ): Advance {
-  const { isSaved = false, ...reported } = end;
-  // The next attempt continues from there, so nothing was lost that could repeat.
-  if (isSaved) return requeue(job, now, { ...reported, outcome }, null);
+  const { isFree = false, ...reported } = end;
+  if (isFree) return requeue(job, now, { ...reported, outcome }, null);
   const { maxRetries: max, retryOn } = job.spec;
   const plan = planRetry(end.cause, { used: job.retriesUsed, max, retryOn });
   return plan.retry

@@ -4,7 +4,7 @@ import { accept, type Outcome, type ProblemCode, refuse } from '../../../../prot
 import type { StatusReport } from '../../../../protocol/worker-api.ts';
 import { type Core, noteRefusedReport, recordJobEvent } from '../../core.ts';
 import { command } from '../command.ts';
-import { failureCause } from '../../rules/failures.ts';
+import { failureCause, isFreeEnd } from '../../rules/failures.ts';
 import type { Advance, JobEvent, ReportedEnd } from '../../rules/job-lifecycle.ts';
 import { asWorker, isLive, type Job, type Worker, type MonoMs } from '../../model.ts';
 import { noteCompleted } from '../files/outstanding.ts';
@@ -196,15 +196,18 @@ function eventOf(report: StatusReport, worker: Worker, job: Job, read: Read): Jo
     case 'completed':
       return { type: 'complete', end: endOf(report) };
     case 'failed':
-      return { type: 'fail', end: { ...endOf(report), isSaved: isSaved(report, job, read) } };
+      return { type: 'fail', end: { ...endOf(report), isFree: isFree(report, job, read) } };
     case 'cancelled':
       return { type: 'stopped' };
   }
 }
 
-/** Whether a preempted attempt left a checkpoint of its own. The worker's word alone would make preemptions free. */
-const isSaved = ({ cause, saved }: StatusReport, job: Job, read: Read): boolean =>
-  cause === 'preempted' && saved === true && newestCheckpoint(read, job)?.attempt === job.attempt?.n;
+/** The worker's word alone would make preemptions free, so it is compared with what is stored. */
+function isFree(report: StatusReport, job: Job, read: Read): boolean {
+  if (report.cause !== 'preempted' || job.attempt === null) return false;
+  const earlier = read.attempts(job.id).filter(({ n }) => n !== job.attempt?.n);
+  return isFreeEnd(report, job.status, job.attempt.n, earlier, newestCheckpoint(read, job)?.attempt ?? null);
+}
 
 function endOf(report: StatusReport): ReportedEnd {
   const ending = {

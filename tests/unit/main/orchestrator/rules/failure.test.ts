@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Ending, failureCause, planRetry } from '../../../../../main/orchestrator/rules/failures.ts';
+import {
+  type Ending,
+  failureCause,
+  isFreeEnd,
+  planRetry,
+} from '../../../../../main/orchestrator/rules/failures.ts';
 import { FailureCause } from '../../../../../protocol/job.ts';
+import { makeAttempt, makeEnd } from '../builders.ts';
 
 // See docs/internals/semantics.md, section 2.
 
@@ -103,5 +109,31 @@ describe('planRetry', () => {
       cause => planRetry(cause, { used: 0, max: 1, retryOn: [asked] }).retry,
     );
     expect(new Set(again)).toEqual(new Set([...retried, asked]));
+  });
+});
+
+describe('isFreeEnd', () => {
+  const unstarted = (n: number, charged = false) =>
+    makeAttempt({ n, end: makeEnd({ cause: 'preempted', charged }) });
+  const three = [1, 2, 3].map(n => unstarted(n));
+
+  test.each<readonly [boolean, string, Parameters<typeof isFreeEnd>]>([
+    [true, 'with a checkpoint of its own', [{ saved: true, exit_code: 0 }, 'running', 4, three, 4]],
+    [false, 'that claims a checkpoint which another attempt wrote', [{ saved: true }, 'running', 4, [], 3]],
+    [true, 'before the trainer started', [{ saved: false }, 'starting', 3, three.slice(0, 2), null]],
+    [false, 'without a notice', [{}, 'starting', 1, [], null]],
+    [false, 'after the trainer ran', [{ saved: false }, 'running', 1, [], null]],
+    [false, 'with an exit code of a trainer', [{ saved: false, exit_code: 1 }, 'starting', 1, [], null]],
+    [false, 'with a signal of a trainer', [{ saved: false, signal: 'SIGTERM' }, 'starting', 1, [], null]],
+    [false, 'for the fourth time without a checkpoint', [{ saved: false }, 'starting', 4, three, null]],
+    [true, 'for the first time after a checkpoint', [{ saved: false }, 'starting', 4, three, 3]],
+    [
+      true,
+      'after ends that cost a retry',
+      [{ saved: false }, 'starting', 4, [...three.slice(1), unstarted(1, true)], null],
+    ],
+    [true, 'after an attempt without an end', [{ saved: false }, 'starting', 2, [makeAttempt()], null]],
+  ])('is %s for a preemption %s', (isFree, _what, input) => {
+    expect(isFreeEnd(...input)).toBe(isFree);
   });
 });

@@ -97,6 +97,19 @@ test('dispatches the job to the same worker again when no other one fits', async
   expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
 });
 
+test('uses no retry for a job that was preempted before its trainer started, at most three times', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const { jobId } = await fleet.submit({ max_retries: 0 });
+  for (const attempt of [1, 2, 3, 4]) {
+    await fleet.clock.advance(1_000);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt });
+    await rig.report(jobId, 'starting');
+    await rig.report(jobId, 'failed', { cause: 'preempted', saved: false });
+  }
+  expect(fleet.job(jobId)).toMatchObject({ status: 'failed', cause: 'preempted', attempt: 4 });
+});
+
 test('delays retries by 0, 30 and 120 s, and then always by 600 s', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
