@@ -5,7 +5,7 @@ import type { ServerConfig } from '../config.ts';
 import { type DataFolder, makeFolder } from '../host/data-folder.ts';
 import { createWitness, openHeadFile } from '../host/audit-marks.ts';
 import { auditDaysInForce, localWorkerInForce } from '../host/settings-sources.ts';
-import { createUploadTokens } from '../host/tokens.ts';
+import { createUploadTokens, fleetIdOf } from '../host/tokens.ts';
 import { createEngines, type EnginesDeps } from '../engines/index.ts';
 import { createRunProgram } from '../engines/run-program.ts';
 import { scriptHash } from '../http/routes/agent-routes.ts';
@@ -25,7 +25,7 @@ import type { TimedDeps, AppContext } from './deps.ts';
 import { createRuntimeSettings } from './runtime-settings.ts';
 import { createConfigFiles } from '../store/configs/config-files.ts';
 
-/** Everything that uses one database, from opening it to closing it. */
+/** All parts that use one database, from opening it to closing it. */
 export interface DatabaseScope {
   readonly orchestrator: Orchestrator;
   readonly audit: Audit;
@@ -58,14 +58,14 @@ function openContents({ dataDir }: ServerConfig) {
   return { folder, files: createContentFiles(folder), locks: createLocks() };
 }
 
-/** Opens the engines of pools. Their programs get the environment of this process, as the agent does. */
+/** Opens the engines of pools. Their programs get the environment of this process. */
 function openEngines(
-  { config, deps, programs }: AppContext,
+  { config, deps, folder, programs }: AppContext,
   { fleetId }: DataStore['store'],
   address: EnginesDeps['address'],
 ): EngineOf {
   return createEngines({
-    fleetId,
+    fleetId: () => fleetIdOf(folder.auditKey, fleetId()),
     folder: join(config.dataDir, 'engines'),
     address,
     installHash: () => scriptHash({ programs, version }),
@@ -73,7 +73,7 @@ function openEngines(
   });
 }
 
-/** Opens the store and the audit of its trail. */
+/** Opens the store, and the protection of its audit trail. */
 async function openStore(
   folder: DataFolder,
   retentionDays: number | null,
@@ -173,7 +173,7 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
 }
 
 export async function closeScope(scope: DatabaseScope, http: HttpServer): Promise<void> {
-  // Stop the local worker first, so that it can still report that it goes offline.
+  // The local worker stops first, so that it can still report that it goes offline.
   await scope.localWorker.close();
   scope.orchestrator.lifecycle.stop();
   await http.close();

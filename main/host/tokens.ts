@@ -7,8 +7,8 @@ import { type DataFolder, readAdminToken } from './data-folder.ts';
 interface UploadTokens {
   readonly of: UploadTokenOf;
   /**
-   * Returns the attempt that the token was issued for; null for a forged token. The orchestrator decides whether it is still
-   * valid.
+   * Returns the attempt for which the token was issued; null for a forged token. The orchestrator decides whether the attempt may
+   * still upload.
    */
   read(token: string): Uploader | null;
 }
@@ -16,16 +16,16 @@ interface UploadTokens {
 const shape = /^tu_([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{43})(?:\.([1-9]\d{0,8}))?$/;
 
 /**
- * Format: `tu_<job>.<attempt>.<seal>` and, after the first rotation of the worker token, `.<generation>`. The seal is an HMAC of
- * the other parts under a key derived from that of the data folder (HKDF, RFC 5869). A repeated offer therefore carries the same
- * token, even after a restart, and none is stored (docs/adr/0016).
+ * Creates upload tokens: `tu_<job>.<attempt>.<seal>` and, after the first rotation of the worker token, `.<generation>`. The seal
+ * is an HMAC of the other parts, with a key that HKDF (RFC 5869) derives from the key of the data folder. The same attempt
+ * therefore always has the same token, also after a restart, and no token is stored (docs/adr/0016).
  */
 export function createUploadTokens(folderKey: Uint8Array): UploadTokens {
   const key = createSecretKey(
     new Uint8Array(hkdfSync('sha256', folderKey, '', 'trainyard upload token', 32)),
   );
   const sealOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest();
-  /** Generation 0 keeps the format of tokens from before generations existed. */
+  /** Generation 0 has no suffix, because older tokens have none. */
   const suffixOf = (generation: number): string => (generation === 0 ? '' : `.${generation}`);
   return {
     of(job, attempt, generation) {
@@ -47,12 +47,19 @@ export function createUploadTokens(folderKey: Uint8Array): UploadTokens {
   };
 }
 
+/**
+ * Returns the id by which engines tell fleets apart. It depends on the database and on the key of the data folder, which backups do
+ * not contain. So a backup that is opened in another folder gets another id, and the two servers do not end each other's launches.
+ */
+export const fleetIdOf = (folderKey: Uint8Array, databaseId: string): string =>
+  Buffer.from(hkdfSync('sha256', folderKey, databaseId, 'trainyard fleet', 4)).toString('hex');
+
 export interface AdminToken {
-  /** The token that is valid now. */
+  /** Returns the token that is valid now. */
   now(): string;
-  /** Its SHA-256, computed once because every request needs it. */
+  /** Returns the SHA-256 of the token. Computed once, because every request needs it. */
   hash(): Buffer;
-  /** Starts to read the file again. */
+  /** Starts to read the file periodically. */
   follow(): void;
   stop(): void;
 }
@@ -62,16 +69,16 @@ export interface AdminTokenOptions {
   readonly hashOf: (token: string) => Buffer;
   readonly clock: Pick<Clock, 'after'>;
   readonly log: Log;
-  /** Runs after each replacement. */
+  /** Called after each replacement of the token. */
   readonly onReplaced: () => void;
 }
 
 const checkEveryMs = 1_000;
 
 /**
- * Reads the file once a second, so that a replaced token stops without a restart. Reading finds every change; `fs.watch`
- * misses some on network drives, and a file time can stay the same. A file that cannot be used changes nothing: otherwise
- * a mistake would lock the owner out.
+ * Reads the admin token from its file once a second, so that a replaced token becomes invalid without a restart. `fs.watch`
+ * misses changes on network drives, and the time of a file may not change. A file that is invalid is ignored: otherwise a mistake
+ * would lock the owner out.
  */
 export function createAdminToken({ folder, hashOf, clock, log, onReplaced }: AdminTokenOptions): AdminToken {
   let token = folder.adminToken;

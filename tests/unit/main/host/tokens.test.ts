@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AttemptId, JobId } from '../../../../protocol/ids.ts';
-import { createUploadTokens } from '../../../../main/host/tokens.ts';
+import { createUploadTokens, fleetIdOf } from '../../../../main/host/tokens.ts';
 
 const tokens = createUploadTokens(Buffer.alloc(32, 1));
 const [job, attempt] = [JobId.parse('j_1'), AttemptId.parse('a_1')];
@@ -49,4 +49,12 @@ test('reads the generation of an upload token, and rejects a changed one', () =>
   expect(tokens.read(token)).toEqual({ jobId: job, attemptId: attempt, generation: 12 });
   for (const suffix of ['', '.0', '.1', '.012', '.13', '.12.', '.-12', '.1e1'])
     expect(tokens.read(token.replace(/\.12$/, suffix))).toBeNull();
+});
+
+test('returns another fleet id for a backup in another folder, and for another database in the same folder', () => {
+  const [folder, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const id = fleetIdOf(folder, 'a1b2c3d4');
+  expect(id).toMatch(/^[0-9a-f]{8}$/);
+  expect(fleetIdOf(folder, 'a1b2c3d4')).toBe(id);
+  expect(new Set([id, fleetIdOf(other, 'a1b2c3d4'), fleetIdOf(folder, 'b1b2c3d4')]).size).toBe(3);
 });
