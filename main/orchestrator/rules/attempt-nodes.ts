@@ -46,12 +46,15 @@ export function advanceNode(node: AttemptNode, event: NodeEvent): AttemptNode {
     case 'stop':
       return node.state === 'ended' ? node : { ...node, state: 'ended', end: event.end };
     case 'end':
-      // The first end counts: it is the reason why others were stopped.
       return node.end !== null && !node.isHeld
         ? node
-        : { ...node, state: 'ended', end: node.end ?? event.end, isHeld: false };
+        : { ...node, state: 'ended', end: endOf(node, event.end), isHeld: false };
   }
 }
+
+/** The first end counts, because it is the reason why others were stopped. But a node may complete before its stop order arrives. */
+const endOf = ({ end }: AttemptNode, next: NodeEnd): NodeEnd =>
+  end === null || next.outcome === 'completed' ? next : end;
 
 const forward = (node: AttemptNode, state: AttemptNode['state']): AttemptNode =>
   order[node.state] < order[state] ? { ...node, state } : node;

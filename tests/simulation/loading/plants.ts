@@ -340,8 +340,8 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'rules/attempt-nodes',
-        ": { ...node, state: 'ended', end: node.end ?? event.end, isHeld: false };",
-        ": { ...node, state: 'ended', end: node.end ?? event.end };",
+        ": { ...node, state: 'ended', end: endOf(node, event.end), isHeld: false };",
+        ": { ...node, state: 'ended', end: endOf(node, event.end) };",
       ),
     ],
   },

@@ -69,6 +69,8 @@ describe('advanceNode', () => {
     expect(stopped).toMatchObject({ isHeld: true, end: { outcome: 'stopped' } });
     expect(after(stopped, 'end')).toMatchObject({ isHeld: false, end: { outcome: 'stopped' } });
     expect(after(second, 'run', 'end')).toMatchObject({ isHeld: false, end: { outcome: 'failed' } });
+    const completed = advanceNode(stopped, { type: 'end', end: endWith('completed') });
+    expect(completed).toMatchObject({ isHeld: false, end: { outcome: 'completed' } });
   });
 });
 

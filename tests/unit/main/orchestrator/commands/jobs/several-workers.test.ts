@@ -145,7 +145,7 @@ describe('the end of one worker', () => {
     expect(statesOf(fleet, jobId)).toEqual(['ended', 'stopping']);
     valueOf(await second.report(jobId, 'completed', { exit_code: 0 }));
     expect(second.view().status).toBe('idle');
-    expect(nodesOf(fleet, jobId)[1]).toMatchObject({ state: 'ended', outcome: 'stopped' });
+    expect(nodesOf(fleet, jobId)[1]).toMatchObject({ state: 'ended', outcome: 'completed' });
   });
 
   test('frees the second worker when it completes first, and the job goes on', async () => {
