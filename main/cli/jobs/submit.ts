@@ -10,7 +10,7 @@ import { type ConfigArgument, readConfigArgument } from './config-argument.ts';
 import { pushLocalData } from './push-data.ts';
 import { concludeSubmission, concludeDryRun, withWaitOptions } from './submission.ts';
 
-/** The request fields by their options. */
+/** The request field of each option. */
 const fields = {
   target: 'target',
   gpus: 'gpu_count',
@@ -24,7 +24,7 @@ const fields = {
   timeout: 'timeout_s',
   'on-lost-contact': 'on_lost_contact',
   'requires-approval': 'requires_approval',
-  /** SimpleTuner's name for the option. */
+  /** SimpleTuner's name for --requires-approval. */
   'for-approval': 'requires_approval',
   'no-wait': 'no_wait',
   'any-gpu': 'any_gpu',
@@ -65,7 +65,7 @@ export const submit: RemoteSpec = {
   },
 };
 
-/** Pushes the data of a local config. A config of the orchestrator names data on the rigs. */
+/** Pushes the data of a local config. The paths in a config of the orchestrator refer to data on the rigs. */
 async function dataOf(remote: Remote, argument: ConfigArgument, configPath: string) {
   const { flags } = remote;
   const named = Array.isArray(flags['data']) ? flags['data'].map(String) : [];
@@ -79,7 +79,7 @@ async function dataOf(remote: Remote, argument: ConfigArgument, configPath: stri
   return pushLocalData(remote, { config, dataloader, files }, { configPath, named, isDryRun });
 }
 
-/** Adds a hint, because the name may have been meant as a local file. */
+/** Adds a hint to the error, because the user may have meant a local file. */
 function hintAtPaths(cause: unknown): never {
   if (!(cause instanceof CommandEnd) || cause.failure.code !== exitCodes.notFound) throw cause;
   return fail(
@@ -99,11 +99,7 @@ function addOptions(command: Command): Command {
         new Option('-t, --target <target>', 'where the job may run (default: auto)').choices(Target.options),
       )
       .option('--gpus <count>', 'number of GPUs (default: num_processes of the config)', wholeNumber)
-      .option(
-        '--nodes <count>',
-        'number of machines that train together, from a pool (default: 1)',
-        wholeNumber,
-      )
+      .option('--nodes <count>', 'number of machines that train together (default: 1)', wholeNumber)
       .option('--vram <gb>', 'minimum memory of each GPU, in GB (nominal size)', decimal)
       .option('--accelerator <kind>', 'kind of GPU: cuda, rocm, mps, ...')
       .option('--label <key=glob>', 'label that the worker must have; repeatable', addLabel)
@@ -149,7 +145,7 @@ function addOptions(command: Command): Command {
   );
 }
 
-/** Commander would treat it as the negation of `--wait`, but the two options are independent. */
+/** Creates the option by hand: commander would treat it as the negation of `--wait`, but the two are independent. */
 function noWait(): Option {
   const option = new Option(
     '--no-wait',
