@@ -1,7 +1,8 @@
 import type { Core } from '../../core.ts';
 import type { ContactOf, Launch, Pool } from '../../pool-model.ts';
 import type { Tx } from '../../ports/index.ts';
-import type { PoolFacts } from '../../rules/pool-blockers.ts';
+import { blockersOfOrders, type PoolFacts } from '../../rules/pool-blockers.ts';
+import { describePoolBlocker } from '../../rules/pool-texts.ts';
 import { demandFacts, isIdle } from '../../views/demand-facts.ts';
 import { endLaunch, orderLaunch } from './launches.ts';
 
@@ -21,9 +22,21 @@ export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
   }
   for (const facts of pools) {
     for (const launch of facts.open) endOverdue(core, tx, facts.pool, launch);
+    dropHeldBack(core, tx, facts);
     endIdle(core, tx, facts);
   }
   tx.trimLaunches(core.time.earliest() - keptMs);
+}
+
+/** A launch that waits for the next try must not be submitted once the hours are over or the budget is used. */
+function dropHeldBack(core: Core, tx: Tx, facts: PoolFacts): void {
+  const [blocker] = blockersOfOrders(facts, core.time.now()).filter(
+    ({ code }) => code === 'hours' || code === 'budget',
+  );
+  if (blocker === undefined) return;
+  const detail = describePoolBlocker(blocker, core.clock.iso);
+  for (const launch of facts.open)
+    if (launch.state === 'wanted' && !launch.isTest) endLaunch(core, tx, launch, 'not_needed', detail);
 }
 
 /** A machine that started and does not call home is given back; so is one whose test is over. */

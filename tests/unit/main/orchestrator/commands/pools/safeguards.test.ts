@@ -72,17 +72,17 @@ describe('a launch that waits for the pool after a refusal', () => {
     return pools;
   };
 
-  test('is not submitted outside of the hours, and is submitted when they begin', async () => {
+  test('is ended when the hours are over, and ordered anew when they begin', async () => {
     // The clock of the tests starts at 12:00.
     const pools = await refused({ hours: { from: '11:00', to: '12:01' } });
     const { memory, fleet } = pools;
     // The back-off lasts until the hours are over, for example because the orchestrator was paused.
     await fleet.clock.pause(2 * minute);
     await fleet.clock.advance(10 * minute);
-    expect([memory.calls.launch, statesOf(pools)]).toEqual([1, ['wanted']]);
+    expect([memory.calls.launch, outcomesOf(pools)]).toEqual([1, ['not_needed']]);
     await fleet.clock.pause(23 * hour);
     await fleet.clock.advance(minute);
-    expect(memory.orders.map(({ launchId }) => launchId)).toContain('l1');
+    expect(memory.orders.map(({ launchId }) => launchId)).toEqual(['l1', 'l2']);
   });
 
   test('is not submitted when the GPU-hours of the day are used', async () => {
