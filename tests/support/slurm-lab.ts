@@ -27,6 +27,7 @@ export interface SlurmLab {
     start(name: string): string;
     said(name: string): readonly string[];
   };
+  pid(daemon: Daemon): number;
   signal(daemon: Daemon, signal: NodeJS.Signals): void;
   start(daemon: Daemon): void;
   /** Ends all jobs and daemons. */
@@ -86,6 +87,7 @@ export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
       start: name => `exec '${worker}' '${join(folder, name)}.worker'`,
       said: name => read(`${name}.worker`).split('\n').slice(0, -1),
     },
+    pid: daemon => Number(read(`${daemon}.pid`)),
     signal: (daemon, signal) => process.kill(Number(read(`${daemon}.pid`)), signal),
     start: daemon => control('start', folder, daemon),
     stop: () => control('down', folder),
