@@ -129,14 +129,6 @@ test.each<readonly [string, number, (pid: number) => () => Promise<void>]>([
       };
     },
   ],
-  [
-    'hangs for 20 s',
-    20_000,
-    () => {
-      lab.signal('slurmctld', 'SIGSTOP');
-      return async () => lab.signal('slurmctld', 'SIGCONT');
-    },
-  ],
 ])(
   'keeps launches and heartbeats unchanged while the controller of Slurm %s',
   async (what, outageMs, stop) => {
