@@ -152,7 +152,7 @@ function auditVerifies({ status, body }: Evidence['audit']): readonly string[] {
   return status === 200 && valid ? [] : [`I5 the audit does not verify: ${status} ${JSON.stringify(body)}`];
 }
 
-/** Of the same call of a worker, the audit trail has this many rows in ten minutes. It counts the others. */
+/** The audit trail has at most this many rows of one call of a worker within ten minutes. It counts the others. */
 const maxRepeats = 30;
 
 /** Checks that each transition has one audit row, in the order of the events. Later rows than the last event are ignored. */
