@@ -29,7 +29,7 @@ export interface AuditBook {
   export(filter: AuditFilter): Iterable<readonly Entry[]>;
   /** Verifies the hash chain, one page per turn of the event loop. Reports the first row that does not verify. */
   verify(range: AuditRange): Promise<Verdict>;
-  /** Compares rows that a witness remembers with those of the trail. */
+  /** Compares the marks of a witness with the rows of the trail that have the same numbers. */
   compare(marks: readonly Pick<AuditRow, 'seq' | 'hash'>[]): ReplyOf<typeof auditApi.compare>;
 }
 
@@ -107,9 +107,9 @@ interface ChainCheck {
   readonly checked: number;
   /** The number that the next row must have. */
   readonly nextSeq: number;
-  /** The first loss that a row reports. */
+  /** The first row that itself reports a loss, such as a missing head file. */
   readonly reportedLoss: Fault | null;
-  /** Where the chain breaks; null if it does not. */
+  /** The first row that breaks the chain; null if none does. */
   readonly fault: Fault | null;
 }
 
@@ -123,7 +123,7 @@ async function checkChain(
   let { nextSeq, before } = startOf(trail, anchor, range.from ?? 1);
   let checked = 0;
   let reportedLoss: Fault | null = null;
-  // Row numbers start at 1; the server never wrote a row with a lower number.
+  // Without an anchor, rows below 1 are read too: the server never writes any, so such a row was inserted.
   let after = range.from === null && anchor === null ? Number.MIN_SAFE_INTEGER : nextSeq - 1;
   for (;;) {
     const page = trail.after(after, pageSize);
@@ -138,7 +138,7 @@ async function checkChain(
       after = row.seq;
     }
     if (page.length < pageSize || nextSeq > to) return { checked, nextSeq, reportedLoss, fault: null };
-    await nextTurn();
+    await yieldToEventLoop();
   }
 }
 
@@ -148,7 +148,7 @@ function faultOf(row: AuditRow, expectedSeq: number, expectedHash: string): Faul
   return expectedHash === row.hash ? null : faultAt(row.seq, 'row_changed');
 }
 
-/** Compares the end of the verified rows with what is known about the newest row. */
+/** Checks that the range ends where it should: no newer row may be missing, and the newest row must match the head. */
 function faultAtEnd(
   trail: AuditTrail,
   keeper: BookOptions['keeper'],
@@ -182,7 +182,7 @@ function compare(
   return { ...counts, first_bad: bad && { seq: bad.seq, problem: problems[code], code } };
 }
 
-/** Texts that follow "at row N: ". For rows that report a loss, they also say how to verify the rows after it. */
+/** Texts that follow "at row N: ". A text about a reported loss also says how to verify the rows after it. */
 const problems: Readonly<Record<AuditFault, string>> = {
   anchor_changed: 'the anchor of the rows before it was changed',
   row_inserted: 'the row was inserted',
@@ -202,7 +202,7 @@ const problems: Readonly<Record<AuditFault, string>> = {
     'next row on',
 };
 
-/** Returns the loss that this row reports. The orchestrator appends such rows at startup, when rows are already missing. */
+/** Returns the loss that this row reports. The orchestrator appends such a row when it starts and finds rows missing. */
 function lossReportedBy(row: AuditRow): Fault | null {
   if (row.type === 'audit.head_lost') return { seq: row.seq, code: 'head_lost' };
   if (row.type === 'audit.rolled_back') return { seq: row.seq, code: 'head_rolled_back' };
@@ -212,7 +212,7 @@ function lossReportedBy(row: AuditRow): Fault | null {
 
 const shownMark = ({ seq, at }: AuditMark) => ({ seq, at: isoOf(at) });
 
-const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+const yieldToEventLoop = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 const entryOf = (row: AuditRow): Entry => ({
   seq: row.seq,
@@ -233,7 +233,10 @@ const latest = Date.parse('9999-12-31T23:59:59.999Z');
 
 const isoOf = (at: number): string => new Date(Math.min(Math.max(at, earliest), latest)).toISOString();
 
-/** Accepts any text, so that one manipulated row does not block reading the others. */
+/**
+ * Parses the details of a row. Text that is no JSON object is returned as `unreadable`, so that one manipulated row does not
+ * prevent reading the others.
+ */
 function detailsOf(text: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(text);

@@ -2,12 +2,12 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import type { AuditMark, AuditSeal } from '../orchestrator/ports/index.ts';
 
 /**
- * Seals a row with HMAC-SHA256 in lower-case hex. It covers the hash of the previous row and every field of this one. They form
- * one JSON array, so that no two different rows produce the same text. Without the key, nobody who edits the database can repair
- * the chain.
+ * Creates the function that seals a row: HMAC-SHA256 in lower-case hex over the hash of the previous row and every field of this
+ * row. One JSON array contains them all, so that no two different rows produce the same text. Without the key, nobody who edits
+ * the database can repair the chain.
  */
 export function createSeal(folderKey: Uint8Array): AuditSeal {
-  // Created once, because creating a key takes longer than sealing a row.
+  // Created once, because creating a key object takes longer than sealing a row.
   const key = createSecretKey(folderKey);
   return (before, row) =>
     createHmac('sha256', key)
@@ -35,7 +35,8 @@ export type MarkKind = 'head' | 'anchor';
 export type MarkSeal = (kind: MarkKind, mark: AuditMark) => string;
 
 /**
- * HMAC-SHA256 in lower-case hex. The first array element differs from that of any row, so a row's seal never fits a mark.
+ * Creates the function that seals a mark: HMAC-SHA256 in lower-case hex. The array begins with a text, and that of a row with a
+ * hash or null, so the seal of a row never fits a mark.
  */
 export const createMarkSeal =
   (key: Uint8Array): MarkSeal =>

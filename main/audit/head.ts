@@ -1,7 +1,10 @@
 import type { AuditMark, AuditTrail, Clock, Log, SealedMark } from '../orchestrator/ports/index.ts';
 import type { MarkSeal } from './chain.ts';
 
-/** Stores the head outside the database, so that truncating the trail there leaves the head intact. */
+/**
+ * The head: a file outside the database with the number and hash of the newest row. Whoever truncates the trail in the database
+ * leaves the head intact.
+ */
 export interface HeadFile {
   /** Returns null when the file does not exist. Throws when it cannot be read. */
   read(): string | null;
@@ -15,7 +18,10 @@ export interface HeadDeps {
   readonly seal: MarkSeal;
   readonly clock: Clock;
   readonly log: Log;
-  /** The head file is missing and no audit row records that yet. Writing a new head would hide the loss. */
+  /**
+   * True if the head file is missing and no audit row records that yet. No new head is then written, because it would hide the
+   * loss.
+   */
   readonly isWithheld?: boolean;
 }
 
@@ -26,8 +32,8 @@ export interface HeadKeeper {
   /** Returns the current head. */
   head(): Head;
   /**
-   * True without a head. Otherwise the head must have a valid seal, and the trail must contain its row unless retention has
-   * removed it.
+   * True if the head was missing at startup and the row that reports it could not be written. No head is then written until a
+   * later start has written that row.
    */
   matchesTrail(): boolean;
   /**
@@ -35,20 +41,20 @@ export interface HeadKeeper {
    * creates a new head.
    */
   readonly isWithheld: boolean;
-  /** Whether the head has a valid seal. Ignores the trail. */
+  /** Returns true if the head has a valid seal. The trail is not read. */
   isSealed(): boolean;
-  /** Replaces the head by one for the current trail. Call it only if the trail itself records why the old head does not match. */
+  /** Writes a head for the current trail. Call it only if the trail itself records why the old head does not match. */
   acceptTrail(): void;
-  /** Writes the head a last time. */
+  /** Writes the head once more and stops the timer. */
   stop(): void;
 }
 
-/** After a power failure, the head may not cover rows younger than this. */
+/** After a power failure, the head may lack rows younger than this. */
 const everyMs = 5_000;
 
 /**
  * Keeps the number and hash of the newest row in a sealed file. The head never moves back. If the trail lacks the row of the
- * head, somebody has truncated the trail; the head then stays unchanged as proof.
+ * head, somebody has truncated the trail. The head then stays unchanged as proof.
  */
 export function keepHead(deps: HeadDeps): HeadKeeper {
   const { trail, file, seal, clock, log, isWithheld = false } = deps;
@@ -59,7 +65,7 @@ export function keepHead(deps: HeadDeps): HeadKeeper {
   const matchesTrail = (): boolean => {
     if (kept === null) return true;
     if (kept === 'unreadable' || !isSealed(kept)) return false;
-    // Written before the first row: it only proves that a head existed.
+    // A head with number 0 was written before the first row. It only proves that a head existed.
     if (kept.seq === 0) return true;
     return trail.row(kept.seq)?.hash === kept.hash || isTrimmed(kept, trail);
   };
@@ -103,7 +109,7 @@ const newestMark = (trail: AuditTrail): Omit<AuditMark, 'at'> => {
 
 const emptyTrailMark = { seq: 0, hash: '' };
 
-/** Retention has removed the row of the head and all rows before it. */
+/** True if retention has removed the row of the head and all rows before it. */
 const isTrimmed = ({ seq, hash }: AuditMark, trail: AuditTrail): boolean => {
   const anchor = trail.anchor();
   return anchor !== null && (anchor.seq > seq || (anchor.seq === seq && anchor.hash === hash));

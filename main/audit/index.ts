@@ -15,7 +15,7 @@ export interface AuditDeps {
   readonly headFile: HeadFile;
   /** Witnesses outside the data folder; empty unless the owner configures some. */
   readonly witnesses: readonly Witness[];
-  /** Whether a backup has just replaced the database. */
+  /** True if a backup has just replaced the database. */
   readonly isRestored: boolean;
   /** Null keeps all rows. */
   readonly retentionDays: number | null;
@@ -28,20 +28,26 @@ export interface Audit {
   readonly book: AuditBook;
   /** Changes retention from now on; null keeps all rows. */
   setRetention(days: number | null): void;
-  /** Describes this trail for the `audit.restored` row of the trail that replaces it. Call it after `stop`. */
+  /**
+   * Describes this trail. A restore stores the result in the `audit.restored` row of the trail that replaces this one. Call it
+   * after `stop`.
+   */
   describe(): ReturnType<typeof describeTrail>;
-  /** Rows that the head covers but the restored backup lacks; null when no rows are known to be lost. */
+  /** Rows that the replaced trail had and the restored backup lacks; null when no rows are known to be lost. */
   readonly lost: LostRows | null;
   /** Call it before closing the store. */
   stop(): Promise<void>;
 }
 
-/** Starts the protection and the retention of the trail. Records problems that it finds at startup in the trail itself. */
+/**
+ * Starts to write heads, to send marks to witnesses and to apply retention. Records problems that it finds at startup in the
+ * trail.
+ */
 export async function openAudit(deps: AuditDeps): Promise<Audit> {
   const { store, seal, key, clock, log, retentionDays, witnesses } = deps;
   const markSeal = createMarkSeal(key);
   const found = readHead(deps.headFile);
-  // Deleting the whole trail leaves the event numbers behind, and they reveal that rows existed.
+  // Event numbers survive the deletion of the whole trail, so they reveal that rows existed.
   const wasLost = found === null && (store.audit.lastSeq() > 0 || store.eventRange().last > 0);
   const lost = deps.isRestored ? lostRows(store.audit, found) : null;
   if (lost !== null) log.error('audit.rows_lost', { ...lost });
@@ -75,7 +81,7 @@ export async function openAudit(deps: AuditDeps): Promise<Audit> {
   };
 }
 
-/** Records a restored backup, or a missing head: somebody may have deleted the head to hide that rows were removed. */
+/** Records a restored backup or a missing head. Somebody may have deleted the head to hide that rows were removed. */
 function recordGap(deps: AuditDeps, head: Head, lost: LostRows | null): Promise<boolean> {
   const { store, isRestored } = deps;
   const about = { newest: store.audit.lastSeq(), head: headDetails(head) };
@@ -83,7 +89,10 @@ function recordGap(deps: AuditDeps, head: Head, lost: LostRows | null): Promise<
   return append(deps, isRestored ? 'audit.restored' : 'audit.head_lost', details);
 }
 
-/** Later marks for the witness match this trail again, so only this row preserves the finding. */
+/**
+ * Records that a witness has a newer row than the trail. The next marks for the witness match this trail again, so only this row
+ * preserves the finding.
+ */
 async function recordRollback(deps: AuditDeps, found: RolledBack): Promise<void> {
   const details = { newest: deps.store.audit.lastSeq(), ...found };
   deps.log.error('audit.rolled_back', details);
@@ -102,7 +111,7 @@ async function append(
     );
     return true;
   } catch (cause) {
-    // A full disk must not prevent the startup. The evidence of the loss remains: a missing head, or one that does not match.
+    // A full disk must not prevent the start. The evidence of the loss remains: the head is missing or does not match.
     log.warn('audit.not_told', { type, cause });
     return false;
   }

@@ -1,7 +1,7 @@
 import type { AuditRow, AuditSeal, AuditTrail } from '../orchestrator/ports/index.ts';
 import type { Head, HeadKeeper } from './head.ts';
 
-/** Returns the head as the details of audit rows contain it; null for a missing or unreadable head. */
+/** Returns the head in the form that details of audit rows use; null for a missing or unreadable head. */
 export const headDetails = (head: Head) =>
   head === null || head === 'unreadable' ? null : { seq: head.seq, hash: head.hash };
 
@@ -24,9 +24,9 @@ export function describeTrail(trail: AuditTrail, head: Head) {
 }
 
 /**
- * Whether the head belongs to a replaced trail, and this trail records the replacement: its newest row is an `audit.restored` with
- * exactly this head and a valid seal. A process that died between writing the row and the head leaves this state. Nobody can fake
- * it without the key. Returns false for a head that matches the trail or cannot be read.
+ * Returns true if the head belongs to a replaced trail and this trail records the replacement: its newest row is an
+ * `audit.restored` with exactly this head and a valid seal. A process that died between writing the row and the head leaves this
+ * state. Nobody can fake it without the key. Returns false for a head that matches the trail or cannot be read.
  */
 export function isReplacementRecorded(
   trail: AuditTrail,

@@ -12,14 +12,14 @@ import type { MarkSeal } from './chain.ts';
 const dayMs = 86_400_000;
 const firstPassMs = 60_000;
 const intervalMs = 6 * 3_600_000;
-/** Rows per transaction. A limit, because other writers wait for each transaction. */
+/** Rows per transaction. Smaller transactions let other writers proceed in between. */
 const batchSize = 1_000;
 
 export interface RetentionDeps {
   readonly store: Pick<Store, 'audit' | 'write' | 'acceptsWrites'>;
   readonly seal: MarkSeal;
   readonly clock: Clock;
-  /** Measures age with trusted time, so that a clock jump removes nothing. */
+  /** Trusted time measures the age of rows, so that a jump of the wall clock removes nothing. */
   readonly time: Pick<TrustedTime, 'earliest'>;
   readonly log: Log;
   /** Removes rows older than this many days; null keeps all rows. */
@@ -32,9 +32,7 @@ export interface Retention {
   stop(): Promise<void>;
 }
 
-/**
- * Removes old rows periodically. It leaves an anchor in their place so that the remaining rows can still be verified.
- */
+/** Removes old rows periodically. The anchor replaces them, so that the remaining rows can still be verified. */
 export function startRetention(deps: RetentionDeps): Retention {
   const { clock, log } = deps;
   let days: number | null = null;
@@ -69,8 +67,8 @@ export function startRetention(deps: RetentionDeps): Retention {
 }
 
 /**
- * Runs one pass. It calls `daysNow` before each batch, and ends when that is null. The transaction that removes a batch
- * also records it.
+ * Runs one pass. It calls `daysNow` before each batch, and ends when the result is null. Each batch is one transaction, which
+ * also appends an audit row about the removal.
  */
 async function trim(
   { store, seal, clock, time }: RetentionDeps,
@@ -94,8 +92,8 @@ async function trim(
 }
 
 /**
- * Returns the oldest rows, up to the first that is recent enough to keep. The newest row always stays, because the next row
- * contains its hash.
+ * Returns the oldest rows, up to the first one that is recent enough to keep. The newest row is never among them, because the
+ * next row will contain its hash.
  */
 function oldest(trail: AuditTrail, cutoff: number): readonly AuditRow[] {
   const rows = trail.after(trail.anchor()?.seq ?? 0, batchSize);

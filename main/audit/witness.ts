@@ -1,6 +1,6 @@
 import type { AuditRow, AuditTrail, Clock, Log } from '../orchestrator/ports/index.ts';
 
-/** A mark that a witness receives: the newest row. Its hash also covers all earlier rows. */
+/** The newest row, as a witness receives it. Its hash also covers all earlier rows. */
 export interface WitnessMark extends Pick<AuditRow, 'seq' | 'hash'> {
   /** RFC 3339, by the orchestrator's clock. */
   readonly at: string;
@@ -10,15 +10,15 @@ export interface WitnessMark extends Pick<AuditRow, 'seq' | 'hash'> {
 export interface Witness {
   /** Appears in the log; must not contain secrets. */
   readonly name: string;
-  /** Rejects when the mark could not be delivered. */
+  /** Sends a mark to the witness. Rejects when that fails. */
   tell(mark: WitnessMark, signal: AbortSignal): Promise<void>;
-  /** Returns the newest mark that the witness received, or null. Absent for witnesses that cannot be queried. */
+  /** Returns the newest mark that the witness received, or null. Absent for a witness that can only receive. */
   readonly newest?: () => Pick<WitnessMark, 'seq' | 'hash'> | null;
 }
 
 /**
- * Finds the first witness whose newest mark the trail lacks: an older database has replaced this one. Returns null when there is
- * none.
+ * Finds the first witness whose newest mark is missing in the trail, which means that an older database has replaced this one.
+ * Returns null when there is none.
  */
 export function findRollback(
   trail: AuditTrail,
@@ -37,7 +37,7 @@ export interface RolledBack extends Pick<WitnessMark, 'seq' | 'hash'> {
   readonly witness: string;
 }
 
-/** An unreadable witness must not prevent the start. */
+/** Returns null when the witness cannot be read, because that must not prevent the start. */
 function newestOf(witness: Witness, log: Pick<Log, 'warn'>) {
   try {
     return witness.newest?.() ?? null;
@@ -47,7 +47,7 @@ function newestOf(witness: Witness, log: Pick<Log, 'warn'>) {
   }
 }
 
-/** Finds the first mark that the trail contradicts. Skips marks of rows that retention has removed. */
+/** Finds the first mark whose row is missing in the trail or has another hash. Skips marks of rows that retention has removed. */
 export function compareMarks(trail: AuditTrail, marks: readonly Pick<WitnessMark, 'seq' | 'hash'>[]) {
   const anchor = trail.anchor();
   const kept = marks.filter(({ seq }) => anchor === null || seq >= anchor.seq);
@@ -65,15 +65,14 @@ export interface WitnessDeps {
 }
 
 const lookEveryMs = 5_000;
-/** Rows that are added within this time share one mark, ... */
+/** Minimum time between two marks, unless `maxRows` rows were added since the last. */
 const sendWithinMs = 60_000;
-/** ... unless there are more than this. */
 const maxRows = 500;
 const timeoutMs = 10_000;
-/** The server must exit within two seconds. */
+/** Short, because the server must exit within two seconds. */
 const lastTimeoutMs = 1_000;
 
-/** Sends the newest row to a witness: at the start, periodically, and at the end. Retries after a failure. */
+/** Sends the newest row to a witness at the start, after changes, and at the end. Retries after a failure. */
 export function startWitness({ trail, witness, clock, log }: WitnessDeps): { stop(): Promise<void> } {
   let sent: { readonly seq: number; readonly hash: string; readonly at: number } | null = null;
   let underWay: Promise<void> | null = null;
