@@ -37,7 +37,7 @@ const create: RemoteSpec = {
   },
 };
 
-/** The server copies and checks a large database twice: the current one and its replacement. */
+/** A restore copies and checks two databases, the current one and its replacement, which takes long if they are large. */
 const timeoutMs = 290_000;
 
 const restore: RemoteSpec = {

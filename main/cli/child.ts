@@ -4,20 +4,23 @@ import { createInterface } from 'node:readline';
 
 export interface Child {
   readonly pid: number;
-  /** Resolves with the first non-null result of `pick`, called for each stdout line. Rejects when the process exits before that. */
+  /**
+   * Calls `pick` for each line of stdout and resolves with its first result that is not null. Rejects when the process exits
+   * before that.
+   */
   readonly ready: <T>(pick: (line: string) => T | null) => Promise<T>;
   /** Resolves with the exit code when the process exits. */
   readonly exited: Promise<number | null>;
   /** Sends SIGTERM and waits until the process exits. */
   stop(): Promise<void>;
-  /** Lets the process continue after this program exits. */
+  /** Lets this program exit while the process continues. */
   detach(): void;
 }
 
 export interface ChildCommand {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Receives stderr. Unlike a pipe, a file keeps working after this program exits. */
+  /** Receives stderr. A file, unlike a pipe, still accepts output after this program exits. */
   readonly logFile: string;
 }
 

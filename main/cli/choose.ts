@@ -4,7 +4,7 @@ export type Choice<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: Failure };
 
-/** The identifiers by which a person may name an item. */
+/** The two identifiers of an item that a user may type. */
 export interface Identity {
   readonly id: string;
   readonly name: string;
@@ -13,19 +13,19 @@ export interface Identity {
 interface ChooseOptions<T> {
   readonly what: string;
   readonly identify: (item: T) => Identity;
-  /** Plural of the noun, and the command that lists the items. */
+  /** Plural of the noun, and the command that lists the items, for messages. */
   readonly list?: { readonly nouns: string; readonly command: string };
-  /** Takes the first of several items with the same name, such as the newest of jobs. */
+  /** If several items have the same name, selects the first. The caller sorts them, for example jobs from newest to oldest. */
   readonly prefersFirst?: boolean;
 }
 
 const maxShown = 5;
-/** In characters. A shorter id prefix is more likely a typo. */
+/** In characters. A shorter prefix of an id is more likely a typo. */
 const minPrefix = 4;
 
 /**
- * Finds the one item with this id or name, or with a unique id prefix. Name prefixes never match: `delete rig-1` must not find `rig-10`
- * when `rig-1` is gone.
+ * Finds the one item with this id or name, or with a unique prefix of the id. A prefix of a name never matches: `delete rig-1`
+ * must not delete `rig-10` after `rig-1` has been deleted.
  */
 export function choose<T>(
   word: string,

@@ -10,7 +10,7 @@ import type { Remote } from './remote.ts';
 import { type Column, plain } from './table.ts';
 import { timeText } from './time.ts';
 
-/** Completion recognises configs by this argument name. */
+/** Completion recognises the argument by this name. */
 const withConfigArgument = (command: Command): Command =>
   command.argument('<config-name>', 'name of the config');
 

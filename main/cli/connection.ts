@@ -10,7 +10,10 @@ import { exitCodes, type Failure, reasonOf } from './failure.ts';
 export interface Connection {
   readonly url: string;
   readonly token: string;
-  /** The data folder that the URL or the token comes from; its server must first prove that it owns the folder. Null when neither does. */
+  /**
+   * The data folder that contained the URL or the token. The server must prove that it owns this folder before it gets a token.
+   * Null when neither came from a folder.
+   */
   readonly provenBy: string | null;
 }
 
@@ -19,7 +22,7 @@ type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false;
 const found = <T>(value: T): Found<T> => ({ ok: true, value });
 const failed = (code: number, message: string): Found<never> => ({ ok: false, failure: { code, message } });
 
-/** Environment variables that the guide names. */
+/** SimpleTuner's guide defines these environment variables. */
 const variables = { url: 'SIMPLETUNER_ORCHESTRATOR_URL', token: 'ADMIN_TOKEN' } as const;
 
 interface Sources {
@@ -30,8 +33,9 @@ interface Sources {
 }
 
 /**
- * Finds URL and token independently of each other: flag, environment, config file, and last this machine's data folder. There the local
- * orchestrator writes its address. A token stored next to a URL in the config file is sent to no other URL.
+ * Finds URL and token independently of each other, in this order: flag, environment, config file, and the data folder of this
+ * machine, where the local orchestrator writes its address. A token from the config file is only sent to the URL in the same
+ * file.
  */
 export function findConnection(flags: Flags, env: Env): Found<Connection> {
   const sources = sourcesOf(flags, env);
@@ -52,8 +56,8 @@ export function findUrl(flags: Flags, env: Env): Found<string> {
 }
 
 /**
- * Opens the network with the TLS settings of the flags, the environment and the config file, named as for a worker. Settings of the file
- * apply only to the URL in that file.
+ * Creates the function that sends requests, with the TLS settings of the flags, the environment and the config file. They have
+ * the same names as for a worker. Settings of the file apply only to the URL in that file.
  */
 export function findNetwork(flags: Flags, env: Env): Found<Send> {
   const sources = sourcesOf(flags, env);
@@ -74,13 +78,13 @@ export function findNetwork(flags: Flags, env: Env): Found<Send> {
 }
 
 /**
- * Returns the sender for calls with the token. If a data folder is involved, it sends them only after the server has proved that it owns
+ * Returns the function that sends requests with the token. If a data folder is involved, the server must first prove that it owns
  * the folder.
  */
 export const tokenFetch = ({ url, provenBy }: Connection, network: Send): Send =>
   provenBy === null ? network : provenFetch({ url, dataDir: provenBy, fetch: network });
 
-/** Finds this machine's data folder. `isTarget`: the command addresses the orchestrator that runs on it. */
+/** Finds the data folder of this machine. `isTarget` is true if the command addresses the orchestrator that uses this folder. */
 export function findLocalFolder(
   flags: Flags,
   env: Env,
@@ -129,7 +133,7 @@ interface FoundToken {
   readonly isOfFolder: boolean;
 }
 
-/** Returns null when flags, environment and config file have no token for this URL. */
+/** Returns null when flags, environment and config file contain no token for this URL. */
 function configuredToken({ flags, env, file }: Sources, url: string): Found<FoundToken> | null {
   const [tokenFile, fromFlag, fromEnv] = [
     trimmed(flags['token-file']),
@@ -147,7 +151,7 @@ function configuredToken({ flags, env, file }: Sources, url: string): Found<Foun
   return given?.ok ? found({ text: given.value, isOfFolder: false }) : given;
 }
 
-/** Reads the admin token of this machine's own orchestrator, for that orchestrator's URL only. */
+/** Reads the admin token from this machine's data folder. It is only valid for the URL of the orchestrator that uses the folder. */
 function folderToken({ dataDir }: Sources, url: string): Found<FoundToken> {
   const local = localUrl(dataDir);
   if (local?.ok && isSameUrl(local.value, url)) {
@@ -176,7 +180,7 @@ function localUrl(dataDir: string): Found<string> | null {
   const path = join(dataDir, 'url');
   try {
     const url = readFileSync(path, 'utf8').trim();
-    // Anyone who can write the file could redirect the token.
+    // Another user who can write the file could change the URL, and receive the token.
     const open = checkMode(path);
     if (open !== null) return open;
     return isHttpUrl(url)
@@ -205,7 +209,7 @@ function checkMode(path: string): Found<never> | null {
   return failed(exitCodes.denied, `Other users can read ${path}. Run "chmod 600 ${path}"`);
 }
 
-/** Only these characters and lengths are valid in the header. */
+/** Returns an error for a text that is no valid token: other characters or lengths are not allowed in the header. */
 const checkToken = (token: string, where: string): Found<string> =>
   /^[\x21-\x7e]{1,512}$/.test(token)
     ? found(token)
@@ -219,7 +223,7 @@ function isHttpUrl(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 }
 
-/** Compares URLs regardless of spelling. */
+/** Compares URLs after normalization, without slashes at the end. */
 const isSameUrl = (one: string, other: string): boolean =>
   URL.canParse(one) && URL.canParse(other) && withoutSlash(one) === withoutSlash(other);
 

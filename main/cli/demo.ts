@@ -20,7 +20,7 @@ const example = (file: string): string =>
 
 const jobName = 'digits-quick';
 const workerName = 'demo-rig';
-/** The accuracy that the example promises. */
+/** The accuracy that the description of the example promises. */
 const minAccuracy = 0.95;
 
 /** Runs a whole training job, as a new user would see it. */

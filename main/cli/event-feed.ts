@@ -10,7 +10,7 @@ import {
 import { UiEvent } from '../../protocol/events.ts';
 import { Problem } from '../../protocol/problem.ts';
 
-/** Yields the body as text while it arrives. Fails like `piecesOf`. */
+/** Yields the body as text while it arrives. Fails in the same cases as `piecesOf`. */
 export async function* textsOf(body: AnswerBody): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   for await (const piece of piecesOf(body)) yield decoder.decode(piece, { stream: true });
@@ -24,7 +24,7 @@ export interface FeedAddress {
   readonly signal?: AbortSignal;
   /** The number of the last known event; null to start with the next new event. */
   readonly after?: number | null;
-  /** A connection that carries nothing for this long counts as dead. */
+  /** A connection counts as dead when no byte has arrived for this long. */
   readonly silenceMs?: number;
 }
 
@@ -50,7 +50,7 @@ export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<U
   return eventsOf(await openFeed(address, urlOf(address.url, eventsApi.stream.path)));
 }
 
-/** Yields the data of each event as raw text; fails like `openEvents`. */
+/** Yields the data of each event as raw text. Fails in the same cases as `openEvents`. */
 export async function openFeed(address: FeedAddress, from: URL): Promise<AsyncGenerator<string, void>> {
   const { url, token, fetch: send = fetch, signal, after = null, silenceMs = maxSilenceMs } = address;
   const watchdog = new AbortController();

@@ -15,13 +15,13 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
-/** Why a command cannot continue, what to do, and the exit code. */
+/** Says why a command cannot continue and what to do, and has the exit code. */
 export interface Failure {
   readonly code: number;
   readonly message: string;
 }
 
-/** Carries a failure out of a command to the code that prints it. */
+/** Ends a command. The caller of the command prints the failure. */
 export class CommandEnd extends Error {
   override readonly name = 'CommandEnd';
   readonly failure: Failure;
@@ -42,7 +42,7 @@ const byStatus: Readonly<Record<number, number>> = {
   404: exitCodes.notFound,
   409: exitCodes.conflict,
   412: exitCodes.conflict,
-  // The server is stopping and may return soon.
+  // A 503 means that the server is stopping; it may be restarted soon.
   503: exitCodes.unreachable,
 };
 
@@ -89,7 +89,7 @@ const byCode: Readonly<Record<string, string>> = {
     'its certificate is for another name. Use that name in the address, or --pin with the value from the panel',
 };
 
-/** Errors whose message contains text from the other side, which must be safe to print. */
+/** Messages of errors that contain text from the server. `shown` is that text, safe to print. */
 const withMessage: Readonly<Record<string, (shown: string) => string>> = {
   ERR_PIN_MISMATCH: shown =>
     `its key does not match --pin (${shown}). Nothing was sent. Compare --pin with the value in the panel`,
@@ -99,7 +99,7 @@ const withMessage: Readonly<Record<string, (shown: string) => string>> = {
     `it redirects to ${shown}. The token was not sent there. If that is the orchestrator, give its address with --url`,
 };
 
-/** `fetch` reports only that it failed. The reason is in the chain of causes, at varying depth. */
+/** Describes a network error. `fetch` itself reports only that it failed; the reason is somewhere in the chain of causes. */
 export function reasonOf(cause: unknown): string {
   for (let error = cause; error instanceof Error; error = error.cause) {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

@@ -1,10 +1,10 @@
-/** The texts of one column of a table, and how much room they need. */
+/** The texts of one column of a table, and the width that they need. */
 export interface Cells {
   readonly texts: readonly string[];
-  /** Infinity for a column that always stays. */
+  /** Narrow terminals drop the least important column first. Infinity for a column that is never dropped. */
   readonly importance: number;
   readonly width: number;
-  /** Width to which the texts may be truncated. */
+  /** Texts may be truncated to this width. */
   readonly minWidth: number;
 }
 

@@ -3,7 +3,10 @@ import { plainIssues } from '../../protocol/plain-issue.ts';
 import type { Flags } from '../config.ts';
 import { exitCodes, fail } from './failure.ts';
 
-/** Returns the flags by their names in the help and in config files, not in commander's camel case. Aliases are resolved. */
+/**
+ * Returns the values of options by the names in the help and in config files, not by commander's names in camel case. An alias
+ * has the name of its option.
+ */
 export function flagsOf(command: Command): Flags {
   const values = command.opts<Readonly<Record<string, unknown>>>();
   const flags = Object.fromEntries(
@@ -46,7 +49,10 @@ export function wordList(text: string): readonly string[] {
   return names;
 }
 
-/** Parses comma-separated names and rejects unknown ones. `what`: the noun for messages; `aliases`: accepted, but not suggested. */
+/**
+ * Parses comma-separated names and rejects unknown ones. `what` is the noun for messages; `aliases` are accepted, but not
+ * suggested.
+ */
 export function wordsAmong(
   what: string,
   known: readonly string[],
@@ -121,7 +127,7 @@ interface Schema<T> {
 export function readInput<T>(
   schema: Schema<T>,
   value: unknown,
-  /** The name of each field for people. */
+  /** The name of each field in messages. */
   names: Readonly<Record<string, string>>,
 ): T {
   const parsed = schema.safeParse(value, plainIssues);
@@ -132,7 +138,7 @@ export function readInput<T>(
   return fail(exitCodes.usage, `${names[field] ?? field}: ${issue?.message ?? 'not valid'}${given}`);
 }
 
-/** Quotes a rejected value if it is short. */
+/** Returns the rejected value in quotation marks if it is short. */
 function givenText(value: unknown, path: readonly PropertyKey[]): string {
   const found = path.reduce<unknown>(
     (at, key) =>

@@ -7,23 +7,31 @@ export interface Screen {
 }
 
 export interface CliTerminal extends Terminal {
-  /** The current size of the terminal behind `out` or `err`; null when it is no terminal, or has no movable cursor. */
+  /**
+   * Returns the current size of the terminal behind `out` or `err`; null when the stream is no terminal, or its cursor cannot
+   * move.
+   */
   readonly outScreen: () => Screen | null;
   readonly errScreen: () => Screen | null;
-  /** Asks the person at the terminal; resolves to null without an answer. The function itself is null when nobody can be asked. */
+  /**
+   * Asks the user at the terminal. Resolves to null without an answer. The function itself is null when there is no user to ask.
+   */
   readonly ask: ((question: string) => Promise<string | null>) | null;
   /** Reads standard input to its end; null when it is a terminal. */
   readonly stdin: (() => Promise<string>) | null;
 }
 
-/** What a command uses besides its arguments. */
+/** The environment of a command: variables, terminal, signals and exit code. */
 export interface Invocation {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly terminal: CliTerminal;
   /** The command line that starts this program. */
   readonly ownCommand: readonly string[];
   readonly onSignal: (signal: NodeJS.Signals, act: () => void) => void;
-  /** Runs when the reader of stdout is gone, as with `| head`. Without it, the program continues. */
+  /**
+   * Calls `act` when the reader of stdout has closed the pipe, as `head` does. Without a call of this function, the program
+   * continues.
+   */
   readonly onClosedPipe: (act: () => void) => void;
   /** Sets the exit code of the program. */
   readonly exit: (code: number) => void;

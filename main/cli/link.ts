@@ -5,11 +5,11 @@ import { printOne } from './output.ts';
 import type { RemoteSpec } from './remote-command.ts';
 import type { Remote } from './remote.ts';
 
-/** Returns the URL that a browser on another machine can open, if the server has one. */
+/** Returns the URL under which a browser on another machine reaches the panel; the URL of the command if there is none. */
 async function panelUrl(remote: Remote): Promise<string> {
   const { url } = remote.connection();
   const settings = await remote.call(settingsApi.get);
-  // A token may have the right to create links but not to read settings.
+  // A token may be allowed to create links but not to read settings.
   if (!settings.ok) return url;
   return settings.value.public_url ?? reachableFor(settings.value.network, url);
 }

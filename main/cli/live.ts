@@ -4,15 +4,18 @@ import { type FeedAddress, FeedRefused, openEvents } from './event-feed.ts';
 import { CommandEnd, exitCodes, failureOf, reasonOf } from './failure.ts';
 import type { Remote } from './remote.ts';
 
-/** Works with one event stream: reads the current state, then follows the events. Returns the result; null when the stream ended first. */
+/**
+ * Uses one event stream: reads the current state, then follows the events. Returns the result; null if the stream ended before
+ * the result was known.
+ */
 export type Session<T> = (events: AsyncIterable<UiEvent>) => Promise<T | null>;
 
 const pausesMs = [500, 1_000, 2_000, 4_000, 8_000] as const;
 
 /**
- * Runs sessions until one returns a result. Each new stream resumes where the last one ended. It waits through connection losses and
- * restarts of the orchestrator; a refusal ends the command. `after` is the number of the last known event; null starts with the next new
- * event.
+ * Runs sessions until one returns a result. Each new stream resumes where the last one ended, so the session survives lost
+ * connections and restarts of the orchestrator. A refusal ends the command. `after` is the number of the last known event; with
+ * null, the stream starts with the next new event.
  */
 export function live<T>(remote: Remote, session: Session<T>, after: number | null = null): Promise<T> {
   const feed: Feed = { after };
@@ -24,8 +27,8 @@ export function live<T>(remote: Remote, session: Session<T>, after: number | nul
 }
 
 /**
- * Retries `act` while it fails because of the connection. It reports the loss only once. `act` must call `onReached` as soon as the
- * orchestrator answers.
+ * Retries `act` while it fails because of the connection. Reports the lost connection only once. `act` must call `onReached` as
+ * soon as the orchestrator answers.
  */
 export async function persist<T>(remote: Remote, act: (onReached: () => void) => Promise<T>): Promise<T> {
   let isLost = false;
@@ -105,12 +108,12 @@ async function* numbered(
   }
 }
 
-/** Prints on a line of its own, even while a progress bar occupies the current line. */
+/** Prints a message on a separate line, even while a progress bar occupies the current line. */
 function report({ terminal }: Remote, message: string): void {
   terminal.err(`${terminal.errScreen() === null ? '' : '\r\u001b[2K'}${message}\n`);
 }
 
-/** Rethrows errors that are no connection loss. */
+/** Returns the text for a lost connection. Rethrows any other error. */
 function lossReason(cause: unknown): string {
   if (cause instanceof FeedLost) return cause.message;
   if (cause instanceof CommandEnd && cause.failure.code === exitCodes.unreachable)

@@ -14,7 +14,8 @@ interface Printer {
 }
 
 /**
- * Prints a table for people, JSON, or selected fields as tab-separated lines. JSON with `--output` is a list of objects with those fields.
+ * Prints a table for people, JSON, or selected fields as tab-separated lines. JSON with `--output` is a list of objects that
+ * contain only these fields.
  */
 export function printRows<T extends Row>(
   { terminal, flags }: Printer,
@@ -37,7 +38,7 @@ export function printRows<T extends Row>(
   failOnUnknown(fields, rows[0]);
 }
 
-/** Prints one object: one fact per line. */
+/** Prints one object, with one line per fact. */
 export function printOne(
   { terminal, flags }: Printer,
   found: { readonly answer: Row; readonly facts: readonly Fact[] },
@@ -49,20 +50,23 @@ export function printOne(
   failOnUnknown(fields, found.answer);
 }
 
-/** Prints one of a series of events, always as one line. */
+/** Prints one event of a series, always as one line. */
 export function printEvent({ terminal, flags }: Printer, event: Row, line: string): void {
   const fields = fieldNames(flags);
   if (isOn(flags, 'json')) terminal.out(json(selectFields(event, fields), 0));
   else terminal.out(fields === null ? `${plain(line)}\n` : fieldLine(event, fields));
 }
 
-/** Returns null when all fields should be printed. */
+/** Returns the names from `--output`; null to print all fields. */
 function fieldNames(flags: Flags): readonly string[] | null {
   const names = flags['output'];
   return Array.isArray(names) ? names.map(String) : null;
 }
 
-/** Runs after the output: the command has already succeeded, and a token that is shown once must not be lost. */
+/**
+ * Fails if --output names unknown fields. Called after the output: the command has already succeeded, and a token that is shown
+ * only once must not be lost.
+ */
 function failOnUnknown(names: readonly string[] | null, row: Row | undefined): void {
   if (names === null || row === undefined) return;
   const unknown = names.filter(name => !Object.hasOwn(row, name.split('.', 1)[0] ?? ''));
@@ -92,7 +96,7 @@ function fieldOf(value: unknown, path: readonly string[]): unknown {
   return fieldOf(found.find(([key]) => key === name)?.[1], rest);
 }
 
-/** A tab or line break inside a field would split it in two. */
+/** Formats a field. A tab or line break inside it would split it in two, so they are removed. */
 function fieldText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return plain(typeof value === 'string' ? value : JSON.stringify(value));

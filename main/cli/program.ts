@@ -7,7 +7,7 @@ import type { Invocation } from './invocation.ts';
 /** Width of the help outside of terminals. */
 const defaultWidth = 80;
 
-/** What a program gets from its process. */
+/** The parts of an invocation that come from the process. */
 export type ProgramDeps = Omit<Invocation, 'exit'>;
 
 /** Runs the `trainyard` program; returns its exit code. */
@@ -54,7 +54,7 @@ const exitCodesText =
   'Exit codes: 0 success, 1 failure, 2 usage error, 3 permission denied, 4 not found, 5 conflict, ' +
   '6 orchestrator unreachable, 7 request rejected, 8 the job did not complete';
 
-/** Creates the program with all commands, or with only the one that `first` names, which loads faster. */
+/** Creates the program with all commands. If `first` names a command, loads only that one, which is faster. */
 async function createProgram(invocation: Invocation, first = ''): Promise<Command> {
   const program: Command = new Command('trainyard')
     .description('Run training jobs on a fleet of GPU machines')
@@ -76,7 +76,10 @@ async function createProgram(invocation: Invocation, first = ''): Promise<Comman
   return program;
 }
 
-/** Makes nested commands throw with an exit code too, instead of ending the process. */
+/**
+ * Applies the settings of the parent to nested commands, so that they throw an error with an exit code instead of ending the
+ * process.
+ */
 function inherit(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent);

@@ -4,7 +4,7 @@ import { cutLine } from './table.ts';
 
 const width = 30;
 
-/** One line for people: bar, step, loss and time left, as far as known. */
+/** Returns one line for people: bar, step, loss and remaining time, as far as they are known. */
 function progressLine(progress: Progress): string {
   const { step, total_steps: total, loss, eta_s: eta } = progress;
   const parts = [
@@ -16,7 +16,7 @@ function progressLine(progress: Progress): string {
   return parts.filter(part => part !== undefined).join('  ');
 }
 
-/** A bar followed by the percentage. */
+/** Returns a bar followed by the percentage. */
 export function bar(percent: number): string {
   const share = Math.min(1, Math.max(0, percent / 100));
   const filled = Math.round(share * width);
@@ -32,17 +32,17 @@ export function duration(seconds: number): string {
 
 export interface ProgressDisplay<P = Progress> {
   show(progress: P): void;
-  /** Leaves the last line on the screen. */
+  /** Ends the display. The last line stays on the screen. */
   finish(): void;
 }
 
-/** Updates one line on a terminal. Elsewhere it prints nothing, because a bar in a log is only noise. */
+/** Updates one line on a terminal. Prints nothing into a file or pipe. */
 export const createProgressDisplay = (
   write: (text: string) => void,
   screen: () => Screen | null,
 ): ProgressDisplay => createDisplay(write, screen, progressLine);
 
-/** The same for any other kind of progress. */
+/** Like `createProgressDisplay`, for any other kind of progress. */
 export function createDisplay<P extends Pick<Progress, 'percent'>>(
   write: (text: string) => void,
   screen: () => Screen | null,

@@ -6,7 +6,7 @@ import type { CliTerminal, Invocation } from './invocation.ts';
 import { openRemote, type Remote } from './remote.ts';
 import { plainLines } from './table.ts';
 
-/** For commands that have to clean up when they are interrupted. */
+/** Commands that clean up after an interrupt need this. */
 type Signals = Pick<Invocation, 'onSignal'>;
 
 /** A command that calls an orchestrator. */
@@ -19,7 +19,7 @@ export interface RemoteSpec {
   readonly isDefault?: boolean;
   /** Adds the arguments and options. */
   readonly shape?: (command: Command) => Command;
-  /** Receives the arguments unparsed. */
+  /** Runs the command. The arguments are the user's words, not parsed yet. */
   readonly act: (remote: Remote, args: readonly string[], signals: Signals) => Promise<void>;
 }
 

@@ -19,14 +19,14 @@ export interface Remote {
   readonly terminal: CliTerminal;
   readonly env: Invocation['env'];
   readonly connection: () => Connection;
-  /** Sends requests whose response is not a single JSON value. */
+  /** Sends a request whose response is not a single JSON value. */
   readonly fetch: Send;
-  /** Looks up the local orchestrator's address again, which may change when it restarts. */
+  /** Reads the local orchestrator's address again, because it may change at a restart. */
   locate(): void;
   request<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
-  /** Like `request`, but returns failures to the command. */
+  /** Like `request`, but returns a failure instead of ending the command. */
   call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
-  /** Ends the command unless the person at the terminal agrees. It does not ask without a terminal, or with `--yes`. */
+  /** Ends the command unless the user agrees. With `--yes` or without a terminal, it does not ask. */
   confirm(question: string): Promise<void>;
 }
 
@@ -77,11 +77,11 @@ export function openRemote(
   };
 }
 
-/** Errors before the request was sent: no server, the wrong server, or a redirect. */
+/** Codes of errors before the request was sent: there is no server, it is the wrong server, or it redirects. */
 const nothingSent =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ERR_NOT_PROVEN|ERR_(PIN|SSL|TLS)_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|ERR_REDIRECTED)$/;
 
-/** Returns true when a change may have been made although its response was lost. */
+/** Returns true if the server may have made the change although the response was lost. */
 function isUncertain(failure: CallFailure): boolean {
   if (failure.kind !== 'unreachable') return false;
   for (let error = failure.cause; error instanceof Error; error = error.cause) {
@@ -90,7 +90,7 @@ function isUncertain(failure: CallFailure): boolean {
   return true;
 }
 
-/** A request with an idempotency key takes effect only once, however often it is repeated. */
+/** Returns true for a request with an idempotency key. The server applies it only once, even if it is repeated. */
 const isKeyed = (body: unknown): boolean =>
   typeof body === 'object' &&
   body !== null &&

@@ -3,27 +3,30 @@ import { type Cells, fitColumns, gap } from './fit-columns.ts';
 
 export interface Column<T> {
   readonly title: string;
-  /** `isScreen`: the table is for a terminal, not for a pipe or file. */
+  /** Formats the cell. `isScreen` is true if the table is printed to a terminal, false for a pipe or file. */
   readonly text: (row: T, isScreen: boolean) => string;
-  /** Narrow terminals drop the columns with the lowest importance first. Columns without one always stay. */
+  /** Narrow terminals drop the columns with the lowest importance first. Columns without an importance are never dropped. */
   readonly importance?: number;
   /** Narrow terminals may truncate texts of this column to this width. */
   readonly minWidth?: number;
 }
 
-/** A name and its value; facts with null are not printed. */
+/** A name and its value. Facts whose value is null are not printed. */
 export type Fact = readonly [name: string, value: string | null];
 
-/** These characters would move the cursor or change the text direction, and text from other machines is not trusted. */
+/**
+ * Characters that would move the cursor or change the text direction. They must not be printed, because text from other machines
+ * is not trusted.
+ */
 const unsafeCharacters = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
-/** Makes a text safe to print, on one line. */
+/** Makes a text safe to print on one line. */
 export const plain = (text: string): string => text.replaceAll(unsafeCharacters, ' ').trim();
 
 /** Splits a text into lines that are safe to print. */
 export const plainLines = (text: string): readonly string[] => text.split(/\r\n|\r|\n/).map(plain);
 
-/** Returns the header and one line per row. `width`: of the terminal; null without one, where nothing is left out. */
+/** Returns the header and one line per row. `width` is that of the terminal; with null, no column is dropped or truncated. */
 export function tableLines<T>(
   rows: readonly T[],
   columns: readonly Column<T>[],
@@ -43,7 +46,7 @@ export function tableLines<T>(
   });
 }
 
-/** One fact per line, with aligned values. */
+/** Returns one line per fact, with aligned values. */
 export function factLines(facts: readonly Fact[]): readonly string[] {
   const shown = facts.filter(([, value]) => value !== null);
   const widest = shown.reduce((max, [name]) => Math.max(max, widthOf(name)), 0);
@@ -57,7 +60,7 @@ const widthOf = (text = ''): number => stringWidth(text);
 const padded = (text: string, width: number): string =>
   text + ' '.repeat(Math.max(0, width - stringWidth(text)));
 
-/** Truncates a line, because wrapped lines make a table unreadable. */
+/** Truncates a line to the width, because wrapped lines make a table unreadable. */
 export function cutLine(line: string, width: number | null): string {
   if (width === null || stringWidth(line) <= width) return line;
   let shown = '';

@@ -3,10 +3,13 @@ import { text } from 'node:stream/consumers';
 import { WriteStream } from 'node:tty';
 import type { CliTerminal, Invocation, Screen } from './invocation.ts';
 
-/** Approximate limit of unread output in memory, in bytes, when the reader stalls. */
+/** When the reader stalls, about this many bytes of unread output are kept in memory. */
 const maxUnread = 1024 * 1024;
 
-/** What a program gets from this process. Call it once, because it handles the errors of stdout and stderr. */
+/**
+ * Creates the parts of an invocation that come from this process. Call it only once, because it handles the errors of stdout and
+ * stderr.
+ */
 export function processDeps(): Omit<Invocation, 'exit'> {
   const { env, stdout, stderr } = process;
   const closedPipeListeners = new Set<() => void>();
@@ -14,7 +17,7 @@ export function processDeps(): Omit<Invocation, 'exit'> {
     for (const act of closedPipeListeners) act();
   });
   onceClosed(stderr, () => undefined);
-  // Ignore write errors of a closed terminal, so that the program does not end because of them.
+  // A closed terminal causes write errors, which must not end the program.
   for (const stream of [stdout, stderr]) stream.on('error', () => {});
   return {
     env,
@@ -25,7 +28,7 @@ export function processDeps(): Omit<Invocation, 'exit'> {
   };
 }
 
-/** The terminal of this process, or the streams that replace it. */
+/** Creates the terminal from the standard streams of this process. */
 function processTerminal(env: Readonly<Record<string, string | undefined>>): CliTerminal {
   const { stdin, stdout, stderr } = process;
   const isSimple = env['TERM'] === 'dumb';
@@ -49,8 +52,8 @@ async function askPerson(question: string): Promise<string | null> {
   const closed = new Promise<null>(resolve => {
     lines.once('close', () => resolve(null));
   });
-  // The line reader intercepts Ctrl-C, so pass the signal on. Dying by the signal, not with an exit code, also stops a shell's loop. The
-  // shell then reports 130.
+  // The line reader intercepts Ctrl-C, so send the signal again. If the process dies by the signal instead of an exit code, a
+  // shell's loop stops too. The shell then reports 130.
   lines.once('SIGINT', () => {
     lines.close();
     process.stderr.write('\n');
@@ -65,7 +68,7 @@ async function askPerson(question: string): Promise<string | null> {
   }
 }
 
-/** Calls `act` when the reader of a stream is gone. Any other stream error ends the program. */
+/** Calls `act` when the reader of a stream has closed it. Any other stream error ends the program. */
 function onceClosed(stream: NodeJS.WriteStream, act: () => void): void {
   stream.on('error', (cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EPIPE') throw cause;

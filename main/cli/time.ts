@@ -8,7 +8,7 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** Parses a moment: a date or time, or how long ago it was, such as 2h. Dates are UTC, as everywhere in the API. */
+/** Parses a point in time: a date, a time, or an age such as 2h. Dates are UTC, as everywhere in the API. */
 export function moment(text: string): string {
   const now = Date.now();
   if (text === 'today') return dateOf(now);
@@ -27,7 +27,7 @@ export function moment(text: string): string {
 
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** A time for a table: ISO in pipes. In terminals how long ago it was, and after a day the local date and time. */
+/** Formats a time for a table. In pipes it is ISO 8601. In terminals it is the age, and after a day the local date and time. */
 export function timeText(at: string, isScreen: boolean): string {
   const ageMs = Date.now() - Date.parse(at);
   if (!isScreen || Number.isNaN(ageMs)) return at;

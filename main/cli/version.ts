@@ -11,7 +11,7 @@ import { withConnection, withOutput } from './remote-command.ts';
 
 const timeoutMs = 2_000;
 
-/** Prints the version of this program, and the orchestrator's if it is reachable. Needs no token. */
+/** Prints the version of this program, and of the orchestrator if it is reachable. Needs no token. */
 export function versionCommand({ env, terminal }: Invocation): Command {
   const command = new Command('version').description(
     'Print the version of this program and of the orchestrator',

@@ -5,12 +5,12 @@ import { live } from './live.ts';
 import { printEvent } from './output.ts';
 import type { Remote } from './remote.ts';
 
-/** What a watch shows. */
+/** The table and the events that a watch shows. */
 export interface WatchOptions {
   /** Returns the current table as lines, for a terminal of this size. */
   readonly table: (size: Screen) => Promise<readonly string[]>;
   readonly kinds: readonly UiEvent['kind'][];
-  /** Returns a line for people, or null to skip the event. Scripts get all events of `kinds`. */
+  /** Returns a line for people, or null to skip the event. With --json or --output, all events of `kinds` are printed. */
   readonly line: (event: UiEvent) => string | null;
   /** The number of the last event before the watch. */
   readonly after: number;
@@ -45,7 +45,10 @@ function printChanges(
   );
 }
 
-/** Minimum and maximum time between two redraws. The maximum keeps the shown ages current, for which there is no event. */
+/**
+ * Minimum and maximum time between two redraws. The maximum keeps ages in the table current, because no event reports their
+ * change.
+ */
 const minMs = 250;
 const maxMs = 5_000;
 
@@ -54,7 +57,7 @@ function redrawTable(remote: Remote, { table, after }: WatchOptions): Promise<ne
   return live<never>(
     remote,
     async events => {
-      // A new canvas for each connection, so that it does not overwrite the message about the lost one.
+      // Each connection gets a new canvas, so that the message about the lost connection is not overwritten.
       const canvas = createCanvas(terminal.out, terminal.outScreen);
       const changes = detectChanges(events);
       do {
@@ -69,7 +72,7 @@ function redrawTable(remote: Remote, { table, after }: WatchOptions): Promise<ne
   );
 }
 
-/** Reads events only to learn that something changed. */
+/** Reads events only to detect that something has changed. */
 function detectChanges(events: AsyncIterable<UiEvent>) {
   let changed = Promise.withResolvers<void>();
   let over = false;
@@ -84,7 +87,7 @@ function detectChanges(events: AsyncIterable<UiEvent>) {
   return {
     isOver: () => over,
     failure: () => reading,
-    /** Resolves when something has changed since the last call, or after `withinMs`. */
+    /** Resolves when something has changed since the last call, at the latest after `withinMs`. */
     async next(withinMs: number): Promise<void> {
       const limit = new AbortController();
       await Promise.race([
@@ -97,7 +100,7 @@ function detectChanges(events: AsyncIterable<UiEvent>) {
   };
 }
 
-/** Redraws over its previous output. */
+/** Draws lines over the lines that it drew before. */
 function createCanvas(write: (text: string) => void, size: () => Screen | null) {
   let drawn = 0;
   return {

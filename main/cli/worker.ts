@@ -9,7 +9,7 @@ const examples = [
   'trainyard worker --config worker.json --gpus 0,1 --trainer simpletuner=/opt/simpletuner/.venv',
 ];
 
-/** The agent that is bundled for rigs, as a command of this program. */
+/** Adds the agent, which rigs get as a separate program, as a command of this program. */
 export function localWorkerCommand({ env, terminal, exit, ownCommand, onSignal }: Invocation): Command {
   const worker = workerCommand({
     env,

@@ -33,7 +33,7 @@ const toFilter = (flags: Flags) => ({
   until: textOf(flags, 'until') ?? undefined,
 });
 
-/** The option for each request field, for messages. */
+/** Names the option of each request field in messages. */
 const filterFlags = {
   event_type: '--type',
   actor_id: '--actor',

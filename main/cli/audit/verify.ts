@@ -45,7 +45,7 @@ export const verify: RemoteSpec = {
 /** Maximum number of marks per request. */
 const maxMarks = 1_000;
 
-/** Compares every mark, not only the last one: after a rollback, the newest marks match again. */
+/** Compares every mark of the file, not only the newest. After a rollback, marks that the server sends later match again. */
 async function compareWithWitness(remote: Remote, file: string | null): Promise<void> {
   if (file === null) return;
   const marks = readMarks(file);

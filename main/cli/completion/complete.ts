@@ -10,14 +10,14 @@ import { plain } from '../table.ts';
 import { workerStatus } from '../workers/worker.ts';
 import { type Candidate, walk, type Expected } from './walk.ts';
 
-/** Beyond this delay, completion feels stuck. */
+/** A completion that takes longer feels stuck. */
 const timeoutMs = 500;
 const maxJobs = 100;
 const maxConfigs = 100;
 
 /**
- * The command that the scripts of `trainyard completion` call. It prints one candidate per line, followed by a tab and its description. The
- * last line states what the shell should add itself: `:file`, `:folder`, or `:`.
+ * The command that the scripts of `trainyard completion` call. It prints one candidate per line, followed by a tab and a
+ * description. The last line says which names the shell should add itself: `:file`, `:folder`, or `:` for none.
  */
 export function completeCommand(invocation: Invocation, program: () => Command): Command {
   return new Command('__complete')
@@ -30,14 +30,14 @@ export function completeCommand(invocation: Invocation, program: () => Command):
       const found = (await findCandidates(expected, typed, invocation)).filter(({ word }) =>
         word.startsWith(typed),
       );
-      // Bash completes only the part after the `=`.
+      // For `--option=value`, bash replaces only the part after the `=`.
       const prefix = shell === 'bash' ? '' : before;
       for (const { word, about } of found) invocation.terminal.out(`${prefix}${word}\t${plain(about)}\n`);
       invocation.terminal.out(`:${shellCompletion(expected)}\n`);
     });
 }
 
-/** Bash also splits words at `=` and leaves backslashes in place; this undoes both. */
+/** Joins words that bash has split at `=`, and removes the backslashes that bash leaves in words. */
 function joinBashWords(words: readonly string[]): readonly string[] {
   const joined: string[] = [];
   let isOpen = false;
@@ -49,7 +49,7 @@ function joinBashWords(words: readonly string[]): readonly string[] {
   return joined;
 }
 
-/** Returns which kind of names the shell should complete itself; empty for none. */
+/** Returns the kind of names that the shell should complete itself; empty for none. */
 function shellCompletion(expected: Expected): string {
   if (expected.kind === 'config') return expected.orFile ? 'file' : '';
   return expected.kind === 'file' || expected.kind === 'folder' ? expected.kind : '';

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import type { Invocation } from '../invocation.ts';
 
-/** The scripts ask the program for candidates (`complete.ts`), so they never become outdated. */
+/** The scripts ask the program for candidates (`complete.ts`), so they support commands of later versions too. */
 const scripts: Readonly<Record<string, string>> = {
   bash: `# Completion of trainyard for bash. In ~/.bashrc: source <(trainyard completion bash)
 _trainyard() {

@@ -10,22 +10,22 @@ export interface Candidate {
 /** The kind of word that fits at the end of the line. */
 export type Expected =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
-  /** Workers, pools, open launches or jobs of the orchestrator that the options so far select. */
+  /** Names of workers, pools, open launches or jobs. The flags select the orchestrator that has them. */
   | { readonly kind: 'worker' | 'pool' | 'launch'; readonly flags: Flags }
   | { readonly kind: 'job'; readonly flags: Flags; readonly which: JobQuery }
-  /** A config in the orchestrator's folder, or also a local file if `orFile` is set. */
+  /** Names of configs in the orchestrator's folder; with `orFile` also local files. */
   | { readonly kind: 'config'; readonly flags: Flags; readonly orFile: boolean }
   | { readonly kind: 'file' | 'folder' | 'nothing' };
 
 export interface Typed {
   readonly expected: Expected;
-  /** Prefix of each candidate: the `--option=` of the word being typed. */
+  /** Prefix of each candidate: `--option=` if the value of an option is typed in the same word. */
   readonly before: string;
-  /** Candidates must start with this text. */
+  /** The part of the word that the user has typed so far. Candidates must start with it. */
   readonly typed: string;
 }
 
-/** Parses a line as the program would. `words` are those after the program's name; the last one is being typed. */
+/** Parses a command line as the program would. `words` are the words after the program's name; the last one is being typed. */
 export function walk(program: Command, words: readonly string[]): Typed {
   const current = words.at(-1) ?? '';
   const state = words.slice(0, -1).reduce<Position>(step, start(program));
@@ -40,7 +40,7 @@ export function walk(program: Command, words: readonly string[]): Typed {
   return { expected, before: '', typed: current };
 }
 
-/** The parser's position in the line, and the flags so far. */
+/** The parser's position in the line, and the flags before it. */
 interface Position {
   readonly command: Command;
   /** Number of the command's arguments so far. */
@@ -87,7 +87,7 @@ const optionOf = (command: Command, name: string): Option | undefined =>
 
 const takesValue = (option: Option): boolean => option.required || option.optional;
 
-/** What the placeholder names in angle brackets stand for. */
+/** The kind of value that each placeholder in angle brackets means. */
 const placeholderKinds: Readonly<
   Record<string, 'worker' | 'pool' | 'launch' | 'config' | 'config or file' | 'file' | 'folder'>
 > = {
@@ -127,7 +127,7 @@ function candidatesForOptions({ command, flags }: Position): Expected {
   const open = command
     .createHelp()
     .visibleOptions(command)
-    // Only options with pairs, as in --label KEY=VALUE, may be repeated.
+    // An option may be repeated only if its value is a pair, as in --label KEY=VALUE.
     .filter(option => flags[option.long?.slice(2) ?? ''] === undefined || placeholder(option).includes('='));
   const candidates = open.map(({ long, short, description }) => ({
     word: long ?? short ?? '',

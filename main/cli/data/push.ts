@@ -14,19 +14,19 @@ import { CommandEnd, exitCodes, fail, failureOf, reasonOf } from '../failure.ts'
 import type { Remote } from '../remote.ts';
 import { createDataDisplay, percentOf, sendMissing, type Source } from './upload.ts';
 
-/** The published dataset, and what was uploaded for it. */
+/** The published dataset, and the number of files and bytes that were uploaded for it. */
 export interface Pushed {
   readonly dataset: DatasetView;
   readonly sent: { readonly files: number; readonly bytes: number };
 }
 
-/** Contents can be removed between the check and the publication. The command then repeats both. */
+/** Another user may remove contents between their upload and the publication. The command then repeats both. */
 const maxRounds = 3;
-/** Together a minute or more: publishing a dataset of many files takes a second. */
+/** The tries together take a minute or more. The server publishes a dataset of many files in a second. */
 const maxPublishTries = 120;
 const publishPauseMs = 500;
 
-/** Hashes a folder or file, with a progress bar. Ends the command if it cannot be pushed as it is. */
+/** Hashes a folder or file, and shows a progress bar. Ends the command if the data cannot be pushed. */
 export async function indexData(
   remote: Pick<Remote, 'terminal' | 'env'>,
   path: string,
@@ -79,7 +79,7 @@ export async function pushData(
 
 type Publish = typeof datasetsApi.publish;
 
-/** Retries while the orchestrator is busy, because it publishes only a few datasets at a time. */
+/** Publishes the dataset. Retries while the orchestrator is busy, because it publishes only a few datasets at a time. */
 async function publish(remote: Remote, body: BodyOf<Publish>): Promise<CallResult<Publish>> {
   for (let attempt = 1; ; attempt += 1) {
     const made = await remote.call(datasetsApi.publish, { body, timeoutMs: 600_000 });
@@ -110,7 +110,10 @@ function sourcesOf(
   return found.set(version, { sha256: version, bytes: text.length, path: null, bodyFrom });
 }
 
-/** Reading fails if the file has become shorter. After any other change, the server computes another SHA-256. */
+/**
+ * Reads a file from an offset on. Fails if the file has become shorter. After any other change, the server computes another
+ * SHA-256 and refuses the content.
+ */
 const fileBody = (file: string, from: number, bytes: number): StreamBody => ({
   bytes: bytes - from,
   async *pieces() {

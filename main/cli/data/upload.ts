@@ -7,12 +7,12 @@ import { bar, createDisplay, duration } from '../progress-bar.ts';
 import type { Remote } from '../remote.ts';
 import { sizeText } from '../../../protocol/text.ts';
 
-/** How many contents one call asks the orchestrator about. */
+/** Maximum number of contents in one request for the missing ones. */
 const maxContents = 5_000;
 const maxConcurrent = 8;
 const maxTries = 6;
 const firstPauseMs = 500;
-/** From this size on, the command first asks how much of a file an earlier command has sent. */
+/** From this size on, the command first asks the server which part of a file an earlier command has uploaded. */
 const largeBytes = 8 * 1_048_576;
 
 interface Progress {
@@ -37,7 +37,7 @@ export interface Source {
   bodyFrom(from: number): StreamBody;
 }
 
-/** Uploads the contents that the orchestrator lacks, several at a time, and adds them to `sent`. */
+/** Uploads the contents that the orchestrator lacks, several at a time. Adds their numbers to `sent`. */
 export async function sendMissing(
   remote: Remote,
   sources: ReadonlyMap<string, Source>,
@@ -81,8 +81,8 @@ export async function sendMissing(
 }
 
 /**
- * Sends a content, and continues where a broken connection or an earlier command stopped. Returns the number of bytes sent. Ends the
- * command if the content cannot be sent.
+ * Uploads a content. Continues where a broken connection or an earlier command stopped. Returns the number of bytes sent. Ends
+ * the command if the upload fails.
  */
 async function sendOne(remote: Remote, source: Source, addSent: (bytes: number) => void): Promise<number> {
   let counted = 0;
@@ -106,12 +106,12 @@ async function sendOne(remote: Remote, source: Source, addSent: (bytes: number) 
   }
 }
 
-/** Returns the number of bytes that the server has; null when it has all of them. */
+/** Returns the number of bytes that the server has; null if the content is complete. */
 async function storedBytes(remote: Remote, { sha256, bytes }: Source): Promise<number | null> {
   const answer = await remote.call(datasetsApi.progress, { params: { digest: sha256 } });
   if (!answer.ok) return 0;
   const { complete, bytes: stored } = answer.value;
-  // A part of full length that is not complete holds other content.
+  // A part that has the full length but is not complete contains other data, so it is sent again.
   return complete ? null : stored < bytes ? stored : 0;
 }
 

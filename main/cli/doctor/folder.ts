@@ -5,7 +5,7 @@ import { reasonOf } from '../failure.ts';
 /** A check and its result. */
 export type Check = {
   readonly what: string;
-  /** `skipped`: there was nothing to check. */
+  /** `skipped` means that there was nothing to check. */
   readonly result: 'ok' | 'failed' | 'skipped';
   /** The finding; after a failure also what to do. */
   readonly detail: string;
@@ -15,11 +15,11 @@ export const passed = (what: string, detail: string): Check => ({ what, result: 
 export const failed = (what: string, detail: string): Check => ({ what, result: 'failed', detail });
 export const skipped = (what: string, detail: string): Check => ({ what, result: 'skipped', detail });
 
-/** Free disk space. Below this, the server will soon refuse changes. */
+/** With less free disk space, the server will soon refuse changes. */
 const minFreeBytes = 512 * 1024 ** 2;
 const secrets = ['admin-token', 'audit-key', 'audit-head', 'trainyard.db', 'url'] as const;
 
-/** Checks the data folder of this machine. `isInUse`: an orchestrator that uses the folder has answered. */
+/** Checks the data folder of this machine. `isInUse` is true if an orchestrator that uses the folder has answered. */
 export async function checkFolder(dataDir: string, isInUse: boolean): Promise<readonly Check[]> {
   if (statSync(dataDir, { throwIfNoEntry: false }) === undefined)
     return [skipped('Data folder', `${dataDir} does not exist yet. "trainyard server" creates it`)];

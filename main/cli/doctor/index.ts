@@ -15,7 +15,7 @@ import { type Check, checkFolder, failed, passed, skipped } from './folder.ts';
 
 const timeoutMs = 5_000;
 
-/** Checks everything that other commands depend on, and prints remedies for what is wrong. */
+/** Checks everything that other commands depend on, and prints how to mend each problem. */
 export function doctorCommand({ env, terminal, exit }: Invocation): Command {
   const command = new Command('doctor').description(
     'Check the data folder, the connection to the orchestrator, and the token',
@@ -24,7 +24,7 @@ export function doctorCommand({ env, terminal, exit }: Invocation): Command {
     const flags = flagsOf(command);
     warnOfToken(terminal, flags);
     const checks = await runChecks(flags, env);
-    // Do not truncate lines here: the remedy is at the end.
+    // Lines are not truncated here, because each remedy is at the end of a line.
     printRows(
       { terminal: { ...terminal, outScreen: () => null }, flags },
       { answer: checks, rows: checks, columns, none: '' },

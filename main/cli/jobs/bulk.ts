@@ -8,7 +8,7 @@ import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
 import { everyPage } from './find.ts';
 
-/** Adds `--yes`, and `-f, --force` as in SimpleTuner. */
+/** Adds `--yes`, and `-f, --force`, which SimpleTuner has. */
 export const withYes = (command: Command): Command =>
   command.option('--yes', 'skip the confirmation').option('-f, --force', 'the same as --yes');
 
@@ -25,7 +25,7 @@ type Act = (job: JobView) => Promise<Result>;
 
 interface Bulk {
   readonly jobs: readonly JobView[];
-  /** Such as "Cancel" or "Delete". */
+  /** Starts the question and the messages, such as "Cancel" or "Delete". */
   readonly verb: string;
   readonly act: Act;
 }
@@ -53,7 +53,7 @@ const columns: readonly Column<BulkResult>[] = [
   { title: 'CONFIG', text: ({ config_name: name }) => name },
 ];
 
-/** Asks before changing many jobs. Without a terminal, unlike for a single job, scripts must give `--yes`. */
+/** Asks before changing many jobs. A script without a terminal must give `--yes`, which it need not for a single job. */
 async function confirmMany(remote: Remote, question: string): Promise<void> {
   if (!isOn(remote.flags, 'yes') && remote.terminal.ask === null)
     fail(exitCodes.usage, `${question} Without a terminal, confirm with --yes`);
@@ -70,7 +70,7 @@ function countText(jobs: readonly JobView[]): string {
 export const jobsWith = async (remote: Remote, statuses: readonly string[]): Promise<readonly JobView[]> =>
   (await everyPage(remote, { status: statuses.join(',') })).entries;
 
-/** Puts pending jobs first, so that none of them starts on a worker that a cancelled job frees. */
+/** Sorts pending jobs first. Otherwise a pending job could start on the worker that a cancelled job frees. */
 export const waitingFirst = (jobs: readonly JobView[]): readonly JobView[] =>
   jobs.toSorted((a, b) => Number(isWaiting(b.status)) - Number(isWaiting(a.status)));
 
@@ -83,7 +83,7 @@ export const cancelOne =
       : { status: job.status, error: failureOf(result.failure, remote.connection().url).message };
   };
 
-/** Cancels the job first if it has not ended, because only ended jobs can be deleted. */
+/** Deletes a job. Cancels it first if it has not ended, because only ended jobs can be deleted. */
 export const purgeOne =
   (remote: Remote): Act =>
   async job => {

@@ -8,7 +8,7 @@ import type { Remote } from '../remote.ts';
 import { actOnAll, cancelOne, jobsWith, purgeOne, waitingFirst, withYes } from './bulk.ts';
 import { among, findJob, JobArgument, showJob, withJobArgument } from './find.ts';
 
-/** `running` means every job on a worker, as in the queue's `total_running`. */
+/** `--status running` selects all jobs on workers, which the queue counts as `total_running`. */
 const onWorkers = ['dispatched', 'starting', 'running', 'recovering'] as const;
 const waiting = ['pending', 'blocked'] as const;
 const cancellable = ['running', 'pending', 'queued', 'blocked'];

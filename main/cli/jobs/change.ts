@@ -69,7 +69,10 @@ export const reject: RemoteSpec = {
   },
 };
 
-/** The command does not wait: the trainer creates the checkpoint or samples later. */
+/**
+ * Creates a command that sends a request to the trainer. It does not wait, because the trainer creates the checkpoint or samples
+ * later.
+ */
 const trainerAction = (what: RequestKind, description: string, outputs: string): RemoteSpec => ({
   name: what,
   description,

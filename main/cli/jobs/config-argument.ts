@@ -6,7 +6,7 @@ import { exitCodes, fail, reasonOf } from '../failure.ts';
 import type { CliTerminal } from '../invocation.ts';
 import { isStandardInput, readConfig } from './config-source.ts';
 
-/** What a job trains: a config in the orchestrator's folder, or an inline config with the files that it names. */
+/** The config of a job: the name of a config in the orchestrator's folder, or an inline config with the files that it names. */
 export type ConfigArgument =
   | { readonly config_name: string }
   | {
@@ -16,7 +16,10 @@ export type ConfigArgument =
       readonly files?: Bundle['files'];
     };
 
-/** Returns true for a word with a config's extension, the path of a local file, or "-". Config names may contain slashes too. */
+/**
+ * Returns true for "-", for the path of a local file, and for a word with the extension of a config file. A slash proves nothing,
+ * because config names may contain slashes too.
+ */
 const isPath = (word: string): boolean =>
   isStandardInput(word) ||
   formatOf(word) !== null ||
@@ -24,7 +27,7 @@ const isPath = (word: string): boolean =>
   isAbsolute(word) ||
   (/[/\\]/.test(word) && statSync(word, { throwIfNoEntry: false })?.isFile() === true);
 
-/** Ends the command when a named file holds no config, or a file that the config names is missing. */
+/** Reads the config that a user names. Ends the command if the file contains no config, or a file that it names is missing. */
 export async function readConfigArgument(
   word: string,
   terminal: Pick<CliTerminal, 'stdin'>,
@@ -39,14 +42,14 @@ export async function readConfigArgument(
   };
 }
 
-/** Reads a config and every file that it names. Ends the command when one is missing. */
+/** Reads a config and every file that it names. Ends the command if one is missing. */
 async function readBundle(path: string, terminal: Pick<CliTerminal, 'stdin'>): Promise<Bundle> {
   const { config, label } = await readConfig(path, terminal);
   const gathered = await gather(config, trainerFor(config), named => Promise.resolve(findNear(path, named)));
   return gathered.ok ? gathered.bundle : fail(exitCodes.usage, `${label} ${gathered.reason}`);
 }
 
-/** Reads a config and the unchanged texts of the files that it names. Ends the command when one is missing. */
+/** Reads a config and the unchanged texts of the files that it names. Ends the command if one is missing. */
 export async function readConfigWithFiles(
   path: string,
   terminal: Pick<CliTerminal, 'stdin'>,
@@ -61,10 +64,10 @@ export async function readConfigWithFiles(
   return gathered.ok ? { config, files } : fail(exitCodes.usage, `${label} ${gathered.reason}`);
 }
 
-/** Trainers run in their project's folder: the current one, the config's, or one above it. */
+/** Trainers run in the folder of their project: the current folder, the config's folder, or one above that. */
 const maxFoldersAbove = 6;
 
-/** Returns the folders that a path in a config may be relative to. */
+/** Returns the folders to which a path in a config may be relative. */
 export function foldersAround(configPath: string): readonly string[] {
   const above: string[] = [];
   for (
@@ -94,7 +97,7 @@ function findNear(configPath: string, named: string): FoundFile {
 
 const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 
-/** Returns the name of the job for lists: that of the config's folder if the file is called `config`. */
+/** Returns the name of the job for lists: the file's name, or the folder's name if the file is called `config`. */
 function nameOf(path: string): string {
   if (isStandardInput(path)) return 'stdin';
   const [file = '', folder = ''] = path.split(/[/\\]/).toReversed();

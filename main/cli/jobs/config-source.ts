@@ -13,12 +13,12 @@ interface ConfigSource {
 
 type Format = NonNullable<ReturnType<typeof formatOf>>;
 
-/** The path that stands for standard input. Files that such a config names are relative to the current folder. */
+/** This path means standard input. If the config comes from there, the files that it names are relative to the current folder. */
 const standardInput = '-';
 
 export const isStandardInput = (path: string): boolean => path === standardInput;
 
-/** What the file is, for messages, and what to do when it cannot be read. */
+/** The noun for the file in messages, and the remedy when the file cannot be read. */
 interface SourceNoun {
   readonly noun: string;
   readonly remedy: string;
@@ -29,7 +29,10 @@ const configNoun = {
   remedy: 'Give a local file, or the name of a config on the orchestrator',
 } as const;
 
-/** Reads an object from a JSON, YAML or TOML file or from standard input: a config only, unless `what` is given. Ends the command when there is none. */
+/**
+ * Reads an object from a JSON, YAML or TOML file or from standard input. `what` names the kind of file in messages. Ends the
+ * command if there is no object.
+ */
 export async function readConfig(
   path: string,
   { stdin }: Pick<CliTerminal, 'stdin'>,
@@ -69,7 +72,7 @@ async function readInputText(stdin: CliTerminal['stdin'], { noun }: SourceNoun):
 }
 
 /**
- * Guesses the format by the first line with content. A TOML file starts with a table or `key = value`.
+ * Guesses the format from the first line with content. A TOML file starts with a table or `key = value`.
  *
  * @internal
  */

@@ -69,7 +69,7 @@ interface SavedFiles {
   readonly failure: Failure | null;
 }
 
-/** Downloads files one after another. It also returns the finished files when one fails. */
+/** Downloads files one after another. If one fails, the result also contains the finished files. */
 async function saveAll(remote: Remote, files: readonly ArtifactView[]): Promise<SavedFiles> {
   const { flags, terminal } = remote;
   const folder = resolve(textOf(flags, 'to') ?? '.');

@@ -39,7 +39,7 @@ export const artifacts: RemoteSpec = {
 /** Maximum page size of the orchestrator. */
 const maxPage = 500;
 
-/** Fetches all artifacts as one page. It leaves out artifacts that are added in the meantime. */
+/** Fetches all artifacts and returns them as one page. Artifacts that are added in the meantime are not included. */
 export async function everyArtifact(
   { request }: Pick<Remote, 'request'>,
   id: JobId,
@@ -99,7 +99,7 @@ const missing = (message: string): Chosen => ({
   failure: { code: exitCodes.notFound, message },
 });
 
-/** Returns the files with these names, and all files in folders with these names; without names, all files. */
+/** Returns the files with these names and all files in folders with these names. Without names, returns all files. */
 export function filesNamed(files: readonly ArtifactView[], names: readonly string[]): Chosen {
   if (names.length === 0) return { ok: true, files };
   const paths = names.map(name => name.replace(/\/+$/, ''));
@@ -112,7 +112,7 @@ export function filesNamed(files: readonly ArtifactView[], names: readonly strin
   return { ok: true, files: files.filter(({ key }) => paths.some(name => isMeant(key, name))) };
 }
 
-/** Returns all files of one checkpoint. `word`: its name, `newest` or `best`. */
+/** Returns all files of one checkpoint. `word` is its name, `newest` or `best`. */
 export function filesOfCheckpoint(
   files: readonly ArtifactView[],
   known: readonly CheckpointView[],
@@ -128,7 +128,7 @@ export function filesOfCheckpoint(
         : `The job has no checkpoint "${word}". To list its checkpoints, run "trainyard jobs checkpoints"`,
     );
   }
-  // Samples may be in the checkpoint's folder, but do not belong to it.
+  // The folder of a checkpoint may also contain samples, which do not belong to the checkpoint.
   const own = files.filter(
     ({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === found.name,
   );

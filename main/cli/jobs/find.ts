@@ -31,7 +31,7 @@ export async function everyPage(
   return { ...first, entries, next_cursor: null };
 }
 
-/** Filters for the jobs that a command accepts. Config names and completion match only these jobs. */
+/** Filters for the jobs that a command accepts. Config names and completion match only jobs that pass the filter. */
 export const among = {
   all: {},
   unended: { include_completed: 'false' },
@@ -41,7 +41,7 @@ export const among = {
   blocked: { blocked: 'true' },
 } as const satisfies Readonly<Record<string, JobQuery>>;
 
-/** The argument of a command that accepts the jobs of a filter. */
+/** An argument that names a job. The command accepts the jobs that pass the filter `which`. */
 export class JobArgument extends Argument {
   readonly which: JobQuery;
 
@@ -58,11 +58,11 @@ export const withJobArgument = (command: Command, which: JobQuery): Command =>
 const maxText = 200;
 
 interface FindOptions {
-  /** Selects the newest of several jobs with a config name. Only for commands that change nothing. */
+  /** If several jobs have the config name, selects the newest. Only for commands that change nothing. */
   readonly newest?: boolean;
 }
 
-/** Finds a job by its id, the start of its id, or its config name. Only a full id also matches jobs outside `which`. */
+/** Finds a job by its id, a prefix of its id, or its config name. Only a full id also matches jobs that do not pass `which`. */
 export async function findJob(
   remote: Remote,
   word = '',
@@ -82,11 +82,11 @@ export async function findJob(
   throw new CommandEnd(choice.failure);
 }
 
-/** Finds the job to show. A config name matches its newest job. */
+/** Finds the job to show. A config name means the newest job with this config. */
 export const findNewestJob = (remote: Remote, word = ''): Promise<JobView> =>
   findJob(remote, word, among.all, { newest: true });
 
-/** When the job has ended, fails with a message that says so. */
+/** If the job has ended, ends the command with a message about that. */
 async function failIfEnded(remote: Remote, word: string): Promise<void> {
   const { entries } = await everyPage(remote, { ...among.ended, q: word.slice(0, maxText) });
   const identify = (job: JobView) => ({ id: job.id, name: job.config_name });

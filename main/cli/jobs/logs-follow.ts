@@ -12,13 +12,13 @@ import { type LogPrinter, printTail } from './logs-print.ts';
 
 interface FollowOptions {
   readonly id: JobId;
-  /** Follows only this attempt; undefined: all attempts, from the newest one with a log. */
+  /** The attempt to follow. If undefined, follows all attempts, from the newest one that has a log. */
   readonly attempt: number | undefined;
   /** Maximum number of existing lines to print. */
   readonly maxLines: number;
 }
 
-/** Prints existing and new lines until the log is complete, and survives connection losses. */
+/** Prints existing and new lines until the log is complete. Reconnects after the connection is lost. */
 export async function followLogs(remote: Remote, printer: LogPrinter, options: FollowOptions): Promise<void> {
   const { id, maxLines } = options;
   let page = await waitForLog(remote, id, options.attempt);
@@ -64,7 +64,7 @@ interface LogPosition {
   readonly line: number;
 }
 
-/** Prints an attempt's log to its end. Returns the number of the next attempt, if it exists by then. */
+/** Prints an attempt's log to its end. Returns the number of the next attempt; null if there is none yet. */
 function followAttempt(
   remote: Remote,
   printer: LogPrinter,

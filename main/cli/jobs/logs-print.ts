@@ -6,15 +6,15 @@ import { cutLine, plain } from '../table.ts';
 
 export interface LogPrinter {
   lines(lines: readonly LogLine[]): void;
-  /** Shows the unfinished last line, and overwrites it as it grows. Does nothing without a terminal. */
+  /** Shows the last line while it is incomplete, and overwrites it as it grows. Does nothing without a terminal. */
   open(line: string | null): void;
-  /** Prints the unfinished line when nothing will follow. */
+  /** Prints the incomplete last line when no more text will follow. */
   showLast(line: string): void;
-  /** Clears the unfinished line before other output. */
+  /** Removes the incomplete line from the screen before other output. */
   clear(): void;
 }
 
-/** Prints log lines as plain text, or in the format that a script asked for. */
+/** Prints log lines as plain text, or in the format that --json or --output selects. */
 export function createLogPrinter(
   { terminal, flags, env }: Pick<Remote, 'terminal' | 'flags' | 'env'>,
   withTimes: boolean,
@@ -61,7 +61,7 @@ const escapes = new RegExp(
   'g',
 );
 const colour = new RegExp(`^${escape}\\[[\\d;:]*m$`);
-/** As in tables, except that tabs stay. Output of other machines must not move the cursor or change the text direction. */
+/** The unsafe characters of tables, except tabs. Output of other machines must not move the cursor or change the text direction. */
 const unsafeCharacters = new RegExp(
   `(?![\t${escape}])[\\p{Cc}\\p{Zl}\\p{Zp}\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]`,
   'gu',
@@ -74,7 +74,7 @@ const withoutEscapes = (line: LogLine): LogLine => ({ ...line, text: withoutColo
 
 const withoutColours = (text: string): string => text.replaceAll(escapes, '');
 
-/** Keeps colours, and resets them at the end of the line. Removes all other escape sequences. */
+/** Keeps the sequences for colours, and resets the colours at the end of the line. Removes all other escape sequences. */
 function colouredText(text: string): string {
   let hasColours = false;
   const shown = text.replaceAll(escapes, sequence => {
@@ -88,7 +88,7 @@ function colouredText(text: string): string {
 
 const pageSize = 2_000;
 
-/** Prints the last lines up to the page's `total_lines`, in as many requests as needed. */
+/** Prints the last lines up to the page's `total_lines`, in several requests if needed. */
 export async function printTail(
   remote: Remote,
   printer: LogPrinter,
@@ -101,7 +101,7 @@ export async function printTail(
     const page = await remote.request(logsApi.read, { params: { id }, query: { attempt, line, limit } });
     const lines = page.lines.filter(each => each.line < total);
     printer.lines(lines);
-    // Storage limits may have removed the next lines.
+    // Retention of logs may have removed the next lines.
     line = Math.max((lines.at(-1)?.line ?? total) + 1, page.first_line);
   }
 }

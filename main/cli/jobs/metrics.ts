@@ -9,7 +9,7 @@ import type { Column } from '../table.ts';
 import { among, findNewestJob, withJobArgument } from './find.ts';
 import { sparkline } from './sparkline.ts';
 
-/** One metric key across all attempts. */
+/** One metric of the job, over all attempts. */
 interface Row extends Readonly<Record<string, unknown>> {
   readonly key: string;
   readonly value: number | null;
@@ -27,7 +27,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'LOWEST', text: ({ min }) => figure(min) },
   { title: 'HIGHEST', text: ({ max }) => figure(max), importance: 2 },
 ];
-/** Width of a curve in characters; wider ones show no more. */
+/** Maximum width of a curve in characters. A wider curve would show no more. */
 const maxWidth = 60;
 
 export const metrics: RemoteSpec = {
@@ -94,7 +94,7 @@ function extreme(figures: readonly (number | null)[], of: (...figures: number[])
   return known.length === 0 ? null : of(...known);
 }
 
-/** Formats a number with four significant digits, for very small and very large values too. */
+/** Formats a number with four significant digits, also very small and very large numbers. */
 function figure(value: number | null): string {
   if (value === null) return '-';
   return Number.isInteger(value) && Math.abs(value) < 1e9

@@ -9,17 +9,17 @@ import { foldersAround } from './config-argument.ts';
 import { sizeText } from '../../../protocol/text.ts';
 
 export interface PushOptions {
-  /** The config file that the bundle was read from. */
+  /** Path of the config file. */
   readonly configPath: string;
-  /** Paths given with --data, because the trainer's keys do not reveal them. */
+  /** Paths from --data. They are needed for data that the trainer's known keys do not contain. */
   readonly named: readonly string[];
-  /** Pushes nothing; prints what it would push. */
+  /** If true, pushes nothing and prints the data that would be pushed. */
   readonly isDryRun: boolean;
 }
 
 /**
- * Pushes the training data that a config names, as far as this machine has it. Other data must exist on the rig. Ends the command when data
- * cannot be pushed.
+ * Pushes the training data that a config names, if it exists on this machine. Other data must exist on the rig. Ends the command
+ * when data cannot be pushed.
  */
 export async function pushLocalData(
   remote: Remote,
@@ -53,7 +53,7 @@ export async function pushLocalData(
   return data;
 }
 
-/** Returns data paths, and models that are files; other models are hub names. */
+/** Returns the paths of data and of models. A model that is no path is a name at a hub, and is left out. */
 function dataPaths(bundle: Bundle): readonly string[] {
   const trainer = trainerFor(bundle.config);
   const models = trainer
@@ -65,7 +65,7 @@ function dataPaths(bundle: Bundle): readonly string[] {
 const isPath = (path: string): boolean =>
   isAbsolute(path) || /^\.{1,2}[/\\]/.test(path) || /\.(?:safetensors|ckpt|pt|bin|gguf)$/.test(path);
 
-/** Returns the local path that a path of the config refers to; null when it does not exist. */
+/** Returns the local path for a path in the config; null when it does not exist. */
 function findLocal(path: string, configPath: string): string | null {
   const candidates = isAbsolute(path) ? [path] : foldersAround(configPath).map(folder => join(folder, path));
   return candidates.find(local => existsSync(local)) ?? null;

@@ -12,9 +12,9 @@ import type { Remote } from '../remote.ts';
 
 export interface SaveOptions {
   readonly folder: string;
-  /** Replaces another file of the same name. */
+  /** If true, replaces an existing file with the same name and other content. */
   readonly isOverwriting: boolean;
-  /** Receives the number of bytes on disk so far. */
+  /** Called with the number of bytes on disk so far. */
   readonly onBytes: (bytes: number) => void;
 }
 
@@ -29,8 +29,8 @@ type DownloadSource = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 const silenceMs = 60_000;
 
 /**
- * Downloads a file into a folder, under its key. It writes to a `.part` file next to the target, which survives a broken connection and
- * lets the next run resume. It renames the file once its SHA-256 matches. Failures end the command.
+ * Downloads a file into a folder, under its key. It writes to a `.part` file next to the target. This file survives a broken
+ * connection, so the next run can resume. The file is renamed once its SHA-256 matches. Failures end the command.
  */
 export async function saveFile(
   source: DownloadSource,
@@ -76,11 +76,12 @@ async function save(source: DownloadSource, file: ArtifactView, options: SaveOpt
   return { path, outcome: 'downloaded' };
 }
 
-/** The hash in the name ensures that a download resumes only for the same content. */
+/** The name contains a part of the hash, so that a download only resumes for the same content. */
 const partOf = (path: string, sha256: string): string => `${path}.${sha256.slice(0, 12)}.part`;
 
 /**
- * Returns the target path and creates its folders. A malicious server cannot make it write outside the folder, by a name or through a link.
+ * Returns the target path and creates its folders. A malicious server cannot choose a name or link that makes the command write
+ * outside the folder.
  */
 async function targetIn(folder: string, key: string): Promise<string> {
   const parsed = ArtifactPath.safeParse(key);
@@ -108,7 +109,7 @@ async function kindOf(path: string): Promise<'none' | 'file' | 'other'> {
   return found.isFile() ? 'file' : 'other';
 }
 
-/** Downloads the bytes after those on disk. */
+/** Downloads the bytes that are not on disk yet. */
 async function fetchRest(
   source: DownloadSource,
   { job_id: id, key, bytes, sha256 }: ArtifactView,
@@ -131,7 +132,7 @@ async function fetchRest(
     const answer = await openDownload(source, url, { headers, signal: controller.signal });
     if (answer.headers.get('etag') !== etag)
       fail(exitCodes.conflict, `${key} changed during the download. Run the command again`);
-    // A server without ranges sends the file from the start.
+    // A server that does not support ranges sends the file from the start.
     if (answer.status !== 206 && from > 0) {
       await part.truncate(0);
       from = 0;
@@ -146,7 +147,7 @@ async function fetchRest(
   }
 }
 
-/** Appends the body at `from`. Returns the number of bytes on disk; a broken connection keeps them. */
+/** Writes the body at the offset `from`. Returns the number of bytes on disk. If the connection breaks, the bytes so far stay. */
 async function write(
   { body }: Download,
   part: FileHandle,

@@ -58,7 +58,7 @@ function addOptions(command: Command): Command {
     .addOption(new Option('--all', 'list all results').conflicts(['limit', 'offset']));
 }
 
-/** The option for each request field, for messages. */
+/** Names the option of each request field in messages. */
 const optionNames = {
   status: '--status',
   user: '--user',
@@ -83,7 +83,7 @@ async function filterOf(remote: Remote): Promise<JobQuery> {
   };
 }
 
-/** Also accepts the id of a deleted worker, because its jobs still exist. */
+/** Returns the id of a worker. Also accepts the id of a deleted worker, because its jobs still exist. */
 async function workerIdOf(remote: Remote, word: string): Promise<string> {
   try {
     return (await findWorker(remote, word)).id;
@@ -108,14 +108,14 @@ export const get: RemoteSpec = {
   },
 };
 
-/** What each pool does for a waiting job. The job is shown without it when it cannot be explained. */
+/** Describes for each pool whether it orders a machine for a waiting job; null if the job cannot be explained. */
 async function poolLines({ call }: Remote, { id, status }: JobDetail): Promise<string | null> {
   if (!isWaiting(status)) return null;
   const explained = await call(queueApi.explain, { params: { id } });
   return explained.ok ? poolsText(explained.value) : null;
 }
 
-/** As in SimpleTuner: shows the whole queue, or one job if it is named. */
+/** Shows the whole queue, or the named job, as SimpleTuner's `status` does. */
 export const status: RemoteSpec = {
   name: 'status',
   description: 'Show queue statistics, or one job',

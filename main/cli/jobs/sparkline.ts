@@ -1,12 +1,14 @@
 import type { MetricBucket } from '../../../protocol/metrics-api.ts';
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/** Between two attempts. */
+/** Drawn between two attempts. */
 const breakMark = '┊';
-/** For a column without a number. */
+/** Drawn for a column without a number. */
 const gapMark = '×';
 
-/** Draws curves one after another, with a break between them, in at most `width` characters; empty without points. */
+/**
+ * Draws curves one after another, with a break between them, in at most `width` characters. Returns an empty text without points.
+ */
 export function sparkline(curves: readonly (readonly MetricBucket[])[], width: number): string {
   const shown = curves.filter(points => points.length > 0);
   const points = shown.flat();
@@ -28,7 +30,7 @@ function markOf(mean: number, low: number, high: number): string {
   return heights[Math.min(heights.length - 1, Math.floor(share * heights.length))] ?? '';
 }
 
-/** Reduces the points to `columns` values, each the mean of its points; null for a column without numbers. */
+/** Reduces the points to `columns` values, each the mean of several points; null for a column without numbers. */
 function narrowed(points: readonly MetricBucket[], columns: number): readonly (number | null)[] {
   const count = Math.min(columns, points.length);
   return Array.from({ length: count }, (_, at) => {

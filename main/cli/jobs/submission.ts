@@ -14,17 +14,17 @@ type Submitted = ValueOf<typeof queueApi.retry>;
 type Accepted = Extract<Submitted, { readonly success: true }>;
 type DryRun = Extract<ValueOf<typeof queueApi.submit>, { readonly dry_run: true }>;
 
-/** Adds the wait options of commands that create a job. */
+/** Adds the options for waiting to commands that create a job. */
 export const withWaitOptions = (command: Command): Command =>
   command
     .option('--wait', 'wait until the job ends; exit with code 8 unless it completes')
     .option('--follow', 'like --wait, and show progress');
 
-/** Prints the result of a submission, or waits for the end of the job. Ends the command when no job was created. */
+/** Prints the result of a submission, or waits until the job ends. Ends the command when no job was created. */
 export async function concludeSubmission(remote: Remote, answer: Submitted): Promise<void> {
   const { flags, terminal } = remote;
   if (!answer.success) {
-    // For scripts only; people read the reason on stderr.
+    // Prints the JSON for scripts. People read the reason on stderr.
     printOne(remote, { answer, facts: [] });
     return fail(exitCodes.rejected, `Job not submitted: ${answer.reason ?? noWorker}`);
   }
@@ -36,7 +36,7 @@ export async function concludeSubmission(remote: Remote, answer: Submitted): Pro
   concludeJob(remote, await followJob(remote, answer.job_id, show));
 }
 
-/** Prints the result of a dry run, and ends the command as the submission would have ended. */
+/** Prints the result of a dry run. Ends the command with the exit code that the submission would have. */
 export function concludeDryRun(remote: Remote, answer: DryRun): void {
   printOne(remote, { answer, facts: dryRunFacts(answer) });
   if (answer.status === 'rejected')
@@ -72,7 +72,7 @@ export const dryRunFacts = (answer: DryRun): readonly Fact[] => [
   ...placeFacts(answer),
   ...needsFacts(answer),
   ['Warning', warningsText(answer.warnings)],
-  // A job that would run at once needs no explanation.
+  // A job that would start immediately needs no explanation.
   ...(answer.status === 'running' ? [] : explanationFacts(answer.explanation)).filter(
     ([name]) => name !== 'Status',
   ),

@@ -15,7 +15,7 @@ import { watch as watchFleet } from '../watch.ts';
 import { among, findJob, JobArgument } from './find.ts';
 import { detailFacts, jobColumns, situation } from './text.ts';
 
-/** Waits for the end of a job and survives connection losses. `show` gets each state of the job. */
+/** Waits until a job ends, and reconnects after the connection is lost. Calls `show` with each state of the job. */
 export function followJob(remote: Remote, id: JobId, show: (job: JobView) => void): Promise<JobDetail> {
   const fetchJob = () => remote.request(queueApi.get, { params: { id } });
   return live(remote, async events => {
@@ -33,7 +33,7 @@ export function followJob(remote: Remote, id: JobId, show: (job: JobView) => voi
   });
 }
 
-/** Prints how a job ended; ends the command when it did not complete. */
+/** Prints the job's result. Ends the command with a failure when the job did not complete. */
 export function concludeJob(remote: Remote, job: JobDetail): void {
   printOne(remote, { answer: job, facts: detailFacts(job) });
   if (job.status === 'completed') return;
@@ -47,7 +47,7 @@ export function concludeJob(remote: Remote, job: JobDetail): void {
   );
 }
 
-/** Shows a job on stderr: a line per status change, and a progress bar during training. */
+/** Shows a job on stderr: one line per status change, and a progress bar during training. */
 export function createJobDisplay({ err, errScreen }: CliTerminal): (job: JobView) => void {
   let lastLine = '';
   let attempt = 0;
@@ -79,7 +79,7 @@ function statusLine(job: JobView): string {
 type JobEvent = Extract<UiEvent, { readonly kind: 'job' }>;
 
 /**
- * Passes all events of a job, but its progress only after each tenth of the way, to keep logs short.
+ * Accepts all events of a job, but events of its progress only once per tenth, to keep logs short.
  *
  * @internal
  */

@@ -19,7 +19,7 @@ export const why: RemoteSpec = {
 
 type WorkerVerdict = Explanation['workers'][number];
 
-/** Explains a pending job: a summary, its blockers, what each worker lacks, and a predicted start. */
+/** Explains a pending job: a summary, its blockers, the reasons against each worker, and a predicted start. */
 export function explanationFacts(explanation: Explanation): readonly Fact[] {
   const { status, summary, unsatisfiable, position, reasons, workers } = explanation;
   return [
@@ -36,7 +36,7 @@ export function explanationFacts(explanation: Explanation): readonly Fact[] {
   ];
 }
 
-/** One line per pool; null without any. */
+/** Returns one line per pool; null without pools. */
 export const poolsText = ({ pools }: Pick<Explanation, 'pools'>): string | null =>
   lines(pools.map(({ name, detail }) => `${name}: ${detail}`));
 
@@ -55,7 +55,7 @@ function dataText(datasets: WorkerVerdict['datasets']): readonly string[] {
 
 function startText({ summary, predicted_start: start, no_prediction: none }: Explanation): string | null {
   if (summary === null) return null;
-  // The blocker may also be the reason why there is no prediction.
+  // The reason for the missing prediction may be the same as the summary.
   if (start === null) return none === summary ? null : none;
   return `${start.at}, in ${duration(start.in_s)} (estimate). ${start.basis}`;
 }

@@ -9,11 +9,11 @@ import type { Column, Fact } from '../table.ts';
 import { timeText } from '../time.ts';
 import { settingLines } from './settings.ts';
 
-/** Adds a pool argument. Completion recognises it by its name. */
+/** Adds a pool argument. Completion recognises the argument by its name. */
 export const withPoolArgument = (command: Command): Command =>
   command.argument('<pool>', 'pool name, id, or the start of an id');
 
-/** Finds the pool that a person names. */
+/** Finds the pool with this name or id. */
 export async function findPool({ request }: Remote, word = ''): Promise<PoolView> {
   const { pools } = await request(poolsApi.list);
   const identify = ({ pool_id: id, name }: PoolView) => ({ id, name });
@@ -22,11 +22,11 @@ export async function findPool({ request }: Remote, word = ''): Promise<PoolView
   throw new CommandEnd(choice.failure);
 }
 
-/** Adds a launch argument. Completion recognises it by its name. */
+/** Adds a launch argument. Completion recognises the argument by its name. */
 export const withLaunchArgument = (command: Command): Command =>
   command.argument('<launch>', 'launch id, the start of an id, or the name of its worker');
 
-/** The newest launches of all pools. */
+/** Fetches the newest launches of all pools. */
 export async function recentLaunches({ request }: Remote): Promise<readonly LaunchView[]> {
   const { pools } = await request(poolsApi.list);
   const found = await Promise.all(
@@ -35,7 +35,7 @@ export async function recentLaunches({ request }: Remote): Promise<readonly Laun
   return found.flatMap(({ launches }) => launches);
 }
 
-/** Finds the launch that a person names. */
+/** Finds the launch with this id or worker name. */
 export async function findLaunch(remote: Remote, word = ''): Promise<LaunchView> {
   const identify = ({ launch_id: id, worker_name: name }: LaunchView) => ({ id, name });
   const list = { nouns: 'launches', command: 'trainyard pools launches POOL' };
@@ -67,7 +67,7 @@ export function poolStatus({ paused, unreachable }: PoolView): string {
   return unreachable === null ? 'ready' : 'unreachable';
 }
 
-/** Why the pool orders nothing, or not everything. */
+/** Says why the pool orders no machines, or not all machines; empty if it orders all. */
 function troubleOf({ paused, unreachable, impossible }: PoolView): string {
   if (paused !== null) return `by ${paused.by}${paused.reason === '' ? '' : `: ${paused.reason}`}`;
   if (unreachable !== null) return unreachable.detail;
@@ -121,11 +121,11 @@ export const launchColumns: readonly Column<LaunchView>[] = [
 const machineText = ({ nodes, gpus }: LaunchView): string =>
   nodes === 1 ? String(gpus) : `${nodes} x ${gpus}`;
 
-/** The state of an open launch, or how it ended. */
+/** Returns the state of an open launch, or the outcome of an ended launch. */
 export const launchStatus = ({ state, outcome }: LaunchView): string =>
   (outcome ?? state).replaceAll('_', ' ');
 
-/** Why it waits, or the reason of its state. */
+/** Says why the launch waits, or the reason of its state. */
 export function launchDetail({ reason, detail, expected_start: start }: LaunchView): string {
   const why = reason === null ? (detail ?? '') : `${reason.text} (${reason.kind})`;
   const parts = [why, start === null ? '' : `expected start ${start}`];

@@ -8,7 +8,10 @@ import { addChange, type LabelChanges } from '../workers/change.ts';
 type Values = Readonly<Record<string, unknown>>;
 type Kind = 'number' | 'time' | 'words' | 'labels' | 'hours' | 'text';
 
-/** A setting of a pool as an option. Everything is derived from the schema of the API, so that both always agree. */
+/**
+ * A setting of a pool as an option of the command line. All fields are derived from the API's schema, so option and API always
+ * agree.
+ */
 interface PoolSetting {
   /** Name in the API. */
   readonly field: string;
@@ -19,7 +22,7 @@ interface PoolSetting {
   readonly description: string;
   /** Undefined for a required setting. */
   readonly defaultValue: unknown;
-  /** Engines that have the setting; null for all. */
+  /** Kinds of engines that have the setting; null for all. */
   readonly engines: readonly string[] | null;
 }
 
@@ -55,7 +58,7 @@ const plainDescription = (text: string): string =>
     .replace(/; null (when|for|to)/, '; "none" $1')
     .replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase());
 
-/** Options for settings whose name is already an option of every command. */
+/** Names of options for settings whose own name is already an option of every command. */
 const otherFlags: Readonly<Record<string, string>> = { output: 'worker-output' };
 
 function flagOf(field: string, kind: Kind): string {
@@ -88,7 +91,7 @@ const engineShapes: ReadonlyMap<string, Readonly<Record<string, Schema>>> = new 
 /** Kinds of engines. */
 const engineKinds: readonly string[] = [...engineShapes.keys()];
 
-/** Settings of the engines. Settings of several engines with the same name share one option. */
+/** Settings of the engines. If several engines have a setting with the same name, they share one option. */
 const engineSettings: readonly PoolSetting[] = [...engineShapes].flatMap(([kind, fields]) =>
   Object.entries(fields).flatMap(([field, schema]) => {
     const engines = engineKinds.filter(each => Object.hasOwn(engineShapes.get(each) ?? {}, field));
@@ -110,7 +113,7 @@ export const poolSettings: readonly PoolSetting[] = [...engineSettings, ...limit
 
 const none = 'none';
 
-/** Parses text such as `22:00-06:00 Europe/Berlin mon,tue`. Zone and days are optional. The schema checks each part. */
+/** Parses text such as `22:00-06:00 Europe/Berlin mon,tue`. Zone and days are optional. The schema validates each part. */
 function hours(text: string): Values {
   const [span = '', ...rest] = text.trim().split(/\s+/);
   const [, from, to] = /^([\d:]+)-([\d:]+)$/.exec(span) ?? [];
@@ -160,7 +163,7 @@ function optionOf(setting: PoolSetting, isChange: boolean): Option {
   );
   if (kind === 'labels') return isChange ? option.argParser(addChange) : option.argParser(addLabel);
   const parse = parsers[kind];
-  // Commander replaces null.
+  // The text `none` stays here, because commander would replace null by the default.
   return option.argParser(text => (isOptional && text === none ? none : parse(text)));
 }
 
@@ -214,13 +217,13 @@ const applied = (settings: readonly PoolSetting[], flags: Flags, before: Values)
   ),
 });
 
-/** Settings from a file, or those of the pool before a change. */
+/** Settings from a file, or the settings that the pool had before a change. */
 export interface PoolBase {
   readonly engine: Values;
   readonly settings: Values;
 }
 
-/** Combines name, earlier settings and options into the body of a request. Fails the command when the result is invalid. */
+/** Combines name, earlier settings and options into the body of a request. Ends the command when the result is invalid. */
 export function readPool(name: unknown, base: PoolBase, flags: Flags): NewPool {
   const kind = textOf(flags, 'engine') ?? base.engine['kind'];
   if (typeof kind !== 'string') return fail(exitCodes.usage, `--engine: must be ${engineKinds.join(', ')}`);
@@ -240,7 +243,7 @@ export function readPool(name: unknown, base: PoolBase, flags: Flags): NewPool {
   return readInput(NewPool, { ...settings, name, engine }, { ...names, name: 'NAME' });
 }
 
-/** Returns the settings that differ from their defaults, as options. */
+/** Returns the settings that differ from their defaults, written as options. */
 export function settingLines({ engine, settings }: Pick<PoolView, 'engine' | 'settings'>): readonly string[] {
   const values: Values = { ...engine, ...settings };
   return poolSettings
@@ -255,7 +258,7 @@ export function settingLines({ engine, settings }: Pick<PoolView, 'engine' | 'se
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Formats a value as its option accepts it. */
+/** Formats a value in the form that its option accepts. */
 function valueText({ kind }: PoolSetting, value: unknown): string {
   if (value === null) return none;
   if (typeof value === 'number') return kind === 'time' ? timeText(value) : String(value);

@@ -13,10 +13,10 @@ import type { Remote } from '../remote.ts';
 import { type Fact, plain } from '../table.ts';
 import { findPool, launchDetail, launchStatus, withPoolArgument } from './pool.ts';
 
-/** How often to look. A test takes seconds to hours, so events would save little. */
+/** Interval of the requests. A test takes seconds to hours, so an event stream would save little. */
 const pollMs = 1_000;
 
-/** GPUs that the worker of the test has found. */
+/** The GPUs that the test's worker has reported. */
 interface FoundGpus {
   readonly count: number;
   readonly name: string | null;
@@ -54,10 +54,10 @@ interface StopCause {
   readonly code: number;
 }
 
-/** The longest timer of Node. */
+/** The longest delay that Node's timers support. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Stops the test after this time. Returns a function that cancels the limit. */
+/** Stops the test after a number of seconds. Returns a function that cancels the limit. */
 function startLimit(seconds: number | null, stop: ReturnType<typeof createStop>): () => void {
   if (seconds === null) return () => undefined;
   const why = `The test took longer than ${duration(seconds)}`;
@@ -65,7 +65,7 @@ function startLimit(seconds: number | null, stop: ReturnType<typeof createStop>)
   return () => clearTimeout(timer);
 }
 
-/** Ends the launch once; the second interrupt does not wait for it. */
+/** Ends the launch once. After a second interrupt, the command exits without waiting for the end. */
 function createStop({ call, terminal }: Remote, id: LaunchId) {
   let cause: StopCause | null = null;
   return {
@@ -82,7 +82,7 @@ function createStop({ call, terminal }: Remote, id: LaunchId) {
   };
 }
 
-/** Shows each change of the launch on stderr until it has ended, and survives connection losses. */
+/** Shows each change of the launch on stderr until it has ended. Retries after the connection is lost. */
 async function follow(remote: Remote, id: LaunchId) {
   const { terminal, request } = remote;
   const display = createDisplay<{ readonly percent?: number; readonly text: string }>(
@@ -116,7 +116,7 @@ async function follow(remote: Remote, id: LaunchId) {
   return { launch, gpus };
 }
 
-/** Null when the caller may not see workers, or the worker has left already. */
+/** Returns null when the caller may not read workers, or the worker has been removed already. */
 async function foundGpus({ call }: Remote, { worker_id: id }: LaunchView): Promise<FoundGpus | null> {
   const answer = await call(workersApi.get, { params: { id } });
   if (!answer.ok || answer.value.registered_at === null) return null;
@@ -140,7 +140,7 @@ function stepText(launch: LaunchView): string {
 }
 
 /**
- * Seconds of each step; null for a step that was not reached.
+ * Returns the duration of each step in seconds; null for a step that was not reached.
  *
  * @internal
  */
@@ -155,7 +155,7 @@ export function phasesOf(launch: LaunchView) {
   };
 }
 
-/** The engine's clock may differ from the orchestrator's. */
+/** Returns at least 0, because the engine's clock may differ from the orchestrator's. */
 const secondsBetween = (from: string | null, to: string | null): number | null =>
   from === null || to === null
     ? null
@@ -227,7 +227,7 @@ const remedies: Readonly<Record<NonNullable<LaunchView['outcome']>, string>> = {
 };
 
 /**
- * Says why the test failed and what to do; null when it passed.
+ * Returns a text that says why the test failed and what to do; null when it passed.
  *
  * @internal
  */
@@ -237,7 +237,7 @@ export function failureOfTest(launch: LaunchView, found: number | null): string 
     return found === null || found >= gpus
       ? null
       : `The worker found ${found} of ${gpus} GPUs. Check the driver on the machine, or set what it has: "trainyard pools set ${pool} --gpus ${found}"`;
-  // A worker that left before it was seen has not joined.
+  // If a worker left before it was seen, it did not join either.
   const cause = outcome === null || outcome === 'finished' ? 'never_joined' : outcome;
   const reason = detail === null ? '' : `${detail.replace(/\.$/, '')}. `;
   return `The test of pool ${pool} failed: ${reason}${remedies[cause]}`;

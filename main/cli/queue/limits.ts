@@ -12,7 +12,7 @@ const parseLimit = (text: string): number | typeof none => (text === none ? none
 
 type TeamLimits = Readonly<Record<string, number | typeof none | typeof inherited>>;
 
-/** Parses `NAME=3`, `NAME=none` or `NAME=default`; the option may be repeated for more teams. */
+/** Parses `NAME=3`, `NAME=none` or `NAME=default`. The option can be repeated, once for each team. */
 function teamLimit(text: string, before: TeamLimits = {}): TeamLimits {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError('Give a team and its limit, such as research=4.');
@@ -28,10 +28,10 @@ function isOnOrOff(text: string): boolean {
 const parseUsers = (text: string): readonly string[] =>
   text === none ? [] : text.split(',').map(user => user.trim());
 
-/** Null removes a limit; undefined keeps it. */
+/** Returns null to remove a limit, undefined to keep it. */
 const toLimit = (flag: unknown): unknown => (flag === none ? null : flag);
 
-/** Returns the limits of all teams, with these changes applied. */
+/** Returns the limits of all teams after these changes. */
 function teamLimitsWith(changes: object, { team_limits: known }: Concurrency): unknown {
   const next = new Map<string, unknown>(Object.entries(known));
   const entries: readonly (readonly [team: string, limit: unknown])[] = Object.entries(changes);

@@ -38,11 +38,11 @@ const approvalText = (users: readonly string[]): string | null => {
   return `required for ${[...all, ...named].join(', ')}`;
 };
 
-/** The line above a table; null while the queue is not paused. */
+/** Returns the line above the table; null while the queue is not paused. */
 export const pausedLine = ({ paused }: QueueView): string | null =>
   paused === null ? null : `Queue ${pauseText(paused)}`;
 
-/** Describes a queue event. The event carries the queue's current state, which may have changed again since. */
+/** Describes a queue event. The event carries the current state of the queue, which may be newer than the event. */
 export function queueEventText({ type, queue }: QueueEvent): string {
   switch (type) {
     case 'queue.paused':

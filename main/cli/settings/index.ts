@@ -19,7 +19,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'OVERRIDDEN BY', text: ({ fixed_by: by }) => by ?? '' },
 ];
 
-/** Prints these settings; `--json` prints the server's whole response. */
+/** Prints these settings. With `--json`, prints the server's whole response. */
 function printSettings(remote: Remote, answer: SettingsView, keys: readonly SettingKey[]): void {
   const rows = keys.map(key => ({
     name: key.name,

@@ -2,11 +2,11 @@ import type { SettingsChange, SettingsView } from '../../../protocol/settings-ap
 
 type Value = boolean | number | string | null;
 
-/** A setting, with its name in PATCH /api/settings. */
+/** A setting. The name is that of PATCH /api/settings. */
 export interface SettingKey {
   readonly name: string;
   readonly kind: 'yes or no' | 'text' | 'number';
-  /** Whether "none" removes the value. */
+  /** If true, "none" removes the value. */
   readonly isOptional: boolean;
   value(view: SettingsView): Value;
   fixedBy(view: SettingsView): string | null;
@@ -77,7 +77,7 @@ export const settingKeys: readonly SettingKey[] = [
   troubleKey('held'),
 ];
 
-/** A value as `settings get` prints it, and as `settings set` accepts it. */
+/** Formats a value as `settings get` prints it and `settings set` accepts it. */
 export const valueText = (value: Value): string =>
   typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value ?? 'none');
 
@@ -90,7 +90,7 @@ const words: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
-/** Parses a value; undefined if the setting does not accept it. */
+/** Parses a value. Returns undefined if the setting does not accept it. */
 export function valueFrom({ kind, isOptional }: SettingKey, text: string): Value | undefined {
   if (isOptional && text === 'none') return null;
   if (kind === 'yes or no') return words.get(text.toLowerCase());
@@ -98,7 +98,7 @@ export function valueFrom({ kind, isOptional }: SettingKey, text: string): Value
   return text;
 }
 
-/** Turns `{ 'local_worker.gpus': '0' }` into `{ local_worker: { gpus: '0' } }`. */
+/** Converts `{ 'local_worker.gpus': '0' }` to `{ local_worker: { gpus: '0' } }`. */
 export function nested(values: ReadonlyMap<string, Value>): Readonly<Record<string, unknown>> {
   const change: Record<string, unknown> = {};
   for (const [name, value] of values) {

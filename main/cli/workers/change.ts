@@ -14,7 +14,7 @@ export interface LabelChanges {
   readonly removed: readonly string[];
 }
 
-/** Collects `KEY=VALUE` and `KEY-`, as in kubectl. */
+/** Collects `KEY=VALUE`, and `KEY-` to remove a label, as in kubectl. */
 export function addChange(text: string, before: LabelChanges = { set: {}, removed: [] }): LabelChanges {
   const [, key] = /^([^=]+)-$/s.exec(text) ?? [];
   if (key === undefined && !/^[^=]+=/s.test(text))
@@ -49,7 +49,7 @@ export const label: RemoteSpec = {
   },
 };
 
-/** Returns all labels that the server should set; labels from the worker's agent cannot be removed here. */
+/** Returns all labels that the server should set for the worker. Labels that the agent reports cannot be removed here. */
 function changedLabels(
   { name, labels, admin_labels: given }: WorkerView,
   { set, removed }: LabelChanges,

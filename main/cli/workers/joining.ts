@@ -12,8 +12,8 @@ import { type Fact, plain } from '../table.ts';
 import { findWorker, withWorkerArgument } from './worker.ts';
 
 /**
- * Prints a new token, and a join command if possible. The token is printed even when the join command fails, because it cannot be retrieved
- * again.
+ * Prints a new token, and the join command if possible. It prints the token even when the join command fails, because the server
+ * does not show it again.
  */
 async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.create>): Promise<void> {
   const { name, worker_id: id, token, connection_command: lasting } = issued;
@@ -42,7 +42,10 @@ async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.crea
 
 type Joinable = ValueOf<typeof workersApi.createJoinToken>;
 
-/** The commands to paste on the rig: one for a machine without the program, if available, and one for a machine that has it. */
+/**
+ * The commands to paste on the rig: one for a machine without the worker program, if available, and one for a machine that has
+ * it.
+ */
 const startFacts = ({ install_command: install, connection_command: lasting }: Joinable): readonly Fact[] =>
   install === null
     ? [['Join command', lasting]]
@@ -92,7 +95,10 @@ export const create: RemoteSpec = {
   },
 };
 
-/** Two workers may have the same name, but commands then need their ids. The worker exists already, so this never fails. */
+/**
+ * Warns if another worker has the same name, because commands then need the id. It never fails, because the worker exists
+ * already.
+ */
 async function warnOfNamesakes(
   { call, terminal }: Remote,
   { name, worker_id: id }: ValueOf<typeof workersApi.create>,
@@ -149,7 +155,7 @@ export const rotate: RemoteSpec = {
   async act(remote, [word]) {
     const worker = await findWorker(remote, word);
     const isLater = isOn(remote.flags, 'after-job');
-    // A v1 worker stops its trainer on a 401 (docs/internals/worker-contract.md, section 3).
+    // A worker of SimpleTuner (v1) stops its trainer on a 401 (docs/internals/worker-contract.md, section 3).
     const isLoss = !isLater && worker.current_job_id !== null && worker.protocol === 1;
     const when = isLater ? 'when its job ends' : 'now';
     const loss = isLoss

@@ -8,11 +8,11 @@ import { duration } from '../progress-bar.ts';
 import type { Remote } from '../remote.ts';
 import type { Column, Fact } from '../table.ts';
 
-/** Adds a worker argument. Completion recognises it by its name. */
+/** Adds a worker argument. Completion recognises the argument by its name. */
 export const withWorkerArgument = (command: Command): Command =>
   command.argument('<worker>', 'worker name, id, or the start of an id');
 
-/** Finds the worker that a person names. */
+/** Finds the worker with this name or id. */
 export async function findWorker({ request }: Remote, word = ''): Promise<WorkerView> {
   const { workers } = await request(workersApi.list);
   const choice = choose(word, workers, { what: 'worker', identify: worker => worker });
@@ -60,7 +60,7 @@ export const workerFacts = (worker: WorkerView): readonly Fact[] => [
   ['Labels', labelLines(worker).join('\n') || null],
 ];
 
-/** Adds the reason when the status alone does not reveal it. */
+/** Returns the status, and the reason if the status alone does not show it. */
 export function workerStatus({ status, status_reason: reason, quarantine }: WorkerView): string {
   const why = quarantine === null ? reason : 'quarantined';
   return why === null || why === status ? status : `${status} (${why.replaceAll('_', ' ')})`;
