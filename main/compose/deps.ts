@@ -15,7 +15,7 @@ import type { FailureLimit } from '../http/auth/failures.ts';
 
 export interface ComposeDeps {
   readonly clock: Clock;
-  /** Reads the boot of a machine; defaults to this machine. */
+  /** Reads when the machine was started; defaults to this machine. */
   readonly boot?: () => BootReading;
   readonly ids: Ids;
   readonly log: RequestLog;
@@ -23,26 +23,26 @@ export interface ComposeDeps {
   readonly logRequests?: boolean;
   /** The agent program for the worker on this machine. */
   readonly agent: AgentProgram & {
-    /** Whether the program can run the sample training. */
+    /** True if the program can run the sample training. */
     readonly hasSample: boolean;
   };
-  /** Folder of the built worker programs for rigs to download; null for none. Searched for when absent. */
+  /** Folder of the built worker programs, which rigs download; null for none. If absent, it is searched for. */
   readonly workerPrograms?: string | null;
   /** Current addresses of this machine; defaults to those of the operating system. */
   readonly addresses?: () => readonly MachineAddress[];
-  /** Time limits for clients; default in `main/http/listener/http-listener`. */
+  /** Time limits for clients; the defaults are in `main/http/listener/http-listener`. */
   readonly socketLimits?: SocketLimits;
-  /** Limits for downloads of the worker program; default in `main/http/routes/downloads`. */
+  /** Limits for downloads of the worker program; the defaults are in `main/http/routes/downloads`. */
   readonly downloadLimits?: HttpDeps['downloadLimits'];
-  /** Minimum pace of uploads; default in `main/http/uploads/receive-body`. */
+  /** Minimum speed of uploads; the default is in `main/http/uploads/receive-body`. */
   readonly uploadPace?: HttpDeps['artifacts']['pace'];
-  /** Limit on calls without a valid token; default in docs/access.md. */
+  /** Limit on calls without a valid token; the default is in docs/access.md. */
   readonly failureLimit?: FailureLimit;
-  /** Called when the disk has failed. Must exit the process at once: no further request may be answered. */
+  /** Called when the disk has failed. It must exit the process immediately, because no further request may be answered. */
   readonly onFatal: () => void;
 }
 
-/** Dependencies, plus the trusted time that outlives the process. */
+/** Dependencies with the trusted time, which survives restarts of the process. */
 export type TimedDeps = ComposeDeps & { readonly time: TrustedTime };
 
 /** Dependencies that outlive the database; a restore does not touch them. */

@@ -26,13 +26,13 @@ export function createRestore({
     {
       prepare: name => scope().data.prepare(name),
       async quiet(asker) {
-        // Stop the local worker first, so that it can still report that it goes offline.
+        // The local worker stops first, so that it can still report that it goes offline.
         await scope().localWorker.close();
         scope().orchestrator.lifecycle.stop();
         await http.hold(asker);
         await closeFiles(scope());
         await scope().audit.stop();
-        // Readable only while the store is open.
+        // The trail can only be read while the store is open.
         trail = scope().audit.describe();
       },
       save: () => scope().data.backups.make('before-restore'),
@@ -46,7 +46,7 @@ export function createRestore({
           details: {
             backup: backup.name,
             backup_at: clock.iso(backup.at),
-            // Rows after this one describe changes that the restore has undone.
+            // Rows of the saved database after this one describe changes that the restore has undone.
             backup_row: had,
             saved: saved.name,
             newest: trail?.was?.seq ?? 0,
@@ -58,7 +58,7 @@ export function createRestore({
           setScope(await openScope(context));
           scope().orchestrator.lifecycle.start();
         } catch (cause) {
-          // The replacement was checked before, so only a restart can help; the log explains why.
+          // The replacement was checked before, so only a restart can help. The log contains the reason.
           log.error('restore.not_opened', { cause });
           onFatal();
           throw cause;

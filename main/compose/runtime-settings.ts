@@ -24,7 +24,7 @@ interface SettingsDeps {
   readonly audit: Audit;
 }
 
-/** Settings that users change at runtime. */
+/** Creates the settings that users can change while the server runs. */
 export function createRuntimeSettings({
   config,
   deps,
