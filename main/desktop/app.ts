@@ -27,13 +27,13 @@ export interface AppOptions {
 }
 
 export interface DesktopApp {
-  /** Shows the window for the first time, at this page. With null, a start in the background shows no window. */
+  /** Shows the window for the first time, at this page. With null, a start with --hidden shows no window. */
   begin(page: string | null): void;
-  /** Brings the window to the front, at this page of the current fleet; null keeps the current page. */
+  /** Brings the window to the front, at this page of the current fleet. With null, the page does not change. */
   open(page: string | null): void;
   /** Quits; asks for confirmation first when jobs of this computer are running. */
   quit(): Promise<void>;
-  /** Quits without asking, because the user's session ends. */
+  /** Quits without asking, because the user logs out or shuts down. */
   leave(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ interface Setup extends AppOptions {
   readonly stage: ActiveFleet;
 }
 
-/** Starts the app once Electron is ready. Returns null when it cannot start; the user has seen the reason. */
+/** Starts the app once Electron is ready. Returns null when it cannot start; by then, the user has seen the reason. */
 export async function startApp(deps: AppOptions): Promise<DesktopApp | null> {
   const { settings } = deps;
   const words = wordsFor(app.getPreferredSystemLanguages());
@@ -66,14 +66,15 @@ export async function startApp(deps: AppOptions): Promise<DesktopApp | null> {
   }
 }
 
-/** Does not wait for the user to dismiss the message. */
+/** Tells the user that a backup replaced the database. Does not wait until the user closes the message. */
 function notifyRestored(holder: OwnHolder, words: Words): void {
   const detail = holder.now()?.restored ?? null;
   if (detail !== null) void dialog.showMessageBox({ type: 'warning', message: words.restored, detail });
 }
 
 /**
- * Shows the fleet from the settings. When that fails, shows this computer's own and returns the reason; null on success.
+ * Shows the fleet from the settings. If that fails, shows this computer's own fleet and returns the reason. Returns null on
+ * success.
  */
 async function raise({ settings, stage, holder, fleets }: Setup): Promise<string | null> {
   const { shown, runs_own: runsOwn } = settings.now;
@@ -180,13 +181,13 @@ function listen({ window, stage, power, answer }: Listening): void {
   });
 }
 
-/** Name of the current fleet. */
+/** Returns the name of the current fleet. */
 function nameOf({ stage, fleets, words }: Setup): string {
   const key = stage.key();
   return (key === null ? null : fleets.name(key)) ?? words.thisComputer;
 }
 
-/** The fleets to watch: the current one, and this computer's own while it runs. */
+/** Returns the fleets to watch: the current one, and this computer's own while it runs. */
 function linesOf({ stage, holder }: Setup): ReadonlyMap<FleetKey, FleetLine> {
   const [line, own] = [stage.line(), holder.now()];
   return new Map<FleetKey, FleetLine>([
@@ -195,7 +196,7 @@ function linesOf({ stage, holder }: Setup): ReadonlyMap<FleetKey, FleetLine> {
   ]);
 }
 
-/** Ignores the response: the event stream reports the change, as for any other client. */
+/** Pauses or resumes the queue. The response is not needed, because the event stream reports the change. */
 async function steerQueue(line: FleetLine | null, act: 'pause' | 'resume'): Promise<void> {
   if (line !== null) await clientFor(line).call(queueApi[act], { body: {} });
 }

@@ -7,21 +7,21 @@ import type { Env } from '../config.ts';
 
 interface Places {
   readonly isPackaged: boolean;
-  /** Folder in which a package stores the files beside the app. */
+  /** Folder where a package contains the files beside the app. */
   readonly resources: string;
-  /** Build folder of this program. */
+  /** Folder of the built program. */
   readonly dist: string;
   readonly platform: NodeJS.Platform;
   readonly arch: string;
   readonly env: Env;
 }
 
-/** Set by `npm start` to the Node that started it. */
+/** `npm start` sets this variable to the path of the Node that runs it. */
 const nodeVariable = 'TRAINYARD_NODE';
 
 /**
- * Returns the command for the worker of this computer. A package contains a standalone worker executable, because the app's
- * Electron fuses prevent running it as Node. In a checkout, the command line runs under the Node that started the app.
+ * Returns the command for the worker of this computer. A package contains the worker as an executable, because Electron's fuses
+ * prevent that the app runs as Node. In a checkout, the worker runs under the Node that started the app.
  */
 export function localAgent({
   isPackaged,
@@ -42,11 +42,14 @@ export function localAgent({
   return { command: [env[nodeVariable] ?? 'node', join(dist, 'cli.js'), 'worker'], env: kept, hasSample };
 }
 
-/** Linux uses a file to start programs at login; Electron implements the other platforms. */
+/** On Linux, this file starts the app at login. Electron implements autostart on the other platforms. */
 export const autostartFile = (configHome: string): string =>
   join(configHome, 'autostart', 'trainyard.desktop');
 
-/** Follows the Desktop Entry Specification: escapes first for `Exec`, then for string values in general. */
+/**
+ * Returns the text of the autostart file. The Desktop Entry Specification requires two levels of escapes: first for `Exec`, then
+ * for any string.
+ */
 export function autostartEntry(program: string): string {
   const inQuotes = program.replaceAll(/["`$\\]/g, String.raw`\$&`).replaceAll('%', '%%');
   const exec = `"${inQuotes}" --hidden`.replaceAll('\\', '\\\\');
@@ -71,17 +74,17 @@ export function pageOfLink(link: string): string | null {
 }
 
 /**
- * Finds a link in the arguments of a program that the system started to open it. It follows `--`; registrations by earlier
- * versions may put it anywhere.
+ * Finds a link among the arguments of a start. The system puts it after `--`. A registration by an earlier version may put it
+ * anywhere.
  */
 export const linkAmong = (args: readonly string[]): string | null =>
   args.slice(args.indexOf('--') + 1).find(arg => arg.toLowerCase().startsWith(`${scheme}://`)) ?? null;
 
-/** Command-line arguments of the app. Electron and the operating system add arguments of their own. */
+/** Command-line arguments of the app, without those of Electron and the operating system. */
 export interface Arguments {
   /** Flags by name, as for `trainyard server`. */
   readonly flags: Readonly<Record<string, string | undefined>>;
-  /** Starts without a window, as at login, until the user opens one. */
+  /** True for a start at login: the window appears when the user opens it. */
   readonly isHidden: boolean;
   /** The `trainyard://` link that the user clicked. */
   readonly link: string | null;

@@ -3,11 +3,11 @@ import type { DesktopView, FleetChange, NewFleet } from '../../protocol/desktop-
 import { type FarFleet, parseFleetAddress } from '../gateway.ts';
 import type { DesktopSettingsFile, KeptFleet } from './settings.ts';
 
-/** Encrypts secrets for this user, as far as the platform can. */
+/** Encrypts secrets so that only this user can decrypt them, as far as the platform can. */
 export interface Vault {
   readonly canSeal: () => Promise<boolean>;
   readonly seal: (text: string) => Promise<string>;
-  /** Rejects for text that was not sealed on this computer by this user. */
+  /** Decrypts a sealed text. Rejects if another user or computer sealed it. */
   readonly unseal: (sealed: string) => Promise<string>;
 }
 
@@ -55,7 +55,7 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
       const pin = next.pin === '' ? null : next.pin;
       const address = parseFleetAddress({ url: next.url, pin });
       if (!address.ok) return address;
-      // Never send a token to another orchestrator than the one it was given for.
+      // A token must not be sent to another orchestrator than the one for which the user gave it.
       if (address.value.url !== was.url && token === undefined)
         return { ok: false, detail: 'Another address needs its token: give that, too' };
       const kept = {
@@ -74,9 +74,7 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
         file.now.fleets.filter(fleet => fleet.id !== id),
         id,
       ),
-    /**
-     * Returns the connection data of a fleet. Fails with `detail` when the token cannot be unsealed or the address is invalid.
-     */
+    /** Returns the connection data of a fleet. Fails with `detail` when the token cannot be decrypted or the address is invalid. */
     async reach(id: string): Promise<Reached> {
       const kept = find(id);
       if (kept === undefined) return { ok: false, detail: 'There is no such fleet any more' };

@@ -14,16 +14,16 @@ import type { DesktopSettingsFile } from './settings.ts';
 import { isAt } from './window-rules.ts';
 
 interface IpcDeps {
-  /** Contents of the panel's window. */
+  /** Returns the web contents of the panel's window; null without a window. */
   readonly contents: () => WebContents | null;
-  /** Origin that the panel must have been loaded from. */
+  /** Returns the origin from which the panel must have been loaded. */
   readonly origin: () => string | null;
   readonly answer: (request: DesktopRequest) => DesktopAnswer | Promise<DesktopAnswer>;
   readonly onBattery: (battery: Battery) => void;
 }
 
 /**
- * Answers requests from the panel. Accepts them only from the panel's own page in its own window, and only when they match the
+ * Answers requests from the panel. Accepts a request only from the panel's own page in its own window, and only if it matches the
  * contract.
  */
 export function answerPanel({ contents, origin, answer, onBattery }: IpcDeps): void {
@@ -51,10 +51,10 @@ export interface DeskDeps {
   readonly login: LoginItem;
   readonly holder: Pick<OwnHolder, 'open' | 'close'>;
   readonly canSeal: () => Promise<boolean>;
-  /** The fleet in the window; null for this computer's own. */
+  /** Returns the id of the fleet in the window; null for this computer's own. */
   readonly key: () => string | null;
   readonly trouble: () => string | null;
-  /** Resolves with null when the window shows the fleet, otherwise with the reason why not. */
+  /** Shows a fleet in the window. Resolves with null on success, otherwise with the reason. */
   readonly show: (fleet: string | null) => Promise<string | null>;
   /** Call it after the list of fleets has changed. */
   readonly refresh: () => void;
@@ -83,7 +83,7 @@ export function createIpcHandlers(deps: DeskDeps): (request: DesktopRequest) => 
         return done(await fleets.add(request.input));
       case 'change_fleet': {
         const answer = await done(await fleets.change(request.input));
-        // Its address or token may have changed, so connect again.
+        // The address or token may have changed, so connect again.
         if (answer.ok && request.input.id === key()) await show(key());
         return answer;
       }
@@ -113,7 +113,7 @@ async function viewOf({ settings, fleets, key, trouble, login, canSeal }: DeskDe
   };
 }
 
-/** Applies the change and resolves with null; otherwise resolves with the reason why it failed. */
+/** Applies the change. Resolves with null on success, otherwise with the reason. */
 async function change(deps: DeskDeps, wanted: DesktopChange): Promise<string | null> {
   const { settings, login, holder, key, refresh } = deps;
   const { notices, open_at_login: atLogin, runs_own: runsOwn } = wanted;

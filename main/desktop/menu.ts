@@ -14,7 +14,7 @@ interface PanelTray {
   close(): void;
 }
 
-/** The tray icon. On desktops without a tray, the window and its menu offer the same functions. */
+/** Creates the tray icon. On desktops without a tray, the window and its menu offer the same functions. */
 export function createTray({ icon, words, act }: TrayDeps): PanelTray {
   const image = nativeImage.createFromPath(icon);
   if (process.platform === 'darwin') image.setTemplateImage(true);
@@ -25,7 +25,7 @@ export function createTray({ icon, words, act }: TrayDeps): PanelTray {
     show(state) {
       const items = trayMenu(state, words);
       const text = JSON.stringify(items);
-      // Some desktops close an open menu when the app replaces it.
+      // The same menu is not set again, because some desktops then close a menu that is open.
       if (text === shownText) return;
       shownText = text;
       tray.setToolTip(`Trainyard\n${trayText(state, words)}`);

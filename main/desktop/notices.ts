@@ -2,14 +2,14 @@ import type { NoticeKinds } from '../../protocol/desktop-api.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import type { Words } from './words/index.ts';
 
-/** A notification for the user. This file has no side effects. */
+/** A notification for the user. */
 export interface Notice {
   readonly kind: keyof NoticeKinds;
   /** Id of the fleet; null for this computer's own. */
   readonly fleet: string | null;
   /** Name of the job's config. */
   readonly name: string;
-  /** The worker that went offline or ran the job; null for none. */
+  /** The worker that went offline or that ran the job; null for none. */
   readonly worker: string | null;
   /** Error message of a failed job. */
   readonly why: string | null;
@@ -23,7 +23,7 @@ const kinds: ReadonlyMap<string, Notice['kind']> = new Map([
   ['job.recovering', 'worker_lost'],
 ]);
 
-/** Returns null for events that need no notification. */
+/** Returns the notification for an event; null if it needs none. */
 export function noticeOf(fleet: string | null, event: UiEvent, wanted: NoticeKinds): Notice | null {
   if (event.kind !== 'job' || event.job === null) return null;
   const { config_name: name, worker_name: worker, error_message: why } = event.job;
@@ -34,7 +34,9 @@ export function noticeOf(fleet: string | null, event: UiEvent, wanted: NoticeKin
   return { ...about, kind, why: kind === 'job_failed' ? why : null };
 }
 
-/** A worker that announced its shutdown is usually about to return, because its agent restarts. */
+/**
+ * Returns the notification about a lost worker; null if the worker announced its shutdown, because it is then usually restarting.
+ */
 function lostWorker(event: Extract<UiEvent, { kind: 'job' }>, notice: Notice): Notice | null {
   if (event.worker?.status_reason === 'goodbye') return null;
   return event.worker_id === null ? notice : { ...notice, page: `/workers/${event.worker_id}` };
@@ -46,7 +48,7 @@ export interface Told extends Pick<Notice, 'fleet'> {
   readonly page: string;
 }
 
-/** More notifications than this at once are merged into one. */
+/** If more notifications than this are due at once, one summary replaces them. */
 const maxAlone = 2;
 const maxWhy = 200;
 
@@ -82,7 +84,7 @@ function notifyOne({ kind, fleet, name, worker, why, page }: Notice, words: Word
   }
 }
 
-/** A notification waits this long so that later ones can join it. While a burst continues, the delay grows. */
+/** Delay before a notification is shown, so that later ones can be merged with it. The delay grows while many arrive. */
 const firstMs = 1_500;
 const maxMs = 30_000;
 
@@ -91,7 +93,7 @@ export interface BurstDeps {
   readonly show: (notices: readonly Notice[]) => void;
 }
 
-/** Merges notifications that arrive shortly after one another. */
+/** Merges notifications that arrive in quick succession. */
 export function createBurst({ after, show }: BurstDeps) {
   let waiting: readonly Notice[] = [];
   let windowMs = firstMs;
@@ -106,7 +108,7 @@ export function createBurst({ after, show }: BurstDeps) {
     }
     show(ready);
     windowMs = ready.length > maxAlone ? Math.min(maxMs, windowMs * 4) : firstMs;
-    // A quiet period of the same length ends the burst.
+    // The burst ends when no notification arrives for the current delay.
     cancelTimer = after(windowMs, ring);
   };
   return {

@@ -6,20 +6,20 @@ import type { ActiveFleet } from './stage.ts';
 import { type Summary, quitQuestion } from './summary.ts';
 import type { PanelWindow } from './window.ts';
 
-/** The user declined. */
+/** The user answered a question with "no". */
 export class Declined extends Error {
   override readonly name = 'Declined';
 }
 
 export interface OwnHolder {
-  /** Null until it has been started. */
+  /** Returns the running orchestrator; null until it has been started. */
   readonly now: () => Own | null;
   /** Starts the orchestrator on the first call. Rejects with a reason. */
   open(): Promise<Own>;
   close(): Promise<void>;
 }
 
-/** Owns the orchestrator of this computer; there is at most one. */
+/** Starts and stops the orchestrator of this computer. There is at most one. */
 export function createOwnHolder(deps: OwnDeps, words: Words): OwnHolder {
   let now: Own | null = null;
   let opening: Promise<Own> | null = null;
@@ -46,7 +46,7 @@ export function createOwnHolder(deps: OwnDeps, words: Words): OwnHolder {
   };
 }
 
-/** Asks the user what to do when another program uses the port. */
+/** Starts the orchestrator. If another program uses the port, asks the user. */
 async function startOwn(deps: OwnDeps, words: Words): Promise<Own> {
   try {
     return await openOwn(deps);
@@ -71,13 +71,13 @@ interface QuitFlowDeps {
   readonly stage: ActiveFleet;
   readonly log: Pick<ScopedLog, 'error'>;
   readonly window: PanelWindow;
-  /** Summary of this computer's own fleet; null when it is unknown. */
+  /** Returns the summary of this computer's own fleet; null when it is unknown. */
   readonly ownSummary: () => Summary | null;
   /** Stops the tray, notifications and watchers. */
   readonly stopAll: () => void;
 }
 
-/** Quits in order: first everything visible, then the orchestrator. A second call joins the first. */
+/** Creates the steps of quitting: first everything visible stops, then the orchestrator. A second call waits for the first. */
 export function createQuitFlow({ words, holder, stage, log, window, ownSummary, stopAll }: QuitFlowDeps) {
   let leaving: Promise<void> | null = null;
   const end = async (): Promise<void> => {

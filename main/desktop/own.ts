@@ -11,8 +11,9 @@ import { readSecret } from '../host/data-folder.ts';
 import { challenge } from '../server-proof.ts';
 
 /**
- * Finds the server of the data folder; null when there is none or it cannot prove its identity. A program that took over a dead
- * server's port fails the proof.
+ * Finds the server that uses the data folder; null when there is none or it cannot prove its identity. If the server has died and
+ * another program uses its port, that program fails the proof.
+ *
  * @internal
  */
 export async function findRunning(
@@ -20,7 +21,7 @@ export async function findRunning(
 ): Promise<{ readonly url: string; readonly token: string } | null> {
   const [urlFile, tokenFile] = [join(dataDir, 'url'), join(dataDir, 'admin-token')];
   if (!existsSync(urlFile) || !existsSync(tokenFile)) return null;
-  // Must not be writable by other users: whoever writes this file receives the token.
+  // The file must not be writable by other users, because its URL receives the token.
   const url = readSecret(urlFile);
   if (!/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/.test(url)) return null;
   const token = readSecret(tokenFile);
@@ -39,7 +40,7 @@ export interface Own {
   readonly url: string;
   /** The current token; it changes when the file `admin-token` is replaced. */
   readonly token: string;
-  /** Started by another program, so it keeps running when the app quits. */
+  /** True if another program started the orchestrator. It then keeps running when the app quits. */
   readonly isGuest: boolean;
   /** Describes the damage to the database and the backup that replaced it; null for no damage. */
   readonly restored: string | null;
@@ -55,8 +56,8 @@ export interface OwnDeps {
 }
 
 /**
- * Uses the orchestrator that already runs on the data folder, such as a `trainyard server` service. Otherwise starts one in this
- * process. Its modules, including SQLite, are loaded only then. Rejects with a reason.
+ * Connects to the orchestrator that already runs on the data folder, such as a `trainyard server` service. Otherwise starts one
+ * in this process, and loads its modules, including SQLite, only then. Rejects with a reason.
  */
 export async function openOwn(deps: OwnDeps): Promise<Own> {
   const { config, log, agent, onFatal } = deps;
@@ -84,6 +85,6 @@ function restoredText(restored: Composed['restored']): string | null {
   return `${damage}${kept}\n${backup} (${systemClock.iso(backupAt)})`;
 }
 
-/** Whether the start failed because the port is in use. */
+/** Returns true if the start failed because the port is in use. */
 export const isPortTaken = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';

@@ -11,13 +11,13 @@ import type { Words } from './words/index.ts';
 interface NotificationDeps {
   readonly words: Words;
   readonly after: (ms: number, run: () => void) => () => void;
-  /** Opens a page of a fleet; null for this computer's own. */
+  /** Opens a page of a fleet; `fleet` is null for this computer's own. */
   readonly open: (fleet: string | null, page: string) => void;
 }
 
 /** Shows notifications of the operating system. */
 export function createNotifications({ words, after, open }: NotificationDeps) {
-  // A notification without a reference is garbage-collected, and a click on it has no effect.
+  // Without a reference, a notification is garbage-collected, and a click on it has no effect.
   const shown = new Set<Notification>();
   const show = (title: string, body: string, onClick: () => void): void => {
     if (!Notification.isSupported()) return;
@@ -41,14 +41,15 @@ export function createNotifications({ words, after, open }: NotificationDeps) {
 }
 
 export interface Power {
-  /** Sets the number of jobs that need this computer to stay awake. */
+  /** Sets the number of running jobs, for which this computer must stay awake. */
   jobs(count: number): void;
   battery(battery: Battery): void;
   close(): void;
 }
 
 /**
- * Prevents the computer from sleeping automatically while jobs run, and reports when it resumes. The display may turn off.
+ * Prevents automatic sleep of the computer while jobs run; the display may turn off. Calls `onAwoken` after the computer wakes
+ * up.
  */
 export function createPower(onAwoken: () => void): Power {
   let runningJobs = 0;
@@ -96,14 +97,14 @@ export const systemVault: Vault = {
 };
 
 export interface LoginItem {
-  /** Null where the setting does not exist: in a checkout, the running program is not the packaged app. */
+  /** Returns null in a checkout, where the running program is not the packaged app. */
   readonly isOn: () => boolean | null;
   readonly set: (isOn: boolean) => void;
 }
 
 export interface LoginOptions {
   readonly configHome: string;
-  /** Program to start. For an AppImage this is the image, not the executable inside it. */
+  /** Path of the program to start. For an AppImage this is the image, not the executable inside it. */
   readonly program: string;
 }
 

@@ -9,7 +9,7 @@ const KeptFleet = z.object({
   name: z.string(),
   url: z.string(),
   pin: z.string().nullable(),
-  /** Sealed by the platform, in base64; plain text where the platform cannot seal it. */
+  /** In base64, encrypted by the platform; plain text if the platform cannot encrypt it. */
   token: z.discriminatedUnion('kept', [
     z.object({ kept: z.literal('sealed'), text: z.string() }),
     z.object({ kept: z.literal('plain'), text: z.string() }),
@@ -17,10 +17,10 @@ const KeptFleet = z.object({
 });
 export type KeptFleet = z.output<typeof KeptFleet>;
 
-/** Settings of the app itself. The orchestrator stores its own. */
+/** Settings of the app itself. The orchestrator has its own settings. */
 const DesktopSettings = z.object({
   fleets: z.array(KeptFleet).default([]),
-  /** Null for this computer's own fleet. */
+  /** Id of the fleet in the window; null for this computer's own. */
   shown: z.string().nullable().default(null),
   runs_own: z.boolean().default(true),
   notices: z
@@ -31,7 +31,7 @@ const DesktopSettings = z.object({
     })
     .prefault({}),
   window: z.object({ bounds: Rectangle, is_maximized: z.boolean() }).nullable().default(null),
-  /** Whether the app has explained, once, that it keeps running after its window closes. */
+  /** True after the app has explained, once, that it keeps running when its window closes. */
   has_told_goes_on: z.boolean().default(false),
   /** Port of the gateway to remote fleets; 0 before its first start. */
   gateway_port: z.number().int().min(0).max(65_535).default(0),
@@ -40,11 +40,14 @@ export type DesktopSettings = z.output<typeof DesktopSettings>;
 
 export interface DesktopSettingsFile {
   readonly now: DesktopSettings;
-  /** Applies the change at once and saves it. Returns the error when saving failed. */
+  /** Applies the change immediately and saves it. Returns the error when saving failed. */
   change(change: Partial<DesktopSettings>): Error | null;
 }
 
-/** An unreadable file is replaced at the next change. Only the tokens of remote fleets are a real loss. */
+/**
+ * Opens the settings. If the file cannot be read, the defaults are used, and the next change replaces the file. Only the tokens
+ * of remote fleets are then lost.
+ */
 export function openDesktopSettings(file: string): DesktopSettingsFile {
   let now = read(file);
   return {

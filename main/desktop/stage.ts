@@ -9,18 +9,18 @@ import type { Shown } from './window.ts';
 export interface StageDeps {
   readonly settings: DesktopSettingsFile;
   readonly fleets: Fleets;
-  /** Starts or finds the orchestrator on the first call. Rejects with a reason. */
+  /** Starts or finds this computer's orchestrator at the first call. Rejects with a reason. */
   readonly openOwn: () => Promise<Own>;
 }
 
 /** The fleet in the window: this computer's own orchestrator, or a remote one through the gateway. */
 export interface ActiveFleet {
   readonly shown: () => Shown | null;
-  /** Id of that fleet; null for this computer's own. */
+  /** Returns the id of the fleet in the window; null for this computer's own. */
   readonly key: () => string | null;
-  /** The app's own connection to that fleet; null before one is shown. */
+  /** Returns the app's own connection to the fleet; null before one is shown. */
   readonly line: () => FleetLine | null;
-  /** Resolves with null on success, otherwise with the reason why the fleet cannot be shown. */
+  /** Shows a fleet. Resolves with null on success, otherwise with the reason. */
   show(id: string | null): Promise<string | null>;
   close(): void;
 }

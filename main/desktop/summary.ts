@@ -5,10 +5,10 @@ import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import type { Battery } from '../../protocol/desktop-api.ts';
 import type { Words } from './words/index.ts';
 
-/** At or below this level the computer may sleep, because an empty battery would shut it down. */
+/** Charge from 0 to 1. At or below it, the computer may sleep, because an empty battery would shut it down. */
 const lowLevel = 0.2;
 
-/** Whether to prevent automatic sleep. A battery with unknown level counts as full. */
+/** Returns true if the computer must not sleep automatically. A battery whose charge is unknown counts as full. */
 export const staysAwake = (
   runningJobs: number,
   { isOnBattery, battery }: { readonly isOnBattery: boolean; readonly battery: Battery | null },
@@ -17,14 +17,14 @@ export const staysAwake = (
   return runningJobs > 0 && !(isOnBattery && isLow);
 };
 
-/** State of a fleet that the tray, the notifications and the sleep blocker need. */
+/** The state of a fleet, as far as the tray, the notifications and the sleep blocker need it. */
 export interface Summary {
   readonly workers: ReadonlyMap<string, WorkerStatus>;
   /** Running jobs by id. */
   readonly live: ReadonlyMap<string, LiveJob>;
   /** Null when the token may not read the queue. */
   readonly isPaused: boolean | null;
-  /** Whether the token may pause the queue. */
+  /** True if the token may pause the queue. */
   readonly mayPause: boolean;
 }
 
@@ -51,7 +51,7 @@ export const summaryOf = ({ workers, jobs, queue, mayPause }: Read): Summary => 
   isPaused: queue === null ? null : queue.paused !== null,
 });
 
-/** Applies an event. An event may be applied twice, because it has the full state of its object. */
+/** Applies an event to a summary. An event may be applied twice, because it contains the full state of its object. */
 export function follow(summary: Summary, event: UiEvent): Summary {
   switch (event.kind) {
     case 'worker':
@@ -96,7 +96,7 @@ interface Question {
   readonly detail: string;
 }
 
-/** Asks to confirm quitting while jobs run on the app's own fleet; null without such jobs. */
+/** Returns the question before quitting while jobs run on the app's own fleet; null without such jobs. */
 export function quitQuestion(
   own: { readonly isGuest: boolean; readonly summary: Summary | null } | null,
   words: Words,

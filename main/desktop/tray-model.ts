@@ -1,7 +1,7 @@
 import { emptySummary, connectedCount, type Summary } from './summary.ts';
 import type { Words } from './words/index.ts';
 
-/** Content of the tray menu. This file has no side effects. */
+/** An item of the tray menu. */
 export type TrayItem =
   | { readonly kind: 'text'; readonly label: string }
   | { readonly kind: 'separator' }
@@ -59,13 +59,13 @@ export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly 
   ];
 }
 
-/** One-line summary. */
+/** Returns a summary in one line. */
 export function trayText({ fleet, summary }: TrayState, words: Words): string {
   if (summary === null) return `${fleet}: ${words.unreachable}`;
   const state = [words.workersConnected(connectedCount(summary)), words.jobsRunning(summary.live.size)];
   return `${fleet}: ${[...state, ...(summary.isPaused === true ? [words.paused] : [])].join(', ')}`;
 }
 
-/** Names can be arbitrarily long, and a single `&` would mark a mnemonic. */
+/** Shortens a name. In menus, a single `&` would underline the next letter, so it is doubled. */
 const short = (name: string): string =>
   (name.length > maxName ? `${name.slice(0, maxName - 1)}…` : name).replaceAll('&', '&&');

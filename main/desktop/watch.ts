@@ -9,7 +9,7 @@ import type { WorkerView } from '../../protocol/worker.ts';
 import { FeedRefused, openEvents } from '../cli/event-feed.ts';
 import { follow, type Read, type Summary, summaryOf } from './summary.ts';
 
-/** The app's own connection to an orchestrator, independent of the page but with the same API. */
+/** Connection data of an orchestrator. The app uses the same API as the page, but its own connection. */
 export interface FleetLine {
   readonly url: string;
   readonly token: string;
@@ -19,9 +19,9 @@ export interface FleetLine {
 
 export interface WatchDeps {
   readonly line: FleetLine;
-  /** The summary is null while the orchestrator is unreachable; `trouble` is then the reason. */
+  /** `summary` is null while the orchestrator is unreachable; `trouble` is then the reason. */
   readonly onSummary: (summary: Summary | null, trouble: string | null) => void;
-  /** Delivers each event since the start of the app once. */
+  /** Called once for each event since the start of the app. */
   readonly onEvent: (event: UiEvent) => void;
   readonly after: (ms: number, run: () => void) => () => void;
 }
@@ -60,7 +60,7 @@ function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void 
     const events = await openEvents({ ...line, signal: controller.signal, after: lastSeq ?? seq });
     lastSeq ??= seq;
     for await (const event of events) {
-      // Too many events were missed to report them one by one.
+      // After a reset, the missed events are not reported, because they were too many. The full state is read again.
       if (event.kind === 'reset') {
         lastSeq = null;
         return;
@@ -91,7 +91,10 @@ function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void 
 
 const pageSize = 1_000;
 
-/** Reads what the token may see and leaves the rest empty. The result includes at least all events up to `seq`. */
+/**
+ * Reads the state of a fleet. Parts that the token may not read are empty. The result includes all events up to `seq`, and
+ * possibly later ones.
+ */
 async function readFleet(
   client: Client,
   signal: AbortSignal,
@@ -137,7 +140,7 @@ function textOf(failure: CallFailure): string {
   return failure.kind === 'unexpected' ? failure.detail : reasonOf(failure.cause);
 }
 
-/** Returns the innermost cause, which is the most specific; outer errors only report that a library call failed. */
+/** Returns the innermost cause. Outer errors only report that a library call failed. */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   return cause.cause === undefined ? cause.message : reasonOf(cause.cause);
@@ -159,7 +162,7 @@ interface Watched {
   trouble: string | null;
 }
 
-/** Watches the current fleet, and this computer's own while it runs. */
+/** Watches the current fleet, and also this computer's own while that runs. */
 export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
   const watched = new Map<FleetKey, Watched>();
   const start = (fleet: FleetKey, line: FleetLine): void => {
@@ -185,7 +188,7 @@ export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
     watched.delete(fleet);
   };
   return {
-    /** Watches exactly these fleets and stops watching all others. */
+    /** Watches exactly these fleets; stops watching all others. */
     follow(lines: ReadonlyMap<FleetKey, FleetLine>): void {
       for (const [fleet, { line }] of watched) if (!isSame(lines.get(fleet), line)) stop(fleet);
       for (const [fleet, line] of lines) if (!watched.has(fleet)) start(fleet, line);

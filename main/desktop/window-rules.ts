@@ -1,4 +1,4 @@
-/** Rules for the window: where it opens, what its page may do and where it may navigate. This file has no side effects. */
+/** Rules for the window: its position, the permissions of its page, and the addresses that the page may open. */
 
 /** In device-independent pixels. */
 interface Rectangle {
@@ -10,12 +10,12 @@ interface Rectangle {
 
 export const smallest = { width: 480, height: 360 };
 const usual = { width: 1_280, height: 840 };
-/** This much of the title bar must stay visible, or the user cannot grab the window. */
+/** At least this much of the title bar must stay visible, so that the user can move the window. In device-independent pixels. */
 const handleWidth = 120;
 const handleHeight = 24;
 
 /**
- * Returns the bounds for a window that was last at `kept`. If that display was removed or resized, centers the window on the
+ * Returns the bounds for a window that was last at `kept`. If no display shows its title bar any more, centers the window on the
  * primary display. `displays` are work areas, the primary one first.
  */
 export function placeWindow(kept: Rectangle | null, displays: readonly Rectangle[]): Rectangle {
@@ -25,7 +25,7 @@ export function placeWindow(kept: Rectangle | null, displays: readonly Rectangle
   return display === undefined ? inMiddle(kept, primary) : within(kept, display);
 }
 
-/** Checks the upper edge, where the title bar is. */
+/** Returns true if the title bar, which is at the upper edge, is visible on the display. */
 function isReachable(window: Rectangle, display: Rectangle): boolean {
   const left = Math.max(window.x, display.x);
   const right = Math.min(window.x + window.width, display.x + display.width);
@@ -65,14 +65,15 @@ const originOf = (url: string): string | null => (URL.canParse(url) ? new URL(ur
 export const isAt = (url: string, origin: string): boolean => originOf(url) === origin;
 
 /**
- * The page may load only from the app's own server. `data:` and `blob:` content is created in the page and never touches the
- * network.
+ * Returns true if the page may load this URL. Only the app's own server is allowed. The page itself creates `data:` and `blob:`
+ * content, which needs no network.
  */
 export const mayLoad = (url: string, origin: string): boolean =>
   isAt(url, origin) || /^(?:data|blob|devtools):/.test(url);
 
 /**
- * Whether the system's browser opens a link of the page. This includes the API docs, which are not part of the panel.
+ * Returns true if the system's browser opens this link of the page. The API docs also open there, because they are not part of
+ * the panel.
  */
 export function mayOpenOutside(url: string, origin: string): boolean {
   if (!URL.canParse(url)) return false;
@@ -81,7 +82,7 @@ export function mayOpenOutside(url: string, origin: string): boolean {
   return protocol === 'https:' || (isAt(url, origin) && /^\/docs(?:\/|$)/.test(pathname));
 }
 
-/** Isolates the page from the system. Every option is explicit, so that new Electron defaults change nothing. */
+/** Isolates the page from the system. All options are explicit, so that new defaults of Electron change nothing. */
 export const pagePreferences = {
   contextIsolation: true,
   sandbox: true,
@@ -96,7 +97,10 @@ export const pagePreferences = {
   safeDialogs: true,
 } as const;
 
-/** Backoff before reloading a crashed page: none the first time, then growing with each crash of the last minute. */
+/**
+ * Returns the delay in milliseconds before a crashed page is reloaded: 0 for the first crash within a minute, longer for each
+ * further one.
+ */
 export function reloadDelayMs(lossesAt: readonly number[], now: number): number {
   const lately = lossesAt.filter(at => now - at < 60_000).length;
   return lately <= 1 ? 0 : Math.min(30_000, 500 * 2 ** (lately - 2));

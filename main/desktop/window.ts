@@ -10,15 +10,15 @@ import {
 } from './window-rules.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 
-/** Origin of the page in the window, and the bearer for calls to it. */
+/** Origin of the page in the window, and the bearer token for its calls. */
 export interface Shown {
   readonly origin: string;
   readonly bearer: string;
 }
 
 /**
- * Restricts the network access of the page to the server on display. Adds a bearer that neither the page nor its address ever
- * contains (docs/adr/0017). Denies all permissions except writing to the clipboard.
+ * Restricts the network access of the page to the server in the window. Adds the bearer token to calls, so that neither the page
+ * nor its address ever contains it (docs/adr/0017). Denies all permissions except writing to the clipboard.
  */
 export function guardSession(session: Session, shown: () => Shown | null): void {
   const { webRequest } = session;
@@ -41,7 +41,7 @@ export function guardSession(session: Session, shown: () => Shown | null): void 
   session.setDevicePermissionHandler(() => false);
 }
 
-/** Copying a command still requires a click. */
+/** The panel's buttons copy commands. The browser engine allows that only after a click. */
 const isHarmless = (permission: string): boolean => permission === 'clipboard-sanitized-write';
 
 export interface WindowDeps {
@@ -50,7 +50,7 @@ export interface WindowDeps {
   readonly preload: string;
   readonly icons: { readonly window: string };
   readonly isHidden: boolean;
-  /** The user closed the window, which only hides it. */
+  /** Called when the user closes the window, which only hides it. */
   readonly onClosed: () => void;
   readonly log: { readonly warn: (event: string, fields?: Readonly<Record<string, unknown>>) => void };
 }
@@ -58,18 +58,19 @@ export interface WindowDeps {
 export interface PanelWindow {
   readonly contents: WebContents;
   /**
-   * Loads the panel for the first time and shows the window once it is ready. A hidden start shows it only for an explicit page.
+   * Loads the panel for the first time and shows the window once it is ready. With `isHidden`, shows the window only if `page` is
+   * given.
    */
   begin(page: string | null): void;
   /** Loads this page of the current fleet's panel. */
   load(page?: string): Promise<void>;
-  /** Brings the window to the front, at this page. */
+  /** Brings the window to the front and opens this page; null keeps the current page. */
   open(page: string | null): void;
   isSeen(): boolean;
   title(text: string): void;
-  /** Same as the window's close button. */
+  /** Does the same as the window's close button. */
   close(): void;
-  /** From then on, closing the window destroys it. */
+  /** After this call, closing the window destroys it. */
   letGo(): void;
 }
 
@@ -92,7 +93,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
   confine(contents, shown);
   const load = async (page = '/'): Promise<void> => {
     const now = shown();
-    // A newer navigation aborts this one, which is not worth reporting.
+    // A newer navigation aborts this one, which is no error.
     if (now !== null) await window.loadURL(now.origin + page).catch(() => undefined);
   };
   reloadWhenLost(window, load, deps.log);
@@ -118,7 +119,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
       window.show();
       window.focus();
       if (page === null) return;
-      // A page that is still loading would miss the message.
+      // While a page is loading, it would miss the message.
       if (contents.isLoadingMainFrame()) void load(page);
       else contents.send('go', page);
     },
@@ -131,7 +132,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
   };
 }
 
-/** Blocks navigation and new windows; the system's browser opens external links. */
+/** Blocks navigation and new windows. The system's browser opens external links. */
 function confine(contents: WebContents, shown: () => Shown | null): void {
   contents.setWindowOpenHandler(({ url }) => {
     if (mayOpenOutside(url, shown()?.origin ?? '')) void shell.openExternal(url);
@@ -145,7 +146,7 @@ function confine(contents: WebContents, shown: () => Shown | null): void {
   contents.on('will-attach-webview', event => event.preventDefault());
 }
 
-/** Reloads a crashed page. Dispatch runs in another process and is not affected. */
+/** Reloads a crashed page. The orchestrator is in another process and is not affected. */
 function reloadWhenLost(
   window: BrowserWindow,
   load: (page: string) => Promise<void>,

@@ -1,4 +1,7 @@
-/** Texts of the tray, the menus, the notifications and the dialogs. Notifications leave out a count whose text is empty. */
+/**
+ * Texts of the tray, the menus, the notifications and the dialogs. A function of a count returns an empty text for a count that
+ * notifications should leave out.
+ */
 export interface Words {
   readonly thisComputer: string;
   readonly open: string;
