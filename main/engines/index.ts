@@ -7,18 +7,18 @@ import { createSlurmEngine } from './slurm/index.ts';
 import { startScript } from './start-script.ts';
 
 export interface EnginesDeps {
-  /** Distinguishes this fleet's launches from those of others on the same engine. */
+  /** Returns an id that distinguishes the launches of this fleet from those of other fleets on the same engine. */
   readonly fleetId: () => string;
-  /** Has a folder for the programs of each `command` engine. */
+  /** Folder that contains a subfolder with programs for each `command` engine. */
   readonly folder: string;
-  /** Where the workers reach the orchestrator. */
+  /** Returns the URL at which workers reach the orchestrator, and its pin. */
   readonly address: () => { readonly url: string; readonly pin: string | null };
-  /** SHA-256 of the install script; null when no worker program was built. */
+  /** Returns the SHA-256 of the install script; null when no worker program was built. */
   readonly installHash: () => Promise<string | null>;
   readonly run: RunProgram;
 }
 
-/** Makes the engine of a pool. It holds nothing, so a changed pool needs no more than a new one. */
+/** Creates the engine of a pool. An engine has no state, so after a change of the pool a new engine simply replaces it. */
 export function createEngines(deps: EnginesDeps): EngineOf {
   const engineWith = ({ engine, settings }: Pool, installSha256: string) => {
     const { run, folder } = deps;

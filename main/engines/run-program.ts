@@ -4,33 +4,33 @@ import { constants } from 'node:os';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ProgramOptions {
-  /** Variables on top of the environment of the runner. Variables that are undefined are left out. */
+  /** Variables that are added to the environment of the runner. A variable that is undefined is removed. */
   readonly env?: Environment;
-  /** Written to stdin, which then ends; empty by default. */
+  /** Text for stdin, which is then closed; empty by default. */
   readonly stdin?: string;
-  /** After this time, the program and everything that it started are killed. */
+  /** After this time, the program and all processes that it started are killed. */
   readonly timeoutMs: number;
-  /** Maximum size of stdout and of stderr in bytes, each. A program that prints more is killed. */
+  /** Maximum size of stdout and of stderr in bytes, each. A program with more output is killed. */
   readonly maxOutput?: number;
 }
 
 export interface ProgramResult {
   /**
-   * Exit code as a shell reports it: 127 for a program that does not exist, 126 for one that cannot start, and 128 plus the signal
-   * for one that was killed. Null when it was killed at one of the limits, so its output is a part.
+   * Exit code as in a shell: 127 if the program does not exist, 126 if it cannot start, and 128 plus the signal's number if a
+   * signal ended it. Null when it was killed because it exceeded a limit, so its output is incomplete.
    */
   readonly code: number | null;
   readonly stdout: string;
-  /** For a program that could not start: the error. */
+  /** Contains the error if the program could not start. */
   readonly stderr: string;
   readonly timedOut: boolean;
 }
 
-/** Runs a program without a shell and resolves when it has ended. Never throws: each failure is a result. */
+/** Runs a program without a shell. Resolves when it has ended. Never throws: every failure is a result. */
 export type RunProgram = (argv: readonly string[], options: ProgramOptions) => Promise<ProgramResult>;
 
 const defaultMaxOutput = 16 * 1024 * 1024;
-/** How long to read stderr after the program has exited. A connection that ssh keeps in the background holds it open. */
+/** After the program has exited, stderr is read for this long. A background connection of ssh may keep stderr open. */
 const stderrGraceMs = 500;
 
 export function createRunProgram(environment: Environment): RunProgram {
@@ -42,7 +42,7 @@ export function createRunProgram(environment: Environment): RunProgram {
           env: { ...environment, ...options.env },
           stdio: 'pipe',
           windowsHide: true,
-          // Makes a process group, so that the time limit also ends what the program has started.
+          // Creates a process group, so that the timeout also kills the processes that the program started.
           detached: process.platform !== 'win32',
         });
         follow(child, file, options, resolve);
@@ -115,7 +115,7 @@ function follow(
     stderr.push(Buffer.from(`${file}: ${isMissing ? 'not found' : error.message}`));
     finish(isMissing ? 127 : 126);
   });
-  // A program may exit without reading its input. Its exit code shows whether that was a failure.
+  // A program may exit without reading its input. Its exit code shows whether that is a failure.
   child.stdin.on('error', () => {});
   child.stdin.end(stdin);
 }
@@ -125,11 +125,11 @@ function killGroup({ pid }: ChildProcessWithoutNullStreams): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
   } catch {
-    // It ended in this moment.
+    // The group has just ended.
   }
 }
 
-/** Returns one sentence about a program that did not end with exit code 0. `name` is the program for the reader, such as `squeue`. */
+/** Returns one sentence about a program whose exit code was not 0. `name` is the program's name for the user, such as `squeue`. */
 export function describeFailure(name: string, { code, stdout, stderr, timedOut }: ProgramResult): string {
   const said = lastWords(stderr) || lastWords(stdout);
   const tail = said === '' ? '' : `: ${said}`;
@@ -138,7 +138,7 @@ export function describeFailure(name: string, { code, stdout, stderr, timedOut }
   return `${name} failed${code === null ? '' : ` with exit code ${code}`}${tail}`;
 }
 
-/** The last lines of an output as one line of at most 500 characters. */
+/** Returns the last lines of an output as one line of at most 500 characters. */
 const lastWords = (output: string): string =>
   output
     .split('\n')

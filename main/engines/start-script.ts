@@ -1,10 +1,10 @@
 import { type Joining, scriptLine, shellWord, workerArguments } from '../../protocol/join-line.ts';
 import type { PoolSettings } from '../../protocol/pool.ts';
 
-/** Environment variable in which a launch gets its join token. */
+/** Environment variable that contains the join token of a launch. */
 export const tokenVariable = 'TRAINYARD_JOIN';
 
-/** The worker takes this signal as "your machine will be taken away soon": it saves, uploads, stops the trainer and leaves. */
+/** When the worker gets this signal, its machine will be taken away soon. It then saves, uploads, stops the trainer and exits. */
 export const noticeSignal = 'USR1';
 
 export interface StartOptions extends Pick<Joining, 'url' | 'pin'> {
@@ -15,9 +15,9 @@ export interface StartOptions extends Pick<Joining, 'url' | 'pin'> {
 }
 
 /**
- * Returns the commands for a POSIX shell that start the worker of a launch. The worker takes the place of the shell, so a signal to the
- * shell's process reaches it. The commands hold no secret: the join token is in the environment, where only the worker gets it. State
- * and jobs of the worker are in TRAINYARD_FOLDER, which is a new temporary folder by default.
+ * Returns commands for a POSIX shell that start the worker of a launch. The worker replaces the shell, so it gets the signals to
+ * the shell's process. The commands contain no secret: the join token is in the environment, from which only the worker reads it.
+ * The worker stores its state and jobs in TRAINYARD_FOLDER, by default a new temporary folder.
  */
 export function startScript({ url, pin, installSha256, settings, workerName }: StartOptions): string {
   const words = workerArguments({ url, pin, name: workerName, persistent: true });

@@ -6,11 +6,11 @@ import { CheckAnswer, ListAnswer, OrderAnswer, namePrefix, toOrderMessage, toSig
 import { ProgramError, createCallProgram, readAnswer } from './programs.ts';
 
 export interface CommandEngineOptions {
-  /** Part of the names of launches. */
+  /** Id of the fleet, a part of the names of its launches. */
   readonly fleet: string;
-  /** Has the programs `check`, `launch`, `list` and `end`. */
+  /** Folder with the user's programs `check`, `launch`, `list` and `end`. */
   readonly folder: string;
-  /** Shell commands that start the worker on the machine, with the join token in TRAINYARD_JOIN. */
+  /** Returns the shell commands that start the worker on the machine. They expect the join token in TRAINYARD_JOIN. */
   readonly start: (order: LaunchOrder) => string;
   readonly run: RunProgram;
 }
@@ -18,7 +18,10 @@ export interface CommandEngineOptions {
 const messageOf = (error: unknown): string =>
   cleanLine(error instanceof Error ? error.message : String(error)).slice(0, 2_000);
 
-/** Orders machines by four programs of the user's. They get JSON on stdin, where the join token is, and print JSON. */
+/**
+ * Creates an engine that orders machines through four programs of the user. They read JSON from stdin, which includes the join
+ * token, and print JSON.
+ */
 export function createCommandEngine({ fleet, folder, start, run }: CommandEngineOptions): Engine {
   const call = createCallProgram(folder, run);
 
@@ -38,7 +41,7 @@ export function createCommandEngine({ fleet, folder, start, run }: CommandEngine
       const message = messageOf(error);
       if (!(error instanceof ProgramError)) return { kind: 'unknown', message };
       if (error.isRefused) return { kind: 'rejected', scope: 'temporary', code: 'programs', message };
-      // The program may have ordered the machine before it failed, unless it printed `rejected`.
+      // Unless the program printed `rejected`, it may have ordered the machine before it failed.
       const answer = OrderAnswer.safeParse(error.answer);
       return answer.success && answer.data.kind === 'rejected' ? answer.data : { kind: 'unknown', message };
     }
@@ -49,7 +52,7 @@ export function createCommandEngine({ fleet, folder, start, run }: CommandEngine
     async launch(order) {
       const answer = await launch(order);
       if (answer.kind === 'accepted') return answer;
-      // A program may print what it was given.
+      // A program may print its input, which contains the token.
       return { ...answer, message: answer.message.replaceAll(order.joinToken, '...').slice(0, 300) };
     },
     async list() {

@@ -4,13 +4,13 @@ import { LaunchId } from '../../../protocol/ids.ts';
 import { EngineCheck, WaitingReason } from '../../../protocol/pool.ts';
 import { cleanLine } from '../../../protocol/text.ts';
 
-/** Version of the messages. A program that knows only others should fail. docs/pools-command.md describes them. */
+/** Version of the messages (docs/pools-command.md). A program should fail if it does not know this version. */
 export const messageVersion = 1;
 
-/** Begins the names of all launches of a fleet. */
+/** Returns the prefix of all names of a fleet's launches. */
 export const namePrefix = (fleet: string): string => `trainyard-${fleet}-`;
 
-/** On stdin of `launch`. */
+/** Returns the message for stdin of `launch`. */
 export const toOrderMessage = (fleet: string, order: LaunchOrder, start: string) => ({
   version: messageVersion,
   fleet,
@@ -30,7 +30,7 @@ const time = z.iso
   .nullish()
   .transform(at => (at ? Date.parse(at) : null));
 
-/** Printed by `check`. */
+/** Output of `check`. */
 export const CheckAnswer = z
   .object({
     ok: z.boolean(),
@@ -40,7 +40,7 @@ export const CheckAnswer = z
   })
   .transform((answer): EngineCheck => answer);
 
-/** Printed by `launch`. */
+/** Output of `launch`. */
 export const OrderAnswer = z
   .discriminatedUnion('result', [
     z.object({ result: z.literal('accepted'), engine_id: line(200).pipe(z.string().min(1)) }),
@@ -86,11 +86,11 @@ const Entry = z
     } satisfies Sighting,
   }));
 
-/** Printed by `list`. */
+/** Output of `list`. */
 export const ListAnswer = z.object({ launches: z.array(Entry) });
 type Entries = z.output<typeof ListAnswer>['launches'];
 
-/** Ignores the names of other fleets. If two machines have one name, the one that has not ended counts. */
+/** Returns the machines of this fleet by launch. If two machines have the same name, one that has not ended wins. */
 export function toSightings(fleet: string, entries: Entries): ReadonlyMap<LaunchId, Sighting> {
   const sightings = new Map<LaunchId, Sighting>();
   for (const { name, sighting } of entries) {

@@ -10,10 +10,10 @@ type ProgramName = 'check' | 'launch' | 'list' | 'end';
 const timeoutMs = 120_000;
 const maxOutput = 16 * 1024 * 1024;
 
-/** The program did not do its work. `answer` is what it printed all the same, when that was JSON. */
+/** A program failed. `answer` is its output, if that was JSON. */
 export class ProgramError extends Error {
   readonly answer: unknown;
-  /** Whether it did not even start. */
+  /** True if the program was not even started. */
   readonly isRefused: boolean;
   constructor(
     message: string,
@@ -25,7 +25,7 @@ export class ProgramError extends Error {
   }
 }
 
-/** Calls one of the programs with a message on stdin, and returns the JSON that it printed. */
+/** Calls one of the user's programs with a message on stdin, and returns the JSON from its stdout. */
 type CallProgram = (name: ProgramName, message: object) => Promise<unknown>;
 
 export function createCallProgram(folder: string, run: RunProgram): CallProgram {
@@ -36,14 +36,17 @@ export function createCallProgram(folder: string, run: RunProgram): CallProgram 
     const stdin = `${JSON.stringify({ version: messageVersion, ...message })}\n`;
     const result = await run([file], { stdin, timeoutMs, maxOutput });
     const answer = parseJson(result.stdout);
-    // A program that fails prints its error there.
+    // A program that fails may still print its error as JSON, so the output is part of the error.
     if (result.code !== 0) throw new ProgramError(describeFailure(`Program ${file}`, result), { answer });
     if (answer === undefined && name !== 'end') throw new ProgramError(`Program ${file} printed no JSON`);
     return answer;
   };
 }
 
-/** Other users who can write to these files could run commands as the user of the orchestrator. */
+/**
+ * Returns the reason why a program must not run; null if there is none. Other users who can write to it could run commands as the
+ * orchestrator's user.
+ */
 async function refusalOf(folder: string, file: string): Promise<string | null> {
   for (const path of [folder, file]) {
     const found = await stat(path).catch(() => null);
@@ -57,7 +60,7 @@ async function refusalOf(folder: string, file: string): Promise<string | null> {
 }
 
 function refusalOfOwner(path: string, { uid, mode }: Stats): string | null {
-  // Windows has neither.
+  // Windows has neither user ids nor these permission bits.
   if (process.getuid === undefined) return null;
   const isOurs = uid === process.getuid() || uid === 0;
   if (!isOurs) return `${path} belongs to another user: run chown on it`;
@@ -72,7 +75,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Reads an answer by its schema. The error names the field that is wrong. */
+/** Validates the output of a program. The error names the first wrong field. */
 export function readAnswer<T>(schema: z.ZodType<T>, name: ProgramName, answer: unknown): T {
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;

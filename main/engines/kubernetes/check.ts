@@ -39,13 +39,13 @@ const failed = (version: string | null, detail: string): EngineCheck => ({
   queues: [],
 });
 
-/** Never throws: an answer that cannot be read is a failed check. */
+/** Checks the cluster. Never throws: unreadable output is a failed check. */
 export const checkCluster = (kubectl: Kubectl, settings: KubernetesSettings): Promise<EngineCheck> =>
   check(kubectl, settings).catch((error: unknown) =>
     failed(null, `kubectl printed something unexpected: ${cleanLine(String(error))}`),
   );
 
-/** Reads the version, asks for each right that the engine needs, and lists queues or quotas of the namespace. */
+/** Reads the version, checks each permission that the engine needs, and lists the queues or quotas of the namespace. */
 async function check(kubectl: Kubectl, settings: KubernetesSettings): Promise<EngineCheck> {
   const { namespace, queue } = settings;
   const asked = await kubectl.run(['version', '--output=json']);
@@ -75,7 +75,7 @@ async function check(kubectl: Kubectl, settings: KubernetesSettings): Promise<En
   return queue === null ? checkQuotas(kubectl, namespace, version) : checkQueue(kubectl, settings, version);
 }
 
-/** Quotas are for information: an account that may not list them can order all the same. */
+/** Lists the quotas for information. An account that may not list them can still order machines. */
 async function checkQuotas(kubectl: Kubectl, namespace: string, version: string): Promise<EngineCheck> {
   const quotas = await kubectl.run(['get', 'resourcequotas', '--output=json']);
   const { items } = quotas.ok ? ResourceQuotas.parse(JSON.parse(quotas.stdout)) : { items: [] };

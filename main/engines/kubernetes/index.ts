@@ -7,25 +7,25 @@ import { listLaunches } from './listing.ts';
 import { fleetLabel, jobManifest, launchLabel, launchName, secretManifest } from './manifests.ts';
 
 export interface KubernetesEngineOptions extends KubectlOptions {
-  /** Part of the names of launches, and value of a label: lower-case letters and digits, at most 20. */
+  /** Id of the fleet, a part of the names of launches and the value of a label: lower-case letters and digits, at most 20. */
   readonly fleet: string;
   readonly settings: KubernetesSettings;
-  /** The shell script that runs in the container; TRAINYARD_JOIN has the join token. */
+  /** Returns the shell script for the container. It expects the join token in TRAINYARD_JOIN. */
   readonly start: (order: LaunchOrder) => string;
 }
 
-/** Validation is the server's: the client's would fetch its whole schema first. */
+/** The server validates. Validation by kubectl would first download the server's whole schema. */
 const create = ['create', '--filename=-', '--validate=false'];
 
 /**
- * Orders machines as Jobs by `kubectl`. The join token is in a Secret that belongs to the Job; it travels on stdin, and
- * the engine never reads it back.
+ * Creates an engine that orders machines as Kubernetes Jobs through `kubectl`. The join token is in a Secret that belongs to the
+ * Job. kubectl gets the Secret on stdin, and the engine never reads it back.
  */
 export function createKubernetesEngine(options: KubernetesEngineOptions): Engine {
   const { fleet, settings, start } = options;
   const kubectl = createKubectl(options, settings);
 
-  /** The uid of the Job. A Job of this name is the same order, made earlier. */
+  /** Creates the Job and returns its uid. If a Job with this name exists, an earlier try of the same order has created it. */
   async function createJob(order: LaunchOrder) {
     const made = await kubectl.run(
       [...create, '--output=jsonpath={.metadata.uid}'],
@@ -40,7 +40,10 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
     ]);
   }
 
-  /** A Secret of this name has the token of an earlier try, which may have been replaced. */
+  /**
+   * Creates the Secret. An existing Secret of this name contains the token of an earlier try, which may be outdated, so it is
+   * replaced.
+   */
   async function createSecret(order: LaunchOrder, jobUid: string) {
     const manifest = secretManifest(fleet, order, jobUid);
     const made = await kubectl.run([...create, '--output=name'], manifest);
@@ -61,7 +64,7 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
     if (!job.ok) return toFailure(job.stderr);
     const secret = await createSecret(order, job.stdout.trim());
     if (secret.ok) return { kind: 'accepted', engineId: launchName(fleet, order.launchId) };
-    // Its pod would wait for the Secret for ever.
+    // Without the Secret, the pod would wait forever.
     await end([order.launchId], 'now');
     const failure = toFailure(secret.stderr);
     return failure.kind === 'rejected'
@@ -69,7 +72,10 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
       : { kind: 'rejected', scope: 'temporary', code: 'secret', message: failure.message };
   }
 
-  /** Deleting a Job deletes its pods: they get SIGTERM and the grace period of the order. `now` shortens it to a second. */
+  /**
+   * Deletes Jobs and thereby their pods, which get SIGTERM and the order's grace period. With `now`, the grace period is one
+   * second.
+   */
   async function end(ids: readonly LaunchId[], how: 'ask' | 'now'): Promise<void> {
     for (const some of inChunks(ids)) {
       const selector = `--selector=${fleetLabel}=${fleet},${launchLabel} in (${some.join(',')})`;
@@ -83,7 +89,7 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
     end,
     async list() {
       const { sightings, evicted } = await listLaunches(kubectl, fleet, settings.queue !== null);
-      // Their join tokens are used up. If this fails, the next list tries it again.
+      // The join tokens of evicted launches are used up. If the call fails, the next list repeats it.
       await end(evicted, 'now').catch(() => {});
       return sightings;
     },
@@ -94,7 +100,7 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
         message: error instanceof Error ? error.message : String(error),
       }));
       if (answer.kind === 'accepted') return answer;
-      // kubectl may quote the Secret in an error.
+      // An error of kubectl may quote the Secret.
       return { ...answer, message: answer.message.replaceAll(order.joinToken, '...') };
     },
   };

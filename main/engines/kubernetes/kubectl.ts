@@ -10,16 +10,16 @@ const maxOutput = 64 * 1024 * 1024;
 interface Printed {
   readonly ok: boolean;
   readonly stdout: string;
-  /** Also has a failure that kubectl did not print itself. */
+  /** Also contains a failure to start kubectl. */
   readonly stderr: string;
 }
 
-/** Runs kubectl on the cluster of the settings. */
+/** Runs kubectl for the cluster in the settings. */
 export interface Kubectl {
   run(args: readonly string[], manifest?: unknown): Promise<Printed>;
-  /** What it printed. Throws when it failed. */
+  /** Returns stdout. Throws when kubectl failed. */
   demand(args: readonly string[]): Promise<string>;
-  /** Objects as JSON. Throws when it failed, or printed something else. */
+  /** Returns objects. Throws when kubectl failed or its output does not match the schema. */
   get<T extends z.ZodType>(schema: T, what: string, selector: string): Promise<z.output<T>>;
 }
 
@@ -61,7 +61,7 @@ export function createKubectl(
   return kubectl;
 }
 
-/** Selectors travel in URLs. */
+/** A selector is a part of a URL, whose length is limited. */
 const maxIdsPerCall = 100;
 
 export const inChunks = (ids: readonly string[]): readonly (readonly string[])[] =>
@@ -79,13 +79,13 @@ export function parseJson(text: string): unknown {
 
 type Failure = Exclude<LaunchAnswer, { kind: 'accepted' }>;
 
-/** The API server's reasons that hold for this order whenever it is repeated. */
+/** Errors of the API server that will occur again if the same order is repeated. */
 const permanent = new Set(['BadRequest', 'Forbidden', 'Invalid', 'MethodNotAllowed', 'NotFound']);
 
-/** Reasons with which the API server turned the request away before it did anything. */
+/** Errors after which the API server has not processed the request, and a later one may succeed. */
 const temporary = new Set(['TooManyRequests', 'Unauthorized']);
 
-/** kubectl gave up before it sent anything. */
+/** Errors of kubectl before it sends a request. */
 const isLocal =
   /^kubectl was not found|context "[^"]*" does not exist|context was not found|no configuration has been provided|executable \S+ (?:not found|failed)/;
 
@@ -95,7 +95,7 @@ const loginNeeded = /^error: (You must be logged in to the server.*)$/m;
 
 const toLine = (words: string): string => cleanLine(words).replaceAll(/ +/g, ' ').trim().slice(0, 300);
 
-/** Returns the error of kubectl in one line, without the log lines around it. */
+/** Returns kubectl's error as one line, without its log lines and warnings. */
 export function errorOf(stderr: string): string {
   const lines = stderr
     .split('\n')
@@ -105,7 +105,10 @@ export function errorOf(stderr: string): string {
 
 export const isAlreadyThere = (stderr: string): boolean => serverError.exec(stderr)?.[1] === 'AlreadyExists';
 
-/** Whether a failed `kubectl create` made nothing for certain, and whether a repetition could succeed. */
+/**
+ * Converts a failed `kubectl create`: `rejected` if it certainly created nothing, and then whether a repetition could succeed;
+ * otherwise `unknown`.
+ */
 export function toFailure(stderr: string): Failure {
   const message = errorOf(stderr);
   const invalid = invalidObject.exec(stderr);

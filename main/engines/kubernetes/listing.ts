@@ -13,10 +13,10 @@ import {
 import { toExit, toSighting } from './sightings.ts';
 
 const workloadsOfKueue = 'workloads.kueue.x-k8s.io';
-/** On Workloads, with the uid of their Job. */
+/** Label of Workloads. Its value is the uid of their Job. */
 const uidLabel = 'kueue.x-k8s.io/job-uid';
 
-/** By the uid of their Jobs. */
+/** Returns the Workloads of suspended Jobs, by the uid of the Job. */
 async function findWorkloads(kubectl: Kubectl, launches: readonly LaunchObjects[]) {
   const suspended = launches.filter(({ job }) => job.spec.suspend);
   const uids = suspended.map(({ job }) => job.metadata.uid);
@@ -33,8 +33,8 @@ async function findWorkloads(kubectl: Kubectl, launches: readonly LaunchObjects[
 }
 
 /**
- * Why Jobs have no pods, by the uid of the Job. This is only for the reasons why launches wait, so an account may lack the right
- * to read events.
+ * Returns the errors of Jobs whose pods could not be created, by the uid of the Job. Only the reasons why launches wait need
+ * them, so an account that may not read events still works.
  */
 async function findRefusals(kubectl: Kubectl, launches: readonly LaunchObjects[]) {
   const isWithoutPod = (launch: LaunchObjects): boolean =>
@@ -53,7 +53,7 @@ export interface Listing {
   readonly evicted: readonly LaunchId[];
 }
 
-/** Lists all launches of a fleet. Throws rather than return a part. */
+/** Lists all launches of a fleet. Throws instead of returning an incomplete list. */
 export async function listLaunches(kubectl: Kubectl, fleet: string, hasQueue: boolean): Promise<Listing> {
   const { items } = await kubectl.get(JobsAndPods, 'jobs,pods', `${fleetLabel}=${fleet}`);
   const launches = groupByLaunch(items);

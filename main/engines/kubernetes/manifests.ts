@@ -3,33 +3,37 @@ import type { LaunchId } from '../../../protocol/ids.ts';
 import type { KubernetesSettings } from '../../../protocol/pool.ts';
 import { noticeSignal, tokenVariable } from '../start-script.ts';
 
-/** On the Job, its pod and its Secret. */
+/** Label of the Job, its pod and its Secret. */
 export const fleetLabel = 'trainyard/fleet';
 export const launchLabel = 'trainyard/launch';
 export const queueLabel = 'kueue.x-k8s.io/queue-name';
 
 const secondsInWeek = 604_800;
 
-/** Name of the Job and of its Secret. A Job of this name exists once, so a repeated order makes no second machine. */
+/**
+ * Returns the name of a launch's Job and Secret. Kubernetes allows each name once, so a repeated order creates no second machine.
+ */
 export const launchName = (fleet: string, launch: LaunchId): string => `trainyard-${fleet}-${launch}`;
 
 const labelsOf = (fleet: string, launch: LaunchId) => ({ [fleetLabel]: fleet, [launchLabel]: launch });
 
 /**
- * The first process of the container. Kubernetes announces each end with SIGTERM to it: a preemption, a drained node, the deadline
- * and a deletion. The worker gets it as its notice. The signal interrupts `wait`, whose exit code is then above 128.
+ * The first process of the container. Kubernetes sends it SIGTERM before each kind of end: a preemption, a drained node, the
+ * deadline and a deletion. It passes that on to the worker as the notice. The signal interrupts `wait`, which then returns an
+ * exit code above 128, so `wait` is called again.
  */
 const firstProcess = `sh -c "$1" & worker=$!
 trap 'told=1; kill -${noticeSignal} $worker' TERM
 while told=; wait $worker; code=$?; [ -n "$told" ] && [ $code -gt 128 ]; do :; done
 exit $code`;
 
-/** Escapes each `$` for the shell, because Kubernetes replaces `$(NAME)` in commands, and `$$` by `$`. */
+/** Doubles each `$` for Kubernetes, which replaces `$(NAME)` in commands, and `$$` by `$`. */
 const escapeDollars = (script: string): string => script.replaceAll('$', () => '$$');
 
 /**
- * The deadline of a pod counts from its arrival on a node. Then the pod gets SIGTERM and the grace period, so the worker gets
- * its notice `noticeS` before the end of the wall time. A Job's deadline also counts the time in the queue, so it is only a last resort.
+ * Returns the Job of a launch. The deadline of its pod counts from the pod's arrival on a node. At the deadline the pod gets
+ * SIGTERM, and the worker its notice, `noticeS` before the end of the wall time. The Job's deadline also counts the time in the
+ * queue, so it is only a last resort.
  */
 export function jobManifest(fleet: string, settings: KubernetesSettings, order: LaunchOrder, script: string) {
   const labels = labelsOf(fleet, order.launchId);
@@ -42,13 +46,13 @@ export function jobManifest(fleet: string, settings: KubernetesSettings, order: 
       labels: { ...labels, ...(queued && { [queueLabel]: settings.queue }) },
     },
     spec: {
-      // Kueue lets it go when the quota allows.
+      // Kueue resumes the Job when the quota allows it.
       ...(queued && { suspend: true }),
       parallelism: 1,
       completions: 1,
-      // Its join token works once, so a second pod could not join.
+      // The join token works only once, so a second pod could not join.
       backoffLimit: 0,
-      // Keeps the reason of a preemption on the Job: the pod that had it is deleted.
+      // Records a preemption in the Job, because the pod that contains the reason is deleted.
       podFailurePolicy: {
         rules: [{ action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
       },
@@ -90,12 +94,12 @@ function podSpec(name: string, settings: KubernetesSettings, order: LaunchOrder,
         volumeMounts: [{ name: 'shm', mountPath: '/dev/shm' }],
       },
     ],
-    // The default of 64 MB is too little for data loaders.
+    // The default size of 64 MB is too small for data loaders.
     volumes: [{ name: 'shm', emptyDir: { medium: 'Memory' } }],
   };
 }
 
-/** Belongs to the Job, so the cluster deletes it with the Job. */
+/** Returns the Secret of a launch. The Job owns it, so the cluster deletes both together. */
 export function secretManifest(fleet: string, order: LaunchOrder, jobUid: string) {
   const name = launchName(fleet, order.launchId);
   return {
@@ -111,7 +115,7 @@ export function secretManifest(fleet: string, order: LaunchOrder, jobUid: string
   };
 }
 
-/** What the engine does in the namespace. It never reads Secrets. */
+/** Permissions that the engine needs in the namespace. It never reads Secrets. */
 const requiredAccess = [
   { verb: 'create', group: 'batch', resource: 'jobs' },
   { verb: 'list', group: 'batch', resource: 'jobs' },
@@ -123,13 +127,13 @@ const requiredAccess = [
   { verb: 'delete', group: '', resource: 'secrets' },
 ] as const;
 
-/** With a queue of Kueue. */
+/** Additional permissions for a queue of Kueue. */
 const requiredKueueAccess = [
   { verb: 'list', group: 'kueue.x-k8s.io', resource: 'workloads' },
   { verb: 'list', group: 'kueue.x-k8s.io', resource: 'localqueues' },
 ] as const;
 
-/** Asks the cluster what the caller may do. One call for all of it, where `kubectl auth can-i` takes one each. */
+/** Checks all permissions in one call. `kubectl auth can-i` would need a call for each. */
 export const accessReviews = (namespace: string, hasQueue: boolean) => ({
   apiVersion: 'v1',
   kind: 'List',

@@ -60,19 +60,19 @@ type Job = z.output<typeof Job>;
 export type Pod = z.output<typeof Pod>;
 export type Workload = z.output<typeof Workload>;
 
-/** What `kubectl get jobs,pods -o json` prints. */
+/** Output of `kubectl get jobs,pods -o json`. */
 export const JobsAndPods = z.object({ items: z.array(z.discriminatedUnion('kind', [Job, Pod])) });
 export const Workloads = z.object({ items: z.array(Workload) });
 export const Events = z.object({ items: z.array(Event) });
 
-/** What the cluster has of one launch. */
+/** The objects of one launch in the cluster. */
 export interface LaunchObjects {
   readonly job: Job;
-  /** Its newest pod; undefined while it has none. */
+  /** The newest pod; undefined before there is one. */
   readonly pod: Pod | undefined;
-  /** Kueue's record of the Job; absent on a cluster without Kueue. */
+  /** Kueue's record of the Job; undefined on a cluster without Kueue. */
   readonly workload?: Workload | undefined;
-  /** The last event about a pod that could not be created. */
+  /** Message of the last event about a pod that could not be created. */
   readonly refusal?: string | undefined;
 }
 

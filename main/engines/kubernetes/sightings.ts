@@ -11,7 +11,7 @@ const toReason = (kind: WaitingReason['kind'], words: string): WaitingReason => 
   text: cleanLine(words).trim().slice(0, 300),
 });
 
-/** A pod that is still saving has its machine, even if its Job has already ended. */
+/** Returns the state of a launch. It counts as running while its pod still saves, even if the Job has already ended. */
 export function toSighting(objects: LaunchObjects): Sighting {
   const { job, pod } = objects;
   const isLive = pod !== undefined && pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed';
@@ -35,10 +35,13 @@ function containerStart({ status }: Pod): number | null {
   return toMs(state?.running?.startedAt ?? state?.terminated?.startedAt);
 }
 
-/** A pod holds its GPUs from the moment it has a node, also while the node fetches its image. */
+/**
+ * Returns the time since when a pod has its GPUs. They are reserved once the pod has a node, before the node has downloaded the
+ * image.
+ */
 const startOf = (pod: Pod): number | null => toMs(pod.status.startTime) ?? containerStart(pod);
 
-/** The earliest of its deadlines, or the end of the grace period when it is being deleted. */
+/** Returns the earliest deadline of the pod, or the end of its grace period while it is being deleted. */
 function endOf({ job }: LaunchObjects, { metadata, spec, status }: Pod): number | null {
   const podStart = toMs(status.startTime);
   const jobStart = toMs(job.status.startTime);
@@ -54,7 +57,7 @@ function endOf({ job }: LaunchObjects, { metadata, spec, status }: Pod): number 
   return ends.length === 0 ? null : Math.min(...ends);
 }
 
-/** How it ended; null while it may still get a machine. */
+/** Returns how a launch ended; null while it has not ended. */
 export function toExit({ job, pod, workload }: LaunchObjects): Sighting['exit'] {
   const { conditions } = job.status;
   if (findCondition(conditions, 'Complete') ?? findCondition(conditions, 'SuccessCriteriaMet'))
@@ -64,7 +67,7 @@ export function toExit({ job, pod, workload }: LaunchObjects): Sighting['exit'] 
   if (failure !== undefined || pod?.status.phase === 'Failed') {
     if (failure?.reason === 'DeadlineExceeded' || pod?.status.reason === 'DeadlineExceeded') return 'timeout';
     const disruption = findCondition(pod?.status.conditions, 'DisruptionTarget');
-    // The node no longer exists.
+    // Kubernetes uses this reason when the node no longer exists.
     if (disruption?.reason === 'DeletionByPodGC') return 'node_failed';
     const isPreempted =
       disruption !== undefined ||
@@ -72,11 +75,11 @@ export function toExit({ job, pod, workload }: LaunchObjects): Sighting['exit'] 
       (failure?.reason === 'PodFailurePolicy' && failure.message.includes('DisruptionTarget'));
     return isPreempted ? 'preempted' : 'failed';
   }
-  // Kueue queues it again, but its join token may be used up.
+  // Kueue would start an evicted Job again, but the join token may be used up, so the launch has ended.
   return job.spec.suspend && findCondition(workload?.status.conditions, 'Evicted') ? 'preempted' : null;
 }
 
-/** Returns the reason that the cluster gives for the wait; null without one. */
+/** Returns the cluster's reason why a launch waits; null without one. */
 function reasonOf({ job, pod, workload, refusal }: LaunchObjects): WaitingReason | null {
   if (pod !== undefined) return podReason(pod);
   if (!job.spec.suspend) {
@@ -84,7 +87,7 @@ function reasonOf({ job, pod, workload, refusal }: LaunchObjects): WaitingReason
     return toReason(refusal.includes('exceeded quota') ? 'quota' : 'other', refusal);
   }
   if (workload !== undefined) return queueReason(workload);
-  // Kueue has not looked at it yet.
+  // Without a Workload, a Job with a queue has not been processed by Kueue yet.
   return queueLabel in job.metadata.labels ? null : toReason('held', 'The Job is suspended.');
 }
 
@@ -98,7 +101,7 @@ function podReason({ status }: Pod): WaitingReason | null {
   return isOrdinary ? null : toReason('other', `${waiting.reason}: ${waiting.message}`);
 }
 
-/** Reasons of Kueue's condition QuotaReserved: `Pending` up to v1beta1, finer ones since. */
+/** Reasons of Kueue's condition QuotaReserved. Up to v1beta1 there is only `Pending`. */
 const kindOfQueueReason: Readonly<Record<string, WaitingReason['kind']>> = {
   Pending: 'quota',
   WaitingForQuota: 'quota',

@@ -1,14 +1,14 @@
 import { noticeSignal, tokenVariable } from '../start-script.ts';
 
 /**
- * Returns the batch script of a launch. The worker runs in the batch script itself and in no step, because Slurm signals every process
- * of a step at once, the trainer included. Three things tell the worker that its machine will be taken away:
+ * Returns the batch script of a launch. The worker runs in the batch script and not in a step, because Slurm sends a signal to
+ * all processes of a step, including the trainer. The worker learns in three ways that its machine will be taken away:
  *
  * - wall time: `--signal=B:USR1@N` signals the batch shell;
  * - a request: `scancel --batch --signal=TERM` signals the batch shell;
- * - preemption: Slurm signals only steps, so a canary step waits for that. It ends, and its output with it.
+ * - preemption: Slurm signals only steps. A canary step waits for that signal; its end closes its output.
  *
- * `start` is the text of main/engines/start-script.ts. It runs in a subshell, in which it may exit or be replaced by the worker.
+ * `start` is the text of main/engines/start-script.ts. It runs in a subshell, because it may exit or be replaced by the worker.
  */
 export function batchScript(start: string, nodes: number): string {
   return `#!/bin/bash
@@ -53,7 +53,7 @@ exit "$code"
 `;
 }
 
-/** Only the first node has a worker. Its trainer starts processes on the others. */
+/** Only the first node has a worker. The trainer starts processes on the other nodes. */
 const severalNodes = (nodes: number): string => `export TRAINYARD_NODES=${nodes} TRAINYARD_NODE_RANK=0
 export MASTER_ADDR="\${SLURMD_NODENAME:-$(hostname)}" MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))
 `;

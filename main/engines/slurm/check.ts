@@ -7,7 +7,7 @@ import { machineArgs, sbatchLines } from './submission.ts';
 const separator = '\u001F';
 const sinfoArgv = ['sinfo', '--noheader', `--format=${['%R', '%a', '%l', '%D', '%G'].join(separator)}`];
 
-/** Asks for the version, the partitions, and whether Slurm could give the machine. Submits nothing. */
+/** Reads the version and the partitions, and checks whether Slurm could provide the machine. Submits nothing. */
 export async function checkSlurm(
   slurm: SlurmCommand,
   settings: SlurmSettings,
@@ -32,11 +32,14 @@ export async function checkSlurm(
   return { ...answer, ok: false, detail: `Slurm does not give the pool's largest machine: ${reason}` };
 }
 
-/** Replaces the seconds in `Job 58 to start at 1795649106 using ...`. `SLURM_TIME_FORMAT` makes Slurm print all times so. */
+/**
+ * Replaces the seconds in `Job 58 to start at 1795649106 using ...` by a date. The engine sets `SLURM_TIME_FORMAT`, which makes
+ * Slurm print all times in seconds.
+ */
 const withDate = (text: string): string =>
   text.replace(/(?<=start at )\d{9,11}\b/, seconds => new Date(Number(seconds) * 1_000).toISOString());
 
-/** sinfo prints a line for each kind of node in a partition. */
+/** Returns the partitions. sinfo prints one line for each kind of node in a partition. */
 function readPartitions(output: string): EngineCheck['queues'] {
   const found = new Map<
     string,

@@ -8,7 +8,7 @@ import { type SlurmCommand, createSlurmCommand } from './reach.ts';
 import { readSubmission, submitArgv } from './submission.ts';
 
 export interface SlurmLimits {
-  /** A controller that does not answer takes about 10 s to fail by itself. */
+  /** Longer than the 10 s after which a command fails by itself when the controller does not respond. */
   readonly submitMs: number;
   readonly listMs: number;
   readonly endMs: number;
@@ -18,18 +18,18 @@ export interface SlurmLimits {
 const defaultLimits: SlurmLimits = { submitMs: 60_000, listMs: 30_000, endMs: 30_000, checkMs: 30_000 };
 
 export interface SlurmEngineOptions {
-  /** Part of the names of jobs: letters, digits and `-`. */
+  /** Id of the fleet, a part of the names of jobs: letters, digits and `-`. */
   readonly fleet: string;
   readonly settings: SlurmSettings;
-  /** The largest machine of the pool. The check asks Slurm whether it could give one. */
+  /** The largest machine that the pool orders. The check asks Slurm whether it could provide one. */
   readonly largest: Pick<LaunchOrder, 'gpus' | 'wallTimeS'>;
-  /** Shell commands that start the worker of an order: see main/engines/start-script.ts. */
+  /** Returns the shell commands that start the worker of an order (main/engines/start-script.ts). */
   readonly start: (order: LaunchOrder) => string;
   readonly run: RunProgram;
   readonly limits?: Partial<SlurmLimits>;
 }
 
-/** Orders machines from a Slurm cluster by its command line, on this machine or over ssh. */
+/** Creates an engine that orders machines from a Slurm cluster with Slurm's command line, on this machine or over ssh. */
 export function createSlurmEngine(options: SlurmEngineOptions): Engine {
   const { fleet, settings, largest, start, run } = options;
   const limits = { ...defaultLimits, ...options.limits };
@@ -66,15 +66,16 @@ export function createSlurmEngine(options: SlurmEngineOptions): Engine {
       if (found.length === 0) return;
       const jobs = found.map(({ sighting }) => sighting.engineId);
       if (how === 'now') return cancel([], jobs);
-      // Waiting jobs have no worker to signal. A job that starts before this call is not cancelled, but gets the signal below.
+      // Waiting jobs have no worker that could get the signal. A job that starts just before this call is not cancelled, but gets
+      // the signal below.
       if (found.some(({ sighting }) => sighting.state === 'waiting')) await cancel(['--state=PENDING'], jobs);
-      // Slurm drops a signal to a job whose batch script is just starting, without an error.
+      // Slurm drops a signal to a job whose batch script is just starting, and reports no error. A later call repeats it.
       return cancel(['--batch', '--signal=TERM'], jobs);
     },
   };
 }
 
-/** Errors about jobs that have ended meanwhile. */
+/** Errors about jobs that have already ended. */
 const harmless =
   /Invalid job id|already completing or completed|No active jobs match|not running|pending execution/;
 
@@ -83,7 +84,7 @@ async function scancel(slurm: SlurmCommand, args: readonly string[], timeoutMs: 
   if (result.code !== 0 && !isHarmless(result)) throw new Error(describeFailure('scancel', result));
 }
 
-/** For a signal to a job that has ended, scancel exits with the low byte of Slurm's error number and prints nothing. */
+/** For a signal to a job that has ended, scancel prints nothing. Its exit code is the low byte of Slurm's error number. */
 const endedCodes: readonly (number | null)[] = [2_017 % 256, 2_021 % 256];
 
 function isHarmless({ code, stderr }: ProgramResult): boolean {

@@ -3,7 +3,7 @@ import type { WaitingReason } from '../../../protocol/pool.ts';
 import type { Sighting } from '../../orchestrator/ports/engines.ts';
 import { reasonKind } from './reasons.ts';
 
-/** One job of Slurm that has the name of a launch. */
+/** A job of Slurm whose name is that of a launch. */
 export interface QueuedJob {
   readonly launchId: LaunchId;
   readonly sighting: Sighting;
@@ -14,10 +14,10 @@ export const jobName = (fleet: string, launchId: LaunchId): string => `trainyard
 /** A separator that no name or reason contains, because users cannot easily type it. */
 const separator = '\u001F';
 
-/** The name is first, so that lines of other jobs can be skipped by their prefix. */
+/** The name comes first, so that lines of other jobs can be skipped by their prefix. */
 const format = ['%j', '%i', '%T', '%r', '%S', '%e', '%N'].join(separator);
 
-/** `--all` includes hidden partitions, and `--states=all` what ended in the last minutes. */
+/** `--all` includes hidden partitions. `--states=all` includes jobs that ended in the last minutes. */
 export const squeueArgv: readonly string[] = [
   'squeue',
   '--me',
@@ -27,7 +27,10 @@ export const squeueArgv: readonly string[] = [
   `--format=${format}`,
 ];
 
-/** Returns the jobs of a fleet. Throws when a line of the fleet cannot be read, because a part of a list would end launches. */
+/**
+ * Returns the jobs of a fleet. Throws when a line of the fleet cannot be parsed, because an incomplete list would end the missing
+ * launches.
+ */
 export function parseQueue(fleet: string, output: string): readonly QueuedJob[] {
   const prefix = `trainyard-${fleet}-`;
   if (output !== '' && !output.endsWith('\n')) throw new Error('squeue printed only a part of its list');
@@ -37,7 +40,8 @@ export function parseQueue(fleet: string, output: string): readonly QueuedJob[] 
     .flatMap(line => {
       const [name = '', id = '', state, reason, start, end, nodes, ...more] = line.split(separator);
       const launchId = LaunchId.safeParse(name.slice(prefix.length));
-      // The name of a fleet can begin with the name of another one: `a` and `a-b`. A launch id has no hyphen.
+      // The id of a fleet can be the beginning of another fleet's: `a` and `a-b`. A launch id contains no hyphen, so such a line
+      // belongs to the other fleet.
       if (!launchId.success && name.slice(prefix.length).includes('-')) return [];
       if (!launchId.success || nodes === undefined || more.length > 0 || !/^\d+$/.test(id))
         throw new Error(`squeue printed a line that cannot be read: ${line.replaceAll(separator, ' | ')}`);
@@ -46,7 +50,10 @@ export function parseQueue(fleet: string, output: string): readonly QueuedJob[] 
     });
 }
 
-/** Slurm allows several jobs of one name. Returns for each launch the live job, or else the newest one. */
+/**
+ * Returns one job for each launch, because Slurm allows several jobs with the same name: the running one, or else the waiting
+ * one, or else the newest.
+ */
 export function mergeByLaunch(jobs: readonly QueuedJob[]): ReadonlyMap<LaunchId, Sighting> {
   const found = new Map<LaunchId, Sighting>();
   for (const { launchId, sighting } of jobs.toSorted((a, b) => rank(a.sighting) - rank(b.sighting)))
@@ -69,9 +76,9 @@ const exits: Readonly<Record<string, Exclude<Sighting['exit'], null>>> = {
   PREEMPTED: 'preempted',
 };
 
-/** States that take up nodes, or still do. COMPLETING covers the time in which a cancelled worker saves. */
+/** States in which a job has nodes. COMPLETING includes the time in which a cancelled worker saves. */
 const running = new Set('RUNNING COMPLETING SUSPENDED STOPPED SIGNALING RESIZING STAGE_OUT'.split(' '));
-/** CONFIGURING: Slurm has chosen the nodes and starts them. */
+/** States in which a job has no usable nodes yet. In CONFIGURING, Slurm has chosen the nodes and starts them. */
 const waiting = new Set(
   'PENDING CONFIGURING EXPEDITING REQUEUED REQUEUE_FED REQUEUE_HOLD RESV_DEL_HOLD SPECIAL_EXIT'.split(' '),
 );
@@ -85,10 +92,10 @@ interface Line {
   readonly nodes: string;
 }
 
-/** Slurm keeps a record of an order that it has refused. */
+/** True for an order that Slurm has refused. Slurm keeps a record of it. */
 const isRefused = ({ state, nodes }: Line): boolean => state === 'FAILED' && nodes === '';
 
-/** A state of a later version of Slurm counts as running when the job has nodes. */
+/** An unknown state of a later Slurm version counts as running if the job has nodes. */
 function stateOf({ state, nodes }: Line): Sighting['state'] {
   if (state in exits || state === 'REVOKED') return 'ended';
   if (waiting.has(state)) return 'waiting';
@@ -117,12 +124,12 @@ function waitingReason({ state, reason }: Line): WaitingReason | null {
   return reason === '' || reason === 'None' ? null : { kind: reasonKind(reason), text: reason.slice(0, 300) };
 }
 
-/** Slurm prints `N/A` for a time that it does not know. */
+/** Converts a time to milliseconds; null for `N/A`, which Slurm prints for an unknown time. */
 function toWallMs(seconds: string | undefined): number | null {
   return seconds !== undefined && /^[1-9]\d{0,11}$/.test(seconds) ? Number(seconds) * 1_000 : null;
 }
 
-/** `rig[1-2,07],login` as `rig1 rig2 rig07 login`. A job has at most 256 nodes. */
+/** Expands `rig[1-2,07],login` to `rig1 rig2 rig07 login`. The result is limited to 256 nodes, the maximum of a job. */
 function expandNodes(list: string): readonly string[] {
   const parts = list.match(/(?:[^,[\]]|\[[^\]]*\])+/g) ?? [];
   return parts.flatMap(expandPart).slice(0, 256);
@@ -137,7 +144,7 @@ function expandPart(part: string): readonly string[] {
     .flatMap(number => expandPart(`${head}${number}${tail}`));
 }
 
-/** Keeps leading zeros: `08-10` is `08 09 10`. */
+/** Expands `08-10` to `08 09 10`, with leading zeros. */
 function expandRange(range: string): readonly string[] {
   const [from = '', to = from] = range.split('-');
   const count = Math.min(Number(to) - Number(from) + 1, 256);

@@ -5,14 +5,17 @@ import { tokenVariable } from '../start-script.ts';
 export interface SlurmCall {
   readonly timeoutMs: number;
   readonly stdin?: string;
-  /** Passed to the command in an environment variable, never as an argument. */
+  /** The join token. It is passed in an environment variable, never as an argument. */
   readonly token?: string;
 }
 
 /** Runs a command of Slurm, on this machine or on the login machine. */
 export type SlurmCommand = (argv: readonly string[], call: SlurmCall) => Promise<ProgramResult>;
 
-/** Environment variables that change what Slurm's commands print or select. A user's `SQUEUE_STATES` would hide jobs. */
+/**
+ * Environment variables that change the output or the selection of Slurm's commands. For example, a user's `SQUEUE_STATES` would
+ * hide jobs.
+ */
 const changingVariables = [
   ['SQUEUE', 'ACCOUNT ALL ARRAY FEDERATION FORMAT FORMAT2 LICENSES LOCAL NAMES PARTITION PRIORITY'],
   ['SQUEUE', 'QOS SIB SIBLING SORT STATES USERS'],
@@ -21,7 +24,7 @@ const changingVariables = [
   ['SBATCH', 'ARRAY_INX WAIT'],
 ].flatMap(([command = '', names = '']) => names.split(' ').map(name => `${command}_${name}`));
 
-/** Makes Slurm print times as seconds since 1970. */
+/** Value of SLURM_TIME_FORMAT that makes Slurm print times as seconds since 1970. */
 const timeFormat = '%s';
 
 export function createSlurmCommand(run: RunProgram, login: string | null): SlurmCommand {
@@ -36,8 +39,8 @@ export function createSlurmCommand(run: RunProgram, login: string | null): Slurm
 }
 
 /**
- * sshd passes the line to the user's login shell. The line uses only single quotes, which all shells read alike. The token is
- * the first line of stdin. `read` consumes only that line, so the command gets the rest.
+ * sshd passes the command line to the user's login shell. The line contains only single quotes, which have the same meaning in
+ * all shells. The token is the first line of stdin. `read` consumes only that line, so the command gets the rest.
  */
 function overSsh(run: RunProgram, login: string): SlurmCommand {
   const prepare =
@@ -51,7 +54,7 @@ function overSsh(run: RunProgram, login: string): SlurmCommand {
     });
 }
 
-/** Whether ssh failed before it ran anything on the login machine. ssh exits with 255 when the failure is its own. */
+/** Returns true if ssh failed before it ran anything on the login machine. Exit code 255 means that ssh itself failed. */
 export const hasNotReachedLogin = ({ code, stderr }: ProgramResult): boolean =>
   code === 255 &&
   /^ssh: (?:connect to host|Could not resolve)|Permission denied|Host key verification failed|kex_exchange_identification|Too many authentication failures|Connection timed out during banner exchange|no matching (?:host key|cipher|key exchange|MAC)/m.test(

@@ -1,6 +1,6 @@
 import type { WaitingReason } from '../../../protocol/pool.ts';
 
-/** Reasons as in Slurm's src/common/job_state_reason.c. */
+/** Names of reasons in Slurm's src/common/job_state_reason.c. */
 const kinds: Readonly<Record<string, WaitingReason['kind']>> = {
   Resources: 'resources',
   Priority: 'resources',
@@ -34,14 +34,14 @@ const kinds: Readonly<Record<string, WaitingReason['kind']>> = {
   DependencyNeverSatisfied: 'dependency',
 };
 
-/** Returns the kind of a reason such as `Resources` or `ReqNodeNotAvail, UnavailableNodes:rig1`. */
+/** Returns the kind of a reason, such as `Resources` or `ReqNodeNotAvail, UnavailableNodes:rig1`. */
 export function reasonKind(reason: string): WaitingReason['kind'] {
   const word = /^\w*/.exec(reason)?.[0] ?? '';
   const kind = kinds[word];
   if (kind !== undefined) return kind;
-  // Limits of accounts, of which there are more than a hundred. A QOS that is not allowed is no limit.
+  // Limits of accounts and QOS, of which there are more than a hundred. `QOSNotAllowed` is no limit.
   if (/^(?:QOS(?!NotAllowed)|Assoc|Max\w+Per(?:Account|User)$)/.test(word)) return 'quota';
-  // Slurm reports this reason as a sentence.
+  // Slurm prints a sentence for this reason.
   if (reason.startsWith('Nodes required for job are DOWN')) return 'resources';
   if (reason.endsWith('requeued held')) return 'held';
   return 'other';

@@ -5,10 +5,10 @@ import { noticeSignal, tokenVariable } from '../start-script.ts';
 import { jobName } from './queue.ts';
 import { hasNotReachedLogin } from './reach.ts';
 
-/** `--signal` takes at most this. */
+/** The maximum that `--signal` accepts. */
 const maxNoticeS = 65_535;
 
-/** Arguments of sbatch for a machine of this kind. Slurm counts wall time in minutes. */
+/** Returns the arguments of sbatch for a machine. Slurm counts wall time in minutes. */
 export function machineArgs(
   settings: SlurmSettings,
   { nodes, gpus, wallTimeS }: Pick<LaunchOrder, 'nodes' | 'gpus' | 'wallTimeS'>,
@@ -31,8 +31,8 @@ export function machineArgs(
 }
 
 /**
- * `--export` passes only the token on. `--no-requeue`: a job that Slurm starts again would have a used token. The folder from which the
- * orchestrator runs may not exist on the nodes.
+ * Returns the command that submits an order. `--export` passes only the token. `--no-requeue` is set because a restarted job
+ * would have a used token. `--chdir` is set because the orchestrator's current folder may not exist on the nodes.
  */
 export const submitArgv = (fleet: string, settings: SlurmSettings, order: LaunchOrder): readonly string[] => [
   'sbatch',
@@ -49,7 +49,7 @@ export const submitArgv = (fleet: string, settings: SlurmSettings, order: Launch
 
 type Row = readonly [code: string, message: string];
 
-/** The pool can never give such a machine, until a person changes the pool or the cluster. Texts of Slurm's src/common/slurm_errno.c. */
+/** Errors that persist until a person changes the pool or the cluster. The texts are in Slurm's src/common/slurm_errno.c. */
 const permanent: readonly Row[] = [
   ['ESLURM_INVALID_PARTITION_NAME', 'Invalid partition name specified'],
   ['ESLURM_DEFAULT_PARTITION_NOT_SET', 'No partition specified or system default partition'],
@@ -82,11 +82,14 @@ const permanent: readonly Row[] = [
   ['ESLURM_INVALID_ASSOC', 'Invalid or unknown association'],
 ];
 
-/** Slurm names the limit in the line before this text. */
+/** Slurm prints the name of the limit in the line before this text. */
 const policy = 'Job violates accounting/QOS policy';
 const limitName = /^(?:QOS|Assoc|Max)\w+$/;
 
-/** The controller refused it for now. The list serves for the codes: other refusals of the controller are temporary, too. */
+/**
+ * Errors that may disappear without a change. Unknown errors of the controller are temporary too; the list only assigns their
+ * codes.
+ */
 const temporary: readonly Row[] = [
   ['ESLURM_MAX_JOB_COUNT', 'MaxJobCount limit reached'],
   ['ESLURM_NODES_BUSY', 'Requested nodes are busy'],
@@ -103,17 +106,17 @@ const temporary: readonly Row[] = [
   ['SLURM_PROTOCOL_AUTHENTICATION_ERROR', 'Protocol authentication error'],
   // The command could not connect, so it sent nothing.
   ['SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR', 'Unable to contact slurm controller (connect failure)'],
-  // A plugin of the cluster refused the job. The line before has the reason.
+  // A plugin of the cluster refused the job. The line before contains the reason.
   ['SLURM_ERROR', 'Unspecified error'],
-  // The message does not name the limit.
+  // This message does not name the limit.
   ['ESLURM_ACCOUNTING_POLICY', policy],
 ];
 
-/** The connection broke after sbatch began to send, so the job may exist. */
+/** Errors after the connection broke while sbatch was sending, so the job may exist. */
 const lostAnswer =
   /Unable to contact slurm controller|timed out|Zero Bytes|Message (?:send|receive) failure|Unexpected message|[Cc]ommunication|zero length message|message length|entire message|Connection (?:reset|closed|forced|rejected)|Broken pipe|Input\/output error|temporarily unavailable|Interrupted system call|now in progress/;
 
-/** Reads what sbatch answered to an order. Never guesses that a job does not exist. */
+/** Interprets the output of sbatch. Returns `rejected` only if the job certainly does not exist. */
 export function readSubmission(result: ProgramResult): LaunchAnswer {
   const id = /^(\d+)(?:;\S+)?$/m.exec(result.stdout)?.[1];
   if (result.code === 0 && id !== undefined) return { kind: 'accepted', engineId: id };
@@ -128,7 +131,7 @@ export function readSubmission(result: ProgramResult): LaunchAnswer {
   const message = said.join(': ').slice(0, 500);
   const text = said.at(-1) ?? '';
   const limit = text.startsWith(policy) ? said.find(line => limitName.test(line)) : undefined;
-  // The number of waiting jobs falls by itself; the size of a job does not.
+  // The number of waiting jobs falls without a change; the size of a job does not.
   if (limit !== undefined)
     return {
       kind: 'rejected',
@@ -148,7 +151,7 @@ function classify(text: string, message: string): LaunchAnswer {
   return { kind: 'rejected', scope: 'temporary', code: later ?? 'refused', message };
 }
 
-/** Returns the messages of sbatch without its prefixes. Leaves out other lines, which a login machine may print. */
+/** Returns the messages of sbatch without their prefixes. Skips other lines, which a login machine may print. */
 export const sbatchLines = (stderr: string): readonly string[] =>
   stderr
     .split('\n')
