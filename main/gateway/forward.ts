@@ -3,18 +3,18 @@ import { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { type Fetch, piecesOf } from '../../protocol/client.ts';
 
-/** A remote orchestrator and the app's token there. */
+/** A remote orchestrator and the token that the app uses there. */
 export interface FarFleet {
-  /** Without a trailing slash. */
+  /** URL without a slash at the end. */
   readonly url: string;
   readonly fetch: Fetch;
   readonly token: string;
 }
 
-/** Upper bound for the panel's requests; configs are the largest. */
+/** Maximum size of a request. Configs are the largest requests of the panel. */
 const maxBytes = 16 * 1_024 * 1_024;
 
-/** Request headers that the orchestrator needs. Headers about the page's origin and its cookies stay here. */
+/** Request headers that are forwarded. Cookies and headers about the page's origin are not. */
 const sentOn = ['accept', 'content-type', 'last-event-id', 'idempotency-key', 'if-match', 'if-none-match'];
 const handedBack = [
   'content-type',
@@ -27,8 +27,8 @@ const handedBack = [
 ];
 
 /**
- * Forwards a request with the fleet's token and streams the response back. When the orchestrator is unreachable or fails
- * verification, the connection is closed; the page sees an ordinary network failure.
+ * Forwards a request with the fleet's token and streams the response back. If the orchestrator is unreachable or cannot prove its
+ * identity, closes the connection, so the page sees an ordinary network failure.
  */
 export async function forward(
   fleet: FarFleet,

@@ -7,9 +7,9 @@ import { type FarFleet, forward } from './forward.ts';
 import { openNetwork, parseTrust } from '../../agent/connection/network.ts';
 
 interface FleetAddress {
-  /** Without a trailing slash. */
+  /** URL without a slash at the end. */
   readonly url: string;
-  /** Connection that verifies the server's identity. */
+  /** Sends requests, and verifies the identity of the server. */
   readonly fetch: Fetch;
 }
 
@@ -17,7 +17,7 @@ type Parsed =
   | { readonly ok: true; readonly value: FleetAddress }
   | { readonly ok: false; readonly detail: string };
 
-/** Parses the address of a remote orchestrator. The pin follows the same rules as a worker's. */
+/** Parses the address of a remote orchestrator. The pin has the same form as a worker's. */
 export function parseFleetAddress(given: { readonly url: string; readonly pin: string | null }): Parsed {
   const url = URL.canParse(given.url) ? new URL(given.url) : null;
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && url.hash === '';
@@ -36,7 +36,7 @@ export type { FarFleet };
 
 export interface Gateway {
   readonly origin: string;
-  /** Required on every call, because other users of this computer can reach the port. Changes at each start. */
+  /** Bearer token that every call needs, because other users of this computer can reach the port. Each start creates a new one. */
   readonly bearer: string;
   close(): void;
 }
@@ -45,8 +45,8 @@ export interface GatewayDeps {
   /** Folder of the built panel. */
   readonly panelDir: string;
   /**
-   * 0 for any free port. Another port is used when this one is taken. The page stores its preferences per origin, so a stable
-   * port matters.
+   * Port to listen on; 0 for any free port. If it is in use, another port is used. The page stores its preferences per origin, so
+   * the port should stay the same.
    */
   readonly port: number;
   /** Returns the fleet that receives the calls; null for none. */
@@ -56,8 +56,8 @@ export interface GatewayDeps {
 const loopback = '127.0.0.1';
 
 /**
- * Serves the app's own panel and forwards calls and streams to a remote orchestrator. Pages are never loaded from there. It
- * listens on the loopback address only.
+ * Serves the app's own panel and forwards calls and streams to a remote orchestrator. Pages never come from the remote server.
+ * Listens on the loopback address only.
  */
 export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
   const bearer = randomBytes(32).toString('base64url');
