@@ -9,7 +9,10 @@ export interface MachineAddress {
   readonly interface: string;
 }
 
-/** Omits link-local IPv6 addresses: they are valid on one link only, and browsers reject them in URLs. */
+/**
+ * Returns the addresses of this machine, without link-local IPv6 addresses: they are only valid on one link, and browsers reject
+ * them in URLs.
+ */
 export function ownAddresses(): readonly MachineAddress[] {
   return Object.entries(networkInterfaces()).flatMap(([name, list = []]) =>
     list
@@ -22,11 +25,11 @@ export { isLoopback };
 
 export const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';
 
-/** Returns the base URL for a host and port; puts IPv6 addresses in brackets. */
+/** Returns the base URL for a host and port. IPv6 addresses get brackets. */
 export const urlOf = (host: string, port: number, isSecure: boolean): string =>
   `${isSecure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** Returns the `addresses` under which other machines reach a socket that listens on `host`. */
+/** Returns those of `addresses` under which other machines reach a socket that listens on `host`. */
 export function addressesBehind(
   host: string,
   addresses: readonly MachineAddress[],
@@ -37,13 +40,13 @@ export function addressesBehind(
   return others.filter(({ address }) => address === host);
 }
 
-/** Kind of network that an address belongs to; null for an ordinary one. */
+/** The kind of network that an address belongs to; null for an ordinary network. */
 export type AddressKind = 'loopback' | 'virtual' | 'vpn' | null;
 
 const virtual = /^(?:docker|br-|veth|virbr|vmnet|vboxnet|vEthernet|lxc|lxd|cni|podman|bridge\d)/i;
 const vpn = /^(?:tun|tap|wg|tailscale|zt|utun|ppp|nebula)/i;
 
-/** Recognises virtual and VPN interfaces by their usual names. */
+/** Returns the kind of an address. Recognises virtual and VPN interfaces by their usual names. */
 export function reachOf({ address, interface: name }: MachineAddress): AddressKind {
   if (isLoopback(address)) return 'loopback';
   if (virtual.test(name)) return 'virtual';
@@ -52,6 +55,6 @@ export function reachOf({ address, interface: name }: MachineAddress): AddressKi
 
 const order: readonly AddressKind[] = [null, 'vpn', 'virtual', 'loopback'];
 
-/** Sorts the most widely reachable addresses first, then IPv4 before IPv6 because it is shorter to type. */
+/** Sorts the addresses that most machines can reach first, then IPv4 before IPv6 because it is shorter to type. */
 export const byReach = (a: MachineAddress, b: MachineAddress): number =>
   order.indexOf(reachOf(a)) - order.indexOf(reachOf(b)) || a.family.localeCompare(b.family);

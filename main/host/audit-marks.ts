@@ -24,17 +24,17 @@ export const openHeadFile = (file: string) => ({
   write: (text: string): void => writeWhole(file, text),
 });
 
-/** Receives the newest row of the audit trail outside the data folder. */
+/** Receives marks of the newest row of the audit trail, outside the data folder. */
 interface Witness {
   /** Appears in the log; contains no secrets. */
   readonly name: string;
-  /** Rejects when the witness did not take the mark. */
+  /** Sends a mark. Rejects when the witness did not accept it. */
   tell(mark: object, signal: AbortSignal): Promise<void>;
-  /** Only for a file: the newest mark in it, null when there is none. Throws when the file cannot be read. */
+  /** Returns the newest mark in a file; null when there is none. Throws when the file cannot be read. Absent for a URL. */
   readonly newest?: () => WitnessMark | null;
 }
 
-/** A file that is only ever appended to, or a URL that takes a POST for each mark. */
+/** Creates a witness: a file to which marks are appended, or a URL that gets a POST request for each mark. */
 export const createWitness = (target: string): Witness =>
   /^https?:/.test(target) ? webhook(target) : appendedFile(target);
 
@@ -50,12 +50,14 @@ function appendedFile(file: string): Witness {
         closeSync(handle);
       }
     },
-    // Opening a named pipe for reading would block until a writer opens it.
+    // A named pipe is not opened for reading, because that would block until a writer opens it.
     newest: () => (statSync(file, { throwIfNoEntry: false })?.isFile() ? newestIn(file) : null),
   };
 }
 
-/** Room for hundreds of marks: the last lines may be cut off or belong to another program. */
+/**
+ * Size of the end of the file that is searched: hundreds of marks. The last lines may be incomplete or belong to another program.
+ */
 const tailBytes = 65_536;
 
 function newestIn(file: string): WitnessMark | null {
@@ -71,7 +73,7 @@ function newestIn(file: string): WitnessMark | null {
   }
 }
 
-/** Logs never contain the path because it may include a secret. */
+/** Creates a witness for a URL. Logs contain only the origin, because the path may include a secret. */
 function webhook(url: string): Witness {
   const { origin } = new URL(url);
   return {

@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { type ProgramName, programNames } from '../../protocol/agent-api.ts';
 
 /**
- * Folder of the panel relative to this module: beside a built program, whose modules are at its top or one folder below, or in
- * `dist` for a run from sources.
+ * Folders that may contain the panel, relative to this module. In a built program, the module is in the folder beside the panel
+ * or one level below. In the sources, the panel is in `dist`.
  */
 const panelPlaces = ['../renderer/', '../../renderer/', '../../dist/renderer/'];
 
-/** Finds the built panel; null when it was not built. The sources also contain an index.html, but no assets. */
+/** Finds the built panel; null when it was not built. The folder of the sources contains an index.html too, but no assets. */
 export function findPanel(program: string = import.meta.url): string | null {
   const folders = panelPlaces.map(place => fileURLToPath(new URL(place, program)));
   const isBuilt = (folder: string): boolean =>
@@ -20,7 +20,7 @@ export function findPanel(program: string = import.meta.url): string | null {
   return folders.find(isBuilt) ?? null;
 }
 
-/** Folder of the worker programs relative to this module, as for the panel. */
+/** Folders that may contain the worker programs, relative to this module; see `panelPlaces`. */
 const workerPlaces = ['../agent/', '../../agent/', '../../dist/agent/'];
 
 /** Finds the built worker programs; null when they were not built. */
@@ -37,10 +37,11 @@ interface Program {
 }
 
 /**
- * Lists the worker programs. Searches for the folder and reads it on each call, because a build may replace it at runtime.
+ * Creates a function that lists the worker programs. Each call searches for the folder and reads it, because a build may replace
+ * it while the server runs.
  */
 export function createWorkerPrograms(find: () => string | null): () => Promise<readonly Program[]> {
-  /** Hash by path and by the inode, size and mtime of the file. */
+  /** The hash of each file. The key is the path with the inode, size and mtime. */
   const known = new Map<string, Promise<string>>();
   const hashOf = (path: string, mark: string): Promise<string> => {
     const key = `${path} ${mark}`;

@@ -17,17 +17,17 @@ export interface DataFolder {
   readonly databaseFile: string;
   readonly adminTokenFile: string;
   readonly adminToken: string;
-  /** Settings from the panel; the file exists only after the first change. */
+  /** Settings from the panel. The file exists only after the first change. */
   readonly settingsFile: string;
-  /** Key that seals the audit trail. It is stored beside the database, never in it. */
+  /** Key that seals the audit trail. It is stored beside the database, not in it. */
   readonly auditKey: Uint8Array;
-  /** Reveals a truncated trail. */
+  /** File with the head of the audit trail, which reveals that the trail was truncated. */
   readonly auditHeadFile: string;
 }
 
 /**
- * Creates a folder that only its owner can access, independent of the umask. Leaves an existing folder unchanged. Throws with a
- * reason when it cannot be created.
+ * Creates a folder that only its owner can access, whatever the umask is. Does not change an existing folder. Throws with a
+ * reason when the folder cannot be created.
  */
 export function makeFolder(path: string): void {
   try {
@@ -63,9 +63,9 @@ export function openDataFolder(dataDir: string): DataFolder {
 }
 
 /**
- * Writes the server's URL to the data folder so that the command line on this machine finds it. Replaces a file that a crash left
- * behind. Returns a function that removes the file. This process must hold the folder lock. Throws when the disk rejects the
- * write.
+ * Writes the server's URL to the data folder, so that the command line on this machine finds the server. Replaces a file that
+ * remained after a crash. Returns a function that removes the file. This process must hold the folder lock. Throws when the file
+ * cannot be written.
  */
 function announce(dataDir: string, url: string): () => void {
   const file = join(dataDir, 'url');
@@ -76,7 +76,10 @@ function announce(dataDir: string, url: string): () => void {
   return () => rmSync(file, { force: true });
 }
 
-/** A full disk may be temporary, so the server starts without the file; until then the command line needs `--url`. */
+/**
+ * Like `announce`, but logs a warning when the file cannot be written. A full disk may be temporary, so the server starts anyway.
+ * Until the next start, the command line needs `--url`.
+ */
 export function announceOrWarn(dataDir: string, url: string, log: Log): () => void {
   try {
     return announce(dataDir, url);
@@ -86,15 +89,15 @@ export function announceOrWarn(dataDir: string, url: string, log: Log): () => vo
   }
 }
 
-/** Keeps an existing file. */
+/** Creates a file. Does not change an existing file. */
 function createOnce(file: string, text: string): void {
   if (!existsSync(file)) writeWhole(file, text);
 }
 
-/** The server accepts tokens of up to 512 characters; the rest allows for surrounding whitespace. */
+/** The server accepts tokens of up to 512 characters. The rest allows for whitespace around the token. */
 const maxTokenFileBytes = 1_024;
 
-/** Throws with a reason when the file is missing, readable by others, or not a valid token. */
+/** Reads the admin token. Throws with a reason when the file is missing, readable by others, or contains no valid token. */
 export function readAdminToken(file: string): string {
   const token = statSync(file).size > maxTokenFileBytes ? null : readSecret(file);
   if (token === '') throw new Error(`${file} is empty: delete it, and the next start writes a new token`);
@@ -112,7 +115,7 @@ function readKey(file: string): Uint8Array {
   );
 }
 
-/** Reads a file that only its owner may access. Throws when others could read or write it. */
+/** Reads a file that only its owner may access. Throws when others can read or write it. */
 export function readSecret(file: string): string {
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
     throw new Error(`${file} can be read by others: make it yours alone with "chmod 600 ${file}"`);

@@ -1,6 +1,6 @@
-/** Plans how the agent of this machine starts and restarts. This file has no side effects. */
+/** Plans how the agent of this machine starts and restarts. */
 
-/** The owner's settings for the agent on this machine; null for the agent's default. */
+/** The owner's settings for the agent on this machine. Null selects the agent's default. */
 export interface LocalWorkerSettings {
   /** Comma-separated GPU numbers, as in the agent's `--gpus`. */
   readonly gpus: string | null;
@@ -9,18 +9,18 @@ export interface LocalWorkerSettings {
 }
 
 export interface Place {
-  /** URL of this orchestrator for clients on its own machine. */
+  /** URL at which clients on this machine reach the orchestrator. */
   readonly url: string;
   readonly name: string;
-  /** Folder for the agent's state; jobs go below it unless `workDir` is set. */
+  /** Folder for the agent's state, and for jobs unless `workDir` is set. */
   readonly stateDir: string;
-  /** As in the agent's `--allow-config-scripts`; null for none. */
+  /** Value of the agent's `--allow-config-scripts`; null for none. */
   readonly allowConfigScripts: string | null;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Builds the agent's config file, keyed by option name (docs/workers.md). */
+/** Returns the contents of the agent's config file, keyed by option name (docs/workers.md). */
 export function agentFile(
   { gpus, trainer, workDir }: LocalWorkerSettings,
   { url, name, stateDir, allowConfigScripts }: Place,
@@ -38,7 +38,7 @@ export function agentFile(
   };
 }
 
-/** Variables that would override the config file, or secrets of others: the agent receives only its own token. */
+/** Variables that the agent does not get: they would override its config file, or contain other secrets than its token. */
 const notForTheAgent = [
   'ADMIN_TOKEN',
   'SIMPLETUNER_ORCHESTRATOR_URL',
@@ -46,13 +46,13 @@ const notForTheAgent = [
   'SIMPLETUNER_WORKER_PERSISTENT',
 ];
 
-/** Passes the token in the environment, because every user of the machine can read arguments. */
+/** Returns the environment of the agent. It contains the token, because every user of the machine can read arguments. */
 export function agentEnvironment(env: Variables, token: string): Variables {
   const kept = Object.entries(env).filter(([name]) => !notForTheAgent.includes(name));
   return { ...Object.fromEntries(kept), SIMPLETUNER_WORKER_TOKEN: token };
 }
 
-/** How an agent process ended. */
+/** The end of an agent process. */
 export interface Ending {
   /** Null when a signal ended the process or it could not start. */
   readonly code: number | null;
@@ -62,29 +62,29 @@ export interface Ending {
 export interface Sequel {
   /** Delay before the restart, in milliseconds. */
   readonly inMs: number;
-  /** Number of consecutive processes that ended soon after their start. */
+  /** Number of consecutive processes, including this one, that ended soon after their start. */
   readonly failures: number;
-  /** Whether the agent needs a new token. */
+  /** True if the agent needs a new token. */
   readonly needsToken: boolean;
 }
 
-/** Same as in docs/workers.md. */
+/** The agent's exit codes (docs/workers.md). */
 const exitCodes = { usage: 2, tokenRefused: 3, stateInUse: 73 } as const;
 
 const firstMs = 1_000;
 const maxMs = 60_000;
 const usageMs = 300_000;
 const inUseMs = 5_000;
-/** A process that lived this long did not fail because of its start. */
+/** If a process ran for this long, its start was successful. */
 const wellMs = 60_000;
 
 /**
- * The agent is always restarted, because the orchestrator's settings decide whether this machine runs jobs. Exit code 0 means
- * that it made room for its next process.
+ * Plans the restart of an agent process. It is always restarted, because only the orchestrator's settings decide whether this
+ * machine runs jobs. Exit code 0 means that another process of the agent replaces it.
  *
- * - 2: wrong options or a rejected registration. Rarely recovers, but can: GPUs may appear late after boot.
+ * - 2: wrong options or a rejected registration. It can recover, because GPUs may appear late after a boot.
  * - 3: the token was rotated or the worker deleted.
- * - 73: the agent of a killed orchestrator still holds the state folder and is about to exit.
+ * - 73: the agent of a killed orchestrator still uses the state folder and is about to exit.
  */
 export function planRestart({ code, livedMs }: Ending, failuresBefore: number): Sequel {
   const failures = livedMs >= wellMs ? 0 : failuresBefore + 1;
@@ -95,7 +95,7 @@ export function planRestart({ code, livedMs }: Ending, failuresBefore: number): 
   return { inMs, failures, needsToken };
 }
 
-/** Turns the host name into a worker name: one line of printable ASCII, at most 80 characters. */
+/** Converts the host name to a worker name: one line of printable ASCII, at most 80 characters. */
 export function workerNameOf(hostname: string): string {
   const name = hostname
     .replaceAll(/[^\x20-\x7e]/g, '')

@@ -1,16 +1,16 @@
 import type { LocalWorker } from './local-worker.ts';
 import type { LocalWorkerSettings } from './local-worker-plan.ts';
 
-/** Starts and stops the worker of this machine as users change its settings. */
+/** Starts and stops the worker of this machine when users change its settings. */
 export interface LocalWorkerSwitch {
-  /** `leaving`: turned off, but still finishing its job. */
+  /** `leaving` means that the worker was turned off, but is still finishing its job. */
   state(): 'off' | 'on' | 'leaving';
   /**
-   * Applies new settings by restarting the agent, even one that is leaving; its training continues. Null turns the worker off:
-   * the agent leaves after its job. Resolves once the change is under way.
+   * Applies new settings: restarts the agent, even one that is leaving. Its training continues. Null turns the worker off: the
+   * agent exits after its job. Resolves once the restart or stop has begun.
    */
   turn(settings: LocalWorkerSettings | null): Promise<void>;
-  /** Stops the agent at once; its training continues. */
+  /** Stops the agent immediately. Its training continues. */
   close(): Promise<void>;
 }
 

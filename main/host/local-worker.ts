@@ -12,9 +12,9 @@ import {
   planRestart,
 } from './local-worker-plan.ts';
 
-/** How to start an agent on this machine; a server and a packaged app use different programs. */
+/** The program of the agent on this machine. A server and the packaged app use different programs. */
 export interface AgentProgram {
-  /** Command line up to and including the `worker` subcommand, if any. */
+  /** Command line up to and including the `worker` subcommand, if the program has one. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -22,11 +22,11 @@ export interface AgentProgram {
 export interface LocalWorkerDeps {
   readonly program: AgentProgram;
   readonly settings: LocalWorkerSettings;
-  /** Restricted config keys that jobs may use here although they reach beyond the job; null for none. */
+  /** Restricted config keys that jobs on this machine may use, although such a key affects more than the job; null for none. */
   readonly allowConfigScripts: string | null;
-  /** Holds the agent's state, jobs and config file; created when missing. */
+  /** Folder for the agent's state, jobs and config file. Created when missing. */
   readonly folder: string;
-  /** Where the orchestrator actually listens. */
+  /** URL at which the orchestrator listens. */
   readonly url: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,22 +37,22 @@ export interface LocalWorkerDeps {
 export interface LocalWorker {
   /** Stops the agent quickly. Its training continues, and the next agent adopts it. */
   stop(): Promise<void>;
-  /** Stops the agent after its job, without a restart. Takes as long as the job. */
+  /** Stops the agent after its job. Takes as long as the job. */
   retire(): Promise<void>;
 }
 
-/** After this many milliseconds the agent is killed; its training does not depend on it. */
+/** After this many milliseconds, the agent is killed. Its training does not depend on it. */
 const leaveWithinMs = 700;
 const maxLine = 2_000;
 
 /**
- * Runs an agent on this machine as a child process. The pipe to its stdin ties the two together: when this process ends for any
- * reason, the pipe closes and the agent exits (`--leave-with-parent`). Training continues under its guard, and the next agent
- * adopts it.
+ * Runs an agent on this machine as a child process. The two are connected by a pipe to the agent's stdin: when this process ends
+ * for any reason, the pipe closes and the agent exits (`--leave-with-parent`). The guard process continues the training, and the
+ * next agent adopts it.
  *
- * Each start of this process issues a new token, kept only in memory. A token in a file would be another secret on disk, and
- * would not match a database restored from a backup. A new token also locks out an agent of a killed orchestrator that has not
- * exited yet.
+ * Each start of this process issues a new token, which is only kept in memory. A token in a file would be another secret on disk,
+ * and would be wrong after a restore of the database. A new token also locks out an agent of a killed orchestrator that is still
+ * running.
  */
 export function startLocalWorker(deps: LocalWorkerDeps): LocalWorker {
   const controller = new AbortController();
@@ -75,11 +75,11 @@ export function startLocalWorker(deps: LocalWorkerDeps): LocalWorker {
 }
 
 interface Orders {
-  /** Exit at once. */
+  /** Aborted when the agent must exit immediately. */
   readonly over: AbortSignal;
-  /** Exit after the job. */
+  /** Aborted when the agent must exit after its job. */
   readonly retired: AbortSignal;
-  /** Fires with either of the two. */
+  /** Aborted with either of the two. */
   readonly ended: AbortSignal;
 }
 
@@ -94,7 +94,7 @@ async function keepRunning(deps: LocalWorkerDeps, orders: Orders): Promise<void>
     let ending: Ending = { code: null, livedMs: 0 };
     try {
       issued ??= await issue();
-      // A stop was requested while waiting for the token.
+      // A stop may have been requested while the token was issued.
       if (ended.aborted) return;
       ending = await runAgent(deps, issued, orders);
     } catch (cause) {
@@ -118,11 +118,12 @@ async function runAgent(deps: LocalWorkerDeps, issued: Issued, orders: Orders): 
   const child = spawn(file, [...args, '--config', settingsFile], {
     env: agentEnvironment(program.env, issued.token),
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A separate session, so that Ctrl-C in a terminal reaches only the orchestrator. On Windows, `detached` would open a window.
+    // The agent gets its own session, so that Ctrl-C in a terminal reaches only the orchestrator. On Windows, `detached` would
+    // open a window.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  // Ignores EPIPE from closing the stdin of an agent that has already exited.
+  // Ignores EPIPE, which occurs when the agent has exited and its stdin is closed.
   child.stdin.on('error', () => {});
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', line =>
@@ -143,7 +144,7 @@ interface ProcessEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Waits until the process ends. Stops it when `over` fires. */
+/** Waits until the process ends. Stops it when `over` or `retired` is aborted. */
 async function endOf(
   child: ChildProcessWithoutNullStreams,
   clock: Clock,
@@ -172,7 +173,8 @@ async function endOf(
 }
 
 /**
- * Written atomically. The user's own config file is not used because it may belong to another worker on this machine.
+ * Writes the agent's config file atomically. The user's own config file may belong to another worker on this machine, so it is
+ * not used.
  */
 function writeSettings({ folder, settings, url, allowConfigScripts }: LocalWorkerDeps, name: string): string {
   makeFolder(folder);
@@ -188,7 +190,7 @@ function writeSettings({ folder, settings, url, allowConfigScripts }: LocalWorke
   return file;
 }
 
-/** Resolves early when the signal fires. */
+/** Resolves after the delay, or earlier when the signal is aborted. */
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolved => {
     const done = (): void => {

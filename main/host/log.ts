@@ -4,21 +4,22 @@ import type { Log } from '../orchestrator/ports/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A log whose lines carry the fields of the request that caused them. */
+/** A log that adds the fields of the current request to its lines. */
 export interface ScopedLog extends Log {
   /**
-   * Adds the fields to every line that `run`, or anything it starts, writes. Timers outlive the request that set them, so
-   * `fields` may return null later.
+   * Adds the fields to every line that `run`, or any code that it starts, logs. A timer may fire after the end of the request
+   * that set it, so `fields` may then return null.
    */
   within(fields: () => Fields | null, run: () => void): void;
 }
 
-/** Formats a line later, when the event loop is idle. */
+/** Returns the text of a line. Called later, when the event loop is idle. */
 type MakeLine = () => string;
 
 /**
- * Writes one line per event, as text or, with `json`, as JSON. While the reader `isBehind`, lines are only counted; the next
- * written line follows a `log.left_out`. A line's time and scope are captured at the call, even when it is formatted later.
+ * Creates a log that writes one line per event, as text or, with `json`, as JSON. While `isBehind` returns true, lines are only
+ * counted; a `log.left_out` line then precedes the next written line. Time and scope of a line are those of the call, even if it
+ * is formatted later.
  */
 export function createLog(
   write: (line: MakeLine) => void,
@@ -82,8 +83,8 @@ function shownOf(scope: Fields | null, fields: Fields): Fields {
 }
 
 /**
- * Formats and writes all lines of one turn of the event loop together, after its other work. Writing to a file or pipe blocks. An
- * orderly exit loses no lines.
+ * Formats and writes all lines of one iteration of the event loop together, after its other work, because writing to a file or
+ * pipe blocks. An orderly exit loses no lines.
  */
 export function inTurns(write: (text: string) => void): (line: MakeLine) => void {
   let lines: MakeLine[] = [];

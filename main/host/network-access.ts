@@ -10,7 +10,7 @@ import { certificateNames } from './own-names.ts';
 import { createCertificates, type TlsDeps } from './tls/index.ts';
 import { type Given, inForce } from './settings-sources.ts';
 
-/** Warns in the log and in the audit trail that other machines connect without encryption. */
+/** Records in the log and in the audit trail that other machines connect without encryption. */
 const warnExposed =
   (orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> }, log: Log) =>
   (host: string): void => {
@@ -31,7 +31,7 @@ interface ReachDeps {
   };
   readonly settings: Parameters<typeof inForce>[1];
   readonly addresses: () => readonly MachineAddress[];
-  /** Names of the machine that it cannot detect itself. */
+  /** Returns names of the machine that it cannot detect itself. */
   readonly otherNames: () => readonly string[];
   readonly listen: NetworkDeps['listen'];
   readonly present: TlsDeps['present'];
@@ -40,7 +40,7 @@ interface ReachDeps {
   readonly orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> };
 }
 
-/** Creates the network and the certificates that it presents. */
+/** Creates the network and its certificates. */
 export function createNetworkAccess(deps: ReachDeps) {
   const { given, settings, addresses, otherNames, listen, present, clock, log, orchestrator } = deps;
   const network = createNetwork({
@@ -71,7 +71,7 @@ export interface NetworkViewDeps {
   readonly network: Network;
   readonly given: Given;
   readonly addresses: () => readonly MachineAddress[];
-  /** Certificate that TLS clients see; null before TLS was first enabled. */
+  /** Returns the certificate that TLS clients see; null before TLS was first enabled. */
   readonly identity: () => Identity | null;
 }
 
@@ -118,25 +118,31 @@ const tlsView = ({ source, pin, fingerprint, expiresAt, names }: Identity): NonN
   names: [...names],
 });
 
-/** When a flag puts the only socket on one external address, TLS there would exclude this machine. */
+/**
+ * Returns the setting that prevents a change of TLS; null if it can be changed. If a flag puts the only socket on one external
+ * address, TLS there would exclude clients on this machine.
+ */
 export const tlsFixedBy = ({ isSecure, hasHome }: Network, { fixedBy }: Given): string | null =>
   fixedBy.ssl ?? (isSecure || hasHome ? null : (fixedBy.host ?? null));
 
-/** URL for a new worker, and the pin of the key that it will see there. */
+/** The URL for a new worker, and the pin of the key that it will see there. */
 export interface JoinAddress {
   readonly url: string;
-  /** Null without TLS, behind a TLS proxy, or for a certificate that the worker's system already trusts. */
+  /** Null without TLS, behind a TLS proxy, or for a certificate that the worker's system trusts anyway. */
   readonly pin: string | null;
 }
 
-/** `called` is the URL under which the client requested a new worker. */
+/** Returns the address for a new worker. `called` is the URL under which the client has requested the worker. */
 export function joinAddress(deps: NetworkViewDeps, set: Settings, called: string): JoinAddress {
   const view = networkView(deps);
   const url = set.public_url ?? reachableFor(view, called);
   return { url, pin: pinFor(view, url) };
 }
 
-/** URLs that other machines can use, and the pin of the certificate; null unless the server made it. */
+/**
+ * Returns the URLs that other machines can use, and the pin of the certificate; the pin is null unless the orchestrator created
+ * the certificate itself.
+ */
 export const reachFromAfar = (network: Network, identity: Identity | null) => ({
   reachableAt: network.listening().filter(each => !isLoopback(new URL(each).hostname)),
   pin: network.isSecure && identity?.source === 'own' ? identity.pin : null,

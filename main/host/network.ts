@@ -2,54 +2,57 @@ import type { Clock } from '../orchestrator/ports/index.ts';
 import { addressesBehind, isLoopback, isWildcard, type MachineAddress, urlOf } from './addresses.ts';
 import { createSockets, loopback, isHome, type SocketDeps, speaksTls } from './sockets.ts';
 
-/** Address to listen on, and whether other machines use TLS. */
+/** The address to listen on, and the protocol for other machines. */
 export interface NetworkAccess {
   readonly host: string;
-  /** Whether other machines connect by TLS. */
+  /** True if other machines connect by TLS. */
   readonly isSecure: boolean;
 }
 
 export interface NetworkDeps extends SocketDeps {
   readonly addresses: () => readonly MachineAddress[];
   readonly clock: Clock;
-  /** Address that a flag or the config file fixes; null when the panel may change it. */
+  /** Address from a flag or the config file; null when the panel may change it. */
   readonly fixedHost: string | null;
-  /** Last setting from the panel. */
+  /** The address and protocol that were last set in the panel. */
   readonly reach: NetworkAccess;
   /** Called when other machines can connect without encryption. */
   readonly onExposed: (host: string) => void;
 }
 
-/** A change in progress: the server listens on the new addresses and still on the old ones. */
+/** A change in progress: the server already listens on the new addresses, and still listens on the old ones. */
 export interface Move {
-  /** Closes the old addresses and the connections there. */
+  /** Completes the change: closes the old addresses and the connections there. */
   settle(): void;
   undo(): Promise<void>;
 }
 
 export interface Network extends NetworkAccess {
   readonly port: number;
-  /** For clients on this machine; always plain HTTP. */
+  /** URL for clients on this machine; always plain HTTP. */
   readonly url: string;
-  /** Whether this machine has its own socket, so that other machines can be required to use TLS. */
+  /** True if clients on this machine have their own socket. Only then can other machines be required to use TLS. */
   readonly hasHome: boolean;
   /** Returns the URLs on which the server currently listens. */
   listening(): readonly string[];
-  /** Rejects when the first socket or a fixed address cannot be opened. Retries other addresses later. */
+  /**
+   * Opens the sockets. Rejects when the first socket or an address from a flag cannot be opened. Other addresses are retried
+   * later.
+   */
   open(): Promise<void>;
-  /** Rejects, without any change, when one of the addresses cannot be opened. */
+  /** Opens the new addresses. If one of them cannot be opened, rejects and changes nothing. */
   move(next: NetworkAccess): Promise<Move>;
-  /** Stops watching for new addresses. The creator of the listeners closes them. */
+  /** Stops watching for new addresses. The sockets are closed by the code that created the listeners. */
   stop(): void;
 }
 
-/** A machine gets a new address when it joins another network. */
+/** Interval of the search for new addresses. A machine gets a new address when it joins another network. */
 const lookEveryMs = 10_000;
 
 /**
- * Manages the addresses on which the orchestrator listens. The loopback socket opens first, stays open and speaks plain HTTP. The
- * window, the local worker and the command line use it, so a change never disconnects them. Other machines get one socket per
- * address, because a wildcard socket cannot share the port with the first (docs/adr/0011).
+ * Manages the addresses on which the orchestrator listens. The loopback socket opens first, stays open and uses plain HTTP. The
+ * window, the local worker and the command line connect there, so a change never disconnects them. For other machines there is
+ * one socket per address, because a wildcard socket cannot share the port with the loopback socket (docs/adr/0011).
  */
 export function createNetwork(deps: NetworkDeps): Network {
   const { clock, fixedHost, addresses } = deps;
@@ -81,7 +84,7 @@ export function createNetwork(deps: NetworkDeps): Network {
     return {
       settle() {
         const kept = wanted(next.host);
-        // Closing streams takes a while, and nothing depends on it.
+        // Not awaited, because closing streams takes a while and nothing depends on it.
         void sockets.leave(sockets.addresses().filter(address => !kept.includes(address)));
         void sockets.dropOthers();
         warnIfExposed();
@@ -120,7 +123,7 @@ export function createNetwork(deps: NetworkDeps): Network {
     async open() {
       await sockets.openFirst(base, reach.isSecure);
       warnIfExposed();
-      // A fixed address that cannot be opened is a reason not to start.
+      // The server must not start if a fixed address cannot be opened.
       await inTurn(async () => {
         if (fixedHost === null) await follow();
         else await sockets.openAll(wanted(fixedHost), reach.isSecure);
@@ -136,15 +139,15 @@ export function createNetwork(deps: NetworkDeps): Network {
 }
 
 /**
- * Returns the address of the first socket. When a fixed external address uses TLS, this machine gets an additional loopback
- * socket.
+ * Returns the address of the first socket. If a fixed external address uses TLS, the first socket is a loopback socket, so that
+ * clients on this machine can use plain HTTP.
  */
 function baseOf({ fixedHost, reach }: NetworkDeps): string {
   if (fixedHost === null) return loopback;
   return isHome(fixedHost) || isWildcard(fixedHost) || !reach.isSecure ? fixedHost : loopback;
 }
 
-/** Runs changes one at a time, because two could try to open the same socket. */
+/** Returns a function that runs changes one at a time, because two could try to open the same socket. */
 function createTurns() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(act: () => Promise<T>): Promise<T> => {

@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { isLoopback, isWildcard, type MachineAddress } from './addresses.ts';
 
 /**
- * Addresses change at runtime, so an unknown name triggers a new lookup. The interval keeps unauthenticated requests from causing
- * one each.
+ * Minimum time between two reads of the machine's addresses. An unknown name triggers a read, because addresses can change.
+ * Without the minimum, each unauthenticated request could trigger one.
  */
 const lookAgainMs = 5_000;
 
@@ -15,7 +15,10 @@ export interface OwnNamesDeps {
   readonly others: () => readonly string[];
 }
 
-/** Returns whether a name or address belongs to this machine. Expects lower case, without port or brackets. */
+/**
+ * Creates a function that returns true if a name or address belongs to this machine. It expects lower case, without port or
+ * brackets.
+ */
 export function createOwnNames({ mono, addresses, others }: OwnNamesDeps): (name: string) => boolean {
   let known: ReadonlySet<string> = new Set();
   let lookedAt = Number.NEGATIVE_INFINITY;
@@ -33,7 +36,7 @@ export function createOwnNames({ mono, addresses, others }: OwnNamesDeps): (name
     isKnown(name);
 }
 
-/** Host names from `--allow-host`, the public URL, and a certificate that the owner supplied. */
+/** Returns the host names from `--allow-host`, the public URL, and a certificate that the owner supplied. */
 export const namesGiven = (
   allowHosts: readonly string[],
   publicUrl: string | null,
@@ -44,12 +47,12 @@ export const namesGiven = (
   ...(certificate?.source === 'files' ? certificate.names : []),
 ];
 
-/** As in certificates, `*.example.org` matches exactly one label. */
+/** Compares two names. As in certificates, `*.example.org` matches exactly one label. */
 const isMatch = (other: string, name: string): boolean =>
   other === name ||
   (other.startsWith('*.') && name.includes('.') && other.slice(1) === name.slice(name.indexOf('.')));
 
-/** Names for the certificate; omits the wildcard addresses `0.0.0.0` and `::`. */
+/** Returns the names for the certificate, without the wildcard addresses `0.0.0.0` and `::`. */
 export const certificateNames = (
   addresses: readonly MachineAddress[],
   others: readonly string[],
@@ -58,7 +61,7 @@ export const certificateNames = (
     name => !isWildcard(name),
   );
 
-/** Clients on this machine may use TLS as well. */
+/** Included in the certificate, because clients on this machine may use TLS as well. */
 const loopback = ['localhost', '127.0.0.1', '::1'];
 
 function namesNow(addresses: readonly MachineAddress[]): ReadonlySet<string> {

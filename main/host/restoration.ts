@@ -1,28 +1,26 @@
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { Actor, Log } from '../orchestrator/ports/index.ts';
 
-/** A checked copy of a backup, ready to replace the database. */
+/** A checked copy of a backup that can replace the database. */
 interface Ready<B> {
   readonly backup: B;
   takePlace(): void;
   drop(): void;
 }
 
-/** Everything that uses the database, from opening it to closing it. */
+/** The steps of a restore, implemented by the code that uses the database. */
 export interface Running<B, R extends Ready<B>, O> {
-  /** Checks and copies the backup; refuses an unusable one. Service continues meanwhile. */
+  /** Checks and copies the backup. Returns a refusal for an unusable backup. The server continues to answer requests. */
   prepare(name: string): Promise<Outcome<R>>;
-  /**
-   * Rejects all requests except the restore itself, and stops everything that could still write. Training on workers continues.
-   */
+  /** Refuses all requests except the restore itself, and stops all code that could still write. Training on workers continues. */
   quiet(asker: O): Promise<void>;
-  /** Backs up the current database. Rejects with the reason when that fails. */
+  /** Makes a backup of the current database. Rejects with the reason when that fails. */
   save(): Promise<B>;
   /** Closes the database. */
   close(): Promise<void>;
-  /** Appends a row to the copy's own audit trail that records the restore. */
+  /** Appends an audit row about the restore to the trail of the copy. */
   sign(ready: R, saved: B, by: Actor): Promise<void>;
-  /** Opens the current database and resumes service. */
+  /** Opens the database that is now in place, and answers requests again. */
   reopen(): Promise<void>;
 }
 
@@ -39,15 +37,15 @@ export interface Restored<B> {
 }
 
 /**
- * Replaces the database by a backup while the process, its folder lock and its port stay. Because of this order, a crash at any
- * step leaves either the old or the new database intact:
+ * Replaces the database by a backup. The process, its folder lock and its port stay. Because of this order, a crash at any step
+ * leaves either the old or the new database intact:
  *
  * 1. Copy and check the backup. A refusal here has no effect.
- * 2. Stop serving requests. Workers learn of the shutdown and continue training.
+ * 2. Stop answering requests. Workers are notified and continue training.
  * 3. Back up the current database, so that the restore can be undone.
- * 4. Sign the copy: its trail records its origin before anyone can read it.
- * 5. Replace the database by one rename. If any step up to here fails, the old database returns to service.
- * 6. Start again.
+ * 4. Sign the copy: its trail records the restore before anyone can read it.
+ * 5. Replace the database by one rename. If a step up to here fails, the old database is opened again.
+ * 6. Open the new database.
  */
 export function createRestoration<B extends { readonly name: string }, R extends Ready<B>, O>(
   running: Running<B, R, O>,
@@ -64,7 +62,10 @@ export function createRestoration<B extends { readonly name: string }, R extends
   };
 
   const exchange = async (ready: R, by: Actor, asker: O): Promise<Outcome<Restored<B>>> => {
-    /** Only the log names the affected file; clients must not see paths of this machine. */
+    /**
+     * Runs a step and converts an error to a refusal. Only the log names the affected file, because clients must not see paths of
+     * this machine.
+     */
     const attempt = async <T>(what: string, act: () => Promise<T>): Promise<Outcome<T>> => {
       try {
         return accept(await act());

@@ -6,10 +6,10 @@ import { readSecret } from './data-folder.ts';
 import { type Draft, draftOf } from './whole-file.ts';
 import type { LocalWorkerSettings } from './local-worker-plan.ts';
 
-/** Values from flags, environment and config file, and which settings they fix. */
+/** Values from flags, environment and config file, and the settings that they fix. */
 export interface Given {
   readonly host: string;
-  /** Whether other machines connect by TLS. */
+  /** True if other machines connect by TLS. */
   readonly isSecure: boolean;
   /** Null when not set. */
   readonly publicUrl: string | null;
@@ -29,12 +29,12 @@ type Fixable =
   | 'local-worker-work-dir'
   | 'audit-retention-days';
 
-/** A setting that a flag, a variable or the config file may fix. */
+/** A setting that a flag, a variable or the config file can fix. */
 interface Row {
   readonly flag: Fixable;
   readonly what: string;
   of(settings: Settings): unknown;
-  /** Returns `to` with the value of this setting from `from`. */
+  /** Returns a copy of `to` in which this setting has its value from `from`. */
   copy(to: Settings, from: Settings): Settings;
 }
 
@@ -82,11 +82,13 @@ const fixedRows = ({ fixedBy }: Given): readonly Row[] =>
 const taking = (some: readonly Row[], to: Settings, from: Settings): Settings =>
   some.reduce((settings, row) => row.copy(settings, from), to);
 
-/** Effective settings: each fixed value overrides the stored one. */
+/** Returns the settings that apply: each fixed value overrides the stored one. */
 export const inForce = (given: Given, set: Settings): Settings =>
   taking(fixedRows(given), set, asSettings(given));
 
-/** Settings to store: fixed ones keep their stored value, which applies again once they are no longer fixed. */
+/**
+ * Returns the settings to store. A fixed setting keeps its stored value, which applies again once the setting is no longer fixed.
+ */
 export const toKeep = (given: Given, set: Settings, next: Settings): Settings =>
   taking(fixedRows(given), next, set);
 
@@ -114,17 +116,17 @@ export function fixedRefusal(given: Given, was: Settings, next: Settings): Refus
 const refusalOf = (what: string, by: string): Refused =>
   refuse('setting_fixed', `${what} is fixed by ${by}: start the orchestrator without it to set it here`);
 
-/** Settings for the worker of this machine; null when it is disabled. */
+/** Returns the settings of the worker on this machine; null when it is disabled. */
 export function localWorkerInForce(given: Given, set: Settings): LocalWorkerSettings | null {
   const { local_worker: worker } = inForce(given, set);
   return worker.enabled ? workerSettingsOf(worker) : null;
 }
 
-/** Base URL in join commands and sign-in links; null when not set. */
+/** Returns the base URL in join commands and sign-in links; null when not set. */
 export const publicUrlInForce = (given: Given, set: Settings): string | null =>
   inForce(given, set).public_url;
 
-/** Null keeps all rows. */
+/** Returns the number of days that audit rows are kept; null keeps all rows. */
 export const auditDaysInForce = (given: Given, set: Settings): number | null =>
   inForce(given, set).audit_retention_days;
 
@@ -134,16 +136,14 @@ export const workerSettingsOf = ({
   work_dir: workDir,
 }: Settings['local_worker']): LocalWorkerSettings => ({ gpus, trainer, workDir });
 
-/** Settings changed at runtime, persisted across restarts. */
+/** Settings that users change while the server runs. A file stores them. */
 export interface SettingsFile {
   readonly settings: Settings;
-  /**
-   * Writes the settings to disk; they take effect with `keep`. Throws with a reason when the disk rejects the write.
-   */
+  /** Writes the settings to disk under a temporary name. They apply after `keep`. Throws with a reason when the write fails. */
   draft(settings: Settings): Draft;
 }
 
-/** Defaults before the first change. */
+/** Settings before the first change. */
 const atFirst: Settings = {
   host: '127.0.0.1',
   tls: false,
@@ -153,7 +153,7 @@ const atFirst: Settings = {
   gpu_troubles: defaultGpuTroubles,
 };
 
-/** This process must hold the folder lock. Throws with a reason when the file is damaged. */
+/** Reads the settings. This process must hold the folder lock. Throws with a reason when the file is damaged. */
 export function openSettingsFile(file: string): SettingsFile {
   let settings = existsSync(file) ? read(file) : atFirst;
   return {
@@ -173,7 +173,7 @@ export function openSettingsFile(file: string): SettingsFile {
   };
 }
 
-/** The file may contain a command, so nobody but the owner may have write access. */
+/** Throws when others than the owner can write to the file, because it may contain a command. */
 function read(file: string): Settings {
   const text = readSecret(file);
   const parsed = Settings.safeParse(parseJson(text), plainIssues);

@@ -28,7 +28,7 @@ export interface SettingsDeps extends NetworkViewDeps {
   readonly file: SettingsFile;
   /** Creates or reads the certificate. Rejects with a reason. */
   readonly openCertificate: () => Promise<unknown>;
-  /** Call it when the host names may have changed. */
+  /** Updates the certificate. Called after the host names may have changed. */
   readonly refreshCertificate: () => Promise<void>;
   readonly localWorker: LocalWorkerSwitch;
   readonly orchestrator: {
@@ -43,13 +43,13 @@ export interface SettingsDeps extends NetworkViewDeps {
 
 interface Asker {
   readonly actor: Actor;
-  /** The client connects from this machine. */
+  /** True if the client connects from this machine. */
   readonly isHere: boolean;
 }
 
 /**
- * Settings that users change at runtime. A change applies completely or not at all: steps that can fail (sockets, file, audit
- * trail) run first.
+ * Settings that users change while the server runs. A change applies completely or not at all, because all steps that can fail
+ * (sockets, file, audit trail) run first.
  */
 export function createSettings(deps: SettingsDeps) {
   const { file, given, localWorker, orchestrator, about } = deps;
@@ -117,7 +117,7 @@ export function createSettings(deps: SettingsDeps) {
   return {
     view,
     joinAddress: (called: string): JoinAddress => joinAddress(deps, inForce(given, file.settings), called),
-    /** Runs changes one at a time. */
+    /** Applies changes one at a time. */
     change(wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> {
       const turn = last.then(() => change(wanted, by));
       last = turn.catch(() => undefined);
@@ -142,13 +142,13 @@ function changed(
   };
 }
 
-/** Keeps the address when the server is already shared on a chosen one. */
+/** Returns the address for a changed sharing. If the server is already shared on a chosen address, that address stays. */
 function hostFor(shared: boolean, host: string): string {
   if (!shared) return '127.0.0.1';
   return isLoopback(host) ? '0.0.0.0' : host;
 }
 
-/** Without its own socket, this machine would have to use TLS for itself. */
+/** Refuses a change of TLS if this machine has no socket of its own, because clients here would then have to use TLS too. */
 function homeRefusal({ network, given }: SettingsDeps, was: Settings, next: Settings): Refused | null {
   const by = tlsFixedBy(network, given);
   if (was.tls === next.tls || by === null) return null;
@@ -158,7 +158,7 @@ function homeRefusal({ network, given }: SettingsDeps, was: Settings, next: Sett
   );
 }
 
-/** Only users at this machine may set the command and folder of its worker, because a token may have leaked. */
+/** Refuses a change of the worker's command or folder unless the client is on this machine, because a token may have leaked. */
 function commandRefusal({ local_worker: was }: Settings, next: Settings, { isHere }: Asker): Refused | null {
   const { trainer, work_dir: workDir } = next.local_worker;
   if (trainer === was.trainer && workDir === was.work_dir) return null;
@@ -172,7 +172,7 @@ function commandRefusal({ local_worker: was }: Settings, next: Settings, { isHer
   return refuse('invalid_request', `local_worker.work_dir: ${workDir} is no absolute path`);
 }
 
-/** Maps each audit event type to the settings that it covers. */
+/** The settings that the audit events of each type contain. */
 const tales = [
   { type: 'settings.network_changed', of: ({ host }) => ({ host }) },
   { type: 'settings.tls_changed', of: ({ tls }) => ({ tls }) },
@@ -196,14 +196,14 @@ function factsOf(was: Settings, next: Settings): readonly SettingsFact[] {
   });
 }
 
-/** Changes address and TLS together; the value is null when neither changes. */
+/** Changes address and TLS together. The value is null when neither changes. */
 async function moveTo(
   { network, addresses, openCertificate }: SettingsDeps,
   was: Settings,
   { host, tls }: Settings,
 ): Promise<Outcome<Move | null>> {
   if (host === was.host && tls === was.tls) return accept(null);
-  // Some systems allow listening on foreign addresses, where no client can connect.
+  // Some systems allow listening on an address of another machine, but no client could connect to that.
   const isOwn =
     host === was.host ||
     isWildcard(host) ||
@@ -237,7 +237,7 @@ function whyNot(cause: unknown, host: string, port: number): string {
   return `${address} cannot be listened on: ${failure.message}`;
 }
 
-/** Saves to both the file and the audit trail, or to neither. Rejects when the trail cannot be written. */
+/** Saves to the file and the audit trail, or to neither. Rejects when the trail cannot be written. */
 async function keep(
   { file, orchestrator }: SettingsDeps,
   settings: Settings,

@@ -4,20 +4,18 @@ import { isWildcard } from './addresses.ts';
 /** A socket that accepts connections. */
 export interface Listener {
   readonly port: number;
-  /** Applies to new connections only. */
+  /** Sets whether new connections use TLS. Existing connections do not change. */
   speakTls(isSecure: boolean): void;
-  /** Closes connections that use the other protocol. */
+  /** Closes the connections that do not use the current protocol. */
   dropOthers(): Promise<void>;
-  /**
-   * Stops accepting connections, ends streams, and gives running requests a moment to finish. Does not affect other listeners.
-   */
+  /** Stops accepting connections, ends streams, and gives running requests a moment to finish. Other listeners are not affected. */
   close(): Promise<void>;
 }
 
 export interface SocketDeps {
   /**
-   * Rejects like `listen`: EADDRINUSE, EADDRNOTAVAIL, EACCES, ... On a wildcard address, connections over loopback use plain
-   * HTTP.
+   * Opens a socket. Rejects like Node's `listen`: EADDRINUSE, EADDRNOTAVAIL, EACCES, ... On a wildcard address, connections over
+   * loopback use plain HTTP even with `isSecure`.
    */
   readonly listen: (host: string, port: number, isSecure: boolean) => Promise<Listener>;
   readonly log: Log;
@@ -30,7 +28,7 @@ export const isHome = (host: string): boolean => host === loopback || host === '
 
 export const speaksTls = (isSecure: boolean, address: string): boolean => isSecure && !isHome(address);
 
-/** The first socket, plus one for each further address. */
+/** Manages the first socket and one socket for each further address. */
 export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
   let first: Listener | null = null;
   let isFirstForAll = false;
@@ -46,12 +44,12 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
     addresses: (): readonly string[] => [...open.keys()],
     leave,
     port,
-    /** A wildcard socket uses TLS only with other machines. */
+    /** Opens the first socket. If it is a wildcard socket, only other machines use TLS there. */
     async openFirst(host: string, isSecure: boolean): Promise<void> {
       isFirstForAll = isWildcard(host);
       first = await listen(host, wantedPort, isFirstForAll && isSecure);
     },
-    /** Applies to new connections only. */
+    /** Sets whether new connections from other machines use TLS. */
     speakTls(isSecure: boolean): void {
       if (isFirstForAll) first?.speakTls(isSecure);
       for (const [address, listener] of open) listener.speakTls(speaksTls(isSecure, address));
@@ -60,7 +58,7 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
       const all = [...(first === null ? [] : [first]), ...open.values()];
       await Promise.all(all.map(listener => listener.dropOthers()));
     },
-    /** Opens all addresses or none. Returns those that were not open before. */
+    /** Opens all addresses or none. Returns the addresses that were not open before. */
     async openAll(addresses: readonly string[], isSecure: boolean): Promise<readonly string[]> {
       const opened: string[] = [];
       try {
@@ -76,7 +74,7 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
         throw cause;
       }
     },
-    /** Opens as many addresses as possible and retries the rest later. Logs each failure once. */
+    /** Opens as many addresses as possible. The caller retries the others later. Logs each failure once. */
     async openSome(addresses: readonly string[], isSecure: boolean): Promise<void> {
       for (const address of addresses) {
         if (open.has(address)) continue;

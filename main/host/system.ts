@@ -3,7 +3,7 @@ import { AttemptId, JobId, SessionId, TokenId, WorkerId, LaunchId, PoolId } from
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Clock, Ids } from '../orchestrator/ports/index.ts';
 
-/** Node clamps longer delays to 1 ms. */
+/** Node reduces longer delays to 1 ms. */
 const maxDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -17,11 +17,12 @@ export const systemClock: Clock = {
 };
 
 /**
- * Lower case without ambiguous characters, because people read ids aloud and type them. 5 bits per character, in sort order.
+ * Digits and lower-case letters without `1`, `i`, `l` and `o`, because people read ids aloud and type them. 32 characters, so 5
+ * bits each, in sort order.
  */
 const alphabet = '023456789abcdefghjkmnpqrstuvwxyz';
 
-/** Reading a few random bytes from the system costs as much as reading many. */
+/** Random bytes are read in blocks, because reading a few bytes from the system takes as long as reading many. */
 const poolBytes = 4_096;
 
 function createRandomBytes(): (length: number) => Uint8Array {
@@ -49,13 +50,13 @@ function newToken(prefix: string) {
   return { token, hash: createHash('sha256').update(token).digest('hex') };
 }
 
-/** The prefix `wt_` prevents a worker token from being parsed as a command-line option. */
+/** The prefix `wt_` ensures that a worker token is never parsed as a command-line option. */
 export const systemIds: Ids = {
   worker: () => WorkerId.parse(randomName('w_', 10)),
   job: () => JobId.parse(randomName('j_', 12)),
   attempt: () => AttemptId.parse(randomName('a_', 20)),
   pool: () => PoolId.parse(randomName('p_', 10)),
-  // Engines allow fewer characters in names.
+  // Launch ids are in hex, because engines allow fewer characters in names.
   launch: () => LaunchId.parse(randomBytes(8).toString('hex')),
   apiTokenId: () => TokenId.parse(randomName('t_', 10)),
   session: () => SessionId.parse(randomName('se_', 10)),

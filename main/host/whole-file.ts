@@ -1,9 +1,9 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** A file that is completely written and synced under a temporary name. */
+/** A file that was completely written and synced under a temporary name. */
 export interface Draft {
-  /** Renames the draft to its final name and replaces any existing file. */
+  /** Renames the draft to its final name. An existing file is replaced. */
   keep(): void;
   drop(): void;
 }
@@ -30,7 +30,7 @@ export function draftOf(file: string, text: string): Draft {
   };
 }
 
-/** Atomic: a crash never leaves a partial file. Throws with a reason. */
+/** Writes a file atomically: a crash never leaves an incomplete file. Throws with a reason. */
 export const writeWhole = (file: string, text: string): void => draftOf(file, text).keep();
 
 function saying(file: string, act: () => void): void {

@@ -11,8 +11,8 @@ import {
 const dayMs = 86_400_000;
 
 /**
- * Warns when a certificate expires soon or has expired: at once for a new one, then once a day. Its external renewal may have
- * failed. Call it often; clock changes do not cause extra warnings.
+ * Creates a function that warns when a certificate expires soon or has expired, because its external renewal may have failed. It
+ * warns immediately about a new certificate, then once a day. Call it often; a change of the wall clock causes no extra warnings.
  */
 function createExpiryWarning(file: string, clock: Clock, log: Log): (shown: Identity) => void {
   let logged: { readonly fingerprint: string; readonly at: number } | null = null;
@@ -41,14 +41,14 @@ interface Texts {
 }
 
 /**
- * Uses a certificate that is renewed externally (`--ssl-cert`, `--ssl-key`). Reads the files again after changes, for example by
- * certbot. An invalid replacement is logged once, and the previous certificate stays. A warning appears at startup and once a day
- * when the certificate expires soon.
+ * Uses a certificate that another program renews (`--ssl-cert`, `--ssl-key`). Reads the files again after they change. If the new
+ * files are invalid, logs that once and continues to use the previous certificate. Warns at startup and once a day when the
+ * certificate expires soon.
  */
 export function createGivenCertificate(deps: GivenCertificateOptions): Certificates {
   const { clock, log, onChange, note } = deps;
   let shown: Identity | null = null;
-  /** Files read last, whether valid or not. */
+  /** The files that were read last, valid or not. */
   let tried: Texts | null = null;
   let logged = '';
   const warnOfExpiry = createExpiryWarning(deps.certificateFile, clock, log);
@@ -78,7 +78,7 @@ export function createGivenCertificate(deps: GivenCertificateOptions): Certifica
       logged = '';
       onChange(next);
     } catch (cause) {
-      // Replacing two files takes two steps, so a mismatch may be temporary; the next check retries.
+      // Another program replaces the two files one after the other, so they may not match for a moment. The next check retries.
       const reason = cause instanceof Error ? cause.message : String(cause);
       if (reason !== logged)
         log.warn('tls.certificate_refused', { reason, note: 'the previous certificate stays in use' });
@@ -93,7 +93,7 @@ export function createGivenCertificate(deps: GivenCertificateOptions): Certifica
     get shown() {
       return shown;
     },
-    // Async so that a failure becomes a rejection.
+    // Async, so that an exception becomes a rejection.
     open: async () => {
       if (shown !== null) return shown;
       const texts = read();

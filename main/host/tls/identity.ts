@@ -1,27 +1,27 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 
-/** A certificate with its private key, as presented by TLS. */
+/** A certificate with its private key. */
 export interface Identity {
   readonly source: 'own' | 'files';
   /** PEM. */
   readonly key: string;
-  /** PEM; for external files including the intermediate certificates. */
+  /** PEM. Certificates from files may include the intermediate certificates. */
   readonly certificate: string;
   /**
-   * `sha256:` followed by the base64 SHA-256 of the public key (SPKI, DER). Identical for all certificates of one key.
+   * `sha256:` followed by the base64 SHA-256 of the public key (SPKI, DER). All certificates with the same key have the same pin.
    */
   readonly pin: string;
-  /** SHA-256 of the certificate as colon-separated hex, as browsers display it. */
+  /** SHA-256 of the certificate as colon-separated hex, the form that browsers display. */
   readonly fingerprint: string;
   /** Milliseconds since 1970-01-01 UTC. */
   readonly validFrom: number;
   readonly expiresAt: number;
-  /** Lower case; IP addresses without brackets. */
+  /** In lower case; IP addresses without brackets. */
   readonly names: readonly string[];
 }
 
-/** Throws with a reason when key or certificate is invalid, or when they do not match. */
+/** Parses a key and a certificate. Throws with a reason when one is invalid or they do not match. */
 export function identityOf(source: Identity['source'], key: string, certificate: string): Identity {
   const parsed = parseCertificate(certificate);
   if (!parsed.checkPrivateKey(parseKey(key)))
@@ -39,7 +39,7 @@ export function identityOf(source: Identity['source'], key: string, certificate:
   };
 }
 
-/** Parses the first certificate of the text, which is the server's own. */
+/** Parses the first certificate of the text, which is that of the server. */
 function parseCertificate(pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
@@ -58,7 +58,7 @@ function parseKey(pem: string): KeyObject {
   }
 }
 
-/** Parses Node's format: `DNS:yard.lan, IP Address:192.0.2.7`. */
+/** Parses the names in Node's format: `DNS:yard.lan, IP Address:192.0.2.7`. */
 const namesOf = (text: string): readonly string[] =>
   text
     .split(', ')
@@ -67,28 +67,31 @@ const namesOf = (text: string): readonly string[] =>
       name.includes(':') ? new URL(`http://[${name}]`).hostname.slice(1, -1) : name.toLowerCase(),
     );
 
-/** Renew a certificate that expires within this time. */
+/** A certificate that expires within this time is renewed. */
 export const expiresSoonMs = 30 * 86_400_000;
 
-/** Why there is a new certificate: first one, expiry, changed names, or changed files. */
+/**
+ * The reason for a new certificate: it is the first one, the old one expires, the machine has a new name, or the files have
+ * changed.
+ */
 export type Why = 'made' | 'expiring' | 'names' | 'files';
 
 export interface CertificateDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** Called with each certificate to present from then on. */
+  /** Called with each new certificate. Connections use it from then on. */
   readonly onChange: (identity: Identity) => void;
-  /** Records the certificate in the audit trail. When it rejects, the certificate is not used. */
+  /** Records the certificate in the audit trail. If that fails, the certificate is not used. */
   readonly note: (identity: Identity, why: Why) => Promise<void>;
 }
 
-/** Provides the TLS certificate and renews it while the orchestrator runs. */
+/** Provides the TLS certificate, and renews it while the orchestrator runs. */
 export interface Certificates {
   /** Null before `open`. */
   readonly shown: Identity | null;
   /** Creates or reads the certificate; later calls return the same one. Rejects with a reason that says what to do. */
   open(): Promise<Identity>;
-  /** Checks at once whether the certificate covers all names. Failures are logged and retried. */
+  /** Checks immediately whether the certificate covers all names. Failures are logged and retried. */
   refresh(): Promise<void>;
   /** Stops renewing the certificate. */
   stop(): void;

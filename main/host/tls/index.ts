@@ -7,19 +7,19 @@ import { createOwnCertificate } from './own-certificate.ts';
 export type { Certificates } from './identity.ts';
 
 export interface TlsDeps {
-  /** Paths of PEM files; null for a certificate that the orchestrator makes and stores in `folder`. */
+  /** Paths of PEM files. If null, the orchestrator creates a certificate and stores it in `folder`. */
   readonly files: { readonly certificate: string; readonly key: string } | null;
   readonly folder: string;
-  /** Current names and addresses of the machine, in lower case. */
+  /** Returns the current names and addresses of the machine, in lower case. */
   readonly names: () => readonly string[];
   readonly clock: Clock;
   readonly log: Log;
   readonly orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> };
-  /** Called with each certificate to present from then on. */
+  /** Called with each new certificate. Connections use it from then on. */
   readonly present: (identity: Identity) => void;
 }
 
-/** Provides the TLS certificate, from external files or made by the orchestrator. */
+/** Provides the TLS certificate from files, or creates one. */
 export function createCertificates(deps: TlsDeps): Certificates {
   const { files, folder, names, clock, log, orchestrator, present } = deps;
   const common = {

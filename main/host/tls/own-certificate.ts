@@ -14,20 +14,24 @@ import {
 } from './identity.ts';
 
 const dayMs = 86_400_000;
-/** Maximum lifetime that browsers accept. */
+/** The longest validity that browsers accept. */
 const lastsDays = 397;
-/** Backdates certificates for machines whose clocks are slow. */
+/** Certificates are valid from one hour before their creation, because the clocks of clients may be slow. */
 const earlierMs = 3_600_000;
 const curve = 'P-256';
 const algorithm = { name: 'ECDSA', namedCurve: curve, hash: 'SHA-256' };
 
-/** Returns a new private key as PEM. @internal */
+/**
+ * Returns a new private key as PEM.
+ *
+ * @internal
+ */
 export function makeKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: curve });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** Throws for a key that `makeKey` could not have created. */
+/** Throws if the key is not of the kind that `makeKey` creates. */
 function checkKey(pem: string): void {
   const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem);
   if (asymmetricKeyType !== 'ec' || asymmetricKeyDetails?.namedCurve !== 'prime256v1')
@@ -35,13 +39,14 @@ function checkKey(pem: string): void {
 }
 
 /**
- * Makes a self-signed server certificate that is not a CA. It has no key usage extension: with one that excludes signing
- * certificates, OpenSSL would not accept it as its own root (`--ca-file`).
+ * Creates a self-signed server certificate that is not a CA. It has no key usage extension: with one that excludes signing
+ * certificates, OpenSSL would not accept the certificate as its own root (`--ca-file`).
+ *
  * @internal
  */
 export async function makeCertificate(key: string, names: readonly string[], now: number): Promise<string> {
-  // Loaded on demand: they take 140 ms to load and are needed once a year. `@peculiar/x509` requires the polyfill of
-  // `reflect-metadata`.
+  // The modules are loaded here, because they take 140 ms to load and are needed once a year. `@peculiar/x509` requires the
+  // polyfill of `reflect-metadata`.
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
   const privateKey = createPrivateKey(key);
@@ -64,7 +69,7 @@ export async function makeCertificate(key: string, names: readonly string[], now
   };
   const notBefore = now - earlierMs;
   const made = await x509.X509CertificateGenerator.createSelfSigned({
-    // A leading 4 makes the serial number positive: its first bit is 0.
+    // The leading 4 makes the serial number positive, because its first bit is 0.
     serialNumber: `4${randomBytes(16).toString('hex').slice(1)}`,
     name: 'CN=Trainyard',
     notBefore: new Date(notBefore),
@@ -83,20 +88,20 @@ export async function makeCertificate(key: string, names: readonly string[], now
   return `${made.toString('pem')}\n`;
 }
 
-/** A machine that joins another network gets a new address, which clients use at once. */
+/** Interval of the check for new names. A machine that joins another network gets a new address, which clients use immediately. */
 const lookEveryMs = 10_000;
 
 export interface OwnCertificateDeps extends CertificateDeps {
-  /** `DATA/tls`; created when missing, accessible only to its owner. */
+  /** The folder `DATA/tls`. Created when missing, accessible only to its owner. */
   readonly folder: string;
-  /** Current names and addresses of the machine, in lower case. */
+  /** Returns the current names and addresses of the machine, in lower case. */
   readonly names: () => readonly string[];
 }
 
 /**
- * Certificate that the orchestrator makes itself. The key never changes, so pins of it stay valid across certificates. A new
- * certificate is made before the old one expires, or when the machine has a name that it lacks. Surplus names stay: otherwise
- * unplugging and replugging a cable would make two certificates.
+ * Provides a certificate that the orchestrator creates. Its key never changes, so that pins stay valid. A new certificate is
+ * created before the old one expires, or when the machine has a name that the old one lacks. Names that the machine has lost stay
+ * in the certificate: otherwise, unplugging a cable and plugging it in again would create two certificates.
  */
 export function createOwnCertificate(deps: OwnCertificateDeps): Certificates {
   const { folder, clock, log, names, onChange, note } = deps;
@@ -134,7 +139,7 @@ export function createOwnCertificate(deps: OwnCertificateDeps): Certificates {
     }
   };
   let last = Promise.resolve();
-  /** One at a time: concurrent runs would make one certificate each. */
+  /** Renewals run one at a time. Concurrent ones would each create a certificate. */
   const renewIfNeeded = (): Promise<void> => (last = last.then(renewOnce));
   const first = async (key: string): Promise<Identity> => {
     const made = await renew(key, 'made');
@@ -178,12 +183,12 @@ function whyRenew(
   wanted: readonly string[],
   now: number,
 ): Why | null {
-  // A start date in the future comes from a clock that was wrong.
+  // If a certificate starts in the future, the clock was wrong when it was created.
   if (expiresAt - now < expiresSoonMs || validFrom > now) return 'expiring';
   return wanted.every(name => names.includes(name)) ? null : 'names';
 }
 
-/** Drops names that certificates cannot contain; owners can name their machines freely. */
+/** Removes names that a certificate cannot contain, because owners can give their machines any name. */
 const certifiable = (names: readonly string[]): readonly string[] =>
   names.filter(name => isIP(name) !== 0 || /^(?=.{1,253}$)[a-z\d_](?:[a-z\d_.-]*[a-z\d_])?$/.test(name));
 
@@ -202,7 +207,10 @@ function keyIn(file: string): string {
   return key;
 }
 
-/** Returns null for an unreadable certificate or one of another key. A new one costs nothing, and the pin stays. */
+/**
+ * Returns null for a certificate that cannot be read or belongs to another key. A new one is then created, and the pin does not
+ * change.
+ */
 function keptIn(file: string, key: string): Identity | null {
   try {
     return identityOf('own', key, readFileSync(file, 'utf8'));
