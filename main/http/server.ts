@@ -48,57 +48,57 @@ export interface HttpDeps {
   readonly settings: SettingsHandler;
   readonly configs: ConfigFolder;
   readonly artifacts: ArtifactDeps;
-  /** The contents of datasets. The folder exists; the code that removes contents shares the locks. */
+  /** The contents of datasets. The folder must exist. The code that removes contents uses the same locks. */
   readonly contents: { readonly files: ContentFiles; readonly folder: string; readonly locks: Locks };
   readonly logFiles: LogFiles;
-  /** SHA-256 of the current admin token. */
+  /** Returns the SHA-256 of the current admin token. */
   readonly adminHash: () => Buffer;
   readonly prove: Prove;
   readonly log: RequestLog;
-  /** Log a line for each request. */
+  /** If true, a line is logged for each request. */
   readonly logRequests: boolean;
   readonly version: string;
   /** Folder of the built panel; null when there is none. */
   readonly panelDir: string | null;
-  /** The worker programs that rigs download to join. */
+  /** The worker programs, which rigs download when they join. */
   readonly programs: WorkerPrograms;
   readonly mono: () => number;
   readonly backups: BackupHandler;
   readonly isOurHost: IsOurs;
-  /** Proxies whose client address the server trusts. */
+  /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: TrustedProxies;
   readonly failureLimit?: FailureLimit | undefined;
   readonly socketLimits?: SocketLimits | undefined;
   readonly downloadLimits?: DownloadLimits | undefined;
 }
 
-/** Where artifacts are stored, and who may upload them. */
+/** The storage of artifacts. */
 export interface ArtifactDeps {
   readonly files: ArtifactFiles;
-  /** Disk space that uploads must leave free. */
+  /** Disk space in bytes that uploads must leave free. */
   readonly reserveBytes: number;
-  /** Returns the attempt that owns this upload token; null when the token is unknown. */
+  /** Returns the attempt for which this upload token was issued; null when the token is unknown. */
   readonly uploaderOf: (token: string) => Uploader | null;
   readonly pace?: Pace | undefined;
 }
 
 export interface HttpServer {
-  /** Returns a path that signs a browser in once. Append it to the address. */
+  /** Returns a path that signs a browser in once. Append it to the server's address. */
   signInPath(): string;
   /**
-   * Ends event streams and answers all new requests with 503; the sockets stay open. Requests in progress get a moment to finish. Only the
-   * request `asker` still gets its real response.
+   * Ends event streams and answers all new requests with 503; the sockets stay open. Requests in progress get a moment to finish.
+   * Only the request `asker` still gets its own response.
    */
   hold(asker: IncomingMessage): Promise<void>;
-  /** Ends the streams of clients that have lost the right to read them. */
+  /** Ends the streams of clients that have lost the permission to read them. */
   recheck(): void;
-  /** Resumes with these dependencies. */
+  /** Answers requests with these dependencies from now on. */
   serve(deps: HttpDeps): void;
-  /** Starts listening on another address. Rejects as `listen` does: EADDRINUSE, EACCES, ... */
+  /** Opens a further socket. Rejects as Node's `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
   /** Sets the certificate for new TLS connections of all listeners. */
   present(identity: TlsIdentity): void;
-  /** Stops listening, ends event streams, and gives requests in progress a moment to finish. */
+  /** Closes all sockets, ends event streams, and gives requests in progress a moment to finish. */
   close(): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   };
 }
 
-/** Answers 503 while a restore replaces the database. */
+/** Creates the handler that answers 503 while a restore replaces the database. */
 function createHeld(deps: HttpDeps): RequestListener {
   const detail = 'A backup is being restored: that is done in a moment. Try again then';
   return createBareApp(deps.log, deps.logRequests).use((_request, response) =>
@@ -138,7 +138,7 @@ function createHeld(deps: HttpDeps): RequestListener {
   );
 }
 
-/** Dependencies that survive a restore. */
+/** Dependencies that stay the same after a restore. */
 interface Lasting {
   readonly streams: StreamRegistry;
   readonly calls: Calls;
@@ -154,7 +154,7 @@ interface App {
 function createApp(deps: HttpDeps, { streams, calls, failureLimit, metrics }: Lasting): App {
   const { orchestrator, audit, settings, configs, adminHash, log, version, panelDir, mono } = deps;
   const app = createBareApp(deps.log, deps.logRequests);
-  // As in Express, an empty list trusts no address.
+  // As in Express, an empty list trusts no proxy.
   app.set('trust proxy', deps.trustedProxies);
   app.use(guardEdge(deps.isOurHost, log));
   const { workers, access } = orchestrator;

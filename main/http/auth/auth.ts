@@ -9,30 +9,30 @@ import { type Principal, unknownJoinToken, type Uploader } from '../../orchestra
 import { bearerOf, isOwnPage, isWellFormed, sessionOf, uploadTokenOf } from './sender.ts';
 
 /**
- * Who sent a request: an unauthenticated client, a worker, a machine that joins, a trainer, or the owner of a bearer token with its
- * permissions.
+ * The sender of a request: an unauthenticated client, a worker, a machine that joins, a trainer, or the owner of a bearer token
+ * with its permissions.
  */
 export type Caller =
   | { readonly kind: 'anybody' }
   | { readonly kind: 'worker'; readonly id: WorkerId }
-  /** A machine with a join token, identified by the SHA-256 of the token. */
+  /** A machine with a join token. `hash` is the SHA-256 of the token. */
   | { readonly kind: 'joiner'; readonly hash: string }
   | { readonly kind: 'uploader'; readonly uploader: Uploader }
-  /** `reach`: whether the call may see every job, or only the jobs of its own token. */
+  /** `reach` is `all` if the call may access every job, and `own` if it may only access jobs of its own token. */
   | { readonly kind: 'bearer'; readonly principal: Principal; readonly reach: Exclude<Reach, 'none'> };
 
 export interface AuthDeps {
-  /** Finds a principal by the hash of its token; null when the token is unknown or expired. */
+  /** Returns the principal with this hash of a token; null when the token is unknown or expired. */
   readonly principalByTokenHash: (hash: string) => Principal | null;
-  /** Finds the principal of a session by the hash of the session's token; null when the session is unknown or expired. */
+  /** Returns the principal of the session with this hash; null when the session is unknown or expired. */
   readonly principalBySessionHash: (hash: string) => Principal | null;
   readonly admin: Principal;
-  /** SHA-256 of the current admin token. */
+  /** Returns the SHA-256 of the current admin token. */
   readonly adminHash: () => Buffer;
   readonly workerByTokenHash: (hash: string) => WorkerId | null;
-  /** Returns true when this join token exists, whether used or not. */
+  /** Returns true if this join token exists, whether it was used or not. */
   readonly knowsJoinToken: (hash: string) => boolean;
-  /** Returns the attempt that owns this upload token; null when the token is unknown. */
+  /** Returns the attempt for which this upload token was issued; null when the token is unknown. */
   readonly uploaderOf: (token: string) => Uploader | null;
   readonly mayUpload: (uploader: Uploader) => Outcome<unknown>;
 }
@@ -49,8 +49,8 @@ export type Authenticate = (
 ) => Outcome<Caller>;
 
 /**
- * Workers send `X-Worker-Token`; people and scripts send `Authorization: Bearer`. The server compares SHA-256 hashes of tokens. Hashes have
- * equal length and their comparison leaks nothing; the worker's row is found by its hash.
+ * Authenticates requests. Workers send `X-Worker-Token`; people and scripts send `Authorization: Bearer`. The server compares the
+ * SHA-256 hashes of tokens: they have equal length, and the time of a comparison reveals nothing about the token.
  */
 export function createAuth(deps: AuthDeps): Auth {
   const { workerByTokenHash, principalByTokenHash, principalBySessionHash, adminHash } = deps;
@@ -110,7 +110,7 @@ export function createAuth(deps: AuthDeps): Auth {
   };
 }
 
-/** Authenticates machines: workers, and machines that join. */
+/** Authenticates workers and machines that join. */
 function createMachineAuth({
   workerByTokenHash,
   knowsJoinToken,
@@ -147,7 +147,7 @@ interface MachineToken {
   readonly hash: string | null;
 }
 
-/** Reads a worker or join token from its own header. A bearer token is never accepted here. */
+/** Reads a worker token or a join token from its own header. These tokens are never accepted as bearer tokens. */
 function machineToken(
   request: IncomingMessage,
   kind: 'worker' | 'join',
@@ -164,7 +164,7 @@ function machineToken(
   return accept({ token, hash: isOne ? hashOf(token).toString('hex') : null });
 }
 
-/** Authenticates trainers, on whatever worker they run. */
+/** Authenticates trainers by their upload tokens. */
 function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthDeps, 'uploaderOf' | 'mayUpload'>) {
   return (request: IncomingMessage): Outcome<Caller> => {
     const token = uploadTokenOf(request);
@@ -184,13 +184,13 @@ function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthDeps, 'uploaderOf'
   };
 }
 
-/** Returns the attempt that the upload token belongs to. Throws when the route did not require an upload token. */
+/** Returns the attempt of the caller's upload token. Throws when the route does not require an upload token. */
 export function uploaderBehind(caller: Caller): Uploader {
   if (caller.kind !== 'uploader') throw new Error('an upload came without its token');
   return caller.uploader;
 }
 
-/** Returns the principal of an authenticated call. Throws when the route did not require a permission. */
+/** Returns the principal of an authenticated call. Throws when the route requires no permission. */
 export function principalBehind(caller: Caller): Principal {
   if (caller.kind !== 'bearer') throw new Error('an admin call came without a bearer');
   return caller.principal;
@@ -207,15 +207,15 @@ function permitted(principal: Principal, row: Pick<Call, 'authority' | 'own'>): 
   );
 }
 
-/** Hashes in one call. A hash object would survive until the next garbage collection, for every request. */
+/** Uses a single call, because a hash object per request would stay in memory until the next garbage collection. */
 export const hashOf = (token: string): Buffer => digestOf('sha256', token, 'buffer');
 
-/** Returns the owner of a job, as the name of a token; null when the job does not exist. */
+/** Returns the owner of a job, which is the name of a token; null when the job does not exist. */
 export type OwnerOf = (id: JobId) => string | null;
 
 /**
- * The only place that keeps tokens with `.own` permissions away from other users' jobs. Returns null when the request may continue. Callers
- * who may view all jobs learn the owner's name; for all others the job does not exist.
+ * Refuses the jobs of other users to tokens with `.own` permissions. All calls use this function. Returns null when the request
+ * may continue. A caller who may view all jobs gets a refusal with the owner's name; for all others the job does not exist.
  */
 export function refuseForeignJob(
   row: Pick<Call, 'authority' | 'own'>,
@@ -236,11 +236,11 @@ export function refuseForeignJob(
   ).refusal;
 }
 
-/** Returns the user whose jobs the caller is limited to in this call; null for no limit. */
+/** Returns the user to whose jobs this call is limited; null for no limit. */
 export const onlyUserOf = (caller: Caller): string | null =>
   caller.kind === 'bearer' && caller.reach === 'own' ? caller.principal.user : null;
 
 const JobParams = z.object({ id: JobId });
 
-/** Every call with the rule `job` has the job in the parameter `id`; a test enforces that. */
+/** Returns the job of a call with the rule `job`. Such a call has the job's id in the parameter `id`, which a test checks. */
 const jobIn = (params: unknown): JobId => JobParams.parse(params).id;

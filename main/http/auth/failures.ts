@@ -6,7 +6,7 @@ import type { Orchestrator } from '../../orchestrator/index.ts';
 import { type Caller, hashOf } from './auth.ts';
 import { addressOf, secretOf } from './sender.ts';
 
-/** Returns the refusal to send: the original one, or "too many failures". `caller` is present once it is authenticated. */
+/** Returns the refusal to send: the given one, or "too many failures". `caller` is given if it was authenticated. */
 export type OnRefused = (request: Request, refusal: Refusal, caller?: Caller) => Refusal;
 
 const ofUnknownCallers: ReadonlySet<ProblemCode> = new Set([
@@ -17,7 +17,7 @@ const ofUnknownCallers: ReadonlySet<ProblemCode> = new Set([
   'join_token_used',
 ]);
 
-/** In hex digits of the hash: enough to tell wrong tokens apart in the audit trail, and useless to an attacker. */
+/** Number of hex digits of a hash in the audit trail. They distinguish wrong tokens, but are useless to an attacker. */
 const shownOfHash = 8;
 
 const tooMany = refuse(
@@ -25,11 +25,14 @@ const tooMany = refuse(
   'Too many requests without a valid token came from this address: wait a little, and check the token',
 ).refusal;
 
-/** Counts unauthenticated requests, records their credentials' hashes in the audit trail, and throttles addresses that keep failing. */
+/**
+ * Counts requests that fail authentication, records the hashes of their tokens in the audit trail, and throttles addresses that
+ * keep failing.
+ */
 export function guardFailures(limit: FailureLimit, note: Orchestrator['access']['noteRefusal']): OnRefused {
   return (request, refusal, caller) => {
     if (refusal.code === 'not_your_worker' && caller?.kind === 'worker') {
-      // The worker's token is valid, so the server keeps answering it. Only the audit rows are limited.
+      // The worker's token is valid, so its requests are still answered. Only the number of audit rows is limited.
       if (limit.note(caller.id) === 'count')
         note(
           'auth.refused',
@@ -65,7 +68,7 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['access'][
     if (verdict === 'begin') note('auth.limited', address, call, {}, networkOf(address));
     if (verdict !== 'count') return tooMany;
     const secret = secretOf(request);
-    // Without a secret nobody tried to authenticate: a browser before sign-in, or a visitor.
+    // Without a credential, nobody tried to authenticate: the client is a browser before the sign-in, or a visitor.
     if (secret !== null || call.endsWith(` ${sessionApi.signIn.path}`)) {
       const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, shownOfHash);
       note('auth.refused', address, call, { why: refusal.code, sha256: hash }, networkOf(address));
@@ -74,23 +77,26 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['access'][
   };
 }
 
-/** The method and path, cut to a bounded length. The query is left out because it may hold anything. */
+/** Returns the method and the path, truncated. The query is left out, because it may contain secrets. */
 const callOf = ({ method, originalUrl: url }: Request): string =>
   `${method} ${(url.split('?', 1)[0] ?? '').slice(0, 200)}`;
 
-/** An address may fail this many times in a row; after that, once per `oneEachMs`. */
+/** An address may fail this many times in a row, after that once per `oneEachMs`. */
 const burst = 60;
 const oneEachMs = 1_000;
-/** The limiter reports an address that stays over its limit once per this interval. */
+/** While an address stays over the limit, it is reported once per this interval. */
 const logAgainMs = 600_000;
-/** Above this number, the limiter forgets the addresses whose last failure is oldest. */
+/** Maximum number of addresses in memory. Above it, the address whose last failure is oldest is removed. */
 const maxAddresses = 10_000;
 
-/** `count`: within the limit. `begin`: over the limit, for the first time in a while. `limited`: still over the limit. */
+/**
+ * `count`: the address is within the limit. `begin`: it is over the limit and must be reported. `limited`: it is still over the
+ * limit.
+ */
 export type FailureVerdict = 'count' | 'begin' | 'limited';
 
 export interface FailureLimit {
-  /** Records a request without a valid token from this address. */
+  /** Counts a failed request from this address. */
   note(address: string | null): FailureVerdict;
 }
 
@@ -101,8 +107,8 @@ interface Bucket {
 }
 
 /**
- * Keeps a token bucket of failures per address. Requests with a valid token bypass it, so one rig cannot lock out others behind the same
- * address. `now` is a monotonic clock in milliseconds.
+ * Limits failures with a token bucket per address. Requests with a valid token are not counted, so a rig cannot lock out others
+ * behind the same address. `now` is a monotonic clock in milliseconds.
  */
 export function createFailureLimit(now: () => number): FailureLimit {
   const buckets = new Map<string, Bucket>();
@@ -114,7 +120,7 @@ export function createFailureLimit(now: () => number): FailureLimit {
       const left = Math.min(burst, known.left + (at - known.at) / oneEachMs);
       const isWithin = left >= 1;
       const begins = !isWithin && (known.loggedAt === null || at - known.loggedAt >= logAgainMs);
-      // Reinsert the entry, so that the map stays sorted by last failure.
+      // The entry is inserted again, so that the map is sorted by last failure.
       buckets.delete(key);
       buckets.set(key, { left: isWithin ? left - 1 : left, at, loggedAt: begins ? at : known.loggedAt });
       const [quietest] = buckets.keys();
@@ -125,10 +131,10 @@ export function createFailureLimit(now: () => number): FailureLimit {
   };
 }
 
-/** Returns the key to count under. An IPv6 customer has 2^64 addresses, which count as one. */
+/** Returns the key for counting. An IPv6 customer has 2^64 addresses, which share a key. */
 export function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
-  // Loopback has 2^24 IPv4 addresses and one IPv6 address.
+  // All loopback addresses share a key: IPv4 has 2^24 of them, IPv6 one.
   if (plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'))) return 'loopback';
   if (!isIPv6(plain)) return plain;
   const [head = '', tail = ''] = plain.split('%', 1)[0]?.split('::') ?? [];

@@ -4,7 +4,7 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import { reachOf } from '../../../protocol/call.ts';
 import type { Principal } from '../../orchestrator/index.ts';
 
-/** Removes the names of other users from the queue settings. */
+/** Removes other users' names from the queue settings. */
 export const ownLimits = <T extends Pick<Concurrency, 'approval_required_for'>>(
   limits: T,
   user: string | null,
@@ -17,11 +17,12 @@ export const ownLimits = <T extends Pick<Concurrency, 'approval_required_for'>>(
       };
 
 /**
- * Filters events for a token with `queue.view.own`: its own jobs, the queue, and workers if it may list them. Every other event becomes
- * `hidden` with only its number, so that the client sees no gap and can resume after it.
+ * Creates the event filter for tokens with `queue.view.own`. They receive events of their own jobs, of the queue, and of workers
+ * if they may list those. Any other event is replaced by a `hidden` event that only has a number, so that the client sees no gap
+ * and can resume after it.
  */
 export function createOwnEvents(): (event: UiEvent, principal: Principal) => UiEvent {
-  // All clients share one hidden object per event, and therefore its encoded frame.
+  // All clients share one hidden object per event, so it is encoded only once.
   const hidden = new WeakMap<UiEvent, UiEvent>();
   const hide = (event: UiEvent): UiEvent => {
     const made = hidden.get(event) ?? { kind: 'hidden', seq: event.seq, at: event.at };

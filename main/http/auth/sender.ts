@@ -4,9 +4,9 @@ import { TLSSocket } from 'node:tls';
 import type { Request } from 'express';
 import { uploadTokenHeaders } from '../../../protocol/storage-api.ts';
 
-/** Reads from a request where it comes from and which credentials it carries. This file verifies no credential. */
+/** Reads the origin and the credentials of a request. Nothing is verified here. */
 
-/** What a browser states about the origin of a request. Scripts send none of it. */
+/** Headers in which a browser describes the origin of a request. Scripts do not send the last two. */
 export interface Provenance {
   /** The `Host` header of the request. */
   readonly host: string | null;
@@ -18,7 +18,7 @@ export interface Provenance {
 /** `own`: a page of this address. `foreign`: a page of another site. `unknown`: an old browser, or no browser. */
 type Whence = 'own' | 'foreign' | 'unknown';
 
-/** Browsers send `Origin` with every request that changes state, and `Sec-Fetch-Site` with every request. */
+/** Classifies the origin. Browsers send `Origin` with every request that changes state, and `Sec-Fetch-Site` with every request. */
 function whence({ host, origin, site }: Provenance): Whence {
   if (site !== null && site !== 'same-origin' && site !== 'none') return 'foreign';
   if (origin === null) return site === null ? 'unknown' : 'own';
@@ -28,7 +28,7 @@ function whence({ host, origin, site }: Provenance): Whence {
 type Heads = Pick<IncomingMessage, 'headers'>;
 
 export function provenanceOf({ headers }: Heads): Provenance {
-  // Node joins a repeated header with a comma, and no browser sends such a value.
+  // If a header is repeated, Node joins the values with a comma. No browser sends such a value.
   const { host = null, origin = null, 'sec-fetch-site': site = null } = headers;
   return { host, origin, site };
 }
@@ -36,20 +36,21 @@ export function provenanceOf({ headers }: Heads): Provenance {
 export const isForeign = (provenance: Provenance): boolean => whence(provenance) === 'foreign';
 
 /**
- * Browsers attach cookies to requests of any page. A request that changes state must therefore prove that it comes from a page of this
- * address.
+ * Returns true if a browser request with a cookie comes from a page of this address. A request that changes state must prove
+ * that, because browsers attach cookies to requests of any page.
  */
 export function isOwnPage(request: Heads & Pick<IncomingMessage, 'method'>): boolean {
   const from = whence(provenanceOf(request));
   return from === 'own' || (from === 'unknown' && request.method === 'GET');
 }
 
-/** Headers per request. A browser behind two proxies sends about 40. The server ignores further ones. */
+/** Maximum number of headers per request. A browser behind two proxies sends about 40. Further headers are ignored. */
 export const maxHeaderCount = 100;
 
 /**
- * Returns every value of a header in the order sent; `name` is in lower case. `headers` keeps only the first value of single-value headers
- * (RFC 9110). `headersDistinct` would build a list per header and keep it as long as the request.
+ * Returns all values of a header, in the order in which they were sent. `name` is in lower case. Node's `headers` would only
+ * contain the first value of some headers (RFC 9110). `headersDistinct` would build a list for each header and keep it as long as
+ * the request.
  */
 export function sentAs({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string): readonly string[] {
   const values: string[] = [];
@@ -62,22 +63,25 @@ export function sentAs({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name
 }
 
 /**
- * Proxies whose `X-Forwarded-For` the server trusts, as in Express' `trust proxy`: addresses, networks and their names, or the number of
+ * Proxies whose `X-Forwarded-For` is trusted, as in Express' `trust proxy`: addresses, networks and their names, or the number of
  * proxies in front of the server. An empty list trusts no proxy.
  */
 export type TrustedProxies = number | readonly string[];
 
-/** Returns the client's address: the one that a trusted proxy reports, or else the socket's. Null once the connection is closed. */
+/**
+ * Returns the client's address: the one that a trusted proxy reports, otherwise that of the socket. Null when the connection is
+ * closed.
+ */
 export function addressOf(request: Request): string | null {
   const named = withoutPort(request.ip ?? '');
   return isIP(named) === 0 ? (request.socket.remoteAddress ?? null) : named;
 }
 
-/** Some proxies append the port to the address: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port, which some proxies append: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const withoutPort = (text: string): string =>
   /^\[([\da-f:.]+)\](?::\d+)?$/i.exec(text)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(text)?.[1] ?? text;
 
-/** Headers in which proxies, CDNs and tunnels describe a client. Browsers and Trainyard's own clients never send them. */
+/** Headers that proxies, CDNs and tunnels add. Browsers and Trainyard's own clients never send them. */
 const forwarding = [
   /^(?:forwarded|via|cdn-loop)$/,
   /^x-forward/,
@@ -88,8 +92,8 @@ const forwarding = [
 ];
 
 /**
- * Returns true when the client runs on this machine. It fails closed. A header that only proxies send, HTTP/1.0 (nginx's default) or a host
- * name other than loopback means that the client may be anywhere.
+ * Returns true if the client certainly runs on this machine. A header that only proxies send, HTTP/1.0 (nginx's default) or a
+ * host name other than loopback suggests a proxy, so the client may be anywhere.
  */
 export function isFromHere(request: IncomingMessage): boolean {
   const { remoteAddress = '', localAddress = '' } = request.socket;
@@ -102,7 +106,10 @@ function isForwarded({ headers, httpVersion }: IncomingMessage): boolean {
   return httpVersion !== '1.1' || names.some(name => forwarding.some(pattern => pattern.test(name)));
 }
 
-/** A proxy forwards its public name, which may also be a name of this machine. */
+/**
+ * Returns true if the client called a loopback or own address. A proxy forwards a public name, which may also be a name of this
+ * machine.
+ */
 function isCalledByOwnAddress({ headers }: IncomingMessage, localAddress: string): boolean {
   const called = (headers.host ?? '')
     .replace(/:\d+$/, '')
@@ -115,16 +122,16 @@ function isCalledByOwnAddress({ headers }: IncomingMessage, localAddress: string
 
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').toLowerCase();
 
-/** The loopback addresses that the orchestrator always listens on. */
+/** Returns true for the loopback addresses on which the orchestrator always listens. */
 export const isHomeAddress = (address: string): boolean =>
   /^(?:::1|(?:::ffff:)?127\.0\.0\.1)$/i.test(address);
 
-/** Tests a socket address in the format that Node reports. */
+/** Returns true for any loopback address in Node's format of socket addresses. */
 export const isLoopbackAddress = (address: string): boolean => /^(?:::1$|(?:::ffff:)?127\.)/i.test(address);
 
 /**
- * Returns the bearer token, or null when the request has none. Two `Authorization` headers count as none, because a proxy may have checked
- * the other one.
+ * Returns the bearer token; null when there is none. The values of several `Authorization` headers are joined, which yields an
+ * invalid token, because a proxy may have checked only one of them.
  */
 export function bearerOf(request: IncomingMessage): string | null {
   if (request.headers.authorization === undefined) return null;
@@ -132,15 +139,15 @@ export function bearerOf(request: IncomingMessage): string | null {
   return token ?? null;
 }
 
-/** Returns the upload token. Both headers may carry it if they agree; a token that appears twice with different values is invalid. */
+/** Returns the upload token. Two headers may contain it. If their values differ, the result is an invalid token. */
 export function uploadTokenOf({ headers }: IncomingMessage): string | null {
   const sent = uploadTokenHeaders.map(name => headers[name]).filter(value => value !== undefined);
   return sent.length === 0 ? null : [...new Set(sent.map(String))].join(', ');
 }
 
 /**
- * The name of the session cookie. Over HTTPS it has the `__Host-` prefix, which browsers accept only over HTTPS. The two names differ, so
- * that a plain-HTTP page at the same address cannot replace the HTTPS cookie.
+ * Returns the name of the session cookie. Over HTTPS it has the prefix `__Host-`, which browsers accept only over HTTPS. The two
+ * names differ, so that a page over plain HTTP at the same address cannot replace the HTTPS cookie.
  */
 export const sessionCookie = (request: IncomingMessage): string =>
   schemeOf(request) === 'https' ? '__Host-trainyard_session' : 'trainyard_session';
@@ -153,20 +160,20 @@ export function sessionOf(request: IncomingMessage): string | null {
   return token !== undefined && isWellFormed(token) ? token : null;
 }
 
-/** Returns the credential that the request carries, of any kind; null when it carries none. */
+/** Returns the credential of any kind that the request contains; null when it contains none. */
 export function secretOf(request: IncomingMessage): string | null {
   const machine = request.headers['x-worker-token'] ?? uploadTokenOf(request) ?? undefined;
   return bearerOf(request) ?? (machine === undefined ? sessionOf(request) : String(machine));
 }
 
 /**
- * The scheme that the client uses, possibly with a proxy. A client may forge this header, but harms only itself: it gets a URL or a cookie
- * that it cannot use.
+ * Returns the scheme that the client uses, which may differ behind a proxy. A client can forge this header, but then it only gets
+ * a URL or cookie that it cannot use.
  */
 export const schemeOf = (request: IncomingMessage): 'http' | 'https' =>
   request.socket instanceof TLSSocket || request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
 
-/** In characters. The server rejects longer tokens before it hashes them, because it never issues any. */
+/** Maximum length in characters. Longer tokens are rejected before they are hashed, because the server never issues any. */
 const maxToken = 512;
 
 export const isWellFormed = (token: string): boolean =>

@@ -28,7 +28,7 @@ const Operation = z.object({
 });
 export type Operation = z.output<typeof Operation>;
 
-/** The parts of an OpenAPI 3.1 document that the page shows. */
+/** The part of an OpenAPI 3.1 document that the page shows. */
 export const ApiDocument = z.object({
   info: z.object({ title: z.string(), version: z.string(), description: z.string().default('') }),
   tags: z.array(z.object({ name: z.string(), description: z.string().default('') })).default([]),
@@ -46,7 +46,7 @@ export const ApiDocument = z.object({
 });
 export type ApiDocument = z.output<typeof ApiDocument>;
 
-/** Returns the schema of a request or response body with its media type; null when there is no body. */
+/** Returns the schema and the media type of a request or response body; null when there is no body. */
 export function schemaIn(
   of: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> } | undefined,
 ): { readonly type: string; readonly schema: Schema } | null {

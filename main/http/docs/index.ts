@@ -8,7 +8,7 @@ export interface Page {
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** The page runs no scripts, loads nothing, and cannot be framed. */
+/** The page may run no scripts, load nothing, and not be framed. */
 const headers = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -16,7 +16,7 @@ const headers = {
   'Cache-Control': 'no-cache',
 };
 
-/** Returns the page for the document that `describe` returns. It renders the page on the first request only. */
+/** Creates a function that returns the page for the document from `describe`. The first call renders the page. */
 export function createDocs(describe: () => unknown): () => Page {
   let page: Page | null = null;
   return () => {

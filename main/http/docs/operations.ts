@@ -1,6 +1,6 @@
 interface Resource {
   readonly description: string;
-  /** Ids of the operations, by method and path. Generated clients use them as function names, so they never change. */
+  /** Ids of the operations, by method and path. They must never change, because generated clients use them as function names. */
   readonly operations: Readonly<Record<string, string>>;
 }
 

@@ -12,10 +12,7 @@ interface Group {
   readonly endpoints: readonly Endpoint[];
 }
 
-/**
- * Renders an OpenAPI 3.1 document as a web page. The page needs no scripts and no external resources. All texts of the document are
- * escaped.
- */
+/** Renders an OpenAPI 3.1 document as a web page without scripts or external resources. All texts of the document are escaped. */
 export function docsPage(json: unknown): string {
   const document = ApiDocument.parse(json);
   const { title, version, description } = document.info;
@@ -86,7 +83,7 @@ const replyView = ({ responses }: Endpoint): Html =>
     return html`<h4>Answer ${status}${found && ` (${found.type})`}</h4>${found && schemaView(found.schema)}`;
   })}`;
 
-/** A command that can be pasted into a POSIX shell; names in capitals are placeholders. */
+/** Returns a command for a POSIX shell. Names in capitals are placeholders. */
 function curlLine(endpoint: Endpoint, document: ApiDocument): string {
   const { method, security, requestBody, responses } = endpoint;
   const schemes = security.flatMap(Object.keys).map(name => document.components.securitySchemes[name]);
@@ -134,7 +131,7 @@ const shapesView = ({ components }: ApiDocument): Html =>
 `,
     )}`;
 
-/** The page's only style sheet. The Content-Security-Policy header allows it by its hash, so the page must embed it unchanged. */
+/** The page's only style sheet. The Content-Security-Policy header contains its hash, so the page must contain it unchanged. */
 export const style = `
 :root { color-scheme: light dark; --line: #8886; --soft: light-dark(#f3f3f0, #222); --quiet: light-dark(#555, #aaa);
   --link: light-dark(#0b57a4, #8ec5ff); }

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { Schema } from './document.ts';
 
-/** Safe markup, made by `html`: every `<` in it is intended. */
+/** Markup from the tag `html`, in which all texts are escaped. */
 export interface Html {
   readonly markup: string;
 }
 
 type Part = string | number | Html | readonly Html[] | null;
 
-/** A template tag. It escapes texts and inserts unchanged only what `html` itself made. */
+/** A template tag that returns markup. It escapes texts, and inserts other results of `html` unchanged. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const markup = texts.reduce((all, text, at) => all + markupOf(parts[at - 1] ?? null) + text);
   return { markup };
@@ -30,7 +30,7 @@ const entities: Readonly<Record<string, string>> = {
 
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, char => entities[char] ?? '');
 
-/** Renders a text of the document: parts between backticks become code. */
+/** Renders a text of the document. Parts between backticks become code. */
 export const prose = (text: string): Html =>
   html`${text.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
 const schemas = z.array(Schema).catch([]);
@@ -39,7 +39,7 @@ const asSchema = (value: unknown): Schema | null => Schema.safeParse(value).data
 
 export const anchorOf = (name: string): string => `schema-${name}`;
 
-/** Renders a shape as a list of its fields, with nested fields inside. Named shapes become links. */
+/** Renders a shape as a list of its fields, including nested fields. Named shapes become links. */
 export function schemaView(schema: Schema): Html {
   const fields = fieldsOf(schema);
   if (fields.length === 0) return html`<p>${typeView(schema)}${limitsView(schema)}</p>${nestedView(schema)}`;
@@ -50,7 +50,7 @@ export function schemaView(schema: Schema): Html {
 export const fieldView = (name: string, schema: Schema, isRequired: boolean): Html =>
   html`<li><code>${name}</code>${isRequired ? html` <em>required</em>` : null} ${typeView(schema)}${limitsView(schema)}${descriptionView(schema)}${nestedView(schema)}</li>`;
 
-/** A nullable field may have its description in one of its alternatives. */
+/** Renders the description of a field. In a nullable field, one of the alternatives may contain it. */
 function descriptionView(schema: Schema): Html | null {
   const texts = [schema, ...schemas.parse(schema['anyOf'])].map(one => one['description']);
   const text = texts.find(one => typeof one === 'string');
@@ -60,7 +60,7 @@ function descriptionView(schema: Schema): Html | null {
 const fieldsOf = (schema: Schema): readonly (readonly [string, Schema])[] =>
   Object.entries(asSchema(schema['properties']) ?? {}).map(([name, field]) => [name, asSchema(field) ?? {}]);
 
-/** Renders the fields of nested shapes at any depth: in a list, or in a union of shapes. */
+/** Renders the fields of nested shapes at any depth, also those in a list or in a union of shapes. */
 function nestedView(schema: Schema): Html | null {
   if (fieldsOf(schema).length > 0) return schemaView(schema);
   const inner = [...schemas.parse(schema['anyOf']), ...schemas.parse(schema['oneOf'])];
@@ -108,7 +108,7 @@ const limits: Readonly<Record<string, (value: string) => string>> = {
 };
 
 function limitsView(schema: Schema): Html | null {
-  // A field with a format needs no pattern to be understood.
+  // If a field has a format, its pattern is not shown.
   const { pattern, ...rest } = schema;
   const shown: Schema = schema['format'] === undefined ? { ...rest, pattern } : rest;
   const texts = Object.entries(limits)
@@ -119,11 +119,11 @@ function limitsView(schema: Schema): Html | null {
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Hides bounds that only state the range of JSON integers. */
+/** Returns false for bounds that only state the range of JSON integers. */
 const isWorthSaying = (value: unknown): boolean =>
   value !== undefined && (typeof value !== 'number' || Math.abs(value) < Number.MAX_SAFE_INTEGER);
 
-/** Returns a minimal example value that readers can start from. */
+/** Returns a minimal example value. */
 export function exampleOf(schema: Schema): unknown {
   const { enum: words, const: constant, type, minimum } = schema;
   if (constant !== undefined) return constant;
@@ -137,7 +137,7 @@ export function exampleOf(schema: Schema): unknown {
   if (type !== 'object') return '...';
   const fields = fieldsOf(schema);
   const required = names.parse(schema['required']);
-  // Shapes without required fields often need at least one field.
+  // Shapes without required fields often need at least one field, so the example contains the first.
   const shown = required.length > 0 ? fields.filter(([name]) => required.includes(name)) : fields.slice(0, 1);
   return Object.fromEntries(shown.map(([name, field]) => [name, exampleOf(field)]));
 }

@@ -2,11 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { StreamRegistry } from './stream-registry.ts';
 
-/** Requests in progress, shared by the code that watches sockets, writes responses and reads bodies. */
+/**
+ * The requests in progress on all listeners. The code that watches sockets, writes responses and reads bodies shares this object.
+ */
 export interface Calls {
-  /** Across all listeners. */
   readonly inProgress: Set<ServerResponse>;
-  /** Lifts the socket's time limit for this request's body: the caller is authenticated, and the body's reader enforces its own limit. */
+  /**
+   * Removes the time limit of the socket for this request's body. Called when the caller is authenticated and the reader of the
+   * body applies its own limit.
+   */
   takeOver(request: IncomingMessage): void;
   isTakenOver(request: IncomingMessage): boolean;
 }
@@ -20,7 +24,7 @@ export function createCalls(): Calls {
   };
 }
 
-/** An accepted connection. There may be ten thousand, so each record is small. */
+/** An accepted connection. There may be ten thousand, so the record is small. */
 interface Connection {
   readonly raw: Socket;
   readonly isSecure: boolean;
@@ -36,15 +40,17 @@ interface Connection {
 }
 
 export interface Connections {
-  /** Registers a socket that was just accepted. `isUndecided`: its first byte decides between plain HTTP and TLS. */
+  /** Registers a socket that was just accepted. With `isUndecided`, its first byte will decide between plain HTTP and TLS. */
   accept(raw: Socket, isSecure: boolean, isUndecided?: boolean): void;
-  /** Registers `spoken` as the socket that carries HTTP. Returns false when its connection has closed in the meantime. */
+  /** Registers the socket for HTTP of a connection. Returns false when the connection has closed in the meantime. */
   begin(spoken: Socket): boolean;
-  /** Must be called for each request before it is answered. */
+  /** Registers a request. Must be called before the request is answered. */
   noteCall(request: IncomingMessage, response: ServerResponse): void;
-  /** Cuts off clients that take too long to send a body, except requests that were taken over. Call it at regular intervals. */
+  /**
+   * Disconnects clients that take too long to send a body, unless the reader of the body has its own limit. Call it periodically.
+   */
   look(): void;
-  /** Ends the event streams of the matching connections and gives requests in progress a moment to finish. */
+  /** Ends the event streams of the selected connections, and gives requests in progress a moment to finish. */
   end(which: (raw: Socket, isSecure: boolean) => boolean): Promise<void>;
 }
 
@@ -62,7 +68,7 @@ export function createConnections(
 ): Connections {
   const open = new Set<Connection>();
   const bySpoken = new Map<Socket, Connection>();
-  /** Keyed by socket name, because the TLS socket does not exist yet. */
+  /** Connections during the TLS handshake. The key is the name of the socket, because the TLS socket does not exist yet. */
   const shakingHands = new Map<string, Connection>();
   const waiting = createWaiting(calls, limits);
   const speak = (connection: Connection, spoken: Socket): void => {
@@ -118,7 +124,7 @@ export function createConnections(
         ({ raw }) => new Promise<void>(resolve => raw.once('close', () => resolve())),
       );
       const answers = callsOver(new Set(leaving));
-      // The current response is the last one on this connection.
+      // The response in progress is the last one on this connection.
       for (const response of answers) response.shouldKeepAlive = false;
       for (const connection of leaving) {
         connection.isLeaving = true;
@@ -135,13 +141,12 @@ export function createConnections(
 }
 
 /**
- * Limits the connections that have not sent a whole request to `maxWaiting`. Above that, it drops the connection that has waited longest;
- * an honest client needs milliseconds.
- * Nearly every body arrives together with its headers. The code therefore sets up no listener for it, and checks for completeness only when
- * that matters.
+ * Limits the number of connections that have not sent a whole request. Above `maxWaiting`, the connection that has waited longest
+ * is closed; an honest client only needs milliseconds. Nearly every body arrives together with its headers, so no listener is
+ * added for the body. Its completeness is only checked when needed.
  */
 function createWaiting(calls: Calls, { maxWaiting, requestMs }: ConnectionLimits) {
-  /** In the order in which they started to wait. Some may have sent everything by now. */
+  /** In the order in which they started to wait. Some may be complete by now. */
   const waiting = new Set<Connection>();
   const isWhole = ({ awaited }: Connection): boolean =>
     awaited === null || awaited.req.complete || calls.isTakenOver(awaited.req);
@@ -157,7 +162,7 @@ function createWaiting(calls: Calls, { maxWaiting, requestMs }: ConnectionLimits
   return {
     /** The connection has no request in progress. */
     rest,
-    /** A request starts; its body may still be incomplete. */
+    /** A request has started; its body may be incomplete. */
     begin(connection: Connection, response: ServerResponse): void {
       connection.calls += 1;
       connection.isUsed = true;
@@ -168,7 +173,7 @@ function createWaiting(calls: Calls, { maxWaiting, requestMs }: ConnectionLimits
     },
     finish(connection: Connection): void {
       connection.calls -= 1;
-      // Otherwise an idle connection would keep the last request in memory.
+      // Otherwise an idle connection would keep its last request in memory.
       if (isWhole(connection)) connection.awaited = null;
       if (connection.calls > 0 || connection.raw.destroyed) return;
       if (connection.isLeaving) connection.spoken?.destroySoon();
@@ -200,7 +205,7 @@ function cutOff(connection: Connection): void {
   spoken?.destroySoon();
 }
 
-/** A name that a raw socket shares with its TLS socket, and with no other open connection of the same port. */
+/** Returns a name that a raw socket shares with its TLS socket, but with no other open connection of the same port. */
 const nameOf = ({ localAddress, remoteAddress, remotePort }: Socket): string =>
   `${localAddress} ${remoteAddress} ${remotePort}`;
 

@@ -5,24 +5,23 @@ import type { Log } from '../../orchestrator/ports/index.ts';
 import { sendProblem } from './answer.ts';
 import { bearerOf, isForeign, type Provenance, provenanceOf, sentAs, uploadTokenOf } from '../auth/sender.ts';
 
-/** What a request reveals before authentication. */
+/** The part of a request that is checked before authentication. */
 export interface EdgeCall extends Omit<Provenance, 'host'> {
   readonly method: string;
-  /** Every `Host` header of the request. */
+  /** All `Host` headers of the request. */
   readonly hosts: readonly string[];
-  /** True when a header carries a token, which a page of another site cannot send. Cookies do not count. */
+  /** True when a header contains a token, because pages of other sites cannot send such a header. Cookies do not count. */
   readonly hasToken: boolean;
 }
 
-/** Returns true when the name or address belongs to this orchestrator. `hostname` is in lower case, without port and brackets. */
+/** Returns true if the name or address belongs to this orchestrator. `hostname` is in lower case, without port and brackets. */
 export type IsOurs = (hostname: string) => boolean;
 
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Returns null when the request may continue (docs/internals/faults.md, S1 and S2). An unknown host name may be
- * a DNS rebinding attack: a foreign page points its own name at this server. A foreign page can also make a
- * browser send forms.
+ * Returns null when the request may continue (docs/internals/faults.md, S1 and S2). An unknown host name may be a DNS rebinding
+ * attack, in which a foreign page points its own name at this server. A foreign page can also make a browser send forms.
  *
  * @internal
  */
@@ -41,9 +40,9 @@ export function judgeEdge(call: EdgeCall, isOurs: IsOurs, nameIn = hostnameOf): 
 const remedyFor = (hostname: string): string =>
   `Start it with --allow-host ${hostname}, or open it by an address of its machine`;
 
-/** Returns null when the host is malformed. */
+/** Parses a `Host` header. Returns null when it is malformed. */
 function hostnameOf(host: string): string | null {
-  // A URL parser would read other characters as a user or a path.
+  // A URL parser would interpret other characters as the start of a user name or a path.
   if (!/^[\w.:[\]-]+$/.test(host)) return null;
   const url = `http://${host}`;
   if (!URL.canParse(url)) return null;
@@ -55,7 +54,7 @@ function hostnameOf(host: string): string | null {
 const maxName = 253;
 const maxRemembered = 64;
 
-/** Caches the parsed host names. Whether a name is ours may change, so that check runs for every request. */
+/** Caches parsed host names. It does not cache whether a name belongs to this orchestrator, because that may change. */
 function rememberHostnames(): (host: string) => string | null {
   const known = new Map<string, string | null>();
   return host => {
@@ -71,7 +70,7 @@ function rememberHostnames(): (host: string) => string | null {
 export function guardEdge(isOurs: IsOurs, log: Pick<Log, 'warn'>): RequestHandler {
   const nameIn = rememberHostnames();
   const logged = new Set<string>();
-  // Clients can invent names without limit, so each name is logged once, up to a maximum.
+  // Clients can invent any number of names, so each name is logged once, up to a maximum.
   const logOnce = (host: string): void => {
     const hostname = nameIn(host);
     if (hostname === null || logged.has(hostname) || logged.size === maxRemembered) return;

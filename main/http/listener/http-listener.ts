@@ -5,26 +5,26 @@ import { isHomeAddress, isLoopbackAddress, maxHeaderCount } from '../auth/sender
 import { createConnections, type Calls } from './connections.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-/** Time limits for clients, in milliseconds. Responses and event streams may take any time. */
+/** Time limits for clients, in milliseconds. Responses and event streams have no limit. */
 export interface SocketLimits {
-  /** For the headers, counted from the connection's start, TLS handshake included. */
+  /** Limit for the headers, from the start of the connection, including the TLS handshake. */
   readonly headersMs: number;
-  /** For a body. File uploads may take longer as long as data keeps arriving. */
+  /** Limit for a body. File uploads may take longer while data keeps arriving. */
   readonly requestMs: number;
-  /** Until the next request. */
+  /** Limit for the time between two requests. */
   readonly idleMs: number;
-  /** Interval of the check for slow clients; they may exceed a limit by this much. */
+  /** Interval of the check for slow clients. They may exceed a limit by this time. */
   readonly checkMs: number;
-  /** Maximum number of connections to one listener that have not sent a whole request. */
+  /** Maximum number of connections of one listener that have not sent a whole request. */
   readonly maxWaiting: number;
 }
 
 /**
- * Headers are one or two packets; 20 s allow for a bad link and for a handshake on a busy machine. A whole body may take five minutes: 5 MB
- * at 140 kbit/s.
- * The idle limit of 5 s is shorter than the time after which any router forgets a connection. A worker's heartbeat, 30 s after the last
- * one, therefore never goes to a dead connection.
- * There is no limit per address, because many rigs may share one.
+ * Headers are one or two packets; 20 s allow for a bad connection, and for a handshake on a busy machine. A whole body may take
+ * five minutes, which is 5 MB at 140 kbit/s.
+ * A router may forget an idle connection, and a request on that connection is then lost. With an idle limit of 5 s, the server
+ * closes the connection before, so a heartbeat after 30 s opens a new one.
+ * There is no limit per address, because many rigs may share an address.
  */
 export const socketLimits: SocketLimits = {
   headersMs: 20_000,
@@ -35,8 +35,8 @@ export const socketLimits: SocketLimits = {
 };
 
 /**
- * Length of the accept queue, if the system allows it (Linux: `net.core.somaxconn`). A fleet that reconnects makes one burst. Clients that
- * find the queue full retry after 1, 2, 4, ... seconds; the last ones connect after half a minute.
+ * Length of the accept queue, if the system allows it (Linux: `net.core.somaxconn`). A whole fleet may reconnect in one moment.
+ * Clients that find the queue full retry after 1, 2, 4, ... seconds; the last ones then need half a minute.
  */
 const maxUnaccepted = 16_384;
 
@@ -45,20 +45,20 @@ const maxHeaders = 16_384;
 export interface TlsIdentity {
   /** PEM. */
   readonly key: string;
-  /** PEM; may include the intermediate certificates after it. */
+  /** PEM. The intermediate certificates may follow the certificate. */
   readonly certificate: string;
 }
 
-/** A listening socket. A server may have several, and each closes independently. */
+/** A socket that accepts connections. A server may have several, and each can be closed separately. */
 export interface HttpListener {
   readonly port: number;
-  /** Sets whether new connections use TLS. Existing connections stay as they are. */
+  /** Sets whether new connections use TLS. Existing connections do not change. */
   speakTls(isSecure: boolean): void;
-  /** Ends the connections whose protocol differs from the current setting. */
+  /** Closes the connections that do not use the current protocol. */
   dropOthers(): Promise<void>;
   /** Sets the certificate for new connections. */
   present(identity: TlsIdentity): void;
-  /** Accepts no more connections, ends event streams, and gives requests in progress a moment to finish. */
+  /** Stops accepting connections, ends event streams, and gives requests in progress a moment to finish. */
   close(): Promise<void>;
 }
 
@@ -67,20 +67,21 @@ export interface HttpListenerDeps {
   readonly streams: StreamRegistry;
   readonly calls: Calls;
   readonly limits: SocketLimits;
-  /** Null as long as TLS is off. */
+  /** Null while TLS is off. */
   readonly identity: TlsIdentity | null;
 }
 
 const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
   minVersion: 'TLSv1.2',
-  // Clients present no certificates. Without this line, Node would load all root certificates to verify them.
+  // Clients have no certificates. Without this line, Node would load all root certificates to verify them.
   ca: [],
   ...(identity && { key: identity.key, cert: identity.certificate }),
 });
 
 /**
- * Listens on one address. Rejects as `listen` does: EADDRINUSE, EACCES, ... One socket accepts all connections and hands each to plain HTTP
- * or to TLS, so that switching cannot fail. On the loopback address, one port accepts both, and plain HTTP always works (docs/adr/0013).
+ * Listens on one address. Rejects as Node's `listen` does: EADDRINUSE, EACCES, ... One socket accepts all connections and passes
+ * each to plain HTTP or to TLS, so that turning TLS on or off cannot fail. On the loopback address, the port accepts both, and
+ * plain HTTP always works (docs/adr/0013).
  */
 export async function openHttpListener(
   { handler, streams, calls, limits, identity }: HttpListenerDeps,
@@ -91,16 +92,16 @@ export async function openHttpListener(
   let isSecure = isSecureAtFirst;
   let hasIdentity = identity !== null;
   const isForAll = host === '0.0.0.0' || host === '::';
-  // A socket caches its address when it is first read, so read it before the socket closes.
+  // A socket caches its address when the address is first read, so read it before the socket closes.
   const meetsTls = (socket: Pick<Socket, 'localAddress'>): boolean =>
     isSecure && !(isForAll && isLoopbackAddress(socket.localAddress ?? ''));
   const connections = createConnections({ streams, calls }, limits);
   const http = createHttp(optionsOf(limits), handler);
   http.maxHeadersCount = maxHeaderCount;
   http.prependListener('request', connections.noteCall);
-  // Node would send `100 Continue` at once. The reader of the body sends it instead, and a refused request gets none.
+  // Node would send `100 Continue` immediately. The reader of the body sends it instead, so that a refused request gets none.
   http.on('checkContinue', (request, response) => void http.emit('request', request, response));
-  // Node starts its check for slow clients on this event. Here another server listens, so the event must be emitted by hand.
+  // Node starts its check for slow clients on this event. Another server listens here, so this server would never emit it.
   http.emit('listening');
   const begin = (socket: Socket): void => {
     if (connections.begin(socket)) http.emit('connection', socket);
@@ -139,7 +140,7 @@ export async function openHttpListener(
     },
     async close() {
       const closed = new Promise<void>(resolve => front.close(() => resolve()));
-      // Stops only Node's check for slow clients.
+      // Only stops Node's check for slow clients.
       http.close();
       clearInterval(looking);
       await connections.end(() => true);
@@ -150,7 +151,7 @@ export async function openHttpListener(
 
 const optionsOf = ({ headersMs, idleMs, checkMs }: SocketLimits) => ({
   headersTimeout: headersMs,
-  // Node can limit all bodies or none. connections.ts limits them one by one, because uploads may take longer.
+  // Node can only set one limit for all bodies. connections.ts limits each body separately, because uploads may take longer.
   requestTimeout: 0,
   keepAliveTimeout: idleMs,
   connectionsCheckingInterval: checkMs,
@@ -172,21 +173,21 @@ function portOf(bound: AddressInfo | string | null): number {
   return bound.port;
 }
 
-/** The first byte of TLS: a handshake record (RFC 8446, section 5.1). */
+/** The first byte of a TLS connection: a handshake record (RFC 8446, section 5.1). */
 const handshake = 0x16;
 
-/** Time for the client to read the response and close. */
+/** Time in which the client can read the response and close the connection. */
 const lingerMs = 1_000;
 
 interface Begin {
   readonly tls: () => void;
-  /** Null where plain HTTP is refused with a readable message. */
+  /** Null where plain HTTP is refused with a message. */
   readonly plain: (() => void) | null;
 }
 
 /**
- * Reads the first byte of a connection, puts it back, and starts TLS or plain HTTP. It closes connections that send anything else, or
- * nothing within `withinMs`.
+ * Reads the first byte of a connection, puts it back, and starts TLS or plain HTTP. Closes a connection that sends any other
+ * byte, or nothing within `withinMs`.
  */
 function detectTls(raw: Socket, withinMs: number, begin: Begin): void {
   const leave = (): void => void raw.destroy();
@@ -215,9 +216,12 @@ function detectTls(raw: Socket, withinMs: number, begin: Begin): void {
 
 const words = 'This port speaks https: call it by https:// instead of http://\n';
 
-/** Sends no redirect. The request, perhaps with a token, has already crossed the network in plain text, and its sender should notice. */
+/**
+ * Refuses plain HTTP. It does not redirect: the request, perhaps with a token, was already sent unencrypted, and its sender
+ * should notice that.
+ */
 function refusePlain(raw: Socket): void {
-  // Keep reading: closing with unread data would reset the connection, and the response might not arrive.
+  // Continues to read, because closing a socket with unread data would reset the connection, and the response might be lost.
   raw.resume();
   raw.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${words.length}\r\n` +

@@ -5,27 +5,30 @@ import type { Calls } from './connections.ts';
 
 export type Listener = Omit<HttpListener, 'present'>;
 
-/** All sockets of the server, and the request handler behind them. */
+/** All sockets of the server, which share one request handler. */
 export interface Listeners {
-  /** Rejects as `listen` does: EADDRINUSE, EACCES, ... */
+  /** Opens a socket. Rejects as Node's `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
   /** Sets the certificate for new TLS connections of all listeners. */
   present(identity: TlsIdentity): void;
-  /** Sends new requests to `held`, ends event streams, and waits a moment for requests in progress other than `asker`. */
+  /**
+   * Passes new requests to the handler `held`, ends event streams, and waits a moment for requests in progress other than
+   * `asker`.
+   */
   hold(asker: IncomingMessage): Promise<void>;
-  /** Replaces the handler; the sockets stay open. */
+  /** Replaces the request handler. The sockets stay open. */
   serve(handler: RequestListener): void;
   closeAll(): Promise<void>;
 }
 
-/** Requests that take longer are cut off, because they would query a closed database. */
+/** Requests that take longer are cut off, because the database is closed next. */
 const finishWithinMs = 1_000;
 
 interface ListenersDeps {
   readonly streams: StreamRegistry;
   readonly calls: Calls;
   readonly limits: SocketLimits;
-  /** Answers every request while `hold` is in force. */
+  /** Answers every request after `hold`, until the next `serve`. */
   readonly held: RequestListener;
 }
 
@@ -46,7 +49,7 @@ export function createListeners(
         port,
         isSecure,
       );
-      // The certificate may have changed while the listener opened.
+      // The certificate may have changed while the socket was opened.
       if (identity !== null) listener.present(identity);
       const tracked = {
         ...listener,
@@ -56,7 +59,7 @@ export function createListeners(
         },
       };
       open.add(tracked);
-      // `closeAll` ran while the listener opened.
+      // `closeAll` was called while the socket was opened.
       if (isClosed) await tracked.close();
       return tracked;
     },
@@ -73,7 +76,7 @@ export function createListeners(
       };
       streams.endThose(() => true);
       const timer = setTimeout(cut, finishWithinMs);
-      // New requests already go to `held` and get a response at once, so they need no waiting.
+      // New requests already go to `held`, which answers immediately, so they are not waited for.
       await Promise.all(others().map(closed));
       clearTimeout(timer);
     },

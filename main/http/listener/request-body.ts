@@ -5,7 +5,7 @@ import express, { type Request, type Response } from 'express';
 import { bearerOf } from '../auth/sender.ts';
 import { hasBody } from './connections.ts';
 
-/** Sends `100 Continue` to a client that waits for it before it sends the body (RFC 9110, section 10.1.1). */
+/** Sends `100 Continue` if the client waits for it before it sends the body (RFC 9110, section 10.1.1). */
 export function proceed(request: IncomingMessage, response: ServerResponse): void {
   if (isAsking(request) && !response.headersSent) response.writeContinue();
 }
@@ -16,9 +16,9 @@ const maxBytes = 16 * 1_048_576;
 const withinMs = 1_000;
 
 /**
- * Call before refusing a request whose body is still arriving. A client that is cut off while it sends may never read the response. The
- * server therefore reads and discards up to a limit, then closes the connection. A client that sent `Expect: 100-continue` has sent no body
- * yet.
+ * Call this before a request is refused while its body is still arriving. A client that is disconnected while it sends may never
+ * read the response. So the body is read and discarded, up to a limit, and then the connection is closed. A client with `Expect:
+ * 100-continue` has not sent a body yet.
  */
 export async function discardBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.complete || request.destroyed || !hasBody(request)) return;
@@ -42,8 +42,9 @@ export async function discardBody(request: IncomingMessage, response: ServerResp
 }
 
 /**
- * A page of another site can make a browser send forms and plain text without a CORS preflight, but not JSON or a bearer header. Bodies
- * must therefore be JSON. curl's form type is accepted only with such a header, for the commands in the guide.
+ * Returns true if the body is sent as JSON. A page of another site can make a browser send forms and plain text without a CORS
+ * preflight, but not JSON or a bearer header. So other types are refused. curl's default type, a form, is accepted together with
+ * a bearer header, because the commands in SimpleTuner's guide use it.
  */
 export function isJson(request: Request): boolean {
   const { headers } = request;
@@ -52,7 +53,7 @@ export function isJson(request: Request): boolean {
   return !hasBody(request) || type === 'application/json' || (isForm && bearerOf(request) !== null);
 }
 
-/** Reads the body as JSON into `request.body`. Rejects when it is not. */
+/** Parses the body as JSON into `request.body`. Rejects when it is not JSON. */
 export const readBody = (request: Request, response: Response): Promise<void> =>
   new Promise((resolve, reject) => {
     readJson(request, response, (cause?: unknown) => {
@@ -65,7 +66,7 @@ const maxBody = 1_048_576;
 const readJson = express.json({
   type: () => true,
   limit: maxBody,
-  // A compressed body could expand to any size.
+  // A compressed body could expand to any size, so it is refused.
   inflate: false,
   strict: false,
   verify: (_request, _response, bytes) => {
@@ -76,7 +77,7 @@ const readJson = express.json({
 });
 
 const deepest = 200;
-/** `[` and `{` differ only in this bit, and so do `]` and `}`. */
+/** `[` and `{` only differ in this bit, and so do `]` and `}`. */
 const curly = 0x20;
 const marks = { quote: 0x22, escape: 0x5c, open: 0x7b, close: 0x7d };
 

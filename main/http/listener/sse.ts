@@ -1,20 +1,23 @@
 import type { Response } from 'express';
 
-/** The parts of a stream that the budget uses: its number of unread bytes, and a way to disconnect it. */
+/** The part of a stream that the budget needs: the number of its unread bytes, and a function to disconnect it. */
 type Unread = Pick<Response, 'writableLength' | 'destroy'>;
 
 /** Limits the unread bytes of all event streams together. */
 interface UnreadBudget {
-  /** Call after every write. It counts the stream's unread bytes, and disconnects the slowest clients when the total is too high. */
+  /**
+   * Call this after every write. It counts the stream's unread bytes. If the total is above the limit, it disconnects the slowest
+   * clients.
+   */
   note(stream: Unread): void;
   forget(stream: Unread): void;
 }
 
-/** For all streams together. A disconnected client resumes after the last event it received. */
+/** Maximum number of unread bytes of all streams. A disconnected client can resume after the last event that it received. */
 export const maxUnreadInAll = 32 * 1_048_576;
-/** A client that keeps up has fewer unread bytes than this. */
+/** A client that reads fast enough has fewer unread bytes than this. */
 const passingBytes = 16_384;
-/** Disconnecting continues down to this share of the limit, so that the next write does not trigger it again. */
+/** Clients are disconnected until the total is below this share of the limit, so that the next write does not exceed it again. */
 const keptShare = 3 / 4;
 
 export function createUnreadBudget(maxBytes: number): UnreadBudget {
@@ -28,7 +31,7 @@ export function createUnreadBudget(maxBytes: number): UnreadBudget {
   const measure = (stream: Unread): void =>
     set(stream, stream.writableLength > passingBytes ? stream.writableLength : 0);
   const cutOff = (): void => {
-    // Some clients have read data since they were counted.
+    // Count again, because some clients have read data since the last count.
     for (const stream of held.keys()) measure(stream);
     if (total <= maxBytes) return;
     const furthestFirst = [...held].toSorted(([, a], [, b]) => b - a);
@@ -46,26 +49,28 @@ export function createUnreadBudget(maxBytes: number): UnreadBudget {
     forget: stream => set(stream, 0),
   };
 }
-/** Stored events are sent in portions of this size, so that hundreds of clients can resume at once within the shared budget. */
+/**
+ * Stored events are sent in parts of this size, so that hundreds of clients can resume at the same time within the shared limit.
+ */
 const portionBytes = 65_536;
-/** Clients with more unread bytes are disconnected. They can resume, and do not hold up others. */
+/** A client with more unread bytes is disconnected. It can resume later. */
 const maxUnread = 1_048_576;
 
 export interface EventStream {
-  /** Sends one event. A client that reconnects sends `id` back as `Last-Event-ID`. */
+  /** Sends one event. After a reconnect, the client sends the last `id` as `Last-Event-ID`. */
   send(data: unknown, id?: number): void;
-  /** Like `send`, for a frame made by `encodeFrame`. All clients share its bytes, even those that lag behind. */
+  /** Sends a frame from `encodeFrame`. All clients share its bytes, including those that read slowly. */
   sendFrame(frame: Uint8Array): void;
-  /** Sends a comment, which keeps the connection open and which clients ignore. */
+  /** Sends a comment, which clients ignore. It keeps the connection open. */
   comment(text: string): void;
   end(): void;
-  /** Returns true when enough bytes are waiting to be sent. */
+  /** Returns true when so many bytes are unread that the sender should wait. */
   isFull(): boolean;
-  /** Runs the function once, when the waiting bytes have been sent. */
+  /** Calls the function once, after the unread bytes have been sent. */
   onRoom(run: () => void): void;
 }
 
-// `X-Accel-Buffering` stops nginx from buffering events.
+// `X-Accel-Buffering` prevents nginx from buffering events.
 const head = Object.entries({
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache, no-transform',
@@ -76,8 +81,8 @@ export function openEventStream(response: Response, budget: UnreadBudget): Event
   response.writeHead(200, [...head]);
   response.socket?.setNoDelay(true);
   response.socket?.setKeepAlive(true, 5_000);
-  // Send the headers on their own. Node keeps them as long as the stream; sent with the first frame, they would stay in memory as many
-  // small strings.
+  // The headers are sent separately. Node keeps them as long as the stream, and together with the first frame they would stay in
+  // memory as many small strings.
   response.flushHeaders();
   response.on('close', () => budget.forget(response));
   const stream = new ResponseStream(response, budget);
@@ -85,7 +90,7 @@ export function openEventStream(response: Response, budget: UnreadBudget): Event
   return stream;
 }
 
-/** A class, not a factory: with ten thousand streams, they should share their methods. */
+/** A class, so that ten thousand streams share their methods. */
 class ResponseStream implements EventStream {
   readonly #response: Response;
   readonly #budget: UnreadBudget;
@@ -132,8 +137,8 @@ export const encodeFrame = (data: unknown, id: number): Uint8Array =>
   Buffer.from(`id: ${id}\ndata: ${asciiJson(data)}\n\n`, 'latin1');
 
 /**
- * Encodes JSON as one line of ASCII. The published agent's HTTP library takes U+0085, U+2028 and U+2029 for line ends, and would cut a
- * frame in two there (docs/internals/worker-contract.md, section 3, item 1).
+ * Encodes JSON as one line of ASCII. The HTTP library of SimpleTuner's agent treats U+0085, U+2028 and U+2029 as ends of lines,
+ * and would split a frame there (docs/internals/worker-contract.md, section 3, item 1).
  */
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(

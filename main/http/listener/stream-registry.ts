@@ -3,20 +3,23 @@ import { type EventStream, openEventStream, createUnreadBudget, maxUnreadInAll }
 
 export interface StreamTerms {
   readonly pingMs: number;
-  /** The event to send as ping, for clients that see only events. Without it, the ping is a comment. */
+  /** The event that is sent as a ping, for clients that ignore comments. If absent, the ping is a comment. */
   readonly ping?: unknown;
-  /** The token whose limit this stream counts against. Absent where a client never has more than one stream. */
+  /** The token whose limit this stream counts towards. Absent for clients that never have more than one stream. */
   readonly holder?: string;
-  /** Returns whether the client may still read the stream. Checked at every ping and `recheck`; absent means always allowed. */
+  /**
+   * Returns true if the client may still read the stream. Called with every ping and every `recheck`. If absent, the client is
+   * always allowed.
+   */
   readonly isAllowed?: () => boolean;
 }
 
-/** All open streams, so that they can be ended with their socket or with their reader's permission. */
+/** All open streams. A stream ends when its socket is closed or its client loses the permission. */
 export interface StreamRegistry {
   open(response: Response, terms: StreamTerms): EventStream;
-  /** Returns whether the holder may open another stream. */
+  /** Returns true if the holder may open another stream. */
   hasRoom(holder: string): boolean;
-  /** Ends the streams of clients that have lost the right to read them. */
+  /** Ends the streams of clients that have lost the permission to read them. */
   recheck(): void;
   endThose(which: (response: Response) => boolean): void;
 }
@@ -25,7 +28,7 @@ interface Held extends Pick<StreamTerms, 'ping' | 'isAllowed'> {
   readonly stream: EventStream;
 }
 
-/** Per holder: enough for a few browsers and scripts. Each stream costs a connection, and work for every event. */
+/** Limit per holder: enough for a few browsers and scripts. Each stream needs a connection, and work for every event. */
 const maxStreams = 100;
 
 export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamRegistry {
@@ -42,7 +45,7 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
     open(response, { pingMs, ping, holder, isAllowed }) {
       const stream = openEventStream(response, budget);
       const held = { stream, ping, isAllowed };
-      // Each stream has its own timer, so the pings of many streams spread as the clients arrived.
+      // Each stream has its own timer, so that the pings of many streams do not coincide.
       const pings = setInterval(sendPing, pingMs, held).unref();
       streams.set(response, held);
       count(holder, 1);
@@ -79,8 +82,8 @@ function sendPing(held: Held): void {
 const nothing = Object.freeze({});
 
 /**
- * Drops what routing and authentication needed. Express keeps it with the request, and so with a stream, for hours. The headers stay when
- * `isAllowed` will authenticate the client again.
+ * Releases the data of routing and authentication, which Express would keep as long as the stream, for hours. The headers are
+ * kept if `isAllowed` authenticates the client again.
  */
 function letGo(response: Response, isAskedAgain: boolean): void {
   const { req } = response;

@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 
-/** Lets the heap grow further between two collections while large bodies are transferred (docs/adr/0034). */
+/** Lets the heap grow further between two garbage collections while large bodies are transferred (docs/adr/0034). */
 export interface TransferHeap {
-  /** Until the response closes. */
+  /** Applies until the response closes. */
   hold(response: Pick<ServerResponse, 'once'>): void;
 }
 
-/** In percent of the live heap after a collection; 0 for the default of V8. */
+/** Growth of the heap between two collections, in percent of its live size; 0 means the default of V8. */
 const growth = { usual: 0, duringTransfers: 300 } as const;
 
-/** `setGrowth` sets the growth in the V8 of this process. */
+/** `setGrowth` sets the growth for the V8 of this process. */
 export function createTransferHeap(setGrowth: (percent: number) => void): TransferHeap {
   let transfers = 0;
   return {

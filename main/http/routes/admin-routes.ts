@@ -12,7 +12,7 @@ import type { Router } from './route.ts';
 export const actorOf = (caller: Caller, request: Request): Actor =>
   personAt(principalBehind(caller).user, request);
 
-/** An actor for the audit trail, identified by the name of the token. */
+/** Returns an actor for the audit trail. `id` is the name of the token. */
 export const personAt = (id: string, request: Request): Actor => ({
   type: 'admin',
   id,
@@ -20,15 +20,15 @@ export const personAt = (id: string, request: Request): Actor => ({
 });
 
 /**
- * Returns the URL that workers should call, given the URL of this request. `pin` is the hash of the server's key. It is null when TLS is
- * off, a proxy provides it, or the worker's system already trusts the certificate.
+ * Returns the URL for workers. `called` is the URL of this request. `pin` is the hash of the server's key; null when TLS is off,
+ * a proxy provides TLS, or the worker's system trusts the certificate anyway.
  */
 export type JoinAddress = (called: string) => { readonly url: string; readonly pin: string | null };
 
 export interface WorkerAdminDeps {
   readonly orchestrator: Orchestrator;
   readonly joinAddress: JoinAddress;
-  /** SHA-256 of the install script for the worker program; null when no worker program was built. */
+  /** Returns the SHA-256 of the install script; null when no worker program was built. */
   readonly scriptHash: () => Promise<string | null>;
 }
 
@@ -106,11 +106,14 @@ const replyFor = (issued: IssuedToken, at: ReturnType<JoinAddress>) => ({
 
 type Startable = Pick<IssuedToken, 'token' | 'name' | 'persistent'>;
 
-/** The token is an environment variable, not an argument: every user of the machine can read the arguments of a process. */
+/**
+ * The token is an environment variable and not an argument, because every user of the machine can read the arguments of a
+ * process.
+ */
 const commandFor = ({ token, name, persistent }: Startable, at: ReturnType<JoinAddress>): string =>
   `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker ${workerArguments({ ...at, name, persistent })}`;
 
-/** Tokens of people and scripts. `recheck` ends the streams of clients that have lost the right to read them. */
+/** Tokens of people and scripts. `recheck` ends the streams of clients that have lost the permission to read them. */
 export function mountTokenRoutes(router: Router, orchestrator: Orchestrator, recheck: () => void): void {
   router.answer(tokensApi.list, () => accept({ tokens: [...orchestrator.access.listTokens()] }));
   router.answer(tokensApi.create, ({ body, caller, request }) =>

@@ -14,11 +14,11 @@ export interface WorkerProgram {
   readonly name: ProgramName;
   readonly path: string;
   readonly bytes: number;
-  /** Lower-case hex. */
+  /** In lower-case hex. */
   readonly sha256: string;
 }
 
-/** Returns the programs that are on disk now. */
+/** Returns the programs that exist on disk now. */
 export type WorkerPrograms = () => Promise<readonly WorkerProgram[]>;
 
 export interface AgentDeps {
@@ -27,10 +27,12 @@ export interface AgentDeps {
   readonly downloadLimits?: DownloadLimits | undefined;
 }
 
-/** Seconds. curl and the agent retry up to five times at this interval; by then a download slot is usually free. */
+/**
+ * In seconds. curl and the agent retry up to five times, with pauses of this length. By then, another download has usually ended.
+ */
 const retryDownloadS = '10';
 
-/** Serves the worker program of this version without authentication: a rig has no token before it joins. */
+/** Serves the worker program of this version without authentication, because a rig has no token before it joins. */
 export function mountAgentRoutes(router: Router, deps: AgentDeps): void {
   const offer = (): Promise<Outcome<Offer>> => findOffer(deps);
   const text =
@@ -54,7 +56,7 @@ export function mountAgentRoutes(router: Router, deps: AgentDeps): void {
   );
 }
 
-/** Returns the SHA-256 of the install script, or null when no worker program was built. */
+/** Returns the SHA-256 of the install script; null when no worker program was built. */
 export async function scriptHash(deps: AgentDeps): Promise<string | null> {
   const offered = await findOffer(deps);
   return offered.ok ? offered.value.manifest.sha256.install : null;
@@ -93,7 +95,8 @@ function createSend({ programs, downloadLimits: limits = downloadLimits }: Agent
       return tooMany;
     }
     response.set({ ...headersFor(program.sha256), 'Content-Type': 'application/octet-stream' });
-    // Pass only the file name: `sendFile` rejects paths with a dot folder, and a folder above this file may be one.
+    // Only the file name is passed: `sendFile` rejects paths that contain a folder with a leading dot, and the folder of the
+    // programs may be in one.
     response.sendFile(name, { root: dirname(program.path), cacheControl: false }, cause => {
       if (cause instanceof Error) response.destroy();
     });
@@ -107,7 +110,7 @@ function sendText(request: Request, response: Response, text: string): void {
   else response.send(text);
 }
 
-/** Caches may store the file but must revalidate it, because file names stay the same across versions. */
+/** File names stay the same across versions, so caches must revalidate a file before each use. */
 const headersFor = (sha256: string) => ({ ETag: `"${sha256}"`, 'Cache-Control': 'public, no-cache' });
 
 const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');

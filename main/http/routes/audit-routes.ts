@@ -15,7 +15,7 @@ import {
 import type { AuditPage, AuditFilter } from '../../orchestrator/ports/index.ts';
 import type { Router } from './route.ts';
 
-/** Reads the audit trail for people. */
+/** Read access to the audit trail. */
 export interface AuditReader {
   list(filter: AuditPage): ReplyOf<typeof auditApi.list>;
   figures(filter: AuditFilter): ReplyOf<typeof auditApi.stats>;
@@ -67,7 +67,7 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
   });
 }
 
-/** Serves the audit rows of one job to callers who may read jobs. It leaves out addresses and rows of other targets. */
+/** Serves the audit rows of one job to callers who may read jobs. Addresses are left out, and so are rows of other targets. */
 export function mountJobEvents(
   router: Router,
   orchestrator: { readonly jobs: Pick<Orchestrator['jobs'], 'get'> },
@@ -92,8 +92,8 @@ export function mountJobEvents(
 }
 
 /**
- * Writes one JSON object per line; escapes all characters that a reader might take for a line break. It reads the next portion only after
- * the response accepts this one.
+ * Writes one JSON object per line. Characters that a reader could treat as the end of a line are escaped. The next batch is only
+ * read after the response has accepted this one.
  */
 async function writeLines(response: Response, portions: Iterable<readonly unknown[]>): Promise<void> {
   const gone = once(response, 'close');
@@ -106,7 +106,7 @@ async function writeLines(response: Response, portions: Iterable<readonly unknow
     }
     response.end();
   } catch (cause) {
-    // The client has half of the file. Ending the response normally would make it look complete.
+    // The client has received a part of the file. If the response ended normally, that part would look complete.
     response.destroy(cause instanceof Error ? cause : undefined);
   }
 }

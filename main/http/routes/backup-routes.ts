@@ -14,14 +14,14 @@ interface Made {
   readonly bytes: number;
 }
 
-/** Lists, makes and restores backups of this orchestrator. */
+/** Lists, creates and restores backups of this orchestrator. */
 export interface BackupHandler {
   readonly path: string;
   list(): readonly Made[];
   make(kind: 'manual'): Promise<Made>;
-  /** Returns true when the newest attempt to make a backup failed. */
+  /** Returns true when the last attempt to create a backup failed. */
   hasFailed(): boolean;
-  /** Resolves once the server runs on the restored database. The request `asker` is the only one that survives the restore. */
+  /** Resolves once the server runs on the restored database. Only the request `asker` still gets its response. */
   restore(
     name: string,
     by: Actor,

@@ -96,7 +96,7 @@ function viewOf(found: FoundConfig): ConfigView {
   };
 }
 
-/** Returns every reason for which a submit of this config by name would fail. */
+/** Returns every reason why a job with this config would be refused. */
 function problemsOf({ name, config, bundle }: FoundConfig): string[] {
   const parts = config.ok ? [bundle, gpusWanted({ any_gpu: false }, config.value)] : [config];
   const refused = parts.flatMap(part => (part.ok ? [] : [part.refusal.detail]));
@@ -106,7 +106,7 @@ function problemsOf({ name, config, bundle }: FoundConfig): string[] {
 
 const problemOf = (config: TrainerConfig): string | null => trainerFor(config).problem(config);
 
-/** Reads a config value in either spelling, cut short enough for a list. */
+/** Reads a config value with or without leading dashes in its key. Truncates it for a list. */
 function wordIn(config: TrainerConfig, name: string): string | null {
   const word = config[name] ?? config[`--${name}`];
   return typeof word === 'string' ? word.slice(0, 100) : null;
@@ -118,13 +118,13 @@ function sendTag(request: Request, tag: string | null): void {
   if (tag !== null) request.res?.setHeader('ETag', `"${tag}"`);
 }
 
-/** Configs can hold keys of other services, so no cache may store them. */
+/** Configs can contain keys of other services, so no cache may store them. */
 export const keepPrivate = (request: Request): void =>
   void request.res?.setHeader('Cache-Control', 'no-store');
 
 const tagList = /^"[\x21\x23-\x7e]{0,100}"(\s*,\s*"[\x21\x23-\x7e]{0,100}")*$/;
 
-/** Parses the preconditions of a change (RFC 9110, section 13). Weak tags never match, because the server never issues any. */
+/** Parses the preconditions of a change (RFC 9110, section 13). Weak tags never match, because the server never sends any. */
 function expectedBy({ headers, method }: Request): Outcome<ExpectedConfig> {
   const same = headers['if-match'];
   const other = headers['if-none-match'];

@@ -7,14 +7,14 @@ import { accept, refuse } from '../../../protocol/problem.ts';
 import type { JobCurves, Orchestrator } from '../../orchestrator/index.ts';
 import type { Router } from './route.ts';
 
-/** Limit per response: the more curves a client requests at once, the coarser each one is. */
+/** Maximum number of points per response. More curves in one response are therefore less detailed. */
 const maxPoints = 100_000;
 const everything = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
 type Read = ReplyOf<typeof metricsApi.read>;
 type Curves = { readonly files: Pick<Orchestrator['files'], 'jobCurves' | 'curve' | 'reportMetrics'> };
 
-/** Training curves: workers upload points, and people read them. */
+/** Mounts the calls for training curves: workers upload points, and people read them. */
 export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
   router.answer(metricsApi.bring, ({ caller, params, body }) =>
     caller.kind === 'worker'
@@ -68,13 +68,13 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
 
 const fileNameOf = (id: JobId): string => `metrics-${id}.csv`;
 
-/** Leaves out attempts without any of the requested keys. */
+/** Returns the attempts with the requested keys. Attempts without any of them are left out. */
 const chosen = ({ attempts }: JobCurves, keys: readonly string[] | undefined) =>
   attempts
     .map(each => ({ ...each, keys: each.keys.filter(key => keys === undefined || keys.includes(key)) }))
     .filter(each => each.keys.length > 0);
 
-/** Reading a long curve takes a moment, so other requests get a turn between two curves. */
+/** Lets other requests run between two curves, because reading a long curve takes a moment. */
 const otherCalls = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 const columns = [
@@ -90,7 +90,7 @@ const columns = [
   'gaps',
 ] as const;
 
-/** Yields one curve per portion. */
+/** Yields the text of one curve at a time. */
 function* csvOf(
   { files }: Pick<Curves, 'files'>,
   attempts: JobCurves['attempts'],
@@ -107,7 +107,7 @@ function* csvOf(
   }
 }
 
-/** Quotes a CSV cell (RFC 4180). An apostrophe in front keeps spreadsheets from reading the key as a formula. */
+/** Formats a key as a CSV cell (RFC 4180). A leading apostrophe prevents spreadsheets from interpreting the key as a formula. */
 const cell = (key: string): string => `"${(/^[=+@-]/.test(key) ? `'${key}` : key).replaceAll('"', '""')}"`;
 
 async function writeCsv(response: Response, portions: Iterable<string>): Promise<void> {
@@ -120,7 +120,7 @@ async function writeCsv(response: Response, portions: Iterable<string>): Promise
     }
     response.end();
   } catch (cause) {
-    // The client has half of the file. Ending the response normally would make it look complete.
+    // The client has received a part of the file. If the response ended normally, that part would look complete.
     response.destroy(cause instanceof Error ? cause : undefined);
   }
 }

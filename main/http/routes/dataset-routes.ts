@@ -14,7 +14,7 @@ import { planUpload } from '../uploads/upload-plan.ts';
 import type { Calls } from '../listener/connections.ts';
 import { onlyUserOf } from '../auth/auth.ts';
 
-/** Reads a manifest from a file in pieces, so that it does not block the event loop. Rejects when the disk cannot be read. */
+/** Reads a manifest from a file in pieces, so that the event loop is not blocked. Rejects when the file cannot be read. */
 async function readManifest(path: string): Promise<Manifest> {
   const reader = createManifestReader();
   const text: AsyncIterable<string> = createReadStream(path, 'utf8');
@@ -30,11 +30,11 @@ export interface DatasetDeps {
   readonly heap: TransferHeap;
 }
 
-/** A manifest is read into memory as a whole. */
+/** In bytes. A limit is needed, because a manifest is read into memory as a whole. */
 const maxManifest = 256 * 1_048_576;
 const maxPublications = 4;
 
-/** The calls with which a workstation pushes data. Rigs read the data from the storage of their job (storage-routes). */
+/** Mounts the calls for pushing data from a workstation. Rigs read the data with the calls of their job (storage-routes). */
 export function mountDatasetRoutes(
   router: Router,
   { orchestrator, handler, files, calls, heap }: DatasetDeps,

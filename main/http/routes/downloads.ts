@@ -1,17 +1,20 @@
 import type { Response } from 'express';
 import type { Pace } from '../uploads/receive-body.ts';
 
-/** How many downloads run at once, and how slow a client may be. */
+/** Maximum number of concurrent downloads, and minimum speed of a client. */
 export interface DownloadLimits {
   readonly inAll: number;
-  /** Per client: its address, or the name of its token. It is less than `inAll`, so that one client cannot block the others. */
+  /**
+   * Maximum per client, which is an address or the name of a token. It is less than `inAll`, so that one client cannot block the
+   * others.
+   */
   readonly perAddress: number;
   readonly pace: Pace;
 }
 
 /**
- * A site that starts 32 machines at once behind one address gets all downloads at once; further ones retry. The span is long because a
- * system with large send buffers reports progress in steps of a megabyte.
+ * A site that starts 32 machines behind one address gets all downloads at the same time; further ones retry. The time span is
+ * long, because a system with large send buffers reports progress in steps of a megabyte.
  */
 export const downloadLimits: DownloadLimits = {
   inAll: 256,
@@ -19,9 +22,12 @@ export const downloadLimits: DownloadLimits = {
   pace: { spanMs: 60_000, minBytes: 65_536 },
 };
 
-/** Counts the downloads in progress, in total and per client. */
+/** Counts the downloads in progress, of each client and in total. */
 export interface Downloads {
-  /** Reserves a slot until the response closes; returns false when none is free. Ends the response when the client reads too slowly. */
+  /**
+   * Counts a download until its response closes. Returns false when a limit is reached. Ends the response when the client reads
+   * too slowly.
+   */
   admit(address: string, response: Response): boolean;
 }
 
@@ -48,7 +54,10 @@ export function createDownloads({ inAll, perAddress, pace }: DownloadLimits): Do
   };
 }
 
-/** Destroys the response when the network takes fewer than `minBytes` in a span. A client cannot hold a slot with a byte now and then. */
+/**
+ * Destroys the response when fewer than `minBytes` leave this process in a time span. Otherwise a client could block a slot by
+ * reading a byte now and then.
+ */
 function endWhenSlow(response: Response, { spanMs, minBytes }: Pace): () => void {
   let before = takenBy(response);
   const timer = setInterval(() => {
@@ -59,6 +68,9 @@ function endWhenSlow(response: Response, { spanMs, minBytes }: Pace): () => void
   return () => clearInterval(timer);
 }
 
-/** Bytes that have left this process. The socket's count includes bytes that it still buffers, so subtract them. */
+/**
+ * Returns the number of bytes that have left this process. The socket's count includes bytes that are still buffered, so those
+ * are subtracted.
+ */
 const takenBy = ({ socket }: Response): number =>
   socket === null ? 0 : socket.bytesWritten - socket.writableLength;

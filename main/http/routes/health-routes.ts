@@ -7,9 +7,9 @@ import { principalBehind } from '../auth/auth.ts';
 import type { BackupHandler } from './backup-routes.ts';
 import type { Router } from './route.ts';
 
-/** All input of a health report. */
+/** The measurements for a health report. */
 export interface Checks extends HealthFacts {
-  /** Duration of one commit; null when it failed or was not tried. */
+  /** Duration of one commit in milliseconds; null when it failed or was not tried. */
   readonly commitMs: number | null;
   /** Null when the free space could not be read. */
   readonly freeBytes: number | null;
@@ -26,11 +26,11 @@ export interface Checks extends HealthFacts {
 type Verdict = Omit<HealthComponent, 'name' | 'latency_ms'>;
 
 const hourMs = 3_600_000;
-/** The server makes a backup every hour. Twice that means one is overdue. */
+/** The server creates a backup every hour. After twice that time, a backup is overdue. */
 const backupOverdueMs = 2 * hourMs;
-/** A local disk commits in milliseconds. */
+/** A commit that takes longer counts as slow. A local disk needs milliseconds. */
 const slowCommitMs = 1_000;
-/** The health loop may be this late before it counts as stopped. */
+/** If the health loop is later than this, it counts as stopped. */
 const loopToleranceMs = 10_000;
 
 /** @internal */
@@ -121,7 +121,7 @@ export interface HealthDeps {
 export const notReady = (): { readonly ok: false; readonly refusal: Refusal } =>
   refuse('not_ready', 'The disk takes no changes: it is full, or fails. Contact and reading go on');
 
-/** Calls without a token report only whether the server works; all details need a token. */
+/** Mounts the health calls. Without a token, they only report whether the server works. All details need a token. */
 export function mountHealthRoutes(router: Router, deps: HealthDeps): void {
   const { orchestrator, version } = deps;
   router.answer(healthApi.live, () => accept({ status: 'ok' as const }));

@@ -7,9 +7,10 @@ interface Pinned {
 }
 
 /**
- * Returns the script that installs and starts the worker program, for any POSIX shell. The script pins each program by its SHA-256, so the
- * hash of the script determines what will run. The script is the same for every client; the command line names the orchestrator. The shell
- * reads up to the last brace before it runs anything, so a truncated download does nothing.
+ * Returns a script for any POSIX shell that installs and starts the worker program. The script contains the SHA-256 of each
+ * program, so the hash of the script determines which programs run. The script is the same for every client; the command line
+ * contains the orchestrator's URL. The shell reads up to the last brace before it runs anything, so a truncated download does
+ * nothing.
  */
 export function installScript(version: string, programs: readonly Pinned[]): string {
   const hashOf = (wanted: ProgramName): string => programs.find(({ name }) => name === wanted)?.sha256 ?? '';
@@ -44,12 +45,12 @@ fail() { say "$1"; exit "\${2:-1}"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 `;
 
-/** The script reads these options itself and also passes them to the worker. */
+/** The script evaluates these options, and also passes them to the worker. */
 const ownOptions: readonly string[] = ['--orchestrator-url', '--pin', '--ca-file'];
-/** The worker's other options with a value. The next word is the value, whatever it looks like. */
+/** The worker's other options that have a value. The word after such an option is always its value. */
 const valueOptions = workerValueOptions.filter(option => !ownOptions.includes(option));
 
-/** Parses the options. The worker gets all of them in order, except the script's own three. */
+/** Parses the options. The worker gets all of them in the same order, except three that only the script has. */
 const reading = `main() {
   url='' pins='' ca='' trust=pinned dir='' start=yes from_stdin=no token=''
   left=$#
@@ -103,7 +104,7 @@ add_pin() {
 }
 `;
 
-/** The download carries no token and its hash is verified, so the transport need not be trusted. */
+/** Downloads a file. The request contains no token and the hash of the file is checked, so the transport need not be trusted. */
 const fetching = `fetch() {
   if has curl; then
     set -- -fgsS --connect-timeout 20 --retry 5 -o "$2" "$url/agent/$1"

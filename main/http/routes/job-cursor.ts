@@ -6,7 +6,10 @@ import type { JobPlace } from '../../orchestrator/ports/index.ts';
 const Order = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const Place = z.tuple([z.union([z.string(), z.number(), z.null()]), Order, z.string()]);
 
-/** In submission order, the job's number is enough, and clients rely on a number there. */
+/**
+ * Returns the cursor for the next page. In submission order it is only the job's number, because existing clients expect a number
+ * there.
+ */
 export const cursorOf = ({ value, order }: JobPlace, sort: JobSort): string =>
   sort === 'submitted'
     ? String(order)

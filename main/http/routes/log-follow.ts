@@ -18,16 +18,16 @@ export interface LogFollowing {
 }
 
 const maxShown = 16_384;
-/** Minimum time between two reads; a progress bar updates at most four times a second. */
+/** Minimum time between two reads. A progress bar thus updates at most four times a second. */
 const shortestMs = 250;
-/** Maximum time between two reads. An attempt can end by a timeout alone, without a change of its files. */
+/** Maximum time between two reads. A read is needed without a change of the files, because an attempt can end by a timeout. */
 const maxMs = 5_000;
-/** Limits per event. As JSON, one character may take six. */
+/** Limits per event. In JSON, one character may need six. */
 const maxInEvent = { lines: 500, characters: 32_768 };
 
 /**
- * Streams the stored lines and then new ones, each once, at the client's pace. It reads from the files, so no backlog builds up for a slow
- * client.
+ * Streams the stored lines and then new lines, each once, as fast as the client reads. Everything is read from the files, so
+ * nothing accumulates in memory for a slow client.
  */
 export async function followLog(following: LogFollowing): Promise<void> {
   const { files, place, stream, response, log } = following;
@@ -41,7 +41,7 @@ export async function followLog(following: LogFollowing): Promise<void> {
     while (!controller.signal.aborted) {
       changed = Promise.withResolvers();
       const facts = await files.facts(place.jobId, place.attempt);
-      // The log was deleted; a client that reconnects gets an error.
+      // The log was deleted. A client that reconnects gets an error.
       if (facts === null) return stream.end();
       const before = next;
       next = await sendLines(following, facts, next, controller.signal);
@@ -50,7 +50,7 @@ export async function followLog(following: LogFollowing): Promise<void> {
         tell(stream, { type: 'lines', lines: [], open_line: facts.openLine }, next);
       sentLine = facts.openLine;
       if (next < facts.totalLines) {
-        // Storage limits removed the lines in the meantime.
+        // Retention of logs has removed the lines in the meantime.
         if (next === before) await waitFor(null, shortestMs, controller.signal);
         continue;
       }
@@ -72,14 +72,14 @@ export async function followLog(following: LogFollowing): Promise<void> {
 
 const tell = (stream: EventStream, event: LogEvent, next: number): void => stream.send(event, next);
 
-/** Sends whole lines up to `facts.totalLines`. Returns the number of the next line to send. */
+/** Sends the complete lines up to `facts.totalLines`. Returns the number of the next line to send. */
 async function sendLines(
   { files, place, stream, lineOf }: LogFollowing,
   facts: LogFacts,
   from: number,
   gone: AbortSignal,
 ): Promise<number> {
-  // Storage limits have removed the lines before it.
+  // Retention of logs may have removed earlier lines.
   let next = Math.max(from, Math.min(facts.firstLine, facts.totalLines));
   if (next >= facts.totalLines) return from;
   for await (const batch of files.lines(place.jobId, place.attempt, next, maxShown)) {
@@ -119,7 +119,7 @@ const roomIn = (stream: EventStream, gone: AbortSignal): Promise<void> =>
     gone.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Waits until `what` settles, at most `limitMs`. Null: waits for `limitMs`. */
+/** Waits until `what` resolves, but at most `limitMs`. With null, waits for `limitMs`. */
 async function waitFor(what: Promise<void> | null, limitMs: number, gone: AbortSignal): Promise<void> {
   const timeout = new AbortController();
   const limit = pause(limitMs, undefined, { signal: AbortSignal.any([timeout.signal, gone]) }).catch(

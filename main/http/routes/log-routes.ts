@@ -21,18 +21,18 @@ export interface LogDeps {
   readonly downloadLimits?: DownloadLimits | undefined;
 }
 
-/** A download holds open files and up to a few megabytes of text, however slowly the client reads. */
+/** A download uses open files and up to a few megabytes of memory, for as long as the client reads. */
 const usualDownloads: DownloadLimits = {
   inAll: 32,
   perAddress: 8,
   pace: { spanMs: 30_000, minBytes: 65_536 },
 };
 
-/** Maximum length of a line, in bytes. */
+/** Maximum length of a line in bytes. Longer lines are truncated. */
 const maxShown = 16_384;
-/** In a file, lines may be longer, but each must still fit in memory. */
+/** In a downloaded file, lines may be longer, but each must fit in memory. */
 const maxInText = 1_048_576;
-/** Maximum size of all lines in a response, in characters. The client requests the rest from the last line on. */
+/** Maximum size of all lines in a response, in characters. The client then requests the lines after the last one. */
 const maxInPage = 4_194_304;
 const maxSearchMs = 20_000;
 /** Each search takes CPU time from all other requests. */
@@ -40,7 +40,7 @@ const maxSearches = 4;
 
 type Found = LogPlace & { readonly facts: LogFacts };
 
-/** Trainer logs: workers upload them, people and scripts read them. */
+/** Mounts the calls for trainer logs: workers upload them, people and scripts read them. */
 export function mountLogRoutes(router: Router, deps: LogDeps): void {
   const { orchestrator, files, streams, authenticate } = deps;
   router.answer(workerLogsApi.ship, async ({ caller, params, body }) => {
@@ -138,7 +138,7 @@ async function findLog(
   const place = await orchestrator.files.findLog(id, asked ?? null);
   if (!place.ok) return place;
   const facts = await files.facts(id, place.value.attempt);
-  // The log was removed in between, or holds no complete segment.
+  // The log was removed in the meantime, or contains no complete segment yet.
   if (facts === null)
     return refuse('log_not_found', `There is no log of attempt ${place.value.attempt} of job ${id} any more`);
   return accept({ ...place.value, facts });
@@ -165,7 +165,7 @@ const lineOf = ({ line, at, text, isCut, isNote }: StoredLine): LogLine => ({
   ...(isNote && { note: 'lost' }),
 });
 
-/** Returns the lines from a line number on, or the last ones. */
+/** Returns the lines from a line number on; without one, the last lines. */
 async function pageOf(
   files: LogFiles,
   { jobId, attempt, facts }: Found,
@@ -177,7 +177,7 @@ async function pageOf(
   let size = 0;
   for await (const batch of files.lines(jobId, attempt, first, maxShown)) {
     for (const line of batch) {
-      // Lines added since are not part of `facts`.
+      // Lines that were added after `facts` was read are left out.
       if (line.line >= facts.totalLines || page.length === limit) return page.map(lineOf);
       if (from !== null && size + line.text.length > maxInPage) return page.map(lineOf);
       page.push(line);
@@ -188,13 +188,13 @@ async function pageOf(
   return page.map(lineOf);
 }
 
-/** Returns null without the header. */
+/** Parses the header `Last-Event-ID`. Returns null if it is absent. */
 function resumedAt(id: string | string[] | undefined): number | null | 'unreadable' {
   if (id === undefined) return null;
   return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : 'unreadable';
 }
 
-/** Sends the log as an attachment, which browsers do not open as a page, at the client's pace. */
+/** Sends the log as fast as the client reads. It is an attachment, so that browsers do not display it as a page. */
 async function writeText(response: Response, { files, log }: LogDeps, found: Found): Promise<void> {
   const { jobId, attempt, facts } = found;
   response.attachment(`${jobId}-${attempt}.log`);
@@ -214,13 +214,13 @@ async function writeText(response: Response, { files, log }: LogDeps, found: Fou
         else await Promise.race([once(response, 'drain'), gone]);
         next = (batch.at(-1)?.line ?? next) + 1;
       }
-      // Storage limits removed older parts before they could be read.
+      // Retention of logs removed older parts before they could be read.
       if (next === before) break;
     }
     response.end(facts.openLine ?? '');
   } catch (cause) {
     log.warn('log.not_read', { job_id: jobId, cause });
-    // The client has half of the file. Ending the response normally would make it look complete.
+    // The client has received a part of the file. If the response ended normally, that part would look complete.
     response.destroy();
   }
 }

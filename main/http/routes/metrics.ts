@@ -3,7 +3,7 @@ import { GpuTroubleKind } from '../../../protocol/worker.ts';
 import type { FleetFigures } from '../../orchestrator/index.ts';
 
 export interface Metrics {
-  /** Records an answered request. `route` is the path with parameter names. */
+  /** Counts an answered request. `route` is the path with the names of its parameters. `seconds` is the duration. */
   noteCall(method: string, route: string, status: number, seconds: number): void;
   /** Returns the metrics in Prometheus text format. */
   text(): Promise<string>;
@@ -15,17 +15,20 @@ export interface MetricsDeps {
   readonly figures: () => FleetFigures;
 }
 
-/** Seconds. The range covers responses from memory up to those that wait for a slow disk. */
+/** Limits of the histogram's buckets, in seconds, from responses out of memory to responses that wait for a slow disk. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Metrics for Prometheus: process metrics under the names that Node dashboards expect, and metrics of the fleet. */
+/**
+ * Collects metrics for Prometheus: metrics of the process under the names that dashboards for Node expect, and metrics of the
+ * fleet.
+ */
 export function createMetrics({ version, figures }: MetricsDeps): Metrics {
   const registry = new Registry();
   const registers = [registry];
   let isAsked = false;
   /**
-   * Measuring event loop delay wakes the process a hundred times a second. It starts with the first scrape, so that a server without
-   * Prometheus can idle.
+   * Starts to collect metrics of the process. Measuring the event loop delay wakes the process a hundred times a second. It
+   * starts with the first request for metrics, so that a server without Prometheus can idle.
    */
   const watchProcess = (): void => {
     if (isAsked) return;

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import express, { type Express } from 'express';
 
-/** The panel may load only its own files and call only its own address. */
+/** The panel may only load its own files and only call its own address. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
-  // A shared worker holds the event stream for all tabs of a browser.
+  // A shared worker reads the event stream for all tabs of a browser.
   "worker-src 'self'",
-  // Components position menus and size bars from scripts, which the policy does not restrict.
+  // Scripts set the positions of menus and the sizes of bars, which this policy does not restrict.
   "style-src 'self'",
-  // The server sends trainer output as attachments only. The page shows images and videos of it from blobs.
+  // The server sends a trainer's files only as attachments. The page shows images and videos from blobs.
   "img-src 'self' blob: data:",
   "media-src 'self' blob:",
   "font-src 'self'",
@@ -20,10 +20,10 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The build names these files by their content, so a file never changes under its name. */
+/** The names of these files contain a hash of their content, so a file with a given name never changes. */
 const forEver = 'public, max-age=31536000, immutable';
 
-/** Serves the built panel from this folder. */
+/** Serves the built panel. */
 export function servePanel(app: Express, folder: string): void {
   app.use(
     '/assets',
@@ -33,12 +33,13 @@ export function servePanel(app: Express, folder: string): void {
       setHeaders: response => response.setHeader('Cache-Control', forEver),
     }),
   );
-  // Every page URL returns the same document, which renders the page for the URL.
+  // Every URL of a page returns the same document, which then shows the page for its URL.
   app.get(/^\/(?:|(?:workers|jobs|queue|pools|data|audit|settings|help)(?:\/.*)?)$/, (_request, response) => {
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Referrer-Policy', 'no-referrer');
     response.setHeader('Cache-Control', 'no-cache');
-    // Pass only the file name: `sendFile` rejects paths with a dot folder, and a folder above this file may be one.
+    // Only the file name is passed: `sendFile` rejects paths that contain a folder with a leading dot, and the panel's folder may
+    // be in one.
     response.sendFile('index.html', { root: folder });
   });
 }

@@ -15,7 +15,7 @@ import type { Router } from './route.ts';
 import { onlyUserOf } from '../auth/auth.ts';
 
 export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
-  // Mount these first: later routes would take their names for job ids.
+  // Mounted first, because later routes would treat the names of these calls as job ids.
   mountWholeQueue(router, orchestrator);
   mountList(router, orchestrator);
   router.answer(queueApi.submit, async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
@@ -112,7 +112,10 @@ function mountList(router: Router, orchestrator: Orchestrator): void {
   });
 }
 
-/** Without the right to see other users' jobs, a filter for another user matches none: no user has an empty name. */
+/**
+ * Returns the user for the filter. A caller who may not see other users' jobs gets an empty list for another user, because no
+ * user has an empty name.
+ */
 const userAmong = (asked: string | null, only: string | null): string | null =>
   only === null || asked === only ? asked : asked === null ? only : '';
 
@@ -247,7 +250,7 @@ function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<ty
   };
 }
 
-/** Reads the key from the body or the header; refuses different keys in both. */
+/** Reads the key from the body or the header. Refuses a request with different keys in the two. */
 function idempotencyKey(inBody: string | undefined, request: Request): Outcome<string | null> {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return accept(inBody ?? null);
@@ -258,7 +261,7 @@ function idempotencyKey(inBody: string | undefined, request: Request): Outcome<s
   return refuse('invalid_request', 'Idempotency-Key: the header and the body name different keys');
 }
 
-/** Hashes the whole submit, whatever the order of its keys. */
+/** Hashes the whole body of a submit. The order of its keys does not matter. */
 const fingerprintOf = (body: Omit<SubmitRequest, 'idempotency_key'>): string =>
   createHash('sha256')
     .update(JSON.stringify({ ...body, dry_run: undefined }, sortedKeys))

@@ -20,21 +20,21 @@ export interface Input<C extends Call> {
 
 export type Handler<C extends Call> = (input: Input<C>) => Outcome<ReplyOf<C>> | Promise<Outcome<ReplyOf<C>>>;
 
-/** Takes over the response for the duration of the stream, or returns a refusal before its first byte. */
+/** Writes the response of a stream until it ends, or returns a refusal before the first byte. */
 export type StreamHandler<C extends Call> = (input: Input<C>, response: Response) => Outcome<void>;
 
-/** Reads the request body, if any, and writes the response, or returns a refusal before its first byte. */
+/** Reads the request body, if there is one, and writes the response, or returns a refusal before the first byte. */
 export type WriteHandler<C extends Call> = (input: Input<C>, response: Response) => Promise<Outcome<void>>;
 
 export interface Router {
   answer<C extends Call>(row: C, handler: Handler<C>): void;
   stream<C extends Call>(row: C, handler: StreamHandler<C>): void;
   write<C extends Call>(row: C, handler: WriteHandler<C>): void;
-  /** Mounts a web page without authentication. It is not part of the API. */
+  /** Mounts a web page that needs no authentication and is not part of the API. */
   page(path: `/${string}`, render: () => Page): void;
-  /** The calls that have been mounted so far. */
+  /** Returns the calls that have been mounted so far. */
   calls(): readonly Call[];
-  /** Call once after the last route. Other methods on known paths, and unknown paths, then get their problem responses. */
+  /** Mounts the responses for unknown paths, and for wrong methods on known paths. Call it once, after the last route. */
   seal(): void;
 }
 
@@ -42,13 +42,13 @@ export interface RouterDeps {
   readonly authenticate: Authenticate;
   readonly ownerOf: OwnerOf;
   readonly onRefused: OnRefused;
-  /** Runs after every response except streams. */
+  /** Called after every response except streams. `path` contains the names of the parameters. */
   readonly onAnswered: (method: string, path: string, status: number, seconds: number) => void;
 }
 
 /**
- * Mounts calls of the protocol. For each request the router checks the caller, the input and the job's owner. It then runs the handler and
- * sends the response.
+ * Mounts calls of the protocol. For each request, the router checks the caller, the input and the job's owner. Then it calls the
+ * handler and sends the response.
  */
 export function createRouter(app: Express, deps: RouterDeps): Router {
   const { onRefused, onAnswered } = deps;
@@ -73,7 +73,7 @@ export function createRouter(app: Express, deps: RouterDeps): Router {
       mount(row, async (input, response) => {
         const outcome = await handler(input);
         if (outcome.ok) sendJson(response, outcome.value);
-        // Sign-in calls carry a secret in the body, so refused ones count as failures too.
+        // The body of a sign-in contains a secret, so a refused sign-in counts as a failed authentication.
         else sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
       });
     },
@@ -102,7 +102,7 @@ export function createRouter(app: Express, deps: RouterDeps): Router {
     calls: () => rows,
     seal() {
       for (const [path, allowed] of methods) {
-        // `app.all` would create a layer for each of 35 methods.
+        // A regular expression or `app.all` would create a layer for each of 35 methods.
         app.route(path).all((request, response) => {
           response.setHeader('Allow', allowed.join(', '));
           sendProblem(
@@ -121,7 +121,7 @@ export function createRouter(app: Express, deps: RouterDeps): Router {
   };
 }
 
-/** Authenticates the request and validates its input. Returns null when it has sent a refusal. */
+/** Authenticates a request and validates its input. Returns null if it was refused; the refusal has then been sent. */
 function createAdmission({ authenticate, ownerOf, onRefused }: RouterDeps) {
   return async (row: Call, request: Request, response: Response): Promise<Input<Call> | null> => {
     const caller = authenticate(request, row);
@@ -194,13 +194,13 @@ const fieldErrors = (result: z.ZodSafeParseResult<unknown>): FieldError[] =>
     message: message.slice(0, 300),
   }));
 
-/** A query key that the call does not accept, with the most similar known key in `message`. */
+/** A query key that the call does not accept. `message` suggests the most similar key. */
 interface UnknownKey {
   readonly field: string;
   readonly message: string;
 }
 
-/** Returns the query keys that the schema of the call does not have. A misspelt filter would otherwise select everything. */
+/** Returns the query keys that the call does not accept. They are refused, because a misspelt filter would select everything. */
 function unknownKeys({ query }: Call, sent: object): readonly UnknownKey[] {
   if (!(query instanceof z.ZodObject)) return [];
   const known = Object.keys(query.shape);

@@ -15,7 +15,7 @@ export interface SessionDeps {
   readonly codes: OneTimeCodes;
   /** Returns the owner of this bearer token; null when the token is unknown. */
   readonly principalOf: (token: string) => Principal | null;
-  /** Ends the streams of clients that have lost the right to read them. */
+  /** Ends the streams of clients that have lost the permission to read them. */
   readonly recheck: () => void;
 }
 
@@ -27,7 +27,7 @@ const replyFor = ({ user, permissions }: Principal, until: number | null): Sessi
   expires_at: until === null ? null : new Date(until).toISOString(),
 });
 
-/** The code follows `#`, so browsers never send it and servers never log it. */
+/** The code is after the `#`, so browsers do not send it and servers do not log it. */
 export const signInPath = (code: string): string => `/#sign-in=${code}`;
 
 const outdated = refuse('code_invalid', 'This link was used, or is too old: ask the server for a new one');
@@ -56,7 +56,8 @@ export function mountSessionRoutes(router: Router, deps: SessionDeps): void {
   };
 
   router.answer(sessionApi.get, ({ request }) => {
-    // As in every other call, a bearer token takes precedence over the cookie. It has no session, and so no `expires_at`.
+    // As in every other call, a bearer token takes precedence over the cookie. It belongs to no session, so there is no
+    // `expires_at`.
     const token = bearerOf(request);
     if (token !== null) {
       const principal = principalOf(token);
@@ -92,7 +93,7 @@ export function mountSessionRoutes(router: Router, deps: SessionDeps): void {
     const code = codes.make(principalBehind(caller));
     return accept({ code, path: signInPath(code), expires_in_s: codeLastsMs / 1000 });
   });
-  // A bearer token takes precedence over the cookie, so a request with one belongs to no session.
+  // A bearer token takes precedence over the cookie, so a request with a bearer token belongs to no session.
   const currentId = (request: Request) =>
     bearerOf(request) === null ? (current(request)?.session.id ?? null) : null;
   router.answer(sessionApi.list, ({ request }) =>
@@ -122,7 +123,7 @@ function setCookie(request: Request, value: string, expires: Date): void {
   });
 }
 
-/** The first match wins: Edge and Opera also claim to be Chrome, and Chrome claims to be Safari. */
+/** The first match counts: Edge and Opera also contain the name of Chrome, and Chrome that of Safari. */
 const browsers = [
   ['Edge', /\bEdg(?:e|A|iOS)?\/(\d+)/],
   ['Opera', /\bOPR\/(\d+)/],
@@ -132,7 +133,7 @@ const browsers = [
   ['Safari', /\bVersion\/(\d+)[.\d]* (?:Mobile\/\w+ )?Safari\//],
 ] as const;
 
-/** The first match wins: iPhones also name Mac OS X, and Android also names Linux. */
+/** The first match counts: iPhones also contain the name of Mac OS X, and Android that of Linux. */
 const systems = [
   ['iOS', /\b(?:iPhone|iPad)\b/],
   ['Android', /\bAndroid\b/],
@@ -141,10 +142,10 @@ const systems = [
   ['Linux', /\bLinux\b/],
 ] as const;
 
-/** In characters. The header may have any length. */
+/** In characters. The header may be longer. */
 const maxRead = 400;
 
-/** Returns a readable browser name such as `Firefox 140 on Linux`; null when the `User-Agent` names no program. */
+/** Returns a readable name such as `Firefox 140 on Linux`; null when the `User-Agent` contains no known program. */
 function describeDevice(userAgent: string | undefined): string | null {
   const text = (userAgent ?? '').slice(0, maxRead);
   for (const [name, pattern] of browsers) {
@@ -157,20 +158,20 @@ function describeDevice(userAgent: string | undefined): string | null {
   return program === undefined || program === 'Mozilla' ? null : `${program} ${version}`;
 }
 
-/** The token that requested a code; null for the admin token. */
+/** The token whose owner requested a code; `tokenId` is null for the admin token. */
 interface CodeHolder {
   readonly tokenId: TokenId | null;
 }
 
 interface OneTimeCodes {
   make(holder: CodeHolder): string;
-  /** Returns the code's holder and invalidates the code; null when it is unknown, used or expired. */
+  /** Returns the owner of the code, and makes the code invalid. Returns null when the code is unknown, used or expired. */
   redeem(code: string): CodeHolder | null;
 }
 
 /** @internal */
 export const codeLastsMs = 600_000;
-/** Above this number, the oldest code is dropped. */
+/** Maximum number of codes. Above it, the oldest code becomes invalid. */
 const maxCodes = 100;
 
 interface KnownCode {
@@ -180,7 +181,8 @@ interface KnownCode {
 }
 
 /**
- * Codes live in memory only, so a restart invalidates them. Replacing the admin token, which `adminHash` reveals, invalidates its codes.
+ * Creates and redeems codes. They are only in memory, so a restart makes them invalid. A code for the admin token also becomes
+ * invalid when that token is replaced; `adminHash` returns the hash of the current one.
  */
 export function createOneTimeCodes(now: () => number, adminHash: () => string): OneTimeCodes {
   const codes = new Map<string, KnownCode>();

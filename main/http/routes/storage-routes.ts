@@ -25,10 +25,10 @@ export interface StorageDeps {
   readonly heap: TransferHeap;
 }
 
-/** Page size of the list that trainers get; the same as in S3. */
+/** Page size of the list for trainers, the same as in S3. */
 const pageOfTrainers = 1_000;
 
-/** Calls of trainers, authenticated with the upload token of their attempt: uploads, downloads and lists. */
+/** Mounts the calls of trainers: uploads, downloads and lists. The upload token of an attempt authenticates them. */
 export function mountStorageRoutes(router: Router, deps: StorageDeps): void {
   mountPut(router, deps);
   const { orchestrator, handler, files, contents, heap } = deps;
@@ -113,7 +113,7 @@ function mountPut(router: Router, { handler, calls, heap }: StorageDeps): void {
   });
 }
 
-/** Artifact calls for people and scripts. */
+/** Mounts the calls for artifacts that people and scripts use. */
 export function mountArtifactRoutes(
   router: Router,
   { orchestrator, files, heap }: Pick<StorageDeps, 'orchestrator' | 'files' | 'heap'>,
@@ -156,7 +156,10 @@ const ownBucket = (bucket: string, { jobId }: Uploader): Outcome<unknown> =>
         `The token is that of job ${jobId}: send its files to "${commonBucket}", or to "${jobId}"`,
       );
 
-/** SimpleTuner's trainers prefix their keys with the job id when they use the bucket of all jobs. */
+/**
+ * Returns the key of a file in the job. SimpleTuner's trainers put the job id before their keys when they use the bucket of all
+ * jobs.
+ */
 function keyIn(bucket: string, key: string, uploader: Uploader): Outcome<string> {
   const own = ownBucket(bucket, uploader);
   if (!own.ok) return own;
@@ -165,8 +168,8 @@ function keyIn(bucket: string, key: string, uploader: Uploader): Outcome<string>
 }
 
 /**
- * Reports how far an upload is. It sends `Range` for clients that know it from other services, and the headers of the draft on resumable
- * uploads.
+ * Sets the headers that report the progress of an upload: those of the IETF draft on resumable uploads, and `Range`, which
+ * clients of other services expect.
  */
 function sayOffset(
   response: Response,
@@ -188,8 +191,8 @@ interface Sending {
 }
 
 /**
- * Sends an artifact as an attachment. Browsers therefore never open a trainer's file as a page of this site. Ranges and conditional
- * requests follow RFC 9110.
+ * Sends an artifact as an attachment, so that browsers never display a trainer's file as a page of this site. Ranges and
+ * conditional requests follow RFC 9110.
  */
 function sendArtifact(sending: Sending, files: ArtifactFiles, artifact: Artifact): void {
   const { response } = sending;
@@ -215,7 +218,7 @@ function sendStored({ response, heap }: Sending, path: string, sha256: string, n
     lastModified: false,
     cacheControl: false,
     dotfiles: 'allow',
-    // Bytes per read, passed on to `createReadStream`. Its default of 64 KiB takes twice as long.
+    // Bytes per read, passed to `createReadStream`. With its default of 64 KiB, sending takes twice as long.
     highWaterMark: 262_144,
   } as const;
   response.sendFile(path, options, (cause?: Error) => {
@@ -225,7 +228,10 @@ function sendStored({ response, heap }: Sending, path: string, sha256: string, n
   });
 }
 
-/** The row exists but the file does not: the database was restored from a backup without its files. */
+/**
+ * Returns the refusal for a failed `sendFile`. If the file is missing although its row exists, the database was restored from a
+ * backup without the files.
+ */
 const lost = (cause: Error, key: string) =>
   'status' in cause && cause.status === 416
     ? refuse('invalid_request', 'Range: there are not so many bytes')

@@ -22,13 +22,13 @@ import { isFromHere } from '../auth/sender.ts';
 
 type View = ReplyOf<typeof settingsApi.get>;
 
-/** The caller who changes settings, and whether the request comes from the orchestrator's own machine. */
+/** The user who changes settings. `isHere` is true if the request comes from the orchestrator's own machine. */
 interface Asker {
   readonly actor: Actor;
   readonly isHere: boolean;
 }
 
-/** The orchestrator's settings, as the routes use them. */
+/** The settings, as the routes need them. */
 export interface SettingsHandler {
   view(isHere: boolean): View;
   change(wanted: SettingsChange, by: Asker): Promise<Outcome<View>>;
@@ -42,7 +42,10 @@ export function mountSettingsRoutes(router: Router, settings: SettingsHandler): 
   );
 }
 
-/** Proves that this server holds the key of its data folder. The proof is bound to the socket of the request. */
+/**
+ * Returns the proof that this server has the key of its data folder. The proof contains the address of the request's socket, so
+ * that it cannot be forwarded from another server.
+ */
 export type Prove = (nonce: string, at: { readonly address: string; readonly port: number }) => string;
 
 export interface SystemDeps {
@@ -56,7 +59,7 @@ export interface SystemDeps {
 
 export function mountSystemRoutes(router: Router, deps: SystemDeps): void {
   const { orchestrator, streams, version, authenticate, metrics, prove } = deps;
-  // The description is built lazily, so it includes calls that are mounted later.
+  // Described at the first request, so that calls which are mounted later are included.
   const describe = () => describeCalls(router.calls(), version);
   const document = createDocument(describe);
   router.write(systemApi.openapi, ({ request }, response) => {
@@ -112,7 +115,7 @@ interface Document {
   readonly text: string;
 }
 
-/** Building and serializing the document blocks the event loop for tens of milliseconds. It happens once, on the first request. */
+/** Creates the document at the first request and keeps it, because creating it blocks the event loop for tens of milliseconds. */
 function createDocument(describe: () => unknown): () => Document {
   let made: Document | null = null;
   return () => {
@@ -123,7 +126,7 @@ function createDocument(describe: () => unknown): () => Document {
   };
 }
 
-/** Encodes each event once; all its readers share the frame. */
+/** Encodes each event once. All clients share the frame. */
 function createFrames(): (event: UiEvent) => Uint8Array {
   const frames = new WeakMap<UiEvent, Uint8Array>();
   return event => {
@@ -133,7 +136,7 @@ function createFrames(): (event: UiEvent) => Uint8Array {
   };
 }
 
-/** Returns null without the header. An id that is no valid number counts as one from the future, which leads to a reset. */
+/** Parses the header `Last-Event-ID`; null if it is absent. An invalid id counts as infinite, so that the client gets a reset. */
 function lastEventId(request: Request): number | null {
   const id = request.headers['last-event-id'];
   if (id === undefined) return null;

@@ -10,13 +10,13 @@ import type { StreamRegistry } from '../listener/stream-registry.ts';
 interface WorkerDeps {
   readonly orchestrator: Orchestrator;
   readonly streams: Pick<StreamRegistry, 'open'>;
-  /** Returns the attempt that owns this upload token; null for a forged token. */
+  /** Returns the attempt for which this upload token was issued; null for a forged token. */
   readonly uploaderOf: (token: string) => Uploader | null;
-  /** Keep-alive time of a connection between two requests, in milliseconds. */
+  /** In milliseconds. A connection without a request is closed after this time. */
   readonly idleMs: number;
 }
 
-/** Calls from workers to the orchestrator. The token identifies the worker; an id in the request may only confirm it. */
+/** Mounts the calls of workers. The token identifies the worker. If the request also contains a worker id, it must be the same. */
 export function mountWorkerRoutes(
   router: Router,
   { orchestrator, streams, uploaderOf, idleMs }: WorkerDeps,
@@ -31,7 +31,7 @@ export function mountWorkerRoutes(
   );
   router.answer(workerApi.heartbeat, ({ caller, body, request }) =>
     forWorker(caller, body.worker_id, id => {
-      // The idle connection would time out before the next heartbeat, so close it now and free its memory on both sides.
+      // The connection would be closed before the next heartbeat anyway. Closing it now frees memory on both sides.
       if (orchestrator.workers.silenceOf(id) > idleMs && request.res) request.res.shouldKeepAlive = false;
       return orchestrator.workers.heartbeat(id, body);
     }),
@@ -39,7 +39,7 @@ export function mountWorkerRoutes(
   router.answer(workerApi.disconnect, ({ caller, body }) =>
     forWorker(caller, body.worker_id, id => orchestrator.workers.disconnect(id)),
   );
-  // An ephemeral worker takes only one job, as the guide describes.
+  // Always false, because an ephemeral worker runs only one job, as SimpleTuner's guide says.
   router.answer(workerApi.queue, ({ caller, query }) =>
     forWorker(caller, query.worker_id, () => accept({ has_jobs: false })),
   );

@@ -14,11 +14,11 @@ export interface ContentDeps {
     readonly files: Pick<Orchestrator['files'], 'roomForContent' | 'contentStored' | 'storedContents'>;
   };
   readonly files: ContentFiles;
-  /** An existing folder on the disk that stores the contents. */
+  /** An existing folder on the disk of the contents. */
   readonly folder: string;
-  /** Shared with the code that removes contents. */
+  /** The code that removes contents uses the same locks. */
   readonly locks: Locks;
-  /** Disk space that uploads leave free. */
+  /** Disk space in bytes that uploads must leave free. */
   readonly reserveBytes: number;
   readonly pace?: Pace | undefined;
   readonly log: Log;
@@ -29,16 +29,16 @@ export interface ContentDelivery {
   readonly user: string;
   readonly plan: UploadPlan;
   readonly request: IncomingMessage;
-  /** Called before the body is read. From then on, the time limit of requests does not apply. */
+  /** Called before the body is read. The time limit for requests does not apply after that. */
   readonly onAccepted: () => void;
 }
 
 export interface ContentHandler {
-  /** Returns the number of stored bytes of the content; null if the connection broke. */
+  /** Receives a content or a part of it. Returns the number of bytes that are now stored; null if the connection broke. */
   receive(delivery: ContentDelivery): Promise<Outcome<number | null>>;
-  /** Returns the number of stored bytes, and whether that is the whole content. */
+  /** Returns the number of stored bytes, and whether the content is complete. */
   progressOf(sha256: string): Promise<{ readonly bytes: number; readonly isComplete: boolean }>;
-  /** Returns the contents that are not on the disk, even if the database lists them. */
+  /** Returns those contents that are not on the disk. The database is not asked, because it may list lost files. */
   missing(sha256s: readonly string[]): Promise<readonly string[]>;
 }
 
@@ -47,9 +47,9 @@ const maxConcurrent = { perUser: 16, total: 64 };
 interface UnderWay {
   readonly sha256: string;
   readonly user: string;
-  /** The size of the whole content. */
+  /** Size of the whole content. */
   readonly bytes: number;
-  /** Bytes that have not arrived yet. */
+  /** Number of bytes that have not arrived yet. */
   rest: number;
   readonly request: IncomingMessage;
   readonly done: Promise<unknown>;
@@ -60,13 +60,16 @@ const noRoom = refuse(
   "The file was not stored because the server's disk has no room for it. Make room there, and push again",
 );
 
-/** Receives the files of datasets. A content counts as stored once all of it is on the disk with the announced SHA-256. */
+/** Receives the contents of datasets. A content counts as stored once all of it is on the disk and has the announced SHA-256. */
 export function createContentHandler(deps: ContentDeps): ContentHandler {
   const { files, locks } = deps;
   const underWay = new Set<UnderWay>();
   const unfinished = createUnfinishedUploads(files);
 
-  /** Ends the same user's earlier upload of this content: its connection is lost, even if the server has not noticed yet. */
+  /**
+   * Locks a content. First ends an earlier upload of the same content by the same user: its client has lost the connection, even
+   * if the server has not noticed that.
+   */
   const takeLock = async ({ sha256, user }: ContentDelivery): Promise<(() => void) | null> => {
     const other = [...underWay].find(each => each.sha256 === sha256 && each.user === user);
     other?.request.destroy();
@@ -122,7 +125,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
 const bytesOf = ({ part, length }: UploadPlan): number => part?.total ?? length;
 const sumOf = (numbers: IteratorObject<number>): number => numbers.reduce((sum, each) => sum + each, 0);
 
-/** Refuses the upload if there are too many others, or not enough disk space. */
+/** Refuses the upload if too many others are in progress, or the disk space is not sufficient. */
 async function admit(
   { orchestrator, folder, reserveBytes }: ContentDeps,
   { sha256, user, plan }: ContentDelivery,

@@ -4,29 +4,32 @@ import { crc32 } from 'node:zlib';
 import type { FileEnd } from '../../orchestrator/ports/index.ts';
 import type { Digests, UploadPlan } from './upload-plan.ts';
 
-/** How slowly an upload may come: in each such span at least so many bytes, or what is left. */
+/** Minimum speed of an upload: in each time span at least this many bytes, or the rest of the body. */
 export interface Pace {
   readonly spanMs: number;
   readonly minBytes: number;
 }
 
-/** Slower than any line that somebody would send a checkpoint over; faster than who only wants to hold a place. */
+/**
+ * Slower than any connection over which somebody would upload a checkpoint. Faster than a client that only wants to block others.
+ */
 export const pace: Pace = { spanMs: 60_000, minBytes: 65_536 };
 
 export type Arrival =
   | { readonly kind: 'whole'; readonly digests: Digests }
-  /** The connection broke, came to a stop, or was cut off. */
+  /** The connection broke, stalled, or was closed because it was too slow. */
   | { readonly kind: 'broken'; readonly bytes: number };
 
-/** Its body is so long, and what is said of it is to be compared. */
+/** The announced length of the body, and its announced digests. */
 type Awaited = Pick<UploadPlan, 'length' | 'ofBody'>;
 
-/** Large enough that a write costs little, small enough for hundreds of uploads at once. */
+/** Large enough that a write costs little, small enough for hundreds of concurrent uploads. */
 const bufferBytes = 262_144;
 
 /**
- * Writes what has come while the write before was under way, so that small pieces make large writes. The pieces are copied into two buffers
- * in turns: pieces that live until they are written are expensive to collect. A failed write rejects the next call.
+ * Collects pieces while a write is in progress, so that small pieces become large writes. The pieces are copied to two
+ * alternating buffers, because objects that live as long as a write are expensive to collect. A failed write rejects the next
+ * call.
  */
 function inPortions(end: Pick<FileEnd, 'write'>) {
   let [filling, other] = [Buffer.allocUnsafeSlow(bufferBytes), Buffer.allocUnsafeSlow(bufferBytes)];
@@ -62,9 +65,9 @@ function inPortions(end: Pick<FileEnd, 'write'>) {
 }
 
 /**
- * Appends the body of a request to a file, at the speed of the disk and with little memory. Throws errors of the disk.
- * `file` is the hash of the file so far, which is updated with the body. Only the digests that the request has announced are
- * computed, because they take time of the only thread.
+ * Appends the body of a request to a file, at the speed of the disk and with little memory. Throws errors of the disk. `file` is
+ * the hash of the file so far, and is updated with the body. Only the announced digests of the body are computed, because they
+ * block the event loop.
  */
 export async function receiveBody(
   request: IncomingMessage,
@@ -83,7 +86,7 @@ export async function receiveBody(
     seen = bytes;
   }, spanMs);
   try {
-    // Refusing after a piece is still possible: the connection stays.
+    // The connection stays open after the loop, so that a refusal can still be sent.
     const pieces: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false });
     for await (const piece of pieces) {
       file?.update(piece);
@@ -94,7 +97,7 @@ export async function receiveBody(
       bytes += piece.length;
     }
   } catch (cause) {
-    // Else it is the disk that failed.
+    // If the request was not destroyed, the disk has failed.
     if (!request.destroyed || isOfDisk(cause)) throw cause;
   } finally {
     clearInterval(paceTimer);
@@ -109,6 +112,6 @@ export async function receiveBody(
   return { kind: 'whole', digests };
 }
 
-/** Calls of the file system name themselves. */
+/** Returns true for an error of the file system, which contains the name of the system call. */
 const isOfDisk = (cause: unknown): boolean =>
   cause instanceof Error && 'syscall' in cause && cause.syscall === 'write';

@@ -1,14 +1,19 @@
 import { createHash, type Hash } from 'node:crypto';
 
-/** Keeps the SHA-256 of files that arrive in several requests, so that the server need not read them again at their end. */
+/**
+ * Stores the SHA-256 state of files that arrive in several requests, so that the server need not read a file again when it is
+ * complete.
+ */
 export interface RunningHashes {
-  /** Removes and returns the hash of the first `at` bytes of this file; null if it is not known. The caller may add to it. */
+  /**
+   * Removes and returns the hash of the first `at` bytes of this file; null if it is not stored. The caller can update the hash.
+   */
   take(file: string, at: number): Hash | null;
-  /** Keeps the hash of the first `at` bytes for the request that continues there. */
+  /** Stores the hash of the first `at` bytes for the request that continues at this offset. */
   keep(file: string, at: number, hash: Hash): void;
 }
 
-/** How many uploads between two parts are remembered. A forgotten hash costs one more read of its file. */
+/** Maximum number of stored hashes. For a hash that was dropped, the file is read once more. */
 const maxHashes = 256;
 
 export function createRunningHashes(): RunningHashes {

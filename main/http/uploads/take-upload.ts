@@ -24,7 +24,7 @@ export interface UploadDeps {
     >;
   };
   readonly files: ArtifactFiles;
-  /** Disk space that uploads must leave free. */
+  /** Disk space in bytes that uploads must leave free. */
   readonly reserveBytes: number;
   readonly pace?: Pace;
   readonly log: Log;
@@ -35,14 +35,14 @@ export interface Delivery {
   readonly key: string;
   readonly plan: UploadPlan;
   readonly request: IncomingMessage;
-  /** Runs when the server accepts the upload, before it reads the body. */
+  /** Called when the upload is accepted, before the body is read. */
   readonly onAccepted: () => void;
 }
 
-/** The artifact when the whole file has arrived, or the number of bytes so far. Null when the client disconnected. */
+/** The artifact if the file is complete, otherwise the number of bytes so far. Null if the client disconnected. */
 export type Delivered = ArtifactView | { readonly offset: number; readonly total: number } | null;
 
-/** Everything that one request works with. */
+/** The state of one request. */
 export interface Scope extends UploadDeps {
   readonly room: UploadRoom;
   readonly claim: Claim;
@@ -88,7 +88,7 @@ export async function takeWhole(
   }
 }
 
-/** Receives a part. When the connection breaks, the server keeps the bytes that have arrived, and the next part starts after them. */
+/** Receives a part of a file. If the connection breaks, the bytes so far are kept, and the next part starts after them. */
 export async function takePart(
   scope: Scope,
   delivery: Delivery,
@@ -104,7 +104,7 @@ export async function takePart(
   let isSettled = false;
   try {
     const outcome = await writePart(scope, delivery, part, growing);
-    // The whole file has arrived, or exactly the reserved bytes.
+    // True if the file is complete, or exactly the reserved bytes have arrived. The reservation then needs no correction.
     isSettled = outcome.ok && outcome.value !== null && (last === part.total || reserved === last);
     return outcome;
   } finally {
@@ -131,7 +131,7 @@ async function writePart(
       await end.cutTo(first);
       return checksumRefusal(wrong);
     }
-    // A crash of the machine may lose parts; the digest of the whole file then reveals it.
+    // If the machine crashes, parts may be lost. The digest of the whole file then reveals that.
     if (offset < total) end.beginSync();
     else await end.sync();
     return accept(true);
@@ -148,14 +148,14 @@ async function writePart(
     return checksumRefusal(wrong);
   }
   const outcome = await finish(scope, uploader, { file, key }, { bytes: total, sha256 });
-  // The upload's row is gone. A client that may start over must not resume.
+  // The row of the upload was removed. A client that starts again must not resume here.
   if (!outcome.ok) await drop(scope, { file, jobId: uploader.jobId });
   return outcome;
 }
 
 /**
- * Shares the file of an artifact of the same job with equal content. The file must still exist, because a restored database may name lost
- * files.
+ * Stores the artifact. If the job has an artifact with the same content, both share its file. That file must still exist, because
+ * a restored database may list lost files.
  */
 async function finish(
   { orchestrator, files }: UploadDeps,
@@ -164,13 +164,13 @@ async function finish(
   content: Pick<Artifact, 'bytes' | 'sha256'>,
 ): Promise<Outcome<ArtifactView>> {
   const known = orchestrator.files.sharedFile(uploader.jobId, content);
-  // Sharing an empty file saves nothing, and a missing file also has size 0.
+  // Sharing an empty file would save nothing, and `sizeOf` also returns 0 for a missing file.
   const isThere =
     known !== null && content.bytes > 0 && (await files.sizeOf(uploader.jobId, known)) === content.bytes;
   return orchestrator.files.finishUpload(uploader, { ...upload, shared: isThere ? known : null }, content);
 }
 
-/** Returns the upload of this part. The first part starts a new upload; a later part must start where the stored bytes end. */
+/** Returns the upload of this part. The first part starts a new upload. A later part must start at the end of the stored bytes. */
 async function uploadAt(
   { orchestrator, files }: UploadDeps,
   uploader: Uploader,
@@ -211,7 +211,7 @@ async function writing<T>(
   }
 }
 
-/** Frees the disk immediately. If that fails, the sweep finds the row later. */
+/** Removes the file immediately. If that fails, the sweep removes it later. */
 async function drop(
   { orchestrator, files, log }: UploadDeps,
   { file, jobId }: Pick<Upload, 'file' | 'jobId'>,

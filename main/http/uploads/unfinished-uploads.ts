@@ -1,12 +1,12 @@
 import type { ContentFiles } from '../../../datasets/content-files.ts';
 
-/** Partial uploads of dataset contents. They use disk space and count towards the datasets' limit. */
+/** Incomplete uploads of dataset contents. They use disk space and count towards the limit of datasets. */
 export interface UnfinishedUploads {
-  /** Returns the bytes of all partial uploads except those of these contents. */
+  /** Returns the total bytes of all incomplete uploads, without those of the given contents. */
   bytesExcept(sha256s: ReadonlySet<string>): Promise<number>;
-  /** Reports that more of this content has arrived, or that it is complete. */
+  /** Must be called after more of this content has arrived, or it was completed. */
   changed(sha256: string): void;
-  /** Makes the next call of `bytesExcept` read the whole disk again, because abandoned parts are removed after a day. */
+  /** Makes the next `bytesExcept` read the whole disk again. Called after abandoned uploads were removed. */
   recount(): void;
 }
 
@@ -29,7 +29,7 @@ export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'par
   };
   const next = (parts: Promise<Parts>): Promise<Parts> => {
     counted = parts;
-    // The disk may work again later.
+    // After an error, the next call reads the disk again.
     parts.catch(() => {
       if (counted === parts) counted = null;
     });

@@ -13,7 +13,7 @@ export interface UploadHandler {
   ): Promise<{ readonly offset: number; readonly total: number } | null>;
 }
 
-/** Maximum number of concurrent uploads per attempt, and in total. */
+/** Maximum number of concurrent uploads. */
 const maxAtOnce = { ofAttempt: 16, inAll: 256 };
 
 interface UnderWay {
@@ -23,13 +23,14 @@ interface UnderWay {
 }
 
 /**
- * Receives uploads of trainers. The row of a file is written before its first byte, so a crash cannot leave an untracked file. The file
- * becomes an artifact only in the transaction that finishes it, however many requests send the same.
+ * Receives uploads of trainers. The row of a file is written before its first byte, so that a crash leaves no file without a row.
+ * The file becomes an artifact in the transaction that finishes the upload, so several requests with the same file create one
+ * artifact.
  */
 export function createUploadHandler(deps: UploadDeps): UploadHandler {
   const { orchestrator, files } = deps;
   const underWay = new Set<UnderWay>();
-  /** Keyed by attempt and key. Two requests that resume the same upload would overwrite each other. */
+  /** Resumable uploads in progress, by attempt and key. Two requests for the same upload would overwrite each other. */
   const resumed = new Map<string, UnderWay>();
 
   const crowded = ({ attemptId }: Uploader): boolean =>
@@ -58,7 +59,7 @@ export function createUploadHandler(deps: UploadDeps): UploadHandler {
         return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
       const name = `${uploader.attemptId} ${key}`;
       if (plan.part !== null) {
-        // A client that resumes has lost its old connection, even if the server has not noticed yet.
+        // A client that resumes has lost its old connection, even if the server has not noticed that.
         for (let other = resumed.get(name); other !== undefined; other = resumed.get(name)) {
           other.cut();
           await other.done;
@@ -76,7 +77,7 @@ export function createUploadHandler(deps: UploadDeps): UploadHandler {
         return await run(delivery);
       } catch (cause) {
         if (cause instanceof OutOfRoom) return refuseFor(cause);
-        // The file of an upload is removed with its attempt, which can end at any time.
+        // The attempt can end at any time, and its incomplete files are then removed. So the error may be a consequence of that.
         const may = orchestrator.files.mayUpload(uploader);
         if (!may.ok) return may;
         if (!isFull(cause)) throw cause;

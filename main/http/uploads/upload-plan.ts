@@ -3,15 +3,15 @@ import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 
 export type Digests = Readonly<Partial<Record<'sha256' | 'md5' | 'crc32', string>>>;
 
-/** What the request headers state about the body. Digests are in lower-case hex. */
+/** The statements of the request headers about the body. Digests are in lower-case hex. */
 export interface UploadPlan {
-  /** Length of the body, in bytes. */
+  /** Length of the body in bytes. */
   readonly length: number;
-  /** Null when the body is the whole file. */
+  /** Position of the body in the file, in bytes; null when the body is the whole file. */
   readonly part: { readonly first: number; readonly total: number } | null;
-  /** Digests of the body. */
+  /** Announced digests of the body. */
   readonly ofBody: Digests;
-  /** Digests of the complete file. */
+  /** Announced digests of the whole file. */
   readonly ofFile: Digests;
 }
 
@@ -22,7 +22,7 @@ const byteCount = { sha256: 32, md5: 16, crc32: 4 } as const;
 type Algorithm = keyof typeof byteCount;
 const algorithms = ['sha256', 'md5', 'crc32'] as const satisfies readonly Algorithm[];
 
-/** Headers of Trainyard, of S3 clients, and of RFC 9530. `of`: the body of this request, or the whole file. */
+/** Headers of Trainyard, of S3 clients, and of RFC 9530. `of` says whether the digest is that of the body or of the whole file. */
 const checksums: readonly (readonly [
   header: string,
   algorithm: Algorithm,
@@ -58,7 +58,7 @@ export function planUpload(headers: IncomingHttpHeaders): Outcome<UploadPlan> {
   return accept({ length, part: part.value, ofBody, ofFile });
 }
 
-/** Returns null when the length is not stated. Without both headers the file is empty. */
+/** Returns null when the length is unknown. Without both headers, the body is empty. */
 function lengthOf({
   'content-length': length,
   'transfer-encoding': coding,
@@ -68,7 +68,7 @@ function lengthOf({
   return Number.isSafeInteger(bytes) ? bytes : null;
 }
 
-/** Parses `bytes 0-1048575/52428800` (RFC 9110, section 14.4); null when the body is the whole file. */
+/** Parses `bytes 0-1048575/52428800` (RFC 9110, section 14.4). Returns null when the body is the whole file. */
 function partOf(text: string | undefined, length: number): Outcome<UploadPlan['part']> {
   if (text === undefined) return accept(null);
   const [, from = '', to = '', of = ''] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(text) ?? [];
@@ -103,7 +103,7 @@ function digestsOf(headers: IncomingHttpHeaders): Outcome<Pick<UploadPlan, 'ofBo
     if (digest === null) return bad(`${header}: expected sha-256=:BASE64:`);
     found[of].sha256 = digest;
   }
-  // S3 clients also send other values here, such as UNSIGNED-PAYLOAD.
+  // S3 clients may also send other values in this header, such as UNSIGNED-PAYLOAD, which are ignored.
   const signed = digestOf(String(headers['x-amz-content-sha256'] ?? ''), 'sha256', 'hex');
   if (signed !== null) found.body.sha256 = signed;
   return accept({ ofBody: found.body, ofFile: found.file });
@@ -115,7 +115,7 @@ const wording: Readonly<Record<Spelling, string>> = {
   any: 'the hexadecimal digits, or the base64,',
 };
 
-/** Returns lower-case hex; null when the text does not have this encoding. */
+/** Returns the digest in lower-case hex; null when the text does not have this encoding. */
 function digestOf(text: string, algorithm: Algorithm, spelling: Spelling): string | null {
   const bytes = byteCount[algorithm];
   const isHex = text.length === bytes * 2 && /^[0-9a-f]*$/i.test(text);
@@ -125,7 +125,7 @@ function digestOf(text: string, algorithm: Algorithm, spelling: Spelling): strin
   return decoded.length === bytes && decoded.toString('base64') === text ? decoded.toString('hex') : null;
 }
 
-/** Returns the first algorithm whose digests differ; null when none do. It ignores algorithms that only one side has. */
+/** Returns the first algorithm whose two digests differ; null when there is none. Algorithms without both digests are ignored. */
 export function findMismatch(declared: Digests, found: Digests): string | null {
   const isWrong = (algorithm: Algorithm): boolean =>
     declared[algorithm] !== undefined &&

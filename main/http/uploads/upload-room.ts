@@ -2,10 +2,13 @@ import { type Outcome, type Refusal, refuse } from '../../../protocol/problem.ts
 import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
 import type { ArtifactFiles, FileEnd, Log } from '../../orchestrator/ports/index.ts';
 
-/** How many bytes a request reserves beyond those that have arrived, so that an announced size locks no storage. */
+/**
+ * Number of bytes that a request reserves at a time. Reserving the whole announced size would let a client block storage without
+ * sending data.
+ */
 export const lookAheadBytes = 64 * 1_048_576;
 
-/** Disk space that one request has reserved but not yet filled. */
+/** Disk space that one request has reserved but not used yet. */
 export interface Claim {
   ahead: number;
 }
@@ -13,12 +16,12 @@ export interface Claim {
 export interface RoomDeps {
   readonly orchestrator: { readonly files: Pick<Orchestrator['files'], 'growUpload' | 'settleUpload'> };
   readonly files: Pick<ArtifactFiles, 'freeBytes' | 'sizeOf' | 'remove'>;
-  /** Disk space that uploads must leave free. */
+  /** Disk space in bytes that uploads must leave free. */
   readonly reserveBytes: number;
   readonly log: Log;
 }
 
-/** The file that a request writes to; `reserved` and `last` are positions in it. */
+/** The file to which a request writes. `first`, `last` and `reserved` are offsets in it. */
 export interface Growing {
   readonly uploader: Uploader;
   readonly file: string;
@@ -44,11 +47,11 @@ export const noRoom = refuse(
 
 export type UploadRoom = ReturnType<typeof createUploadRoom>;
 
-/** Shares the free disk space between concurrent uploads. */
+/** Divides the free disk space among concurrent uploads. */
 export function createUploadRoom({ orchestrator, files, reserveBytes, log }: RoomDeps) {
   const claims = new Set<Claim>();
 
-  /** Grows the claim if the disk has room for `bytes` more beside all other claims. */
+  /** Increases the claim if the disk has room for `bytes` more in addition to all claims. */
   const claimMore = async (claim: Claim, ahead: number, bytes: number): Promise<boolean> => {
     const free = (await files.freeBytes()) - reserveBytes;
     const claimed = [...claims].reduce((sum, each) => sum + each.ahead, 0);
@@ -58,7 +61,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
   };
 
   return {
-    /** Opens a claim for a request of this length; returns null when the disk cannot hold all of it now. */
+    /** Creates a claim for a request of this length. Returns null when the disk cannot store all of it now. */
     async open(length: number): Promise<Claim | null> {
       const claim: Claim = { ahead: 0 };
       claims.add(claim);
@@ -69,7 +72,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
 
     close: (claim: Claim): boolean => claims.delete(claim),
 
-    /** Returns a file end that reserves more space whenever a look-ahead is used up. Its writes throw `OutOfRoom`. */
+    /** Returns a file end that reserves more space whenever the reserved space is used. Its writes throw `OutOfRoom`. */
     limited(end: FileEnd, claim: Claim, { uploader, file, first, last, reserved }: Growing): FileEnd {
       let at = first;
       let until = reserved;
@@ -91,7 +94,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
       };
     },
 
-    /** Call after a request that did not finish the file. The upload's reservation becomes the bytes that are on the disk. */
+    /** Call this after a request that did not finish the file. Reduces the upload's reservation to the bytes on the disk. */
     async settle({ jobId }: Uploader, file: string): Promise<void> {
       try {
         const isThere = await orchestrator.files.settleUpload(file, await files.sizeOf(jobId, file));
@@ -103,7 +106,10 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
   };
 }
 
-/** Storage may become free later, and the bytes of a resumable upload are kept. So this is a server error, not one of the request. */
+/**
+ * Converts the refusal of a request whose body has started. Space may become free later, and the bytes of a resumable upload are
+ * kept, so this is an error of the server and not of the request.
+ */
 const afterStart = (refusal: Refusal): Refusal =>
   refusal.code === 'quota_exceeded' ? refuse('storage', refusal.detail).refusal : refusal;
 
