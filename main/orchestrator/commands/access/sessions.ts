@@ -8,17 +8,17 @@ import type { Tx } from '../../ports/index.ts';
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** A browser stays signed in for at most this long. */
+/** Maximum duration of a session. */
 const sessionMs = 30 * 86_400_000;
-/** The time of the last use is stored at most this often, because reading must not cost a write. */
+/** Minimum time between two writes of the last use, so that not every request writes. */
 const usedWithinMs = 300_000;
 
 export interface OpenedSession extends Session {
-  /** In clear text: returned once and never stored. */
+  /** The token in clear text. It is returned once and never stored. */
   readonly token: string;
 }
 
-/** Signed-in browsers. */
+/** Sessions of signed-in browsers. */
 export function createSessionCalls(core: Core) {
   const noted = new Map<SessionId, number>();
   const noteUse = ({ id, usedAt }: Session, now: number): void => {
@@ -39,7 +39,7 @@ export function createSessionCalls(core: Core) {
     openSession: (principal: Principal, device: string | null, by: Actor) =>
       openSession(core, principal, device, by),
 
-    /** Null when there is none, or it has ended. */
+    /** Returns null when there is no such session, or it has ended. */
     sessionByHash(hash: string): Session | null {
       const session = core.store.session(hash);
       const now = core.clock.wall();
@@ -48,7 +48,7 @@ export function createSessionCalls(core: Core) {
       return session;
     },
 
-    /** `current`: the session that the caller uses. */
+    /** `current` is the session of the caller. */
     listSessions(current: SessionId | null): readonly SessionView[] {
       const now = core.clock.wall();
       return core.store
@@ -57,7 +57,7 @@ export function createSessionCalls(core: Core) {
         .map(session => viewOf(core, session, Math.max(session.usedAt, noted.get(session.id) ?? 0), current));
     },
 
-    /** Once this resolves, the session is no longer valid. */
+    /** Ends a session. It is invalid once the promise resolves. */
     revokeSession: (id: SessionId, by: Actor): Promise<Outcome<SessionId>> =>
       core.store.write(tx => {
         const session = tx.sessions().find(each => each.id === id);
@@ -66,7 +66,7 @@ export function createSessionCalls(core: Core) {
         return accept(id);
       }),
 
-    /** Ends all sessions but `kept`; returns how many. */
+    /** Ends all sessions except `kept`. Returns their number. */
     revokeSessions: (kept: SessionId | null, by: Actor): Promise<number> =>
       core.store.write(tx => {
         const ended = tx.sessions().filter(({ id }) => id !== kept);
@@ -75,8 +75,8 @@ export function createSessionCalls(core: Core) {
       }),
 
     /**
-     * The admin token was replaced. Its sessions are invalid already; this removes and records them. It reads nothing
-     * before the write, because the store may be closed for a restore. The next start removes them then.
+     * Removes the sessions of a replaced admin token, which are invalid already, and records that. It reads nothing outside the
+     * transaction, because the store may be closed for a restore. In that case the next start removes the sessions.
      */
     endReplacedAdminSessions: (): void => core.enqueue(tx => removeUnbound(core, tx)),
 
@@ -92,7 +92,7 @@ export function createSessionCalls(core: Core) {
   };
 }
 
-/** Returns null when the token of the principal is no longer valid. */
+/** Creates a session. Returns null when the token of the principal is no longer valid. */
 async function openSession(
   core: Core,
   { user, tokenId }: Principal,
@@ -121,16 +121,16 @@ async function openSession(
   });
 }
 
-/** Records events at the HTTP edge, in the audit trail only. */
+/** Records refused calls and other events of the HTTP server, only in the audit trail. */
 export function createSecurityNotes(core: Core) {
   return {
-    /** Records that a caller was refused; `details` must not contain secrets. */
+    /** Records that a call was refused. `details` must not contain secrets. */
     noteRefusal(
       type: 'auth.refused' | 'auth.limited',
       address: string,
       call: string,
       details: Details,
-      /** Addresses with the same source share one budget of rows. */
+      /** Addresses with the same source share a limit on the number of rows. */
       source = address,
     ): void {
       if (!core.store.acceptsWrites()) return;
@@ -141,7 +141,7 @@ export function createSecurityNotes(core: Core) {
       });
     },
 
-    /** Records that a person made a backup. */
+    /** Records that a user created a backup. */
     async noteBackup(name: string, by: Actor): Promise<void> {
       await core.store.write(tx => {
         const target = { type: 'backup', id: name } as const;
@@ -151,11 +151,14 @@ export function createSecurityNotes(core: Core) {
   };
 }
 
-/** A session of an API token is removed with its row (`removeApiToken`). */
+/**
+ * Returns true if the session is valid. Removing an API token also removes its sessions (`removeApiToken`), so only the admin
+ * token is compared.
+ */
 const isValid = ({ adminHash }: Core, session: Session, now: number): boolean =>
   now < session.until && (session.adminHash === null || session.adminHash === adminHash());
 
-/** Ends the sessions of an admin token that has been replaced since, also those that a restored backup brings back. */
+/** Removes the sessions of a replaced admin token, including those that a restored backup contains. */
 export function endUnboundSessions(core: Core): void {
   if (core.store.sessions().some(session => isUnbound(core, session)))
     core.enqueue(tx => removeUnbound(core, tx));

@@ -5,7 +5,7 @@ import { enqueueCommand } from '../command.ts';
 import type { Actor } from '../../model.ts';
 import type { SettingsFactType } from '../../events.ts';
 
-/** Whether the orchestrator's own machine runs jobs. Can change at runtime. */
+/** Stores whether the orchestrator's own machine runs jobs, which users can change. */
 export interface LocalWorkerSettings {
   runsLocally(): boolean;
   setRunsLocally(runs: boolean): void;
@@ -21,7 +21,7 @@ export function createLocalWorkerSettings(atFirst: boolean): LocalWorkerSettings
   };
 }
 
-/** Which GPU troubles keep jobs from a worker. Can change at runtime. */
+/** Stores the kinds of GPU trouble that make a worker ineligible, which users can change. */
 export interface GpuTroublePolicy {
   holdingBack(): HoldingBack;
   setHoldingBack(kinds: HoldingBack): void;
@@ -42,7 +42,7 @@ export interface SettingsFact {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Records all of these facts in the audit trail, or none if it rejects. */
+/** Records all facts in the audit trail. If it rejects, none is recorded. */
 export const noteSettings =
   (core: Core) =>
   (facts: readonly SettingsFact[], by: Actor): Promise<void> =>
@@ -52,21 +52,21 @@ export const noteSettings =
       for (const { type, details } of facts) tx.appendAudit({ at, type, actor: by, target, details });
     });
 
-/** Settings of the orchestrator that concern jobs, and that change at runtime. */
+/** Settings that affect jobs, and that users can change while the orchestrator runs. */
 export function createSettingsCalls(
   core: Core,
   localWorkerSettings: LocalWorkerSettings,
   gpuTroublePolicy: GpuTroublePolicy,
 ) {
   return {
-    /** Sets whether an agent runs on this machine, and dispatches again for jobs that wait for it. */
+    /** Sets whether this machine runs jobs, and dispatches the jobs that wait for it. */
     runLocally(runs: boolean): void {
       if (localWorkerSettings.runsLocally() === runs) return;
       localWorkerSettings.setRunsLocally(runs);
       enqueueCommand(core, () => {});
     },
 
-    /** Sets which GPU troubles keep jobs from a worker, and evaluates workers with any trouble again. */
+    /** Sets the kinds of GPU trouble that make a worker ineligible. Evaluates workers with any trouble again. */
     holdBackFor(kinds: HoldingBack): void {
       gpuTroublePolicy.setHoldingBack(kinds);
       enqueueCommand(core, tx => {

@@ -7,18 +7,18 @@ import { type Actor, type ApiToken, nameOf, type Principal } from '../../model.t
 import type { Tx } from '../../ports/index.ts';
 import { noteSession } from './sessions.ts';
 
-/** The time of the last use is stored at most this often, because reading must not cost a write. */
+/** Minimum time between two writes of the last use, so that not every request writes. */
 const usedWithinMs = 300_000;
 
-/** Names with a fixed meaning in the audit trail. */
+/** Names that mean something else in the audit trail. */
 const reserved: readonly string[] = ['admin', 'system'];
 
 export interface IssuedApiToken extends TokenView {
-  /** In clear text: returned once and never stored. */
+  /** The token in clear text. It is returned once and never stored. */
   readonly token: string;
 }
 
-/** The caller with the admin token of the data folder. */
+/** The principal of the admin token in the data folder. */
 export const adminPrincipal: Principal = { user: 'admin', permissions, tokenId: null };
 
 /** API tokens of people and scripts. */
@@ -39,10 +39,10 @@ export function createTokenCalls(core: Core) {
   };
 
   return {
-    /** Null when there is no such token, or it has expired. */
+    /** Returns null when there is no such token, or it has expired. */
     principalByTokenHash: (hash: string): Principal | null => principalOf(store.apiTokenByHash(hash)),
 
-    /** The current principal of a session or link; null when the token behind it is no longer valid. */
+    /** Returns the current principal of a session or sign-in link; null when its token is no longer valid. */
     principalOfToken: (id: TokenId | null): Principal | null =>
       id === null ? adminPrincipal : principalOf(store.apiToken(id)),
 
@@ -51,7 +51,7 @@ export function createTokenCalls(core: Core) {
     createToken: (wanted: NewToken, own: readonly Permission[], by: Actor) =>
       createToken(core, wanted, own, by),
 
-    /** Once this resolves, the token is no longer valid, and neither are the sessions that were opened with it. */
+    /** Revokes a token. Once the promise resolves, the token and the sessions that it opened are invalid. */
     revokeToken: (id: TokenId, by: Actor): Promise<Outcome<TokenId>> =>
       store.write(tx => {
         const known = tx.apiToken(id);
@@ -66,7 +66,7 @@ export function createTokenCalls(core: Core) {
   };
 }
 
-/** Callers can grant only permissions that they have. */
+/** Creates a token. A caller can only grant permissions that the caller has. */
 async function createToken(
   core: Core,
   { name, team, permissions: wanted, expires_in_s: expiresInS }: NewToken,
@@ -105,7 +105,7 @@ async function createToken(
     : refuse('name_taken', `The name ${name} looks like ${takenName}, which is in use: choose another one`);
 }
 
-/** The name in use that is the same, or looks the same to people; null for none. */
+/** Returns a name in use that is the same or looks the same; null if there is none. */
 function takenBy(tx: Tx, name: string): string | null {
   const [wanted, look] = [folded(name), skeletonOf(name)];
   const inUse = [...reserved, ...tx.apiTokens().map(token => token.name)];
@@ -140,7 +140,7 @@ const viewOf = (core: Core, token: ApiToken): TokenView => ({
   last_used_at: isoOf(core, token.usedAt),
 });
 
-/** Letters of other alphabets, and the Latin letters that they look like. Based on Unicode's UTS 39, for names of people. */
+/** Letters of other alphabets, and the Latin letters that look like them. A subset of Unicode's UTS 39, for names of people. */
 const alphabets: readonly (readonly [letters: string, latin: string])[] = [
   ['АВЕКМНОРСТУХЅІЈӀаеорсухѕіјӏԛԝһԁ', 'ABEKMHOPCTYXSlJlaeopcyxsijlqwhd'],
   ['ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναρικυγ', 'ABEZHlKMNOPTYXovapikuy'],
@@ -153,7 +153,12 @@ const lookalikes: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Names with the same skeleton look alike. A skeleton ignores invisible characters, wide forms, case and alphabet. @internal */
+/**
+ * Returns the skeleton of a name. Names with the same skeleton look alike: it ignores invisible characters, wide forms, case and
+ * alphabet.
+ *
+ * @internal
+ */
 export const skeletonOf = (name: string): string =>
   Array.from(
     name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''),

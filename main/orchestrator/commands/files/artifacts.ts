@@ -23,11 +23,11 @@ export interface ArtifactPage {
   readonly artifacts: readonly ArtifactView[];
   readonly count: number;
   readonly bytes: number;
-  /** The `before` value of the next page; null on the last page. */
+  /** The value of `before` for the next page; null on the last page. */
   readonly next: number | null;
 }
 
-/** Reports after the commit that files may have become unused. Returns `value`. */
+/** Returns `value`, and notifies after the commit that files may have become unused. */
 function dropping<T>(core: Core, tx: Tx, value: T): T {
   tx.afterCommit(core.onFilesDropped);
   return value;
@@ -36,25 +36,25 @@ function dropping<T>(core: Core, tx: Tx, value: T): T {
 const notFound = (key: string, id: JobId) =>
   refuse('artifact_not_found', `There is no file ${key} of job ${id}`);
 
-/** Uploads and artifacts of jobs. Other code stores the bytes. */
+/** Uploads and artifacts of jobs. The bytes themselves are stored elsewhere, by the code for uploads. */
 export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
   ...createUploadCalls(core, limits),
   ...createReading(core),
   ...createOutstandingCalls(core),
 });
 
-/** Decides who may upload, and how much. */
+/** Checks the permission and the size of uploads, and records them. */
 function createUploadCalls(core: Core, limits: StorageLimits) {
   const { store, time } = core;
   const holding = (tx: Pick<Tx, 'job' | 'outstanding' | 'uploadGenerations'>, uploader: Uploader) =>
     jobToUploadTo(core, tx, uploader);
   return {
-    /** Checked before the server reads the request body. */
+    /** Checked before the request body is read. */
     mayUpload: (uploader: Uploader): Outcome<unknown> => holding(store, uploader),
 
     /**
-     * Starts an upload. Its announced size counts against the job's limit, and `reserved` against the limit of all
-     * jobs. A resumable upload replaces the attempt's earlier one with the same key.
+     * Starts an upload. Its announced size counts towards the limit of the job, and `reserved` towards the limit of all jobs. A
+     * resumable upload replaces an earlier one of the attempt with the same key.
      */
     beginUpload: (uploader: Uploader, wish: UploadWish): Promise<Outcome<Upload>> =>
       store.write((tx): Outcome<Upload> => {
@@ -70,7 +70,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
         return accept(upload);
       }),
 
-    /** Reserves room before more bytes arrive. `was`: the bytes reserved so far. */
+    /** Reserves storage before more bytes arrive. `was` is the number of bytes reserved so far. */
     growUpload: (
       uploader: Uploader,
       file: string,
@@ -87,11 +87,14 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
         return accept(true);
       }),
 
-    /** Sets how many bytes an unfinished upload reserves after a request. Returns false when the upload was dropped. */
+    /**
+     * Sets the number of bytes that an unfinished upload reserves after a request. Returns false when the upload no longer
+     * exists.
+     */
     settleUpload: (file: string, bytes: number): Promise<boolean> =>
       store.write(tx => tx.reserveUpload(file, bytes)),
 
-    /** Drops the uploads of attempts that can never finish them. */
+    /** Removes the uploads of attempts that may no longer upload. */
     releaseClosedUploads: (): Promise<void> =>
       store.write(tx => {
         for (const uploader of tx.uploaders())
@@ -99,13 +102,13 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
             releaseUploads(core, tx, uploader.jobId, uploader.attemptId);
       }),
 
-    /** The file of the job that has this content already; null when there is none. */
+    /** Returns the job's file that has this content; null when there is none. */
     sharedFile: (id: JobId, content: Pick<Artifact, 'bytes' | 'sha256'>): string | null =>
       store.artifactWith(id, content)?.file ?? null,
 
     /**
-     * Stores the artifact once all bytes are on disk. Stores nothing if the attempt has lost the job meanwhile.
-     * `shared`: an intact file with the same content, which the artifact uses instead of its own copy.
+     * Stores the artifact once all bytes are on disk. Refuses if the attempt has lost the job in the meantime. `shared` is an
+     * intact file with the same content, which the artifact then uses instead of its own copy.
      */
     finishUpload: (
       uploader: Uploader,
@@ -114,10 +117,10 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
     ): Promise<Outcome<ArtifactView>> =>
       store.write(tx => storeArtifact({ core, tx, limits }, uploader, { file, key, shared }, content)),
 
-    /** Drops the upload and its received bytes. */
+    /** Removes an upload, and the bytes that have arrived. */
     dropUpload: (file: string): Promise<void> => store.write(tx => dropping(core, tx, tx.removeUpload(file))),
 
-    /** The resumable upload with this key, or null. */
+    /** Returns the resumable upload with this key, or null. */
     upload: ({ attemptId }: Uploader, key: string): Upload | null => store.upload(attemptId, key),
   };
 }
@@ -210,7 +213,7 @@ const viewOf = (core: Core, artifact: Artifact): ArtifactView => ({
   created_at: core.clock.iso(artifact.createdAt),
 });
 
-/** Removes expired checkpoints when a newer one is complete. */
+/** When a checkpoint has become complete, removes the older ones that are not kept. */
 function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
   for (const { name, files, bytes } of expired(judgedCheckpoints(tx, id), keep)) {
     for (const { key } of files) dropping(core, tx, tx.removeArtifact(id, key));
@@ -218,10 +221,12 @@ function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
   }
 }
 
-/** Limits the audit rows, because a trainer may upload the same file repeatedly. */
+/** Maximum number of audit rows about the files of a job, because a trainer may upload the same file repeatedly. */
 const maxRowsOfFiles = 1_000;
 
-/** Writes an audit row but no event: a job may have thousands of sample images, and viewers request the list. */
+/**
+ * Writes an audit row, but no event. A job may have thousands of sample images, and clients request their list when they need it.
+ */
 function note(
   core: Core,
   tx: Tx,

@@ -14,25 +14,28 @@ import { trainerNamed } from '../../../../trainers/index.ts';
 import type { Job, JobSpec } from '../../model.ts';
 import type { Read } from '../../ports/index.ts';
 
-/** Returns the newest complete checkpoint that the job's trainer can continue from, or null. */
+/** Returns the newest complete checkpoint from which the job's trainer can continue, or null. */
 export function newestCheckpoint(read: Read, { id, spec }: Pick<Job, 'id' | 'spec'>): Checkpoint | null {
   const mayContinue = continuationIn(spec);
   return checkpointsIn(read.checkpointFiles(id)).find(each => each.isComplete && mayContinue(each)) ?? null;
 }
 
-/** Jobs from before the `trainer` requirement existed can continue from any checkpoint. */
+/**
+ * Returns the trainer's condition for checkpoints. A job from before the requirement `trainer` existed can continue from any
+ * checkpoint.
+ */
 function continuationIn({ requirements: { trainer = '' } }: JobSpec): (checkpoint: Checkpoint) => boolean {
   const known = trainerNamed(trainer);
   return checkpoint => known === null || known.canResumeFrom(checkpoint);
 }
 
-/** Newest first. */
+/** Returns the checkpoints of a job with their losses, newest first. */
 export function judgedCheckpoints(read: Read, id: JobId): readonly JudgedCheckpoint[] {
   const checkpoints = checkpointsIn(read.checkpointFiles(id));
   const job = read.job(id);
   const mayContinue = job === null ? () => true : continuationIn(job.spec);
   const measured = read.metricKeys(id);
-  // All checkpoints use the same key, because losses of different kinds are not comparable.
+  // All checkpoints are compared by the same key, because losses of different kinds are not comparable.
   const key = lossKeys.find(each => measured.includes(each));
   if (checkpoints.length === 0 || key === undefined) return judge(checkpoints, () => null, mayContinue);
   const curves = new Map(read.attempts(id).map(attempt => [attempt.n, read.series(attempt.id, key)]));
@@ -44,7 +47,7 @@ export function judgedCheckpoints(read: Read, id: JobId): readonly JudgedCheckpo
 }
 
 export const createCheckpointCalls = (core: Core) => ({
-  /** Newest first. */
+  /** Sorted from newest to oldest. */
   listCheckpoints(id: JobId): Outcome<readonly CheckpointView[]> {
     if (core.store.job(id) === null) return refuse('job_not_found', `There is no job ${id}`);
     return accept(judgedCheckpoints(core.store, id).map(each => viewOf(core, each)));

@@ -13,8 +13,8 @@ export function createConfigCalls(core: Core) {
     });
   return {
     /**
-     * Runs `act`, which changes the config folder. The audit row is written before each change, so that no change goes
-     * unrecorded. If the change then fails, a `config.change_failed` row follows.
+     * Calls `act`, which changes the config folder. `act` records each change in the audit trail before it makes the change, so
+     * that no change is unrecorded. If the change then fails, a `config.change_failed` row follows.
      */
     async changeConfig(
       by: Actor,

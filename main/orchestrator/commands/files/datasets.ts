@@ -8,51 +8,51 @@ import type { AuditType } from '../../events.ts';
 import type { DatasetFilter, Read, StoredContent, StoredVersion, Tx } from '../../ports/index.ts';
 import { sizeText } from '../../../../protocol/text.ts';
 
-/** A checked manifest that is to become a version. */
+/** A validated manifest that will become a version of a dataset. */
 export interface Publication {
   readonly name: string;
-  /** The SHA-256 of the manifest, which is stored as a content itself. */
+  /** SHA-256 of the manifest. The manifest itself is stored as a content. */
   readonly version: string;
   readonly files: readonly DatasetFile[];
   readonly isPinned: boolean;
 }
 
 export interface VersionChoice {
-  /** Also older versions, not only the newest of each dataset. */
+  /** If true, includes older versions. Otherwise only the newest version of each dataset. */
   readonly all: boolean;
-  /** Only versions that the rig of this worker has; null for all. */
+  /** Selects the versions that are on the rig of this worker; null for all. */
   readonly workerId: WorkerId | null;
 }
 
-/** The versions to prune. Those that a job uses and those that are pinned always stay. */
+/** The versions to prune. A version that a job uses or that is pinned always stays. */
 export type PruneChoice =
   | { readonly kind: 'older' }
-  /** All versions of these datasets. */
+  /** All versions of the named datasets. */
   | { readonly kind: 'names'; readonly names: readonly string[] }
   | { readonly kind: 'versions'; readonly ids: readonly number[] };
 
 export interface PruneWish {
   readonly which: PruneChoice;
   readonly isDryRun: boolean;
-  /** Whose datasets; null for everybody's. */
+  /** Owner of the datasets; null for all owners. */
   readonly owner: string | null;
 }
 
 interface Pruned {
   readonly removed: readonly DatasetView[];
-  /** The size of contents that no other version has. */
+  /** Total size in bytes of the contents that only the removed versions had. */
   readonly freedBytes: number;
 }
 
-/** An older version that nothing needs stays this long: a job may be about to be submitted with it. */
+/** In milliseconds. An older version that no job uses stays for this time, because a job with it may be submitted soon. */
 const keptForMs = 24 * 3_600_000;
 
-/** How many contents one transaction lists, so that others can run in between. */
+/** Number of contents that one transaction lists. Other transactions can run in between. */
 const batchSize = 2_000;
 
 const unknown = (id: number) => refuse('dataset_not_found', `There is no dataset version ${id}`);
 
-/** Datasets and their contents. Other code stores the bytes. */
+/** Datasets and their contents. The bytes themselves are stored elsewhere, by the code for uploads. */
 export const createDatasetCalls = (core: Core, limitBytes: number) => ({
   ...createReading(core, limitBytes),
   ...createPublishing(core),
@@ -62,11 +62,11 @@ export const createDatasetCalls = (core: Core, limitBytes: number) => ({
 interface DatasetList {
   readonly datasets: readonly DatasetView[];
   readonly storedBytes: number;
-  /** Null for no limit. */
+  /** In bytes; null for no limit. */
   readonly limitBytes: number | null;
 }
 
-/** Null when there is no such worker. */
+/** Returns the filter for a choice; null when the worker does not exist. */
 function chosenBy(
   read: Read,
   { all, workerId }: VersionChoice,
@@ -81,7 +81,7 @@ function chosenBy(
 function createReading(core: Core, limitBytes: number) {
   const { store } = core;
   return {
-    /** Newest first. */
+    /** Sorted from newest to oldest. */
     datasets(filter: DatasetFilter, choice: VersionChoice): Outcome<DatasetList> {
       const isChosen = chosenBy(store, choice);
       if (isChosen === null) return refuse('worker_not_found', `There is no worker ${choice.workerId}`);
@@ -97,7 +97,7 @@ function createReading(core: Core, limitBytes: number) {
 
     storedContents: (sha256s: readonly string[]): readonly StoredContent[] => store.storedContents(sha256s),
 
-    /** What the worker of a job may read: the files and manifests of its datasets. */
+    /** Returns a content that the worker of a job may read: a file or a manifest of one of the job's datasets. */
     contentOfJob: (job: JobId, sha256: string): Outcome<StoredContent> => {
       const found = store.contentOfJob(job, sha256);
       return found === null
@@ -105,7 +105,7 @@ function createReading(core: Core, limitBytes: number) {
         : accept(found);
     },
 
-    /** Whether there is room for a content of this size, in addition to the uploads in progress. */
+    /** Refuses if there is no room for a content of this size, in addition to the stored ones and the uploads in progress. */
     roomForContent(bytes: number, onTheWay: number): Outcome<null> {
       const stored = store.contentBytes();
       if (limitBytes === 0 || stored + onTheWay + bytes <= limitBytes) return accept(null);
@@ -124,7 +124,9 @@ function createPublishing(core: Core) {
     contentStored: (content: StoredContent): Promise<void> =>
       store.write(tx => tx.putContent(content, time.latest())),
 
-    /** Makes a version, unless the newest version of that name is the same. Every content must be stored already. */
+    /**
+     * Creates a version. Returns the newest version of that name instead if it is the same. Every content must be stored already.
+     */
     async publishDataset(
       { name, version: digest, files, isPinned }: Publication,
       by: Actor,
@@ -163,7 +165,7 @@ function createPublishing(core: Core) {
   };
 }
 
-/** The newest version of a dataset if it has these files. Pins it if `isPinned`. */
+/** Returns the newest version of a dataset if it has these files; null otherwise. Pins it if `isPinned` is true. */
 function sameAsNewest(
   tx: Tx,
   filter: DatasetFilter,
@@ -179,7 +181,7 @@ function sameAsNewest(
 function createKeeping(core: Core) {
   const { store } = core;
   return {
-    /** `owner`: whose datasets may be changed; null for everybody's. */
+    /** Pins or unpins a version. `owner` is the only user whose datasets may be changed; null for any user. */
     pinDataset: (
       id: number,
       isPinned: boolean,
@@ -196,7 +198,7 @@ function createKeeping(core: Core) {
         return accept(viewOf(core, { ...version, isPinned }));
       }),
 
-    /** Returns the removed versions and the freed bytes. A dry run returns what would be removed and freed. */
+    /** Removes versions. Returns them with the freed bytes. A dry run returns the same, but removes nothing. */
     pruneDatasets: ({ which, isDryRun, owner }: PruneWish, by: Actor): Promise<Pruned> =>
       store.write(tx => {
         const versions = tx
@@ -207,7 +209,7 @@ function createKeeping(core: Core) {
         return { removed: versions.map(version => viewOf(core, version)), freedBytes };
       }),
 
-    /** Removes older versions that no job and no pin keeps. */
+    /** Removes the older versions that are not pinned and that no job uses. */
     collectDatasets: (): Promise<void> =>
       store.write(tx => {
         const before = core.time.earliest() - keptForMs;
