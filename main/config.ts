@@ -8,28 +8,32 @@ import { plainIssues } from '../protocol/plain-issue.ts';
 import { accept, type Outcome, refuse } from '../protocol/problem.ts';
 import { PublicUrl } from '../protocol/settings-api.ts';
 
-/** Where the orchestrator listens and stores its data. Built once from flags, environment and config file. */
+/** Addresses, folders and limits of the orchestrator. Built once from flags, environment and config file. */
 export interface ServerConfig {
   readonly host: string;
   /** 0 selects any free port. */
   readonly port: number;
   /** Additional host names of the server, in lower case. */
   readonly allowHosts: readonly string[];
-  /** Base URL in join commands and sign-in links; null uses the value from the panel. */
+  /** Base URL in join commands and sign-in links. If null, the value from the panel is used. */
   readonly publicUrl: string | null;
   /**
-   * Proxies whose X-Forwarded-For header is trusted: addresses and networks, or the number of proxies in front of the server.
+   * Proxies whose X-Forwarded-For header is trusted: their addresses and networks, or the number of proxies in front of the
+   * server.
    */
   readonly trustedProxies: number | readonly string[];
   readonly dataDir: string;
   readonly configsDir: string;
-  /** Witnesses of the audit trail outside the data folder: file paths and URLs. They remember the newest row. */
+  /** Witnesses of the audit trail outside the data folder: file paths and URLs. Each stores marks of the newest row. */
   readonly auditWitnesses: readonly string[];
-  /** Trust the wall clock, even if it contradicts the recorded time. */
+  /** If true, the wall clock is trusted even if it contradicts the recorded time. */
   readonly trustClock: boolean;
-  /** T: a worker is offline after this much silence. */
+  /** T: the silence in milliseconds after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
-  /** Silence allowed for published (v1) agents, which send no heartbeat while their trainer prints nothing; used if above T. */
+  /**
+   * Allowed silence of published (v1) agents in milliseconds. They send no heartbeat while their trainer prints nothing. Used if
+   * longer than T.
+   */
   readonly v1SilenceMs: number;
   /** Audit rows older than this are removed; null keeps all rows. */
   readonly auditRetentionDays: number | null;
@@ -43,28 +47,29 @@ export interface ServerConfig {
   /** Maximum total size of dataset contents in bytes; 0 means no limit. */
   readonly datasetsInAll: number;
   /**
-   * Maximum log size per attempt in bytes, and days to keep logs after a job ends; null keeps them as long as the job.
+   * Maximum log size per attempt in bytes, and the number of days to keep logs after a job ends. With null, logs are kept as long
+   * as the job.
    */
   readonly logs: { readonly perAttempt: number; readonly retentionDays: number | null };
-  /** Whether other machines connect by TLS. */
+  /** True if other machines connect by TLS. */
   readonly isSecure: boolean;
-  /** Paths of the PEM certificate and key for TLS; null when the orchestrator makes its own certificate. */
+  /** Paths of the PEM certificate and key for TLS. If null, the orchestrator creates a certificate. */
   readonly certificateFiles: { readonly certificate: string; readonly key: string } | null;
   /**
-   * Restricted config keys that jobs on the local worker may use although they reach beyond the job; comma-separated.
+   * Comma-separated restricted config keys that jobs on the local worker may use, although such a key affects more than the job.
    */
   readonly localAllowConfigScripts: string | null;
-  /** The worker on the orchestrator's own machine; the panel sets whatever is not fixed here. */
+  /** The worker on the orchestrator's own machine. The panel can change the settings that are not fixed here. */
   readonly localWorker: {
     readonly enabled: boolean;
     /** Comma-separated GPU numbers; null for all. */
     readonly gpus: string | null;
-    /** Trainer command, as for `trainyard worker --trainer`; null for the default. */
+    /** Trainer command, as in `trainyard worker --trainer`; null for the default. */
     readonly trainer: string | null;
-    /** Null for a folder inside the data folder. */
+    /** Null means a folder inside the data folder. */
     readonly workDir: string | null;
   };
-  /** The flag, variable or file key that fixes a setting, by setting. The panel cannot change a fixed setting. */
+  /** For each fixed setting, the flag, variable or file key that fixes it. The panel cannot change it. */
   readonly fixedBy: Readonly<Partial<Record<PanelSetting, string>>>;
 }
 
@@ -103,14 +108,14 @@ const number = z.union(
 const GiB = 2 ** 30;
 const MiB = 2 ** 20;
 
-/** Validated here because the worker that receives the keys starts later, in the background. */
+/** Validated here, because the worker that receives the keys only starts later, in the background. */
 const ConfigKeyList = z
   .string()
   .refine(
     list => list.split(',').every(key => restrictedKeys.includes(key.trim())),
     `expected keys with commas between them: ${restrictedKeys.join(', ')}`,
   );
-/** Accepts `2` or `loopback, 10.0.0.0/8`. */
+/** Parses `2` or `loopback, 10.0.0.0/8`. */
 function toProxies(given: number | string | readonly string[]): number | readonly string[] {
   if (typeof given === 'number') return given;
   if (typeof given === 'string' && /^\d+$/.test(given)) return Number(given);
@@ -182,8 +187,8 @@ const variables: Readonly<Partial<Record<keyof typeof Settings.shape, string>>> 
 };
 
 /**
- * These flags have no effect without `--local-worker`. In the config file they are allowed, because the panel can enable the
- * worker later.
+ * On the command line, these flags have no effect without `--local-worker`, so they are refused. The config file may contain
+ * them, because the panel can enable the worker later.
  */
 const localFlags = [
   'local-worker-gpus',
@@ -192,7 +197,9 @@ const localFlags = [
   'local-worker-allow-config-scripts',
 ] as const;
 
-/** Resolves each setting separately: flag, environment, config file, value from the panel (applied later), default. */
+/**
+ * Resolves each setting separately, in this order: flag, environment, config file, value from the panel (applied later), default.
+ */
 export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> {
   const file = readConfigFile(flags['config'], env);
   if (!file.ok) return file;
@@ -281,7 +288,7 @@ function witnessFault(target: string, dataDir: string): string | null {
     : 'give a file outside the data folder: inside it proves nothing';
 }
 
-/** Certificate and key need each other. A config file may keep both while `ssl` is false. */
+/** Certificate and key must be given together. A config file may contain both while `ssl` is false. */
 function certificateFiles({
   ssl,
   'ssl-cert': certificate,
@@ -296,7 +303,7 @@ function certificateFiles({
   return accept(ssl === false ? null : { certificate, key });
 }
 
-/** Returns the source of a value as the user knows it: a flag, a variable, or a key of the config file. */
+/** Names the source of a value for the user: a flag, a variable, or a key of the config file. */
 function sourceOf(
   name: keyof typeof Settings.shape,
   flags: Flags,
@@ -325,14 +332,14 @@ export interface ConfigFile {
   readonly settings: Flags;
 }
 
-/** Reads the config file; empty settings when the default file does not exist. */
+/** Reads the config file. Settings are empty when the default file does not exist. */
 export function readConfigFile(named: unknown, env: Env): Outcome<ConfigFile> {
   const path = typeof named === 'string' ? named : join(defaultConfigDir(env), 'config.json');
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    // Only a file that was named explicitly must exist.
+    // Only a file that the user named must exist.
     return typeof named === 'string'
       ? refuse('invalid_request', `--config ${path}: ${reason(cause)}`)
       : accept({ path, settings: {} });

@@ -63,7 +63,7 @@ function run(config: ServerConfig, given: Arguments): void {
   const start = async (): Promise<void> => {
     desktop = await startApp(partsOf(config, given));
     if (desktop === null) return app.exit(exitCodes.failed);
-    // Opens the page that was requested while the orchestrator started.
+    // Opens the page that the user requested while the orchestrator started.
     desktop.begin(page);
   };
   app.on('second-instance', (_event, argv) => follow(linkAmong(argv)));
@@ -72,7 +72,7 @@ function run(config: ServerConfig, given: Arguments): void {
     follow(url);
   });
   app.on('activate', () => desktop?.open(null));
-  // The app keeps running in the tray.
+  // Handling this event keeps the app running in the tray.
   app.on('window-all-closed', () => undefined);
   app.on('before-quit', event => {
     event.preventDefault();
@@ -86,14 +86,14 @@ function run(config: ServerConfig, given: Arguments): void {
 const given = readArguments(process.argv.slice(1));
 const config = loadServerConfig(given.flags, process.env);
 if (config.ok) {
-  // Single-instance lock and app data belong to the data folder, so two data folders mean two apps.
+  // The single-instance lock and the app data belong to the data folder, so each data folder has its own app.
   makeFolder(config.value.dataDir);
   const folder = join(config.value.dataDir, 'desktop');
   makeFolder(folder);
   app.setPath('userData', folder);
-  // Running as root, for example in a container, requires disabling the system's sandbox for all processes.
+  // As root, for example in a container, the user has to disable Electron's sandbox for all processes.
   if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox();
-  // Arguments after `--` are never parsed as options; any web page can supply the text of a link.
+  // Arguments after `--` are never parsed as options. That matters because any web page can choose the text of a link.
   if (app.isPackaged) app.setAsDefaultProtocolClient(scheme, process.execPath, ['--']);
   if (app.requestSingleInstanceLock()) run(config.value, given);
   else app.exit(0);
