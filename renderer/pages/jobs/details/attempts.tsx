@@ -1,4 +1,4 @@
-import type { AttemptView } from '../../../../protocol/job.ts';
+import type { AttemptView, NodeView } from '../../../../protocol/job.ts';
 import { WorkerLink } from '../../../app/links.tsx';
 import { type MessageKey, type Translator, useT } from '../../../i18n/index.ts';
 import { Time, useNow } from '../../../ui/time.tsx';
@@ -43,11 +43,29 @@ function AttemptItem({ attempt }: { readonly attempt: AttemptView }) {
         <Moment name={t('jobs.attempt.ended')} at={ended} />
       </dl>
       <ResumeInfo attempt={attempt} />
+      <Nodes nodes={attempt.nodes} />
       <Ending attempt={attempt} />
       {late !== null && (
         <p className="muted">{t('jobs.attempt.late', { status: outcomeText(late.status, t) })}</p>
       )}
     </li>
+  );
+}
+
+/** The workers of an attempt on several workers. The error of the one that failed is the error of the attempt. */
+function Nodes({ nodes }: { readonly nodes: readonly NodeView[] }) {
+  const t = useT();
+  if (nodes.length === 0) return null;
+  return (
+    <ul className="attempt-nodes" aria-label={t('jobs.node.list')}>
+      {nodes.map(({ rank, worker_id: worker, worker_name: name, state, outcome }) => (
+        <li key={rank}>
+          <span className="muted">{t('jobs.node.machine', { number: rank + 1 })}</span>{' '}
+          <WorkerLink id={worker}>{name ?? worker}</WorkerLink>{' '}
+          <span>{t(`jobs.node.${outcome !== null && state === 'ended' ? outcome : state}`)}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
