@@ -167,7 +167,7 @@ function attemptText(attempt: AttemptView): string {
 const nodeLines = ({ nodes }: AttemptView): readonly string[] =>
   nodes.map(({ rank, worker_name: name, worker_id: id, state, outcome, error_message: error }) => {
     const why = plainLines(error ?? '').findLast(line => line !== '');
-    const text = `  machine ${rank}: ${name ?? id}  ${outcome ?? state}`;
+    const text = `  machine ${rank + 1}: ${name ?? id}  ${outcome ?? state}`;
     return why === undefined ? text : `${text}: ${why}`;
   });
 

@@ -136,7 +136,7 @@ function causeOf(tx: Tx, { workerId, rank }: AttemptNode, end: NodeEnd) {
   if (end.cause === null) return null;
   const name = tx.worker(workerId)?.name ?? workerId;
   const { cause, exitCode, signal } = end;
-  return { cause, exitCode, signal, error: `On worker ${name} (node ${rank}): ${end.error ?? cause}` };
+  return { cause, exitCode, signal, error: `On worker ${name} (machine ${rank + 1}): ${end.error ?? cause}` };
 }
 
 function acknowledge(core: Core, tx: Tx, { workerId, jobId }: AttemptNode): void {

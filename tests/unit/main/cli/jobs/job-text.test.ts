@@ -99,8 +99,8 @@ describe('detailFacts of an attempt', () => {
       },
     ]);
     expect(text.split('\n').slice(1)).toEqual([
-      '  machine 0: rig-1  running',
-      '  machine 1: w_2  failed: no NCCL',
+      '  machine 1: rig-1  running',
+      '  machine 2: w_2  failed: no NCCL',
     ]);
   });
 });

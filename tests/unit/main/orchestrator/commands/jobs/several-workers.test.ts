@@ -168,7 +168,7 @@ describe('the end of one worker', () => {
       outcome: 'requeued',
       cause: 'trainer_exit',
       exit_code: 3,
-      error_message: 'On worker rig-2 (node 1): CUDA error',
+      error_message: 'On worker rig-2 (machine 2): CUDA error',
       used_retry: true,
     });
     expect(fleet.trail(jobId)).toContain('job.node_ended');
