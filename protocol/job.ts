@@ -102,7 +102,7 @@ export const NodeCount = z
   .min(1)
   .max(256)
   .describe(
-    'Number of machines that train together; defaults to 1. Several come from a pool, as one allocation. Each has `gpu_count` GPUs.',
+    'Number of machines that train together; defaults to 1. They are as many workers, or one allocation of a pool. Each has `gpu_count` GPUs.',
   );
 
 /** Requirements of a job for its worker. */

@@ -1863,8 +1863,8 @@ class Trainyard:
 
         gpu_count: Minimum number of GPUs of the worker; defaults to what the config needs.
 
-        num_nodes: Number of machines that train together; defaults to 1. Several come from a pool,
-        as one allocation. Each has `gpu_count` GPUs.
+        num_nodes: Number of machines that train together; defaults to 1. They are as many workers,
+        or one allocation of a pool. Each has `gpu_count` GPUs.
 
         gpu_vram_gb: Nominal GB per GPU: `24` matches a card sold with 24 GB.
 
