@@ -1,6 +1,7 @@
 import type { RemoteSpec } from '../remote-command.ts';
 import { cancel, purge, release } from './cancel.ts';
 import { approve, giveUp, priority, reject, remove, retry, sample, save, top } from './change.ts';
+import { compare } from './compare.ts';
 import { download } from './download.ts';
 import { artifacts, checkpoints } from './files.ts';
 import { logs } from './logs.ts';
@@ -19,6 +20,7 @@ export const jobCommands: readonly RemoteSpec[] = [
   why,
   logs,
   metrics,
+  compare,
   artifacts,
   checkpoints,
   download,

@@ -1,0 +1,86 @@
+import type { AttemptView, JobDetail } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { printRows } from '../output.ts';
+import { duration } from '../progress-bar.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
+import { type Column, plain } from '../table.ts';
+import { differingKeys, type FlatConfig, flatten } from './compare-configs.ts';
+import { among, findNewestJob, JobArgument } from './find.ts';
+
+interface Row extends Readonly<Record<string, unknown>> {
+  readonly job_id: string;
+  readonly config_name: string;
+  readonly status: string;
+  readonly step: number | null;
+  readonly loss: number | null;
+  /** Run time of all attempts. */
+  readonly run_s: number;
+  /** The values that differ between the jobs, by their paths. A value that this job's config lacks is absent. */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+export const compare: RemoteSpec = {
+  name: 'compare',
+  description: 'Compare jobs: config keys that differ, status, step, loss and run time',
+  examples: ['trainyard jobs compare j_2f41 j_8c07', 'trainyard jobs compare flowers-a flowers-b --json'],
+  shape: command => command.addArgument(new JobArgument(among.all, '<job...>')),
+  async act(remote, words) {
+    const ids = new Set<JobDetail['id']>();
+    for (const word of words) ids.add((await findNewestJob(remote, word)).id);
+    if (ids.size < 2) fail(exitCodes.usage, 'Give at least two different jobs');
+    const found = [];
+    for (const id of ids) found.push(await read(remote, id));
+    const keys = differingKeys(found.map(({ config }) => config));
+    const rows = found.map(({ job, config }) => rowOf(job, config, keys));
+    const answer = { keys, jobs: rows };
+    printRows(remote, { answer, rows, columns: columnsFor(keys), none: 'No matching jobs' });
+    if (keys.length === 0) remote.terminal.err('The configs are the same\n');
+  },
+};
+
+async function read({ request }: Remote, id: JobDetail['id']) {
+  const job = await request(queueApi.get, { params: { id } });
+  const { config, dataloader } = await request(queueApi.config, { params: { id } });
+  const loader = dataloader === null ? [] : flatten({ dataloader });
+  return { job, config: new Map([...flatten(config), ...loader]) };
+}
+
+function rowOf(job: JobDetail, config: FlatConfig, keys: readonly string[]): Row {
+  const { id, config_name: name, status, progress, attempts } = job;
+  return {
+    job_id: id,
+    config_name: name,
+    status,
+    step: progress?.step ?? null,
+    loss: progress?.loss ?? null,
+    run_s: attempts.reduce((sum, attempt) => sum + runTime(attempt), 0),
+    config: Object.fromEntries(keys.filter(key => config.has(key)).map(key => [key, config.get(key)])),
+  };
+}
+
+function runTime({ started_at: from, ended_at: to }: AttemptView): number {
+  if (from === null) return 0;
+  const end = to === null ? Date.now() : Date.parse(to);
+  return Math.max(0, Math.round((end - Date.parse(from)) / 1000));
+}
+
+const columnsFor = (keys: readonly string[]): readonly Column<Row>[] => [
+  { title: 'ID', text: ({ job_id: id }) => id },
+  { title: 'CONFIG', text: ({ config_name: name }) => name, importance: 1, minWidth: 8 },
+  ...keys.map(
+    (key): Column<Row> => ({
+      title: plain(key),
+      text: ({ config }) => (Object.hasOwn(config, key) ? valueText(config[key]) : '-'),
+      importance: 3,
+      minWidth: 8,
+    }),
+  ),
+  { title: 'STATUS', text: ({ status }) => status },
+  { title: 'STEP', text: ({ step }) => (step === null ? '-' : String(step)) },
+  { title: 'LOSS', text: ({ loss }) => (loss === null ? '-' : String(Number(loss.toPrecision(4)))) },
+  { title: 'RUN TIME', text: ({ run_s: time }) => duration(time), importance: 2 },
+];
+
+const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { differingKeys, flatten } from '../../../../../main/cli/jobs/compare-configs.ts';
+
+/** An ai-toolkit config, shortened. */
+const toolkit = (lr: number, rank: number, more: object = {}) => ({
+  job: 'extension',
+  config: {
+    name: 'flowers',
+    process: [
+      {
+        type: 'sd_trainer',
+        network: { type: 'lora', linear: rank, linear_alpha: 16 },
+        datasets: [{ folder_path: '/data/flowers', resolution: [512, 768] }],
+        train: { lr, steps: 2000, ...more },
+      },
+    ],
+  },
+});
+
+test('lists the values of a nested config by dotted paths', () => {
+  const flat = flatten(toolkit(1e-4, 16));
+  expect(flat.get('config.process.0.train.lr')).toBe(1e-4);
+  expect(flat.get('config.process.0.datasets.0.resolution')).toEqual([512, 768]);
+  expect([...flat.keys()]).toEqual([
+    'job',
+    'config.name',
+    'config.process.0.type',
+    'config.process.0.network.type',
+    'config.process.0.network.linear',
+    'config.process.0.network.linear_alpha',
+    'config.process.0.datasets.0.folder_path',
+    'config.process.0.datasets.0.resolution',
+    'config.process.0.train.lr',
+    'config.process.0.train.steps',
+  ]);
+});
+
+test('finds the keys in which configs differ, also those that only some have', () => {
+  const configs = [toolkit(1e-4, 16), toolkit(3e-4, 16), toolkit(1e-4, 8, { ema: null })].map(flatten);
+  expect(differingKeys(configs)).toEqual([
+    'config.process.0.network.linear',
+    'config.process.0.train.lr',
+    'config.process.0.train.ema',
+  ]);
+});
+
+test('takes both spellings of a SimpleTuner key as one', () => {
+  const plain = flatten({ learning_rate: 1e-4, lora_rank: 16 });
+  const dashed = flatten({ '--learning_rate': 1e-4, '--lora_rank': 64 });
+  expect(differingKeys([plain, dashed])).toEqual(['lora_rank']);
+});
+
+test('tells a number from the same text, and an empty list from an empty object', () => {
+  const configs = [
+    { a: 1, b: [] },
+    { a: '1', b: {} },
+  ].map(flatten);
+  expect(differingKeys(configs)).toEqual(['a', 'b']);
+});
+
+test.each<[unknown]>([[{}], [[]], [null], ['text'], [7]])('finds no keys in %j', config => {
+  expect([...flatten(config)]).toEqual([]);
+});
+
+test('keeps unusual keys', () => {
+  const odd: unknown = JSON.parse('{"--": 1, "__proto__": 2}');
+  expect([...flatten(odd)]).toEqual([
+    ['--', 1],
+    ['__proto__', 2],
+  ]);
+});
