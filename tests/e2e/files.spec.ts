@@ -76,7 +76,7 @@ async function postPoints({ jobId, attemptId }: Offered, count: number): Promise
   const answer = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
     method: 'POST',
     headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
-    body: JSON.stringify({ attempt_id: attemptId, postPoints: all }),
+    body: JSON.stringify({ attempt_id: attemptId, points: all }),
   });
   expect(answer.status).toBe(200);
 }

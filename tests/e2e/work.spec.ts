@@ -83,7 +83,7 @@ test('lets a drained worker finish its job, and dispatches the next job after th
   await expect(bar).toHaveAttribute('aria-valuenow', /\d/, { timeout: 20_000 });
   await selectMenuItem(page, 'rig-1', 'Drain…');
   const question = page.getByRole('alertdialog', { name: 'Drain rig-1?' });
-  await expect(question).toContainText('Finishes its current job and accepts no new ones');
+  await expect(question).toContainText('It finishes its current job and accepts no new ones');
   await question.getByLabel(/^Reason/).fill('new fan');
   await question.getByRole('button', { name: 'Drain', exact: true }).click();
   await expect(row).toContainText('draining');
