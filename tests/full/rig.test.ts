@@ -103,9 +103,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     const rig = openBare();
     const refused = rig.run(joinLine(joining, 'f'.repeat(64)));
     expect((await refused.exited).code).toBe(1);
-    expect(refused.lines).toEqual([
-      'The install script does not match this command: nothing was done',
-    ]);
+    expect(refused.lines).toEqual(['The install script does not match this command: nothing was done']);
     expect(existsSync(join(rig.home, '.local'))).toBe(false);
   });
 

@@ -128,7 +128,9 @@ describe('makeRoom', () => {
     }
     expect(await contents.totalBytes()).toBe(4);
     expect(await cache.makeRoom(datasetOf('cat').files, none)).toEqual({ ok: true });
-    expect([await contents.partBytes(sha256('old')), await contents.partBytes(sha256('cat'))]).toEqual([0, 2]);
+    expect([await contents.partBytes(sha256('old')), await contents.partBytes(sha256('cat'))]).toEqual([
+      0, 2,
+    ]);
   });
 
   test('counts and keeps what an interrupted download has brought', async () => {

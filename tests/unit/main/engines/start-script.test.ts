@@ -109,7 +109,11 @@ it('downloads, verifies and runs the install script when no worker program is gi
   ]);
   expect(good.lines).toContain('--persistent');
   const bad = await start({ url, settings: download });
-  expect(bad).toMatchObject({ code: 1, lines: [], stderr: expect.stringMatching(/does not match this command/) });
+  expect(bad).toMatchObject({
+    code: 1,
+    lines: [],
+    stderr: expect.stringMatching(/does not match this command/),
+  });
   const unreachable = await start({ url: 'http://127.0.0.1:1', installSha256, settings: download });
   expect(unreachable).toMatchObject({ code: 1, lines: [] });
 });
