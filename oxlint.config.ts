@@ -252,11 +252,8 @@ const configReaders = [
   'main/cli/**',
   'main/desktop.ts',
   'agent/main.ts',
-  'dev/run.ts',
-  'dev/clients/run.ts',
-  'dev/demo-fleet/run.ts',
-  'dev/start.ts',
-  'dev/sbom.ts',
+  'dev/{run,start,sbom}.ts',
+  'dev/{clients,demo-fleet}/run.ts',
 ];
 
 /** Everywhere but in the files that read the configuration. */
