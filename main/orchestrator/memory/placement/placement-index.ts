@@ -234,11 +234,9 @@ export function createPlacementIndex(): PlacementIndex {
     setFairShare: front.setFairShare,
     next(canGather = never) {
       const { job, keeper } = front.first(canGather);
-      if (job === undefined) return null;
-      const [first, ...others] = workersFor(job.line.shape, job, keeper);
-      return first === undefined
-        ? null
-        : { jobId: job.id, workerId: first.id, others: others.map(({ id }) => id) };
+      const [first, ...others] = job === undefined ? [] : workersFor(job.line.shape, job, keeper);
+      if (job === undefined || first === undefined) return null;
+      return { jobId: job.id, workerId: first.id, others: others.map(({ id }) => id) };
     },
     wouldPlace(job, canGather = never) {
       const { job: ahead, keeper } = front.first(canGather);
