@@ -10,6 +10,9 @@ const driftShare = 0.001;
 /** Only the wall clock shows how long the machine was off. A longer time than this is not trusted. */
 const maxPoweredOffMs = 30 * 86_400_000;
 
+/** Two readings of the time since boot may be in the wrong order by less than this. */
+const bootPrecisionMs = 1_000;
+
 const agrees = (wall: WallMs, expected: WallMs, passedMs: number): boolean =>
   Math.abs(wall - expected) <= toleranceMs + passedMs * driftShare;
 
@@ -20,8 +23,9 @@ const agrees = (wall: WallMs, expected: WallMs, passedMs: number): boolean =>
  */
 function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
   if (mark === null) return now.wall;
-  const passedMs = now.sinceBoot - mark.sinceBoot;
-  if (mark.bootId !== null && mark.bootId === now.bootId && passedMs >= 0) {
+  const readMs = now.sinceBoot - mark.sinceBoot;
+  if (mark.bootId !== null && mark.bootId === now.bootId && readMs > -bootPrecisionMs) {
+    const passedMs = Math.max(0, readMs);
     const expected = mark.trusted + passedMs;
     return agrees(now.wall, expected, passedMs) ? now.wall : expected;
   }

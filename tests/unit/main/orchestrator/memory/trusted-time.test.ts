@@ -33,6 +33,13 @@ test('is whole milliseconds when a start does not trust the wall clock, because 
   expect([inOneBoot, afterBoot]).toEqual([noon + 1_000, noon + 1_000]);
 });
 
+test('does not take a restart within the precision of the clocks for another boot', () => {
+  const mark = { trusted: noon, sinceBoot: 5 * hour + 7, bootId: 'boot-1' };
+  const restarted = { wall: noon + 1, sinceBoot: 5 * hour, bootId: 'boot-1' };
+  expect(timeAtStart(mark, restarted)).toBe(noon + 1);
+  expect(timeAtStart(mark, { ...restarted, wall: noon - day })).toBe(noon);
+});
+
 describe('trusted time while the process runs', () => {
   test('follows the wall clock while it is corrected by seconds', () => {
     const { time, pass, set } = open();
