@@ -433,7 +433,13 @@ describe('usage errors of queue and jobs', () => {
     ['a limit that is not a number', 2, queue, ['limits', '--max', 'many'], /whole number/],
     ['a limit above the maximum', 2, queue, ['limits', '--user-max', '100001'], /^--user-max: /],
     ['a negative limit', 2, queue, ['limits', '--max', '-1'], /whole number/],
-    ['a pause note of two lines', 2, queue, ['pause', '--note', 'a\nb'], /^--note: no line breaks/],
+    [
+      'a pause note of two lines',
+      2,
+      queue,
+      ['pause', '--note', 'a\nb'],
+      /^--note: must not contain line breaks/,
+    ],
     ['a missing age', 2, queue, ['cleanup'], /--older-than/],
     ['an age without a unit', 2, queue, ['cleanup', '--older-than', '30'], /with a unit, such as 30d/],
     ['an invalid age', 2, queue, ['cleanup', '--older-than', 'old'], /30m, 12h or 2d/],
@@ -457,7 +463,7 @@ describe('usage errors of queue and jobs', () => {
       2,
       jobs,
       ['reject', 'x', '--reason', 'a\nb'],
-      /^--reason: no line breaks/,
+      /^--reason: must not contain line breaks/,
     ],
     ['--dry-run with --wait', 2, jobs, ['submit', 'digits', '--dry-run', '--wait'], /cannot be used with/],
     [
@@ -472,7 +478,7 @@ describe('usage errors of queue and jobs', () => {
       2,
       jobs,
       ['submit', 'digits', '--no-wait', '--requires-approval'],
-      /^--no-wait: what waits for approval/,
+      /^--no-wait: a job that waits for approval/,
     ],
   ])('fails with a reason and prints nothing to stdout for %s', async (_what, code, run, args, message) => {
     const outcome = await run(args);
