@@ -76,7 +76,7 @@ test('keeps jobs pending with a reason while a GPU is missing, and dispatches th
   );
   gpu.setAnswer('cards', well);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
-  await worker.said(/^All GPUs are there again/);
+  await worker.said(/^All GPUs are available again/);
 }, 30_000);
 
 test('reports a GPU held by another process before it dispatches the first job', async () => {
@@ -89,7 +89,7 @@ test('reports a GPU held by another process before it dispatches the first job',
     {
       gpu: 0,
       kind: 'held',
-      detail: expect.stringMatching(new RegExp(`^process ${process.pid} \\(.+\\) holds`)),
+      detail: expect.stringMatching(new RegExp(`^process ${process.pid} \\(.+\\) uses`)),
     },
   ]);
   const job = await server.submit({ config: {} });
