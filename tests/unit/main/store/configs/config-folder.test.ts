@@ -432,7 +432,9 @@ describe('arbitrary config names', () => {
             path => before[path] !== after[path],
           );
           const isPlain = !/[/\\]|^\.+$/.test(text);
-          const own = isPlain ? [`configs/${text}.json`, `configs/${text}/config.json`] : [];
+          // A name may have the ending of its file.
+          const named = text.endsWith('.json') ? [`configs/${text}`] : [];
+          const own = isPlain ? [...named, `configs/${text}.json`, `configs/${text}/config.json`] : [];
           expect(changed.filter(path => !own.includes(path))).toEqual([]);
           if (!outcome.ok) expect([400, 404, 409, 422]).toContain(statusOf(outcome.refusal.code));
         },
