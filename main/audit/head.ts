@@ -32,13 +32,13 @@ export interface HeadKeeper {
   /** Returns the current head. */
   head(): Head;
   /**
-   * True if the head was missing at startup and the row that reports it could not be written. No head is then written until a
-   * later start has written that row.
+   * Returns true if there is no head. Otherwise the head must have a valid seal, and the trail must contain its row unless
+   * retention has removed that row.
    */
   matchesTrail(): boolean;
   /**
-   * The head was missing at startup, and the row that reports it could not be written. A later start that can write the row
-   * creates a new head.
+   * True if the head was missing at startup and the row that reports it could not be written. No head is then written until a
+   * later start has written that row.
    */
   readonly isWithheld: boolean;
   /** Returns true if the head has a valid seal. The trail is not read. */
