@@ -69,7 +69,7 @@ export function createSlurmEngine(options: SlurmEngineOptions): Engine {
       // Waiting jobs have no worker that could get the signal. A job that starts just before this call is not cancelled, but gets
       // the signal below.
       if (found.some(({ sighting }) => sighting.state === 'waiting')) await cancel(['--state=PENDING'], jobs);
-      // Slurm drops a signal to a job whose batch script is just starting, and reports no error. A later call repeats it.
+      // Slurm drops a signal to a job whose batch script is just starting, and reports no error.
       return cancel(['--batch', '--signal=TERM'], jobs);
     },
   };
