@@ -87,9 +87,9 @@ export interface CertificateDeps {
 
 /** Provides the TLS certificate, and renews it while the orchestrator runs. */
 export interface Certificates {
-  /** Null before `open`. */
+  /** The current certificate; null before `open`. */
   readonly shown: Identity | null;
-  /** Creates or reads the certificate; later calls return the same one. Rejects with a reason that says what to do. */
+  /** Creates or reads the certificate. Later calls return the same one. Rejects with a reason that says what to do. */
   open(): Promise<Identity>;
   /** Checks immediately whether the certificate covers all names. Failures are logged and retried. */
   refresh(): Promise<void>;

@@ -28,11 +28,11 @@ export function createCalls(): Calls {
 interface Connection {
   readonly raw: Socket;
   readonly isSecure: boolean;
-  /** The socket that carries HTTP: `raw`, or the TLS socket that decrypts it. Null until the protocol is known. */
+  /** The socket for HTTP: `raw`, or the TLS socket that decrypts it. Null until the protocol is known. */
   spoken: Socket | null;
   /** Number of requests in progress on this connection. */
   calls: number;
-  /** The response to the newest request with a body; null once the whole body has arrived. */
+  /** The response to the newest request with a body. Null once the whole body has arrived. */
   awaited: ServerResponse | null;
   awaitedSince: number;
   isUsed: boolean;

@@ -102,7 +102,7 @@ export function createRouter(app: Express, deps: RouterDeps): Router {
     calls: () => rows,
     seal() {
       for (const [path, allowed] of methods) {
-        // A regular expression or `app.all` would create a layer for each of 35 methods.
+        // `app.all(path)` would create a layer for each of 35 methods.
         app.route(path).all((request, response) => {
           response.setHeader('Allow', allowed.join(', '));
           sendProblem(
