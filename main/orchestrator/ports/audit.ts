@@ -1,7 +1,7 @@
 import type { WallMs } from '../model.ts';
 import type { AuditFact } from '../events.ts';
 
-/** A stored row of the audit trail. `details` is JSON text; `hash` seals the row and all rows before it. */
+/** A stored row of the audit trail. `details` is JSON text. `hash` seals the row and all rows before it. */
 export interface AuditRow {
   readonly seq: number;
   readonly at: number;
@@ -15,17 +15,17 @@ export interface AuditRow {
   readonly hash: string;
 }
 
-/** Computes the hash of a row from the previous row's hash (null for the first) and all its other fields. */
+/** Computes the hash of a row. `before` is the hash of the previous row, null for the first row. */
 export type AuditSeal = (before: string | null, row: Omit<AuditRow, 'hash'>) => string;
 
-/** A row of the trail that is also recorded outside of the trail, and when that was done. */
+/** A row of the trail that is also recorded outside of the trail. `at` is the time of that record. */
 export interface AuditMark {
   readonly seq: number;
   readonly hash: string;
   readonly at: WallMs;
 }
 
-/** `seal` authenticates the mark. It cannot be computed without the key. */
+/** A mark with an HMAC, which cannot be computed without the key. */
 export interface SealedMark extends AuditMark {
   readonly seal: string;
 }
@@ -34,15 +34,15 @@ export interface SealedMark extends AuditMark {
 export interface AuditFilter {
   /** A type, or a prefix followed by `.*`, such as `worker.*`. */
   readonly type: string | null;
-  /** Omitted: any type. */
+  /** If absent, any type. */
   readonly types?: readonly string[];
-  /** The cause in the row's details. Omitted: any cause, or none. */
+  /** The cause in the row's details. If absent, any or no cause. */
   readonly cause?: string;
   readonly actorId: string | null;
   readonly targetType: string | null;
   readonly targetId: string | null;
   readonly since: WallMs | null;
-  /** Exclusive. */
+  /** Exclusive: only rows before this time. */
   readonly until: WallMs | null;
 }
 
@@ -61,23 +61,23 @@ export interface AuditFigures {
   readonly total: number;
   readonly firstAt: WallMs | null;
   readonly lastAt: WallMs | null;
-  /** Most frequent first. */
+  /** Sorted by count, the highest first. */
   readonly types: readonly AuditCount[];
   readonly actors: readonly AuditCount[];
 }
 
-/** Reads of the audit trail, for display and for verification. */
+/** Read access to the audit trail. */
 export interface AuditTrail {
-  /** Newest first. */
+  /** Sorted from newest to oldest. `total` is the number of all matching rows. */
   list(filter: AuditPage): { readonly rows: readonly AuditRow[]; readonly total: number };
-  /** Rows after `seq`, oldest first. */
+  /** Returns the rows after `seq`, oldest first. */
   after(seq: number, limit: number): readonly AuditRow[];
-  /** Like `after`, but only rows that the sieve selects. */
+  /** Like `after`, but only returns rows that match the filter. */
   filteredAfter(filter: AuditFilter, after: number, limit: number): readonly AuditRow[];
   row(seq: number): AuditRow | null;
   figures(filter: AuditFilter): AuditFigures;
-  /** The newest row that retention has removed; null if it has removed none. */
+  /** Returns the newest row that retention has removed; null if none was removed. */
   anchor(): SealedMark | null;
-  /** The number of the newest row ever written, even if it has been removed. */
+  /** Returns the number of the newest row ever written, even if that row was removed. */
   lastSeq(): number;
 }

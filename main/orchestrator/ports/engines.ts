@@ -3,26 +3,26 @@ import type { EngineCheck, WaitingReason } from '../../../protocol/pool.ts';
 import type { Pool } from '../pool-model.ts';
 import type { WallMs } from '../model.ts';
 
-/** One worker to order from an engine. */
+/** An order of one worker from an engine. */
 export interface LaunchOrder {
   readonly launchId: LaunchId;
-  /** Machines; above 1 they are one allocation. */
+  /** Number of machines. Several machines are one allocation. */
   readonly nodes: number;
-  /** GPUs of each machine; 0 for a machine without. */
+  /** GPUs of each machine; 0 for a machine without GPUs. */
   readonly gpus: number;
-  /** The engine ends the launch after this. */
+  /** Time in seconds from the start, after which the engine ends the launch. */
   readonly wallTimeS: number;
-  /** How long before that the engine signals the worker. */
+  /** The engine signals the worker this many seconds before the end of the wall time. */
   readonly noticeS: number;
-  /** Name of the worker that calls home. */
+  /** Name of the worker that will register. */
   readonly workerName: string;
-  /** In clear text. It must appear in no argument list, log or file that others can read. */
+  /** In clear text. It must not appear in any argument list, log or file that others can read. */
   readonly joinToken: string;
 }
 
 /**
- * The engine's answer to an order. `permanent`: this pool can never give such a machine. `unknown`: no answer arrived, so the
- * launch may exist.
+ * The engine's answer to an order. `permanent` means that this pool can never provide such a machine. `unknown` means that no
+ * answer arrived, so the launch may exist.
  */
 export type LaunchAnswer =
   | { readonly kind: 'accepted'; readonly engineId: string }
@@ -30,44 +30,44 @@ export type LaunchAnswer =
       readonly kind: 'rejected';
       readonly scope: 'permanent' | 'temporary';
       readonly code: string;
-      /** The engine's own words, one line. */
+      /** The message of the engine, as one line. */
       readonly message: string;
     }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** A launch as the engine lists it. */
+/** The state of a launch according to the engine's list. */
 export interface Sighting {
-  /** The engine's own id, such as a Slurm job id. */
+  /** The id in the engine, such as a Slurm job id. */
   readonly engineId: string;
   readonly state: 'waiting' | 'running' | 'ended';
-  /** Why it waits; null when it is not waiting, or when the engine gives no reason. */
+  /** The reason why the launch waits; null when it does not wait, or the engine gives no reason. */
   readonly reason: WaitingReason | null;
-  /** When the engine expects to start it; null when unknown. */
+  /** The expected start according to the engine; null when unknown. */
   readonly expectedStart: WallMs | null;
   readonly startedAt: WallMs | null;
-  /** When the engine will end it; null when unknown. */
+  /** The time at which the engine will end the launch; null when unknown. */
   readonly endsAt: WallMs | null;
-  /** Names of its machines; empty while it waits. */
+  /** Names of the machines; empty while the launch waits. */
   readonly nodes: readonly string[];
-  /** How it ended; null while it is open, or when the engine does not report it. */
+  /** The way in which the launch ended; null while it is open, or when the engine does not report it. */
   readonly exit: 'completed' | 'failed' | 'cancelled' | 'preempted' | 'timeout' | 'node_failed' | null;
 }
 
 /**
- * A source of machines. Stateless: everything to remember is in the row of the launch or in the engine. The engine knows a launch
- * as `trainyard-FLEET-LAUNCH`. This name is its idempotency key. Calls run in child processes with time limits, so a hung
- * engine delays nothing else.
+ * A source of machines. It has no state: everything is stored in the row of the launch or in the engine. There, a launch has the
+ * name `trainyard-FLEET-LAUNCH`, which is its idempotency key. Calls run in child processes with time limits, so an engine that
+ * does not respond delays nothing else.
  */
 export interface Engine {
   /** Checks that the engine is reachable and accepts orders. Never throws. */
   check(): Promise<EngineCheck>;
-  /** Never throws. Returns `unknown` after a failure that leaves open whether the launch exists. */
+  /** Orders a launch. Never throws. Returns `unknown` after a failure, unless the launch certainly does not exist. */
   launch(order: LaunchOrder): Promise<LaunchAnswer>;
   /** Returns all launches of this fleet. Throws when the list is incomplete. */
   list(): Promise<ReadonlyMap<LaunchId, Sighting>>;
   /**
-   * `ask` signals the worker, which saves and leaves; `now` ends the launch. Idempotent: ignores launches that do not exist.
-   * Throws when the engine did not accept the request.
+   * Ends launches. `ask` signals the worker, which saves and leaves; `now` ends the launch immediately. Ignores launches that do
+   * not exist. Throws when the engine did not accept the request.
    */
   end(ids: readonly LaunchId[], how: 'ask' | 'now'): Promise<void>;
 }

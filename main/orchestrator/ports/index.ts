@@ -1,4 +1,4 @@
-/** What the orchestrator needs from outside. Store, audit, HTTP and host implement or call these interfaces. */
+/** The interfaces that the orchestrator needs. Store, audit, HTTP and host implement or call them. */
 export type {
   Actor,
   ApiToken,

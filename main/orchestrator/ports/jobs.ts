@@ -17,23 +17,23 @@ import type {
 export interface WaitingJob {
   readonly id: JobId;
   readonly requirements: Requirements;
-  /** The owner. Limits count by it. */
+  /** Limits per user count the jobs of this owner. */
   readonly user: string;
-  /** Teams take turns at equal priority; null for none. */
+  /** At equal priority, teams take turns; null for no team. */
   readonly team: string | null;
-  /** Higher goes first. */
+  /** Jobs with a higher level are dispatched first. */
   readonly level: number;
-  /** Within a level, lower goes first. Unique. */
+  /** Within a level, jobs with a lower number are dispatched first. Unique. */
   readonly order: number;
-  /** The worker that had it last. Other workers are tried first. */
+  /** The worker of the last attempt. Other workers are tried first. */
   readonly avoid: WorkerId | null;
 }
 
-/** Adds what may delay the placement. */
+/** A job with the fields that may delay its placement. */
 export interface PendingCandidate extends WaitingJob {
   readonly approval: Approval | null;
   readonly notBefore: WallMs;
-  /** Why its last attempt ended; null if there is no cause. */
+  /** Cause of the last attempt's end; null if there is none. */
   readonly lastCause: FailureCause | null;
   readonly retriesUsed: number;
 }
@@ -41,21 +41,21 @@ export interface PendingCandidate extends WaitingJob {
 export interface IdleWorker {
   readonly id: WorkerId;
   readonly offering: Offering;
-  /** Dataset versions on its rig. */
+  /** Dataset versions on the rig of the worker. */
   readonly datasets: readonly string[];
-  /** Lower is taken first among equals. */
+  /** Among equal workers, the one with the lowest number is taken first. */
   readonly order: number;
 }
 
 export interface JobFilter {
-  /** Empty for any. */
+  /** Empty for any status. */
   readonly statuses: readonly ShownStatus[];
   readonly includeFinal: boolean;
   readonly user: string | null;
-  /** The worker of the newest attempt. */
+  /** Worker of the newest attempt. */
   readonly workerId: WorkerId | null;
   readonly search: JobSearch;
-  /** Only jobs that wait for approval. */
+  /** If true, selects only jobs that wait for approval. */
   readonly blocked: boolean;
   readonly sort: JobSort;
   readonly isDescending: boolean;
@@ -65,7 +65,7 @@ export interface JobFilter {
   readonly offset: number;
 }
 
-/** A job's position in a sorted list: its sort value, and its order as the tie-breaker. */
+/** The position of a job in a sorted list: the value that is sorted by, and the job's order if several have the same value. */
 export interface JobPlace {
   readonly value: string | number | null;
   readonly order: number;
@@ -85,20 +85,23 @@ export interface JobCount {
   readonly count: number;
 }
 
-/** Figures of the jobs that ended within a period. */
+/** Figures about the jobs that ended within a period. */
 export interface JobTimes {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** From submission to the start of the newest attempt, and from there to the end. Null when none had started. */
+  /**
+   * The wait lasts from the submission to the start of the newest attempt, and the run from there to the end. Null when no
+   * attempt had started.
+   */
   readonly averageWaitMs: number | null;
   readonly averageRunMs: number | null;
 }
 
-/** A submission with an idempotency key: the same key means the same job. */
+/** A submission with an idempotency key. A repeated submission with the same key returns the same job. */
 export interface KeyedSubmission {
   readonly jobId: JobId;
-  /** The hash of the request. */
+  /** Hash of the request. */
   readonly fingerprint: string;
   readonly at: WallMs;
 }
@@ -108,20 +111,20 @@ export interface JobReads {
   job(id: JobId): Job | null;
   jobs(filter: JobFilter): readonly Job[];
   jobPlace(job: JobId, sort: JobSort): JobPlace | null;
-  /** Counts the jobs that match the filter by status. Ignores the statuses and states that the filter requests. */
+  /** Counts the jobs that match the filter, by status. Filters for statuses are not part of it. */
   countFound(
     filter: Pick<JobFilter, 'includeFinal' | 'user' | 'workerId' | 'search'>,
   ): readonly StatusCount[];
   liveJobs(): readonly LiveJob[];
   liveJobOf(worker: WorkerId): LiveJob | null;
   payload(job: JobId): JobPayload | null;
-  /** Oldest first. */
+  /** Sorted from oldest to newest. */
   attempts(job: JobId): readonly Attempt[];
   countJobs(): readonly JobCount[];
   jobTimes(since: WallMs): JobTimes;
-  /** Total GPU time of all jobs from `since` until `now`, without deleted jobs. */
+  /** Returns the total GPU time of all jobs from `since` until `now`, in milliseconds. Deleted jobs are not included. */
   gpuMs(since: WallMs, now: WallMs): number;
-  /** Jobs that ended before this time, the earliest first. */
+  /** Returns jobs that ended before this time, the earliest first. */
   endedJobs(before: WallMs, limit: number): readonly JobId[];
   submissionOf(user: string, key: string): KeyedSubmission | null;
 }
@@ -129,16 +132,16 @@ export interface JobReads {
 export interface JobWrites {
   insertJob(job: PendingJob, payload: JobPayload): void;
   /**
-   * Replaces `was` by `next`, including the newest attempt, if the stored job still has the status and attempt of
-   * `was`. Otherwise writes nothing and returns false.
+   * Replaces `was` by `next`, including the newest attempt, if the stored job still has the status and attempt of `was`.
+   * Otherwise changes nothing and returns false.
    */
   replaceJob(was: Job, next: Job): boolean;
   setProgress(job: JobId, progress: Progress): void;
   setLateResult(attempt: AttemptId, late: LateResult): void;
   nextJobOrder(): number;
-  /** Also removes everything stored about the job, except its events and audit rows. */
+  /** Removes a job and everything stored about it, except its events and audit rows. */
   removeJob(job: JobId): void;
-  /** Also forgets submissions from before `forgetBefore`. */
+  /** Stores a submission, and removes submissions from before `forgetBefore`. */
   rememberSubmission(user: string, key: string, submission: KeyedSubmission, forgetBefore: WallMs): void;
 }
 
@@ -151,28 +154,28 @@ export interface WaitingKind {
 
 /** The pending jobs in their order, and the settings of the queue. */
 export interface QueueReads {
-  /** In dispatch order: level, then submission. Includes jobs that wait for approval. */
+  /** In dispatch order: by level, then by submission. Includes jobs that wait for approval. */
   pendingJobs(): readonly PendingJob[];
-  /** The same jobs in any order, with only what placement needs. */
+  /** Returns the same jobs in any order, with only the fields that placement needs. */
   waitingJobs(): readonly PendingCandidate[];
-  /** The first jobs that are dispatched before this one, in dispatch order. Excludes jobs that wait for approval. */
+  /** Returns the jobs that are dispatched before this one, in dispatch order. Excludes jobs that wait for approval. */
   pendingAhead(job: PendingJob, limit: number): readonly PendingJob[];
-  /** 1 for the next job. Jobs that wait for approval do not count. */
+  /** Returns 1 for the next job. Jobs that wait for approval do not count. */
   position(job: PendingJob): number;
-  /** The jobs that `position` counts, the next one first. */
+  /** Returns the jobs that `position` counts, the next one first. */
   line(limit: number): readonly JobId[];
-  /** The same jobs, grouped by requirements, each group with its first job. */
+  /** Returns the same jobs grouped by requirements, each group with its first job. */
   waitingKinds(limit: number, user: string | null): readonly WaitingKind[];
-  /** Number of pending jobs with target `local`, without those that wait for approval. */
+  /** Returns the number of pending jobs with target `local`, without those that wait for approval. */
   pendingLocally(): number;
   jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
-  /** Since when the longest-waiting job waits; null for none. Excludes jobs that wait for approval. */
+  /** Returns the time since when the longest-waiting job has waited; null for none. Excludes jobs that wait for approval. */
   oldestPending(): WallMs | null;
-  /** Jobs whose boost is due, the longest overdue first. */
+  /** Returns jobs whose boost is due, the longest overdue first. */
   starvingJobs(now: WallMs, limit: number): readonly PendingJob[];
-  /** The highest `rank.top` of pending and live jobs; 0 when none was moved to the top. */
+  /** Returns the highest `rank.top` of pending and live jobs; 0 when none was moved to the top. */
   highestTop(): number;
-  /** The stored settings; null if they were never set. */
+  /** Returns the stored settings; null if they were never set. */
   queueSettings(): QueueSettings | null;
 }
 

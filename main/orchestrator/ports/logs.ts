@@ -2,11 +2,11 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
 import type { WallMs } from '../model.ts';
 
-/** A piece of an attempt's output. Its offsets count bytes from the start of the output. */
+/** A part of an attempt's output. Offsets are in bytes from the start of the output. */
 export interface LogPiece {
-  /** The offset at which the stored log must end for this piece to follow it. */
+  /** The stored log must end at this offset. Otherwise the piece is not accepted. */
   readonly after: number;
-  /** If greater than `after`, the output in between is lost. */
+  /** Offset of the first byte of `text`. If it is greater than `after`, the output in between is lost. */
   readonly from: number;
   readonly to: number;
   readonly text: string;
@@ -17,58 +17,58 @@ export interface LogPiece {
 export interface LogFacts {
   /** Number of complete lines. */
   readonly totalLines: number;
-  /** Number of the first line that is kept. */
+  /** Number of the first line that is still stored. */
   readonly firstLine: number;
-  /** Size of the text that is kept. */
+  /** Size of the stored text in bytes. */
   readonly bytes: number;
-  /** When the last output arrived. */
+  /** Time at which the last output arrived. */
   readonly lastAt: WallMs;
-  /** Whether the end of the log has arrived. */
+  /** True if the end of the log has arrived. */
   readonly isEnded: boolean;
   /** The incomplete last line so far; null for none. */
   readonly openLine: string | null;
 }
 
 export interface StoredLine {
-  /** Line number, from 0. */
+  /** Number of the line; the first is 0. */
   readonly line: number;
-  /** When the end of the line arrived. */
+  /** Time at which the end of the line arrived. */
   readonly at: WallMs;
   readonly text: string;
-  /** Whether `text` is only the start of a longer line. */
+  /** True if `text` is only the start of a longer line. */
   readonly isCut: boolean;
-  /** Whether this is a note about lost output, which the trainer did not print. */
+  /** True for a note about lost output, which the trainer did not print. */
   readonly isNote: boolean;
 }
 
 export interface LogSearch {
   readonly text: string;
-  /** Matches before this line count toward the total, but are not returned. */
+  /** Matches before this line are counted, but not returned. */
   readonly from: number;
   readonly limit: number;
-  /** Polled during the search; returns true to cancel it. */
+  /** Called repeatedly during the search. If it returns true, the search is cancelled. */
   readonly isOver: () => boolean;
 }
 
-/** Since when a log's job is unknown, in ms since 1970 of the trusted time. Survives restarts. */
+/** For logs whose job is unknown: the time since when it is unknown. The times are stored and survive restarts. */
 export interface OrphanMarks {
-  /** Null when the job has no mark, or one that cannot be read. */
+  /** Returns null if the job has no mark, or its mark cannot be read. */
   at(job: JobId): Promise<WallMs | null>;
-  /** The job must have a log. */
+  /** Sets the mark of a job. The job must have a log. */
   set(job: JobId, at: WallMs): Promise<void>;
   clear(job: JobId): Promise<void>;
 }
 
-/** Logs of attempts, each in its own files. A job id and the attempt's number identify an attempt. */
+/** Logs of attempts, each in its own files. An attempt is identified by the job's id and the attempt's number. */
 export interface LogFiles {
-  /** Attempts that have a log, oldest first. */
+  /** Returns the numbers of the attempts that have a log, oldest first. */
   attempts(job: JobId): Promise<readonly number[]>;
-  /** Appends the piece if it follows the stored log. Returns the offset at which the log now ends, once that is on disk. */
+  /** Appends the piece if it continues the stored log. Returns the offset at which the log now ends, once that is on disk. */
   append(job: JobId, attempt: number, piece: LogPiece): Promise<Outcome<number>>;
-  /** Null when there is no log. */
+  /** Returns null when there is no log. */
   facts(job: JobId, attempt: number): Promise<LogFacts | null>;
   /**
-   * Yields batches of complete lines that exist now, from this line or the first that is kept. Longer lines are cut to
+   * Yields batches of the complete lines that exist now, from the line `from` or the first stored line. Truncates longer lines to
    * `maxBytes`.
    */
   lines(
@@ -85,9 +85,9 @@ export interface LogFiles {
   ): Promise<{ readonly matches: readonly StoredLine[]; readonly total: number } | null>;
   /** Calls `ear` when the log grows or is removed. Returns a function that stops watching. */
   watch(job: JobId, attempt: number, ear: () => void): () => void;
-  /** All jobs that have a log; some may be unknown to the store. */
+  /** Returns all jobs that have a log. Some may not be in the store. */
   jobs(): Promise<readonly JobId[]>;
   readonly orphans: OrphanMarks;
-  /** Removes all logs of a job; does nothing if there are none. */
+  /** Removes all logs of a job. Does nothing if there are none. */
   remove(job: JobId): Promise<void>;
 }

@@ -4,25 +4,28 @@ import type { Launch, Pool } from '../pool-model.ts';
 
 /** Pools and their launches. */
 export interface PoolReads {
-  /** Part of the names of this fleet's launches, so that several fleets can share an engine. Eight letters and digits. */
+  /**
+   * Returns eight letters and digits that are part of the names of this fleet's launches, so that several fleets can share an
+   * engine.
+   */
   fleetId(): string;
   /** In order of creation. */
   pools(): readonly Pool[];
   pool(id: PoolId): Pool | null;
   launch(id: LaunchId): Launch | null;
   launchOfWorker(worker: WorkerId): Launch | null;
-  /** Launches that have not ended, in the order in which they were ordered. */
+  /** Launches that have not ended, in order of creation. */
   openLaunches(): readonly Launch[];
   /** The newest launches of a pool, open or ended, newest first. */
   launchesOf(pool: PoolId, limit: number): readonly Launch[];
-  /** GPU-milliseconds of each pool between the two times, from the start of each launch to its end. */
+  /** Returns the GPU-milliseconds of each pool between the two times. Each launch counts from its start to its end. */
   gpuMsOfPools(since: WallMs, now: WallMs): ReadonlyMap<PoolId, number>;
 }
 
 export interface PoolWrites {
   insertPool(pool: Pool): void;
   updatePool(pool: Pool): void;
-  /** Also removes its launches. None of them may be open. */
+  /** Removes a pool and its launches. None of them may be open. */
   removePool(id: PoolId): void;
   insertLaunch(launch: Launch): void;
   updateLaunch(launch: Launch): void;

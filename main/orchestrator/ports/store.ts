@@ -8,28 +8,28 @@ import type { WallMs, ApiToken, Session, JoinToken, Worker } from '../model.ts';
 import type { AuditFact, EventFact, StoredEvent } from '../events.ts';
 import type { SessionId, TokenId, WorkerId } from '../../../protocol/ids.ts';
 
-/** Each rotation of a worker token starts a new generation of upload tokens. */
+/** The generations of upload tokens that are valid for a worker. Each rotation of the worker token starts a new one. */
 export interface UploadGenerations {
   readonly current: number;
-  /** Valid while the old worker token is; null when there is none. */
+  /** Valid as long as the old worker token; null when there is none. */
   readonly old: number | null;
 }
 
 /** Workers and their tokens. */
 interface WorkerReads {
   worker(id: WorkerId): Worker | null;
-  /** The name that a deleted worker had; null for any other. */
+  /** Returns the name of a deleted worker; null for any other id. */
   deletedWorkerName(id: WorkerId): string | null;
   workers(): readonly Worker[];
   /**
-   * The next workers after `id` in the order of their creation; null starts at the first. That worker may have been
-   * removed meanwhile. Empty if it never existed.
+   * Returns the next workers after `id` in order of creation; with null, the first workers. The worker `id` may have been removed
+   * in the meantime. Empty if it never existed.
    */
   workersAfter(id: WorkerId | null, limit: number): readonly Worker[];
   workerByTokenHash(hash: string): Worker | null;
-  /** Which upload tokens of the worker's attempts are valid; null when the worker was deleted. */
+  /** Returns the valid generations of upload tokens; null when the worker was deleted. */
   uploadGenerations(worker: WorkerId): UploadGenerations | null;
-  /** By the SHA-256 of the token. */
+  /** Finds a join token by its SHA-256. */
   joinToken(hash: string): JoinToken | null;
 }
 
@@ -37,27 +37,27 @@ interface WorkerWrites {
   insertWorker(worker: Worker, tokenHash: string): void;
   updateWorker(worker: Worker): void;
   /**
-   * With `keepOld`, the current token stays valid beside the new one until `dropOldToken`. If an older token is already
-   * kept, that one stays valid instead, because it is the one that the agent has.
+   * With `keepOld`, the current token stays valid beside the new one until `dropOldToken`. If an even older token is still valid,
+   * it stays valid instead of the current one, because the agent has the older one.
    */
   setTokenHash(worker: WorkerId, hash: string, keepOld: boolean): void;
-  /** Returns false when there was none. Also ends the old generation of upload tokens. */
+  /** Removes the old token, and the old generation of upload tokens. Returns false when there was none. */
   dropOldToken(worker: WorkerId): boolean;
-  /** Earlier upload tokens expire now or, with `keepOld`, together with the old worker token. */
+  /** Starts a new generation. Earlier upload tokens become invalid now or, with `keepOld`, together with the old worker token. */
   startUploadGeneration(worker: WorkerId, keepOld: boolean): void;
-  /** The row stays for the history of its jobs, but it has no token and appears in no list. */
+  /** Removes the token of a worker and hides the worker in all lists. The row stays, because the history of its jobs needs it. */
   removeWorker(worker: WorkerId): void;
-  /** Replaces the worker's previous join token, if any. */
+  /** Stores a join token. Replaces the worker's previous one. */
   setJoinToken(hash: string, token: JoinToken): void;
-  /** Removes the worker's join token, used or not. */
+  /** Removes the worker's join token, whether it was used or not. */
   removeJoinToken(worker: WorkerId): void;
 }
 
 /** Sessions and API tokens. */
 interface AccessReads {
-  /** By the SHA-256 of its token. */
+  /** Finds a session by the SHA-256 of its token. */
   session(hash: string): Session | null;
-  /** Newest first. */
+  /** Sorted from newest to oldest. */
   sessions(): readonly Session[];
   /** Sorted by name. */
   apiTokens(): readonly ApiToken[];
@@ -72,17 +72,17 @@ interface AccessWrites {
   removeSession(id: SessionId): void;
   insertApiToken(token: ApiToken, hash: string): void;
   setApiTokenUsed(id: TokenId, at: WallMs): void;
-  /** Also removes every session that was opened with it. */
+  /** Removes a token, and every session that was opened with it. */
   removeApiToken(id: TokenId): void;
 }
 
 /** Events for subscribers, and rows of the audit trail. */
 interface EventReads {
-  /** Events after `seq`, oldest first. */
+  /** Returns the events after `seq`, oldest first. */
   eventsAfter(seq: number, limit: number): readonly StoredEvent[];
   /**
-   * `first`: the oldest stored event, or the next number when none is stored. `last`: the newest event ever stored.
-   * Both are 0 before the first event.
+   * `first` is the oldest stored event, or the next number when none is stored. `last` is the newest event ever stored. Both are
+   * 0 before the first event.
    */
   eventRange(): { readonly first: number; readonly last: number };
 }
@@ -94,7 +94,7 @@ interface EventWrites {
   trimAudit(anchor: SealedMark): void;
 }
 
-/** Reads are synchronous and see only whole transactions. */
+/** Reads are synchronous. They only see committed transactions. */
 export interface Read
   extends WorkerReads,
     JobReads,
@@ -107,7 +107,7 @@ export interface Read
     NodeReads,
     PoolReads {}
 
-/** A transaction: what it reads includes its own writes. */
+/** A transaction. Its reads include its own writes. */
 export interface Tx
   extends Read,
     WorkerWrites,
@@ -120,26 +120,26 @@ export interface Tx
     DatasetWrites,
     NodeWrites,
     PoolWrites {
-  /** Runs `effect` once this transaction is on disk, in the order of the calls; never after a rollback. */
+  /** Calls `effect` once this transaction is on disk, in the order of the calls. After a rollback, it is never called. */
   afterCommit(effect: () => void): void;
-  /** Runs `effect` when this command is rolled back, before any other command runs. */
+  /** Calls `effect` when this command is rolled back, before any other command runs. */
   afterRollback(effect: () => void): void;
 }
 
 export interface Store extends Read {
   readonly audit: AuditTrail;
   /**
-   * Runs a command in the next transaction, and resolves when that is on disk. Commands run one after another, in the
-   * order of the calls. If one throws, only that one is rolled back, and its promise rejects.
+   * Runs a command in the next transaction. Resolves when the transaction is on disk. Commands run one after another, in the
+   * order of the calls. If a command throws, only that command is rolled back, and its promise rejects.
    */
   write<T>(command: (tx: Tx) => T): Promise<T>;
-  /** False while the disk refuses changes. A write then rejects. */
+  /** Returns false while the disk refuses changes. A write then rejects. */
   acceptsWrites(): boolean;
   /**
-   * Calls `run` whenever the disk accepts changes again after it refused them (full, or failing). Writes in between
-   * were rejected. Reads always work.
+   * Calls `run` whenever the disk accepts changes again after it refused them (full, or failing). Writes in between were
+   * rejected. Reads always work.
    */
   onRecovery(run: () => void): void;
-  /** Commits what is queued, then closes. */
+  /** Commits all pending commands, then closes. */
   close(): Promise<void>;
 }

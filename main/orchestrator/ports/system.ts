@@ -13,47 +13,47 @@ import type { MonoMs, WallMs } from '../model.ts';
 export interface Clock {
   wall(): WallMs;
   mono(): MonoMs;
-  /** A wall time in RFC 3339, UTC. */
+  /** Formats a wall time in RFC 3339, UTC. */
   iso(at: WallMs): string;
-  /** Calls `run` once, no earlier than after `ms`. Returns a function that cancels it. */
+  /** Calls `run` once, not before `ms` have elapsed. Returns a function that cancels the call. */
   after(ms: number, run: () => void): () => void;
 }
 
 /** The machine's clocks at one moment. */
 export interface ClockReading {
-  /** The wall clock, which people and time servers set. */
+  /** The wall clock, which people and time servers can set. */
   readonly wall: WallMs;
-  /** Milliseconds since the machine booted, including sleep. Nobody sets this clock. */
+  /** Milliseconds since the machine was booted, including sleep. This clock cannot be set. */
   readonly sinceBoot: number;
-  /** Changes with each boot of the machine; null if unknown. */
+  /** A different value for each boot of the machine; null if unknown. */
   readonly bootId: string | null;
 }
 
-/** The trusted time at a reading, as stored for the next start. */
+/** The trusted time at a reading of the clocks, as stored for the next start. */
 export interface ClockMark extends Omit<ClockReading, 'wall'> {
   readonly trusted: WallMs;
 }
 
 /**
- * The time of day, checked with two clocks. The wall clock may jump; the time since boot shows how much time really
- * passed. While the two disagree, the trusted time continues from where they last agreed.
+ * The time of day, checked with two clocks. The wall clock may jump; the time since boot measures the elapsed time. While the two
+ * disagree, the trusted time continues from the last moment at which they agreed.
  */
 export interface TrustedTime {
   /** The best estimate of the current time, for spans that outlive the process. */
   now(): WallMs;
-  /** The earlier of the two clocks' times. Use it to decide what is old enough to delete. */
+  /** The earlier of the two clocks' times. Use it to decide whether something is old enough to be deleted. */
   earliest(): WallMs;
-  /** The later of the two clocks' times. Use it to stamp what will be deleted for its age. */
+  /** The later of the two clocks' times. Use it as the creation time of something that is deleted by age. */
   latest(): WallMs;
-  /** By how many ms the wall clock is ahead, negative when it is behind; null while the clocks agree. */
+  /** Milliseconds by which the wall clock is ahead, negative when it is behind; null while the clocks agree. */
   jumpMs(): number | null;
-  /** The mark to store for the next start. */
+  /** Returns the mark to store for the next start. */
   mark(): ClockMark;
 }
 
 export interface NewToken {
   readonly token: string;
-  /** SHA-256 of the token in lower-case hex. Only this is stored. */
+  /** SHA-256 of the token in lower-case hex. Only the hash is stored. */
   readonly hash: string;
 }
 
@@ -71,7 +71,10 @@ export interface Ids {
   joinToken(): NewToken;
 }
 
-/** Makes the token with which an attempt uploads its files. Deterministic, so that an offer can be repeated. */
+/**
+ * Returns the token with which an attempt uploads its files. The same arguments return the same token, so that an offer can be
+ * repeated.
+ */
 export type UploadTokenOf = (job: JobId, attempt: AttemptId, generation: number) => string;
 
 export interface Log {
@@ -80,9 +83,9 @@ export interface Log {
   error(event: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** The server's side of a worker's stream. */
+/** The server's end of a worker's stream. */
 export interface WorkerStream {
   send(command: WorkerCommand): void;
-  /** Ends the stream cleanly, after everything that was sent. */
+  /** Ends the stream cleanly, after all commands were sent. */
   end(): void;
 }
