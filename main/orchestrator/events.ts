@@ -9,7 +9,7 @@ import {
 } from '../../protocol/events.ts';
 import type { WallMs, Actor } from './model.ts';
 
-/** A row of the event log, as stored. Its view is added when it is sent. */
+/** A row of the event log, as stored. The views of its objects are added when it is sent. */
 export type EventFact =
   | { readonly kind: 'worker'; readonly type: WorkerEventType; readonly workerId: WorkerId }
   | {
@@ -19,7 +19,7 @@ export type EventFact =
       readonly workerId: WorkerId | null;
       readonly attempt: number;
       readonly cause: FailureCause | null;
-      /** The owner of the job that this event deletes: it cannot be looked up afterwards. */
+      /** The owner of a job that is deleted by this event, because the owner cannot be looked up afterwards. */
       readonly user?: string;
     }
   | { readonly kind: 'queue'; readonly type: QueueEventType }
@@ -30,7 +30,7 @@ export type EventFact =
       readonly launchId: LaunchId | null;
     };
 
-/** A row of the audit trail before it is sealed. Each act or transition writes one in its own transaction. */
+/** A row of the audit trail before it is sealed. Each action writes one in its own transaction. */
 export interface AuditFact {
   readonly at: WallMs;
   readonly type: AuditType;
@@ -47,20 +47,20 @@ export interface AuditFact {
     | { readonly type: 'dataset'; readonly id: string }
     | { readonly type: 'token'; readonly id: TokenId }
     | { readonly type: 'session'; readonly id: SessionId }
-    /** Method and path. */
+    /** `id` is the method and path of the call. */
     | { readonly type: 'call'; readonly id: string }
     | { readonly type: 'audit'; readonly id: 'audit' }
     | { readonly type: 'backup'; readonly id: string };
-  /** Further details; no secrets. */
+  /** Must not contain secrets. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 const settingsTypes = [
   'settings.network_changed',
   'settings.tls_changed',
-  // TLS uses another certificate: created, renewed, or read from other files.
+  // A new certificate for TLS: created, renewed, or read from other files.
   'settings.certificate_changed',
-  // The server talks to other machines without TLS. Also recorded at a start.
+  // Other machines connect without TLS. Also recorded at every start.
   'settings.exposed',
   'settings.public_url_changed',
   'settings.local_worker_changed',
@@ -69,13 +69,13 @@ const settingsTypes = [
 ] as const;
 export type SettingsFactType = (typeof settingsTypes)[number];
 
-/** Types without an event. */
+/** Audit types for which there is no event. */
 const ownTypes = [
   ...settingsTypes,
-  // A job's file: uploaded, or deleted.
+  // A file of a job was uploaded or deleted.
   'artifact.stored',
   'artifact.deleted',
-  // A completed job's uploads: all done, or given up by a person.
+  // All files of a completed job were uploaded, or a user has given up on the rest.
   'artifact.uploads_done',
   'artifact.uploads_given_up',
   'dataset.pushed',
@@ -91,19 +91,19 @@ const ownTypes = [
   'auth.signed_out',
   'auth.refused',
   'auth.limited',
-  // A browser's session: opened at sign-in, ended by a person, or ended by its token or its age.
+  // A browser's session was opened at sign-in, ended by a user, or ended with its token or by its age.
   'session.created',
   'session.revoked',
   'session.expired',
   'token.created',
   'token.revoked',
   'backup.made',
-  // The trail itself: old rows removed, replaced by a backup, head missing, replaced by an older database.
+  // The trail itself: old rows were removed, a backup replaced it, the head was missing, or an older database replaced it.
   'audit.trimmed',
   'audit.restored',
   'audit.head_lost',
   'audit.rolled_back',
-  // How many rows of one type from one source were not written, because there were too many.
+  // The number of rows of one type from one source that were not written, because there were too many.
   'audit.repeated',
 ] as const;
 

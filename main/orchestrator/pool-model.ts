@@ -8,14 +8,17 @@ import type {
 } from '../../protocol/pool.ts';
 import type { WallMs } from './model.ts';
 
-/** Somebody, or the pool itself, stopped it from ordering. */
+/** The pool orders nothing, because a user or the pool itself has paused it. */
 export interface PoolPause {
   readonly reason: string;
   readonly by: string;
   readonly since: WallMs;
 }
 
-/** A kind of machine that the engine refused for good. It is not ordered again until the pool is edited or "Try again". */
+/**
+ * A kind of machine that the engine refused permanently. It is not ordered again until a user changes the pool or presses "Try
+ * again".
+ */
 export interface ImpossibleOrder {
   readonly nodes: number;
   readonly gpus: number;
@@ -32,55 +35,55 @@ export interface Pool {
   readonly createdAt: WallMs;
   readonly pause: PoolPause | null;
   readonly impossible: readonly ImpossibleOrder[];
-  /** Launches in a row whose worker never registered; three pause the pool. */
+  /** Number of consecutive launches whose worker did not register. After three, the pool is paused. */
   readonly neverJoined: number;
-  /** Temporary refusals in a row, and when the pool may order again. */
+  /** Number of consecutive temporary refusals, and the time at which the pool may order again. */
   readonly backoff: { readonly refusals: number; readonly until: WallMs } | null;
 }
 
-/** Why a launch is being ended. It determines the outcome, unless the engine or the worker reports another one. */
+/** The reason for ending a launch. It determines the outcome, unless the engine or the worker reports another one. */
 export type EndReason = 'not_needed' | 'idle' | 'left' | 'cancelled' | 'never_joined' | 'test_over';
 
-/** One ordered worker, as stored. `state` determines which other fields are set (see rules/launch-lifecycle.ts). */
+/** An ordered worker, as stored. `state` determines which other fields are set (see rules/launch-lifecycle.ts). */
 export interface Launch {
   readonly id: LaunchId;
   readonly poolId: PoolId;
   readonly workerId: WorkerId;
-  /** The job that it was ordered for, as a reason only: its worker takes the first job that fits. */
+  /** The job because of which the worker was ordered. Its worker takes the first job that fits, which may be another one. */
   readonly jobId: JobId | null;
   readonly isTest: boolean;
   readonly nodes: number;
   readonly gpus: number;
   readonly state: LaunchState;
   readonly outcome: LaunchOutcome | null;
-  /** One sentence about the state: an error, or why it is being ended. */
+  /** One sentence about the state, such as an error or the reason for the end. */
   readonly detail: string | null;
   readonly endReason: EndReason | null;
-  /** When its worker was asked to leave; a second try ends it at once. */
+  /** Time at which the worker was asked to leave. A second request ends it immediately. */
   readonly endAskedAt: WallMs | null;
   readonly engineId: string | null;
   readonly reason: WaitingReason | null;
   readonly expectedStart: WallMs | null;
   readonly machines: readonly string[];
   readonly orderedAt: WallMs;
-  /** When the engine was last asked for it, or last failed to answer; null when it does not have it. */
+  /** Time of the last order or the last failed answer; null if the engine certainly has no such launch. */
   readonly submittedAt: WallMs | null;
   readonly acceptedAt: WallMs | null;
   readonly startedAt: WallMs | null;
   readonly joinedAt: WallMs | null;
   readonly endsAt: WallMs | null;
   readonly endedAt: WallMs | null;
-  /** Successful lists in a row that did not have it. */
+  /** Number of consecutive complete lists of the engine that did not contain the launch. */
   readonly missing: number;
 }
 
-/** What only the loop knows about a pool. */
+/** Facts about the contact with a pool's engine. They are only in memory. */
 export interface PoolContact {
-  /** The last list of its engine failed; null while its engine answers. */
+  /** The failure of the engine's last list; null if that succeeded. */
   readonly failure: { readonly since: WallMs; readonly detail: string } | null;
-  /** Whether its engine has answered since the start. */
+  /** True if the engine has answered since the start of the orchestrator. */
   readonly isKnown: boolean;
 }
 
-/** The contact with each pool's engine. */
+/** Returns the contact with a pool's engine. */
 export type ContactOf = (pool: PoolId) => PoolContact;

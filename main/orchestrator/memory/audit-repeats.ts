@@ -1,11 +1,11 @@
 import type { AuditFact } from '../events.ts';
 import type { Clock, Tx } from '../ports/index.ts';
 
-/** Repeated rows of one type from one source are counted over this time. */
+/** Length of a window in milliseconds. Rows of one type from one source are counted within a window. */
 const windowMs = 600_000;
-/** Enough to show that a worker reconnects constantly, and to investigate why. */
+/** Rows per window. They are enough to find out why a worker reconnects constantly. */
 const maxRows = 30;
-/** While this many windows are open, new sources share one window per type. */
+/** If more windows are open, new sources share one window per type. */
 const maxWindows = 10_000;
 
 interface Window {
@@ -28,9 +28,8 @@ interface RepeatsDeps {
 }
 
 /**
- * Appends a row that a caller can cause repeatedly. Each source gets `max` rows of a type within ten minutes. Further
- * rows are counted, and one `audit.repeated` row reports their number, so that no token makes the trail grow without
- * bound.
+ * Appends an audit row that a client can cause repeatedly. Each source gets `max` rows of a type per window. Further rows are
+ * only counted, and one `audit.repeated` row reports their number. Otherwise a client could make the trail grow without limit.
  */
 export function appendBounded(
   deps: RepeatsDeps,
@@ -75,7 +74,7 @@ function closeWindow(deps: RepeatsDeps, key: string): void {
   );
 }
 
-/** Writes the pending counts when the process stops. */
+/** Closes all windows and writes their counts. Called when the process stops. */
 export function closeWindows(deps: RepeatsDeps): void {
   for (const key of deps.repeats.keys()) closeWindow(deps, key);
 }

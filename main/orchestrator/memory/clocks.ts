@@ -3,11 +3,11 @@ import type { Clock } from '../ports/index.ts';
 import type { SteadyTimes } from '../rules/times.ts';
 import type { ClockMark, ClockReading, TrustedTime } from '../ports/system.ts';
 
-/** Time servers correct clocks by less than this. */
+/** If a time server corrects the wall clock, the correction is smaller than this. */
 const toleranceMs = 60_000;
-/** Clocks drift by less than this share of the elapsed time. */
+/** A clock gains or loses less than this share of the elapsed time. */
 const driftShare = 0.001;
-/** Only the wall clock shows how long the machine was off. A longer time than this is not trusted. */
+/** Only the wall clock measures the time in which the machine was off. More than this is not trusted. */
 const maxPoweredOffMs = 30 * 86_400_000;
 
 /** Two readings of the time since boot may be in the wrong order by less than this. */
@@ -17,9 +17,8 @@ const agrees = (wall: WallMs, expected: WallMs, passedMs: number): boolean =>
   Math.abs(wall - expected) <= toleranceMs + passedMs * driftShare;
 
 /**
- * The trusted time at a start. Within one boot of the machine, the elapsed time is known exactly, whatever the wall
- * clock shows. After another boot, at least the time since that boot has passed. The wall clock is trusted if it shows
- * no less than that, and at most 30 days more.
+ * Returns the trusted time at a start. Within one boot of the machine, the elapsed time is known exactly. After another boot, at
+ * least the time since that boot has elapsed. The wall clock is trusted if it shows at least that, and at most 30 days more.
  */
 function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
   if (mark === null) return now.wall;
@@ -33,7 +32,10 @@ function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
   return offMs < -toleranceMs || offMs > maxPoweredOffMs ? mark.trusted + now.sinceBoot : now.wall;
 }
 
-/** Calls `read` for every query. `mark`: what the previous run stored; null trusts the wall clock. */
+/**
+ * Creates the trusted time. Each query calls `read`. `mark` is the mark that the previous run stored; with null, the wall clock
+ * is trusted.
+ */
 export function createTrustedTime(read: () => ClockReading, mark: ClockMark | null): TrustedTime {
   const start = read();
   const base = Math.floor(resumeTime(mark, start));
@@ -63,23 +65,24 @@ export function createTrustedTime(read: () => ClockReading, mark: ClockMark | nu
   };
 }
 
-/** A clock that stands still while this process is paused, so that its own pauses count against no worker. */
+/** A clock that stops while this process is paused, so that no worker seems silent because of the pause. */
 export interface SteadyClock extends Clock {
   start(): void;
   stop(): void;
-  /** Records that the machine has slept, for however long. The caller must know that. */
+  /** Records that the machine has slept. Call it only if that is known. */
   noteLongPause(): void;
-  /** Returns whether there was a long pause since the last call. */
+  /** Returns true if there was a long pause since the last call. */
   takeLongPause(): boolean;
 }
 
 /**
- * Ticks, and counts at most one tick of the time before a late tick (docs/internals/semantics.md, section 3). The first
- * read after a pause detects it, so that no decision uses a time that includes the pause.
+ * Creates the steady clock. It ticks, and when a tick is late, at most one tick of the elapsed time counts
+ * (docs/internals/semantics.md, section 3). The first read after a pause detects the pause, so that no decision uses a time that
+ * includes it.
  */
 export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock {
   let pausedMs = 0;
-  /** The last time that was returned. The clock never goes back before it. */
+  /** The last time that was returned. Later times are never earlier. */
   let lastReturned = clock.mono();
   let tickedAt = clock.mono();
   let wallTickedAt = clock.wall();
@@ -89,7 +92,7 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
   const notice = (): void => {
     const now = clock.mono();
     const gapMs = now - tickedAt - times.tickMs;
-    // Sleep may stop the monotonic clock; then only the wall clock shows it.
+    // The monotonic clock may stop during sleep. Then only the wall clock shows the sleep.
     const sleptMs = clock.wall() - wallTickedAt - (now - tickedAt);
     if (gapMs > times.lateMs) {
       pausedMs = Math.min(pausedMs + gapMs, now - lastReturned);
@@ -112,7 +115,7 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
     wallTickedAt = clock.wall();
     cancelTick = clock.after(times.tickMs, tick);
   };
-  /** The machine's timers continue during a pause. A timer that fires too early waits for the rest. */
+  /** Node's timers continue during a pause. If a timer fires too early, it waits for the rest. */
   const after = (ms: number, run: () => void): (() => void) => {
     const due = steady() + ms;
     let cancel: () => void;

@@ -9,12 +9,15 @@ export interface OpenOffer {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
   readonly firstSentAt: MonoMs;
-  /** How often it was sent; 0 while no stream was open. */
+  /** Number of times that the offer was sent; 0 if no stream was open. */
   readonly sent: number;
   readonly giveUpAt: MonoMs;
 }
 
-/** What a worker's last heartbeat reported: GPU utilization in percent, used GPU memory in GiB, and whether it named a job. */
+/**
+ * The load in a worker's last heartbeat: GPU utilization in percent, used GPU memory in GiB, and whether the heartbeat contained
+ * a job.
+ */
 export interface Load {
   readonly gpuUtilization: number | null;
   readonly vramUsedGb: number | null;
@@ -37,19 +40,22 @@ interface Entry {
   settledAt: MonoMs;
   stream: WorkerStream | null;
   offer: OpenOffer | null;
-  /** When the first heartbeat in a row arrived that did not name the worker's job. */
+  /** Time of the first of the consecutive heartbeats that did not contain the worker's job. */
   absentSince: MonoMs | null;
-  /** Whether `contactAt` is a real contact, and not the orchestrator's own start. */
+  /** True if `contactAt` is a contact with the worker, and not the start of the orchestrator. */
   met: boolean;
   duplicate: DuplicateInstance | null;
   doubted: ReadonlySet<string>;
-  /** When its stream broke; null while one is open, and after a clean end. */
+  /** Time at which the stream broke; null while a stream is open, and after a clean end. */
   lostStreamAt: MonoMs | null;
-  /** Number of offers in a row that were withdrawn although the worker was in contact. */
+  /** Number of consecutive offers that were withdrawn although the worker was in contact. */
   missed: number;
 }
 
-/** Contact and streams of workers. In memory only, because a heartbeat must cost no write, and a restart makes it stale anyway. */
+/**
+ * Contacts and streams of workers. They are only in memory: a heartbeat must not cause a write, and after a restart they would be
+ * outdated.
+ */
 export interface ConnectionRegistry {
   of(worker: WorkerId): Presence | null;
   offerOf(worker: WorkerId): OpenOffer | null;
@@ -58,34 +64,37 @@ export interface ConnectionRegistry {
   all(): readonly WorkerId[];
   streaming(): readonly WorkerId[];
   heard(worker: WorkerId, now: MonoMs): void;
-  /** Restarts a worker's grace period, as if it had been heard now. */
+  /** Restarts the worker's timeout, as if it had made contact now. */
   grant(worker: WorkerId, now: MonoMs): void;
-  /** When this process last heard the worker; null for never. */
+  /** Time of the last contact with this process; null if there was none. */
   metAt(worker: WorkerId): MonoMs | null;
-  /** Replaces an older stream, which it ends. */
+  /** Registers a stream. If an older one is open, ends it. */
   open(worker: WorkerId, stream: WorkerStream, now: MonoMs): void;
-  /** Does nothing and returns false if a newer stream has replaced this one. */
+  /** Removes a closed stream. Returns false and changes nothing if a newer stream has replaced it. */
   closed(worker: WorkerId, stream: WorkerStream, now: MonoMs): boolean;
-  /** When the worker's stream broke; null if it has opened another one since. */
+  /** Time at which the stream broke; null if another one was opened since. */
   lostStreamAt(worker: WorkerId): MonoMs | null;
-  /** Ends the stream cleanly. Returns whether there was one. */
+  /** Ends the stream cleanly. Returns true if there was one. */
   hangUp(worker: WorkerId): boolean;
   /**
-   * Forgets the machine behind the worker, because its token is no longer valid: the worker counts as never heard, but
-   * not as silent.
+   * Removes what is known about the worker's machine, because its token is no longer valid. The worker then counts as never
+   * connected, but not as silent.
    */
   unmeet(worker: WorkerId): void;
   settle(worker: WorkerId, until: MonoMs): void;
-  /** Sends the command if a stream is open. Returns whether one was. */
+  /** Sends the command if a stream is open. Returns false if none is. */
   send(worker: WorkerId, command: WorkerCommand): boolean;
-  /** Tracks an offer that is withdrawn at `giveUpAt` unless it is acknowledged. Leaves an offer that is already open unchanged. */
+  /**
+   * Tracks an offer. It is withdrawn at `giveUpAt` unless the worker acknowledges it. If the offer is tracked already, changes
+   * nothing.
+   */
   openOffer(
     worker: WorkerId,
     offer: Pick<OpenOffer, 'jobId' | 'attemptId'>,
     now: MonoMs,
     giveUpAt: MonoMs,
   ): void;
-  /** Sends an offer and records when, so that it can be repeated. A repeat counts even if no stream is open. */
+  /** Sends an offer and records the time, so that the offer can be repeated. A repetition counts even if no stream is open. */
   sendOffer(
     worker: WorkerId,
     command: WorkerCommand & { type: 'job_submit' },
@@ -93,15 +102,15 @@ export interface ConnectionRegistry {
     giveUpAt: MonoMs,
   ): void;
   offerSettled(worker: WorkerId, job: JobId): void;
-  /** How many offers in a row the worker has not acknowledged. */
+  /** Returns the number of consecutive offers that the worker has not acknowledged. */
   missedOf(worker: WorkerId): number;
   noteMissed(worker: WorkerId, missed: number): void;
-  /** Records a heartbeat that does not name the job. Returns when the first of these in a row arrived. */
+  /** Records a heartbeat that does not contain the job. Returns the time of the first of these consecutive heartbeats. */
   noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
   noteDuplicate(worker: WorkerId, duplicate: DuplicateInstance): void;
-  /** The worker has reported what it runs: earlier heartbeats without its job no longer count. */
+  /** Called when the worker has reported its job. Earlier heartbeats without the job no longer count. */
   clearAbsence(worker: WorkerId): void;
-  /** Known GPU troubles that its last report did not name. */
+  /** Returns the known GPU troubles that the worker's last report did not contain. */
   doubtedOf(worker: WorkerId): ReadonlySet<string>;
   noteDoubted(worker: WorkerId, doubted: ReadonlySet<string>): void;
   duplicateOf(worker: WorkerId): DuplicateInstance | null;
@@ -122,7 +131,7 @@ const freshEntry = (now: MonoMs): Entry => ({
   missed: 0,
 });
 
-/** Calls `onChange` when a worker's stream opens or ends, and when the worker has to settle. */
+/** Calls `onChange` when a worker's stream opens or ends, and when its cooldown starts. */
 export function createConnectionRegistry(onChange: (worker: WorkerId) => void): ConnectionRegistry {
   const entries = new Map<WorkerId, Entry>();
   const entry = (worker: WorkerId, now: MonoMs): Entry => {

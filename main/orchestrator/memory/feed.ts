@@ -3,25 +3,26 @@ import type { Log, Read } from '../ports/index.ts';
 
 /** Flow control for a reader of past events. */
 export interface Pace {
-  /** Whether the reader can take no more events now. */
+  /** Returns true if the reader cannot receive more events now. */
   isFull(): boolean;
-  /** Calls `run` once when the reader has room again. */
+  /** Calls `run` once, when the reader can receive events again. */
   onRoom(run: () => void): void;
 }
 
-/** Receives events in the order of their numbers. `reset` reports that some events before `seq` are no longer stored. */
+/** Receives events in the order of their numbers. `reset` means that some events before `seq` are no longer stored. */
 export interface FeedReader {
   event(event: StoredEvent): void;
   reset(seq: number): void;
-  /** Omit it to receive everything at once. */
+  /** If absent, the reader receives all past events at once. */
   readonly pace?: Pace | undefined;
 }
 
 export interface Feed {
   publish(event: StoredEvent): void;
   /**
-   * Starts after event `after` (null: with the next event), without gaps or repeats, even if an event is being
-   * published right now. Past events arrive at the reader's pace. Returns a function that ends the subscription.
+   * Sends all events after the number `after`; with null, starts with the next event. There are no gaps or repetitions, even if
+   * an event is published during the call. Past events are sent as fast as the reader receives them. Returns a function that ends
+   * the subscription.
    */
   subscribe(after: number | null, reader: FeedReader): () => void;
 }
@@ -29,10 +30,10 @@ export interface Feed {
 const pageSize = 1_000;
 
 export function createFeed(read: Pick<Read, 'eventsAfter' | 'eventRange'>, log: Log): Feed {
-  /** Readers that have caught up. */
+  /** Readers that have received all past events. */
   const readers = new Set<FeedReader>();
 
-  /** Sends past events until the reader has caught up or is full. */
+  /** Sends past events until the reader has received all of them, or is full. */
   const readOn = (after: number, reader: FeedReader, isOver: () => boolean): void => {
     const { first, last } = read.eventRange();
     if (after > last || after < first - 1) {
@@ -40,7 +41,7 @@ export function createFeed(read: Pick<Read, 'eventsAfter' | 'eventRange'>, log: 
       readers.add(reader);
       return;
     }
-    // All in one turn of the event loop, so that nothing commits between the last page and `readers.add`.
+    // The loop does not yield to the event loop, so that nothing is committed between the last page and `readers.add`.
     let seq = after;
     for (;;) {
       const page = read.eventsAfter(seq, pageSize);

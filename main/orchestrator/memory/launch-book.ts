@@ -3,32 +3,32 @@ import type { Notice } from '../../../protocol/worker-api.ts';
 import type { MonoMs, WallMs } from '../model.ts';
 import type { Launch } from '../pool-model.ts';
 
-/** How long a worker has its machine, in seconds from now. */
+/** The remaining time in which a worker has its machine, in seconds from now. */
 interface Allocation {
   readonly ends_in_s: number;
   readonly notice_s: number;
 }
 
 /**
- * The open launches by their workers, for calls that must not read the store: every heartbeat asks whether its worker has to leave.
- * Filled again at each start.
+ * The open launches by worker. It is in memory, because every heartbeat needs it and must not read the store. Filled again at
+ * each start.
  */
 export interface LaunchBook {
   set(launch: Launch, noticeMs: number): void;
   drop(worker: WorkerId): void;
   launchOf(worker: WorkerId): Launch | null;
-  /** Whether the worker is expected: its launch is open, and it has not registered yet. */
+  /** Returns true if the worker's launch is open and the worker has not registered yet. */
   isAwaited(worker: WorkerId): boolean;
-  /** Null for a worker that no pool launched, and while its end is unknown. */
+  /** Returns null for a worker without a launch, and while the end is unknown. */
   allocationOf(worker: WorkerId, now: WallMs): Allocation | null;
-  /** Set when the worker has to save and leave now. */
+  /** Returns the notice if the worker has to save and leave now; null otherwise. */
   noticeFor(worker: WorkerId, now: WallMs): Notice | null;
   /** The orchestrator starts, or was away: every started machine has its whole time to register again. */
   grant(now: MonoMs): void;
   /** How long a machine that started `startedMs` ago could have registered, without times in which the orchestrator was away. */
   joinMs(worker: WorkerId, startedMs: number, now: MonoMs): number;
   noteIdle(worker: WorkerId, isIdle: boolean, now: MonoMs): void;
-  /** How long the worker has been idle; 0 when it is not. */
+  /** Returns the time in milliseconds for which the worker has been idle; 0 when it is not idle. */
   idleMs(worker: WorkerId, now: MonoMs): number;
 }
 
@@ -37,7 +37,7 @@ interface Entry {
   readonly noticeMs: number;
 }
 
-/** A worker that is asked to leave has at least this long to save. */
+/** Minimum time to save for a worker that must leave. */
 const minLeaveMs = 30_000;
 
 export function createLaunchBook(): LaunchBook {

@@ -4,31 +4,34 @@ import type { Worker } from '../model.ts';
 import type { Store } from '../ports/index.ts';
 
 /**
- * The keys that the trainers of the fleet accept in their configs. Kept only in memory, because they are just for warnings: after a
- * start of the orchestrator, the next worker that registers is asked again.
+ * The config keys that the fleet's trainers accept. They are only in memory, because only warnings use them. After a start of the
+ * orchestrator, the next worker that registers is asked for them again.
  */
 export interface TrainerKeyBook {
-  /** Returns the trainers whose keys to ask the worker for: each at most once a minute, until a worker has reported them. */
+  /**
+   * Returns those trainers whose keys the worker should report. Each is requested at most once a minute, until a worker has
+   * reported its keys.
+   */
   ask(offers: readonly Offer[], now: number): readonly string[];
   keep(offer: Offer, keys: readonly string[]): void;
-  /** The keys of all known versions of a trainer together; null if no worker has reported any. */
+  /** Returns the keys of all known versions of a trainer; null if no worker has reported any. */
   known(trainer: string): ReadonlySet<string> | null;
 }
 
-/** A trainer as a worker registers it. */
+/** A trainer of a worker, as the worker has registered it. */
 export interface Offer {
   readonly name: string;
   readonly version: string | null;
 }
 
-/** Of one trainer. A fleet has few, but a worker could register any number. */
+/** Maximum number of versions per trainer. A fleet has few versions, but a worker could register any number. */
 const maxVersions = 8;
 const askAgainMs = 60_000;
-/** Trainers that have a list of their keys. */
+/** Trainers that can list their keys. */
 const withKeys: ReadonlySet<string> = new Set(['simpletuner', 'ai-toolkit', 'kohya', 'onetrainer']);
 
 interface Book {
-  /** By version, the newest report last. */
+  /** Keys by version. The newest report is the last entry. */
   readonly lists: Map<string, readonly string[]>;
   readonly askedAt: Map<string, number>;
   all: ReadonlySet<string> | null;
@@ -62,7 +65,7 @@ export function createTrainerKeyBook(): TrainerKeyBook {
   };
 }
 
-/** Makes it the last entry, and removes the oldest entries if there are too many. */
+/** Adds an entry at the end. Removes the oldest entries if there are too many. */
 function putLast<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
@@ -74,7 +77,7 @@ interface Parts {
   readonly trainerKeys: TrainerKeyBook;
 }
 
-/** What workers report of their trainers. */
+/** Calls of workers that report their trainers' keys. */
 export const createTrainerKeyCalls = ({ store, trainerKeys }: Parts) => ({
   reportTrainerKeys(id: Worker['id'], { trainer, keys }: Reported): Outcome<{ readonly success: true }> {
     const offer = store.worker(id)?.agent?.trainers?.find(({ name }) => name === trainer);
