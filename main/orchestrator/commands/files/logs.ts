@@ -7,15 +7,15 @@ import type { Attempt, Job } from '../../model.ts';
 import type { Log, LogFacts, LogFiles, Tx } from '../../ports/index.ts';
 import { sendsOutputs } from '../../v1-agent.ts';
 
-/** Identifies the log that a client reads. */
+/** The log that a request means: one attempt of a job. */
 export interface LogPlace {
   readonly jobId: JobId;
   readonly attempt: number;
-  /** Attempts that have a log, oldest first. */
+  /** Numbers of the attempts that have a log, oldest first. */
   readonly attempts: readonly number[];
 }
 
-/** Logs of trainers: who may send them, and which log a request means. Other code stores the text. */
+/** Logs of trainers: who may send them, and which log a request means. `files` stores the text. */
 export function createLogCalls(core: Core, files: LogFiles | null) {
   const { store, time } = core;
 
@@ -23,8 +23,8 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
 
   return {
     /**
-     * Accepts a piece of log from a worker that has or had the attempt, whatever the state of the job. An attempt's log
-     * does no harm, and people need it most after a failure.
+     * Stores a part of a log. The worker must have, or have had, the attempt; the state of the job does not matter. A log cannot
+     * do harm, and people need it most after a failure.
      */
     async shipLog(worker: WorkerId, jobId: JobId, chunk: LogChunk): Promise<Outcome<number>> {
       if (store.job(jobId) === null) return unknown(jobId);
@@ -47,7 +47,7 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
       return files.append(jobId, attempt.n, { after, from, to, text: cleanOutput(text), isLast });
     },
 
-    /** Finds the log of attempt `asked`, or the newest log if null. */
+    /** Finds the log of attempt `asked`; with null, the newest log. */
     async findLog(jobId: JobId, asked: number | null): Promise<Outcome<LogPlace>> {
       const job = store.job(jobId);
       if (job === null) return unknown(jobId);
@@ -57,14 +57,14 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
       return { ok: false, refusal: noLog(core, store.job(jobId) ?? job, asked) };
     },
 
-    /** Whether no more of this log is expected. */
+    /** Returns true if no more text of this log is expected. */
     isLogOver(jobId: JobId, attempt: number, facts: LogFacts): boolean {
       const job = store.job(jobId);
       const found = store.attempts(jobId).find(({ n }) => n === attempt) ?? null;
       return job === null || isOver(job, found, facts, time.now());
     },
 
-    /** The number of the next attempt; null if there is none yet. */
+    /** Returns the number of the next attempt; null if there is none yet. */
     attemptAfter(jobId: JobId, attempt: number): number | null {
       return store.attempts(jobId).find(({ n }) => n > attempt)?.n ?? null;
     },
@@ -79,7 +79,7 @@ const ownAttempt = (
 ): Attempt | null =>
   store.attempts(job).find(({ id, workerId }) => id === attempt && workerId === worker) ?? null;
 
-/** Explains why there is no log, and whether there will be one. */
+/** Returns a refusal that says why there is no log, and whether there will be one. */
 function noLog({ store, time }: Core, job: Job, asked: number | null): Refusal {
   const attempts = store.attempts(job.id);
   const attempt = asked === null ? attempts.at(-1) : attempts.find(({ n }) => n === asked);
@@ -113,7 +113,7 @@ function noLog({ store, time }: Core, job: Job, asked: number | null): Refusal {
   ).refusal;
 }
 
-/** Removes the logs of these jobs. If that fails, the sweep removes them later. */
+/** Returns a function that removes the logs of jobs. If that fails, the sweep removes them later. */
 export const createLogDropping =
   (files: LogFiles | null, log: Log) =>
   (jobs: readonly JobId[]): void => {

@@ -30,10 +30,10 @@ import type { MetricRun, Read, SeriesTail, Tx } from '../../ports/index.ts';
 import { sendsOutputs } from '../../v1-agent.ts';
 import type { Bucket } from '../../ports/outputs.ts';
 
-/** The curves of one attempt, and where they start on the job's time axis. */
+/** The curves of one attempt. `offsetMs` is the time from the job's first start to the attempt's. */
 interface AttemptCurves {
   readonly attempt: Attempt;
-  /** RFC 3339, as is `endedAt`. */
+  /** RFC 3339, like `endedAt`. */
   readonly startedAt: string | null;
   readonly endedAt: string | null;
   readonly offsetMs: number;
@@ -42,13 +42,13 @@ interface AttemptCurves {
 
 export interface JobCurves {
   readonly latest: readonly MetricLatest[];
-  /** Oldest first; only attempts with points. */
+  /** Only attempts with points, oldest first. */
   readonly attempts: readonly AttemptCurves[];
 }
 
 /** Metrics of trainings. They affect no decision: no job, worker or dispatch waits for them. */
 export const createMetricCalls = (core: Core) => ({
-  /** Stores the new points, and resolves once they are on disk. Writes nothing when no point is new. */
+  /** Stores the points that are not stored yet. Resolves when they are on disk. */
   async bringMetrics(
     worker: WorkerId,
     jobId: JobId,
@@ -59,7 +59,7 @@ export const createMetricCalls = (core: Core) => ({
     if (refusal === null && newPoints(points, runOf(core.store, jobId, attemptId).next).length === 0)
       return accept(replyOf(runOf(core.store, jobId, attemptId)));
     return core.store.write((tx): Outcome<MetricsReply> => {
-      // Checked again inside the transaction: the job may have been deleted meanwhile.
+      // Checked again in the transaction, because the job may have been deleted in the meantime.
       const refused = refusalOf(tx, worker, jobId, attemptId);
       if (refused === null) return accept(replyOf(addPoints(tx, runOf(tx, jobId, attemptId), points)));
       if (refused.code === 'not_your_job')
@@ -68,7 +68,7 @@ export const createMetricCalls = (core: Core) => ({
     });
   },
 
-  /** Lists a job's curves without their points. */
+  /** Returns the curves of a job without their points. */
   jobCurves(jobId: JobId, attempt: number | null): Outcome<JobCurves> {
     const { store } = core;
     if (store.job(jobId) === null) return refuse('job_not_found', `There is no job ${jobId}`);
@@ -90,14 +90,14 @@ export const createMetricCalls = (core: Core) => ({
     });
   },
 
-  /** One curve of one attempt, merged to at most `points` buckets. */
+  /** Returns one curve of one attempt, merged to at most `points` buckets. */
   curve: (attempt: AttemptId, key: string, range: Range, points: number): MetricBucket[] =>
     thin(within(core.store.series(attempt, key), range), points).map(viewOf),
 });
 
 /**
- * Adds a point for an agent that sends none itself, timed by the orchestrator's clock. Runs in the transaction that
- * stores the progress, which is already limited to a few writes per second.
+ * Adds points of a job's progress for an agent that does not send metrics. The time of a point is that of the orchestrator's
+ * clock. Called in the transaction that stores the progress, which runs at most a few times per second.
  */
 export function noteProgressPoint(core: Core, tx: Tx, job: LiveJob, progress: Progress): void {
   const { attempt } = job;
@@ -132,7 +132,7 @@ function addPoints(tx: Tx, run: MetricRun, points: readonly MetricPoint[]): Metr
   const known = new Set(tx.metricKeys(run.jobId));
   let halved = 0;
   for (const [key, added] of samples) {
-    // Keys beyond the limit are dropped; earlier keys continue.
+    // Values of new keys beyond the limit are dropped. Known keys continue.
     if (!known.has(key) && known.size >= metricBounds.keysOfJob) continue;
     known.add(key);
     if (addToSeries(tx, run, key, added, halved < halvedAtOnce)) halved += 1;
@@ -152,10 +152,10 @@ function addPoints(tx: Tx, run: MetricRun, points: readonly MetricPoint[]): Metr
 
 const emptyTail: SeriesTail = { page: 0, buckets: [], width: 1 };
 
-/** Number of full curves to halve per call. Halving rewrites the whole curve, and other commands must not wait long. */
+/** Maximum number of full curves that one call halves. Halving rewrites the whole curve, and other commands must not wait long. */
 const halvedAtOnce = 2;
 
-/** Returns whether it halved the curve. A full curve that may not be halved yet grows further, up to a limit. */
+/** Adds values to a curve. Returns true if the curve was halved. A full curve that may not be halved now grows up to a limit. */
 function addToSeries(
   tx: Tx,
   run: MetricRun,

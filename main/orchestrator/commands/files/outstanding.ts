@@ -6,29 +6,29 @@ import { type Actor, asWorker, type EndedJob, type Job, type Outstanding, system
 import type { Read, Tx } from '../../ports/index.ts';
 import { uploadRefusal } from '../../rules/output-rules.ts';
 
-/** Drops unfinished uploads of the job, all or those of one attempt, so that they no longer count against any limit. */
+/** Removes the unfinished uploads of the job, or only those of one attempt, so that they no longer count towards any limit. */
 export function releaseUploads(core: Core, tx: Tx, id: JobId, attempt: AttemptId | null = null): void {
   if (tx.removeUploadsOf(id, attempt) > 0) tx.afterCommit(core.onFilesDropped);
 }
 
 /**
- * Releases uploads that no earlier attempt can finish: a newer attempt holds the job, or the job failed or was
- * cancelled. A completed job keeps them, because its last files may still arrive.
+ * Removes the uploads that can no longer be finished, because a newer attempt has the job, or the job failed or was cancelled. A
+ * completed job keeps its uploads, because its last files may still arrive.
  */
 export function releaseWithAttempt(core: Core, tx: Tx, job: Job): void {
   if (job.status === 'dispatched' || job.status === 'failed' || job.status === 'cancelled')
     releaseUploads(core, tx, job.id);
 }
 
-/** The attempt that an upload token belongs to. */
+/** The attempt for which an upload token was issued. */
 export interface Uploader {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
-  /** The generation of its upload token. Each rotation of the worker token starts a new one. */
+  /** The generation of the upload token. Each rotation of the worker token starts a new one. */
   readonly generation: number;
 }
 
-/** A worker's report of the files that it has not uploaded yet. */
+/** A worker's report about the files that it has not uploaded yet. */
 interface Report {
   readonly files: number;
   readonly bytes: number;
@@ -37,7 +37,7 @@ interface Report {
 
 type Reads = Pick<Read, 'job' | 'outstanding'>;
 
-/** Returns why the attempt may not upload now, whatever its token; null when it may. */
+/** Returns the reason why the attempt may not upload now; null when it may. The generation of its token is not checked. */
 export function findUploadRefusal(
   core: Core,
   read: Reads,
@@ -50,7 +50,10 @@ export function findUploadRefusal(
   return uploadRefusal({ job, outstanding, windowOpenedAt }, attemptId, now);
 }
 
-/** Returns the job if the attempt may upload to it now. The first call after a completed end opens the last upload window. */
+/**
+ * Returns the job if the attempt may upload to it now. If the job has completed, the first call opens the limited time in which
+ * its last files may still arrive.
+ */
 export function jobToUploadTo(
   core: Core,
   read: Reads & Pick<Read, 'uploadGenerations'>,
@@ -71,7 +74,10 @@ export function jobToUploadTo(
   return accept(job);
 }
 
-/** Opens the last upload window. Stores, in the transaction of the completed end, whether the worker still has files to upload. */
+/**
+ * Called in the transaction that completes a job. Opens the limited time in which the job's last files may still arrive, and
+ * records whether the worker still has files to upload.
+ */
 export function noteCompleted(core: Core, tx: Tx, job: Job, isPending: boolean): void {
   const { attempt } = job;
   if (attempt === null) return;
@@ -82,7 +88,7 @@ export function noteCompleted(core: Core, tx: Tx, job: Job, isPending: boolean):
   tx.setOutstanding({ jobId: job.id, attemptId, ...unknown, since: core.clock.wall(), state: 'pending' });
 }
 
-/** The generation of upload tokens to issue. */
+/** Returns the generation for upload tokens that are issued now. */
 export function generationOf(read: Pick<Read, 'uploadGenerations'>, worker: WorkerId): number {
   const { current = 0, old = null } = read.uploadGenerations(worker) ?? {};
   return old ?? current;
@@ -90,9 +96,9 @@ export function generationOf(read: Pick<Read, 'uploadGenerations'>, worker: Work
 
 export const createOutstandingCalls = (core: Core) => ({
   /**
-   * Returns a valid upload token in exchange for an older one of the same attempt, if the attempt is this worker's.
-   * While the old worker token is valid, the new upload token expires with it: a caller with the old worker token must
-   * not get one that lives longer.
+   * Returns a valid upload token in exchange for an older one of the same attempt, if the attempt is this worker's. While the old
+   * worker token is valid, the new upload token expires together with it: a caller with the old worker token must not get a token
+   * that is valid for longer.
    */
   renewUploadToken(worker: WorkerId, uploader: Uploader | null): Outcome<{ readonly upload_token: string }> {
     const { store, uploadTokenOf } = core;
@@ -112,7 +118,7 @@ export const createOutstandingCalls = (core: Core) => ({
     });
   },
 
-  /** A report of 0 files closes the uploads of the attempt. */
+  /** Stores the report. A report of 0 files ends the uploads of the attempt. */
   reportOutstanding: (uploader: Uploader, report: Report): Promise<Outcome<unknown>> =>
     core.store.write((tx): Outcome<unknown> => {
       const found = jobToUploadTo(core, tx, uploader);
@@ -127,7 +133,7 @@ export const createOutstandingCalls = (core: Core) => ({
       const state = isDone ? 'done' : 'pending';
       tx.setOutstanding({ jobId: job.id, attemptId, ...report, since, state });
       if (isDone) releaseUploads(core, tx, job.id);
-      // Most workers finish without trouble. Only a job that was shown with outstanding files needs an event.
+      // Observers need an event only if the job was shown with outstanding files, which is rare.
       if (isDone && (before === null || before.files === null)) return accept(true);
       const by = job.attempt === null ? system : asWorker(job.attempt.workerId);
       if (isDone) noteClosed(core, tx, job, 'artifact.uploads_done', by);

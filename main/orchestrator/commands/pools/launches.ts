@@ -22,7 +22,7 @@ export interface NewLaunch {
   readonly isTest: boolean;
 }
 
-/** Stores a launch and its worker. The loop submits it after this transaction. */
+/** Stores a launch and its worker. After the transaction, the loop sends the order to the engine. */
 export function orderLaunch(core: Core, tx: Tx, pool: Pool, wanted: NewLaunch): Launch {
   const id = core.ids.launch();
   const worker: Worker = {
@@ -36,7 +36,7 @@ export function orderLaunch(core: Core, tx: Tx, pool: Pool, wanted: NewLaunch): 
       ? { reason: `Test of pool ${pool.name}`, by: 'system', since: core.time.now(), deadlineMs: null }
       : null,
   };
-  // Nobody knows this token: the worker gets a token of its own with the join token that is made when the launch is submitted.
+  // This token is never used. When the order is sent, the launch gets a join token, which the worker exchanges for its own token.
   enrol(core, tx, worker, core.ids.workerToken().hash, system);
   const launch: Launch = {
     id,
@@ -72,7 +72,10 @@ export function orderLaunch(core: Core, tx: Tx, pool: Pool, wanted: NewLaunch): 
   return launch;
 }
 
-/** Applies an event to a launch, and everything that follows from it. Returns the launch after it; null when it is unknown. */
+/**
+ * Applies an event to a launch, and updates the worker, the job and the pool accordingly. Returns the launch after the event;
+ * null when the launch does not exist.
+ */
 export function applyLaunchEvent(core: Core, tx: Tx, id: LaunchId, event: LaunchEvent): Launch | null {
   const before = tx.launch(id);
   if (before === null) return null;
@@ -90,7 +93,7 @@ export function applyLaunchEvent(core: Core, tx: Tx, id: LaunchId, event: Launch
   return after;
 }
 
-/** Remembers the open launches after a start. */
+/** Fills the registry of open launches from the store, after a start. */
 export function recallLaunches(core: Core): void {
   const pools = new Map(core.store.pools().map(pool => [pool.id, pool]));
   for (const launch of core.store.openLaunches()) {
@@ -99,19 +102,19 @@ export function recallLaunches(core: Core): void {
   }
 }
 
-/** The worker registered. For most workers, no launch is known, and nothing is read. */
+/** Applies the registration of a worker to its launch. Most workers have no launch, and then nothing is read. */
 export function noteJoined(core: Core, tx: Tx, id: WorkerId): void {
   const launch = core.launches.launchOf(id);
   if (launch !== null) applyLaunchEvent(core, tx, launch.id, { type: 'join' });
 }
 
-/** The worker said goodbye. */
+/** Applies the worker's goodbye to its launch. */
 export function noteLeft(core: Core, tx: Tx, id: WorkerId): void {
   const launch = core.launches.launchOf(id);
   if (launch !== null) applyLaunchEvent(core, tx, launch.id, { type: 'leave' });
 }
 
-/** Asks for the end of a launch. Its worker gets no other job from now on. */
+/** Requests the end of a launch. Its worker gets no other job from now on. */
 export function endLaunch(core: Core, tx: Tx, launch: Launch, why: EndReason, detail: string | null): void {
   const after = applyLaunchEvent(core, tx, launch.id, { type: 'end', why, detail });
   const worker = tx.worker(launch.workerId);
@@ -120,7 +123,7 @@ export function endLaunch(core: Core, tx: Tx, launch: Launch, why: EndReason, de
   tx.updateWorker({ ...worker, drain });
 }
 
-/** Updates the pool after an event that shows that its engine accepts or refuses orders, or that its machines do not register. */
+/** Updates the pool after an event of a launch: the engine accepted or refused an order, or a machine registered or failed to. */
 function adjustPool(core: Core, tx: Tx, pool: Pool, before: Launch, after: Launch, event: LaunchEvent): void {
   const now = core.time.now();
   const next = poolAfter(pool, before, after, event, now);
@@ -141,7 +144,7 @@ function poolAfter(pool: Pool, before: Launch, after: Launch, event: LaunchEvent
   return before.state !== 'ended' && isNeverJoined(after) ? countNeverJoined(pool, after, now) : pool;
 }
 
-/** A number from 0 to 1 that differs from launch to launch, so that fleets with one engine do not retry at the same time. */
+/** Returns a number from 0 to 1 that depends on the launch. It spreads the retries of fleets that share an engine. */
 const shareOf = (id: LaunchId): number => Number.parseInt(id.slice(-4), 36) / 36 ** 4;
 
 function recordChange(core: Core, tx: Tx, before: Launch, after: Launch): void {
@@ -164,7 +167,7 @@ const eventTypes = {
   ended: 'launch.ended',
 } as const;
 
-/** The machine is gone, so its worker is, too. A job that it still had is retried. */
+/** Ends the launch. Its machine no longer exists, so the worker is removed, and a job that it had is retried. */
 function close(core: Core, tx: Tx, launch: Launch): void {
   const live = tx.liveJobOf(launch.workerId);
   const type = launch.outcome === 'unknown' ? 'lost' : 'vanished';

@@ -21,18 +21,18 @@ const maxPools = 50;
 export interface PoolCallsDeps {
   readonly core: Core;
   readonly engineOf: EngineOf;
-  /** Makes the loop look at once. */
+  /** Makes the loop run immediately. */
   readonly lookNow: () => void;
 }
 
-/** Calls of people about pools. */
+/** Calls of users about pools. */
 export function createPoolCalls({ core, lookNow }: PoolCallsDeps) {
   const viewOf = (id: PoolId): Outcome<PoolView> => {
     const pool = core.store.pool(id);
     return pool === null ? unknown(id) : accept(poolView(core, core.store, pool));
   };
 
-  /** Runs a command about one pool. Returns the pool after it. */
+  /** Runs a command on one pool. Returns the pool after it. */
   const change = async (
     id: PoolId,
     act: (tx: Tx, pool: Pool) => Outcome<unknown> | null,
@@ -108,7 +108,7 @@ const newPool = (core: Core, { name, engine, ...settings }: NewPool): Pool => ({
   backoff: null,
 });
 
-/** Returns the refusal, or null when the pool is stored. */
+/** Stores a new pool. Returns a refusal, or null on success. */
 function insertPool(core: Core, tx: Tx, pool: Pool, by: Actor) {
   if (tx.pools().length >= maxPools) return refuse('invalid_request', `At most ${maxPools} pools`);
   if (isTaken(tx, pool.name, pool.id)) return nameTaken(pool.name);
@@ -120,7 +120,7 @@ function insertPool(core: Core, tx: Tx, pool: Pool, by: Actor) {
 function updatePool(core: Core, tx: Tx, pool: Pool, { name, engine, ...settings }: NewPool, by: Actor) {
   if (isTaken(tx, name, pool.id)) return nameTaken(name);
   const open = openOf(tx, pool.id);
-  // The launches would be looked for where they are not.
+  // In another place, the engine would not find its open launches.
   if (open > 0 && placeOf(engine) !== placeOf(pool.engine)) return inUse(pool, open, 'change its engine');
   const next: Pool = { ...pool, name, engine, settings, impossible: [], backoff: null };
   tx.updatePool(next);
@@ -128,13 +128,16 @@ function updatePool(core: Core, tx: Tx, pool: Pool, { name, engine, ...settings 
   return null;
 }
 
-/** Settings for the audit trail. Shell lines can contain secrets. */
+/** Returns the settings for the audit trail, without shell lines, which can contain secrets. */
 function auditedOf({ engine, settings }: Pool) {
   const { setup: _setup, worker_options: _options, ...shown } = settings;
   return { engine, settings: shown };
 }
 
-/** What tells one engine from another. Other settings may change while a pool has launches. */
+/**
+ * Returns a text that identifies the place where an engine orders machines. Open launches prevent a change of the place, but not
+ * of other settings.
+ */
 function placeOf(engine: EngineSettings): string {
   switch (engine.kind) {
     case 'slurm':
@@ -166,7 +169,7 @@ function orderTest(core: Core, tx: Tx, pool: Pool, by: Actor): Outcome<Launch> {
   return accept(orderLaunch(core, tx, pool, wanted));
 }
 
-/** Calls of people that ask the engine of a pool, and calls about launches. */
+/** Calls of users that query the engine of a pool, and calls about launches. */
 export function createLaunchRequests({ core, engineOf, lookNow }: PoolCallsDeps) {
   return {
     async check(id: PoolId): Promise<Outcome<EngineCheck>> {
@@ -174,7 +177,10 @@ export function createLaunchRequests({ core, engineOf, lookNow }: PoolCallsDeps)
       return pool === null ? unknown(id) : accept(await engineOf(pool).check());
     },
 
-    /** Works while the pool is paused, too: that is when people need it. One test at a time, because it ignores the limits. */
+    /**
+     * Orders a test launch. Also works while the pool is paused, because users then need it most. Only one test runs at a time,
+     * because it ignores the limits.
+     */
     async test(id: PoolId, by: Actor): Promise<Outcome<LaunchView>> {
       const ordered = await core.store.write(tx => {
         const pool = tx.pool(id);

@@ -6,10 +6,10 @@ import { describePoolBlocker } from '../../rules/pool-texts.ts';
 import { demandFacts, isIdle } from '../../views/demand-facts.ts';
 import { endLaunch, orderLaunch } from './launches.ts';
 
-/** Ended launches are kept this long, for the usage of 30 days and for people who ask what happened. */
+/** Ended launches are kept for this time, because the usage of 30 days and the history need them. */
 const keptMs = 60 * 86_400_000;
 
-/** In one transaction: orders what jobs need, and asks for the end of what nothing needs. */
+/** Orders the machines that jobs need, and requests the end of launches that are not needed. Runs in one transaction. */
 export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
   const { plan, pools } = demandFacts(core, tx, contactOf);
   for (const { poolId, ...wanted } of plan.orders) {
@@ -39,10 +39,10 @@ function dropHeldBack(core: Core, tx: Tx, facts: PoolFacts): void {
     if (launch.state === 'wanted' && !launch.isTest) endLaunch(core, tx, launch, 'not_needed', detail);
 }
 
-/** A machine that started and does not call home is given back; so is one whose test is over. */
+/** Ends a launch whose machine has started but whose worker does not register, and a test that is over. */
 function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): void {
   const { state, startedAt, isTest, workerId, reason } = launch;
-  // A machine can be held without running, for example while it cannot fetch its image.
+  // An engine may reserve a machine before the container runs, for example while it downloads the image.
   if ((state === 'running' || state === 'waiting') && startedAt !== null) {
     const sinceMs = Math.max(0, core.time.now() - startedAt);
     if (core.launches.joinMs(workerId, sinceMs, core.clock.mono()) < settings.join_s * 1_000) return;
@@ -54,7 +54,7 @@ function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): voi
     endLaunch(core, tx, launch, 'test_over', 'The test is over');
 }
 
-/** Ends workers that had no job for a while, except for the warm ones. */
+/** Ends the workers that have been idle for too long, except for the number that the pool keeps warm. */
 function endIdle(core: Core, tx: Tx, { pool, open, coming }: PoolFacts): void {
   const now = core.clock.mono();
   const { idle_s: idleS, warm } = pool.settings;

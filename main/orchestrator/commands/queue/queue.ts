@@ -14,14 +14,14 @@ import type { Tx } from '../../ports/index.ts';
 import { boosted, freshRank, startWaiting, toTop } from '../../rules/queue-rules.ts';
 
 const dayMs = 86_400_000;
-/** Number of jobs to delete or boost in one transaction, so that other commands can run in between. */
+/** Maximum number of jobs that one transaction deletes or boosts. Other commands can run in between. */
 const batch = 200;
 
-/** Limits that a request omits stay as they are. */
+/** Returns the limits in a request. Limits that it omits do not change. */
 const given = (wanted: ConcurrencyChange): Partial<Concurrency> =>
   Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
 
-/** Calls of people that manage the queue as a whole. */
+/** Calls of users that manage the queue as a whole. */
 export function createQueueCalls(core: Core) {
   const view = (): QueueView => queueView(core, core.store);
   const concurrency = (): Concurrency => limitsOf(settingsOf(core.store));
@@ -38,7 +38,7 @@ export function createQueueCalls(core: Core) {
       const details =
         type === 'queue.limits_changed' ? limitsOf(settings) : { note: settings.pause?.note ?? null };
       recordQueueEvent(core, tx, type, by, details);
-      // The queue's limits are part of what the orchestrator's own machine offers.
+      // The limits of the queue determine the resources that the orchestrator's own machine offers.
       for (const { id, local } of tx.workers()) if (local) core.jobQueue.noteWorker(id);
     });
 
@@ -46,7 +46,7 @@ export function createQueueCalls(core: Core) {
     queue: view,
     concurrency,
 
-    /** A second pause replaces the note of the first. */
+    /** Pauses the queue. A second pause replaces the note of the first. */
     async pauseQueue(note: string | null, by: Actor): Promise<QueueView> {
       const pause = { note, by: nameOf(by), since: core.clock.wall() };
       await change(settings => ({ ...settings, pause }), 'queue.paused', by);
@@ -80,10 +80,10 @@ export function createQueueCalls(core: Core) {
       return concurrency();
     },
 
-    /** Returns the number of jobs dispatched. It should be 0, because every change dispatches by itself. */
+    /** Dispatches jobs. Returns their number, which should be 0, because every change dispatches by itself. */
     processQueue: (): Promise<number> => dispatchNow(core),
 
-    /** Deletes jobs that ended at least `days` days ago. Returns how many. */
+    /** Deletes jobs that ended at least `days` days ago. Returns their number. */
     async cleanUp(days: number, by: Actor): Promise<number> {
       const before = core.time.earliest() - days * dayMs;
       let deleted = 0;
@@ -105,7 +105,7 @@ export function createQueueCalls(core: Core) {
   };
 }
 
-/** Calls of people that approve and reorder pending jobs. */
+/** Calls of users that approve and reorder pending jobs. */
 export function createTurnCalls(core: Core) {
   const change = (
     id: JobId,
@@ -135,7 +135,7 @@ export function createTurnCalls(core: Core) {
         accept({ ...job, rank: freshRank(priority, core.queueTime()) }),
       ),
 
-    /** Moves the job before all others, including those that were moved to the top earlier. */
+    /** Moves the job before all others, including those that were moved to the top before. */
     moveToTop: (id: JobId, by: Actor) =>
       change(id, 'job.moved_to_top', by, (tx, job) =>
         accept({ ...job, rank: toTop(job.rank, tx.highestTop()) }),
@@ -143,7 +143,7 @@ export function createTurnCalls(core: Core) {
   };
 }
 
-/** Boosts jobs that have waited long. The health loop calls it. */
+/** Boosts jobs that have waited for long. The health loop calls this. */
 export function boostStarving(core: Core): void {
   if (core.store.starvingJobs(core.queueTime(), 1).length === 0) return;
   enqueueCommand(core, tx => {
