@@ -20,18 +20,18 @@ const hourMs = 3_600_000;
 
 export const startOfDay = (now: WallMs): WallMs => now - (now % dayMs);
 
-/** Everything that determines which launches are ordered, as of one moment. */
+/** All facts that determine which launches are ordered, at one moment. */
 export interface DemandFacts {
   readonly pools: readonly PoolFacts[];
   readonly plan: DemandPlan;
   readonly now: WallMs;
 }
 
-/** Reads the facts and decides. The loop carries the plan out; explanations only show it. */
+/** Reads the facts and plans the orders. The loop executes the plan; explanations only show it. */
 export function demandFacts(core: Core, read: Read, contactOf: ContactOf): DemandFacts {
   const now = core.time.now();
   const pools = poolFacts(core, read, contactOf);
-  // The pools cannot launch more than this at once, so further jobs of a shape change nothing.
+  // The pools cannot launch more than this at once, so further jobs with the same requirements change nothing.
   const limit = pools.reduce((sum, { pool }) => sum + pool.settings.max_launches, 0);
   const plan = planDemand(demandJobs(core, read, now, limit), pools, allowanceOf(read), now);
   return { pools, plan, now };
@@ -78,7 +78,10 @@ export function maySubmit(
   return isTest ? !facts.isUnreachable : blockersOfOrders(facts, now).length === 0;
 }
 
-/** Whether the launch will bring a worker that can take a job. One that waits for the pool itself may take long. */
+/**
+ * Returns true if the launch will provide a worker that can take a job. A launch that waits for its own pool does not count,
+ * because that may take long.
+ */
 function isComing(core: Core, read: Read, facts: OrderFacts, launch: Launch, now: WallMs): boolean {
   switch (launch.state) {
     case 'wanted':
@@ -98,13 +101,13 @@ function isComing(core: Core, read: Read, facts: OrderFacts, launch: Launch, now
   }
 }
 
-/** Whether the worker of the launch is ready and has no job. */
+/** Returns true if the worker of the launch is ready and has no job. */
 export function isIdle(core: Core, read: Read, { state, workerId }: Launch): boolean {
   const worker = state === 'joined' ? read.worker(workerId) : null;
   return worker !== null && candidacyOf(core, read, worker).ineligibilityReasons.length === 0;
 }
 
-/** The launch of a job, as its requirements want it. */
+/** Returns the machine that a job requires. */
 const kindOf = ({ spec: { requirements } }: Job): DemandKind => ({
   nodes: requirements.nodes ?? 1,
   gpus: requirements.gpuCount,
@@ -132,7 +135,7 @@ function demandJobs(core: Core, read: Read, now: WallMs, limit: number): readonl
   return found;
 }
 
-/** How many more jobs the limits of the queue let start. */
+/** Returns how many more jobs the limits of the queue allow to start. */
 function allowanceOf(read: Read): Allowance {
   const settings = settingsOf(read);
   const live = read.liveJobs();

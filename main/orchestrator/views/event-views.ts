@@ -8,7 +8,7 @@ import type { Read } from '../ports/index.ts';
 import { createJobViewer } from './job-views.ts';
 import { workerView } from './worker-views.ts';
 
-/** Limits and rules in the form of the API. */
+/** Converts limits and rules to the form of the API. */
 export const limitsOf = (settings: QueueSettings): Concurrency => ({
   max_concurrent: settings.maxRunning,
   user_max_concurrent: settings.maxRunningPerUser,
@@ -33,7 +33,7 @@ export function queueView(core: Core, read: Read): QueueView {
   };
 }
 
-/** Events that do not change the worker's view. They omit it, because `job.progress` is frequent. */
+/** Events that do not change the worker's view. They do not contain it, because `job.progress` is frequent. */
 const leavesWorker: ReadonlySet<JobEventType> = new Set([
   'job.progress',
   'job.late_result',
@@ -84,8 +84,8 @@ function eventView(core: Core, event: StoredEvent): UiEvent {
 }
 
 /**
- * Returns a function that makes the view of an event. It is computed once for all current readers, because it does not
- * depend on the reader. An event that is read from the log again is another object, so its view shows the current
+ * Returns a function that creates the view of an event. All current readers share the view, because it does not depend on the
+ * reader. An event that is read from the log again is another object, so its view is created again and contains the current
  * state.
  */
 export function createEventViewer(core: Core): (event: StoredEvent) => UiEvent {

@@ -35,22 +35,22 @@ import {
 import { describeBlocker } from '../rules/wait-texts.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 
-/** Maximum number of jobs ahead to examine. */
+/** Maximum number of jobs ahead that are evaluated. */
 const maxAhead = 300;
 
-/** Explains why jobs wait, as of one moment. Explanations share costly results. */
+/** Explains why jobs wait at one moment. Its methods share the results of costly evaluations. */
 export interface Explainer {
-  /** The reason in one line, and the same for programs. */
+  /** Returns the reason in one line, and the same for programs. */
   why(job: PendingJob): { readonly reason: string; readonly wait: JobWait };
-  /** The full explanation. Also works for a job that is not stored. */
+  /** Returns the full explanation. Also works for a job that is not stored. */
   explain(job: Job): Explanation;
-  /** Whether no worker that ever registered could take a job with these requirements. */
+  /** Returns true if no worker that ever registered could take a job with these requirements. */
   isUnsatisfiable(needs: Requirements): boolean;
-  /** The workers that could take a job with these requirements, if all of them are offline; otherwise empty. */
+  /** Returns the workers that could take a job with these requirements if all of them are offline; otherwise an empty list. */
   offlineTakers(needs: Requirements): readonly Pick<Candidate, 'id' | 'name'>[];
 }
 
-/** Evaluates which workers could take a job, once for all jobs of the same shape. */
+/** Evaluates which workers could take a job, once for all jobs with the same requirements. */
 function createVerdicts(core: Core, read: Read, now: number) {
   const candidates = lazily(() => {
     const all = withBatchedReads(read);
@@ -76,7 +76,7 @@ function createVerdicts(core: Core, read: Read, now: number) {
   const barredFor = (job: PendingJob): WorkerId | null =>
     barredWorker(inLine(job), core.deadlines.backoff.get(job.id) ?? 0, now);
 
-  /** The result for the job's shape, except that a worker that lost this job does not fit. */
+  /** Returns the evaluation for a job. A worker that lost this job does not fit. */
   const judgedFor = (job: PendingJob): readonly Judged[] => {
     const { judged } = verdictOf(job.spec.requirements);
     const barred = barredFor(job);
@@ -88,7 +88,10 @@ function createVerdicts(core: Core, read: Read, now: number) {
   return { verdictOf, judgedFor };
 }
 
-/** Reads the facts that dispatch reads, with the same functions, and changes nothing (docs/internals/semantics.md, section 6). */
+/**
+ * Creates an explainer. It reads the same facts with the same functions as dispatch, and changes nothing
+ * (docs/internals/semantics.md, section 6).
+ */
 export function createExplainer(core: Core, read: Read): Explainer {
   const now = core.clock.mono();
   const { verdictOf, judgedFor } = createVerdicts(core, read, now);
@@ -96,7 +99,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
   const blockersFor = createJobBlockers(core, read);
   const pools = createPoolLines(core, read);
 
-  /** The jobs ahead that nothing blocks; null when there are too many to examine. */
+  /** Returns the jobs ahead that have no blocker; null when there are too many to evaluate. */
   const rivalsOf = (job: PendingJob): readonly PendingJob[] | null => {
     const ahead = read.pendingAhead(job, maxAhead + 1);
     return ahead.length > maxAhead ? null : ahead.filter(other => blockersFor(other).length === 0);
@@ -173,7 +176,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
   };
 }
 
-/** The evaluation of all workers for one shape. */
+/** The evaluation of all workers for jobs with the same requirements. */
 interface Verdict {
   readonly judged: readonly Judged[];
   /** How many workers the job needs at once, unless one has all machines. */

@@ -7,19 +7,19 @@ import { withBatchedReads } from '../memory/store-wrappers.ts';
 export interface FleetFigures {
   readonly workers: Readonly<Partial<Record<WorkerStatus, number>>>;
   readonly quarantined: number;
-  /** GPU troubles of all workers, as last reported. */
+  /** Number of GPU troubles of all workers in their last reports. */
   readonly gpuTroubles: Readonly<Record<GpuTroubleKind, number>>;
   /** GPUs of workers that are not offline. */
   readonly gpus: { readonly total: number; readonly busy: number };
   readonly jobs: Readonly<Partial<Record<ShownStatus, number>>>;
-  /** How long the oldest job waits that may be dispatched; null when there is none. */
+  /** Waiting time of the oldest job that may be dispatched; null when there is none. */
   readonly oldestWaitMs: number | null;
   readonly isPaused: boolean;
-  /** Open worker streams. */
+  /** Number of open worker streams. */
   readonly streams: number;
 }
 
-/** Figures of the fleet for monitoring. Reads each worker once. */
+/** Returns figures about the fleet for monitoring. Reads each worker once. */
 export function fleetFigures(core: Core): FleetFigures {
   const { store } = core;
   const read = withBatchedReads(store);
@@ -57,13 +57,16 @@ function oldestWait({ store, queueTime }: Core): number | null {
   return since === null ? null : Math.max(0, queueTime() - since);
 }
 
-/** Time since the health loop's last check, or since its creation. Much more than `maxMs` means that the loop has stopped. */
+/**
+ * Time since the last check of the health loop, or since the loop was created. If it is much longer than `maxMs`, the loop has
+ * stopped.
+ */
 export interface LoopPace {
   readonly sinceMs: number;
   readonly maxMs: number;
 }
 
-/** Facts about the orchestrator's own health. */
+/** Facts about the health of the orchestrator itself. */
 export interface HealthFacts {
   readonly acceptsWrites: boolean;
   /** Milliseconds by which the wall clock is ahead of the trusted time; null while the clocks agree. */
@@ -92,7 +95,10 @@ export const createHealthFacts = (core: Core, loop: { pace(): LoopPace }) => ({
     };
   },
 
-  /** Commits a transaction without changes; returns how long that takes, waiting included. Rejects when it fails. */
+  /**
+   * Commits a transaction without changes. Returns the duration in milliseconds, including the wait. Rejects when the commit
+   * fails.
+   */
   async timeCommit(): Promise<number> {
     const startedAt = core.clock.mono();
     await core.store.write(() => undefined);
