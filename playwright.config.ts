@@ -11,7 +11,7 @@ export default defineConfig({
   testDir: 'tests/e2e',
   testMatch: process.env['TRAINYARD_ALL_SPECS'] === '1' ? /\.spec\.ts$/ : core,
   outputDir: 'test-results',
-  workers: 2,
+  workers: 4,
   timeout: 90_000,
   expect: { timeout: 15_000 },
   reporter: 'list',

@@ -22,7 +22,7 @@ export default defineConfig<DriverOptions>({
   testDir: 'tests/desktop',
   testMatch: process.env['TRAINYARD_ALL_SPECS'] === '1' ? /\.spec\.ts$/ : core,
   outputDir: 'test-results/desktop',
-  workers: 1,
+  workers: 2,
   timeout: 60_000,
   expect: { timeout: 15_000 },
   reporter: 'list',

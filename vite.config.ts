@@ -175,10 +175,16 @@ const pageAtTop = {
   },
 };
 
-const suite = (name: string, testTimeout: number) => ({
+// Programs that tests start load 40 % faster with compiled code from an earlier start.
+const compileCache = join(import.meta.dirname, 'node_modules/.cache/node');
+
+const suite = (name: string, testTimeout: number, isolate = false) => ({
   test: {
     name,
     testTimeout,
+    env: { NODE_COMPILE_CACHE: compileCache },
+    // Otherwise, each file of tests loads all its modules again: half of the time of the unit tests.
+    isolate,
     include: [`tests/${name}/**/*.test.ts`],
     globalSetup: 'tests/support/temporary.ts',
   },
@@ -226,8 +232,8 @@ export default defineConfig({
     executable: insideNode('agent/main.ts', 'node_modules/.cache/worker', 'trainyard-worker.cjs'),
   },
   test: {
-    // One less than there are processors leaves a machine of two with one: much of these tests is waiting.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Much of these tests is waiting for other processes. The unit tests wait for nothing (`npm run test:unit`).
+    maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       // Property and model tests take up to 8 s alone on two cores.
       suite('unit', 20_000),
@@ -235,12 +241,12 @@ export default defineConfig({
       suite('contract', 15_000),
       suite('integration', 30_000),
       // Minutes of whole programs: run by `npm run test:all`, and before an issue is closed.
-      suite('full', 30_000),
+      suite('full', 30_000, true),
       // Fleets of processes: more at once would only wait for each other.
-      { test: { ...suite('faults', 70_000).test, maxConcurrency: 2 } },
+      { test: { ...suite('faults', 70_000, true).test, maxConcurrency: 2 } },
       suite('simulation', 120_000),
       // A run waits for each job to end and each file to arrive; when one does not, for minutes.
-      suite('chaos', 400_000),
+      suite('chaos', 400_000, true),
     ],
     coverage: {
       provider: 'v8',

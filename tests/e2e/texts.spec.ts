@@ -71,7 +71,7 @@ test('runs no script from markup in the names and reports of workers and jobs', 
   ];
   for (const place of places) {
     await page.goto(url + place);
-    await expect(page.getByRole('navigation')).toBeVisible();
+    await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
     const isLink = place === '/queue' || place === `/jobs/${waiting}`;
     await expect(page.getByText(isLink ? link : '<img src=x onerror=').first()).toBeVisible();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
