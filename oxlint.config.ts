@@ -308,7 +308,7 @@ function pureRoom(
   };
 }
 
-/** What TypeScript alone doesn't see: lost promises, `any` that leaks, cases that were forgotten. */
+/** Mistakes that TypeScript alone does not report: lost promises, leaking `any`, forgotten cases. */
 const typeRules: DummyRuleMap = {
   'typescript/no-explicit-any': 'error',
   'typescript/no-unsafe-argument': 'error',
@@ -380,7 +380,7 @@ const moduleRules: DummyRuleMap = {
   'unicorn/prefer-node-protocol': 'error',
 };
 
-/** What the two categories bring and this house does without. */
+/** Rules of the two categories that this code does not follow. */
 const tasteRules: DummyRuleMap = {
   'no-underscore-dangle': 'off',
   'unicorn/consistent-function-scoping': 'off',

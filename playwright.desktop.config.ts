@@ -5,7 +5,7 @@ export interface DriverOptions {
   readonly driver: DriverName;
 }
 
-/** What each driver can show; a spec that says what it needs runs on no other (docs/adr/0017, CONTRIBUTING.md). */
+/** The tags that each driver skips. A spec names the drivers that it needs (docs/adr/0017, CONTRIBUTING.md). */
 const cannot: Readonly<Record<DriverName, RegExp>> = {
   electron: /@stand-in|@package/,
   // SQLite's binary is for a later Node than the one in it: it shows orchestrators that run beside it.

@@ -11,7 +11,7 @@ interface Environment {
 
 const isForNode = ({ config }: Environment): boolean => config.consumer === 'server';
 
-/** What packages do that the page's policy forbids, and what takes its place: a package that has changed fails the build. */
+/** Code of packages that the page's content security policy forbids, and its replacement. The build fails if a package has changed there. */
 const replacements: readonly {
   readonly id: RegExp;
   readonly was: RegExp;
@@ -216,7 +216,7 @@ export default defineConfig({
       build: {
         outDir: 'dist/renderer',
         emptyOutDir: true,
-        // What it weighs packed is checked elsewhere, and takes a second to find out.
+        // A test checks the compressed size, and computing it here takes a second.
         reportCompressedSize: false,
         // Says which scripts the first page needs: what it may weigh is checked.
         manifest: true,

@@ -10,7 +10,7 @@ export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
 export interface DataPlace {
   readonly data: JobData;
   readonly folder: string;
-  /** What replaces the path in the config: the folder, or the file in it. */
+  /** The path that replaces the one in the config: the folder, or the file in it. */
   readonly path: string;
 }
 

@@ -24,7 +24,7 @@ import { attendRun, type Run } from './run.ts';
 import { orphanGraceMs, type RunListeners } from './run-follow.ts';
 import { type FinalReport, readReport } from '../state/state-folder.ts';
 
-/** What an earlier process of this agent left on disk: a run, or a final report that was not acknowledged. */
+/** State that an earlier process of this agent left on disk: a run, or a final report that was not acknowledged. */
 export type Found = FoundRun | FoundReport;
 
 export interface FoundReport {

@@ -3,7 +3,7 @@ import { trainerFor, trainerNamed } from '../../trainers/index.ts';
 import type { JobOffer, Nodes } from '../job.ts';
 import { nameOfChoice, type TrainerChoice } from '../trainers/index.ts';
 
-/** What a rig offers to jobs. */
+/** The trainers and limits that a rig offers to jobs. */
 export interface RigOffer {
   /** This worker's name, for messages. */
   readonly name: string;

@@ -35,7 +35,7 @@ export interface AgentDeps {
   readonly introduction: RegistrationBody;
   readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
   readonly registrations: Registrations;
-  /** What an earlier process of this agent left on disk. */
+  /** State that an earlier process of this agent left on disk. */
   readonly found: Found | null;
   /** Runs of earlier processes whose end is reported, but whose log or points are not fully sent. */
   readonly acknowledgedRuns?: readonly FoundRun[];

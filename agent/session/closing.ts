@@ -27,7 +27,7 @@ export interface ClosingDeps {
 export interface Closing {
   /** Null while the worker takes jobs. */
   closed(): Closed | null;
-  /** What registrations and heartbeats report; absent from a worker that nothing closes. */
+  /** The field that registrations and heartbeats report; absent from a worker that nothing closes. */
   reported(): { readonly closed?: Closed | null };
   /** Starts to watch the hours and the user. Call when the slot has what an earlier process left. */
   start(): void;

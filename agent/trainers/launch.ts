@@ -5,7 +5,7 @@ import { restrictedKeyFor, restrictedUses } from '../../protocol/config-policy.t
 export interface JobPlaces {
   /** The job's own folder. */
   readonly folder: string;
-  /** What the trainer writes there is uploaded. */
+  /** The folder for the trainer's output. Its files are uploaded. */
   readonly outputDir: string;
   /** The checkpoint to continue from, once it has been fetched; empty for a new start. */
   readonly resumeFrom: string;
@@ -63,7 +63,7 @@ export function processOptions(count: number | null, nodes: number): readonly st
   return count === null ? [] : [...(count > 1 ? ['--multi_gpu'] : []), `--num_processes=${count}`];
 }
 
-/** What accelerate needs to know about several machines. The values follow when they are known (agent/attempt/several-nodes.ts). */
+/** The options of accelerate for several machines. Their values are added once they are known (agent/attempt/several-nodes.ts). */
 export const machineOptions = (nodes: number): readonly string[] => [
   `--num_machines=${nodes}`,
   '--machine_rank=',

@@ -63,7 +63,7 @@ const comment = /\/\*\*?\s*([\s\S]*?)\*\/|(?<=^\s*)\/\/ ([^\n]*(?:\n\s*\/\/ [^\n
 
 /** Openings of a relative clause. A comment that starts with one hides who does what. */
 const relativeOpener =
-  /^(?:Of (?:each|every|all|the|that|those)|Who|Whom|Whoever|Whatever|That which|For how (?:long|many)|(?:By|In|With|For|From) which|What (?:is|are|was|were|has|have|had|can|cannot|comes|came|goes))\b/;
+  /^(?:Of (?:each|every|all|the|that|those)|Who|Whom|Whoever|Whatever|That which|For how (?:long|many)|(?:By|In|With|For|From) which|What(?![^.]*\?))\b/;
 
 /** Finds comments that open with a relative clause. */
 export function findRelativeOpeners({ name, text }: SourceFile): readonly Finding[] {

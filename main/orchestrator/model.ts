@@ -29,7 +29,7 @@ export interface TrainerOffer {
   readonly version: string | null;
 }
 
-/** What an agent reported about itself when it last registered. */
+/** The last registration of an agent. */
 export interface AgentFacts {
   readonly capabilities: Capabilities;
   readonly host: string | null;
@@ -201,7 +201,7 @@ export interface JobSpec {
   readonly requests: readonly RequestKind[];
 }
 
-/** What determines a job's position in the queue. */
+/** The values that determine a job's position in the queue. */
 export interface Rank {
   /** 0 to 50, as set by a person. */
   readonly priority: number;
@@ -225,13 +225,13 @@ export interface Attempt {
   readonly offeredAt: WallMs;
   readonly startedAt: WallMs | null;
   readonly end: AttemptEnd | null;
-  /** What its worker reported after another attempt had taken over. Stored, but without effect. */
+  /** A report of its worker after another attempt had taken over. It is stored, but has no effect. */
   readonly late: LateResult | null;
-  /** What it continues from, as decided when it was offered; null if there was nothing to continue from. */
+  /** The checkpoint to continue from, chosen when the attempt was offered; null if there was none. */
   readonly resumed: Resumption | null;
 }
 
-/** What an attempt continues from. */
+/** The checkpoint from which an attempt continues. */
 export interface Resumption {
   /** Null when there is none, and the attempt starts over. */
   readonly checkpoint: string | null;

@@ -38,7 +38,7 @@ const Metrics = z.looseObject({
   ),
 });
 
-/** What the API reports about one job after the run. */
+/** The API's report about one job after the run. */
 export interface JobEvidence {
   readonly job: z.output<typeof Job>;
   /** `sha256`: hash of the downloaded bytes; null when nothing can be downloaded. */

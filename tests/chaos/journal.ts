@@ -49,7 +49,7 @@ export interface Run {
   readonly lines: readonly TrainerLine[];
 }
 
-/** What clients of the orchestrator record. */
+/** A line of the journal of a client. */
 export type ClientLine =
   | { readonly kind: 'submit'; readonly at: number; readonly job: PlannedJob }
   /** A submission. `status` is null when no answer arrived; `id` is the job in the answer. */

@@ -16,7 +16,7 @@ const tolerance = 0.06;
 const committed = 'docs/screens';
 const taken = 'dist/screens';
 
-/** What `compare` uses in the browser. */
+/** The members of ImageData that `compare` uses in the browser. */
 interface Pixels {
   readonly width: number;
   readonly height: number;

@@ -15,7 +15,9 @@ const given = process.argv.slice(2);
 const isNamed = given.some(argument => !argument.startsWith('-'));
 if (given.includes('--all') || isNamed) process.env['TRAINYARD_ALL_SPECS'] = '1';
 // Servers and workers that the specs start load faster with compiled code from an earlier start.
-process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('../../node_modules/.cache/node', import.meta.url));
+process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
+  new URL('../../node_modules/.cache/node', import.meta.url),
+);
 if (chromium !== null) {
   if (!given.includes('--built')) run('vite', 'build', '--app', '--logLevel', 'warn');
   run('playwright', 'test', ...given.filter(argument => argument !== '--built' && argument !== '--all'));

@@ -47,7 +47,7 @@ async function kill(agent: ReturnType<Rig['startAgent']>): Promise<void> {
 const finish = ({ folder }: Rig, code: number): string => writeFile(folder, 'enough', String(code));
 const introduction = async ({ orchestrator }: Rig) => (await orchestrator.nth('register', 2)).body;
 
-/** What only the first worker of an attempt sends. */
+/** The calls that only the first worker of an attempt sends. */
 const sent = ({ orchestrator }: Rig): readonly unknown[] =>
   orchestrator.calls.filter(
     ({ name, body }) =>

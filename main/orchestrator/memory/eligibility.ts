@@ -59,7 +59,7 @@ export const createDeadlines = (): Deadlines => ({
   removal: new Map(),
 });
 
-/** What determines a worker's status, besides the stored facts. */
+/** Facts that determine a worker's status, besides the stored ones. */
 export interface EligibilityContext {
   /** Stands still while this process is paused. */
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import type { FailureCause, JobStatus } from '../../../protocol/job.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { Attempt } from '../model.ts';
 
-/** What a final report says about the trainer's end. Each part may be null. */
+/** The trainer's end according to a final report. Each part may be null. */
 export interface Ending {
   readonly cause: Extract<
     FailureCause,

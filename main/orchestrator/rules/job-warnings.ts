@@ -95,7 +95,7 @@ function reasonFor(worker: Worker, trainer: string, keys: readonly string[]): Co
   return outputs.upload === 'checkpoints' ? 'checkpoints_only' : null;
 }
 
-/** What the owner of a job should know about the worker that runs it. */
+/** Warnings for the owner of a job about the worker that runs it. */
 export function warningsAbout(read: Read, workerId: WorkerId | null, { spec }: Job): readonly JobWarning[] {
   const worker = workerId === null ? null : read.worker(workerId);
   return worker === null ? [] : outputWarnings(worker, spec.requirements);

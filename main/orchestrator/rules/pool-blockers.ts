@@ -3,7 +3,7 @@ import type { Offering, WallMs } from '../model.ts';
 import type { Launch, Pool } from '../pool-model.ts';
 import type { Matcher, Mismatch } from './matching.ts';
 
-/** What a job needs from a launch. Jobs with equal requirements share one object. */
+/** The requirements of a job for a launch. Jobs with equal requirements share one object. */
 export interface DemandKind {
   readonly nodes: number;
   /** GPUs of each machine. */
@@ -49,7 +49,7 @@ export type PoolBlocker =
   | { readonly code: 'backoff'; readonly until: WallMs }
   | { readonly code: 'spill_over'; readonly afterMs: number };
 
-/** What a worker of the pool will offer, as far as that is known before it registers. */
+/** The expected offer of a worker of the pool, as far as it is known before the worker registers. */
 export const offeringOfPool = (
   { settings }: Pool,
   { nodes, gpus = settings.gpus }: { readonly nodes: number; readonly gpus?: number },
@@ -82,7 +82,7 @@ export const loadOf = ({ open, coming }: PoolFacts): Load => ({
   gpus: open.reduce((sum, { nodes, gpus }) => sum + nodes * gpus, 0),
 });
 
-/** What decides whether a pool may order anything now, whatever its load. */
+/** Facts that decide whether a pool may order anything now, whatever its load. */
 export type OrderFacts = Pick<PoolFacts, 'pool' | 'gpuHoursToday' | 'isWithinHours' | 'isUnreachable'>;
 
 /** Returns what keeps the pool from any order now. Checked again right before each order, which may have waited. */

@@ -2,7 +2,7 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { GpuTrouble, WorkerStatus } from '../../../protocol/worker.ts';
 import { leavesAfterJob, type MonoMs, type Worker, type JoinToken, type WallMs } from '../model.ts';
 
-/** What only this process knows about a worker. A restart loses it, and workers provide it again when they reconnect. */
+/** Facts about a worker that are only in memory. A restart loses them, and workers send them again when they reconnect. */
 export interface Presence {
   /** When the worker was last heard; after a restart, the time of the orchestrator's start. */
   readonly contactAt: MonoMs;

@@ -128,7 +128,7 @@ function nodeView(read: Read, attempt: Attempt, node: AttemptNode): NodeView {
 /** The GPU numbers of a live job; null for any other. */
 export const gpusOf = (job: Job): number[] | null => (isLive(job) ? gpusFor(job.spec) : null);
 
-/** What a recovering or cancelling job waits for from its worker; null for any other job. */
+/** The worker's reply for which a recovering or cancelling job waits; null for any other job. */
 export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
   if (!isLive(job) || (job.status !== 'recovering' && job.status !== 'cancelling')) return null;
   const worker = read.worker(job.attempt.workerId);

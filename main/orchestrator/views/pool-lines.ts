@@ -9,7 +9,7 @@ import { type DemandFacts, demandFacts, demandJobOf } from './demand-facts.ts';
 
 type PoolLine = Explanation['pools'][number];
 
-/** What the pools do about waiting jobs, from the same decisions as their loop. */
+/** The actions of the pools for waiting jobs, from the same decisions as their loop. */
 export interface PoolLines {
   /** A line for each pool; empty without pools. */
   linesOf(job: PendingJob): readonly PoolLine[];

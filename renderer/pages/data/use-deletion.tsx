@@ -8,7 +8,7 @@ import { showToast, showFailure } from '../../ui/toast.tsx';
 import { sizeText } from '../jobs/figures.ts';
 import { Version } from './cells.tsx';
 
-/** What the user wants to delete: a whole dataset, some of its versions, or old versions of any dataset. */
+/** The data to delete: a whole dataset, some of its versions, or old versions of any dataset. */
 type DeletionRequest =
   | {
       readonly kind: 'dataset' | 'versions';

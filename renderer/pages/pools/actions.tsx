@@ -66,7 +66,7 @@ export function usePoolActions(): { readonly actions: PoolActions; readonly dial
   return { actions, dialog };
 }
 
-/** What the menu of a pool offers besides its buttons. */
+/** Returns the menu of a pool: its actions without a button. */
 export function menuOf(pool: PoolView, actions: PoolActions, t: PoolTranslator): readonly MenuItem[] {
   const { pool_id: id, paused, open } = pool;
   const resumes = resumeActOf(pool);

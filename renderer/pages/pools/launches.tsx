@@ -114,7 +114,7 @@ function WorkerName({ launch }: { readonly launch: LaunchView }) {
   );
 }
 
-/** What it was ordered for. */
+/** The purpose of the launch: a test, a job, or a warm worker. */
 function Purpose({ launch: { job_id: id, is_test: isTest } }: { readonly launch: LaunchView }) {
   const t = usePoolT();
   const config = useFleet(({ fleet }) => (id === null ? undefined : fleet.jobs.get(id)?.config_name));

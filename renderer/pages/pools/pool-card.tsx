@@ -92,7 +92,7 @@ export function PoolHead({ pool, actions, children }: PoolProps & { readonly chi
   );
 }
 
-/** What keeps the pool from ordering: who paused it and why, since when the engine is silent, and what it refused. */
+/** The reasons why the pool orders nothing: who paused it and why, since when the engine is silent, and what it refused. */
 export function PoolNotices({ pool: { paused, unreachable, impossible } }: { readonly pool: PoolView }) {
   const t = usePoolT();
   return (

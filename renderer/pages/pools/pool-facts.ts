@@ -11,7 +11,7 @@ export type PoolState =
   | 'refused'
   | 'ready';
 
-/** What the pool does now. What stops it comes before what it does. */
+/** The present state of the pool. Reasons why it orders nothing come first. */
 export function stateOf({ paused, unreachable, open, usage, settings, impossible }: PoolView): PoolState {
   if (paused !== null) return 'paused';
   if (unreachable !== null) return 'unreachable';

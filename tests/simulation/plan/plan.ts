@@ -51,7 +51,7 @@ export interface RigPlan {
   readonly isBroken: boolean;
 }
 
-/** What happens when a job starts on a rig: a training, or a failure to start it. */
+/** The planned result of a start on a rig: a training, or a failure to start it. */
 export type StartPlan = TrainingBehaviour | 'rejected' | 'start_failed';
 
 export interface JobPlan {
@@ -61,7 +61,7 @@ export interface JobPlan {
   /** The job must stop when its worker loses contact (`on_lost_contact: stop`). */
   readonly stopsWithoutContact: boolean;
   readonly submitTerms: SubmitTerms;
-  /** What happens at the first start, the second one, and so on. The last entry is repeated. */
+  /** The results of the first start, the second one, and so on. The last entry is repeated. */
   readonly starts: readonly [StartPlan, ...StartPlan[]];
 }
 

@@ -23,7 +23,7 @@ export interface DryRun {
   readonly needs: ConfigNeeds;
 }
 
-/** What a config needs on a rig. */
+/** The requirements of a config for a rig. */
 export interface ConfigNeeds {
   /** Null for a fleet test, which every worker can run. */
   readonly trainer: string | null;

@@ -138,7 +138,7 @@ function silenceOf({ clock, connections }: Core, id: Worker['id']): number {
   return now - (connections.of(id)?.contactAt ?? now);
 }
 
-/** What a heartbeat reports about the worker that differs from the stored facts; null for nothing. */
+/** Returns the facts of a heartbeat that differ from the stored ones; null if none differs. */
 function changesIn(core: Core, worker: Worker, beat: Heartbeat) {
   const troubles = noticeTroubles(core, worker, beat.gpu_troubles);
   const datasets = changedDatasets(core, worker, beat.datasets);

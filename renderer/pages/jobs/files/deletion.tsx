@@ -12,7 +12,7 @@ import { sizeText } from '../figures.ts';
 import { readFilesOf } from './read-files.ts';
 import { sortForDeletion } from './sorting.ts';
 
-/** What to delete: a file, or a checkpoint with all its files. */
+/** The files to delete: one file, or all files of a checkpoint. */
 export type DeletionTarget =
   | { readonly kind: 'file'; readonly file: ArtifactView }
   | { readonly kind: 'checkpoint'; readonly checkpoint: CheckpointView };

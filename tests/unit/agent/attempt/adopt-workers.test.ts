@@ -1,4 +1,4 @@
-/** What an agent finds on disk of an attempt on several workers, of which it was not the first. */
+/** The state of an attempt on several workers that an agent other than the first finds on disk. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the agent reports about its GPUs, and when. */
+/** The agent's reports about its GPUs, and their times. */
 import { expect, it } from 'vitest';
 import type { GpuTrouble } from '../../../../protocol/worker.ts';
 import { beat, holdTime, startAgent, startBusy } from '../agent-bench.ts';

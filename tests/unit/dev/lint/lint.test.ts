@@ -62,6 +62,7 @@ describe('findRelativeOpeners', () => {
   it.each([
     'Of each kind; the first wins.',
     'What is refused leaves no trace.',
+    'What the worker reports about itself.',
     'Who calls must hold the lock.',
     'By which limits count.',
     'For how long it lasts.',
@@ -71,7 +72,8 @@ describe('findRelativeOpeners', () => {
   });
 
   it('accepts a comment that names its subject', () => {
-    const text = '/** Returns the limits of each kind. */\n// The caller must hold the lock.\n';
+    const text =
+      '/** Returns the limits of each kind. */\n// The caller must hold the lock.\n// What if it ends now? It is retried.\n';
     expect(findRelativeOpeners(file('a.ts', text))).toEqual([]);
   });
 });
