@@ -158,7 +158,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

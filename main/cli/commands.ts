@@ -77,6 +77,16 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
       return invocation => remoteCommand(invocation, link);
     },
   ],
+  [
+    'mcp',
+    async () => {
+      const [{ remoteCommand }, { mcp }] = await Promise.all([
+        import('./remote-command.ts'),
+        import('./mcp/index.ts'),
+      ]);
+      return invocation => remoteCommand(invocation, mcp);
+    },
+  ],
   ['doctor', async () => (await import('./doctor/index.ts')).doctorCommand],
   ['version', async () => (await import('./version.ts')).versionCommand],
   ['completion', async () => (await import('./completion/index.ts')).completionCommand],

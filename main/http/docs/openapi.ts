@@ -132,6 +132,8 @@ function securityOf({ authority, own = 'refused' }: Call): Json {
     };
   return {
     security: [{ bearer: [] }],
+    'x-permission': authority,
+    'x-own': own,
     description: `Needs the permission \`${authority}\`${forOwn[own](`${authority}.own`)}.`,
   };
 }

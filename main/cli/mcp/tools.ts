@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { type Permission, permissions, reachOf } from '../../../protocol/call.ts';
+
+/** A JSON Schema whose content is only passed on. */
+type Json = Readonly<Record<string, unknown>>;
+
+const InputSchema = z.looseObject({
+  type: z.literal('object'),
+  properties: z.record(z.string(), z.record(z.string(), z.unknown())),
+  required: z.array(z.string()),
+});
+type InputSchema = z.output<typeof InputSchema>;
+
+/** A tool of the Model Context Protocol, and the operation of the API that it calls. */
+export interface Tool {
+  readonly definition: {
+    readonly name: string;
+    readonly description: string;
+    readonly inputSchema: InputSchema;
+    readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint: boolean };
+  };
+  readonly operation: {
+    readonly method: string;
+    /** The path with parameters in braces, as in OpenAPI. */
+    readonly path: string;
+    readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' }[];
+  };
+}
+
+const Content = z.record(z.string(), z.object({ schema: z.record(z.string(), z.unknown()) }));
+
+const Operation = z.object({
+  operationId: z.string(),
+  summary: z.string(),
+  'x-permission': z.enum(permissions).optional(),
+  'x-own': z.enum(['job', 'filtered', 'shared', 'refused']).optional(),
+  parameters: z
+    .array(
+      z.object({
+        name: z.string(),
+        in: z.enum(['path', 'query']),
+        required: z.boolean().default(false),
+        description: z.string().optional(),
+        schema: z.record(z.string(), z.unknown()),
+      }),
+    )
+    .default([]),
+  requestBody: z.object({ content: Content }).optional(),
+  responses: z.looseObject({ 200: z.object({ content: Content }) }),
+});
+type Operation = z.output<typeof Operation>;
+
+const Document = z.object({
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) }),
+});
+
+export interface ToolOptions {
+  /** Permissions of the token. The tools contain no operation that it may not call. */
+  readonly held: readonly Permission[];
+  /** Whether to include operations that change something. */
+  readonly mayWrite: boolean;
+}
+
+/** Returns the tools for an OpenAPI document of the orchestrator. Throws if the document has another form. */
+export function toolsOf(document: unknown, { held, mayWrite }: ToolOptions): readonly Tool[] {
+  const { paths, components } = Document.parse(document);
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, operation]) => {
+      const isRead = method === 'get';
+      if (!(isRead || mayWrite) || !isOffered(operation, held)) return [];
+      return [toolFor(path, method.toUpperCase(), operation, components.schemas)];
+    }),
+  );
+}
+
+/** Operations whose reply contains the secret of a token. A language model must not see one. */
+const secretReplies: ReadonlySet<string> = new Set(['createWorker', 'rotateWorkerToken', 'createJoinToken']);
+
+/** Types of content that a language model can read. Streams of events never end. */
+const readable = ['application/json', 'application/x-ndjson', 'text/plain', 'text/csv'];
+
+function isOffered(operation: Operation, held: readonly Permission[]): boolean {
+  const { operationId, requestBody, responses, 'x-permission': authority, 'x-own': own } = operation;
+  if (authority === undefined || authority.endsWith('.own') || authority === 'admin.tokens') return false;
+  if (secretReplies.has(operationId)) return false;
+  const isReadable = Object.keys(responses[200].content).some(type => readable.includes(type));
+  const takesJson = requestBody === undefined || requestBody.content['application/json'] !== undefined;
+  return isReadable && takesJson && isHeld(held, authority, own);
+}
+
+function isHeld(held: readonly Permission[], authority: Permission, own: Operation['x-own']): boolean {
+  const [full] = [authority].filter(isFull);
+  return full !== undefined && reachOf(held, { authority: full, ...(own && { own }) }) !== 'none';
+}
+
+type Full = Exclude<Permission, `${string}.own`>;
+const isFull = (permission: Permission): permission is Full => !permission.endsWith('.own');
+
+function toolFor(path: string, method: string, operation: Operation, schemas: Schemas): Tool {
+  const { operationId: name, summary, parameters, requestBody } = operation;
+  const body = requestBody?.content['application/json']?.schema;
+  const properties = {
+    ...Object.fromEntries(
+      parameters.map(({ name: key, schema, description }) => [
+        key,
+        { ...schema, ...(description && { description }) },
+      ]),
+    ),
+    ...(body && { body }),
+  };
+  const required = [
+    ...parameters.filter(each => each.required).map(each => each.name),
+    ...(body ? ['body'] : []),
+  ];
+  return {
+    definition: {
+      name,
+      description: summary,
+      inputSchema: withDefinitions({ type: 'object', properties, required }, schemas),
+      annotations: { readOnlyHint: method === 'GET', destructiveHint: method !== 'GET' },
+    },
+    operation: { method, path, parameters: parameters.map(each => ({ name: each.name, in: each.in })) },
+  };
+}
+
+type Schemas = Readonly<Record<string, Json>>;
+
+/** Adds the components to which the schema refers, because a tool's schema must stand alone. */
+function withDefinitions(schema: InputSchema, schemas: Schemas): InputSchema {
+  const used = new Map<string, Json>();
+  const collect = (text: string): void => {
+    for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      const found = schemas[name];
+      if (used.has(name) || found === undefined) continue;
+      used.set(name, found);
+      collect(JSON.stringify(found));
+    }
+  };
+  collect(JSON.stringify(schema));
+  if (used.size === 0) return schema;
+  const whole = JSON.stringify({ ...schema, $defs: Object.fromEntries(used) });
+  return InputSchema.parse(JSON.parse(whole.replaceAll('"#/components/schemas/', '"#/$defs/')));
+}
