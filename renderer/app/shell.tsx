@@ -9,7 +9,7 @@ import { useFleet, useMay, usePanel } from './context.ts';
 import { useDesktopPages } from './desktop.tsx';
 import { Guarded } from './guarded.tsx';
 import mark from './icon.svg';
-import { Palette, useShortcuts } from './keyboard.tsx';
+import { useShortcuts } from './keyboard.tsx';
 import { type PageName, pages, pagesFor } from './pages.ts';
 import { loadPart, PartUnavailable } from './part.ts';
 import { Boundary, Unavailable } from './unavailable.tsx';
@@ -38,13 +38,17 @@ const parts = {
   help: lazy(() => loadPart(async () => ({ default: (await import('../pages/help/index.tsx')).HelpPage }))),
 } as const satisfies Readonly<Record<PageName, unknown>>;
 
+const Palette = lazy(() =>
+  loadPart(async () => ({ default: (await import('./palette/index.tsx')).Palette })),
+);
+
 export function Shell() {
   const t = useT();
   const may = useMay();
   const shown = useMemo(() => pagesFor(may), [may]);
   const [path] = useLocation();
-  const [isSearching, setSearching] = useState(false);
-  useShortcuts(useCallback(() => setSearching(true), []));
+  const [palette, setPalette] = useState<'unused' | 'open' | 'closed'>('unused');
+  useShortcuts(useCallback(() => setPalette('open'), []));
   useFocusOnPage(path);
   useDesktopPages();
   useEffect(() => {
@@ -86,7 +90,13 @@ export function Shell() {
           </Suspense>
         </Boundary>
       </main>
-      {isSearching && <Palette onClose={() => setSearching(false)} />}
+      {palette !== 'unused' && (
+        <Boundary onFailure={() => null}>
+          <Suspense fallback={null}>
+            <Palette isOpen={palette === 'open'} onClose={() => setPalette('closed')} />
+          </Suspense>
+        </Boundary>
+      )}
     </div>
   );
 }

@@ -155,3 +155,37 @@ test('opens a job from the palette and the help page with a question mark', asyn
   await page.keyboard.type('state:pending g w');
   await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
 });
+
+test('performs actions from the palette: theme, pause, drain and cancel', async ({ page }) => {
+  await orchestrator.submit({ config_name: 'near-job', config: {}, worker_labels: { nobody: 'has-this' } });
+  await signInByKeys(page);
+  const palette = page.getByRole('dialog', { name: 'Go to' });
+  const act = async (words: string, option: string): Promise<void> => {
+    await page.keyboard.press('Control+k');
+    await expect(palette.getByRole('combobox')).toBeFocused();
+    await page.keyboard.type(words);
+    await expect(palette.getByRole('option', { name: option })).toHaveAttribute('aria-selected', 'true');
+    await page.keyboard.press('Enter');
+    await expect(palette).toBeHidden();
+  };
+  await act('theme dark', 'Theme: Dark');
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
+
+  await act('pause', 'Pause queue');
+  const pause = page.getByRole('dialog', { name: 'Pause queue' });
+  await tabTo(page, pause.getByRole('button', { name: 'Pause', exact: true }));
+  await page.keyboard.press('Enter');
+  await act('resume', 'Resume queue');
+
+  await act('drain rig-b', 'Drain: rig-b');
+  await tabTo(page, page.getByRole('alertdialog').getByRole('button', { name: 'Drain', exact: true }));
+  await page.keyboard.press('Enter');
+  await page.goto(`${orchestrator.url}/workers`);
+  await expect(rowOf(page, 'rig-b')).toContainText('by admin');
+
+  await act('cancel near', 'Cancel job: near-job');
+  await expect(page.getByText('near-job').first()).toBeVisible();
+  // The toast that can undo the cancellation goes away after a few seconds, and the job is cancelled.
+  await page.goto(`${orchestrator.url}/jobs`);
+  await expect(rowOf(page, 'near-job')).toContainText('cancelled');
+});

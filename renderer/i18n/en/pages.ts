@@ -179,7 +179,7 @@ export const pages = {
   'audit.export': 'Export JSON Lines',
   'audit.trimmed': 'Entries up to {seq, number} were removed because of their age.',
   'help.keys': 'Keyboard shortcuts',
-  'help.keyPalette': 'Go to any page, worker or job',
+  'help.keyPalette': 'Go to any page, worker or job, or perform an action',
   'help.keyGo': 'Go to overview, workers, jobs, queue, pools, audit, settings or this page',
   'help.keyFilter': 'Go to the filter of the page',
   'help.keyHelp': 'Go to this page',

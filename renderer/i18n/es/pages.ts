@@ -201,7 +201,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'help.diagnostics': 'Para informes de errores',
   'help.diagnosticsNote':
     'Información que ayuda a encontrar la causa de un problema. No contiene nombres de workers ni de trabajos, ni tokens.',
-  'help.keyPalette': 'Ir a cualquier página, worker o trabajo',
+  'help.keyPalette': 'Ir a una página, un worker o un trabajo, o ejecutar una acción',
   'help.keyGo': 'Ir a resumen, workers, trabajos, cola, pools, auditoría, ajustes o esta página',
   'help.keyFilter': 'Ir al filtro de la página',
 };

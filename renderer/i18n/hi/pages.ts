@@ -189,7 +189,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'help.api': 'API संदर्भ, स्क्रिप्ट के लिए',
   'help.diagnostics': 'बग रिपोर्ट के लिए',
   'help.diagnosticsNote': 'समस्या का कारण खोजने में मदद करने वाली जानकारी। इसमें वर्कर या जॉब के नाम और टोकन नहीं होते।',
-  'help.keyPalette': 'किसी भी पेज, वर्कर या जॉब पर जाएँ',
+  'help.keyPalette': 'किसी भी पेज, वर्कर या जॉब पर जाएँ, या कोई कार्रवाई करें',
   'help.keyGo': 'अवलोकन, वर्कर, जॉब, कतार, पूल, ऑडिट, सेटिंग या इस पेज पर जाएँ',
   'help.keyFilter': 'पेज के फ़िल्टर पर जाएँ',
 };

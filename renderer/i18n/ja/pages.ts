@@ -186,7 +186,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'help.api': 'スクリプト向けの API リファレンス',
   'help.diagnostics': 'バグ報告用',
   'help.diagnosticsNote': '問題の原因を調べるための情報です。ワーカーやジョブの名前、トークンは含みません。',
-  'help.keyPalette': '任意のページ、ワーカー、ジョブへ',
+  'help.keyPalette': 'ページ、ワーカー、ジョブへ移動、または操作を実行',
   'help.keyGo': '概要、ワーカー、ジョブ、キュー、プール、監査、設定、このページへ',
   'help.keyFilter': 'ページの絞り込みへ',
 };

@@ -181,7 +181,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'help.api': 'API 参考，供脚本使用',
   'help.diagnostics': '用于错误报告',
   'help.diagnosticsNote': '有助于查找问题原因的信息。不含工作节点名、任务名和令牌。',
-  'help.keyPalette': '前往任意页面、工作节点或任务',
+  'help.keyPalette': '前往任意页面、工作节点或任务，或执行操作',
   'help.keyGo': '前往概览、工作节点、任务、队列、资源池、审计、设置或本页',
   'help.keyFilter': '前往本页的筛选框',
 };

@@ -21,7 +21,7 @@ export function PauseButton() {
   );
 }
 
-function PauseDialog({ onClose }: { readonly onClose: () => void }) {
+export function PauseDialog({ onClose }: { readonly onClose: () => void }) {
   const t = useT();
   const { client } = usePanel();
   const [note, setNote] = useState('');

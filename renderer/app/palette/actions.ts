@@ -1,0 +1,117 @@
+import { useEffect, useState } from 'react';
+import { useLocation } from 'wouter';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { useT } from '../../i18n/index.ts';
+import { useJobActions } from '../../pages/jobs/job-actions.tsx';
+import { useStartAction } from '../../pages/workers/actions.ts';
+import { useRevert } from '../../pages/workers/worker-menu.tsx';
+import { showFailure } from '../../ui/toast.tsx';
+import { useMay, usePanel } from '../context.ts';
+import type { ActionEntry } from './entries.ts';
+
+const themes = ['system', 'light', 'dark'] as const;
+
+/** Returns whether the queue is paused; null until that is known, and for users who may not change it. */
+function useIsPaused(): boolean | null {
+  const { client } = usePanel();
+  const may = useMay();
+  const isAllowed = may(queueApi.pause) && may(queueApi.status);
+  const [isPaused, setPaused] = useState<boolean | null>(null);
+  useEffect(() => {
+    if (!isAllowed) return undefined;
+    const controller = new AbortController();
+    void client.call(queueApi.status, { signal: controller.signal }).then(answer => {
+      if (answer.ok) setPaused(answer.value.paused !== null);
+    });
+    return () => controller.abort();
+  }, [client, isAllowed]);
+  return isPaused;
+}
+
+/** Actions of the fleet that the user may perform. `onPause` opens the dialog that pauses the queue. */
+export function useGeneralActions(onPause: () => void): readonly ActionEntry[] {
+  const t = useT();
+  const may = useMay();
+  const [, go] = useLocation();
+  const { client, preferences } = usePanel();
+  const start = useStartAction();
+  const isPaused = useIsPaused();
+  const entry = (id: string, text: string, onSelect: () => void): ActionEntry => ({
+    id,
+    text,
+    action: text,
+    onSelect,
+  });
+  const resume = (): void => {
+    void client.call(queueApi.resume).then(answer => !answer.ok && showFailure(t, answer.failure));
+  };
+  const entries: ActionEntry[] = [];
+  if (may(queueApi.submit)) entries.push(entry('submit', t('jobs.submit.title'), () => go('/jobs/new')));
+  if (may(workersApi.create)) entries.push(entry('join', t('workers.join'), () => start({ kind: 'join' })));
+  if (isPaused === false) entries.push(entry('pause', t('queue.pause'), onPause));
+  if (isPaused === true) entries.push(entry('resume', t('palette.resume'), resume));
+  for (const theme of themes) {
+    const text = t('palette.on', { action: t('settings.theme'), name: t(`settings.theme.${theme}`) });
+    entries.push(entry(`theme-${theme}`, text, () => preferences.setState({ theme })));
+  }
+  return entries;
+}
+
+/** Actions on these jobs and workers that are possible now and that the user may perform. */
+export function useObjectActions(
+  jobs: readonly JobView[],
+  workers: readonly WorkerView[],
+): readonly ActionEntry[] {
+  const t = useT();
+  const may = useMay();
+  const { menuOf } = useJobActions();
+  const start = useStartAction();
+  const revert = useRevert();
+  const onJobs = jobs.flatMap(job =>
+    menuOf(job)
+      .filter(({ reason }) => (reason ?? null) === null)
+      .map(({ id, text: action, onSelect }) => ({
+        id: `${id} ${job.id}`,
+        text: t('palette.on', { action, name: job.config_name }),
+        action,
+        onSelect,
+      })),
+  );
+  const onWorkers = workers.flatMap(worker => {
+    const act = worker.drain === null ? 'drain' : 'undrain';
+    if (!may(workersApi[act])) return [];
+    const action = t(`workers.act.${act}`).replace(/…$/, '');
+    const onSelect = (): void =>
+      act === 'drain' ? start({ kind: 'drain', workers: [worker] }) : revert('undrain', worker);
+    return [
+      { id: `${act} ${worker.id}`, text: t('palette.on', { action, name: worker.name }), action, onSelect },
+    ];
+  });
+  return [...onJobs, ...onWorkers];
+}
+
+/** The names of all actions, which are no words of a name. */
+export function useActionNames(): readonly string[] {
+  const t = useT();
+  return [
+    ...(
+      [
+        'save',
+        'sample',
+        'cancel',
+        'retry',
+        'duplicate',
+        'priority',
+        'top',
+        'approve',
+        'reject',
+        'delete',
+      ] as const
+    ).map(act => t(`jobs.act.${act}`)),
+    t('workers.act.drain'),
+    t('workers.act.undrain'),
+  ];
+}
