@@ -49,13 +49,16 @@ const { value } = fc.letrec<{ value: unknown }>(tie => ({
   ),
 }));
 
-test.each(schemas)('never throws in schema %s', (_name, schema) => {
+test('parses any value with every schema without an exception', () => {
+  // Generating a value takes longer than parsing it, so all schemas get the same values.
   fc.assert(
     fc.property(fc.oneof(value, fc.anything()), given => {
-      const result = schema.safeParse(given);
-      if (!result.success) expect(result.error.issues.length).toBeGreaterThan(0);
+      for (const [name, schema] of schemas) {
+        const result = schema.safeParse(given);
+        if (!result.success && result.error.issues.length === 0) throw new Error(`${name} gives no reason`);
+      }
     }),
-    { numRuns: 150 },
+    { numRuns: 200 },
   );
 });
 
