@@ -37,17 +37,31 @@ interface TimeProps {
   /** A time in RFC 3339; null is shown as never. */
   readonly at: string | null;
   readonly style?: 'relative' | 'absolute';
+  /** How far the server's clock is ahead of this computer's, in milliseconds, for times that the server took. */
+  readonly leadMs?: number;
+  /** The time is never in the future, so that a clock error must not show it there. */
+  readonly isPast?: boolean;
+  /** A note below the exact time on hover. */
+  readonly note?: string;
 }
 
-export function Time({ at, style = 'relative' }: TimeProps) {
+/** A time relative to now. Hovering shows the exact time, and screen readers read it. */
+export function Time({ at, style = 'relative', leadMs = 0, isPast = false, note }: TimeProps) {
   const t = useT();
-  const now = useNow();
+  const now = useNow() + leadMs;
   if (at === null) return <span>{t('time.never')}</span>;
   const moment = Date.parse(at);
   const exact = absolute(moment, t);
   return (
-    <time dateTime={at} title={exact}>
-      {style === 'absolute' ? exact : relative(moment, now, t.language)}
+    <time className="time" dateTime={at} title={note === undefined ? exact : `${exact}\n${note}`}>
+      {style === 'absolute' ? (
+        exact
+      ) : (
+        <>
+          {relative(isPast ? Math.min(moment, now) : moment, now, t.language)}{' '}
+          <span className="unseen">({exact})</span>
+        </>
+      )}
     </time>
   );
 }

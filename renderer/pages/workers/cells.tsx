@@ -6,7 +6,7 @@ import { useT } from '../../i18n/index.ts';
 import { keptMs, type LoadSample } from '../../state/sparklines.ts';
 import { Progress, Sparkline, State } from '../../ui/indicators.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { absolute, relative, Time, useNow } from '../../ui/time.tsx';
+import { Time, useNow } from '../../ui/time.tsx';
 import { contactLevel, shownState, vramTotal } from './facts.ts';
 import { figure, gpusText, lostText, reasonText, troubleTexts } from './texts.ts';
 import { compareAgentVersion, useProvidedServerVersion } from './server-version.ts';
@@ -200,21 +200,14 @@ function Agent({ worker }: CellProps) {
 /** Shows the time since the last contact by the server's clock, because this computer's clock may be wrong. */
 export function Contact({ worker }: CellProps) {
   const t = useT();
-  const lead = useFleet(state => state.clockLeadMs);
-  const now = useNow();
+  const leadMs = useFleet(state => state.clockLeadMs);
   const level = contactLevel(worker);
   if (worker.last_heartbeat === null) return <span className="muted">{t('workers.contact.never')}</span>;
-  const at = Date.parse(worker.last_heartbeat);
-  const exact = absolute(at, t);
+  const late = level === 'good' ? {} : { note: t('workers.contact.late') };
   return (
     <span className="worker-contact" data-level={level}>
       {level !== 'good' && <Icon name="recovering" />}
-      <time
-        dateTime={worker.last_heartbeat}
-        title={level === 'good' ? exact : `${exact}\n${t('workers.contact.late')}`}
-      >
-        {relative(Math.min(at, now + lead), now + lead, t.language)}
-      </time>
+      <Time at={worker.last_heartbeat} isPast leadMs={leadMs} {...late} />
     </span>
   );
 }

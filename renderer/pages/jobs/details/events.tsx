@@ -33,7 +33,7 @@ export function JobEvents({ id }: { readonly id: JobId }) {
           {entries.map(entry => (
             <tr key={entry.seq}>
               <td>
-                <Time at={entry.at} style="absolute" />
+                <Time at={entry.at} />
               </td>
               <td className="mono">{entry.event_type}</td>
               <td>
