@@ -1,5 +1,7 @@
 /** The life of a worker, managed with only the panel and a terminal. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
+import { openRig } from '../support/upload-bench.ts';
+import { WorkerId } from '../../protocol/ids.ts';
 import {
   selectMenuItem,
   openJoinDialog,
@@ -141,4 +143,26 @@ test('opens a worker on a click on its row, but not on its checkbox or menu', as
   await row.getByRole('gridcell').nth(1).click();
   await expect(page.getByRole('region', { name: 'Connection' })).toBeVisible();
   await expect(page).toHaveURL(/\/workers\/w_/);
+});
+
+test('shows every column of the table at 1280 pixels, also next to a scroll bar', async ({ page }) => {
+  const createWorker = async ({ name = '' }: { readonly name?: string } = {}) => {
+    const made = await orchestrator.call('POST', '/api/admin/workers', { name });
+    return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
+  };
+  const facts = { accelerator: 'cuda', gpu_name: 'NVIDIA GeForce RTX 4090', gpu_count: 8, gpu_vram_gb: 24 };
+  const rig = await openRig({ url: orchestrator.url, createWorker }, 'rig-loaded', facts);
+  await rig.beat({ gpu_utilization: 100, vram_used_gb: 187.5 });
+  // A headless browser hides scroll bars, which are 15 pixels wide.
+  await page.setViewportSize({ width: 1280 - 15, height: 800 });
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/workers`);
+  const row = rowOf(page, 'rig-loaded');
+  await expect(row).toContainText('100 %');
+  await page.getByRole('columnheader', { name: 'Utilisation' }).getByRole('button').click();
+  const clipped = await page.evaluate<readonly string[]>(`
+    [...document.querySelectorAll('.table-scroll, [role="columnheader"], [role="gridcell"], .worker-load')]
+      .filter(each => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)
+      .map(each => each.className + ' ' + each.textContent + ': ' + each.scrollWidth + ' in ' + each.clientWidth)`);
+  expect(clipped).toEqual([]);
 });

@@ -22,7 +22,7 @@ export function useColumns(): readonly Column<WorkerView>[] {
       {
         id: 'state',
         title: t('workers.column.state'),
-        width: 'minmax(138px, 1.2fr)',
+        width: 'minmax(132px, 1.2fr)',
         cell: worker => <StateCell worker={worker} />,
         sortBy: worker => shownStates.indexOf(shownState(worker)),
       },
@@ -36,28 +36,28 @@ export function useColumns(): readonly Column<WorkerView>[] {
       {
         id: 'gpus',
         title: t('workers.column.gpus'),
-        width: 'minmax(168px, 1.6fr)',
+        width: 'minmax(164px, 1.6fr)',
         cell: worker => <GpusCell worker={worker} />,
         sortBy: worker => worker.gpu_count,
       },
       {
         id: 'load',
         title: t('workers.column.load'),
-        width: '94px',
+        width: '108px',
         cell: worker => <LoadCell worker={worker} />,
         sortBy: worker => worker.gpu_utilization ?? -1,
       },
       {
         id: 'job',
         title: t('workers.column.job'),
-        width: 'minmax(136px, 1.6fr)',
+        width: 'minmax(126px, 1.6fr)',
         cell: worker => <JobCell worker={worker} />,
         sortBy: worker => worker.current_job_id ?? '',
       },
       {
         id: 'labels',
         title: t('workers.column.labels'),
-        width: 'minmax(136px, 1.6fr)',
+        width: 'minmax(126px, 1.6fr)',
         cell: worker => <LabelsCell worker={worker} />,
       },
       {
