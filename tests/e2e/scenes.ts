@@ -169,8 +169,7 @@ export const scenes: readonly Scene[] = [
     path: jobPath('flux-full-finetune'),
     ready: '.timeline li',
     async open(page) {
-      await page.locator('.job-head button[aria-haspopup="menu"]').click();
-      await page.locator('.menu-item[data-danger="true"]:not([data-disabled])').first().click();
+      await page.locator('.job-acts .button-danger').click();
       await expect(dialogOf(page)).toBeVisible();
     },
   },

@@ -117,15 +117,13 @@ test("requests samples from a job's page, and offers only the actions its config
   const job = await orchestrator.submit({ config_name: 'long-digits', config });
   await page.goto(`${orchestrator.url}/jobs/${job}`);
   await expect(page.locator('.job-title')).toContainText('running', { timeout: 30_000 });
-  await page.getByRole('button', { name: 'Actions for job long-digits' }).click();
-  await expect(page.getByRole('menuitem', { name: 'Save checkpoint now' })).toHaveCount(0);
-  await page.getByRole('menuitem', { name: 'Generate samples now' }).click();
+  await expect(page.getByRole('button', { name: 'Save now' })).toHaveCount(0);
+  await page.getByRole('button', { name: 'Sample now' }).click();
   await expect(page.getByText('Requested samples from rig-1.')).toBeVisible();
   await page.getByRole('tab', { name: 'Events' }).click();
   const told = page.getByRole('table', { name: 'Events of this job' });
   await expect(told).toContainText('job.asked');
   await orchestrator.call('POST', `/api/queue/${job}/cancel`, {});
   await expect(page.locator('.job-title')).toContainText('cancelled', { timeout: 30_000 });
-  await page.getByRole('button', { name: 'Actions for job long-digits' }).click();
-  await expect(page.getByRole('menuitem', { name: 'Generate samples now' })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Sample now' })).toHaveCount(0);
 });

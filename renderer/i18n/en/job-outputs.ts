@@ -1,5 +1,11 @@
 /** Logs, metrics and files of a job. */
 export const jobOutputs = {
+  'jobs.glance.metrics': 'All metrics',
+  'jobs.glance.samples': 'Newest samples',
+  'jobs.glance.files': 'All files',
+  'jobs.glance.log': 'Last log lines',
+  'jobs.glance.fullLog': 'Full log',
+  'jobs.glance.silent': 'Worker not connected',
   'jobs.tab.logs': 'Logs',
   'logs.title': 'Log of attempt {attempt}',
   'logs.attempt': 'Attempt',

@@ -1,6 +1,12 @@
 import type { jobOutputs as source } from '../en/job-outputs.ts';
 
 export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
+  'jobs.glance.metrics': 'Todas las métricas',
+  'jobs.glance.samples': 'Muestras más recientes',
+  'jobs.glance.files': 'Todos los archivos',
+  'jobs.glance.log': 'Últimas líneas del registro',
+  'jobs.glance.fullLog': 'Registro completo',
+  'jobs.glance.silent': 'Worker sin conexión',
   'jobs.tab.logs': 'Registro',
   'logs.title': 'Registro del intento {attempt}',
   'logs.attempt': 'Intento',

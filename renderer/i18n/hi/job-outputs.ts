@@ -1,6 +1,12 @@
 import type { jobOutputs as source } from '../en/job-outputs.ts';
 
 export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
+  'jobs.glance.metrics': 'सभी मेट्रिक',
+  'jobs.glance.samples': 'नवीनतम नमूने',
+  'jobs.glance.files': 'सभी फ़ाइलें',
+  'jobs.glance.log': 'लॉग की अंतिम पंक्तियाँ',
+  'jobs.glance.fullLog': 'पूरा लॉग',
+  'jobs.glance.silent': 'वर्कर कनेक्ट नहीं है',
   'jobs.tab.logs': 'लॉग',
   'logs.title': 'प्रयास {attempt} का लॉग',
   'logs.attempt': 'प्रयास',

@@ -1,6 +1,12 @@
 import type { jobOutputs as source } from '../en/job-outputs.ts';
 
 export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
+  'jobs.glance.metrics': 'すべてのメトリクス',
+  'jobs.glance.samples': '最新のサンプル',
+  'jobs.glance.files': 'すべてのファイル',
+  'jobs.glance.log': 'ログの末尾',
+  'jobs.glance.fullLog': 'ログ全体',
+  'jobs.glance.silent': 'ワーカー未接続',
   'jobs.tab.logs': 'ログ',
   'logs.title': '試行 {attempt} のログ',
   'logs.attempt': '試行',

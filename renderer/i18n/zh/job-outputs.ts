@@ -1,6 +1,12 @@
 import type { jobOutputs as source } from '../en/job-outputs.ts';
 
 export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
+  'jobs.glance.metrics': '全部指标',
+  'jobs.glance.samples': '最新样本',
+  'jobs.glance.files': '全部文件',
+  'jobs.glance.log': '日志末尾',
+  'jobs.glance.fullLog': '完整日志',
+  'jobs.glance.silent': '工作节点未连接',
   'jobs.tab.logs': '日志',
   'logs.title': '第 {attempt} 次尝试的日志',
   'logs.attempt': '尝试',

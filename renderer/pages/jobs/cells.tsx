@@ -10,6 +10,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Progress } from '../../ui/indicators.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
+import { lastErrorLine } from './error-line.ts';
 import { clock, duration, priorityText, progressText, runTime, speed } from './figures.ts';
 import { shownState } from './list/filter.ts';
 import { useJobActions } from './job-actions.tsx';
@@ -92,12 +93,12 @@ export function failureText(
   if (cause === null) return error ?? '';
   const words = t(`jobs.cause.${cause}`);
   if (error === null) return words;
-  return startsWithCause(words, error) ? error : t('jobs.why.failed', { cause: words, error });
+  return namesCause(words, error) ? error : t('jobs.why.failed', { cause: words, error });
 }
 
-/** Returns true when the server's message already starts with the cause, so that it need not be repeated. */
-export const startsWithCause = (cause: string, error: string): boolean =>
-  error.toLowerCase().startsWith(cause.toLowerCase());
+/** Returns true when the error already names the cause, so that it need not be repeated. */
+export const namesCause = (cause: string, error: string): boolean =>
+  error.toLowerCase().includes(cause.toLowerCase());
 
 function Held({ job, hold }: JobProps & { readonly hold: Hold }) {
   const t = useT();
@@ -188,19 +189,4 @@ export function MenuCell({ job }: JobProps) {
   const t = useT();
   const { menuOf } = useJobActions();
   return <Menu label={t('jobs.act.menu', { config: job.config_name })} items={menuOf(job)} />;
-}
-
-/** Matches lines such as "RuntimeError: ...", "torch.cuda.OutOfMemoryError: ..." or "error: ...". */
-const errorLine = /^(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b|(?:fatal|error|panic)\b)/i;
-/** Matches lines that explain nothing by themselves: traceback frames, their markers, and lines without letters. */
-const noise = /^(?:File "|Traceback \(|at \S+ \(|\^+$)|^[^\p{L}]*$/u;
-
-/**
- * Returns the line that states the error. A traceback ends with it, but the trainer may print more lines after that.
- * @internal
- */
-export function lastErrorLine(error: string): string {
-  const lines = error.split(/[\r\n]+/).map(line => line.trim());
-  const last = lines.findLast(line => errorLine.test(line)) ?? lines.findLast(line => !noise.test(line));
-  return last ?? error.trim();
 }

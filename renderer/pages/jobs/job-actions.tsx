@@ -78,10 +78,21 @@ export function unavailableReason(act: JobAction, job: JobView): MessageKey | nu
   }
 }
 
+/** Actions that the page of a job shows as buttons. */
+const buttonActions = ['save', 'sample', 'duplicate', 'cancel'] as const;
+type ButtonAction = (typeof buttonActions)[number];
+
+/** Returns the actions to show as buttons: those that the user may perform and that are possible now. */
+export const buttonsFor = (job: JobView, may: May): readonly ButtonAction[] =>
+  buttonActions.filter(act => isOffered(act, job, may) && unavailableReason(act, job) === null);
+
 /** Performs actions on jobs; available on every page. */
 export interface JobActions {
-  readonly menuOf: (job: JobView) => readonly MenuItem[];
+  /** Returns the items of a menu, without the actions that are shown elsewhere. */
+  readonly menuOf: (job: JobView, elsewhere?: readonly string[]) => readonly MenuItem[];
   readonly perform: (act: JobAction | 'release', job: JobView) => void;
+  /** Requests an action from the trainer. Returns the failure, which the caller shows; null for none. */
+  readonly request: (what: RequestKind, job: JobView) => Promise<CallFailure | null>;
 }
 
 const JobActionsContext = createContext<JobActions | null>(null);
@@ -101,10 +112,16 @@ export function JobActionsProvider({ children }: { readonly children: ReactNode 
   const [asked, setAsked] = useState<ActionToConfirm | null>(null);
   const pendingCancels = useRef(new Set<JobId>());
   const acts = useMemo((): JobActions => {
-    const perform = createPerformer({ t, panel, go, ask: setAsked, pendingCancels: pendingCancels.current });
-    const menuOf = (job: JobView): readonly MenuItem[] =>
+    const { perform, request } = createPerformer({
+      t,
+      panel,
+      go,
+      ask: setAsked,
+      pendingCancels: pendingCancels.current,
+    });
+    const menuOf: JobActions['menuOf'] = (job, elsewhere = []) =>
       jobActions
-        .filter(act => isOffered(act, job, panel.may))
+        .filter(act => isOffered(act, job, panel.may) && !elsewhere.includes(act))
         .map(act => {
           const reason = unavailableReason(act, job);
           return {
@@ -115,7 +132,7 @@ export function JobActionsProvider({ children }: { readonly children: ReactNode 
             onSelect: () => perform(act, job),
           };
         });
-    return { menuOf, perform };
+    return { menuOf, perform, request };
   }, [t, panel, go]);
   return (
     <JobActionsContext value={acts}>
@@ -140,7 +157,7 @@ function createPerformer({
   go,
   ask,
   pendingCancels,
-}: PerformerDeps): JobActions['perform'] {
+}: PerformerDeps): Pick<JobActions, 'perform' | 'request'> {
   const failed = (failure: CallFailure): void => showFailure(t, failure);
   const cancelLater = ({ id, config_name: config }: JobView): void => {
     if (pendingCancels.has(id)) return;
@@ -167,14 +184,16 @@ function createPerformer({
     const answer = await client.call(row, { params: { id } });
     if (!answer.ok) failed(answer.failure);
   };
-  const askFor = async (what: RequestKind, { id, worker_name: name, worker_id: worker }: JobView) => {
+  const request: JobActions['request'] = async (what, { id, worker_name: name, worker_id: worker }) => {
     const answer = await client.call(queueApi.ask, { params: { id }, body: { what } });
-    if (!answer.ok) return failed(answer.failure);
+    if (!answer.ok) return answer.failure;
     const messageKey = answer.value.duplicate ? 'jobs.asked.again' : (`jobs.asked.${what}` as const);
     showToast(t(messageKey, { worker: name ?? worker ?? t('jobs.cancel.nowhere') }));
+    return null;
   };
-  return (act, job) => {
-    if (act === 'save' || act === 'sample') return void askFor(act, job);
+  const perform: JobActions['perform'] = (act, job) => {
+    if (act === 'save' || act === 'sample')
+      return void request(act, job).then(failure => failure !== null && failed(failure));
     if (act === 'duplicate') return go(`/jobs/new?from=${job.id}`);
     if (act === 'retry') return void retry(job);
     if (act === 'top') return void simply(queueApi.moveToTop, job);
@@ -182,4 +201,5 @@ function createPerformer({
     if (act === 'cancel' && isWaiting(job.status)) return cancelLater(job);
     return ask({ act, job });
   };
+  return { perform, request };
 }

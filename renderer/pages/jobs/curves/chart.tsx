@@ -1,4 +1,4 @@
-import { useId, useMemo, useState } from 'react';
+import { type ReactNode, useId, useMemo, useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { align, nearest } from './aligned.ts';
@@ -40,11 +40,13 @@ interface ChartProps {
   readonly palette: Palette;
   readonly width: number;
   readonly onZoom: (range: AxisRange) => void;
+  /** Shown in the head, next to the button for the table. */
+  readonly children?: ReactNode;
 }
 
 /** One metric as a curve or as a table, with its latest value and its range. */
 export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
-  const { range, marks, names, palette, width, onZoom } = props;
+  const { range, marks, names, palette, width, onZoom, children } = props;
   const t = useT();
   const id = useId();
   const [isTable, setTable] = useState(false);
@@ -70,6 +72,7 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
     <section className="card curve" aria-labelledby={id}>
       <div className="curve-head">
         <h2 id={id}>{title}</h2>
+        {children}
         <Button kind="quiet" aria-pressed={isTable} onClick={() => setTable(was => !was)}>
           {t('curves.asTable')}
         </Button>

@@ -14,7 +14,8 @@ import { Controls } from './controls.tsx';
 import './curves.css';
 import { chartsOf } from './keys.ts';
 import { Comparison } from './comparison.tsx';
-import { breaksOf, coveringRange, spanOf } from './lines.ts';
+import { useAttemptMarks } from './attempt-marks.ts';
+import { coveringRange, spanOf, widened } from './lines.ts';
 import { usePalette } from './palette.ts';
 import { type View, parseView, withView } from './view.ts';
 
@@ -60,19 +61,10 @@ interface ChartsProps extends JobProps {
 }
 
 function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsProps) {
-  const t = useT();
   const palette = usePalette();
   const { axis, attempts: chosen, zoom } = view;
   const plans = useMemo(() => chartsOf(whole.keys.map(({ key }) => key)), [whole.keys]);
-  const workerOf = useWorkerNames(job);
-  const nameOf = useCallback(
-    (attempt: number) => t('curves.attempt', { attempt, worker: workerOf(attempt) }),
-    [t, workerOf],
-  );
-  const marks = useMemo(
-    () => breaksOf(whole, axis, chosen).map(({ attempt, x }) => ({ x, text: nameOf(attempt) })),
-    [whole, axis, chosen, nameOf],
-  );
+  const { workerOf, nameOf, marks } = useAttemptMarks(job, whole, view);
   const compared = useCompared(view, shown, width);
   const all = useMemo(
     () =>
@@ -111,10 +103,6 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
   );
 }
 
-/** Gives a range that contains only one position a width. */
-const widened = ([from, to]: readonly [number, number]): readonly [number, number] =>
-  from < to ? [from, to] : [Math.max(0, from - 1), to + 1];
-
 /** Explains where the points come from, with a link to download all of them. */
 function Notes({ job }: JobProps) {
   const t = useT();
@@ -133,16 +121,6 @@ function Notes({ job }: JobProps) {
         {t('curves.csv')}
       </a>
     </div>
-  );
-}
-
-function useWorkerNames({ attempts }: JobDetail): (attempt: number) => string {
-  return useCallback(
-    (number: number) => {
-      const found = attempts.find(({ attempt }) => attempt === number);
-      return found?.worker_name ?? found?.worker_id ?? '?';
-    },
-    [attempts],
   );
 }
 

@@ -146,6 +146,13 @@ export function breaksOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> 
 /** A range of the axis. */
 export type AxisRange = readonly [from: number, to: number];
 
+/** Gives a range that contains only one position a width, so that its axis has different ticks. */
+export function widened([from, to]: AxisRange): AxisRange {
+  if (from < to) return [from, to];
+  const margin = Math.max(1, Math.round(from / 10));
+  return [Math.max(0, from - margin), to + margin];
+}
+
 /** Returns the range that the curves of these attempts cover; null without points. */
 export function spanOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): AxisRange | null {
   let from = Number.POSITIVE_INFINITY;

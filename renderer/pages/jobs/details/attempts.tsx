@@ -1,13 +1,16 @@
-import type { AttemptView, NodeView } from '../../../../protocol/job.ts';
+import type { AttemptView, JobDetail, NodeView } from '../../../../protocol/job.ts';
 import { WorkerLink } from '../../../app/links.tsx';
-import { type MessageKey, type Translator, useT } from '../../../i18n/index.ts';
+import { useT } from '../../../i18n/index.ts';
 import { Time, useNow } from '../../../ui/time.tsx';
-import { startsWithCause } from '../cells.tsx';
+import { namesCause } from '../cells.tsx';
+import { lastErrorLine } from '../error-line.ts';
 import { duration, ranFor } from '../figures.ts';
+import { attemptText, outcomeText } from './fact-texts.ts';
 
 /** The attempts with their outcomes, newest first. */
-export function Attempts({ attempts }: { readonly attempts: readonly AttemptView[] }) {
+export function Attempts({ job }: { readonly job: JobDetail }) {
   const t = useT();
+  const { attempts } = job;
   const newest = attempts.toSorted((a, b) => b.attempt - a.attempt);
   return (
     <section className="card" aria-labelledby="job-attempts">
@@ -15,14 +18,19 @@ export function Attempts({ attempts }: { readonly attempts: readonly AttemptView
       {attempts.length === 0 && <p className="muted">{t('jobs.detail.noAttempts')}</p>}
       <ol className="timeline">
         {newest.map(attempt => (
-          <AttemptItem key={attempt.attempt_id} attempt={attempt} />
+          <AttemptItem key={attempt.attempt_id} job={job} attempt={attempt} />
         ))}
       </ol>
     </section>
   );
 }
 
-function AttemptItem({ attempt }: { readonly attempt: AttemptView }) {
+interface AttemptItemProps {
+  readonly job: JobDetail;
+  readonly attempt: AttemptView;
+}
+
+function AttemptItem({ job, attempt }: AttemptItemProps) {
   const t = useT();
   const now = useNow();
   const { worker_id: worker, started_at: started, ended_at: ended, late_result: late } = attempt;
@@ -31,7 +39,7 @@ function AttemptItem({ attempt }: { readonly attempt: AttemptView }) {
     <li data-outcome={attempt.outcome ?? 'live'}>
       <div className="attempt-head">
         <strong>{t('jobs.attempt.title', { attempt: attempt.attempt })}</strong>
-        <span className="attempt-outcome">{outcomeText(attempt.outcome, t)}</span>
+        <span className="attempt-outcome">{attemptText(attempt.outcome, job, t)}</span>
         <WorkerLink id={worker} isDeleted={attempt.worker_deleted}>
           {attempt.worker_name ?? worker}
         </WorkerLink>
@@ -44,7 +52,7 @@ function AttemptItem({ attempt }: { readonly attempt: AttemptView }) {
       </dl>
       <ResumeInfo attempt={attempt} />
       <Nodes nodes={attempt.nodes} />
-      <Ending attempt={attempt} />
+      <Ending attempt={attempt} isErrorShown={isShownAbove(attempt, job)} />
       {late !== null && (
         <p className="muted">{t('jobs.attempt.late', { status: outcomeText(late.status, t) })}</p>
       )}
@@ -75,7 +83,7 @@ function Moment({ name, at }: { readonly name: string; readonly at: string | nul
     <div>
       <dt>{name}</dt>
       <dd>
-        <Time at={at} style="absolute" />
+        <Time at={at} />
       </dd>
     </div>
   );
@@ -105,15 +113,26 @@ function ResumeInfo({ attempt: { resumed } }: { readonly attempt: AttemptView })
   );
 }
 
+/** Returns true when the result of the job above already shows the whole error of its last attempt. */
+const isShownAbove = ({ attempt, error_message: error }: AttemptView, job: JobDetail): boolean =>
+  error !== null &&
+  job.status === 'failed' &&
+  attempt === job.attempt &&
+  lastErrorLine(error) === error.trim();
+
+interface EndingProps {
+  readonly attempt: AttemptView;
+  readonly isErrorShown: boolean;
+}
+
 function Ending({
   attempt: { cause, exit_code: code, signal, error_message: error },
-}: {
-  readonly attempt: AttemptView;
-}) {
+  isErrorShown,
+}: EndingProps) {
   const t = useT();
   const words = cause === null ? null : t(`jobs.cause.${cause}`);
   const parts = [
-    words === null || (error !== null && startsWithCause(words, error)) ? null : words,
+    words === null || (error !== null && namesCause(words, error)) ? null : words,
     code === null ? null : t('jobs.attempt.exit', { code }),
     signal === null ? null : t('jobs.attempt.signal', { signal }),
   ].filter(part => part !== null);
@@ -126,23 +145,7 @@ function Ending({
           ))}
         </ul>
       )}
-      {error !== null && <pre className="error-text">{error}</pre>}
+      {error !== null && !isErrorShown && <pre className="error-text">{error}</pre>}
     </>
   );
-}
-
-const outcomes: Readonly<Record<string, MessageKey>> = {
-  live: 'jobs.outcome.live',
-  completed: 'jobs.outcome.completed',
-  failed: 'jobs.outcome.failed',
-  cancelled: 'jobs.outcome.cancelled',
-  requeued: 'jobs.outcome.requeued',
-  given_up: 'jobs.outcome.given_up',
-  withdrawn: 'jobs.outcome.withdrawn',
-};
-
-/** Returns the text for an outcome. An outcome that only newer servers report is shown unchanged. */
-export function outcomeText(outcome: string | null, t: Translator): string {
-  const key = outcomes[outcome ?? 'live'];
-  return key === undefined ? (outcome ?? '') : t(key);
 }

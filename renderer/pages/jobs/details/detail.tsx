@@ -11,11 +11,10 @@ import { ForJob, Missing } from '../../../app/guarded.tsx';
 import { loadPart } from '../../../app/part.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Empty } from '../../../ui/empty.tsx';
-import { Menu } from '../../../ui/menu.tsx';
 import { State } from '../../../ui/indicators.tsx';
 import { JobEvents } from './events.tsx';
+import { HeaderActions } from './header-actions.tsx';
 import { shownState } from '../list/filter.ts';
-import { useJobActions } from '../job-actions.tsx';
 import { JobConfig } from './job-config.tsx';
 import { JobOverview } from './overview.tsx';
 import { useJob } from './job-reads.ts';
@@ -57,7 +56,6 @@ export function JobDetailPage({ id }: { readonly id: string }) {
   const may = useMay();
   const [params, setParams] = useSearchParams();
   const { job, isGone } = useJob(id);
-  const { menuOf } = useJobActions();
   const tab = allTabs.find(name => name === params.get('tab')) ?? 'overview';
   // Keep the tab that the URL names even when the user may not open it, so that the page can explain why.
   const shown = allTabs.filter(
@@ -89,7 +87,7 @@ export function JobDetailPage({ id }: { readonly id: string }) {
           <State name={shownState(job)} />
           <span className="muted mono">{job.id}</span>
         </div>
-        <Menu label={t('jobs.act.menu', { config: job.config_name })} items={menuOf(job)} />
+        <HeaderActions job={job} />
       </div>
       <Tabs.Root value={tab} onValueChange={open}>
         <Tabs.List className="tabs" aria-label={t('jobs.detail.tabs')}>

@@ -1,4 +1,4 @@
-import { useId, useMemo, useState } from 'react';
+import { type ReactNode, useId, useMemo, useState } from 'react';
 import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
 import type { JobDetail } from '../../../../protocol/job.ts';
 import { useMay } from '../../../app/context.ts';
@@ -77,7 +77,8 @@ function Group({ group, onOpen }: GroupProps) {
   );
 }
 
-function groupTitle({ at, folder }: SampleGroup, t: Translator): string {
+/** Returns the step or epoch of a group of samples, or else its folder. */
+export function groupTitle({ at, folder }: Pick<SampleGroup, 'at' | 'folder'>, t: Translator): string {
   if (at !== null) return t(`files.at.${at.unit}`, { count: at.count });
   return folder === '' ? t('files.samples.rest') : folder;
 }
@@ -85,10 +86,12 @@ function groupTitle({ at, folder }: SampleGroup, t: Translator): string {
 interface TileProps {
   readonly sample: Sample;
   readonly onOpen: () => void;
+  /** Shown below the preview in place of the file name. */
+  readonly children?: ReactNode;
 }
 
 /** A button with a preview. It has its final size before the image has loaded, so that nothing moves. */
-function Tile({ sample, onOpen }: TileProps) {
+export function Tile({ sample, onOpen, children }: TileProps) {
   const t = useT();
   const { place, isNear } = useNear();
   const { file, name } = sample;
@@ -101,8 +104,8 @@ function Tile({ sample, onOpen }: TileProps) {
       <span className="sample-frame" ref={place}>
         {isDrawn ? <Thumbnail key={file.sha256} sample={sample} /> : <Placeholder sample={sample} />}
       </span>
-      <span className="sample-name mono" aria-hidden="true">
-        {name}
+      <span className="sample-caption" aria-hidden="true">
+        {children ?? <span className="sample-name mono">{name}</span>}
       </span>
     </button>
   );

@@ -135,6 +135,26 @@ export const comparable = (sample: Sample, samples: readonly Sample[]): readonly
         )
         .toSorted((a, b) => (a.at?.count ?? 0) - (b.at?.count ?? 0));
 
+/** Matches the size at the end of a name: "_1024x1024". */
+const imageSize = /[-_.]\d{2,5}x\d{2,5}$/;
+
+/**
+ * Returns the prompt that a file name such as `step_500_red_rose_1024x1024.png` contains: "red rose". Null when it
+ * contains none.
+ */
+export function promptName({ series, at }: Pick<Sample, 'series' | 'at'>): string | null {
+  if (at === null) return null;
+  const file = series.split('/').at(-1) ?? '';
+  const text = file
+    .replace(/\.[^.]+$/, '')
+    .replace(imageSize, '')
+    .split('*')
+    .at(-1)
+    ?.replaceAll(/[-_]+/g, ' ')
+    .trim();
+  return text !== undefined && file.includes('*') && /\p{L}/u.test(text) ? text : null;
+}
+
 /**
  * Puts the manifest first. Without its manifest a checkpoint is invalid, so an interrupted deletion cannot leave one
  * that looks complete.

@@ -1,14 +1,13 @@
-import { useEffect } from 'react';
 import { useSearchParams } from 'wouter';
 import { isFinal, type JobDetail } from '../../../../protocol/job.ts';
 import { useT } from '../../../i18n/index.ts';
 import { detailOf } from '../../../api/session.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { type LogStore, useLogStore, useSnapshot } from './log-store.ts';
+import { type LogStore, useFirstLine, useLogStore, useSnapshot } from './log-store.ts';
 import './log.css';
 import { LogViewer } from './log-viewer.tsx';
-import { outcomeText } from '../details/attempts.tsx';
+import { attemptText } from '../details/fact-texts.ts';
 import { useFleet } from '../../../app/context.ts';
 
 /** The logs of a job's attempts: `?tab=logs` for the newest attempt, and `&attempt=2` for another one. */
@@ -28,21 +27,13 @@ interface LogContentProps {
   readonly onShow: (attempt: number) => void;
 }
 
-const pollMs = 3_000;
-
 function LogContent({ job, store, wanted, onShow }: LogContentProps) {
   const t = useT();
   const log = useSnapshot(store);
   const { state } = log;
   const isEmpty = state === null || (state.total_lines === 0 && log.openLine === null);
-  const mayAppear = !isFinal(job.status);
   const emptyReason = useEmptyReason(job, wanted ?? state?.attempt);
-  useEffect(() => {
-    // No event reports the first line of a log, so ask again at intervals.
-    if (!isEmpty || !mayAppear) return undefined;
-    const timer = setInterval(store.checkAgain, pollMs);
-    return () => clearInterval(timer);
-  }, [store, isEmpty, mayAppear]);
+  useFirstLine(store, isEmpty && !isFinal(job.status));
   const choice = <AttemptChoice job={job} chosen={wanted ?? state?.attempt} onChoose={onShow} />;
   if (!isEmpty)
     return <LogViewer key={state.attempt} job={job} store={store} choice={choice} onShow={onShow} />;
@@ -82,8 +73,9 @@ interface AttemptChoiceProps {
 }
 
 /** Selects an attempt and shows its outcome. Renders nothing when the job has no attempts. */
-function AttemptChoice({ job: { attempts }, chosen, onChoose }: AttemptChoiceProps) {
+function AttemptChoice({ job, chosen, onChoose }: AttemptChoiceProps) {
   const t = useT();
+  const { attempts } = job;
   if (attempts.length === 0) return null;
   const newest = attempts.toSorted((a, b) => b.attempt - a.attempt);
   return (
@@ -93,10 +85,10 @@ function AttemptChoice({ job: { attempts }, chosen, onChoose }: AttemptChoicePro
         {newest.map(({ attempt, outcome, cause }) => (
           <option key={attempt} value={attempt}>
             {cause === null
-              ? t('logs.attempt.option', { attempt, outcome: outcomeText(outcome, t) })
+              ? t('logs.attempt.option', { attempt, outcome: attemptText(outcome, job, t) })
               : t('logs.attempt.because', {
                   attempt,
-                  outcome: outcomeText(outcome, t),
+                  outcome: attemptText(outcome, job, t),
                   cause: t(`jobs.cause.${cause}`),
                 })}
           </option>

@@ -11,15 +11,18 @@ import { piecesOf } from './line-text.ts';
  */
 export type RowKind = 'line' | 'open' | 'unread' | 'gone';
 
-interface LogRowProps {
+interface LogTextProps {
   readonly kind: RowKind;
   /** Null when the line is unfinished or not loaded. */
   readonly line: LogLine | null;
   /** The text of the unfinished line; null for other rows. */
   readonly open: string | null;
+  readonly search: string;
+}
+
+interface LogRowProps extends LogTextProps {
   readonly number: number;
   readonly top: number;
-  readonly search: string;
   readonly hasTime: boolean;
   readonly isChosen: boolean;
   readonly isCurrent: boolean;
@@ -65,7 +68,8 @@ export const LogRow = memo(function LogRow(props: LogRowProps) {
   );
 });
 
-function LogText({ kind, line, open, search }: LogRowProps) {
+/** The text of a line in its colours, or why it is missing. */
+export function LogText({ kind, line, open, search }: LogTextProps) {
   const t = useT();
   if (kind === 'unread') return <span className="log-text" aria-hidden="true" />;
   if (kind === 'gone') return <span className="log-text muted">{t('logs.row.gone')}</span>;

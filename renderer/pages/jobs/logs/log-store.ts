@@ -191,3 +191,14 @@ export function useLogStore(id: JobId, attempt: number | undefined): LogStore | 
 
 export const useSnapshot = (store: LogStore): LogSnapshot =>
   useSyncExternalStore(store.subscribe, store.snapshot);
+
+const pollMs = 3_000;
+
+/** Asks for a log again while it is empty. No event reports its first line. */
+export function useFirstLine(store: LogStore, isAwaited: boolean): void {
+  useEffect(() => {
+    if (!isAwaited) return undefined;
+    const timer = setInterval(store.checkAgain, pollMs);
+    return () => clearInterval(timer);
+  }, [store, isAwaited]);
+}

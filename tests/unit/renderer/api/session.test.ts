@@ -7,7 +7,12 @@ import { isSamePerson, createMay, toPerson, shownPermissions } from '../../../..
 import { pagesFor } from '../../../../renderer/app/pages.ts';
 import { everyCall } from '../../../support/every-call.ts';
 import { jobView } from '../../../support/job-view.ts';
-import { isOffered, jobActions, mayActOnJobs } from '../../../../renderer/pages/jobs/job-actions.tsx';
+import {
+  buttonsFor,
+  isOffered,
+  jobActions,
+  mayActOnJobs,
+} from '../../../../renderer/pages/jobs/job-actions.tsx';
 
 const may = (...held: readonly Permission[]) => createMay({ user: 'ada', permissions: held });
 const pathsFor = (...held: readonly Permission[]): readonly string[] =>
@@ -85,6 +90,24 @@ describe('job actions', () => {
     expect(asked({ ...running, requests: [...running.requests] }, 'queue.cancel')).toEqual(asks);
     expect(asked({ status: 'running', requests: ['sample'] }, 'queue.cancel')).toEqual(['sample']);
     expect(asked({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
+  });
+
+  test('shows as buttons only what the trainer supports, the state allows and the user may do', () => {
+    const buttons = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
+      buttonsFor(jobView(job), may(...held));
+    const all = ['queue.view', 'queue.submit', 'queue.cancel'] as const;
+    const running = { status: 'running', requests: ['save'] };
+    expect(buttons(running, ...all)).toEqual(['save', 'duplicate', 'cancel']);
+    expect(buttons({ ...running, requests: ['save', 'sample'] }, ...all)).toEqual([
+      'save',
+      'sample',
+      'duplicate',
+      'cancel',
+    ]);
+    expect(buttons({ ...running, status: 'recovering' }, ...all)).toEqual(['duplicate', 'cancel']);
+    expect(buttons({ ...running, status: 'cancelling' }, ...all)).toEqual(['duplicate']);
+    expect(buttons({ ...running, status: 'failed' }, ...all)).toEqual(['duplicate']);
+    expect(buttons(running, 'queue.view')).toEqual([]);
   });
 
   test("offers actions only for the user's own jobs with own-only permissions", () => {

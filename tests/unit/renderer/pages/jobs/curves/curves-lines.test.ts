@@ -5,6 +5,7 @@ import {
   coveringRange,
   toComparedLines,
   toLines,
+  widened,
   spanOf,
 } from '../../../../../../renderer/pages/jobs/curves/lines.ts';
 import { bucket, curvesOf } from '../../../curves-builders.ts';
@@ -143,4 +144,10 @@ test('draws curves of other jobs next to this one in colours of their own', () =
 test('spans the ranges of several jobs from the first to the last place', () => {
   expect(coveringRange([[5, 7], null, [1, 6]])).toEqual([1, 7]);
   expect(coveringRange([null])).toBeNull();
+});
+
+test('widens a range of one position so that its axis has different ticks, and keeps other ranges', () => {
+  expect(widened([3, 9])).toEqual([3, 9]);
+  expect(widened([6_240, 6_240])).toEqual([5_616, 6_864]);
+  expect(widened([0, 0])).toEqual([0, 1]);
 });

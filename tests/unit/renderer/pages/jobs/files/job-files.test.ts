@@ -6,6 +6,7 @@ import { sizeText } from '../../../../../../renderer/pages/jobs/figures.ts';
 import {
   comparable,
   groupsOf,
+  promptName,
   sortForDeletion,
   sampleOf,
   sortFiles,
@@ -212,4 +213,15 @@ describe('sizeText', () => {
   ])('formats %d bytes in the largest unit they fill', (bytes, text) => {
     expect(sizeText(bytes, 'en')).toBe(text);
   });
+});
+
+test.each([
+  ['samples/step_500_red_rose_1024x1024.png', 'red rose'],
+  ['samples/step_500_a-cat.png', 'a cat'],
+  ['step-500/rose.png', null],
+  ['samples/sample-000938.png', null],
+  ['samples/step_500_0.png', null],
+  ['rose.png', null],
+])('reads the prompt from the file name %j', (key, prompt) => {
+  expect(promptName(sampleOf(file(key)))).toBe(prompt);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lastErrorLine } from '../../../../../renderer/pages/jobs/cells.tsx';
+import { lastErrorLine } from '../../../../../renderer/pages/jobs/error-line.ts';
 
 test.each([
   [

@@ -1,0 +1,357 @@
+/** The first tab of a job, which a real worker trains: curve, samples, log and actions; and the causes of failed jobs. */
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { cutTexts, tooWide } from './in-page.ts';
+import { digitsTrainer, type Orchestrator, type Rig, rowOf, signIn, startOrchestrator } from './panel.ts';
+import { openTrainingRig } from './training-rig.ts';
+import { openWire } from './wire.ts';
+
+let orchestrator: Orchestrator;
+let rig: Rig;
+test.beforeEach(async () => {
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '8'] });
+  rig = await orchestrator.rig('rig-1', { trainer: digitsTrainer });
+});
+test.afterEach(() => orchestrator.close());
+
+/** A training of several minutes that draws a sample after each epoch. */
+const training = {
+  epochs: 400,
+  batch_size: 32,
+  learning_rate: 0.05,
+  hidden: 32,
+  checkpoint_every: 100_000,
+  samples: true,
+  $requests: { save: { signal: 'SIGUSR1' }, sample: { file: 'sample.now' } },
+};
+const start = (config: object = training): Promise<string> =>
+  orchestrator.submit({ config_name: 'long-digits', config });
+
+async function openRunning(page: Page, id: string, url = orchestrator.url): Promise<void> {
+  await page.goto(`${url}/jobs/${id}`);
+  await expect(page.locator('.job-title')).toContainText('running', { timeout: 30_000 });
+}
+
+const regionOf = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
+const logOf = (page: Page): Locator => page.locator('.log-tail');
+const act = (page: Page, name: string): Locator =>
+  page.getByRole('group', { name: 'Job actions' }).getByRole('button', { name, exact: true });
+const samplesOf = (page: Page): Locator =>
+  page.getByRole('list', { name: 'Newest samples' }).getByRole('button');
+/** Returns the width of a picture in pixels once it has loaded; 0 before. */
+const widthOf = (picture: Locator): Promise<number> =>
+  picture.evaluate((element: { readonly naturalWidth: number }) => element.naturalWidth);
+/** Returns the number of the newest line in the log. */
+const lastLine = async (page: Page): Promise<number> =>
+  Number((await logOf(page).locator('[data-line]').last().getAttribute('data-line')) ?? -1);
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
+    [],
+  );
+}
+
+const takePicture = (page: Page, name: string): Promise<Buffer> =>
+  page.screenshot({
+    path: join(test.info().project.outputDir, 'screens', `job-overview-${name}.png`),
+    animations: 'disabled',
+    fullPage: true,
+  });
+
+test('shows the curve, the samples and the log of a running job, and updates them live', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await openRunning(page, await start());
+  const plot = regionOf(page, 'Loss').getByRole('img');
+  await expect(plot).toHaveAttribute('aria-label', /^Loss\. Latest /);
+  const before = await plot.getAttribute('aria-label');
+  await expect(samplesOf(page).first()).toBeVisible({ timeout: 30_000 });
+  await expect.poll(() => widthOf(samplesOf(page).first().locator('img'))).toBeGreaterThan(0);
+  await expect(logOf(page)).toContainText('drew samples/sample-');
+  await expect(regionOf(page, 'Last log lines').getByRole('status').first()).toHaveText('Live');
+  const line = await lastLine(page);
+  await expect.poll(() => lastLine(page)).toBeGreaterThan(line);
+  expect(await logOf(page).locator('[data-line]').count()).toBeLessThanOrEqual(12);
+  await expect(plot).not.toHaveAttribute('aria-label', before ?? '', { timeout: 30_000 });
+
+  const newest = (await samplesOf(page).first().textContent()) ?? '';
+  expect(newest).toMatch(/Step [\d,]+/);
+  await samplesOf(page).first().click();
+  const viewer = page.getByRole('dialog', { name: /^Sample sample-\d+\.png$/ });
+  await expect.poll(() => widthOf(viewer.getByRole('img').first())).toBeGreaterThan(0);
+  await page.keyboard.press('Escape');
+
+  const facts = regionOf(page, 'Details');
+  await expect(facts.locator('div').filter({ hasText: 'Required GPUs' })).toBeVisible();
+  await expect(
+    facts
+      .locator('div')
+      .filter({ hasText: /^Started/ })
+      .locator('time'),
+  ).toHaveText(/ago|now/);
+  await expect(facts.locator('time').first()).toHaveAttribute('title', /\d{4}, .*:\d\d/);
+  await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).toContainText('running');
+
+  await page.getByRole('link', { name: 'Full log' }).click();
+  await expect(page).toHaveURL(/tab=logs$/);
+  await page.goBack();
+  await page.getByRole('link', { name: 'All metrics' }).click();
+  await expect(page).toHaveURL(/tab=metrics$/);
+});
+
+test('requests a checkpoint and samples by buttons, and shows why a request failed', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await openRunning(page, await start());
+  await act(page, 'Save now').click();
+  await expect(page.getByText('Requested a checkpoint from rig-1.')).toBeVisible();
+  await act(page, 'Sample now').click();
+  await expect(page.getByText('Requested samples from rig-1.')).toBeVisible();
+  // Each action is either a button or an item of the menu.
+  await page.getByRole('button', { name: 'Actions for job long-digits' }).click();
+  await expect(page.getByRole('menuitem', { name: 'Set priority' })).toBeVisible();
+  await expect(
+    page.getByRole('menuitem', { name: /Save checkpoint|samples now|Cancel|Duplicate/ }),
+  ).toHaveCount(0);
+  await page.keyboard.press('Escape');
+
+  const answer = Promise.withResolvers<void>();
+  await page.route('**/api/queue/*/ask', async route => {
+    await answer.promise;
+    await route.fulfill({
+      status: 503,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({
+        type: 'about:blank',
+        title: 'x',
+        status: 503,
+        code: 'storage',
+        detail: 'The disk is full.',
+      }),
+    });
+  });
+  await act(page, 'Save now').click();
+  await expect(act(page, 'Requesting…')).toHaveAttribute('aria-disabled', 'true');
+  answer.resolve();
+  await expect(page.getByRole('alert')).toContainText('“Save now” failed:');
+  await expect(act(page, 'Save now')).toBeVisible();
+  await page.unroute('**/api/queue/*/ask');
+  await act(page, 'Save now').click();
+  await expect(page.getByRole('alert')).toHaveCount(0);
+
+  await act(page, 'Duplicate').click();
+  await expect(page).toHaveURL(/\/jobs\/new\?from=/);
+  await page.goBack();
+  await act(page, 'Cancel job').click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel job' }).click();
+  await expect(page.locator('.job-title')).toContainText('cancelled', { timeout: 30_000 });
+  await expect(act(page, 'Cancel job')).toHaveCount(0);
+  await expect(act(page, 'Save now')).toHaveCount(0);
+  await expect(act(page, 'Duplicate')).toBeVisible();
+});
+
+test('offers no requests that the trainer does not support, and no actions without permission', async ({
+  page,
+}) => {
+  const { $requests: _, ...silent } = training;
+  const id = await start(silent);
+  const { token } = await orchestrator.call('POST', '/api/tokens', {
+    name: 'watcher',
+    permissions: ['queue.view'],
+  });
+  await signIn(page, orchestrator);
+  await openRunning(page, id);
+  await expect(act(page, 'Cancel job')).toBeVisible();
+  await expect(act(page, 'Save now')).toHaveCount(0);
+  await expect(act(page, 'Sample now')).toHaveCount(0);
+
+  await page.context().clearCookies();
+  await page.goto(orchestrator.url);
+  await page.getByLabel('Token').fill(String(token));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await openRunning(page, id);
+  await expect(regionOf(page, 'Loss')).toBeVisible();
+  await expect(page.getByRole('group', { name: 'Job actions' }).getByRole('button')).toHaveCount(0);
+});
+
+test('shows that the worker was killed in the middle of a job, and how the job goes on', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await openRunning(page, await start());
+  await expect(logOf(page)).toContainText('drew samples/', { timeout: 30_000 });
+  const plot = regionOf(page, 'Loss').getByRole('img');
+  await expect(plot).toBeVisible();
+  rig.cutPower();
+  await expect(page.locator('.job-title')).toContainText('recovering', { timeout: 30_000 });
+  await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).toContainText('recovering');
+  await expect(regionOf(page, 'Last log lines').getByRole('status').first()).toHaveText(
+    'Worker not connected',
+  );
+  await expect(act(page, 'Save now')).toHaveCount(0);
+  await expect(regionOf(page, 'Now')).toContainText('No heartbeat since');
+  await expect(logOf(page)).toContainText('drew samples/');
+  await expectAccessible(page);
+  await takePicture(page, 'recovering');
+  await expect(page.locator('.job-title')).toContainText('pending', { timeout: 60_000 });
+  await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).toContainText('lost');
+  await expect(plot).toBeVisible();
+  await expect(logOf(page)).toContainText('drew samples/');
+});
+
+test('continues curve and log after the connection to the server was cut', async ({ page }) => {
+  const wire = await openWire(orchestrator.url);
+  try {
+    await signIn(page, { url: wire.url, signInPath: orchestrator.signInPath });
+    await openRunning(page, await start(), wire.url);
+    await expect(logOf(page)).toContainText('drew samples/', { timeout: 30_000 });
+    const status = regionOf(page, 'Last log lines').getByRole('status').first();
+    await expect(status).toHaveText('Live');
+    const plot = regionOf(page, 'Loss').getByRole('img');
+    await expect(plot).toBeVisible();
+    await wire.cut();
+    await expect(status).toHaveText('Reconnecting…', { timeout: 30_000 });
+    await expect(page.locator('.stream-badge')).toHaveText(/^Not up to date since/, { timeout: 30_000 });
+    const line = await lastLine(page);
+    await expect(plot).toBeVisible();
+    await expect(page.getByText(/could not be loaded/)).toHaveCount(0);
+    const summary = await plot.getAttribute('aria-label');
+    await wire.mend();
+    await expect(status).toHaveText('Live', { timeout: 30_000 });
+    await expect.poll(() => lastLine(page), { timeout: 30_000 }).toBeGreaterThan(line);
+    await expect(plot).not.toHaveAttribute('aria-label', summary ?? '', { timeout: 30_000 });
+  } finally {
+    await wire.close();
+  }
+});
+
+test('shows the end of the log and the last samples of a completed job', async ({ page }) => {
+  const id = await start({ ...training, epochs: 2 });
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs/${id}`);
+  await expect(page.locator('.job-title')).toContainText('completed', { timeout: 60_000 });
+  await expect(regionOf(page, 'Last log lines').getByRole('status').first()).toHaveText('End of log', {
+    timeout: 20_000,
+  });
+  await expect(samplesOf(page)).toHaveCount(2, { timeout: 20_000 });
+  await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).toContainText('completed');
+});
+
+for (const [name, theme, width] of [
+  ['light', 'light', 1280],
+  ['dark', 'dark', 1280],
+  ['wide', 'light', 1440],
+  ['phone', 'light', 390],
+  ['phone-dark', 'dark', 390],
+] as const)
+  test(`keeps a running job readable and within the page: ${name}`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    const errors: string[] = [];
+    page.on('console', message => {
+      // Until the trainer prints its first line, the server answers that the log has not begun.
+      const isNoLog = new URL(message.location().url, orchestrator.url).pathname.endsWith('/logs');
+      if (message.type() === 'error' && !isNoLog) errors.push(message.text());
+    });
+    await signIn(page, orchestrator);
+    await openRunning(page, await start());
+    await expect(regionOf(page, 'Loss').getByRole('img')).toBeVisible();
+    await expect.poll(() => widthOf(samplesOf(page).first().locator('img'))).toBeGreaterThan(0);
+    await expect(samplesOf(page).nth(2)).toBeVisible({ timeout: 30_000 });
+    await takePicture(page, name);
+    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+    await expectAccessible(page);
+    expect(errors).toEqual([]);
+  });
+
+for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
+  test(`fits a running job on a phone in the language ${language}`, async ({ page }) => {
+    const preferences = JSON.stringify({ theme: 'system', language });
+    await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await signIn(page, orchestrator);
+    await page.goto(`${orchestrator.url}/jobs/${await start()}`);
+    await page.locator('.sample-strip').scrollIntoViewIfNeeded({ timeout: 30_000 });
+    await expect(page.locator('.sample-strip img').first()).toBeVisible();
+    await expect(page.locator('.curve-plot')).toBeVisible();
+    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+    await takePicture(page, language);
+  });
+
+test.describe('failed jobs', () => {
+  const outOfMemory = (gib: number): string =>
+    `Traceback (most recent call last):\n  File "train.py", line ${gib}\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate ${gib}.25 GiB. GPU 0 is full.`;
+
+  test.beforeEach(async () => {
+    rig.cutPower();
+    const other = await openTrainingRig(orchestrator, 'rig-2');
+    for (const [name, error_message] of [
+      ['oom-1', outOfMemory(2)],
+      ['oom-2', outOfMemory(7)],
+      ['oom-3', outOfMemory(5)],
+      ['typo', 'FileNotFoundError: no such file: /data/sets/roses-4/train.json'],
+    ] as const) {
+      const job = await other.start(name);
+      await other.report(job, 'failed', { error_message, error: error_message, exit_code: 1 });
+    }
+  });
+
+  const causes = (page: Page): Locator => page.getByRole('group', { name: 'Causes of failure' });
+
+  test('groups failed jobs by cause, lists those of one cause, and retries them together', async ({
+    page,
+  }) => {
+    await signIn(page, orchestrator);
+    await page.goto(`${orchestrator.url}/jobs`);
+    await expect(rowOf(page, 'oom-2')).toContainText('CUDA out of memory. Tried to allocate 7.25 GiB');
+    await expect(causes(page)).toHaveCount(0);
+    await page
+      .getByRole('group', { name: 'States' })
+      .getByRole('button', { name: /^failed/ })
+      .click();
+    await expect(causes(page).getByRole('button')).toHaveText(['CUDA out of memory 3', 'no such file: … 1']);
+    await expectAccessible(page);
+    await causes(page).getByRole('button', { name: 'CUDA out of memory 3' }).click();
+    await expect(page.locator('[data-row]')).toHaveCount(3);
+    await expect(page).toHaveURL(/cause=CUDA/);
+    await page.reload();
+    await expect(page.locator('[data-row]')).toHaveCount(3);
+    await takePicture(page, 'failures');
+
+    await rowOf(page, 'oom-1').getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Select all 3 shown' }).click();
+    await expect(page.getByRole('button', { name: 'Cancel jobs' })).toHaveCount(0);
+    await page.getByRole('button', { name: 'Retry jobs' }).click();
+    const question = page.getByRole('alertdialog', { name: 'Retry 3 jobs?' });
+    await expect(question.getByRole('listitem')).toHaveCount(3);
+    await expectAccessible(page);
+    await question.getByRole('button', { name: 'Retry jobs' }).click();
+    await expect(page.getByRole('dialog').getByText(/^resubmitted as /)).toHaveCount(3);
+    const { entries } = (await orchestrator.call('GET', '/api/queue?limit=50')) as {
+      readonly entries: readonly { readonly retry_of: string | null; readonly config_name: string }[];
+    };
+    expect(
+      entries
+        .filter(({ retry_of: of }) => of !== null)
+        .map(({ config_name: name }) => name)
+        .toSorted(),
+    ).toEqual(['oom-1', 'oom-2', 'oom-3']);
+  });
+
+  for (const [name, theme, width] of [
+    ['phone', 'light', 390],
+    ['dark', 'dark', 1280],
+  ] as const)
+    test(`keeps the causes within the page: ${name}`, async ({ page }) => {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme: theme });
+      await signIn(page, orchestrator);
+      await page.goto(`${orchestrator.url}/jobs?q=state%3Afailed`);
+      await expect(causes(page).getByRole('button')).toHaveCount(2);
+      await takePicture(page, `failures-${name}`);
+      expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+      await expectAccessible(page);
+      await page.getByRole('link', { name: 'oom-1' }).click();
+      await expect(page.locator('.job-title')).toContainText('failed');
+      await takePicture(page, `failed-${name}`);
+      expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+    });
+});

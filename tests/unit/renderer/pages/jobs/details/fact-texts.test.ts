@@ -1,0 +1,40 @@
+/** Facts about a job that must not contradict each other. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { loadLanguage, type Translator } from '../../../../../../renderer/i18n/index.ts';
+import { assignedGpusText, attemptText } from '../../../../../../renderer/pages/jobs/details/fact-texts.ts';
+import { jobView } from '../../../../../support/job-view.ts';
+
+let t: Translator;
+beforeAll(async () => {
+  t = await loadLanguage('en', 'utc');
+});
+
+describe('assignedGpusText', () => {
+  it('names the GPU, because a bare 0 reads as a job without GPUs', () => {
+    expect(assignedGpusText(jobView({ allocated_gpus: [0] }), t)).toBe('GPU 0');
+  });
+
+  it('lists the numbers of several GPUs', () => {
+    expect(assignedGpusText(jobView({ allocated_gpus: [1, 3] }), t)).toBe('GPUs 1, 3');
+  });
+
+  it('returns null for a job without assigned GPUs', () => {
+    expect(assignedGpusText(jobView({ allocated_gpus: [] }), t)).toBeNull();
+    expect(assignedGpusText(jobView({ allocated_gpus: null }), t)).toBeNull();
+  });
+});
+
+describe('attemptText', () => {
+  it('gives an active attempt the state of its job', () => {
+    for (const status of ['starting', 'running', 'recovering', 'cancelling'] as const)
+      expect(attemptText(null, jobView({ status }), t)).toBe(status);
+  });
+
+  it('names the outcome of an attempt that ended, whatever its job does now', () => {
+    expect(attemptText('given_up', jobView({ status: 'running' }), t)).toBe('lost');
+  });
+
+  it('shows an unknown outcome of a newer server unchanged', () => {
+    expect(attemptText('paused', jobView({ status: 'running' }), t)).toBe('paused');
+  });
+});
