@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'react';
-import type { Client } from '../../../../protocol/client.ts';
+import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import { isFinal, isWaiting, type JobView } from '../../../../protocol/job.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
-import { detailOf } from '../../../api/session.ts';
+import { detailOf, type May } from '../../../api/session.ts';
 import { usePanel } from '../../../app/context.ts';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
@@ -26,7 +26,32 @@ interface Result {
   readonly isTrouble: boolean;
 }
 
-type Step = { readonly kind: 'ask' } | { readonly kind: 'results'; readonly results: readonly Result[] };
+type Action = 'cancel' | 'retry';
+type Step =
+  | { readonly kind: 'ask'; readonly action: Action }
+  | { readonly kind: 'results'; readonly results: readonly Result[] };
+
+const calls = { cancel: queueApi.cancel, retry: queueApi.retry } as const;
+
+/** Returns true when the user may perform the action, and the job's state allows it. */
+const allows = (action: Action, job: JobView, may: May): boolean =>
+  may(calls[action], job) && isFinal(job.status) === (action === 'retry');
+
+/** Returns true when the user may cancel or retry the job in at least one of its states. */
+export const maySelect = (job: JobView | undefined, may: May): boolean =>
+  may(calls.cancel, job) || may(calls.retry, job);
+
+/**
+ * Returns the jobs that "Select all" selects: those that can be cancelled, or if there are none, failed and cancelled
+ * jobs that can be retried.
+ * @internal
+ */
+export function selectableJobs(rows: readonly JobView[], may: May): readonly JobView[] {
+  const active = rows.filter(job => allows('cancel', job, may));
+  const ended = (): readonly JobView[] =>
+    rows.filter(job => job.status !== 'completed' && allows('retry', job, may));
+  return (active.length > 0 ? active : ended()).slice(0, maxChosen);
+}
 
 /** Actions for the selected jobs; renders nothing while no job is selected. */
 export function BulkBar({ rows, chosen, choose }: BulkProps) {
@@ -38,38 +63,43 @@ export function BulkBar({ rows, chosen, choose }: BulkProps) {
     () => (isAnyChosen ? rows.filter(({ id }) => chosen.has(id)) : []),
     [rows, chosen, isAnyChosen],
   );
-  const endable = useMemo(
-    () =>
-      isAnyChosen
-        ? rows.filter(job => !isFinal(job.status) && may(queueApi.cancel, job)).slice(0, maxChosen)
-        : [],
-    [rows, isAnyChosen, may],
-  );
-  const running = jobs.filter(({ status }) => !isWaiting(status) && !isFinal(status)).length;
-  const cancel = async (): Promise<void> => {
+  const selectable = useMemo(() => (isAnyChosen ? selectableJobs(rows, may) : []), [rows, isAnyChosen, may]);
+  const perform = async (action: Action): Promise<void> => {
     let results: readonly Result[] = jobs.map(job => ({
       job,
       text: t('jobs.bulk.waiting'),
       isTrouble: false,
     }));
     setStep({ kind: 'results', results });
-    await cancelEach(client, t, jobs, result => {
-      results = results.map(old => (old.job.id === result.job.id ? result : old));
-      setStep(was => (was === null ? null : { kind: 'results', results }));
-    });
+    const one = action === 'cancel' ? cancelOne : retryOne;
+    await forEachJob(
+      jobs,
+      job => one(client, t, job),
+      result => {
+        results = results.map(old => (old.job.id === result.job.id ? result : old));
+        setStep(was => (was === null ? null : { kind: 'results', results }));
+      },
+    );
     choose(new Set());
   };
+  const offered = (['cancel', 'retry'] as const).filter(action => jobs.some(job => allows(action, job, may)));
   return (
     <>
       {jobs.length > 0 && (
         <div className="bulk" role="group" aria-label={t('jobs.bulk.chosen', { count: jobs.length })}>
           <span>{t('jobs.bulk.chosen', { count: jobs.length })}</span>
-          <Button kind="danger" onClick={() => setStep({ kind: 'ask' })}>
-            {t('jobs.bulk.cancel')}
-          </Button>
-          {endable.length > 0 && (
-            <Button onClick={() => choose(new Set(endable.map(({ id }) => id)))}>
-              {t('jobs.bulk.all', { count: endable.length })}
+          {offered.map(action => (
+            <Button
+              key={action}
+              kind={action === 'cancel' ? 'danger' : 'plain'}
+              onClick={() => setStep({ kind: 'ask', action })}
+            >
+              {t(`jobs.bulk.${action}`)}
+            </Button>
+          ))}
+          {selectable.length > 0 && (
+            <Button onClick={() => choose(new Set(selectable.map(({ id }) => id)))}>
+              {t('jobs.bulk.all', { count: selectable.length })}
             </Button>
           )}
           <Button kind="quiet" onClick={() => choose(new Set())}>
@@ -78,25 +108,58 @@ export function BulkBar({ rows, chosen, choose }: BulkProps) {
         </div>
       )}
       {step?.kind === 'ask' && (
-        <Confirm
-          title={t('jobs.bulk.title', { count: jobs.length })}
-          consequence={t('jobs.bulk.consequence', { running })}
-          act={t('jobs.bulk.cancel')}
-          back={t('jobs.bulk.keep')}
-          onConfirm={() => void cancel()}
+        <Question
+          action={step.action}
+          jobs={jobs}
+          onConfirm={() => void perform(step.action)}
           onClose={() => setStep(was => (was?.kind === 'ask' ? null : was))}
-        >
-          <ul className="bulk-list">
-            {jobs.map(job => (
-              <li key={job.id}>
-                {job.config_name} <span className="muted mono">{job.id}</span>
-              </li>
-            ))}
-          </ul>
-        </Confirm>
+        />
       )}
       {step?.kind === 'results' && <Results results={step.results} onClose={() => setStep(null)} />}
     </>
+  );
+}
+
+interface QuestionProps {
+  readonly action: Action;
+  readonly jobs: readonly JobView[];
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+function Question({ action, jobs, onConfirm, onClose }: QuestionProps) {
+  const t = useT();
+  const running = jobs.filter(({ status }) => !isWaiting(status) && !isFinal(status)).length;
+  const list = (
+    <ul className="bulk-list">
+      {jobs.map(job => (
+        <li key={job.id}>
+          {job.config_name} <span className="muted mono">{job.id}</span>
+        </li>
+      ))}
+    </ul>
+  );
+  if (action === 'retry')
+    return (
+      <Confirm
+        title={t('jobs.bulk.retryTitle', { count: jobs.length })}
+        consequence={t('jobs.bulk.retryConsequence')}
+        act={t('jobs.bulk.retry')}
+        {...{ onConfirm, onClose }}
+      >
+        {list}
+      </Confirm>
+    );
+  return (
+    <Confirm
+      title={t('jobs.bulk.title', { count: jobs.length })}
+      consequence={t('jobs.bulk.consequence', { running })}
+      act={t('jobs.bulk.cancel')}
+      back={t('jobs.bulk.keep')}
+      {...{ onConfirm, onClose }}
+    >
+      {list}
+    </Confirm>
   );
 }
 
@@ -121,23 +184,36 @@ function Results({ results, onClose }: ResultsProps) {
   );
 }
 
-async function cancelEach(
-  client: Client,
-  t: Translator,
+/** Performs an action on each job, a few at a time, and reports each result. */
+async function forEachJob(
   jobs: readonly JobView[],
+  act: (job: JobView) => Promise<Result>,
   onResult: (result: Result) => void,
 ): Promise<void> {
   const waiting = jobs.values();
-  const cancelNext = async (): Promise<void> => {
-    for (const job of waiting) onResult(await cancelOne(client, t, job));
+  const actOnNext = async (): Promise<void> => {
+    for (const job of waiting) onResult(await act(job));
   };
-  await Promise.all(Array.from({ length: maxParallel }, cancelNext));
+  await Promise.all(Array.from({ length: maxParallel }, actOnNext));
 }
 
 async function cancelOne(client: Client, t: Translator, job: JobView): Promise<Result> {
   if (isFinal(job.status)) return { job, text: t('jobs.bulk.skipped'), isTrouble: false };
   const answer = await client.call(queueApi.cancel, { params: { id: job.id } });
-  if (!answer.ok) return { job, text: detailOf(answer.failure) ?? t('error.unreachable'), isTrouble: true };
+  if (!answer.ok) return failed(t, job, answer.failure);
   const isOver = answer.value.status === 'cancelled';
   return { job, text: t(isOver ? 'jobs.bulk.cancelled' : 'jobs.bulk.stopping'), isTrouble: false };
 }
+
+async function retryOne(client: Client, t: Translator, job: JobView): Promise<Result> {
+  if (!isFinal(job.status)) return { job, text: t('jobs.bulk.notEnded'), isTrouble: false };
+  const answer = await client.call(queueApi.retry, { params: { id: job.id } });
+  if (!answer.ok) return failed(t, job, answer.failure);
+  return { job, text: t('jobs.bulk.retried', { id: answer.value.job_id ?? '' }), isTrouble: false };
+}
+
+const failed = (t: Translator, job: JobView, failure: CallFailure): Result => ({
+  job,
+  text: detailOf(failure) ?? t('error.unreachable'),
+  isTrouble: true,
+});

@@ -1,7 +1,6 @@
 import { useMemo } from 'react';
 import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
-import { queueApi } from '../../../../protocol/queue-api.ts';
 import type { May } from '../../../api/session.ts';
 import { useMay } from '../../../app/context.ts';
 import { type Translator, useT } from '../../../i18n/index.ts';
@@ -9,6 +8,7 @@ import { State } from '../../../ui/indicators.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { absolute } from '../../../ui/time.tsx';
 import * as cells from '../cells.tsx';
+import { maySelect } from './bulk.tsx';
 import { shownState } from './filter.ts';
 import { sortValues } from './job-order.ts';
 import { mayActOnJobs } from '../job-actions.tsx';
@@ -24,7 +24,7 @@ export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): reado
     [t, may],
   );
   return useMemo(
-    () => (may(queueApi.cancel) ? [selectColumn(t, may, chosen, toggle), ...plain] : plain),
+    () => (maySelect(undefined, may) ? [selectColumn(t, may, chosen, toggle), ...plain] : plain),
     [t, may, chosen, toggle, plain],
   );
 }
@@ -46,7 +46,7 @@ const selectColumn = (
         config: job.config_name,
         time: absolute(Date.parse(job.queued_at), t),
       })}
-      disabled={!may(queueApi.cancel, job)}
+      disabled={!maySelect(job, may)}
       checked={chosen.has(job.id)}
       onChange={() => toggle(job.id)}
     />

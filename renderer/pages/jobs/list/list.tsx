@@ -14,6 +14,7 @@ import { Empty } from '../../../ui/empty.tsx';
 import { Table } from '../../../ui/table.tsx';
 import { BulkBar } from './bulk.tsx';
 import { useJobColumns } from './columns.tsx';
+import { causeParam, FailureChips, useCauseParam, useTriage } from './failures.tsx';
 import { chosenStates, shownState, type StateCounts, withState } from './filter.ts';
 import { parseOrder, shownOrder, withOrder } from './job-order.ts';
 import { useJobRows } from './job-rows.ts';
@@ -25,7 +26,11 @@ export function JobList() {
   const [, go] = useLocation();
   const { text, setText, order, setOrder } = useListParams();
   const isBusy = useFleet(({ fleet, stream }) => fleet.seq < 0 || stream.kind === 'loading');
-  const { rows, counts, total, isLoading, failure, loadMore, retry } = useJobRows(text, order);
+  const { cause, setCause } = useCauseParam();
+  const found = useJobRows(text, order);
+  const { counts, total, isLoading, failure, loadMore, retry } = found;
+  const triage = useTriage(text, cause, found);
+  const { rows } = triage;
   const { chosen, choose, toggle } = useChosen(rows);
   const columns = useJobColumns(chosen, toggle);
   const nameOf = useCallback(
@@ -54,17 +59,16 @@ export function JobList() {
           onChange={({ target }) => setText(target.value)}
         />
         <span className="muted" role="status">
-          {t('jobs.shown', { count: total })}
+          {t('jobs.shown', { count: triage.isFiltered ? rows.length : total })}
         </span>
       </div>
+      <FailureChips triage={triage} cause={cause} total={total} onChoose={setCause} />
       {failure !== null && (
         <p className="trouble" role="alert">
           {detailOf(failure) ?? t('error.unreachable')} <Button onClick={retry}>{t('action.retry')}</Button>
         </p>
       )}
-      <Allowed call={queueApi.cancel}>
-        <BulkBar rows={rows} chosen={chosen} choose={choose} />
-      </Allowed>
+      <BulkBar rows={rows} chosen={chosen} choose={choose} />
       <Table
         label={t('jobs.table')}
         columns={columns}
@@ -98,6 +102,7 @@ function useListParams() {
         const changed = new URLSearchParams(old);
         if (to === '') changed.delete('q');
         else changed.set('q', to);
+        if (to === '') changed.delete(causeParam);
         return changed;
       },
       { replace: true },

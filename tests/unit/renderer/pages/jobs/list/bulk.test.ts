@@ -1,0 +1,41 @@
+/** The jobs that "Select all" selects. */
+import { describe, expect, it } from 'vitest';
+import type { Permission } from '../../../../../../protocol/call.ts';
+import { createMay } from '../../../../../../renderer/api/session.ts';
+import { maySelect, selectableJobs } from '../../../../../../renderer/pages/jobs/list/bulk.tsx';
+import { jobView } from '../../../../../support/job-view.ts';
+
+const may = (...permissions: readonly Permission[]) => createMay({ user: 'ada', permissions });
+const rows = ['pending', 'running', 'failed', 'cancelled', 'completed'].map(status =>
+  jobView({ id: status, status }),
+);
+const idsOf = (...permissions: readonly Permission[]): readonly string[] =>
+  selectableJobs(rows, may(...permissions)).map(({ id }) => id);
+
+describe('selectableJobs', () => {
+  it('returns the active jobs while there are any that the user may cancel', () => {
+    expect(idsOf('queue.cancel', 'queue.submit')).toEqual(['pending', 'running']);
+  });
+
+  it('returns failed and cancelled jobs when none can be cancelled, because completed ones need no retry', () => {
+    expect(idsOf('queue.submit')).toEqual(['failed', 'cancelled']);
+  });
+
+  it('returns nothing without permission', () => {
+    expect(idsOf('queue.view')).toEqual([]);
+  });
+
+  it('returns at most 500 jobs', () => {
+    const many = Array.from({ length: 600 }, (_, n) => jobView({ id: `j${n}`, status: 'failed' }));
+    expect(selectableJobs(many, may('queue.submit'))).toHaveLength(500);
+  });
+});
+
+describe('maySelect', () => {
+  it('allows to select a job that the user may cancel or retry', () => {
+    const [job] = rows;
+    expect(maySelect(job, may('queue.cancel'))).toBe(true);
+    expect(maySelect(job, may('queue.submit'))).toBe(true);
+    expect(maySelect(job, may('queue.view'))).toBe(false);
+  });
+});

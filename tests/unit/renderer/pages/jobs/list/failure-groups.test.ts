@@ -1,0 +1,95 @@
+/** Failed jobs grouped by cause: what varies between equal failures is removed from their errors. */
+import { describe, expect, it } from 'vitest';
+import type { JobView } from '../../../../../../protocol/job.ts';
+import {
+  createCauseReader,
+  groupFailures,
+  normaliseError,
+} from '../../../../../../renderer/pages/jobs/list/failure-groups.ts';
+import { jobView } from '../../../../../support/job-view.ts';
+
+describe('normaliseError', () => {
+  it.each([
+    [
+      'Traceback (most recent call last):\n  File "a.py", line 3\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.25 GiB. GPU 0 has 23.65 GiB.',
+      'CUDA out of memory',
+    ],
+    ['RuntimeError: shape [4, 64, 64] is not [4, 128, 128]', 'shape [#] is not [#]'],
+    [
+      "FileNotFoundError: [Errno 2] No such file: '/home/ada/run-17/model.safetensors'",
+      "[Errno #] No such file: '…'",
+    ],
+    [String.raw`OSError: cannot open C:\runs\17\a.bin for reading`, 'cannot open … for reading'],
+    ['ConnectionError: https://hub.example/models?id=3 refused', '… refused'],
+    ['RuntimeError: run 3f2a9c1e-11aa-4bcd-8123-aabbccddeeff is gone', 'run … is gone'],
+    ['RuntimeError: bad address 0x7ffe01 in worker w_k3Xy', 'bad address … in worker …'],
+    ['ValueError: loss is NaN at step 1,204', 'loss is NaN at step #'],
+    ['ValueError: took 12.5 s of 30%', 'took # of #'],
+    ['KeyError: "rank"', 'KeyError: "rank"'],
+    ['KeyboardInterrupt', 'KeyboardInterrupt'],
+    ['The trainer ended with exit code 3', 'The trainer ended with exit code #'],
+    ['dtype float16 is not supported by layer3.', 'dtype float16 is not supported by layer3'],
+    ['', ''],
+  ])('reduces %j', (error, text) => {
+    expect(normaliseError(error)).toBe(text);
+  });
+
+  it('shortens a long error to 80 characters', () => {
+    const text = normaliseError(`ValueError: ${'word '.repeat(40)}`);
+    expect(text).toHaveLength(80);
+    expect(text.endsWith('…')).toBe(true);
+  });
+
+  it('stays fast on a line of one million slashes, digits or letters', () => {
+    const start = performance.now();
+    for (const part of ['/', '1', 'a', '-', ' #', '/a'])
+      normaliseError(`ValueError: ${part.repeat(1_000_000)} end`);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+});
+
+describe('groupFailures', () => {
+  const failed = (error: string | null, cause: JobView['cause'] = 'trainer_exit'): JobView =>
+    jobView({ status: 'failed', error_message: error, cause });
+  const reader = createCauseReader(cause => `cause ${cause}`);
+
+  it('counts jobs with the same cause, largest group first', () => {
+    const jobs = [
+      failed('KeyError: "rank"'),
+      failed('RuntimeError: CUDA out of memory. Tried to allocate 2 GiB', 'out_of_memory'),
+      failed('RuntimeError: CUDA out of memory. Tried to allocate 7 GiB', 'out_of_memory'),
+      failed('ValueError: a bad rank'),
+    ];
+    expect(groupFailures(jobs, reader)).toEqual([
+      { cause: 'CUDA out of memory', count: 2 },
+      { cause: 'KeyError: "rank"', count: 1 },
+      { cause: 'a bad rank', count: 1 },
+    ]);
+  });
+
+  it('uses the cause when the error only names a worker, or when there is none', () => {
+    const jobs = [
+      failed('rig-1 sent no heartbeat for 120 s', 'worker_lost'),
+      failed('rig-2 sent no heartbeat for 140 s', 'worker_lost'),
+      failed(null, 'start_failed'),
+      failed(null, null),
+    ];
+    expect(groupFailures(jobs, reader)).toEqual([
+      { cause: 'cause worker_lost', count: 2 },
+      { cause: '', count: 1 },
+      { cause: 'cause start_failed', count: 1 },
+    ]);
+  });
+
+  it('leaves out jobs that did not fail, and reads each job only once', () => {
+    const causes: string[] = [];
+    const counting = createCauseReader(cause => {
+      causes.push(cause);
+      return cause;
+    });
+    const jobs = [failed(null, 'timeout'), jobView({ status: 'completed' })];
+    for (let turn = 0; turn < 2; turn += 1)
+      expect(groupFailures(jobs, counting)).toEqual([{ cause: 'timeout', count: 1 }]);
+    expect(causes).toEqual(['timeout']);
+  });
+});
