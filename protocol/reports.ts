@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { Sha256 } from './dataset.ts';
 import { CleanLine, cleanLine } from './text.ts';
-import { GpuTrouble, UploadChoice } from './worker.ts';
+import { GpuFigures, GpuTrouble, UploadChoice } from './worker.ts';
 
 export const ConfigKeys = z
   .array(z.string().max(64).pipe(CleanLine))
@@ -65,6 +65,26 @@ export const GpuTroubles = z
   .transform(value =>
     Array.isArray(value)
       ? value.slice(0, maxTroubles).flatMap(entry => ReportedTrouble.safeParse(entry).data ?? [])
+      : undefined,
+  )
+  .optional();
+
+/** Maximum number of GPUs with figures in a heartbeat. */
+export const maxGpuFigures = 64;
+const ReportedFigures = GpuFigures.extend({
+  utilization: GpuFigures.shape.utilization.catch(null),
+  vram_used_gb: GpuFigures.shape.vram_used_gb.catch(null),
+  temperature_c: GpuFigures.shape.temperature_c.catch(null),
+  power_w: GpuFigures.shape.power_w.catch(null),
+  power_limit_w: GpuFigures.shape.power_limit_w.catch(null),
+});
+
+/** Figures of the rig's GPUs. Invalid values become null, so that they do not make a heartbeat fail. */
+export const GpuFigureList = z
+  .unknown()
+  .transform(value =>
+    Array.isArray(value)
+      ? value.slice(0, maxGpuFigures).flatMap(entry => ReportedFigures.safeParse(entry).data ?? [])
       : undefined,
   )
   .optional();

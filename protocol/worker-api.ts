@@ -4,7 +4,16 @@ import { call } from './call.ts';
 import { JobData } from './dataset.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { OnLostContact, TrainerConfig } from './job.ts';
-import { AnyProgress, Closed, ConfigKeys, Datasets, GpuTroubles, Outputs, Trainers } from './reports.ts';
+import {
+  AnyProgress,
+  Closed,
+  ConfigKeys,
+  Datasets,
+  GpuFigureList,
+  GpuTroubles,
+  Outputs,
+  Trainers,
+} from './reports.ts';
 import { CleanLine, Labels } from './text.ts';
 import {
   type Capabilities,
@@ -256,6 +265,9 @@ const Heartbeat = z.object({
   ),
   gpu_utilization: Figure.describe('Load of all GPUs in percent; an invalid value is dropped.'),
   vram_used_gb: Figure.describe('GPU memory in use in GiB; an invalid value is dropped.'),
+  gpu_figures: GpuFigureList.describe(
+    'Figures of each GPU: `index`, `utilization`, `vram_used_gb`, `temperature_c`, `power_w`, `power_limit_w`. Invalid values become null; at most 64 GPUs. Absent from older agents.',
+  ),
   gpu_troubles: GpuTroubles.describe('All current troubles; absent from agents that do not monitor GPUs.'),
   datasets: Datasets.describe('All datasets on the rig; absent while unchanged.'),
   closed: Closed.nullish(),

@@ -19,6 +19,21 @@ export const Gpu = z.object({
 });
 export type Gpu = Readonly<z.infer<typeof Gpu>>;
 
+const Reading = z.number().min(0).max(1e6).nullable();
+
+/** What one GPU of a worker does. A figure is null when the GPU or its agent does not report it. */
+export const GpuFigures = z
+  .object({
+    index: Gpu.shape.index,
+    utilization: z.number().min(0).max(100).nullable().describe('Load in percent; null when not reported.'),
+    vram_used_gb: Reading.describe('Memory in use in GiB; null when not reported.'),
+    temperature_c: Reading.describe('Highest temperature in degrees Celsius; null when not reported.'),
+    power_w: Reading.describe('Power draw in watts; null when not reported.'),
+    power_limit_w: Reading.describe('Power limit in watts; null when not reported.'),
+  })
+  .meta({ id: 'GpuFigures', description: 'What one GPU of a worker does.' });
+export type GpuFigures = Readonly<z.infer<typeof GpuFigures>>;
+
 export const GpuTroubleKind = z
   .enum(['missing', 'errors', 'held'])
   .describe(
@@ -163,6 +178,12 @@ export const WorkerView = z
       .number()
       .nullable()
       .describe('GPU memory in use in GiB, from the last heartbeat; null when not reported.'),
+    gpu_figures: z
+      .array(GpuFigures)
+      .default([])
+      .describe(
+        'Figures of each GPU from the last heartbeat; `gpu_info.gpus` has its name and memory. Empty when the agent does not report them.',
+      ),
     created_at: Time.describe('When the worker was created, in UTC.'),
     registered_at: Time.nullable().describe('When the agent last registered; null before the first time.'),
     host: z.string().nullable().describe("The agent's own name, by default its host name."),

@@ -19,7 +19,8 @@ export type { RunCommand } from '../process/run-command.ts';
 export type { GpuReport } from './report.ts';
 export { choiceOf, selectGpus, trainerGpuEnvironment } from './selection.ts';
 export type { Environment } from './selection.ts';
-export { probeFigures, probeUtilisation } from './figures.ts';
+export { probeFigures } from './figures.ts';
+export { probeUtilisation, type UtilisationReport } from './utilisation.ts';
 
 export interface ProbeDeps {
   readonly run: RunCommand;

@@ -1,9 +1,12 @@
 import type { HeartbeatBody } from '../../protocol/worker-api.ts';
-import type { GpuTrouble } from '../../protocol/worker.ts';
-import { type GpuReport, probeUtilisation, type RunCommand } from '../gpu/probe.ts';
+import { maxGpuFigures } from '../../protocol/reports.ts';
+import type { GpuFigures, GpuTrouble } from '../../protocol/worker.ts';
+import { type GpuReport, probeUtilisation, type RunCommand, type UtilisationReport } from '../gpu/probe.ts';
 import { createGpuWatch, type GpuWatch, type GpuWatchDeps } from '../gpu/watch.ts';
 
 export interface Telemetry extends Pick<HeartbeatBody, 'gpu_utilization' | 'vram_used_gb'> {
+  /** Missing when the GPUs report no figures. */
+  readonly gpu_figures?: readonly GpuFigures[];
   /** Missing when the GPUs are not watched. */
   readonly gpu_troubles?: readonly GpuTrouble[];
 }
@@ -29,10 +32,7 @@ export function createTelemetry(run: RunCommand, report: GpuReport, watch: Watch
   const probeOnce = async (): Promise<void> => {
     const { gpus, cards } = await probeUtilisation({ run, report });
     if (cards !== undefined) watch.noteCards(cards);
-    figures = {
-      gpu_utilization: mean(gpus.flatMap(gpu => gpu.utilizationPercent ?? [])),
-      vram_used_gb: sum(gpus.flatMap(gpu => gpu.vramUsedGb ?? [])),
-    };
+    figures = telemetryFrom(gpus);
     await watch.checkIfDue();
   };
   const probe = (): Promise<void> => {
@@ -61,6 +61,32 @@ export async function openTelemetry(
   await watch.confirmSuspects();
   return { watch, telemetry };
 }
+
+/** Returns the figures of each GPU, and the mean load and total memory for orchestrators that read only those. */
+function telemetryFrom(gpus: UtilisationReport['gpus']): Telemetry {
+  const each = gpus.map(toFigures);
+  const usedGb = sum(each.flatMap(gpu => gpu.vram_used_gb ?? []));
+  return {
+    gpu_utilization: mean(each.flatMap(gpu => gpu.utilization ?? [])),
+    vram_used_gb: usedGb === undefined ? undefined : round(usedGb),
+    ...(each.some(hasFigure) && { gpu_figures: each.slice(0, maxGpuFigures) }),
+  };
+}
+
+const toFigures = (gpu: UtilisationReport['gpus'][number]): GpuFigures => ({
+  index: gpu.index,
+  utilization: gpu.utilization ?? null,
+  vram_used_gb: gpu.memory_mb === undefined ? null : round(gpu.memory_mb / 1024),
+  temperature_c: gpu.temperature_c ?? null,
+  power_w: gpu.power_w ?? null,
+  power_limit_w: gpu.power_limit_w ?? null,
+});
+
+const hasFigure = ({ index: _, ...figures }: GpuFigures): boolean =>
+  Object.values(figures).some(value => value !== null);
+
+/** Rounds to two places. */
+const round = (value: number): number => Math.round(value * 100) / 100;
 
 const sum = (figures: readonly number[]): number | undefined =>
   figures.length === 0 ? undefined : figures.reduce((total, figure) => total + figure, 0);

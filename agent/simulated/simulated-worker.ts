@@ -115,16 +115,22 @@ export function createSimulatedWorker(deps: SimulatedWorkerDeps): SimulatedWorke
   };
 }
 
-/** Reports the same values for all GPUs. */
+/** Returns the values of each GPU for curves. Without values for each, all GPUs get the same. */
 function figuresOf(
-  { gpu_utilization: utilization, vram_used_gb: usedGb }: Telemetry,
+  { gpu_utilization: utilization, vram_used_gb: usedGb, gpu_figures: each = [] }: Telemetry,
   gpus: readonly Gpu[],
 ): MetricPoint['values'] {
-  const memoryMb = typeof usedGb === 'number' ? Math.round((usedGb * 1024) / gpus.length) : null;
-  const figures = gpus.flatMap(({ index }): readonly (readonly [string, unknown])[] => [
-    [`gpu.${index}.utilization`, utilization],
-    [`gpu.${index}.memory_mb`, memoryMb],
-  ]);
+  const sharedGb = typeof usedGb === 'number' ? usedGb / gpus.length : null;
+  const figures = gpus.flatMap(({ index }): readonly (readonly [string, unknown])[] => {
+    const own = each.find(gpu => gpu.index === index);
+    const memoryGb = own?.vram_used_gb ?? sharedGb;
+    return [
+      [`gpu.${index}.utilization`, own?.utilization ?? utilization],
+      [`gpu.${index}.memory_mb`, memoryGb === null ? null : Math.round(memoryGb * 1024)],
+      [`gpu.${index}.temperature_c`, own?.temperature_c],
+      [`gpu.${index}.power_w`, own?.power_w],
+    ];
+  });
   return Object.fromEntries(
     figures.flatMap(([key, value]) => (typeof value === 'number' ? [[key, value] as const] : [])),
   );

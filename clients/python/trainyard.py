@@ -245,6 +245,9 @@ class WorkerView(TypedDict, total=False):
     gpu_utilization: Optional[float]
     # GPU memory in use in GiB, from the last heartbeat; null when not reported.
     vram_used_gb: Optional[float]
+    # Figures of each GPU from the last heartbeat; `gpu_info.gpus` has its name and memory. Empty
+    # when the agent does not report them.
+    gpu_figures: List[GpuFigures]
     # When the worker was created, in UTC.
     created_at: str
     # When the agent last registered; null before the first time.
@@ -269,6 +272,23 @@ class WorkerView(TypedDict, total=False):
     gpu_troubles: List[Dict[str, Any]]
     # Another machine that recently tried to register with the same token.
     duplicate: Optional[Dict[str, Any]]
+
+
+class GpuFigures(TypedDict, total=False):
+    """What one GPU of a worker does."""
+
+    # Number of the GPU on its machine, starting at 0.
+    index: int
+    # Load in percent; null when not reported.
+    utilization: Optional[float]
+    # Memory in use in GiB; null when not reported.
+    vram_used_gb: Optional[float]
+    # Highest temperature in degrees Celsius; null when not reported.
+    temperature_c: Optional[float]
+    # Power draw in watts; null when not reported.
+    power_w: Optional[float]
+    # Power limit in watts; null when not reported.
+    power_limit_w: Optional[float]
 
 
 class Pool(TypedDict, total=False):

@@ -10,6 +10,7 @@ export interface Machine {
   readonly driver?: string;
   readonly gpuCount: number;
   readonly vramGb: number;
+  readonly powerLimitW: number;
   /** Steps per second of a typical training, relative to one RTX 4090. */
   readonly speed: number;
 }
@@ -20,6 +21,7 @@ const rtx4090 = {
   accelerator: 'cuda',
   driver: '570.133.20',
   vramGb: 24,
+  powerLimitW: 450,
 } as const;
 const a100 = {
   gpuType: 'a100-80gb',
@@ -27,6 +29,7 @@ const a100 = {
   accelerator: 'cuda',
   driver: '550.144.03',
   vramGb: 80,
+  powerLimitW: 400,
 } as const;
 const h100 = {
   gpuType: 'h100-80gb',
@@ -34,6 +37,7 @@ const h100 = {
   accelerator: 'cuda',
   driver: '550.144.03',
   vramGb: 80,
+  powerLimitW: 700,
 } as const;
 
 /** Workers use these machines in turn, so that a fleet of ten workers already has different ones. */
@@ -49,11 +53,20 @@ const machines: readonly [Machine, ...Machine[]] = [
     driver: '6.12.12',
     gpuCount: 1,
     vramGb: 24,
+    powerLimitW: 355,
     speed: 0.6,
   },
   { ...rtx4090, gpuCount: 1, speed: 1 },
   { ...a100, gpuCount: 8, speed: 1.6 },
-  { gpuType: 'm2-ultra', gpuName: 'Apple M2 Ultra', accelerator: 'mps', gpuCount: 1, vramGb: 64, speed: 0.3 },
+  {
+    gpuType: 'm2-ultra',
+    gpuName: 'Apple M2 Ultra',
+    accelerator: 'mps',
+    gpuCount: 1,
+    vramGb: 64,
+    powerLimitW: 215,
+    speed: 0.3,
+  },
   { ...rtx4090, gpuCount: 2, speed: 1 },
   { ...rtx4090, gpuCount: 1, speed: 1 },
 ];

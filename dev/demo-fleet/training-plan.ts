@@ -126,19 +126,35 @@ function learningRateAt({ peakLearningRate }: TrainingPlan, share: number): numb
   return Number((peakLearningRate * scale).toPrecision(4));
 }
 
-/** Returns GPU telemetry in the agent's format. As with real agents, only NVIDIA GPUs report values. */
+/** Returns GPU telemetry in the agent's format. As with real agents, only NVIDIA and AMD GPUs report values. */
 export function telemetryOf(
-  { accelerator, gpuCount, vramGb }: Machine,
+  { accelerator, gpuCount, vramGb, powerLimitW }: Machine,
   isTraining: boolean,
   random: Random,
 ): Telemetry {
-  if (accelerator !== 'cuda') return {};
-  const share = isTraining ? random.between(0.78, 0.93) : random.between(0.01, 0.02);
+  if (accelerator !== 'cuda' && accelerator !== 'rocm') return {};
+  const between = (training: Range, idle: Range): number => random.between(...(isTraining ? training : idle));
+  const gpus = Array.from({ length: gpuCount }, (_, index) => ({
+    index,
+    utilization: Math.round(between([88, 100], [0, 2])),
+    vram_used_gb: round(vramGb * between([0.78, 0.93], [0.01, 0.02]), 2),
+    temperature_c: Math.round(between([58, 76], [29, 38])),
+    power_w: round(powerLimitW * between([0.72, 0.97], [0.06, 0.12]), 1),
+    power_limit_w: accelerator === 'cuda' ? powerLimitW : null,
+  }));
+  const sum = (value: (gpu: (typeof gpus)[number]) => number): number =>
+    gpus.reduce((total, gpu) => total + value(gpu), 0);
   return {
-    gpu_utilization: Math.round(isTraining ? random.between(88, 100) : random.between(0, 2)),
-    vram_used_gb: round(gpuCount * vramGb * share, 1),
+    gpu_utilization: Math.round(sum(gpu => gpu.utilization) / gpuCount),
+    vram_used_gb: round(
+      sum(gpu => gpu.vram_used_gb),
+      1,
+    ),
+    gpu_figures: gpus,
   };
 }
+
+type Range = readonly [from: number, to: number];
 
 const round = (value: number, digits: number): number => Number(value.toFixed(digits));
 

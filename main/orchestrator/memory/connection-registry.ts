@@ -1,4 +1,5 @@
 import type { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { GpuFigures } from '../../../protocol/worker.ts';
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import type { MonoMs, WallMs } from '../model.ts';
 import type { WorkerStream } from '../ports/index.ts';
@@ -15,12 +16,13 @@ export interface OpenOffer {
 }
 
 /**
- * The load in a worker's last heartbeat: GPU utilization in percent, used GPU memory in GiB, and whether the heartbeat contained
- * a job.
+ * The load in a worker's last heartbeat: GPU utilization in percent, used GPU memory in GiB, the figures of each GPU, and whether
+ * the heartbeat contained a job.
  */
 export interface Load {
   readonly gpuUtilization: number | null;
   readonly vramUsedGb: number | null;
+  readonly gpus: readonly GpuFigures[];
   readonly namesJob: boolean;
 }
 
@@ -31,7 +33,7 @@ export interface DuplicateInstance {
   readonly address: string | null;
 }
 
-const unknownLoad: Load = { gpuUtilization: null, vramUsedGb: null, namesJob: false };
+const unknownLoad: Load = { gpuUtilization: null, vramUsedGb: null, gpus: [], namesJob: false };
 const noDoubts: ReadonlySet<string> = new Set();
 
 interface Entry {

@@ -1,10 +1,12 @@
 import type { JobId } from '../../../protocol/ids.ts';
 import type { GpuAllocation as FleetAllocation, SystemStatus } from '../../../protocol/health-api.ts';
+import type { GpuFigures } from '../../../protocol/worker.ts';
 import type { LocalStats, WorkerCounts } from '../../../protocol/queue.ts';
 import type { Core } from '../core.ts';
 import { gpusFor, type Worker } from '../model.ts';
 import type { Read } from '../ports/index.ts';
 import { candidacyOf, liveJobAt, settingsOf, statusOf } from '../memory/eligibility.ts';
+import type { Load } from '../memory/connection-registry.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 
 /** The GPUs of a worker that its job uses, by their numbers on that machine. */
@@ -60,6 +62,18 @@ function rowOf(core: Core, read: Read, worker: Worker): NonNullable<FleetAllocat
     available_gpus: [...available],
   };
 }
+
+/** Older agents report only the figures of all GPUs together, which are those of a single GPU. */
+const figuresAt = (
+  { gpus, gpuUtilization, vramUsedGb }: Load,
+  index: number,
+  total: number,
+): Pick<GpuFigures, 'utilization' | 'vram_used_gb'> | undefined =>
+  gpus.find(gpu => gpu.index === index) ??
+  (total === 1 ? { utilization: gpuUtilization, vram_used_gb: vramUsedGb } : undefined);
+
+const percentOf = (used: number | null, total: number | null): number | null =>
+  used === null || !total ? null : Math.round((used / total) * 1_000) / 10;
 
 const nothing = { jobId: null, total: 0, allocated: [], available: [] } as const;
 
@@ -125,17 +139,20 @@ export function createGpuAllocations(core: Core) {
       const able = here?.agent?.capabilities;
       const total = able?.gpuCount ?? 0;
       const backend = able?.accelerator ?? null;
-      const load = here === undefined || total !== 1 ? null : core.connections.loadOf(here.id);
+      const load = here && core.connections.loadOf(here.id);
       const vram = able?.gpuVramGb ?? null;
-      const used = load?.vramUsedGb ?? null;
       return {
-        gpus: Array.from({ length: total }, (_, index) => ({
-          index,
-          name: able?.gpus[index]?.name ?? able?.gpuName ?? null,
-          backend,
-          utilization_percent: load?.gpuUtilization ?? null,
-          memory_percent: used === null || !vram ? null : Math.round((used / vram) * 1_000) / 10,
-        })),
+        gpus: Array.from({ length: total }, (_, index) => {
+          const gpu = able?.gpus[index];
+          const figures = load && figuresAt(load, gpu?.index ?? index, total);
+          return {
+            index,
+            name: gpu?.name ?? able?.gpuName ?? null,
+            backend,
+            utilization_percent: figures?.utilization ?? null,
+            memory_percent: percentOf(figures?.vram_used_gb ?? null, gpu?.vram_gb ?? vram),
+          };
+        }),
         gpu_inventory: {
           backend,
           count: total,

@@ -77,6 +77,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     stream_closed_at: lostStreamOf(core, worker),
     gpu_utilization: load.gpuUtilization,
     vram_used_gb: load.vramUsedGb,
+    gpu_figures: [...load.gpus],
     created_at: core.clock.iso(worker.createdAt),
     registered_at: isoOrNull(core, agent?.registeredAt ?? null),
     host: agent?.host ?? null,

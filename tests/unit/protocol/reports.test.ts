@@ -109,6 +109,34 @@ describe('body of a heartbeat', () => {
     },
   );
 
+  test('keeps the figures of each GPU, and replaces missing and invalid ones by null', () => {
+    const none = { vram_used_gb: null, temperature_c: null, power_w: null, power_limit_w: null };
+    const full = { vram_used_gb: 59.9, temperature_c: 64, power_w: 298.31, power_limit_w: 400 };
+    const said = [
+      { index: 0, utilization: 97, ...full },
+      { index: 1, utilization: 'high', vram_used_gb: -1, temperature_c: Number.NaN, power_w: [] },
+      { index: 2, utilization: 101 },
+      { index: -1, utilization: 3 },
+      { utilization: 3 },
+      'GPU 4',
+      null,
+    ];
+    expect(body.parse({ gpu_figures: said })).toEqual({
+      gpu_figures: [
+        { index: 0, utilization: 97, ...full },
+        { index: 1, utilization: null, ...none },
+        { index: 2, utilization: null, ...none },
+      ],
+    });
+  });
+
+  test('keeps the figures of at most 64 GPUs, and drops anything but a list', () => {
+    const said = Array.from({ length: 70 }, (_, index) => ({ index, utilization: 1 }));
+    expect(body.parse({ gpu_figures: said }).gpu_figures).toHaveLength(64);
+    for (const value of [null, 'none', 7, { index: 0 }])
+      expect(body.parse({ gpu_figures: value })).toEqual({});
+  });
+
   test.each([
     { status: 42 },
     { status: 'x'.repeat(201) },

@@ -197,9 +197,13 @@ function recordClosing(core: Core, tx: Tx, id: Worker['id'], actor: Actor, close
 }
 
 function noteBeat({ connections }: Core, id: Worker['id'], beat: Heartbeat): void {
-  const { gpu_utilization: gpuUtilization = null, vram_used_gb: vramUsedGb = null } = beat;
+  const {
+    gpu_utilization: gpuUtilization = null,
+    vram_used_gb: vramUsedGb = null,
+    gpu_figures: gpus = [],
+  } = beat;
   const namesJob = (beat.current_job_id ?? null) !== null;
-  connections.noteLoad(id, { gpuUtilization, vramUsedGb, namesJob });
+  connections.noteLoad(id, { gpuUtilization, vramUsedGb, gpus, namesJob });
 }
 
 /** Opens the worker's stream, which replaces an older one. Returns a function to call when the stream has ended. */

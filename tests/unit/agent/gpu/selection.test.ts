@@ -13,6 +13,7 @@ import {
   machine,
   MIXED,
   probe,
+  probeMac,
   probeNvidia,
   RX_7900_XT,
   TIMED_OUT,
@@ -142,12 +143,12 @@ describe('utilization', () => {
     const calls: string[] = [];
     expect(await utilisation('0, 97, 61342, 64, 298.31\n1, 0, 4, 31, 61.07\n', calls)).toMatchObject({
       gpus: [
-        { index: 0, utilizationPercent: 97, vramUsedGb: 59.9, temperatureC: 64, powerW: 298.31 },
-        { index: 1, utilizationPercent: 0, vramUsedGb: 0, temperatureC: 31, powerW: 61.07 },
+        { index: 0, utilization: 97, memory_mb: 61342, temperature_c: 64, power_w: 298.31 },
+        { index: 1, utilization: 0, memory_mb: 4, temperature_c: 31, power_w: 61.07 },
       ],
     });
     expect(calls).toEqual([
-      'nvidia-smi --query-gpu=index,utilization.gpu,memory.used,temperature.gpu,power.draw,uuid,ecc.errors.uncorrected.volatile.total --format=csv,noheader,nounits',
+      'nvidia-smi --query-gpu=index,utilization.gpu,memory.used,temperature.gpu,power.draw,uuid,ecc.errors.uncorrected.volatile.total,power.limit --format=csv,noheader,nounits',
     ]);
   });
 
@@ -171,9 +172,23 @@ describe('utilization', () => {
     expect((await utilisation(output)).problem?.code).toBe(code);
   });
 
+  it('reads the power limit of each GPU', async () => {
+    const uuid = 'GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77';
+    const rows = `0, 97, 61342, 64, 298.31, ${uuid}, 0, 400.00\n1, 0, 4, 31, 61.07, ${uuid}, 0, [N/A]\n`;
+    expect((await utilisation(rows)).gpus.map(gpu => gpu.power_limit_w)).toEqual([400, undefined]);
+  });
+
+  it('reads the utilization of AMD GPUs', async () => {
+    const report = await probe({ 'rocm-smi': RX_7900_XT });
+    const probed = (output: string | CommandResult) =>
+      probeUtilisation({ run: machine({ 'rocm-smi': output }), report });
+    expect(await probed(RX_7900_XT)).toMatchObject({ gpus: [{ index: 0, utilization: 0, memory_mb: 27 }] });
+    expect(await probed(TIMED_OUT)).toEqual({ gpus: [] });
+  });
+
   it('runs no tool for other accelerators', async () => {
     const calls: string[] = [];
-    const report = await probe({ 'rocm-smi': RX_7900_XT });
+    const report = await probeMac(mac([{ chip_type: 'Apple M3' }]));
     expect(await probeUtilisation({ run: machine({}, calls), report })).toEqual({ gpus: [] });
     expect(calls).toEqual([]);
   });

@@ -41,7 +41,17 @@ it('returns the figures of the last look, and starts the next without waiting', 
   expect(telemetry()).toEqual({});
   expect(looks).toHaveLength(1);
   looks[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 51, 6144, 60, 300'));
-  await vi.waitFor(() => expect(telemetry()).toEqual({ gpu_utilization: 71, vram_used_gb: 18 }));
+  const figures = { temperature_c: 60, power_w: 300, power_limit_w: null };
+  await vi.waitFor(() =>
+    expect(telemetry()).toEqual({
+      gpu_utilization: 71,
+      vram_used_gb: 18,
+      gpu_figures: [
+        { index: 0, utilization: 90, vram_used_gb: 12, ...figures },
+        { index: 1, utilization: 51, vram_used_gb: 6, ...figures },
+      ],
+    }),
+  );
   expect(looks.length).toBeGreaterThan(1);
 });
 
@@ -54,7 +64,7 @@ it('asks a hanging driver only once', () => {
 it.each<[string, CommandResult]>([
   ['a driver that did not answer', TIMED_OUT],
   ['a driver that is gone', { kind: 'missing' }],
-  ['missing figures', rows('0, [N/A], [N/A], 60, 300', '1, [N/A], [N/A], 60, 300')],
+  ['missing figures', rows('0, [N/A], [N/A], [N/A], [N/A]', '1, [N/A], [N/A], [N/A], [N/A]')],
 ])('returns no figures for %s, and asks again', async (_what, result) => {
   const { looks, telemetry } = createBench(twoGpus);
   telemetry();
@@ -70,7 +80,21 @@ it('counts only the chosen GPUs', async () => {
   const { looks, telemetry } = createBench(makeReport('cuda', [gpu(1)]));
   telemetry();
   looks[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 10, 1024, 60, 300'));
-  await vi.waitFor(() => expect(telemetry()).toEqual({ gpu_utilization: 10, vram_used_gb: 1 }));
+  await vi.waitFor(() =>
+    expect(telemetry()).toMatchObject({ gpu_utilization: 10, vram_used_gb: 1, gpu_figures: [{ index: 1 }] }),
+  );
+});
+
+it('sends the figures of at most 64 GPUs', async () => {
+  const { looks, telemetry } = createBench(
+    makeReport(
+      'cuda',
+      Array.from({ length: 70 }, (_, n) => gpu(n)),
+    ),
+  );
+  telemetry();
+  looks[0]?.resolve(rows(...Array.from({ length: 70 }, (_, n) => `${n}, 90, 1024, 60, 300`)));
+  await vi.waitFor(() => expect(telemetry().gpu_figures).toHaveLength(64));
 });
 
 it('runs no tool on a machine without GPUs', () => {

@@ -184,12 +184,24 @@ describe('a flaky worker', () => {
   });
 });
 
-test('reports GPU load according to activity, and telemetry only for NVIDIA', () => {
+test('reports GPU load according to activity, and none for Apple GPUs', () => {
   const random = createRandom('1');
   expect(telemetryOf(machine, true, random).gpu_utilization).toBeGreaterThanOrEqual(88);
   expect(telemetryOf(machine, false, random).gpu_utilization).toBeLessThanOrEqual(2);
   expect(telemetryOf(machine, true, random).vram_used_gb).toBeGreaterThan(15);
-  expect(telemetryOf({ ...machine, accelerator: 'rocm' }, true, random)).toEqual({});
+  expect(telemetryOf({ ...machine, accelerator: 'mps' }, true, random)).toEqual({});
+});
+
+test('reports figures for each GPU that are within its limits and add up to its totals', () => {
+  const eight = { ...machine, gpuCount: 8, vramGb: 80, powerLimitW: 700 };
+  const { gpu_figures: gpus = [], vram_used_gb: usedGb } = telemetryOf(eight, true, createRandom('1'));
+  expect(gpus.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  expect(gpus.reduce((sum, gpu) => sum + (gpu.vram_used_gb ?? 0), 0)).toBeCloseTo(Number(usedGb), 1);
+  for (const gpu of gpus) {
+    expect(gpu).toMatchObject({ power_limit_w: 700 });
+    expect(gpu.power_w).toBeLessThan(700);
+    expect(gpu.temperature_c).toBeGreaterThan(50);
+  }
 });
 
 test('generates sample jobs that are valid and match only their own demo machine', () => {

@@ -199,8 +199,9 @@ describe('open offers', () => {
 });
 
 test('returns the GPU load of the last heartbeat, or null without contact', () => {
-  const unknown = { gpuUtilization: null, vramUsedGb: null, namesJob: false };
-  const busy = { gpuUtilization: 87, vramUsedGb: 22.5, namesJob: false };
+  const unknown = { gpuUtilization: null, vramUsedGb: null, gpus: [], namesJob: false };
+  const gpu = { utilization: 87, vram_used_gb: 22.5, temperature_c: 64, power_w: 298, power_limit_w: null };
+  const busy = { gpuUtilization: 87, vramUsedGb: 22.5, gpus: [{ index: 0, ...gpu }], namesJob: false };
   book.noteLoad(w1, busy);
   expect(book.loadOf(w1)).toEqual(unknown);
   book.heard(w1, 1);

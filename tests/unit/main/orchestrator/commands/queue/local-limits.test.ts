@@ -188,18 +188,23 @@ describe('gpuAllocation and localGpus', () => {
     });
   });
 
-  it('returns the utilization of a GPU only when the machine has exactly one', async () => {
+  it('returns the load of several GPUs only when the agent reports each of them', async () => {
     const { fleet, worker } = await openLocal(1);
     valueOf(await worker.beat(null, { gpu_utilization: 40 }));
     const { gpus, gpu_inventory: inventory } = fleet.orchestrator.queue.localGpus();
     expect(gpus).toMatchObject([{ index: 0, utilization_percent: 40 }]);
     expect(inventory).toMatchObject({ count: 1 });
-    await openLocal(2).then(two => {
-      expect(two.fleet.orchestrator.queue.localGpus().gpus).toMatchObject([
-        { index: 0, utilization_percent: null },
-        { index: 1, utilization_percent: null },
-      ]);
-    });
+    const two = await openLocal(2);
+    valueOf(await two.worker.beat(null, { gpu_utilization: 40, vram_used_gb: 30 }));
+    expect(two.fleet.orchestrator.queue.localGpus().gpus).toMatchObject([
+      { index: 0, utilization_percent: null, memory_percent: null },
+      { index: 1, utilization_percent: null, memory_percent: null },
+    ]);
+    valueOf(await two.worker.beat(null, { gpu_figures: [{ index: 1, utilization: 97, vram_used_gb: 6 }] }));
+    expect(two.fleet.orchestrator.queue.localGpus().gpus).toMatchObject([
+      { index: 0, utilization_percent: null, memory_percent: null },
+      { index: 1, utilization_percent: 97, memory_percent: 7.5 },
+    ]);
   });
 
   it('returns empty lists without a local worker', async () => {

@@ -135,6 +135,17 @@ test('shows the GPU load of the last heartbeat, or null when it was not reported
   expect(rig.view()).toMatchObject({ gpu_utilization: null, vram_used_gb: null });
 });
 
+test('shows the figures of each GPU of the last heartbeat, and none when an older agent sent it', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  expect(rig.view()).toMatchObject({ gpu_figures: [] });
+  const figures = { vram_used_gb: 20, temperature_c: 71, power_w: 344.5, power_limit_w: 450 };
+  await rig.beat(null, { gpu_figures: [{ index: 1, utilization: 99, ...figures }] });
+  expect(rig.view()).toMatchObject({ gpu_figures: [{ index: 1, utilization: 99, ...figures }] });
+  await rig.beat(null, { gpu_utilization: 87 });
+  expect(rig.view()).toMatchObject({ gpu_figures: [] });
+});
+
 describe('registrations that arrive out of order', () => {
   test.each([1, 2])(
     'ignores registration %i that arrives after number 2 of the same start',
