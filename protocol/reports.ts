@@ -79,8 +79,8 @@ const ReportedFigures = GpuFigures.extend({
   power_limit_w: GpuFigures.shape.power_limit_w.catch(null),
 });
 
-/** Figures of the rig's GPUs. Invalid values become null, so that they do not make a heartbeat fail. */
-export const GpuFigureList = z
+/** Invalid entries are dropped. */
+const FigureList = z
   .unknown()
   .transform(value =>
     Array.isArray(value)
@@ -88,6 +88,21 @@ export const GpuFigureList = z
       : undefined,
   )
   .optional();
+
+const Figure = z
+  .unknown()
+  .transform(value => (typeof value === 'number' && Number.isFinite(value) ? value : undefined))
+  .optional();
+
+/** What a heartbeat reports about GPUs. Invalid values are dropped, because a heartbeat must not fail because of them. */
+export const GpuReports = {
+  gpu_utilization: Figure.describe('Load of all GPUs in percent; an invalid value is dropped.'),
+  vram_used_gb: Figure.describe('GPU memory in use in GiB; an invalid value is dropped.'),
+  gpu_figures: FigureList.describe(
+    'Figures of each GPU: `index`, `utilization`, `vram_used_gb`, `temperature_c`, `power_w`, `power_limit_w`. Invalid values become null; at most 64 GPUs. Absent from older agents.',
+  ),
+  gpu_troubles: GpuTroubles.describe('All current troubles; absent from agents that do not monitor GPUs.'),
+};
 
 /** The reason why a rig accepts no jobs at the moment, as its agent reports it. */
 export const Closed = z

@@ -9,7 +9,7 @@ import {
   Closed,
   ConfigKeys,
   Datasets,
-  GpuFigureList,
+  GpuReports,
   GpuTroubles,
   Outputs,
   Trainers,
@@ -247,12 +247,6 @@ export type StatusReport = z.output<typeof StatusReport>;
 /** Request body as an agent sends it. */
 export type StatusReportBody = z.input<typeof StatusReport>;
 
-/** A figure for display. Invalid values are dropped, because a heartbeat must not fail because of them. */
-const Figure = z
-  .unknown()
-  .transform(value => (typeof value === 'number' && Number.isFinite(value) ? value : undefined))
-  .optional();
-
 const Heartbeat = z.object({
   worker_id: WorkerId.nullish().describe(
     'Id of the worker. The token already identifies it; another id is refused.',
@@ -263,12 +257,7 @@ const Heartbeat = z.object({
   job_progress: AnyProgress.optional().describe(
     'Progress of the trainer: a percentage, or an object with figures. Invalid fields are dropped.',
   ),
-  gpu_utilization: Figure.describe('Load of all GPUs in percent; an invalid value is dropped.'),
-  vram_used_gb: Figure.describe('GPU memory in use in GiB; an invalid value is dropped.'),
-  gpu_figures: GpuFigureList.describe(
-    'Figures of each GPU: `index`, `utilization`, `vram_used_gb`, `temperature_c`, `power_w`, `power_limit_w`. Invalid values become null; at most 64 GPUs. Absent from older agents.',
-  ),
-  gpu_troubles: GpuTroubles.describe('All current troubles; absent from agents that do not monitor GPUs.'),
+  ...GpuReports,
   datasets: Datasets.describe('All datasets on the rig; absent while unchanged.'),
   closed: Closed.nullish(),
 });

@@ -82,8 +82,8 @@ const toFigures = (gpu: UtilisationReport['gpus'][number]): GpuFigures => ({
   power_limit_w: gpu.power_limit_w ?? null,
 });
 
-const hasFigure = ({ index: _, ...figures }: GpuFigures): boolean =>
-  Object.values(figures).some(value => value !== null);
+const hasFigure = (figures: GpuFigures): boolean =>
+  Object.entries(figures).some(([name, value]) => name !== 'index' && value !== null);
 
 /** Rounds to two places. */
 const round = (value: number): number => Math.round(value * 100) / 100;
