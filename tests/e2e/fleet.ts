@@ -320,9 +320,19 @@ function startWorker(
       if (accelerator !== 'cuda') return {};
       beats += 1;
       const isBusy = running > 0;
+      const utilization = isBusy ? (busyUtilization[beats % busyUtilization.length] ?? 0) : 0;
+      const usedGb = vramGb * (isBusy ? 0.86 : 0.01);
       return {
-        gpu_utilization: isBusy ? (busyUtilization[beats % busyUtilization.length] ?? 0) : 0,
-        vram_used_gb: Number((count * vramGb * (isBusy ? 0.86 : 0.01)).toFixed(1)),
+        gpu_utilization: utilization,
+        vram_used_gb: Number((count * usedGb).toFixed(1)),
+        gpu_figures: Array.from({ length: count }, (_, index) => ({
+          index,
+          utilization,
+          vram_used_gb: Number(usedGb.toFixed(2)),
+          temperature_c: isBusy ? 63 + index : 34,
+          power_w: isBusy ? 318 + 3 * index : 52,
+          power_limit_w: 400,
+        })),
       };
     },
     random: Math.random,

@@ -95,7 +95,7 @@ async function choosePalette(page: Page): Promise<void> {
 }
 
 export const scenes: readonly Scene[] = [
-  { name: 'overview', path: at('/'), ready: '.running' },
+  { name: 'overview', path: at('/'), ready: '.rig-card' },
   { name: 'workers', path: at('/workers'), ready: '[data-row="7"]' },
   {
     name: 'workers-none-fits',
@@ -210,7 +210,7 @@ export const scenes: readonly Scene[] = [
   { name: 'audit', path: at('/audit'), ready: '[data-row="9"]' },
   { name: 'settings', path: at('/settings'), ready: 'select' },
   { name: 'help', path: at('/help'), ready: '.keys' },
-  { name: 'palette', path: at('/'), ready: '.running', open: choosePalette },
+  { name: 'palette', path: at('/'), ready: '.rig-card', open: choosePalette },
   { name: 'nothing-here', path: at('/workers/no-such-worker'), ready: '.empty' },
 ];
 

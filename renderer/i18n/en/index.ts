@@ -1,3 +1,5 @@
+import { activity } from './activity.ts';
+import { overview } from './overview.ts';
 import { pages } from './pages.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
@@ -82,6 +84,8 @@ export const en = {
   'page.unavailable.waiting': 'The server does not respond. The page loads as soon as it does.',
   'page.unavailable.failed': 'The server responds again, but this page did not load. Try again.',
   'page.notFound': 'Page not found.',
+  ...overview,
+  ...activity,
   ...pages,
   ...workers,
   ...jobs,

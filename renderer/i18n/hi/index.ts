@@ -1,4 +1,6 @@
 import type { Messages } from '../en/index.ts';
+import { activity } from './activity.ts';
+import { overview } from './overview.ts';
 import { pages } from './pages.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
@@ -79,6 +81,8 @@ export const hi: Messages = {
   'palette.on': '{action}: {name}',
   'palette.resume': 'कतार फिर से चालू करें',
   'palette.nothing': 'कोई परिणाम नहीं',
+  ...overview,
+  ...activity,
   ...pages,
   ...workers,
   ...jobs,

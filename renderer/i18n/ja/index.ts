@@ -1,4 +1,6 @@
 import type { Messages } from '../en/index.ts';
+import { activity } from './activity.ts';
+import { overview } from './overview.ts';
 import { pages } from './pages.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
@@ -80,6 +82,8 @@ export const ja: Messages = {
   'palette.on': '{action}: {name}',
   'palette.resume': 'キューを再開',
   'palette.nothing': '結果がありません',
+  ...overview,
+  ...activity,
   ...pages,
   ...workers,
   ...jobs,

@@ -1,4 +1,6 @@
 import type { Messages } from '../en/index.ts';
+import { activity } from './activity.ts';
+import { overview } from './overview.ts';
 import { pages } from './pages.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
@@ -78,6 +80,8 @@ export const zh: Messages = {
   'palette.on': '{action}: {name}',
   'palette.resume': '恢复队列',
   'palette.nothing': '没有结果',
+  ...overview,
+  ...activity,
   ...pages,
   ...workers,
   ...jobs,

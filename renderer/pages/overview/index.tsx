@@ -2,6 +2,7 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { auditApi, eventsApi, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import type { JobView } from '../../../protocol/job.ts';
 import { useFleet, useMay } from '../../app/context.ts';
 import { useFreshWorkers } from '../../app/fresh-workers.ts';
 import { Hidden } from '../../app/guarded.tsx';
@@ -17,6 +18,13 @@ import './overview.css';
 /** Loaded on demand, because it includes the worker dialogs. */
 const FirstRun = lazy(() =>
   loadPart(async () => ({ default: (await import('../workers/join/empty-list.tsx')).FirstRun })),
+);
+
+const noJobs: readonly JobView[] = [];
+
+/** Loaded on demand, because a fleet without GPUs does not need it. */
+const FleetPicture = lazy(() =>
+  loadPart(async () => ({ default: (await import('./fleet/index.tsx')).FleetPicture })),
 );
 
 /** The overview page. Each part is shown to users who may read its data. */
@@ -36,11 +44,16 @@ export function OverviewPage() {
     [seesWorkers, workers, jobs, stats, now],
   );
   const running = useMemo(() => [...jobs.values()].filter(({ status }) => status === 'running'), [jobs]);
+  const hasGpus = useMemo(
+    () => seesWorkers && [...workers.values()].some(({ gpu_count: count }) => count > 0),
+    [seesWorkers, workers],
+  );
   const isFirstRun = useSticky(isLoaded && seesWorkers && workers.size === 0);
   if (!isLoaded) return <div className="page" aria-busy="true" />;
   return (
     <div className="page">
       <h1>{t('nav.overview')}</h1>
+      <Needs needs={needs} />
       <div className="tiles">
         {seesWorkers && <WorkerTiles figures={figures} />}
         {seesJobs && <JobTiles figures={figures} stats={stats} />}
@@ -52,8 +65,12 @@ export function OverviewPage() {
           <FirstRun isEmpty={workers.size === 0} />
         </Suspense>
       )}
-      <Needs needs={needs} />
-      {seesJobs && <RunningJobs jobs={running} />}
+      {hasGpus && (
+        <Suspense fallback={<section className="card fleet-waiting" aria-busy="true" />}>
+          <FleetPicture workers={workers} running={seesJobs ? running : noJobs} />
+        </Suspense>
+      )}
+      {seesJobs && !hasGpus && <RunningJobs jobs={running} />}
       {(may(eventsApi.stream) || may(auditApi.list)) && <RecentActivity />}
     </div>
   );

@@ -1,7 +1,12 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
+import { showFailure } from '../../ui/toast.tsx';
+import { useJobActions } from '../jobs/job-actions.tsx';
 import { troubleText } from '../workers/texts.ts';
 import type { Need } from './figures.ts';
 
@@ -19,8 +24,9 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
       <h2 id="overview-needs">{t('overview.needsAttention')}</h2>
       <ul className="plain-list">
         {shown.map(need => (
-          <li key={keyOf(need)}>
-            <Link href={hrefOf(need)}>{textOf(need, t)}</Link>
+          <li key={keyOf(need)} className="need">
+            <span id={idOf(need)}>{textOf(need, t)}</span>
+            <Act need={need} />
           </li>
         ))}
         {needs.length > shown.length && (
@@ -33,6 +39,47 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
       </ul>
     </section>
   );
+}
+
+interface ActProps {
+  readonly need: Need;
+}
+
+/** The action that helps most: a button where one call solves the problem, otherwise a link to the page that does. */
+function Act({ need }: ActProps) {
+  const t = useT();
+  const { client, may } = usePanel();
+  const { perform } = useJobActions();
+  const described = { 'aria-describedby': idOf(need) };
+  if (need.kind === 'approval' && may(queueApi.approve, need.job))
+    return (
+      <Button {...described} onClick={() => perform('approve', need.job)}>
+        {t('queue.approve')}
+      </Button>
+    );
+  if (need.kind === 'quarantined' && may(workersApi.unquarantine)) {
+    const release = async (): Promise<void> => {
+      const answer = await client.call(workersApi.unquarantine, { params: { id: need.worker.id } });
+      if (!answer.ok) showFailure(t, answer.failure);
+    };
+    return (
+      <Button {...described} onClick={() => void release()}>
+        {t('workers.act.unquarantine')}
+      </Button>
+    );
+  }
+  return (
+    <Link className="button button-plain" href={hrefOf(need)} {...described}>
+      {t(`overview.act.${linkOf(need)}`)}
+    </Link>
+  );
+}
+
+function linkOf(need: Need): 'job' | 'reason' | 'worker' | 'workers' | 'failed' {
+  if (need.kind === 'failed') return 'failed';
+  if (need.kind === 'unsatisfiable') return 'reason';
+  if (need.kind === 'waitsForOffline' && need.others > 0) return 'workers';
+  return 'job' in need ? 'job' : 'worker';
 }
 
 function textOf(need: Need, t: Translator): string {
@@ -76,3 +123,9 @@ function keyOf(need: Need): string {
   const group = need.kind === 'waitsForOffline' ? `${need.worker.id} ${need.others}` : '';
   return `${need.kind} ${hrefOf(need)} ${group}`;
 }
+
+/** Ids of elements contain no spaces. */
+const idOf = (need: Need): string =>
+  `need-${keyOf(need)
+    .trim()
+    .replaceAll(/[^\w]+/g, '-')}`;

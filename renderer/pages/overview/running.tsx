@@ -7,12 +7,17 @@ import { Loss } from '../jobs/loss.tsx';
 
 const maxShown = 10;
 
+interface RunningJobsProps {
+  readonly jobs: readonly JobView[];
+  readonly title?: 'overview.running' | 'fleet.others';
+}
+
 /** Running jobs, each with progress, time left and loss. */
-export function RunningJobs({ jobs }: { readonly jobs: readonly JobView[] }) {
+export function RunningJobs({ jobs, title = 'overview.running' }: RunningJobsProps) {
   const t = useT();
   return (
     <section className="card" aria-labelledby="overview-running">
-      <h2 id="overview-running">{t('overview.running')}</h2>
+      <h2 id="overview-running">{t(title)}</h2>
       {jobs.length === 0 ? <p className="muted">{t('overview.nothingRuns')}</p> : <List jobs={jobs} />}
     </section>
   );

@@ -5,7 +5,7 @@ import { useMay } from '../../../app/context.ts';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { sizeText } from '../figures.ts';
-import { groupsOf, type Sample, type SampleGroup } from './sorting.ts';
+import { groupsOf, maxThumbnailBytes, type Sample, type SampleGroup } from './sorting.ts';
 import type { DeletionProps } from './deletion.tsx';
 import { Viewer } from './viewer.tsx';
 import { PicturesProvider, useJobPictures, useNear, usePicture } from './pictures.ts';
@@ -15,9 +15,6 @@ interface SamplesProps extends DeletionProps {
   readonly job: JobDetail;
   readonly samples: readonly Sample[];
 }
-
-/** Images above this size load only when the user opens them. */
-const maxThumbnailBytes = 16_000_000;
 
 /** The sample images and videos of a training. */
 export function Samples({ job, samples, ...deletion }: SamplesProps) {

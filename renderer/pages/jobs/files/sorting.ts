@@ -63,6 +63,17 @@ export function sampleOf(file: ArtifactView): Sample {
   };
 }
 
+/** Images above this size load only when the user opens them. */
+export const maxThumbnailBytes = 16_000_000;
+
+/** Returns the newest sample that can be shown as a small image; null without any. `files` are sorted newest first. */
+export function newestPicture(files: readonly ArtifactView[]): Sample | null {
+  const samples = sortFiles(files, []).samples.filter(
+    ({ kind, file }) => kind === 'picture' && file.bytes <= maxThumbnailBytes,
+  );
+  return groupsOf(samples)[0]?.samples[0] ?? null;
+}
+
 /**
  * Groups samples, newest group first. Samples of a group are sorted by name, so that each prompt has the same position
  * in every group.

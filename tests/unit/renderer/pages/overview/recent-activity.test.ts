@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import type { UiEvent } from '../../../../../protocol/events.ts';
+import { isJobUpdate, JobEventType, type UiEvent, WorkerEventType } from '../../../../../protocol/events.ts';
 import { LaunchId, PoolId, WorkerId } from '../../../../../protocol/ids.ts';
+import { type Language, languages, loadLanguage } from '../../../../../renderer/i18n/index.ts';
 import { workerView } from '../../worker-builders.ts';
-import { mergeActivity, type TrailRow } from '../../../../../renderer/pages/overview/recent-activity.tsx';
+import { mergeActivity, sentenceOf, type TrailRow } from '../../../../../renderer/pages/overview/activity.ts';
 
 const at = (second: number, ms = 0): string => new Date(Date.UTC(2026, 0, 2, 3, 4, second, ms)).toISOString();
 const row = (second: number, type: string, id = 'w_1'): TrailRow => ({
@@ -23,10 +24,10 @@ const event = (second: number, type: 'worker.connected' | 'worker.offline', ms =
 const types = (all: ReturnType<typeof mergeActivity>): readonly string[] => all.map(({ type }) => type);
 
 test('merges stream events with the audit log in order, without duplicates', () => {
-  const rows = [row(20, 'worker.connected'), row(10, 'worker.registered')];
+  const rows = [row(20, 'worker.connected'), row(10, 'worker.created')];
   // An audit row and the event of the same change have slightly different times.
   const all = mergeActivity(rows, [event(30, 'worker.offline'), event(20, 'worker.connected', 3)], 10);
-  expect(types(all)).toEqual(['worker.offline', 'worker.connected', 'worker.registered']);
+  expect(types(all)).toEqual(['worker.offline', 'worker.connected', 'worker.created']);
   expect(all[1]?.target).toEqual({ kind: 'worker', id: 'w_1', name: 'rig-1' });
 });
 
@@ -50,13 +51,25 @@ test('shows only the newest, omits sign-ins and links no queue events', () => {
     target_id: 'admin',
   };
   const all = mergeActivity(
-    [signedIn, paused, row(10, 'worker.created'), row(5, 'worker.created', 'w_2')],
+    [
+      signedIn,
+      { ...signedIn, event_type: 'session.created', target_type: 'session' },
+      paused,
+      row(10, 'worker.created'),
+      row(5, 'worker.created', 'w_2'),
+    ],
     [],
     2,
   );
   expect(all).toEqual([
-    { at: at(40), type: 'queue.paused', id: '', target: null },
-    { at: at(10), type: 'worker.created', id: 'w_1', target: { kind: 'worker', id: 'w_1', name: null } },
+    { at: at(40), type: 'queue.paused', id: '', target: null, worker: null },
+    {
+      at: at(10),
+      type: 'worker.created',
+      id: 'w_1',
+      target: { kind: 'worker', id: 'w_1', name: null },
+      worker: null,
+    },
   ]);
 });
 
@@ -89,4 +102,45 @@ test('names the pool of an event or a launch as another entry names it', () => {
     ['abd', target],
     ['p_1', target],
   ]);
+});
+
+test('leaves out the steps of a start that the next seconds repeat', () => {
+  const rows = [row(3, 'job.dispatched'), row(4, 'job.starting'), row(5, 'job.running')];
+  expect(types(mergeActivity(rows, [], 10))).toEqual(['job.running']);
+});
+
+/** Returns the sentence about an event of job j_1 or worker w_1, with marks for the links. */
+async function sentence(type: string, language: Language = 'en', worker: string | null = 'w_1') {
+  const kind = type.startsWith('job.') ? ('job' as const) : ('worker' as const);
+  const target = { kind, id: 'x', name: null };
+  const parts = sentenceOf({ at: at(1), type, id: 'x', target, worker }, await loadLanguage(language, 'utc'));
+  return parts?.map(part => (part.kind === 'text' ? part.text : `<${part.kind}>`)).join('') ?? null;
+}
+
+test('says which job started on which worker, and leaves out an unknown worker', async () => {
+  expect(await sentence('job.running')).toBe('<target> started on <worker>');
+  expect(await sentence('job.running', 'en', null)).toBe('<target> started');
+  expect(await sentence('worker.offline')).toBe('<target> went offline');
+  expect(await sentence('settings.tls_changed')).toBe('Settings were changed');
+});
+
+test('puts the links where each language needs them', async () => {
+  expect(await sentence('job.running', 'ja')).toBe('<target> が <worker> で開始しました');
+  for (const language of Object.keys(languages) as Language[])
+    expect((await sentence('job.failed', language))?.match(/<target>|<worker>/g)).toHaveLength(2);
+});
+
+test('has a sentence for every event of the stream that the list shows', async () => {
+  const shown = [...WorkerEventType.options, ...JobEventType.options].filter(
+    type => !isJobUpdate(type as JobEventType) && type !== 'job.dispatched' && type !== 'job.starting',
+  );
+  const sentences = await Promise.all(shown.map(async type => [type, await sentence(type)] as const));
+  expect(sentences.filter(([, text]) => text === null)).toEqual([]);
+});
+
+test('returns no sentence for an unknown type, or when the object is unknown', async () => {
+  expect(await sentence('job.of_a_newer_server')).toBeNull();
+  const t = await loadLanguage('en', 'utc');
+  const lost = { at: at(1), type: 'job.failed', id: 'x', target: null, worker: null };
+  expect(sentenceOf(lost, t)).toBeNull();
 });

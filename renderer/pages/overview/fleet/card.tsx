@@ -1,0 +1,172 @@
+import { memo } from 'react';
+import type { JobView } from '../../../../protocol/job.ts';
+import type { WorkerView } from '../../../../protocol/worker.ts';
+import { useFleet } from '../../../app/context.ts';
+import { JobLink, WorkerLink } from '../../../app/links.tsx';
+import { type Translator, useT } from '../../../i18n/index.ts';
+import { Progress, State } from '../../../ui/indicators.tsx';
+import { duration, progressText } from '../../jobs/figures.ts';
+import { Loss } from '../../jobs/loss.tsx';
+import { shownState } from '../../workers/facts.ts';
+import { figure, gpusText, reasonText, troubleTexts } from '../../workers/texts.ts';
+import type { GpuCell } from './gpu-cells.ts';
+import { useCells } from './use-cells.ts';
+import { NewestSample } from './newest-sample.tsx';
+
+/** A worker with its GPUs as bars, and its job. */
+export const RigCard = memo(function RigCard({ worker }: { readonly worker: WorkerView }) {
+  const t = useT();
+  const reason = reasonText(t, worker);
+  return (
+    <li className="card rig-card">
+      <div className="rig-head">
+        <h3>
+          <WorkerLink id={worker.id}>{worker.name}</WorkerLink>
+        </h3>
+        <State name={shownState(worker)} />
+        <span className="muted">{gpusText(t, worker)}</span>
+      </div>
+      {worker.status !== 'offline' &&
+        troubleTexts(t, worker).map(text => (
+          <p key={text} className="trouble">
+            {text}
+          </p>
+        ))}
+      {reason !== null && worker.gpu_troubles.length === 0 && <p className="muted">{reason}</p>}
+      <CurrentJob worker={worker} />
+      <GpuTable worker={worker} />
+    </li>
+  );
+});
+
+function CurrentJob({ worker: { current_job_id: id } }: { readonly worker: WorkerView }) {
+  const t = useT();
+  const job = useFleet(({ fleet }) => (id === null ? undefined : fleet.jobs.get(id)));
+  if (job === undefined) return <p className="muted">{t('fleet.noJob')}</p>;
+  return <RunningJob job={job} />;
+}
+
+function RunningJob({ job }: { readonly job: JobView }) {
+  const t = useT();
+  const { eta_s: eta } = job.progress ?? {};
+  return (
+    <div className="rig-job">
+      <div className="rig-job-facts">
+        <JobLink id={job.id} title={job.config_name}>
+          {job.config_name}
+        </JobLink>
+        <Progress
+          percent={job.progress?.percent ?? null}
+          label={t('jobs.progress.label', { config: job.config_name })}
+          text={percentText(job, t)}
+        />
+        <span className="muted rig-job-pace">
+          {eta !== undefined && <span>{t('fleet.left', { time: duration(eta, t.language) })}</span>}
+          <Loss job={job} />
+        </span>
+      </div>
+      <NewestSample job={job} />
+    </div>
+  );
+}
+
+function percentText(job: JobView, t: Translator): string {
+  const percent = job.progress?.percent;
+  if (percent !== undefined) return t('workers.percent', { value: Math.floor(percent) });
+  return progressText(job.progress, t) || t(`state.${job.status}`);
+}
+
+const columns = ['load', 'memory', 'temperature', 'power'] as const;
+
+/** Bars of each GPU. Workers without figures get one line instead. */
+function GpuTable({ worker }: { readonly worker: WorkerView }) {
+  const t = useT();
+  const cells = useCells(worker);
+  if (worker.status === 'offline') return null;
+  if (cells.every(({ figures }) => figures === null)) return <p className="muted">{t('fleet.noFigures')}</p>;
+  return (
+    <table className="rig-gpus">
+      <caption className="unseen">{t('fleet.table', { worker: worker.name })}</caption>
+      <thead>
+        <tr>
+          <th scope="col">GPU</th>
+          {columns.map(column => (
+            <th key={column} scope="col">
+              {t(`fleet.column.${column}`)}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {cells.map(cell => (
+          <GpuRow key={cell.index} cell={cell} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function GpuRow({ cell }: { readonly cell: GpuCell }) {
+  const t = useT();
+  const { figures, totalGb, trouble } = cell;
+  const { utilization: load = null, vram_used_gb: used = null } = figures ?? {};
+  const {
+    temperature_c: temperature = null,
+    power_w: power = null,
+    power_limit_w: limit = null,
+  } = figures ?? {};
+  const whole = (value: number): string => figure(t, Math.round(value));
+  return (
+    <tr data-trouble={trouble ?? undefined}>
+      <th scope="row">
+        {cell.index}
+        {trouble !== null && <span className="gpu-mark">!</span>}
+      </th>
+      <Bar
+        value={load}
+        max={100}
+        text={load === null ? null : t('workers.percent', { value: Math.round(load) })}
+      />
+      <Bar
+        value={used}
+        max={totalGb}
+        text={used === null ? null : `${figure(t, used)}${totalGb === null ? '' : ` / ${whole(totalGb)}`} GB`}
+      />
+      <Bar
+        value={temperature}
+        max={110}
+        isHot={trouble === 'hot'}
+        text={temperature === null ? null : t('fleet.celsius', { value: whole(temperature) })}
+      />
+      <Bar
+        value={power}
+        max={limit}
+        text={power === null ? null : t('fleet.watts', { value: whole(power) })}
+      />
+    </tr>
+  );
+}
+
+interface BarProps {
+  readonly value: number | null;
+  /** Value of a full bar; null for a figure without a bar. */
+  readonly max: number | null;
+  readonly text: string | null;
+  readonly isHot?: boolean;
+}
+
+function Bar({ value, max, text, isHot = false }: BarProps) {
+  const t = useT();
+  if (value === null) return <td className="muted">{t('time.none')}</td>;
+  const percent = max === null || max === 0 ? null : Math.min(100, (100 * value) / max);
+  return (
+    <td data-hot={isHot}>
+      {text}
+      {percent !== null && (
+        <span className="gpu-bar" aria-hidden="true">
+          <span style={{ width: `${percent}%` }} />
+        </span>
+      )}
+    </td>
+  );
+}

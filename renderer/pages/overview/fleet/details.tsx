@@ -1,0 +1,80 @@
+import type { WorkerView } from '../../../../protocol/worker.ts';
+import { useFleet } from '../../../app/context.ts';
+import { type Translator, useT } from '../../../i18n/index.ts';
+import { State } from '../../../ui/indicators.tsx';
+import { JobLink, WorkerLink } from '../../../app/links.tsx';
+import { gpuModel, shownState } from '../../workers/facts.ts';
+import { figure, troubleText } from '../../workers/texts.ts';
+import type { GpuCell } from './gpu-cells.ts';
+import { useCells } from './use-cells.ts';
+
+interface DetailsProps {
+  /** Null while no GPU is chosen. */
+  readonly worker: WorkerView | null;
+  /** Place of the GPU in the worker's list. */
+  readonly place: number;
+}
+
+/** The line below the map. It keeps its height, so that nothing moves while the pointer does. */
+export function Details({ worker, place }: DetailsProps) {
+  const t = useT();
+  return (
+    <div className="fleet-details" aria-live="polite">
+      {worker === null ? (
+        <span className="muted">{t('fleet.hint')}</span>
+      ) : (
+        <GpuDetails worker={worker} place={place} />
+      )}
+    </div>
+  );
+}
+
+function GpuDetails({ worker, place }: { readonly worker: WorkerView; readonly place: number }) {
+  const t = useT();
+  const cells = useCells(worker);
+  const cell = cells[place] ?? cells[0];
+  const id = worker.current_job_id;
+  const job = useFleet(({ fleet }) => (id === null ? undefined : fleet.jobs.get(id)?.config_name));
+  if (cell === undefined) return null;
+  return (
+    <>
+      <strong>
+        <WorkerLink id={worker.id}>{worker.name}</WorkerLink>
+      </strong>
+      <State name={shownState(worker)} />
+      <span>
+        {t('workers.detail.gpu', { index: cell.index })}
+        {cell.name !== null && ` · ${gpuModel(cell.name)}`}
+      </span>
+      {figureTexts(t, cell).map(text => (
+        <span key={text} className="fleet-figure">
+          {text}
+        </span>
+      ))}
+      {worker.status !== 'offline' &&
+        worker.gpu_troubles
+          .filter(({ gpu }) => gpu === cell.index)
+          .map(trouble => (
+            <span key={trouble.kind} className="trouble">
+              {troubleText(t, trouble)}
+            </span>
+          ))}
+      {id !== null && cell.state === 'busy' && <JobLink id={id}>{job ?? id}</JobLink>}
+    </>
+  );
+}
+
+/** Returns the known figures of a GPU as texts. */
+function figureTexts(t: Translator, { figures, totalGb, trouble }: GpuCell): readonly string[] {
+  if (figures === null) return [];
+  const { utilization: load, vram_used_gb: used, temperature_c: temperature, power_w: power } = figures;
+  const degrees = trouble === 'hot' ? 'fleet.hot' : 'fleet.celsius';
+  return [
+    ...(load === null ? [] : [t('fleet.load', { value: Math.round(load) })]),
+    ...(used === null || totalGb === null
+      ? []
+      : [t('workers.vram', { used: figure(t, used), total: figure(t, totalGb) })]),
+    ...(temperature === null ? [] : [t(degrees, { value: Math.round(temperature) })]),
+    ...(power === null ? [] : [t('fleet.watts', { value: Math.round(power) })]),
+  ];
+}

@@ -1,0 +1,132 @@
+/** What the fleet map and the cards show of each GPU. */
+import type { Gpu, GpuFigures, WorkerView } from '../../../../protocol/worker.ts';
+import { perLanguage } from '../../../i18n/formats.ts';
+
+/** A GPU as it is drawn. */
+export interface GpuCell {
+  /** Number of the GPU on its machine. */
+  readonly index: number;
+  readonly name: string | null;
+  /** Memory in GiB; null when unknown. */
+  readonly totalGb: number | null;
+  /** `offline`: the worker is not connected. `busy`: the job of the worker uses this GPU. */
+  readonly state: 'busy' | 'idle' | 'offline';
+  /** Null when the worker is offline or reports none for this GPU. */
+  readonly figures: GpuFigures | null;
+  /** It has a problem that the agent has reported, or it is too hot. */
+  readonly trouble: 'reported' | 'hot' | null;
+}
+
+/** The GPU numbers of the current job; null for all GPUs of the worker. */
+export type AllocatedGpus = readonly number[] | null;
+
+/** From these temperatures in degrees Celsius, GPUs of each kind slow down. AMD reports that of the hottest spot. */
+const hotFrom = { cuda: 90, rocm: 105 } as const;
+
+const isHot = ({ temperature_c: temperature }: GpuFigures, accelerator: string | null): boolean =>
+  temperature !== null && temperature >= (accelerator === 'rocm' ? hotFrom.rocm : hotFrom.cuda);
+
+/** Returns all GPUs of a worker in order. */
+export function gpuCells(worker: WorkerView, allocated: AllocatedGpus): readonly GpuCell[] {
+  const isOffline = worker.status === 'offline';
+  const figures = new Map(isOffline ? [] : worker.gpu_figures.map(each => [each.index, each] as const));
+  const troubled = new Set(isOffline ? [] : worker.gpu_troubles.map(({ gpu }) => gpu));
+  return listedGpus(worker).map((gpu, place) => {
+    const own = figures.get(gpu.index) ?? null;
+    const isUsed = worker.current_job_id !== null && (allocated === null || allocated.includes(place));
+    return {
+      index: gpu.index,
+      name: gpu.name ?? worker.gpu_name,
+      totalGb: gpu.vram_gb ?? worker.gpu_vram_gb,
+      state: isOffline ? 'offline' : isUsed ? 'busy' : 'idle',
+      figures: own,
+      trouble: troubleOf(troubled.has(gpu.index), own !== null && isHot(own, worker.accelerator_type)),
+    };
+  });
+}
+
+const troubleOf = (isReported: boolean, hot: boolean): GpuCell['trouble'] =>
+  isReported ? 'reported' : hot ? 'hot' : null;
+
+type ListedGpu = Pick<Gpu, 'index'> & Partial<Gpu>;
+
+/** SimpleTuner's published agent reports only the number of its GPUs. */
+const listedGpus = ({ gpu_info: { gpus }, gpu_count: count }: WorkerView): readonly ListedGpu[] =>
+  gpus.length > 0 ? gpus : Array.from({ length: count }, (_, index) => ({ index }));
+
+/** Returns how full the square of a GPU is, in quarters; null when its load is unknown. */
+export const loadLevel = ({ figures, state }: GpuCell): 0 | 1 | 2 | 3 | 4 | null => {
+  const percent = figures?.utilization ?? null;
+  if (percent === null || state === 'offline') return null;
+  if (percent < 5) return 0;
+  return percent < 30 ? 1 : percent < 60 ? 2 : percent < 85 ? 3 : 4;
+};
+
+const byName = perLanguage(language => new Intl.Collator(language, { numeric: true }));
+
+/** Returns the workers that have GPUs, sorted by name, so that each keeps its place on the map. */
+export const mappedWorkers = (workers: Iterable<WorkerView>, language: string): readonly WorkerView[] =>
+  [...workers]
+    .filter(({ gpu_count: count }) => count > 0)
+    .toSorted((a, b) => byName(language).compare(a.name, b.name));
+
+const maxCards = 12;
+
+/**
+ * Returns the workers that get a card, in the given order. If there are too many, those with problems and jobs come
+ * first.
+ */
+export function cardWorkers(sorted: readonly WorkerView[], max = maxCards): readonly WorkerView[] {
+  if (sorted.length <= max) return sorted;
+  const chosen = new Set(sorted.toSorted((a, b) => rank(a) - rank(b)).slice(0, max));
+  return sorted.filter(worker => chosen.has(worker));
+}
+
+function rank({ status, gpu_troubles: troubles, quarantine, current_job_id: job }: WorkerView): number {
+  if (status === 'offline') return job === null ? 3 : 0;
+  if (troubles.length > 0 || quarantine !== null) return 0;
+  return job === null ? 2 : 1;
+}
+
+/** Returns the power draw of all connected GPUs together in watts; null when none reports it. */
+export function totalPower(workers: readonly WorkerView[]): number | null {
+  const draws = workers
+    .filter(({ status }) => status !== 'offline')
+    .flatMap(({ gpu_figures: gpus }) => gpus.flatMap(({ power_w: watts }) => watts ?? []));
+  return draws.length === 0 ? null : draws.reduce((sum, watts) => sum + watts, 0);
+}
+
+/** A GPU of the map by the places of its worker and of the GPU in their lists. */
+export interface MapPlace {
+  readonly worker: number;
+  readonly gpu: number;
+}
+
+/**
+ * Returns the place to which a key moves: left and right to the next GPU, up and down to the next worker. Null for all
+ * other keys. `counts` has the number of GPUs of each worker.
+ */
+export function movedPlace(place: MapPlace, key: string, counts: readonly number[]): MapPlace | null {
+  const last = counts.length - 1;
+  const clamp = (worker: number): MapPlace => ({ worker: Math.min(last, Math.max(0, worker)), gpu: 0 });
+  switch (key) {
+    case 'ArrowRight':
+      if (place.gpu + 1 < (counts[place.worker] ?? 0)) return { ...place, gpu: place.gpu + 1 };
+      return place.worker === last ? place : clamp(place.worker + 1);
+    case 'ArrowLeft':
+      if (place.gpu > 0) return { ...place, gpu: place.gpu - 1 };
+      return place.worker === 0
+        ? place
+        : { worker: place.worker - 1, gpu: Math.max(0, (counts[place.worker - 1] ?? 1) - 1) };
+    case 'ArrowDown':
+      return clamp(place.worker + 1);
+    case 'ArrowUp':
+      return clamp(place.worker - 1);
+    case 'Home':
+      return clamp(0);
+    case 'End':
+      return clamp(last);
+    default:
+      return null;
+  }
+}

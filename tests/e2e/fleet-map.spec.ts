@@ -1,0 +1,144 @@
+/** The fleet on the overview: a square for each GPU, cards of workers with figures, jobs and samples, and recent activity. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Page, test } from '@playwright/test';
+import { pngOf } from '../support/picture.ts';
+import { upload } from '../support/upload-bench.ts';
+import { cutTexts, tooWide } from './in-page.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { openTrainingRig, type TrainingRig } from './training-rig.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const demoWorkers = 60;
+
+let orchestrator: Orchestrator;
+let demo: ChildProcess;
+let rig: TrainingRig;
+
+test.beforeAll(async () => {
+  test.setTimeout(120_000);
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
+  rig = await openTrainingRig(orchestrator, 'atlas');
+  const job = await rig.start('flowers');
+  const flower = pngOf(96, 96, (x, y) => (Math.hypot(x - 48, y - 48) < 30 ? [200, 40, 90] : [230, 238, 230]));
+  expect(
+    (await upload(orchestrator.url, job.token, 'samples/step_100_rose.png', { body: flower })).status,
+  ).toBe(200);
+  await rig.report(job, 'running', { progress: { current_step: 190, total_steps: 400, eta_s: 600 } });
+  const program = join(root, 'dev/demo-fleet/run.ts');
+  const shape = ['--workers', String(demoWorkers), '--submit-rate', '120/min', '--job-seconds', '600'];
+  demo = spawn(process.execPath, [program, '--data-dir', orchestrator.dataDir, '--seed', 'map', ...shape], {
+    cwd: root,
+    env: { ...process.env, XDG_CONFIG_HOME: orchestrator.dataDir },
+    stdio: 'ignore',
+  });
+  await expect.poll(reporting, { timeout: 90_000 }).toBeGreaterThan(50);
+});
+test.afterAll(async () => {
+  demo.kill('SIGKILL');
+  await once(demo, 'exit');
+  await orchestrator.close();
+});
+
+interface Listed {
+  readonly name: string;
+  readonly gpu_count: number;
+  readonly gpu_figures: readonly object[];
+}
+
+async function listed(): Promise<readonly Listed[]> {
+  return (await orchestrator.call('GET', '/api/admin/workers'))['workers'] as readonly Listed[];
+}
+
+/** Returns the number of workers that have reported figures of their GPUs. */
+const reporting = async (): Promise<number> =>
+  (await listed()).filter(({ gpu_figures: figures }) => figures.length > 0).length;
+
+const details = (page: Page) => page.locator('.fleet-details');
+const rigLink = (page: Page, name: string) =>
+  page.getByRole('link', { name: new RegExp(`^Worker ${name}:`) });
+
+async function openOverview(page: Page): Promise<void> {
+  await signIn(page, orchestrator);
+  await expect(rigLink(page, 'demo-01')).toBeVisible();
+}
+
+test('shows a square for every GPU of the fleet, grouped by worker', async ({ page }) => {
+  await openOverview(page);
+  const workers = await listed();
+  const gpus = workers.reduce((sum, { gpu_count: count }) => sum + count, 0);
+  await expect(page.locator('.fleet-map .gpu')).toHaveCount(gpus);
+  const map = page.getByRole('list', { name: 'GPUs by worker' });
+  await expect(map.getByRole('listitem')).toHaveCount(workers.filter(each => each.gpu_count > 0).length);
+  await expect(rigLink(page, 'demo-04').locator('.gpu')).toHaveCount(8);
+});
+
+test('describes the GPU under the pointer, with its figures and its worker', async ({ page }) => {
+  await openOverview(page);
+  await expect(details(page)).toHaveText(/Point at a GPU/);
+  await rigLink(page, 'demo-04').locator('.gpu').nth(6).hover();
+  await expect(details(page)).toContainText('demo-04');
+  await expect(details(page)).toContainText('GPU 6 · H100');
+  await expect(details(page)).toContainText(/Load \d+%.* of 80 GB.*°C.* W/);
+});
+
+test('reaches each GPU with the arrow keys, and opens its worker with Enter', async ({ page }) => {
+  await openOverview(page);
+  const first = page.locator('.fleet-map a').first();
+  await first.focus();
+  await expect(details(page)).toContainText('atlas');
+  await page.keyboard.press('ArrowDown');
+  await expect(details(page)).toContainText('demo-01');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowRight');
+  await expect(details(page)).toContainText(/demo-02.*GPU 1/);
+  await expect(page.locator('.fleet-map a[tabindex="0"]')).toHaveCount(1);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'demo-02' })).toBeVisible();
+});
+
+test('shows the job of a worker with percent, time left and newest sample on its card', async ({ page }) => {
+  await openOverview(page);
+  const card = page.locator('.rig-card').filter({ has: page.getByRole('link', { name: 'atlas' }) });
+  await expect(card.getByRole('link', { name: 'flowers', exact: true })).toBeVisible();
+  await expect(card.getByRole('progressbar')).toBeVisible();
+  await expect(card.getByText('10m left')).toBeVisible();
+  await expect(card.getByRole('img', { name: 'Newest sample of flowers' })).toBeVisible();
+});
+
+test('limits the cards, and links to all workers', async ({ page }) => {
+  await openOverview(page);
+  await expect(page.locator('.rig-card')).toHaveCount(12);
+  await page.getByRole('link', { name: /^All \d+ workers$/ }).click();
+  await expect(page).toHaveURL(/\/workers$/);
+});
+
+test('tells recent activity in sentences with links', async ({ page }) => {
+  await openOverview(page);
+  const recent = page.getByRole('region', { name: 'Recent activity' });
+  await expect(recent.getByText(/ started on demo-\d+$/).first()).toBeVisible();
+  await expect(recent.locator('code')).toHaveCount(0);
+});
+
+for (const theme of ['light', 'dark'] as const)
+  for (const width of [390, 1280, 1440])
+    test(`fits and is accessible with the theme ${theme} at a width of ${width}`, async ({ page }) => {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize({ width, height: 900 });
+      const errors: string[] = [];
+      page.on('console', message => void (message.type() === 'error' && errors.push(message.text())));
+      await openOverview(page);
+      await rigLink(page, 'demo-01').locator('.gpu').first().hover();
+      await expect(details(page)).toContainText('demo-01');
+      await page.screenshot({
+        path: join(test.info().project.outputDir, 'screens', `fleet-map-${theme}-${width}.png`),
+        fullPage: true,
+      });
+      expect(await tooWide(page)).toEqual([]);
+      expect(await cutTexts(page)).toEqual([]);
+      expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+      expect(errors).toEqual([]);
+    });

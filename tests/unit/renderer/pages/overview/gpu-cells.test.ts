@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import type { GpuFigures, WorkerView } from '../../../../../protocol/worker.ts';
+import {
+  cardWorkers,
+  gpuCells,
+  loadLevel,
+  mappedWorkers,
+  movedPlace,
+  totalPower,
+} from '../../../../../renderer/pages/overview/fleet/gpu-cells.ts';
+import { jobId, workerId, workerView } from '../../worker-builders.ts';
+
+const gpu = (index: number, change: Partial<GpuFigures> = {}): GpuFigures => ({
+  index,
+  utilization: 97,
+  vram_used_gb: 20,
+  temperature_c: 70,
+  power_w: 400,
+  power_limit_w: 450,
+  ...change,
+});
+const busy = { status: 'busy', current_job_id: jobId('j_1') } as const;
+const states = (worker: WorkerView, allocated: readonly number[] | null = null) =>
+  gpuCells(worker, allocated).map(({ state }) => state);
+
+describe('cells of a worker', () => {
+  test('have the name, memory and figures of their GPU', () => {
+    const figures = [gpu(1, { utilization: 3 }), gpu(0)];
+    expect(gpuCells(workerView({ gpu_figures: figures }), null)).toEqual([
+      {
+        index: 0,
+        name: 'NVIDIA GeForce RTX 4090',
+        totalGb: 24,
+        state: 'idle',
+        figures: figures[1],
+        trouble: null,
+      },
+      {
+        index: 1,
+        name: 'NVIDIA GeForce RTX 4090',
+        totalGb: 24,
+        state: 'idle',
+        figures: figures[0],
+        trouble: null,
+      },
+    ]);
+  });
+
+  test('are busy where the job runs: on all GPUs, or on the places of its own', () => {
+    expect(states(workerView(busy))).toEqual(['busy', 'busy']);
+    expect(states(workerView(busy), [1])).toEqual(['idle', 'busy']);
+    expect(states(workerView())).toEqual(['idle', 'idle']);
+  });
+
+  test('are offline without figures and troubles when the worker is offline', () => {
+    const worker = workerView({
+      status: 'offline',
+      gpu_figures: [gpu(0, { temperature_c: 99 })],
+      gpu_troubles: [{ gpu: 0, kind: 'missing', detail: 'it is lost' }],
+    });
+    expect(gpuCells(worker, null)).toMatchObject([
+      { state: 'offline', figures: null, trouble: null },
+      { state: 'offline', figures: null, trouble: null },
+    ]);
+  });
+
+  test('show reported troubles, and GPUs that are too hot for their kind', () => {
+    const troubles = [{ gpu: 0, kind: 'held', detail: 'another process' }] as const;
+    const troubleOf = (worker: WorkerView) => gpuCells(worker, null).map(({ trouble }) => trouble);
+    const hot = [gpu(0), gpu(1, { temperature_c: 95 })];
+    expect(troubleOf(workerView({ gpu_figures: hot, gpu_troubles: [...troubles] }))).toEqual([
+      'reported',
+      'hot',
+    ]);
+    // AMD reports the hottest spot, which may have up to 105 degrees.
+    expect(troubleOf(workerView({ gpu_figures: hot, accelerator_type: 'rocm' }))).toEqual([null, null]);
+    const none = [gpu(0, { temperature_c: null }), gpu(1, { temperature_c: 89 })];
+    expect(troubleOf(workerView({ gpu_figures: none }))).toEqual([null, null]);
+  });
+
+  test('are numbered when the agent reports only a number of GPUs', () => {
+    const worker = workerView({
+      gpu_count: 3,
+      gpu_info: { ...workerView().gpu_info, gpus: [] },
+    });
+    expect(gpuCells(worker, null).map(({ index, name }) => [index, name])).toEqual([
+      [0, 'NVIDIA GeForce RTX 4090'],
+      [1, 'NVIDIA GeForce RTX 4090'],
+      [2, 'NVIDIA GeForce RTX 4090'],
+    ]);
+  });
+});
+
+test.each([
+  [0, 0],
+  [4, 0],
+  [5, 1],
+  [30, 2],
+  [60, 3],
+  [84, 3],
+  [85, 4],
+  [100, 4],
+  [null, null],
+])('draws a load of %s percent as level %s', (utilization, level) => {
+  const [cell] = gpuCells(workerView({ gpu_figures: [gpu(0, { utilization })] }), null);
+  expect(cell && loadLevel(cell)).toBe(level);
+});
+
+const named = (name: string, change: Partial<WorkerView> = {}): WorkerView =>
+  workerView({ id: workerId(`w_${name}`), name, ...change });
+const names = (workers: readonly WorkerView[]) => workers.map(({ name }) => name);
+
+test('maps workers with GPUs in the order of their names and numbers', () => {
+  const workers = [named('rig-10'), named('rig-9'), named('cpu', { gpu_count: 0 }), named('rig-1')];
+  expect(names(mappedWorkers(workers, 'en'))).toEqual(['rig-1', 'rig-9', 'rig-10']);
+});
+
+describe('workers with a card', () => {
+  const fleet = [
+    named('a-idle'),
+    named('b-offline', { status: 'offline' }),
+    named('c-busy', busy),
+    named('d-trouble', { gpu_troubles: [{ gpu: 0, kind: 'missing', detail: 'x' }] }),
+    named('e-silent', { status: 'offline', current_job_id: jobId('j_2') }),
+    named('f-quarantined', {
+      quarantine: { reason: 'x', since: '2026-03-01T12:00:00Z', retry_at: '2026-03-01T13:00:00Z' },
+    }),
+  ];
+
+  test('are all of a small fleet, in the order of the map', () => {
+    expect(cardWorkers(fleet)).toBe(fleet);
+  });
+
+  test('are those with problems, then with jobs, then idle ones in a large fleet, in the order of the map', () => {
+    expect(names(cardWorkers(fleet, 4))).toEqual(['c-busy', 'd-trouble', 'e-silent', 'f-quarantined']);
+    expect(names(cardWorkers(fleet, 5))).toEqual([
+      'a-idle',
+      'c-busy',
+      'd-trouble',
+      'e-silent',
+      'f-quarantined',
+    ]);
+  });
+});
+
+test('adds up the power of connected GPUs, and returns null when none reports it', () => {
+  const workers = [
+    named('a', { gpu_figures: [gpu(0), gpu(1, { power_w: null })] }),
+    named('b', { gpu_figures: [gpu(0)], status: 'offline' }),
+    named('c', { gpu_figures: [gpu(0, { power_w: 50 })] }),
+  ];
+  expect(totalPower(workers)).toBe(450);
+  expect(totalPower([named('d')])).toBeNull();
+});
+
+test.each([
+  ['ArrowRight', [0, 0], [0, 1]],
+  ['ArrowRight', [0, 1], [1, 0]],
+  ['ArrowRight', [2, 3], [2, 3]],
+  ['ArrowLeft', [0, 1], [0, 0]],
+  ['ArrowLeft', [1, 0], [0, 1]],
+  ['ArrowLeft', [0, 0], [0, 0]],
+  ['ArrowDown', [0, 1], [1, 0]],
+  ['ArrowDown', [2, 1], [2, 0]],
+  ['ArrowUp', [1, 0], [0, 0]],
+  ['ArrowUp', [0, 1], [0, 0]],
+  ['Home', [2, 3], [0, 0]],
+  ['End', [0, 1], [2, 0]],
+] as const)('moves with %s from %j to %j', (key, [worker, at], [nextWorker, nextGpu]) => {
+  expect(movedPlace({ worker, gpu: at }, key, [2, 1, 4])).toEqual({ worker: nextWorker, gpu: nextGpu });
+});
+
+test('moves with no other key', () => {
+  expect(movedPlace({ worker: 0, gpu: 0 }, 'Enter', [2])).toBeNull();
+});
