@@ -127,7 +127,7 @@ for (const theme of ['light', 'dark'] as const)
   for (const width of [390, 1280, 1440])
     test(`fits and is accessible with the theme ${theme} at a width of ${width}`, async ({ page }) => {
       await page.emulateMedia({ colorScheme: theme });
-      await page.setViewportSize({ width, height: 900 });
+      await page.setViewportSize({ width, height: 1300 });
       const errors: string[] = [];
       page.on('console', message => void (message.type() === 'error' && errors.push(message.text())));
       await openOverview(page);
@@ -135,7 +135,6 @@ for (const theme of ['light', 'dark'] as const)
       await expect(details(page)).toContainText('demo-01');
       await page.screenshot({
         path: join(test.info().project.outputDir, 'screens', `fleet-map-${theme}-${width}.png`),
-        fullPage: true,
       });
       expect(await tooWide(page)).toEqual([]);
       expect(await cutTexts(page)).toEqual([]);

@@ -6,6 +6,7 @@ import { sizeText } from '../../../../../../renderer/pages/jobs/figures.ts';
 import {
   comparable,
   groupsOf,
+  newestPicture,
   promptName,
   sortForDeletion,
   sampleOf,
@@ -224,4 +225,18 @@ test.each([
   ['rose.png', null],
 ])('reads the prompt from the file name %j', (key, prompt) => {
   expect(promptName(sampleOf(file(key)))).toBe(prompt);
+});
+
+test('returns an image of the newest step as the newest sample, and skips films and huge images', () => {
+  const huge = { ...file('step_300_rose.png', 3), bytes: 16_000_001 };
+  const files = [
+    huge,
+    file('step_300_rose.mp4', 3),
+    file('step_200_tulip.png', 2),
+    file('step_200_rose.png', 2),
+    file('step_100_rose.png', 1),
+    file('model.safetensors', 4),
+  ];
+  expect(newestPicture(files)?.name).toBe('step_200_rose.png');
+  expect(newestPicture([huge])).toBeNull();
 });
