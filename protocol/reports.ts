@@ -94,7 +94,7 @@ const Figure = z
   .transform(value => (typeof value === 'number' && Number.isFinite(value) ? value : undefined))
   .optional();
 
-/** What a heartbeat reports about GPUs. Invalid values are dropped, because a heartbeat must not fail because of them. */
+/** The part of a heartbeat about GPUs. Invalid values are dropped, because a heartbeat must not fail because of them. */
 export const GpuReports = {
   gpu_utilization: Figure.describe('Load of all GPUs in percent; an invalid value is dropped.'),
   vram_used_gb: Figure.describe('GPU memory in use in GiB; an invalid value is dropped.'),

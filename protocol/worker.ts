@@ -21,7 +21,7 @@ export type Gpu = Readonly<z.infer<typeof Gpu>>;
 
 const Reading = z.number().min(0).max(1e6).nullable();
 
-/** What one GPU of a worker does. A figure is null when the GPU or its agent does not report it. */
+/** Figures of one GPU of a worker. A figure is null when the GPU or its agent does not report it. */
 export const GpuFigures = z
   .object({
     index: Gpu.shape.index,
@@ -31,7 +31,7 @@ export const GpuFigures = z
     power_w: Reading.describe('Power draw in watts; null when not reported.'),
     power_limit_w: Reading.describe('Power limit in watts; null when not reported.'),
   })
-  .meta({ id: 'GpuFigures', description: 'What one GPU of a worker does.' });
+  .meta({ id: 'GpuFigures', description: 'Figures of one GPU of a worker.' });
 export type GpuFigures = Readonly<z.infer<typeof GpuFigures>>;
 
 export const GpuTroubleKind = z

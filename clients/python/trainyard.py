@@ -275,7 +275,7 @@ class WorkerView(TypedDict, total=False):
 
 
 class GpuFigures(TypedDict, total=False):
-    """What one GPU of a worker does."""
+    """Figures of one GPU of a worker."""
 
     # Number of the GPU on its machine, starting at 0.
     index: int

@@ -1,4 +1,4 @@
-/** What the fleet map and the cards show of each GPU. */
+/** The data of each GPU on the fleet map and on the cards. */
 import type { Gpu, GpuFigures, WorkerView } from '../../../../protocol/worker.ts';
 import { perLanguage } from '../../../i18n/formats.ts';
 
@@ -54,13 +54,15 @@ type ListedGpu = Pick<Gpu, 'index'> & Partial<Gpu>;
 const listedGpus = ({ gpu_info: { gpus }, gpu_count: count }: WorkerView): readonly ListedGpu[] =>
   gpus.length > 0 ? gpus : Array.from({ length: count }, (_, index) => ({ index }));
 
-/** Returns how full the square of a GPU is, in quarters; null when its load is unknown. */
-export const loadLevel = ({ figures, state }: GpuCell): 0 | 1 | 2 | 3 | 4 | null => {
-  const percent = figures?.utilization ?? null;
-  if (percent === null || state === 'offline') return null;
-  if (percent < 5) return 0;
+/**
+ * Returns how full the square of a GPU is, in quarters. That of a busy GPU is never empty, and full when its load is
+ * unknown. Only a busy GPU is filled.
+ */
+export function fillLevel({ figures, state }: GpuCell): 0 | 1 | 2 | 3 | 4 {
+  if (state !== 'busy') return 0;
+  const percent = figures?.utilization ?? 100;
   return percent < 30 ? 1 : percent < 60 ? 2 : percent < 85 ? 3 : 4;
-};
+}
 
 const byName = perLanguage(language => new Intl.Collator(language, { numeric: true }));
 

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { figure, rowName, troubleTexts } from '../../workers/texts.ts';
-import { type GpuCell, loadLevel, type MapPlace, movedPlace, totalPower } from './gpu-cells.ts';
+import { type GpuCell, fillLevel, type MapPlace, movedPlace, totalPower } from './gpu-cells.ts';
 import { Details } from './details.tsx';
 import { useCells } from './use-cells.ts';
 
@@ -130,7 +130,7 @@ const Rig = memo(function Rig({ worker, at, active, isTabStop }: RigProps) {
               className="gpu"
               data-gpu={place}
               data-state={cell.state}
-              data-level={loadLevel(cell) ?? (cell.state === 'busy' ? 4 : 0)}
+              data-level={fillLevel(cell)}
               data-trouble={cell.trouble ?? undefined}
               data-active={active === place ? true : undefined}
             />

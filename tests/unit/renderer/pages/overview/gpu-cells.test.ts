@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { GpuFigures, WorkerView } from '../../../../../protocol/worker.ts';
 import {
   cardWorkers,
+  fillLevel,
   gpuCells,
-  loadLevel,
   mappedWorkers,
   movedPlace,
   totalPower,
@@ -92,18 +92,22 @@ describe('cells of a worker', () => {
 });
 
 test.each([
-  [0, 0],
-  [4, 0],
-  [5, 1],
+  [0, 1],
+  [29, 1],
   [30, 2],
   [60, 3],
   [84, 3],
   [85, 4],
   [100, 4],
-  [null, null],
-])('draws a load of %s percent as level %s', (utilization, level) => {
-  const [cell] = gpuCells(workerView({ gpu_figures: [gpu(0, { utilization })] }), null);
-  expect(cell && loadLevel(cell)).toBe(level);
+  [null, 4],
+])('fills the square of a busy GPU with a load of %s percent to level %s', (utilization, level) => {
+  const [cell] = gpuCells(workerView({ ...busy, gpu_figures: [gpu(0, { utilization })] }), null);
+  expect(cell && fillLevel(cell)).toBe(level);
+});
+
+test('leaves the square of a GPU without a job empty', () => {
+  for (const worker of [workerView({ gpu_figures: [gpu(0)] }), workerView({ status: 'offline' })])
+    expect(gpuCells(worker, null).map(fillLevel)).toEqual([0, 0]);
 });
 
 const named = (name: string, change: Partial<WorkerView> = {}): WorkerView =>
