@@ -41,7 +41,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   /** The words in which the orchestrator thinks: its facts, and what it needs from outside. */
   'main/orchestrator/model': {
     files: [
-      'main/orchestrator/{events,model,node-model,pool-model,v1-agent}.ts',
+      'main/orchestrator/{events,model,node-model,notification-model,pool-model,v1-agent}.ts',
       'main/orchestrator/ports/**',
     ],
     rooms: ['main/orchestrator/model', 'trainers face', 'protocol'],
@@ -88,11 +88,11 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['@peculiar/x509', 'reflect-metadata'],
     node: true,
   },
-  /** The only code that knows Slurm, Kubernetes and other engines of pools. */
+  /** The only code that knows Slurm, Kubernetes and other engines of pools, and the receivers of notifications. */
   'main/engines': {
-    files: ['main/engines/**'],
+    files: ['main/{engines,notify}/**'],
     rooms: ['main/engines', 'main/orchestrator/model', 'protocol'],
-    packages: ['zod'],
+    packages: ['nodemailer', 'zod'],
     node: true,
   },
   'main/config': {
@@ -425,7 +425,7 @@ export default defineConfig({
         'main/store/**',
         'main/http/**',
         'main/audit/**',
-        'main/engines/**',
+        'main/{engines,notify}/**',
       ],
       rules: { 'no-console': 'error' },
     },

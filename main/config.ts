@@ -15,6 +15,8 @@ export interface ServerConfig {
   readonly port: number;
   /** Additional host names of the server, in lower case. */
   readonly allowHosts: readonly string[];
+  /** Hosts that may get notifications at any address, and without TLS. In lower case. */
+  readonly notifyAllow: readonly string[];
   /** Base URL in join commands and sign-in links. If null, the value from the panel is used. */
   readonly publicUrl: string | null;
   /**
@@ -130,6 +132,8 @@ function isProxy(name: string): boolean {
   return version !== 0 && rest.length === 0 && isWhole && Number(bits ?? 1) <= (version === 4 ? 32 : 128);
 }
 
+const isHost = (name: string): boolean => isIP(name) !== 0 || z.hostname().safeParse(name).success;
+
 const Settings = z.object({
   host: z.string().min(1).default('127.0.0.1'),
   port: number.pipe(z.number().int().min(0).max(65_535)).default(8001),
@@ -147,6 +151,11 @@ const Settings = z.object({
           'expected addresses and networks such as 10.0.0.0/8, loopback, linklocal, uniquelocal, or how many proxies there are (1 to 16)',
       }),
     )
+    .default([]),
+  'notify-allow': z
+    .union([z.string(), z.array(z.string())])
+    .transform(names => [names].flat())
+    .pipe(z.array(z.string().refine(isHost, 'expected the name or address of a host, without a port')))
     .default([]),
   'public-url': PublicUrl.optional(),
   ssl: z.boolean({ error: 'expected true or false' }).optional(),
@@ -238,6 +247,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       host: settings.host,
       port: settings.port,
       allowHosts: settings['allow-host'].map(name => name.toLowerCase()),
+      notifyAllow: settings['notify-allow'].map(name => name.toLowerCase()),
       publicUrl: settings['public-url'] ?? null,
       trustedProxies: settings['trust-proxy'],
       dataDir,

@@ -38,3 +38,12 @@ export const LaunchId = z
   .brand<'LaunchId'>()
   .describe('Id of a launch: up to 32 lower-case letters and digits.');
 export type LaunchId = z.infer<typeof LaunchId>;
+
+export const ChannelId = Id.brand<'ChannelId'>().describe('Id of a notification channel.');
+export type ChannelId = z.infer<typeof ChannelId>;
+
+export const RuleId = Id.brand<'RuleId'>().describe('Id of a notification rule.');
+export type RuleId = z.infer<typeof RuleId>;
+
+export const DeliveryId = Id.brand<'DeliveryId'>().describe('Id of a delivery of a notification.');
+export type DeliveryId = z.infer<typeof DeliveryId>;

@@ -25,6 +25,8 @@ export const problems = {
   route_not_found: { status: 404, title: 'No such API path' },
   worker_not_found: { status: 404, title: 'No such worker' },
   pool_not_found: { status: 404, title: 'No such pool' },
+  channel_not_found: { status: 404, title: 'No such notification channel' },
+  rule_not_found: { status: 404, title: 'No such notification rule' },
   launch_not_found: { status: 404, title: 'No such launch' },
   job_not_found: { status: 404, title: 'No such job' },
   token_not_found: { status: 404, title: 'No such token' },

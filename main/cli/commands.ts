@@ -67,6 +67,7 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
     'Show and change server settings',
     async () => (await import('./settings/index.ts')).settingsCommands,
   ),
+  ['notifications', async () => (await import('./notifications/index.ts')).notificationsCommand],
   [
     'link',
     async () => {

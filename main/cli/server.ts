@@ -38,6 +38,11 @@ const withNetworkOptions = (command: Command): Command =>
     .option('--port <port>', 'port to listen on; 0 for any free one (default: 8001)')
     .option('--allow-host <name>', 'additional host name of the server; repeatable', collect)
     .option(
+      '--notify-allow <host>',
+      'host that may get notifications at a private address or without TLS; repeatable',
+      collect,
+    )
+    .option(
       '--public-url <url>',
       'address for join commands and sign-in links, such as that of a proxy (default: TRAINYARD_PUBLIC_URL)',
     )

@@ -7,6 +7,7 @@ import { createWitness, openHeadFile } from '../host/audit-marks.ts';
 import { auditDaysInForce, localWorkerInForce } from '../host/settings-sources.ts';
 import { createUploadTokens, fleetIdOf } from '../host/tokens.ts';
 import { createEngines, type EnginesDeps } from '../engines/index.ts';
+import { createCourier } from '../notify/index.ts';
 import { createRunProgram } from '../engines/run-program.ts';
 import { scriptHash } from '../http/routes/agent-routes.ts';
 import type { HttpDeps, HttpServer } from '../http/server.ts';
@@ -125,6 +126,13 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
       contentSweep.soon();
     },
     logFiles: logs.files,
+    courier: createCourier({
+      clock: deps.clock,
+      files,
+      reserveBytes: config.storage.reserve,
+      allowed: config.notifyAllow,
+      address: () => settings.joinAddress(network.url).url,
+    }),
     engineOf: openEngines(context, data.store, () => settings.joinAddress(network.url)),
   });
   const releaseUploads = orchestrator.files.releaseClosedUploads;

@@ -1,5 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { AttemptId, JobId, SessionId, TokenId, WorkerId, LaunchId, PoolId } from '../../protocol/ids.ts';
+import {
+  AttemptId,
+  ChannelId,
+  DeliveryId,
+  JobId,
+  LaunchId,
+  PoolId,
+  RuleId,
+  SessionId,
+  TokenId,
+  WorkerId,
+} from '../../protocol/ids.ts';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Clock, Ids } from '../orchestrator/ports/index.ts';
 
@@ -58,6 +69,9 @@ export const systemIds: Ids = {
   pool: () => PoolId.parse(randomName('p_', 10)),
   // Launch ids are in hex, because engines allow fewer characters in names.
   launch: () => LaunchId.parse(randomBytes(8).toString('hex')),
+  channel: () => ChannelId.parse(randomName('c_', 10)),
+  rule: () => RuleId.parse(randomName('r_', 10)),
+  delivery: () => DeliveryId.parse(randomName('d_', 20)),
   apiTokenId: () => TokenId.parse(randomName('t_', 10)),
   session: () => SessionId.parse(randomName('se_', 10)),
   workerToken: () => newToken('wt_'),

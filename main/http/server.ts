@@ -4,6 +4,7 @@ import type { ContentFiles, Locks } from '../../datasets/content-files.ts';
 import { refuse } from '../../protocol/problem.ts';
 import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrator/index.ts';
 import type { ArtifactFiles, ConfigFolder, LogFiles } from '../orchestrator/ports/index.ts';
+import { mountNotificationRoutes } from './routes/notification-routes.ts';
 import { mountPoolRoutes } from './routes/pool-routes.ts';
 import { mountWorkerAdminRoutes, mountTokenRoutes } from './routes/admin-routes.ts';
 import { mountAgentRoutes, scriptHash, type WorkerPrograms } from './routes/agent-routes.ts';
@@ -189,6 +190,7 @@ function createApp(deps: HttpDeps, { streams, calls, failureLimit, metrics }: La
     scriptHash: () => scriptHash(deps),
   });
   mountPoolRoutes(router, orchestrator);
+  mountNotificationRoutes(router, orchestrator);
   mountCurveRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
   mountStorage(router, deps, calls);

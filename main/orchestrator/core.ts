@@ -10,6 +10,7 @@ import type { ProblemCode } from '../../protocol/problem.ts';
 import { appendBounded, type AuditRepeats } from './memory/audit-repeats.ts';
 import type { Feed } from './memory/feed.ts';
 import type { JobQueue } from './memory/job-queue.ts';
+import { notify } from './memory/outbox.ts';
 import { type Actor, asWorker, type Job, type WallMs, type Worker } from './model.ts';
 import type { AuditType } from './events.ts';
 import type { AttemptNode } from './node-model.ts';
@@ -17,6 +18,7 @@ import type { ContactOf, Launch, Pool } from './pool-model.ts';
 import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports/index.ts';
 import type { EligibilityContext } from './memory/eligibility.ts';
 import type { TrainerKeyBook } from './memory/trainer-key-book.ts';
+import { jobNotification, workerNotification } from './rules/notification-rules.ts';
 import type { UploadWindows } from './rules/output-rules.ts';
 
 /** Dependencies that all calls of the orchestrator share. */
@@ -51,6 +53,8 @@ export interface Core extends EligibilityContext {
   readonly later: (ms: number, command?: (tx: Tx) => void) => void;
   /** Makes the health loop check again within this time, because there is a new deadline. */
   readonly lookWithin: (ms: number) => void;
+  /** Delivers new notifications at once. */
+  readonly deliverSoon: () => void;
   /** Whether the engine of a pool answers. */
   readonly contactOf: ContactOf;
 }
@@ -76,6 +80,9 @@ export function recordWorkerEvent(
   if (actor.type === 'worker') appendBounded(core, tx, fact, workerId);
   else tx.appendAudit(fact);
   noteInLog(core, tx, type, { worker_id: workerId, by: nameOf(actor) });
+  const worker = type === 'worker.offline' ? tx.worker(workerId) : null;
+  if (worker !== null)
+    notify(core, tx, workerNotification(type, worker, tx.liveJobOf(workerId)), `event:${event.seq}`);
   tx.afterCommit(() => core.feed.publish(event));
 }
 
@@ -112,6 +119,8 @@ export function recordJobEvent(
     const n = job.attempt?.n ?? null;
     const ids = { job_id: job.id, worker_id: workerId, attempt: n, attempt_id: attemptId };
     noteInLog(core, tx, type, { ...ids, from, to, cause, by: nameOf(actor) });
+    const worker = workerId === null ? null : (tx.worker(workerId)?.name ?? null);
+    notify(core, tx, jobNotification(type, job, worker), `event:${event.seq}`);
   }
   tx.afterCommit(() => core.feed.publish(event));
 }

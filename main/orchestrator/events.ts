@@ -98,6 +98,14 @@ const ownTypes = [
   'token.created',
   'token.revoked',
   'backup.made',
+  // Changes of notification channels and rules, and test notifications. Targets are not recorded, because they are secret.
+  'notification.channel_created',
+  'notification.channel_changed',
+  'notification.channel_deleted',
+  'notification.rule_created',
+  'notification.rule_changed',
+  'notification.rule_deleted',
+  'notification.tested',
   // The trail itself: old rows were removed, a backup replaced it, the head was missing, or an older database replaced it.
   'audit.trimmed',
   'audit.restored',

@@ -9,6 +9,8 @@ import { createConfigCalls } from './commands/files/configs.ts';
 import { createDatasetCalls } from './commands/files/datasets.ts';
 import { createLogCalls } from './commands/files/logs.ts';
 import { createMetricCalls } from './commands/files/metrics.ts';
+import { createChannelCalls } from './commands/notifications/channels.ts';
+import { createRuleCalls } from './commands/notifications/rules.ts';
 import { createJobCalls } from './commands/jobs/jobs.ts';
 import { createLaunchRequests, createPoolCalls, type PoolCallsDeps } from './commands/pools/pools.ts';
 import { createTurnCalls, createQueueCalls } from './commands/queue/queue.ts';
@@ -20,7 +22,7 @@ import { createTrainerKeyCalls } from './memory/trainer-key-book.ts';
 import { createWorkerAdmin } from './commands/workers/worker-admin.ts';
 import { createWorkerCalls } from './commands/workers/worker-calls.ts';
 import type { Core } from './core.ts';
-import type { Configs, LogFiles } from './ports/index.ts';
+import type { Configs, Courier, LogFiles } from './ports/index.ts';
 import { fleetFigures } from './views/fleet-figures.ts';
 import { createGpuAllocations } from './views/gpu-allocation.ts';
 import { createQueueFigures } from './views/queue-figures.ts';
@@ -214,3 +216,9 @@ export function poolsOf(deps: PoolCallsDeps) {
     endLaunch: launches.endLaunch,
   };
 }
+
+/** Notification channels and rules, and the log of deliveries. */
+export const notificationsOf = (core: Core, courier: Courier) => ({
+  ...createChannelCalls({ core, courier }),
+  ...createRuleCalls(core),
+});

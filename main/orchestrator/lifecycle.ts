@@ -10,6 +10,7 @@ import { enqueueCommand } from './commands/command.ts';
 import { greet } from './commands/workers/worker-calls.ts';
 import type { Core } from './core.ts';
 import { grantGrace, type HealthLoop } from './loops/health.ts';
+import type { NotificationLoop } from './loops/notifications.ts';
 import type { PoolLoop } from './loops/pools.ts';
 import { recallLaunches } from './commands/pools/launches.ts';
 import type { Pace } from './memory/feed.ts';
@@ -30,6 +31,7 @@ interface LifecycleDeps {
   readonly timers: { stop(): void };
   readonly health: HealthLoop;
   readonly pools: PoolLoop;
+  readonly notifications: NotificationLoop;
   readonly localWorkerSettings: LocalWorkerSettings;
   readonly gpuTroublePolicy: GpuTroublePolicy;
 }
@@ -41,6 +43,7 @@ export function createLifecycle({
   timers,
   health,
   pools,
+  notifications,
   localWorkerSettings,
   gpuTroublePolicy,
 }: LifecycleDeps) {
@@ -83,6 +86,7 @@ export function createLifecycle({
       recallLaunches(core);
       core.lookWithin(0);
       pools.lookNow();
+      notifications.start();
     },
 
     /**
@@ -98,6 +102,7 @@ export function createLifecycle({
     stop(): void {
       health.stop();
       pools.stop();
+      notifications.stop();
       closeWindows(core);
       timers.stop();
       clock.stop();

@@ -1,11 +1,13 @@
 import { createGpuTroublePolicy, createLocalWorkerSettings } from './commands/access/settings.ts';
+import { accept } from '../../protocol/problem.ts';
 import { enqueueCommand } from './commands/command.ts';
 import { createLogDropping } from './commands/files/logs.ts';
 import type { HoldingBack } from '../../protocol/worker.ts';
 import type { Core } from './core.ts';
-import { accessOf, filesOf, jobsOf, poolsOf, queueOf, workersOf } from './interface.ts';
+import { accessOf, filesOf, jobsOf, notificationsOf, poolsOf, queueOf, workersOf } from './interface.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createHealthLoop } from './loops/health.ts';
+import { createNotificationLoop } from './loops/notifications.ts';
 import { createPoolLoop } from './loops/pools.ts';
 import { createAuditRepeats } from './memory/audit-repeats.ts';
 import { createConnectionRegistry } from './memory/connection-registry.ts';
@@ -18,6 +20,7 @@ import { watchStore } from './memory/store-wrappers.ts';
 import type {
   Clock,
   Configs,
+  Courier,
   Engine,
   EngineOf,
   Ids,
@@ -62,6 +65,8 @@ export interface OrchestratorDeps {
   readonly logFiles?: LogFiles;
   /** Makes the engine of a pool. Without it, pools order nothing. */
   readonly engineOf?: EngineOf;
+  /** Sends notifications. Without it, they wait in the outbox. */
+  readonly courier?: Courier;
 }
 
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
@@ -105,12 +110,15 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     after: timers.after,
     later: (ms, command) => timers.after(ms, () => enqueueCommand(core, tx => command?.(tx))),
     lookWithin: ms => health.lookWithin(ms),
+    deliverSoon: () => notifications.deliverNow(),
     contactOf: id => pools.contactOf(id),
   };
   const progress = createProgressBook(core);
   const health = createHealthLoop(core, clock.takeLongPause);
   const engineOf = parts.engineOf ?? (() => noEngine);
   const pools = createPoolLoop(core, engineOf, clock.takeLongPause);
+  const courier = parts.courier ?? noCourier;
+  const notifications = createNotificationLoop(core, courier);
 
   return {
     workers: workersOf(core, progress),
@@ -119,7 +127,17 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     files: filesOf(core, parts),
     access: accessOf(core),
     pools: poolsOf({ core, engineOf, lookNow: pools.lookNow }),
-    lifecycle: createLifecycle({ core, clock, timers, health, pools, localWorkerSettings, gpuTroublePolicy }),
+    notifications: notificationsOf(core, courier),
+    lifecycle: createLifecycle({
+      core,
+      clock,
+      timers,
+      health,
+      pools,
+      notifications,
+      localWorkerSettings,
+      gpuTroublePolicy,
+    }),
   };
 }
 
@@ -159,4 +177,12 @@ const noEngine: Engine = {
   launch: () => Promise.resolve({ kind: 'unknown', message: 'There are no engines here' }),
   list: () => Promise.reject(new Error('There are no engines here')),
   end: () => Promise.reject(new Error('There are no engines here')),
+};
+
+/** Stands in where no courier was given, as in most tests. */
+const noCourier: Courier = {
+  check: () => Promise.resolve(accept(null)),
+  deliver: () =>
+    Promise.resolve({ kind: 'temporary', detail: 'Nothing sends notifications here', retryAfterMs: null }),
+  disk: () => Promise.reject(new Error('There is no disk here')),
 };

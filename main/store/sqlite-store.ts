@@ -10,6 +10,7 @@ import { createWriter } from './db/group-commit.ts';
 import { createJobRows } from './rows/job-rows.ts';
 import { createMetricRows } from './rows/metric-rows.ts';
 import { createNodeRows } from './rows/node-rows.ts';
+import { createNotificationRows } from './rows/notification-rows.ts';
 import { createPoolRows } from './rows/pool-rows.ts';
 import { createQueueRows } from './rows/queue-rows.ts';
 import { cacheRows } from './rows/row-cache.ts';
@@ -76,6 +77,7 @@ export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteSt
     ...createMetricRows(db),
     ...createDatasetRows(db),
     ...createPoolRows(db),
+    ...createNotificationRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

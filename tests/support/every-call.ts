@@ -7,6 +7,7 @@ import { datasetsApi } from '../../protocol/datasets-api.ts';
 import { healthApi } from '../../protocol/health-api.ts';
 import { logsApi, workerLogsApi } from '../../protocol/logs-api.ts';
 import { metricsApi } from '../../protocol/metrics-api.ts';
+import { notificationsApi } from '../../protocol/notifications-api.ts';
 import { poolsApi } from '../../protocol/pools-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
@@ -23,6 +24,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   agentApi,
   workersApi,
   poolsApi,
+  notificationsApi,
   queueApi,
   logsApi,
   artifactsApi,

@@ -7,7 +7,18 @@ import type { z } from 'zod';
 import { NewWorker } from '../../protocol/admin-api.ts';
 import { SubmitRequest } from '../../protocol/queue-api.ts';
 import type { UiEvent } from '../../protocol/events.ts';
-import { AttemptId, JobId, SessionId, TokenId, WorkerId, LaunchId, PoolId } from '../../protocol/ids.ts';
+import {
+  AttemptId,
+  ChannelId,
+  DeliveryId,
+  RuleId,
+  JobId,
+  SessionId,
+  TokenId,
+  WorkerId,
+  LaunchId,
+  PoolId,
+} from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
 import type { WorkerType, WorkerView } from '../../protocol/worker.ts';
 import { createOrchestrator, type Orchestrator } from '../../main/orchestrator/index.ts';
@@ -330,6 +341,9 @@ function countedIds(): Ids & { counted(prefix: string): number } {
     job: () => JobId.parse(next('j')),
     attempt: () => AttemptId.parse(next('a')),
     pool: () => PoolId.parse(next('p')),
+    channel: () => ChannelId.parse(next('c')),
+    rule: () => RuleId.parse(next('r')),
+    delivery: () => DeliveryId.parse(next('d')),
     launch: () => LaunchId.parse(next('l').replace(/\W|_/g, '')),
     apiTokenId: () => TokenId.parse(next('t')),
     session: () => SessionId.parse(next('se')),

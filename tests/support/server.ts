@@ -44,6 +44,7 @@ export interface TestServerOptions {
       ServerConfig,
       | 'host'
       | 'allowHosts'
+      | 'notifyAllow'
       | 'publicUrl'
       | 'trustedProxies'
       | 'isSecure'
@@ -93,6 +94,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? defaultTimeoutMs,
       v1SilenceMs: 0,
       allowHosts: ['trainyard.example'],
+      notifyAllow: [],
       trustClock: false,
       auditWitnesses: [],
       trustedProxies: [],

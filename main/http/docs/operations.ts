@@ -74,6 +74,21 @@ export const resources: Readonly<Record<string, Resource>> = {
       'POST /api/admin/launches/:id/end': 'endLaunch',
     },
   },
+  Notifications: {
+    description: 'Send events to receivers outside the panel.',
+    operations: {
+      'GET /api/admin/notifications/channels': 'listNotificationChannels',
+      'POST /api/admin/notifications/channels': 'createNotificationChannel',
+      'PATCH /api/admin/notifications/channels/:id': 'changeNotificationChannel',
+      'DELETE /api/admin/notifications/channels/:id': 'deleteNotificationChannel',
+      'POST /api/admin/notifications/channels/:id/test': 'testNotificationChannel',
+      'GET /api/admin/notifications/rules': 'listNotificationRules',
+      'POST /api/admin/notifications/rules': 'createNotificationRule',
+      'PUT /api/admin/notifications/rules/:id': 'changeNotificationRule',
+      'DELETE /api/admin/notifications/rules/:id': 'deleteNotificationRule',
+      'GET /api/admin/notifications/deliveries': 'listNotificationDeliveries',
+    },
+  },
   Configs: {
     description: 'Manage the folder of configs that jobs can name.',
     operations: {

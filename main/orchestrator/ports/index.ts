@@ -16,6 +16,7 @@ export type {
 } from '../model.ts';
 export type { AuditFact, EventFact, StoredEvent } from '../events.ts';
 export type { AttemptNode } from '../node-model.ts';
+export type { Channel, Delivery, Notification, Rule } from '../notification-model.ts';
 export type { Launch, Pool } from '../pool-model.ts';
 
 export type { Artifact, ArtifactFiles, FileEnd, StoredBytes, Upload } from './outputs.ts';
@@ -59,6 +60,12 @@ export type {
 } from './inputs.ts';
 export type { Ids, UploadTokenOf, Log, WorkerStream } from './system.ts';
 export type { NodeReads, NodeWrites } from './nodes.ts';
+export type {
+  Courier,
+  DeliveryAnswer,
+  NotificationReads,
+  NotificationWrites,
+} from './notifications.ts';
 export type { PoolReads, PoolWrites } from './pools.ts';
 export type { UploadGenerations } from './store.ts';
 export type { JobCount, JobTimes, KeyedSubmission } from './jobs.ts';

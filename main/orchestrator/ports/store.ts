@@ -3,6 +3,7 @@ import type { AuditTrail, SealedMark } from './audit.ts';
 import type { DatasetReads, DatasetWrites } from './inputs.ts';
 import type { JobReads, JobWrites, QueueReads, QueueWrites } from './jobs.ts';
 import type { NodeReads, NodeWrites } from './nodes.ts';
+import type { NotificationReads, NotificationWrites } from './notifications.ts';
 import type { PoolReads, PoolWrites } from './pools.ts';
 import type { WallMs, ApiToken, Session, JoinToken, Worker } from '../model.ts';
 import type { AuditFact, EventFact, StoredEvent } from '../events.ts';
@@ -105,6 +106,7 @@ export interface Read
     ArtifactReads,
     DatasetReads,
     NodeReads,
+    NotificationReads,
     PoolReads {}
 
 /** A transaction. Its reads include its own writes. */
@@ -119,6 +121,7 @@ export interface Tx
     ArtifactWrites,
     DatasetWrites,
     NodeWrites,
+    NotificationWrites,
     PoolWrites {
   /** Calls `effect` once this transaction is on disk, in the order of the calls. After a rollback, it is never called. */
   afterCommit(effect: () => void): void;

@@ -6,6 +6,9 @@ import type {
   WorkerId,
   LaunchId,
   PoolId,
+  ChannelId,
+  RuleId,
+  DeliveryId,
 } from '../../../protocol/ids.ts';
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import type { MonoMs, WallMs } from '../model.ts';
@@ -63,6 +66,9 @@ export interface Ids {
   attempt(): AttemptId;
   pool(): PoolId;
   launch(): LaunchId;
+  channel(): ChannelId;
+  rule(): RuleId;
+  delivery(): DeliveryId;
   apiTokenId(): TokenId;
   session(): SessionId;
   workerToken(): NewToken;

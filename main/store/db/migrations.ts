@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { nodeMigrations, poolMigrations } from './pool-migrations.ts';
+import { notificationMigrations } from './notification-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
 
 /** One step per migration, never changed once released. Append new steps at the end (CONTRIBUTING.md). */
@@ -430,6 +431,7 @@ const migrations: readonly string[] = [
   ...datasetMigrations,
   ...poolMigrations,
   ...nodeMigrations,
+  ...notificationMigrations,
 ];
 
 /** The newest schema that this version supports. */

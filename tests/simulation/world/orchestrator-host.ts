@@ -1,7 +1,18 @@
 import { createHash } from 'node:crypto';
 import { createOrchestrator, type Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Ids, Log } from '../../../main/orchestrator/ports/index.ts';
-import { AttemptId, JobId, SessionId, TokenId, WorkerId, LaunchId, PoolId } from '../../../protocol/ids.ts';
+import {
+  AttemptId,
+  ChannelId,
+  DeliveryId,
+  RuleId,
+  JobId,
+  SessionId,
+  TokenId,
+  WorkerId,
+  LaunchId,
+  PoolId,
+} from '../../../protocol/ids.ts';
 import type { CrashPoint, Disk, DiskLife } from './disk.ts';
 import { createFrontDoor, type FrontDoorListeners, type FrontDoor } from './front-door.ts';
 import type { Machine } from './machine.ts';
@@ -194,6 +205,9 @@ function countedIds(): Ids {
     job: () => JobId.parse(next('j')),
     attempt: () => AttemptId.parse(next('a')),
     pool: () => PoolId.parse(next('p')),
+    channel: () => ChannelId.parse(next('c')),
+    rule: () => RuleId.parse(next('r')),
+    delivery: () => DeliveryId.parse(next('d')),
     launch: () => LaunchId.parse(next('l').replace(/\W|_/g, '')),
     apiTokenId: () => TokenId.parse(next('t_')),
     session: () => SessionId.parse(next('se_')),

@@ -9,6 +9,8 @@ import {
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { Progress } from '../../../../protocol/reports.ts';
 import { type Core, noteRefusedReport } from '../../core.ts';
+import { notify } from '../../memory/outbox.ts';
+import { hasNanLoss, nanNotification } from '../../rules/notification-rules.ts';
 import {
   metricsRefusal,
   newPoints,
@@ -61,7 +63,7 @@ export const createMetricCalls = (core: Core) => ({
     return core.store.write((tx): Outcome<MetricsReply> => {
       // Checked again in the transaction, because the job may have been deleted in the meantime.
       const refused = refusalOf(tx, worker, jobId, attemptId);
-      if (refused === null) return accept(replyOf(addPoints(tx, runOf(tx, jobId, attemptId), points)));
+      if (refused === null) return accept(replyOf(addPoints(core, tx, runOf(tx, jobId, attemptId), points)));
       if (refused.code === 'not_your_job')
         noteRefusedReport(core, tx, jobId, worker, { status: 'metrics', code: refused.code, attemptId });
       return { ok: false, refusal: refused };
@@ -104,7 +106,7 @@ export function noteProgressPoint(core: Core, tx: Tx, job: LiveJob, progress: Pr
   if (sendsOutputs(tx.worker(attempt.workerId))) return;
   const run = runOf(tx, job.id, attempt.id);
   const point = pointOf(progress, run, core.queueTime() - beginOf(attempt));
-  if (point !== null) addPoints(tx, run, [point]);
+  if (point !== null) addPoints(core, tx, run, [point]);
 }
 
 const isoOf = ({ clock }: Core, at: number | null): string | null => (at === null ? null : clock.iso(at));
@@ -126,10 +128,11 @@ const replyOf = ({ next, lastStep, lastMs }: MetricRun): MetricsReply => ({
   last_elapsed_ms: lastMs,
 });
 
-function addPoints(tx: Tx, run: MetricRun, points: readonly MetricPoint[]): MetricRun {
+function addPoints(core: Core, tx: Tx, run: MetricRun, points: readonly MetricPoint[]): MetricRun {
   const fresh = newPoints(points, run.next);
   const samples = samplesByKey(fresh, run.lastMs);
   const known = new Set(tx.metricKeys(run.jobId));
+  if (hasNanLoss(samples)) noteNanLoss(core, tx, run);
   let halved = 0;
   for (const [key, added] of samples) {
     // Values of new keys beyond the limit are dropped. Known keys continue.
@@ -148,6 +151,13 @@ function addPoints(tx: Tx, run: MetricRun, points: readonly MetricPoint[]): Metr
   };
   tx.putMetricRun(next);
   return next;
+}
+
+/** Tells the channels once for each attempt. */
+function noteNanLoss(core: Core, tx: Tx, { jobId, attemptId }: MetricRun): void {
+  const job = tx.job(jobId);
+  const worker = job?.attempt == null ? null : (tx.worker(job.attempt.workerId)?.name ?? null);
+  if (job !== null) notify(core, tx, nanNotification(job, worker), `loss_nan:${attemptId}`);
 }
 
 const emptyTail: SeriesTail = { page: 0, buckets: [], width: 1 };

@@ -1,0 +1,53 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Networks that are not public (IANA special-purpose registries, RFC 6890): loopback, private, link-local with metadata, and others. */
+const refused4 = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const;
+
+/** Parts of 2000::/3 that are not public, or that contain an IPv4 address, such as 6to4 and Teredo. */
+const refused6 = [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const;
+
+function listOf(networks: readonly (readonly [string, number])[], family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList();
+  for (const [address, bits] of networks) list.addSubnet(address, bits, family);
+  return list;
+}
+
+const private4 = listOf(refused4, 'ipv4');
+const private6 = listOf(refused6, 'ipv6');
+const global6 = listOf([['2000::', 3]], 'ipv6');
+
+/**
+ * Whether an address belongs to the public internet. Of IPv6, only global unicast addresses are public, so mapped IPv4 addresses,
+ * loopback, unique local and link-local addresses are not.
+ */
+export function isPublic(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !private4.check(address, 'ipv4');
+    case 6:
+      return global6.check(address, 'ipv6') && !private6.check(address, 'ipv6');
+    default:
+      return false;
+  }
+}

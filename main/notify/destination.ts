@@ -1,0 +1,65 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { ChannelTarget } from '../../protocol/notification.ts';
+import { isPublic } from './addresses.ts';
+
+export interface Address {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** Returns all addresses of a host. Rejects when there is none. */
+export type Resolve = (host: string) => Promise<readonly Address[]>;
+
+export const resolveName: Resolve = host => lookup(host, { all: true });
+
+/** What a target's host resolves to. Only `found` addresses may be connected to. */
+export type Destination =
+  | { readonly kind: 'found'; readonly addresses: readonly Address[] }
+  | { readonly kind: 'forbidden'; readonly why: string }
+  | { readonly kind: 'unknown'; readonly why: string };
+
+const resolveWithinMs = 5_000;
+
+/** Returns the host without the brackets of an IPv6 address. */
+export const hostOf = (target: ChannelTarget): string =>
+  (target.kind === 'email' ? target.host : (URL.parse(target.url)?.hostname ?? ''))
+    .replace(/^\[|\]$/g, '')
+    .toLowerCase();
+
+const isPlain = (target: ChannelTarget): boolean =>
+  target.kind === 'email' ? target.security === 'none' : !target.url.toLowerCase().startsWith('https:');
+
+/**
+ * Resolves a target once and checks every address. The caller connects to the returned addresses, so a name cannot change between
+ * check and connection. Allowed hosts may have any address, and need no TLS.
+ */
+export async function findDestination(
+  target: ChannelTarget,
+  allowed: readonly string[],
+  resolve: Resolve,
+): Promise<Destination> {
+  const host = hostOf(target);
+  const isAllowed = allowed.includes(host);
+  const remedy = `to allow it, start the server with --notify-allow ${host}`;
+  if (isPlain(target) && !isAllowed)
+    return {
+      kind: 'forbidden',
+      why: `${host} would get the notification without TLS: use TLS, or ${remedy}`,
+    };
+  const addresses = await addressesOf(host, resolve);
+  if (addresses.length === 0) return { kind: 'unknown', why: `${host} was not found` };
+  if (!isAllowed && !addresses.every(({ address }) => isPublic(address)))
+    return { kind: 'forbidden', why: `${host} is not a public address: ${remedy}` };
+  return { kind: 'found', addresses };
+}
+
+async function addressesOf(host: string, resolve: Resolve): Promise<readonly Address[]> {
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  const late = AbortSignal.timeout(resolveWithinMs);
+  const tooLate = new Promise<readonly Address[]>(done => {
+    late.addEventListener('abort', () => done([]), { once: true });
+  });
+  return Promise.race([resolve(host).catch(() => []), tooLate]);
+}

@@ -1,0 +1,146 @@
+import type { AttemptId, ChannelId } from '../../../protocol/ids.ts';
+import type { Core } from '../core.ts';
+import type { LiveJob } from '../model.ts';
+import { notify, sendTo } from '../memory/outbox.ts';
+import type { Artifact, Courier, Delivery, Rule, Tx } from '../ports/index.ts';
+import { afterTry } from '../rules/delivery-rules.ts';
+import {
+  budgetNotification,
+  diskNotification,
+  matchesRule,
+  seeSteps,
+  stallNotification,
+  type StepSeen,
+} from '../rules/notification-rules.ts';
+import { startOfDay } from '../views/demand-facts.ts';
+
+/** How often to look for deliveries that are due again, and for conditions that no event reports. */
+const deliverMs = 1_000;
+const inspectMs = 30_000;
+const keptDeliveries = 1_000;
+const hourMs = 3_600_000;
+/** Larger images are not attached: Discord refuses requests above 8 MiB, and mail servers often do above 10 MB. */
+const maxSampleBytes = 4 * 2 ** 20;
+/** Number of newest files among which to look for a sample. */
+const searchedFiles = 50;
+
+export interface NotificationLoop {
+  start(): void;
+  /** Delivers what is due at once. */
+  deliverNow(): void;
+  stop(): void;
+}
+
+/** Delivers what the outbox holds, and watches for what no event reports: stalled jobs, a full disk, a used budget. */
+export function createNotificationLoop(core: Core, courier: Courier): NotificationLoop {
+  const busy = new Set<ChannelId>();
+  let steps: ReadonlyMap<AttemptId, StepSeen> = new Map();
+  let cancelDelivery = (): void => {};
+  let cancelInspection = (): void => {};
+  let stopped = false;
+
+  function deliver(): void {
+    if (stopped) return;
+    cancelDelivery();
+    cancelDelivery = core.clock.after(deliverMs, deliver);
+    for (const { id } of core.store.channels()) if (!busy.has(id)) void empty(id);
+  }
+
+  /** Delivers everything that is due for one channel, one after another. A slow receiver delays no other channel. */
+  async function empty(id: ChannelId): Promise<void> {
+    busy.add(id);
+    try {
+      for (;;) {
+        const channel = core.store.channel(id);
+        const delivery = core.store.nextDelivery(id, core.time.now());
+        if (stopped || channel === null || delivery === null || !core.store.acceptsWrites()) return;
+        const answer = await courier.deliver(channel.target, delivery, sampleOf(core, delivery));
+        // After a crash before this write, the receiver gets the same id again.
+        await core.store.write(tx => {
+          const next = afterTry(delivery, answer, core.time.now());
+          tx.updateDelivery(next);
+          if (next.state !== 'pending') tx.trimDeliveries(keptDeliveries);
+        });
+        if (answer.kind !== 'delivered')
+          core.log.warn('notification.not_delivered', { delivery_id: delivery.id });
+      }
+    } catch (cause) {
+      if (!stopped) core.log.warn('notification.failed', { channel_id: id, cause });
+    } finally {
+      busy.delete(id);
+    }
+  }
+
+  function inspect(): void {
+    if (stopped) return;
+    cancelInspection = core.clock.after(inspectMs, inspect);
+    const rules = core.store.notificationRules().filter(({ enabled }) => enabled);
+    const live = core.store.liveJobs();
+    steps = seeSteps(steps, live, core.time.now());
+    if (rules.length === 0 || !core.store.acceptsWrites()) return;
+    core.enqueue(tx => {
+      for (const job of live) noteStall(core, tx, rules, job, steps.get(job.attempt.id));
+      noteBudgets(core, tx);
+    });
+    if (rules.some(({ events }) => events.includes('disk_low'))) void inspectDisk(core, courier);
+  }
+
+  return {
+    start() {
+      deliver();
+      inspect();
+    },
+    deliverNow: deliver,
+    stop() {
+      stopped = true;
+      cancelDelivery();
+      cancelInspection();
+    },
+  };
+}
+
+/** Returns the newest image of the delivery's job that is small enough to attach; null for none. */
+function sampleOf({ store }: Core, { notification: { job } }: Delivery): Artifact | null {
+  const files = job === null ? [] : store.artifacts(job.id, null, searchedFiles);
+  return files.find(({ kind, bytes }) => kind === 'sample_image' && bytes <= maxSampleBytes) ?? null;
+}
+
+/** Each rule has its own number of minutes. A channel hears of each stall once. */
+function noteStall(
+  core: Core,
+  tx: Tx,
+  rules: readonly Rule[],
+  job: LiveJob,
+  seen: StepSeen | undefined,
+): void {
+  const worker = tx.worker(job.attempt.workerId)?.name ?? null;
+  for (const rule of rules) {
+    const stall = stallNotification(job, seen, rule.stalledMinutes, core.time.now(), worker);
+    if (stall !== null && matchesRule(rule, stall))
+      sendTo(core, tx, rule.channelId, stall, `no_progress:${job.attempt.id}:${seen?.step ?? 'none'}`);
+  }
+}
+
+/** Each channel hears once a day of a used budget, and of a full disk. */
+function noteBudgets(core: Core, tx: Tx): void {
+  const pools = tx.pools().filter(({ settings }) => settings.gpu_hours_per_day !== null);
+  if (pools.length === 0) return;
+  const now = core.time.now();
+  const today = startOfDay(now);
+  const used = tx.gpuMsOfPools(today, now);
+  for (const { id, name, settings } of pools) {
+    const budget = budgetNotification(name, (used.get(id) ?? 0) / hourMs, settings.gpu_hours_per_day);
+    notify(core, tx, budget, `pool_budget:${id}:${today}`);
+  }
+}
+
+async function inspectDisk(core: Core, courier: Courier): Promise<void> {
+  try {
+    const { free, reserve } = await courier.disk();
+    const today = startOfDay(core.time.now());
+    const disk = diskNotification(free, reserve);
+    if (disk !== null) core.enqueue(tx => notify(core, tx, disk, `disk_low:${today}`));
+  } catch (cause) {
+    core.log.warn('notification.disk_unknown', { cause });
+  }
+}

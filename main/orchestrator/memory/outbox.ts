@@ -1,0 +1,50 @@
+import type { ChannelId } from '../../../protocol/ids.ts';
+import type { Notification } from '../notification-model.ts';
+import type { Ids, TrustedTime, Tx } from '../ports/index.ts';
+import { channelsFor } from '../rules/notification-rules.ts';
+
+/** More deliveries of one channel do not wait: its receiver has been away for long. */
+const maxPending = 1_000;
+
+interface OutboxDeps {
+  readonly ids: Pick<Ids, 'delivery'>;
+  readonly time: Pick<TrustedTime, 'now'>;
+  /** Makes the loop deliver at once. */
+  readonly deliverSoon: () => void;
+}
+
+/**
+ * Stores a delivery for each channel that a rule names, in the transaction of the change that caused it. So a crash loses
+ * neither the change nor its notification (ADR 40). `occasion` identifies what happened.
+ */
+export function notify(deps: OutboxDeps, tx: Tx, notification: Notification | null, occasion: string): void {
+  if (notification === null) return;
+  for (const channel of channelsFor(tx.notificationRules(), notification))
+    sendTo(deps, tx, channel, notification, occasion);
+}
+
+/** Like `notify`, for one channel. */
+export function sendTo(
+  { ids, time, deliverSoon }: OutboxDeps,
+  tx: Tx,
+  channelId: ChannelId,
+  notification: Notification,
+  occasion: string,
+): void {
+  const now = time.now();
+  const isFull = tx.pendingDeliveries(channelId) >= maxPending;
+  tx.insertDelivery({
+    id: ids.delivery(),
+    channelId,
+    occasion,
+    subject: notification.job?.id ?? notification.page,
+    notification,
+    state: isFull ? 'failed' : 'pending',
+    tries: 0,
+    result: isFull ? `${maxPending} deliveries already wait for this channel` : null,
+    createdAt: now,
+    dueAt: now,
+    endedAt: isFull ? now : null,
+  });
+  tx.afterCommit(deliverSoon);
+}

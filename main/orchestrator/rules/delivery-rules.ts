@@ -1,0 +1,29 @@
+import type { WallMs } from '../model.ts';
+import type { Delivery } from '../notification-model.ts';
+import type { DeliveryAnswer } from '../ports/notifications.ts';
+
+const firstDelayMs = 1_000;
+const maxDelayMs = 30 * 60_000;
+/** Longer waits than this are not granted to a receiver. */
+const maxRetryAfterMs = 60 * 60_000;
+/** A delivery that has not succeeded by then is given up. */
+const maxAgeMs = 24 * 60 * 60_000;
+const maxResult = 300;
+
+/** Returns the delay before the next try: it doubles with each try, up to 30 minutes. */
+export const retryDelayMs = (tries: number): number => Math.min(maxDelayMs, firstDelayMs * 2 ** (tries - 1));
+
+/**
+ * Returns the delivery after one try. Temporary failures are tried again for 24 hours; a receiver can ask for a later try. A
+ * permanent failure ends the delivery.
+ */
+export function afterTry(delivery: Delivery, answer: DeliveryAnswer, now: WallMs): Delivery {
+  const next = { ...delivery, tries: delivery.tries + 1, result: answer.detail.slice(0, maxResult) };
+  if (answer.kind === 'delivered') return { ...next, state: 'delivered', endedAt: now };
+  if (answer.kind === 'permanent') return { ...next, state: 'failed', endedAt: now };
+  const asked = Math.min(answer.retryAfterMs ?? 0, maxRetryAfterMs);
+  const dueAt = now + Math.max(retryDelayMs(next.tries), asked);
+  return dueAt - delivery.createdAt > maxAgeMs
+    ? { ...next, state: 'failed', endedAt: now }
+    : { ...next, dueAt };
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../../../main/orchestrator/notification-model.ts';
+import { afterTry, retryDelayMs } from '../../../../../main/orchestrator/rules/delivery-rules.ts';
+import { ChannelId, DeliveryId } from '../../../../../protocol/ids.ts';
+
+const dayMs = 86_400_000;
+
+const makeDelivery = (changes: Partial<Delivery> = {}): Delivery => ({
+  id: DeliveryId.parse('d1'),
+  channelId: ChannelId.parse('c1'),
+  occasion: 'event:1',
+  subject: 'j1',
+  notification: { event: 'disk_low', title: '', text: '', job: null, worker: null, page: '/' },
+  state: 'pending',
+  tries: 0,
+  result: null,
+  createdAt: 0,
+  dueAt: 0,
+  endedAt: null,
+  ...changes,
+});
+
+const temporary = (retryAfterMs: number | null) =>
+  ({ kind: 'temporary', detail: 'HTTP 503', retryAfterMs }) as const;
+
+test.each([
+  [1, 1_000],
+  [2, 2_000],
+  [5, 16_000],
+  [11, 1_024_000],
+  [12, 1_800_000],
+  [2_000, 1_800_000],
+])('waits after try %d for %d ms', (tries, expected) => {
+  expect(retryDelayMs(tries)).toBe(expected);
+});
+
+describe('afterTry', () => {
+  test('ends a delivery that the receiver accepted', () => {
+    expect(afterTry(makeDelivery({ tries: 2 }), { kind: 'delivered', detail: 'HTTP 204' }, 7)).toMatchObject({
+      state: 'delivered',
+      tries: 3,
+      result: 'HTTP 204',
+      endedAt: 7,
+    });
+  });
+
+  test('gives up after a permanent failure', () => {
+    const failed = afterTry(makeDelivery(), { kind: 'permanent', detail: 'x'.repeat(999) }, 7);
+    expect(failed).toMatchObject({ state: 'failed', endedAt: 7 });
+    expect(failed.result).toHaveLength(300);
+  });
+
+  test('tries again after a temporary failure, later with each try', () => {
+    expect(afterTry(makeDelivery(), temporary(null), 10)).toMatchObject({ state: 'pending', dueAt: 1_010 });
+    expect(afterTry(makeDelivery({ tries: 3 }), temporary(null), 10)).toMatchObject({ dueAt: 8_010 });
+  });
+
+  test('waits as long as the receiver asks, but at most one hour', () => {
+    expect(afterTry(makeDelivery(), temporary(60_000), 0)).toMatchObject({ dueAt: 60_000 });
+    expect(afterTry(makeDelivery(), temporary(dayMs), 0)).toMatchObject({ dueAt: 3_600_000 });
+  });
+
+  test('gives up when the next try would be more than 24 hours after the event', () => {
+    expect(afterTry(makeDelivery(), temporary(null), dayMs - 1_000)).toMatchObject({ state: 'pending' });
+    expect(afterTry(makeDelivery(), temporary(null), dayMs)).toMatchObject({
+      state: 'failed',
+      endedAt: dayMs,
+    });
+  });
+});
