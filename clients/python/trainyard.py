@@ -374,6 +374,82 @@ class Launch(TypedDict, total=False):
     gpu_seconds: float
 
 
+class ChannelView(TypedDict, total=False):
+    """A channel for notifications, without its secrets."""
+
+    # Id of a notification channel.
+    channel_id: str
+    # Name of the channel.
+    name: str
+    # How the channel sends its notifications.
+    kind: Literal["webhook", "discord", "slack", "ntfy", "email"]
+    # Host that receives the notifications. The rest of the address is secret.
+    host: str
+    # Recipients of e-mail; empty for other kinds.
+    recipients: List[str]
+    # Number of deliveries that have not ended.
+    pending: float
+    # When the channel was created.
+    created_at: str
+
+
+class DeliveryResult(TypedDict, total=False):
+    """Result of a test notification."""
+
+    # Whether the receiver accepted it.
+    ok: bool
+    # What the receiver answered, or why it was not reached.
+    detail: str
+
+
+class RuleView(TypedDict, total=False):
+    """A rule: which events go to which channel."""
+
+    # Id of a notification rule.
+    rule_id: str
+    # Name of its channel.
+    channel_name: str
+    # Channel that receives the notifications.
+    channel_id: str
+    # What to send.
+    events: List[Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]]
+    # Only jobs of this user; null for all. It does not limit disk_low and pool_budget.
+    user: Optional[str]
+    # Minutes without a new step after which no_progress is sent.
+    stalled_minutes: int
+    # False keeps the rule, but sends nothing.
+    enabled: bool
+
+
+class DeliveryView(TypedDict, total=False):
+    """A notification on its way to one channel."""
+
+    # Id of the delivery. All tries have the same one.
+    delivery_id: str
+    # Id of a notification channel.
+    channel_id: str
+    # Name of the channel; empty when it was deleted.
+    channel_name: str
+    # What happened.
+    event: Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]
+    # Title of the notification.
+    title: str
+    # Job that the notification is about; null for none.
+    job_id: Optional[str]
+    # `pending` includes the wait for the next try; `failed` is final.
+    state: Literal["pending", "delivered", "failed"]
+    # Number of tries so far.
+    tries: float
+    # Result of the last try; null before the first.
+    result: Optional[str]
+    # When it happened.
+    created_at: str
+    # Earliest time of the next try; null when it has ended.
+    next_try_at: Optional[str]
+    # When it was delivered or given up; null while pending.
+    ended_at: Optional[str]
+
+
 class QueueView(TypedDict, total=False):
     """State of the queue as a whole."""
 
@@ -1599,6 +1675,160 @@ class Trainyard:
         id: Id of a launch: up to 32 lower-case letters and digits.
         """
         return self._transport.json("POST", _path("/api/admin/launches/{id}/end", id=id), None)
+
+    def list_notification_channels(self) -> Dict[str, Any]:
+        """List notification channels, without their secrets.
+
+        Needs the permission `admin.tokens`.
+        """
+        return self._transport.json("GET", "/api/admin/notifications/channels", None)
+
+    def create_notification_channel(
+        self,
+        *,
+        name: str,
+        target: Dict[str, Any],
+    ) -> ChannelView:
+        """Create a notification channel.
+
+        Needs the permission `admin.tokens`.
+
+        name: Name, unique among the channels.
+
+        target: Where the channel sends to, with its secrets.
+        """
+        return self._transport.json("POST", "/api/admin/notifications/channels", None, _given({"name": name, "target": target}))
+
+    def change_notification_channel(
+        self,
+        id: str,
+        *,
+        name: str = UNSET,
+        target: Dict[str, Any] = UNSET,
+    ) -> ChannelView:
+        """Rename a channel, or replace its target with all secrets.
+
+        Needs the permission `admin.tokens`.
+
+        id: Id of a notification channel.
+
+        name: New name.
+
+        target: Where the channel sends to, with its secrets.
+        """
+        return self._transport.json("PATCH", _path("/api/admin/notifications/channels/{id}", id=id), None, _given({"name": name, "target": target}))
+
+    def delete_notification_channel(
+        self,
+        id: str,
+    ) -> Dict[str, Any]:
+        """Delete a channel, its rules and its pending deliveries.
+
+        Needs the permission `admin.tokens`.
+
+        id: Id of a notification channel.
+        """
+        return self._transport.json("DELETE", _path("/api/admin/notifications/channels/{id}", id=id), None)
+
+    def test_notification_channel(
+        self,
+        id: str,
+    ) -> DeliveryResult:
+        """Send a test notification now, once, and return the result.
+
+        Needs the permission `admin.tokens`.
+
+        id: Id of a notification channel.
+        """
+        return self._transport.json("POST", _path("/api/admin/notifications/channels/{id}/test", id=id), None)
+
+    def list_notification_rules(self) -> Dict[str, Any]:
+        """List notification rules.
+
+        Needs the permission `admin.tokens`.
+        """
+        return self._transport.json("GET", "/api/admin/notifications/rules", None)
+
+    def create_notification_rule(
+        self,
+        *,
+        channel_id: str,
+        events: List[Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]],
+        user: Optional[str] = UNSET,
+        stalled_minutes: int = UNSET,
+        enabled: bool = UNSET,
+    ) -> RuleView:
+        """Create a notification rule.
+
+        Needs the permission `admin.tokens`.
+
+        channel_id: Channel that receives the notifications.
+
+        events: What to send.
+
+        user: Only jobs of this user; null for all. It does not limit disk_low and pool_budget.
+
+        stalled_minutes: Minutes without a new step after which no_progress is sent.
+
+        enabled: False keeps the rule, but sends nothing.
+        """
+        return self._transport.json("POST", "/api/admin/notifications/rules", None, _given({"channel_id": channel_id, "events": events, "user": user, "stalled_minutes": stalled_minutes, "enabled": enabled}))
+
+    def change_notification_rule(
+        self,
+        id: str,
+        *,
+        channel_id: str,
+        events: List[Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]],
+        user: Optional[str] = UNSET,
+        stalled_minutes: int = UNSET,
+        enabled: bool = UNSET,
+    ) -> RuleView:
+        """Replace a notification rule.
+
+        Needs the permission `admin.tokens`.
+
+        id: Id of a notification rule.
+
+        channel_id: Channel that receives the notifications.
+
+        events: What to send.
+
+        user: Only jobs of this user; null for all. It does not limit disk_low and pool_budget.
+
+        stalled_minutes: Minutes without a new step after which no_progress is sent.
+
+        enabled: False keeps the rule, but sends nothing.
+        """
+        return self._transport.json("PUT", _path("/api/admin/notifications/rules/{id}", id=id), None, _given({"channel_id": channel_id, "events": events, "user": user, "stalled_minutes": stalled_minutes, "enabled": enabled}))
+
+    def delete_notification_rule(
+        self,
+        id: str,
+    ) -> Dict[str, Any]:
+        """Delete a notification rule.
+
+        Needs the permission `admin.tokens`.
+
+        id: Id of a notification rule.
+        """
+        return self._transport.json("DELETE", _path("/api/admin/notifications/rules/{id}", id=id), None)
+
+    def list_notification_deliveries(
+        self,
+        *,
+        state: Literal["pending", "delivered", "failed"] = UNSET,
+        limit: int = UNSET,
+    ) -> Dict[str, Any]:
+        """List the newest deliveries of notifications.
+
+        Needs the permission `admin.tokens`.
+
+        state: Only deliveries in this state.
+
+        limit: Maximum number of deliveries.
+        """
+        return self._transport.json("GET", "/api/admin/notifications/deliveries", {"state": state, "limit": limit})
 
     def get_curves(
         self,

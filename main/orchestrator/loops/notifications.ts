@@ -87,7 +87,8 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
 
   return {
     start() {
-      deliver();
+      // Not at once: links need the address of the server, which does not listen yet.
+      cancelDelivery = core.clock.after(deliverMs, deliver);
       inspect();
     },
     deliverNow: deliver,
