@@ -7,12 +7,12 @@ import { createWitness, openHeadFile } from '../host/audit-marks.ts';
 import { auditDaysInForce, localWorkerInForce } from '../host/settings-sources.ts';
 import { createUploadTokens, fleetIdOf } from '../host/tokens.ts';
 import { createEngines, type EnginesDeps } from '../engines/index.ts';
-import { createCourier } from '../notify/index.ts';
+import { createCourier, type CourierDeps } from '../notify/index.ts';
 import { createRunProgram } from '../engines/run-program.ts';
 import { scriptHash } from '../http/routes/agent-routes.ts';
 import type { HttpDeps, HttpServer } from '../http/server.ts';
 import { createOrchestrator, type Orchestrator } from '../orchestrator/index.ts';
-import type { EngineOf } from '../orchestrator/ports/index.ts';
+import type { Courier, EngineOf } from '../orchestrator/ports/index.ts';
 import { createArtifactFiles } from '../store/artifacts/artifact-files.ts';
 import { createContentFiles, createLocks } from '../../datasets/content-files.ts';
 import { type ContentSweep, startContentSweep } from '../store/artifacts/content-sweep.ts';
@@ -74,6 +74,16 @@ function openEngines(
   });
 }
 
+/** Opens what sends notifications. */
+function openCourier(
+  { config, deps }: AppContext,
+  files: CourierDeps['files'],
+  address: () => string,
+): Courier {
+  const { notifyAllow: allowed, storage } = config;
+  return createCourier({ clock: deps.clock, files, reserveBytes: storage.reserve, allowed, address });
+}
+
 /** Opens the store, and the protection of its audit trail. */
 async function openStore(
   folder: DataFolder,
@@ -126,13 +136,7 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
       contentSweep.soon();
     },
     logFiles: logs.files,
-    courier: createCourier({
-      clock: deps.clock,
-      files,
-      reserveBytes: config.storage.reserve,
-      allowed: config.notifyAllow,
-      address: () => settings.joinAddress(network.url).url,
-    }),
+    courier: openCourier(context, files, () => settings.joinAddress(network.url).url),
     engineOf: openEngines(context, data.store, () => settings.joinAddress(network.url)),
   });
   const releaseUploads = orchestrator.files.releaseClosedUploads;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../protocol/admin-api.ts';
+import type { Call } from '../../protocol/call.ts';
 import type { CallInput, Client } from '../../protocol/client.ts';
 import { notificationsApi } from '../../protocol/notifications-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
@@ -11,8 +12,9 @@ import { startServer, startWorker } from '../support/processes.ts';
 import { openMailServer, openReceiver, type Received } from '../support/receiver.ts';
 import { adminClient, conveniences, startTestServer, valueOf } from '../support/server.ts';
 
-type Target = CallInput<typeof notificationsApi.createChannel>['body']['target'];
-type Events = CallInput<typeof notificationsApi.createRule>['body']['events'];
+type BodyOfCall<C extends Call> = NonNullable<CallInput<C>['body']>;
+type Target = BodyOfCall<typeof notificationsApi.createChannel>['target'];
+type Events = BodyOfCall<typeof notificationsApi.createRule>['events'];
 
 const signingSecret = 'a secret of the tests, long enough';
 
@@ -92,7 +94,7 @@ test('delivers once and in order per job when the receiver fails twice, with a v
   const deliveries = await settled(admin);
   expect(deliveries).toHaveLength(4);
   expect(deliveries.map(({ state, result }) => [state, result])).toEqual(
-    Array(4).fill(['delivered', 'HTTP 204']),
+    Array.from({ length: 4 }, () => ['delivered', 'HTTP 204']),
   );
   expect(deliveries.reduce((tries, delivery) => tries + delivery.tries, 0)).toBe(6);
 }, 40_000);
@@ -111,7 +113,7 @@ test('sends an e-mail with a sign-in, and reports a wrong password without showi
     password: 'wrong password',
     from: 'trainyard@a.example',
     to: ['ana@a.example'],
-  } as const;
+  } satisfies Target;
   const { channel_id: id } = await addChannel(admin, target, ['job_completed']);
   const refused = valueOf(await admin.call(notificationsApi.testChannel, { params: { id } }));
   expect(refused).toMatchObject({ ok: false, detail: expect.stringContaining('535') });

@@ -88,16 +88,19 @@ test('sends an embed without mentions and links to Discord', async () => {
 test('attaches the sample to the embed of Discord', async () => {
   const { received } = await sendTo(discord, sample);
   const [request] = received;
-  const form = await new Response(new Uint8Array(request?.body ?? []), {
-    headers: { 'content-type': request?.headers['content-type'] ?? '' },
-  }).formData();
-  const file = form.get('files[0]');
-  if (!(file instanceof File)) throw new Error('no file');
-  expect([file.name, file.type]).toEqual(['sample.png', 'image/png']);
-  expect(Buffer.from(await file.arrayBuffer())).toEqual(picture);
-  expect(JSON.parse(String(form.get('payload_json')))).toMatchObject({
+  const boundary =
+    /^multipart\/form-data; boundary=(\S+)$/.exec(request?.headers['content-type'] ?? '')?.[1] ?? '';
+  const [before = '', message = '', file = '', after = ''] = (request?.body.toString('latin1') ?? '').split(
+    `--${boundary}`,
+  );
+  expect([before, after]).toEqual(['', '--\r\n']);
+  expect(JSON.parse(message.split('\r\n\r\n')[1] ?? '')).toMatchObject({
     embeds: [{ image: { url: 'attachment://sample.png' } }],
   });
+  expect(file).toBe(
+    '\r\nContent-Disposition: form-data; name="files[0]"; filename="sample.png"\r\n' +
+      `Content-Type: image/png\r\n\r\n${picture.toString('latin1')}\r\n`,
+  );
 });
 
 test('sends the message without the sample when the receiver refuses the sample', async () => {

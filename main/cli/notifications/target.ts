@@ -35,13 +35,15 @@ interface GivenTarget {
 
 /** Returns null when the flags name no target. */
 export async function readTarget({ flags, terminal }: Remote): Promise<GivenTarget | null> {
-  const [file, kind, urlFile] = ['file', 'kind', 'url-file'].map(name => textOf(flags, name));
-  if (file != null) {
+  const file = textOf(flags, 'file');
+  const kind = textOf(flags, 'kind');
+  const urlFile = textOf(flags, 'url-file');
+  if (file !== null) {
     const { config } = await readConfig(file, terminal, noun);
     return { target: readInput(ChannelTarget, config, {}), newSecret: null };
   }
-  if (kind == null && urlFile == null) return null;
-  if (kind == null || urlFile == null)
+  if (kind === null && urlFile === null) return null;
+  if (kind === null || urlFile === null)
     return fail(exitCodes.usage, 'Give both --kind and --url-file, or --file');
   const url = await readSecret(urlFile, terminal);
   if (kind !== 'webhook') return { target: readInput(ChannelTarget, { kind, url }, names), newSecret: null };

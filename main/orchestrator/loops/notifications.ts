@@ -14,8 +14,10 @@ import {
 } from '../rules/notification-rules.ts';
 import { startOfDay } from '../views/demand-facts.ts';
 
-/** How often to look for deliveries that are due again, and for conditions that no event reports. */
-const deliverMs = 1_000;
+/** Limits of the time until the next look at the outbox, while it holds something. The clock may be adjusted meanwhile. */
+const minLookMs = 1_000;
+const maxLookMs = 60_000;
+/** How often to look for conditions that no event reports. */
 const inspectMs = 30_000;
 const keptDeliveries = 1_000;
 const hourMs = 3_600_000;
@@ -39,10 +41,18 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
   let cancelInspection = (): void => {};
   let stopped = false;
 
+  /** An empty outbox needs no alarm, because each new delivery calls `deliverNow`. */
+  function setAlarm(): void {
+    cancelDelivery();
+    const dueAt = stopped ? null : core.store.nextDueAt();
+    if (dueAt === null) return;
+    const inMs = Math.min(maxLookMs, Math.max(minLookMs, dueAt - core.time.now()));
+    cancelDelivery = core.clock.after(inMs, deliver);
+  }
+
   function deliver(): void {
     if (stopped) return;
-    cancelDelivery();
-    cancelDelivery = core.clock.after(deliverMs, deliver);
+    setAlarm();
     for (const { id } of core.store.channels()) if (!busy.has(id)) void empty(id);
   }
 
@@ -68,6 +78,7 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
       if (!stopped) core.log.warn('notification.failed', { channel_id: id, cause });
     } finally {
       busy.delete(id);
+      setAlarm();
     }
   }
 
@@ -88,7 +99,7 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
   return {
     start() {
       // Not at once: links need the address of the server, which does not listen yet.
-      cancelDelivery = core.clock.after(deliverMs, deliver);
+      cancelDelivery = core.clock.after(minLookMs, deliver);
       inspect();
     },
     deliverNow: deliver,

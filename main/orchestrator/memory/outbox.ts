@@ -15,7 +15,7 @@ interface OutboxDeps {
 
 /**
  * Stores a delivery for each channel that a rule names, in the transaction of the change that caused it. So a crash loses
- * neither the change nor its notification (ADR 40). `occasion` identifies what happened.
+ * neither the change nor its notification (ADR 37). `occasion` identifies what happened.
  */
 export function notify(deps: OutboxDeps, tx: Tx, notification: Notification | null, occasion: string): void {
   if (notification === null) return;

@@ -14,6 +14,8 @@ export interface NotificationReads {
   /** Newest first. */
   deliveries(state: DeliveryState | null, limit: number): readonly Delivery[];
   pendingDeliveries(channel: ChannelId): number;
+  /** Returns the earliest time of a pending delivery; null when none is pending. */
+  nextDueAt(): WallMs | null;
   /** Returns the oldest due delivery of the channel that no earlier delivery about the same subject blocks. */
   nextDelivery(channel: ChannelId, now: WallMs): Delivery | null;
 }

@@ -64,6 +64,9 @@ function deliveryReads(db: Database) {
   const pending = db
     .prepare<[string], number>("SELECT count(*) FROM deliveries WHERE channel_id = ? AND state = 'pending'")
     .pluck();
+  const nextDue = db
+    .prepare<[], number | null>("SELECT min(due_at) FROM deliveries WHERE state = 'pending'")
+    .pluck();
   const next = db.prepare<[string, number], FactRow>(
     `SELECT fact FROM deliveries AS one WHERE channel_id = ? AND state = 'pending' AND due_at <= ?
      AND NOT EXISTS (SELECT 1 FROM deliveries AS earlier WHERE earlier.channel_id = one.channel_id
@@ -74,6 +77,7 @@ function deliveryReads(db: Database) {
     deliveries: (state: Delivery['state'] | null, limit: number) =>
       (state === null ? newest.all(limit) : newestIn.all(state, limit)).map(parseDelivery),
     pendingDeliveries: (channel: Channel['id']) => pending.get(channel) ?? 0,
+    nextDueAt: () => nextDue.get() ?? null,
     nextDelivery(channel: Channel['id'], now: number) {
       const row = next.get(channel, now);
       return row === undefined ? null : parseDelivery(row);

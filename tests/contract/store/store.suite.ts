@@ -8,6 +8,7 @@ import { describeJoinTokens } from './join-tokens.suite.ts';
 import { describeJobGuards } from './job-guards.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
 import { describeMetrics } from './metrics.suite.ts';
+import { describeNotifications } from './notifications.suite.ts';
 import { describePools } from './pools.suite.ts';
 import { describeQueue } from './queue.suite.ts';
 import { describeQueueSettings } from './queue-settings.suite.ts';
@@ -31,6 +32,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeTokens(open);
     describeJoinTokens(open);
     describePools(open);
+    describeNotifications(open);
     describeArtifacts(open);
     describeMetrics(open);
   });

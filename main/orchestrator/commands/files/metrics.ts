@@ -156,8 +156,9 @@ function addPoints(core: Core, tx: Tx, run: MetricRun, points: readonly MetricPo
 /** Tells the channels once for each attempt. */
 function noteNanLoss(core: Core, tx: Tx, { jobId, attemptId }: MetricRun): void {
   const job = tx.job(jobId);
-  const worker = job?.attempt == null ? null : (tx.worker(job.attempt.workerId)?.name ?? null);
-  if (job !== null) notify(core, tx, nanNotification(job, worker), `loss_nan:${attemptId}`);
+  if (job === null) return;
+  const worker = job.attempt === null ? null : (tx.worker(job.attempt.workerId)?.name ?? null);
+  notify(core, tx, nanNotification(job, worker), `loss_nan:${attemptId}`);
 }
 
 const emptyTail: SeriesTail = { page: 0, buckets: [], width: 1 };

@@ -1,0 +1,98 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { runTrainyard } from '../support/cli.ts';
+import { openReceiver } from '../support/receiver.ts';
+import { startTestServer } from '../support/server.ts';
+
+async function openServer() {
+  const server = await startTestServer({ config: { notifyAllow: ['127.0.0.1'] } });
+  const receiver = await openReceiver(() => 204);
+  onTestFinished(() => {
+    receiver.close();
+    return server.close();
+  });
+  const urlFile = join(server.dataDir, 'url.txt');
+  writeFileSync(urlFile, `${receiver.url}/secret-path\n`);
+  const notifications = (args: readonly string[], input?: string) =>
+    runTrainyard(['notifications', ...args, '--data-dir', server.dataDir], {
+      ...(input !== undefined && { input }),
+    });
+  return { receiver, urlFile, notifications };
+}
+
+test('creates a signed webhook, prints its new secret once on stderr, and sends a test', async () => {
+  const { receiver, urlFile, notifications } = await openServer();
+  const made = await notifications(['channels', 'create', 'ci', '--kind', 'webhook', '--url-file', urlFile]);
+  expect(made).toMatchObject({ code: 0, err: expect.stringMatching(/shown only once: \S{43}\n/) });
+  const tested = await notifications(['channels', 'test', 'ci', '--json']);
+  expect(JSON.parse(tested.out)).toEqual({ ok: true, detail: 'HTTP 204' });
+  expect(receiver.received.map(({ path }) => path)).toEqual(['/secret-path']);
+  const listed = await notifications(['channels', 'list']);
+  expect(listed.out).toMatch(/ci +webhook +127\.0\.0\.1/);
+  expect(made.out + listed.out).not.toContain('secret-path');
+});
+
+test('reads a whole target from standard input, and replaces it', async () => {
+  const { receiver, notifications } = await openServer();
+  const target = JSON.stringify({ kind: 'ntfy', url: receiver.url, topic: 'rigs' });
+  expect(await notifications(['channels', 'create', 'phone', '--file', '-'], target)).toMatchObject({
+    code: 0,
+  });
+  const set = await notifications(['channels', 'set', 'phone', '--name', 'mobile', '--file', '-'], target);
+  expect(set.out).toContain('mobile');
+  expect(await notifications(['channels', 'test', 'mobile'])).toMatchObject({ code: 0 });
+});
+
+test('creates, changes and deletes a rule, and keeps its other settings', async () => {
+  const { urlFile, notifications } = await openServer();
+  await notifications(['channels', 'create', 'team', '--kind', 'discord', '--url-file', urlFile]);
+  const made = await notifications([
+    'rules',
+    'create',
+    'team',
+    '--on',
+    'job_failed,no_progress',
+    '-o',
+    'rule_id',
+  ]);
+  const id = made.out.trim();
+  const set = await notifications([
+    'rules',
+    'set',
+    id,
+    '--user',
+    'ana',
+    '--stalled-minutes',
+    '5',
+    '--disable',
+    '--json',
+  ]);
+  expect(JSON.parse(set.out)).toMatchObject({
+    events: ['job_failed', 'no_progress'],
+    user: 'ana',
+    stalled_minutes: 5,
+    enabled: false,
+  });
+  const all = await notifications(['rules', 'set', id, '--user', 'all', '--enable', '--json']);
+  expect(JSON.parse(all.out)).toMatchObject({ user: null, stalled_minutes: 5, enabled: true });
+  expect((await notifications(['rules'])).out).toContain('job_failed no_progress');
+  expect(await notifications(['rules', 'delete', id, '--yes'])).toMatchObject({ code: 0 });
+  expect(await notifications(['channels', 'delete', 'team', '--yes'])).toMatchObject({ code: 0 });
+  expect((await notifications(['log'])).err).toContain('No deliveries');
+});
+
+test.each([
+  [['channels', 'create', 'x'], 2, '--url-file'],
+  [['channels', 'create', 'x', '--kind', 'discord'], 2, 'both'],
+  [['channels', 'create', 'x', '--kind', 'discord', '--url-file', '/nonexistent'], 2, 'cannot be read'],
+  [['channels', 'create', 'x', '--kind', 'discord', '--url-file', '-'], 2, 'terminal'],
+  [['channels', 'set', 'x'], 2, '--name'],
+  [['channels', 'test', 'x'], 4, 'channels list'],
+  [['rules', 'create', 'x', '--on', 'job_exploded'], 2, 'job_exploded'],
+  [['rules', 'set', 'x'], 2, '--on'],
+  [['rules', 'delete', 'x', '--yes'], 4, 'rules list'],
+])('fails for notifications %j with exit code %d', async (args, code, says) => {
+  const { notifications } = await openServer();
+  expect(await notifications(args)).toMatchObject({ code, err: expect.stringContaining(says) });
+});
