@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ChannelId, DeliveryId, JobId, RuleId } from './ids.ts';
 import { Line, Name } from './text.ts';
 
-/** What a rule can watch for. */
+/** The events that a rule can name. */
 export const notificationEvents = [
   'job_completed',
   'job_failed',
@@ -16,7 +16,7 @@ export const notificationEvents = [
 export const NotificationEvent = z.enum(notificationEvents).describe('What happened.');
 export type NotificationEvent = z.infer<typeof NotificationEvent>;
 
-export const channelKinds = ['webhook', 'discord', 'slack', 'ntfy', 'email'] as const;
+const channelKinds = ['webhook', 'discord', 'slack', 'ntfy', 'email'] as const;
 const ChannelKind = z.enum(channelKinds).describe('How the channel sends its notifications.');
 export type ChannelKind = z.infer<typeof ChannelKind>;
 
@@ -32,7 +32,7 @@ const WebAddress = Line.min(1)
 const Secret = Line.min(1).max(500);
 const Mailbox = z.email('expected an e-mail address').max(254);
 
-export const smtpSecurities = ['tls', 'starttls', 'none'] as const;
+const smtpSecurities = ['tls', 'starttls', 'none'] as const;
 
 const Webhook = z.strictObject({
   kind: z.literal('webhook').describe('JSON in a POST request, signed with HMAC-SHA256.'),

@@ -13,7 +13,7 @@ export type Resolve = (host: string) => Promise<readonly Address[]>;
 
 export const resolveName: Resolve = host => lookup(host, { all: true });
 
-/** What a target's host resolves to. Only `found` addresses may be connected to. */
+/** The result of resolving a target's host. Only `found` addresses may be connected to. */
 export type Destination =
   | { readonly kind: 'found'; readonly addresses: readonly Address[] }
   | { readonly kind: 'forbidden'; readonly why: string }
@@ -22,7 +22,7 @@ export type Destination =
 const resolveWithinMs = 5_000;
 
 /** Returns the host without the brackets of an IPv6 address. */
-export const hostOf = (target: ChannelTarget): string =>
+const hostOf = (target: ChannelTarget): string =>
   (target.kind === 'email' ? target.host : (URL.parse(target.url)?.hostname ?? ''))
     .replace(/^\[|\]$/g, '')
     .toLowerCase();

@@ -69,7 +69,7 @@ export async function sendEmail(
 const accepted = (): DeliveryAnswer => ({ kind: 'delivered', detail: 'the mail server accepted it' });
 
 /** SMTP replies from 500 on are final (RFC 5321, section 4.2.1). The text of the reply is not shown. */
-export function answerOfError(cause: unknown): DeliveryAnswer {
+function answerOfError(cause: unknown): DeliveryAnswer {
   const reply = cause instanceof Error && 'responseCode' in cause ? Number(cause.responseCode) : 0;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
   if (reply >= 500) return { kind: 'permanent', detail: `the mail server refused it (${reply}, ${code})` };

@@ -9,7 +9,7 @@ export interface Sample {
   readonly bytes: Buffer;
 }
 
-/** What a payload contains. */
+/** The content of a payload. */
 export interface Letter {
   readonly delivery: Delivery;
   /** Absolute URL of the panel's page. */
@@ -36,7 +36,7 @@ function json(url: string, value: unknown, headers: Readonly<Record<string, stri
 }
 
 /** Signs `TIMESTAMP.BODY`, so that a receiver can refuse old requests (docs/notifications.md). */
-export const signatureOf = (secret: string, timestamp: number, body: string | Buffer): string =>
+const signatureOf = (secret: string, timestamp: number, body: string | Buffer): string =>
   `sha256=${createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')}`;
 
 /** The JSON that docs/notifications.md describes. Retries have the same id. */

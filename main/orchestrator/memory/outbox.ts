@@ -1,5 +1,5 @@
 import type { ChannelId } from '../../../protocol/ids.ts';
-import type { Notification } from '../notification-model.ts';
+import type { Notification } from '../ports/notifications.ts';
 import type { Ids, TrustedTime, Tx } from '../ports/index.ts';
 import { channelsFor } from '../rules/notification-rules.ts';
 

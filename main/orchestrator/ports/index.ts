@@ -16,7 +16,6 @@ export type {
 } from '../model.ts';
 export type { AuditFact, EventFact, StoredEvent } from '../events.ts';
 export type { AttemptNode } from '../node-model.ts';
-export type { Channel, Delivery, Notification, Rule } from '../notification-model.ts';
 export type { Launch, Pool } from '../pool-model.ts';
 
 export type { Artifact, ArtifactFiles, FileEnd, StoredBytes, Upload } from './outputs.ts';
@@ -61,10 +60,14 @@ export type {
 export type { Ids, UploadTokenOf, Log, WorkerStream } from './system.ts';
 export type { NodeReads, NodeWrites } from './nodes.ts';
 export type {
+  Channel,
   Courier,
+  Delivery,
   DeliveryAnswer,
+  Notification,
   NotificationReads,
   NotificationWrites,
+  Rule,
 } from './notifications.ts';
 export type { PoolReads, PoolWrites } from './pools.ts';
 export type { UploadGenerations } from './store.ts';

@@ -1,6 +1,5 @@
 import type { WallMs } from '../model.ts';
-import type { Delivery } from '../notification-model.ts';
-import type { DeliveryAnswer } from '../ports/notifications.ts';
+import type { Delivery, DeliveryAnswer } from '../ports/notifications.ts';
 
 const firstDelayMs = 1_000;
 const maxDelayMs = 30 * 60_000;

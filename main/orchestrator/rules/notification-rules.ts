@@ -2,7 +2,7 @@ import type { WorkerEventType, JobEventType } from '../../../protocol/events.ts'
 import type { AttemptId, ChannelId } from '../../../protocol/ids.ts';
 import type { NotificationEvent } from '../../../protocol/notification.ts';
 import type { Job, LiveJob, WallMs, Worker } from '../model.ts';
-import type { Notification, Rule } from '../notification-model.ts';
+import type { Notification, Rule } from '../ports/notifications.ts';
 
 const maxText = 500;
 

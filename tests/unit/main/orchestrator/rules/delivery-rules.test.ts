@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Delivery } from '../../../../../main/orchestrator/notification-model.ts';
+import type { Delivery } from '../../../../../main/orchestrator/ports/notifications.ts';
 import { afterTry, retryDelayMs } from '../../../../../main/orchestrator/rules/delivery-rules.ts';
 import { ChannelId, DeliveryId } from '../../../../../protocol/ids.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ChannelId, RuleId } from '../../../../../protocol/ids.ts';
-import type { Rule } from '../../../../../main/orchestrator/notification-model.ts';
+import type { Rule } from '../../../../../main/orchestrator/ports/notifications.ts';
 import {
   budgetNotification,
   channelsFor,
