@@ -9,7 +9,11 @@ const maxRetryAfterMs = 60 * 60_000;
 const maxAgeMs = 24 * 60 * 60_000;
 const maxResult = 300;
 
-/** Returns the delay before the next try: it doubles with each try, up to 30 minutes. */
+/**
+ * Returns the delay before the next try: it doubles with each try, up to 30 minutes.
+ *
+ * @internal
+ */
 export const retryDelayMs = (tries: number): number => Math.min(maxDelayMs, firstDelayMs * 2 ** (tries - 1));
 
 /**

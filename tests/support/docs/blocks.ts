@@ -24,7 +24,7 @@ const noRunReasons: ReadonlySet<string> = new Set([
 
 /** The known languages of fences. The test fails for others. */
 const languages: ReadonlySet<string> = new Set(
-  ' sh bash python json yaml toml text ini nginx caddy dockerfile mermaid powershell'.split(' '),
+  ' sh bash python js json yaml toml text ini nginx caddy dockerfile mermaid powershell'.split(' '),
 );
 
 export interface Block {

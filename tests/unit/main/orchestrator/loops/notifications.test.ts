@@ -90,7 +90,7 @@ describe('notifications', () => {
     expect(titles()).toEqual(['inline: the loss is not a number']);
   });
 
-  test('are tried less and less often, and given up after 24 hours', async () => {
+  test('are tried less and less often while nothing accepts them', async () => {
     const { fleet, deliveries } = await openNotified(['job_completed']);
     const rig = await fleet.addIdleWorker();
     await rig.report(await fleet.runJob(rig), 'completed');
@@ -98,9 +98,7 @@ describe('notifications', () => {
     const early = deliveries()[0]?.tries ?? 0;
     expect(early).toBeGreaterThan(5);
     expect(early).toBeLessThan(12);
-    await fleet.clock.advance(24 * 60 * minuteMs);
-    expect(deliveries()).toMatchObject([{ state: 'failed', next_try_at: null }]);
-    expect(deliveries()[0]?.tries).toBeLessThan(70);
+    expect(deliveries()).toMatchObject([{ state: 'pending', result: 'Nothing sends notifications here' }]);
   });
 
   test('are removed with their channel', async () => {
