@@ -49,6 +49,8 @@ export const JobEventType = z
     'job.approved',
     'job.priority_changed',
     'job.moved_to_top',
+    /** Name, notes, tags or group have changed. */
+    'job.edited',
     'job.boosted',
     'job.asked',
     'job.cancelling',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WorkerId } from './ids.ts';
+import { JobGroup, JobTag } from './job-about.ts';
 import { type Approval, ShownStatus } from './job.ts';
 
 /** The states for filters, in the order in which a job passes through them. */
@@ -22,14 +23,18 @@ export function stateOf(job: { readonly status: ShownStatus; readonly approval: 
   return job.status === 'dispatched' ? 'starting' : job.status;
 }
 
-/** A job matches if it matches one entry of each non-empty list, and contains all `words`. All values are lower case. */
+/** A job matches if it matches one entry of each non-empty list, and all `tags` and `words`. All values are lower case. */
 export interface JobSearch {
   readonly states: readonly string[];
   /** Exact names; `*` matches any characters. */
   readonly users: readonly string[];
   /** Names or ids of workers; `*` matches any characters. */
   readonly workers: readonly string[];
-  /** Substrings of the id, config name, user, worker name or error. */
+  /** Exact tags. A job needs all of them. */
+  readonly tags: readonly string[];
+  /** Exact names of groups; `*` matches any characters. */
+  readonly groups: readonly string[];
+  /** Substrings of the id, name, config name, user, worker name or error. */
   readonly words: readonly string[];
 }
 
@@ -45,16 +50,24 @@ export const searchTerm = /(?:[a-z]+:)?(?:"[^"]*"?|\S+)/gi;
 
 /** Parses `state:failed,cancelled user:ci worker:rig-* "some text"`. A term with an unknown key is plain text. */
 export function parseSearch(text: string): JobSearch {
-  const found = { state: [] as string[], user: [] as string[], worker: [] as string[], text: [] as string[] };
+  const found: Record<'state' | 'user' | 'worker' | 'tag' | 'group' | 'text', string[]> = {
+    state: [],
+    user: [],
+    worker: [],
+    tag: [],
+    group: [],
+    text: [],
+  };
   for (const [part] of text.toLowerCase().matchAll(searchTerm)) {
-    const [, key, value = ''] = /^(state|user|worker):(.*)$/.exec(part) ?? [];
+    const [, key, value = ''] = /^(state|user|worker|tag|group):(.*)$/.exec(part) ?? [];
     const bare = (key === undefined ? part : value).replaceAll('"', '');
     if (bare === '') continue;
     if (key === 'state') found.state.push(...bare.split(',').map(name => otherNames[name] ?? name));
-    else if (key === 'user' || key === 'worker') found[key].push(bare);
+    else if (key === 'user' || key === 'worker' || key === 'tag' || key === 'group') found[key].push(bare);
     else found.text.push(bare);
   }
-  return { states: found.state, users: found.user, workers: found.worker, words: found.text };
+  const { state: states, user: users, worker: workers, tag: tags, group: groups, text: words } = found;
+  return { states, users, workers, tags, groups, words };
 }
 
 /** The maximum number of terms. There is a limit because each term is compared with every job. */
@@ -106,8 +119,10 @@ export const JobsQuery = z.object({
   user: z.string().max(200).optional().describe('Only jobs of this owner.'),
   worker_id: WorkerId.optional().describe('Only jobs of this worker.'),
   q: SearchText.optional().describe(
-    'Words to find in id, config name, user, worker or error; `state:`, `user:` and `worker:` are filters.',
+    'Words to find in id, name, config name, user, worker or error; `state:`, `user:`, `worker:`, `tag:` and `group:` are filters.',
   ),
+  tag: JobTag.optional().describe('Only jobs with this tag.'),
+  group: JobGroup.optional().describe('Only jobs of this group.'),
   blocked: z
     .stringbool()
     .optional()

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JobData } from './dataset.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
+import { SweepValues } from './job-about.ts';
 import { JobWait } from './job-wait.ts';
 import { Progress } from './reports.ts';
 import { RequestKind } from './requests.ts';
@@ -240,6 +241,14 @@ export const JobView = z
     job_id: JobId.describe('Id of the job; the same as `id`.'),
     status: ShownStatus.describe('Status of the job; `blocked` means that it waits for approval.'),
     config_name: z.string().describe('Name of the config, or the name given with an inline config.'),
+    name: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('Name that people gave the job; null to show the name of the config.'),
+    tags: z.array(z.string()).default([]).describe('Words to find the job by.'),
+    group: z.string().nullable().default(null).describe('Group of jobs that belong together; null for none.'),
+    sweep: SweepValues.nullable().default(null),
     target: Target,
     worker_labels: LabelPatterns,
     gpu_count: z.number().describe('Minimum number of GPUs of the worker.'),
@@ -345,6 +354,7 @@ export const JobDataView = JobData.extend({
 export type JobDataView = z.output<typeof JobDataView>;
 
 export const JobDetail = JobView.extend({
+  notes: z.string().nullable().default(null).describe('Notes of people about the job; null for none.'),
   attempts: z.array(AttemptView).describe('All attempts, oldest first.'),
   warnings: z
     .array(JobWarning)

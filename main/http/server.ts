@@ -24,6 +24,7 @@ import { mountHealthRoutes } from './routes/health-routes.ts';
 import { createListeners, type Listener } from './listener/listeners.ts';
 import { mountLogRoutes } from './routes/log-routes.ts';
 import { mountQueueRoutes } from './routes/queue-routes.ts';
+import { mountRunRoutes } from './routes/run-routes.ts';
 import { servePanel } from './routes/panel.ts';
 import { createRouter } from './routes/route.ts';
 import { mountSessionRoutes, signInPath, createOneTimeCodes } from './routes/session-routes.ts';
@@ -193,6 +194,7 @@ function createApp(deps: HttpDeps, { streams, calls, failureLimit, metrics }: La
   mountNotificationRoutes(router, orchestrator);
   mountCurveRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
+  mountRunRoutes(router, orchestrator);
   mountStorage(router, deps, calls);
   mountLogRoutes(router, {
     orchestrator,

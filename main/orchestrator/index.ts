@@ -14,6 +14,7 @@ export { auditTypes } from './events.ts';
 export { adminPrincipal } from './commands/access/tokens.ts';
 export type { SettingsFact } from './commands/access/settings.ts';
 export type { Submitted } from './commands/jobs/submit.ts';
+export type { Sweep } from './commands/jobs/sweeps.ts';
 export { createOrchestrator, type Orchestrator } from './orchestrator.ts';
 export { gpusWanted } from './rules/drafts.ts';
 export type { JobCurves } from './commands/files/metrics.ts';

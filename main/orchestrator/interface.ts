@@ -11,11 +11,13 @@ import { createLogCalls } from './commands/files/logs.ts';
 import { createMetricCalls } from './commands/files/metrics.ts';
 import { createChannelCalls } from './commands/notifications/channels.ts';
 import { createRuleCalls } from './commands/notifications/rules.ts';
+import { createJobEdits } from './commands/jobs/edit.ts';
 import { createJobCalls } from './commands/jobs/jobs.ts';
 import { createLaunchRequests, createPoolCalls, type PoolCallsDeps } from './commands/pools/pools.ts';
 import { createTurnCalls, createQueueCalls } from './commands/queue/queue.ts';
 import { createReports, type ProgressBook } from './commands/jobs/reports.ts';
 import { createSubmissions } from './commands/jobs/submit.ts';
+import { createSweeps } from './commands/jobs/sweeps.ts';
 import { createAskCalls } from './commands/jobs/trainer-actions.ts';
 import { createJoinCalls } from './commands/workers/joining.ts';
 import { createTrainerKeyCalls } from './memory/trainer-key-book.ts';
@@ -68,6 +70,8 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
   const submissions = createSubmissions(core, configs);
   const jobs = createJobCalls(core);
   const order = createTurnCalls(core);
+  const edits = createJobEdits(core);
+  const sweeps = createSweeps(core, configs);
   return {
     submit: submissions.submit,
     dryRun: submissions.dryRun,
@@ -89,6 +93,10 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
     setPriority: order.setPriority,
     moveToTop: order.moveToTop,
     requestAction: createAskCalls(core).ask,
+    sweep: sweeps.sweep,
+    drySweep: sweeps.drySweep,
+    edit: edits.edit,
+    notesOf: edits.notesOf,
   };
 }
 

@@ -9,6 +9,7 @@ import type {
   Requirements,
 } from '../../protocol/job.ts';
 import type { Bundle } from '../../trainers/index.ts';
+import type { JobAbout } from '../../protocol/job-about.ts';
 import type { JobData } from '../../protocol/dataset.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
 import type { Closed, Progress } from '../../protocol/reports.ts';
@@ -188,6 +189,8 @@ export interface JobPayload extends Bundle {
 
 export interface JobSpec {
   readonly configName: string;
+  /** The only part of a spec that people can change after the submission. */
+  readonly about: JobAbout;
   readonly requirements: Requirements;
   /** The GPUs that the config names, by their numbers on the worker; null when any will do. */
   readonly devices: readonly number[] | null;

@@ -37,7 +37,7 @@ test('prints the differing keys, status, step, loss and run time of each job', a
   const [head = '', ...rows] = out.trimEnd().split('\n');
   expect(head.split(/ {2,}/)).toEqual([
     'ID',
-    'CONFIG',
+    'NAME',
     'learning_rate',
     'optimizer',
     'dataloader.0.id',

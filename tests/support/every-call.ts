@@ -10,6 +10,7 @@ import { metricsApi } from '../../protocol/metrics-api.ts';
 import { notificationsApi } from '../../protocol/notifications-api.ts';
 import { poolsApi } from '../../protocol/pools-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
+import { runsApi } from '../../protocol/runs-api.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
 import { backupApi } from '../../protocol/backup-api.ts';
@@ -26,6 +27,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   poolsApi,
   notificationsApi,
   queueApi,
+  runsApi,
   logsApi,
   artifactsApi,
   storageApi,

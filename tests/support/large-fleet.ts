@@ -1,4 +1,5 @@
 /** Fills the store of a data folder with the history of a large fleet, as if it had run for months. */
+import { nothingAbout } from '../../protocol/job-about.ts';
 import { createHash } from 'node:crypto';
 import { createSeal } from '../../main/audit/chain.ts';
 import { makeFolder, openDataFolder } from '../../main/host/data-folder.ts';
@@ -160,6 +161,7 @@ function jobOf(n: number, queuedAt: number): PendingJob {
     status: 'pending',
     spec: {
       configName: `${['sdxl-lora', 'flux-full', 'video-wan', 'digits'][n % 4]}-${n % 400}`,
+      about: nothingAbout,
       requirements: {
         target: 'worker',
         gpuCount: 1,

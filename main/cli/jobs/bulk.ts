@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { isFinal, isWaiting, type JobView } from '../../../protocol/job.ts';
+import { shownName } from '../../../protocol/job-about.ts';
+import { JobsQuery } from '../../../protocol/job-search.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { exitCodes, fail, failureOf } from '../failure.ts';
-import { isOn } from '../flags.ts';
+import { isOn, readInput, textOf } from '../flags.ts';
 import { printRows } from '../output.ts';
 import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
@@ -19,7 +21,11 @@ type Result = Readonly<{
 }>;
 
 /** The result for one of many jobs. */
-type BulkResult = Result & { readonly job_id: string; readonly config_name: string };
+type BulkResult = Result & {
+  readonly job_id: string;
+  readonly config_name: string;
+  readonly name: string | null;
+};
 
 type Act = (job: JobView) => Promise<Result>;
 
@@ -37,7 +43,7 @@ export async function actOnAll(remote: Remote, { jobs, verb, act }: Bulk): Promi
   if (jobs.length > 0) {
     await confirmMany(remote, `${verb} ${countText(jobs)}?`);
     for (const job of jobs)
-      results.push({ job_id: job.id, config_name: job.config_name, ...(await act(job)) });
+      results.push({ job_id: job.id, config_name: job.config_name, name: job.name, ...(await act(job)) });
   }
   const failed = results.filter(({ error }) => error !== null);
   const answer = { success: failed.length === 0, count: results.length - failed.length, jobs: results };
@@ -50,7 +56,7 @@ export async function actOnAll(remote: Remote, { jobs, verb, act }: Bulk): Promi
 const columns: readonly Column<BulkResult>[] = [
   { title: 'ID', text: ({ job_id: id }) => id },
   { title: 'STATUS', text: ({ status }) => status },
-  { title: 'CONFIG', text: ({ config_name: name }) => name },
+  { title: 'NAME', text: job => shownName(job) },
 ];
 
 /** Asks before changing many jobs. A script without a terminal must give `--yes`, which it need not for a single job. */
@@ -67,8 +73,32 @@ function countText(jobs: readonly JobView[]): string {
 }
 
 /** Returns the jobs with these statuses that the token may see. */
-export const jobsWith = async (remote: Remote, statuses: readonly string[]): Promise<readonly JobView[]> =>
-  (await everyPage(remote, { status: statuses.join(',') })).entries;
+export const jobsWith = async (
+  remote: Remote,
+  statuses: readonly string[],
+  group?: string,
+): Promise<readonly JobView[]> =>
+  (await everyPage(remote, { status: statuses.join(','), ...(group !== undefined && { group }) })).entries;
+
+/** Adds `--group`, which selects the jobs of one group. */
+export const withGroup = (command: Command, jobs: string): Command =>
+  command.option('--group <group>', `${jobs} of this group`);
+
+/** Returns the group that `--group` names; undefined without the option. */
+export function groupOf({ flags }: Pick<Remote, 'flags'>): string | undefined {
+  const text = textOf(flags, 'group');
+  return text === null ? undefined : readInput(JobsQuery, { group: text }, { group: '--group' }).group;
+}
+
+/** Submits an ended job again. */
+export const retryOne =
+  (remote: Remote): Act =>
+  async job => {
+    const result = await remote.call(queueApi.retry, { params: { id: job.id } });
+    if (!result.ok)
+      return { status: job.status, error: failureOf(result.failure, remote.connection().url).message };
+    return { status: `retried as ${result.value.job_id ?? '-'}`, error: null };
+  };
 
 /** Sorts pending jobs first. Otherwise a pending job could start on the worker that a cancelled job frees. */
 export const waitingFirst = (jobs: readonly JobView[]): readonly JobView[] =>

@@ -5,7 +5,16 @@ import { exitCodes, fail } from '../failure.ts';
 import { isOn, wordsAmong } from '../flags.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
-import { actOnAll, cancelOne, jobsWith, purgeOne, waitingFirst, withYes } from './bulk.ts';
+import {
+  actOnAll,
+  cancelOne,
+  groupOf,
+  jobsWith,
+  purgeOne,
+  waitingFirst,
+  withGroup,
+  withYes,
+} from './bulk.ts';
 import { among, findJob, JobArgument, showJob, withJobArgument } from './find.ts';
 
 /** `--status running` selects all jobs on workers, which the queue counts as `total_running`. */
@@ -15,26 +24,31 @@ const cancellable = ['running', 'pending', 'queued', 'blocked'];
 
 export const cancel: RemoteSpec = {
   name: 'cancel',
-  description: 'Cancel a pending or running job, or several with --status or --all',
+  description: 'Cancel a pending or running job, or several with --status, --group or --all',
   shape: command => withYes(addOptions(command)),
   async act(remote, [word]) {
     const { flags } = remote;
     const statuses = flags['status'];
-    const isBulk = isOn(flags, 'all') || Array.isArray(statuses);
+    const group = groupOf(remote);
+    const isBulk = isOn(flags, 'all') || Array.isArray(statuses) || group !== undefined;
     if (isBulk === (word !== undefined))
-      fail(exitCodes.usage, 'Specify a job, --status STATUS, or --all for all jobs that have not ended');
+      fail(
+        exitCodes.usage,
+        'Specify a job, --status STATUS, --group GROUP, or --all for all jobs that have not ended',
+      );
     if (word !== undefined) return cancelNamed(remote, word);
     const chosen = Array.isArray(statuses) ? statuses.map(String) : [...onWorkers, ...waiting];
     const jobs = await jobsWith(
       remote,
       chosen.flatMap(status => (status === 'running' ? onWorkers : [status])),
+      group,
     );
     return actOnAll(remote, { jobs: waitingFirst(jobs), verb: 'Cancel', act: cancelOne(remote) });
   },
 };
 
 const addOptions = (command: Command): Command =>
-  command
+  withGroup(command, 'all jobs that have not ended')
     .addArgument(new JobArgument(among.unended, '[job]'))
     .addOption(
       new Option('-s, --status <status>', 'all jobs with these statuses, separated by commas')

@@ -3,11 +3,13 @@ import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { priorities } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { RequestKind } from '../../../protocol/requests.ts';
-import { readInput, textOf } from '../flags.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { isOn, readInput, textOf } from '../flags.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { withYes } from './bulk.ts';
-import { among, findJob, showJob, withJobArgument } from './find.ts';
+import type { Remote } from '../remote.ts';
+import { actOnAll, groupOf, retryOne, withGroup, withYes } from './bulk.ts';
+import { among, everyPage, findJob, JobArgument, showJob, withJobArgument } from './find.ts';
 import { concludeSubmission, withWaitOptions } from './submission.ts';
 
 /** Parses a number, or a priority name in any case. */
@@ -103,13 +105,35 @@ export const sample = trainerAction(
 
 export const retry: RemoteSpec = {
   name: 'retry',
-  description: 'Submit an ended job again, as a new job with the same config',
-  shape: command => withWaitOptions(withJobArgument(command, among.ended)),
+  description: 'Submit an ended job again, as a new job with the same config, or all failed jobs of a group',
+  shape: command =>
+    withYes(
+      withWaitOptions(
+        withGroup(
+          command.addArgument(new JobArgument(among.ended, '[job]')),
+          'all failed jobs without a retry',
+        ),
+      ),
+    ),
   async act(remote, [word]) {
+    const group = groupOf(remote);
+    if ((group === undefined) === (word === undefined))
+      fail(exitCodes.usage, 'Specify a job, or --group GROUP for all failed jobs of a group');
+    if (group !== undefined) return retryGroup(remote, group);
     const { id } = await findJob(remote, word, among.ended);
     await concludeSubmission(remote, await remote.request(queueApi.retry, { params: { id } }));
   },
 };
+
+/** A failed job that was retried before is left out, so that the command can be repeated. */
+async function retryGroup(remote: Remote, group: string): Promise<void> {
+  if (isOn(remote.flags, 'wait') || isOn(remote.flags, 'follow'))
+    fail(exitCodes.usage, '--wait and --follow are for a single job');
+  const { entries } = await everyPage(remote, { group });
+  const retried = new Set(entries.map(({ retry_of: id }) => id));
+  const jobs = entries.filter(({ id, status }) => status === 'failed' && !retried.has(id));
+  await actOnAll(remote, { jobs, verb: 'Retry', act: retryOne(remote) });
+}
 
 export const giveUp: RemoteSpec = {
   name: 'give-up',

@@ -1,4 +1,5 @@
 import type { AttemptView, JobDetail } from '../../../protocol/job.ts';
+import { shownName } from '../../../protocol/job-about.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { exitCodes, fail } from '../failure.ts';
 import { printRows } from '../output.ts';
@@ -7,11 +8,13 @@ import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import { type Column, plain } from '../table.ts';
 import { differingKeys, type FlatConfig, flatten } from './compare-configs.ts';
-import { among, findNewestJob, JobArgument } from './find.ts';
+import { groupOf, withGroup } from './bulk.ts';
+import { among, everyPage, findNewestJob, JobArgument } from './find.ts';
 
 interface Row extends Readonly<Record<string, unknown>> {
   readonly job_id: string;
   readonly config_name: string;
+  readonly name: string | null;
   readonly status: string;
   readonly step: number | null;
   readonly loss: number | null;
@@ -23,13 +26,15 @@ interface Row extends Readonly<Record<string, unknown>> {
 
 export const compare: RemoteSpec = {
   name: 'compare',
-  description: 'Compare jobs: config keys that differ, status, step, loss and run time',
-  examples: ['trainyard jobs compare j_2f41 j_8c07', 'trainyard jobs compare flowers-a flowers-b --json'],
-  shape: command => command.addArgument(new JobArgument(among.all, '<job...>')),
+  description: 'Compare jobs, or those of a group: config keys that differ, status, step, loss and run time',
+  examples: [
+    'trainyard jobs compare j_2f41 j_8c07',
+    'trainyard jobs compare --group flowers-20260114-093000 --json',
+  ],
+  shape: command => withGroup(command.addArgument(new JobArgument(among.all, '[job...]')), 'all jobs'),
   async act(remote, words) {
-    const ids = new Set<JobDetail['id']>();
-    for (const word of words) ids.add((await findNewestJob(remote, word)).id);
-    if (ids.size < 2) fail(exitCodes.usage, 'Give at least two different jobs');
+    const ids = await chosenJobs(remote, words);
+    if (ids.size < 2) fail(exitCodes.usage, 'Give at least two different jobs, or --group GROUP');
     const found = [];
     for (const id of ids) found.push(await read(remote, id));
     const keys = differingKeys(found.map(({ config }) => config));
@@ -40,6 +45,16 @@ export const compare: RemoteSpec = {
   },
 };
 
+/** Returns the named jobs, and those of the group in the order of their submission. */
+async function chosenJobs(remote: Remote, words: readonly string[]): Promise<ReadonlySet<JobDetail['id']>> {
+  const ids = new Set<JobDetail['id']>();
+  for (const word of words) ids.add((await findNewestJob(remote, word)).id);
+  const group = groupOf(remote);
+  if (group === undefined) return ids;
+  for (const { id } of (await everyPage(remote, { group, order: 'asc' })).entries) ids.add(id);
+  return ids;
+}
+
 async function read({ request }: Remote, id: JobDetail['id']) {
   const job = await request(queueApi.get, { params: { id } });
   const { config, dataloader } = await request(queueApi.config, { params: { id } });
@@ -48,10 +63,11 @@ async function read({ request }: Remote, id: JobDetail['id']) {
 }
 
 function rowOf(job: JobDetail, config: FlatConfig, keys: readonly string[]): Row {
-  const { id, config_name: name, status, progress, attempts } = job;
+  const { id, name, config_name, status, progress, attempts } = job;
   return {
     job_id: id,
-    config_name: name,
+    config_name,
+    name,
     status,
     step: progress?.step ?? null,
     loss: progress?.loss ?? null,
@@ -68,7 +84,7 @@ function runTime({ started_at: from, ended_at: to }: AttemptView): number {
 
 const columnsFor = (keys: readonly string[]): readonly Column<Row>[] => [
   { title: 'ID', text: ({ job_id: id }) => id },
-  { title: 'CONFIG', text: ({ config_name: name }) => name, importance: 1, minWidth: 8 },
+  { title: 'NAME', text: job => shownName(job), importance: 1, minWidth: 8 },
   ...keys.map(
     (key): Column<Row> => ({
       title: plain(key),

@@ -46,7 +46,7 @@ export class JobArgument extends Argument {
   readonly which: JobQuery;
 
   constructor(which: JobQuery, name = '<job>') {
-    super(name, 'job id, the start of a job id, or a config name');
+    super(name, 'job id, the start of a job id, a job name, or a config name');
     this.which = which;
   }
 }
@@ -58,11 +58,11 @@ export const withJobArgument = (command: Command, which: JobQuery): Command =>
 const maxText = 200;
 
 interface FindOptions {
-  /** If several jobs have the config name, selects the newest. Only for commands that change nothing. */
+  /** If several jobs have the name, selects the newest. Only for commands that change nothing. */
   readonly newest?: boolean;
 }
 
-/** Finds a job by its id, a prefix of its id, or its config name. Only a full id also matches jobs that do not pass `which`. */
+/** Finds a job by its id, a prefix of its id, its name, or its config name. Only a full id also matches jobs that do not pass `which`. */
 export async function findJob(
   remote: Remote,
   word = '',
@@ -75,12 +75,17 @@ export async function findJob(
     if (job !== null) return job;
   }
   const { entries } = await everyPage(remote, { ...which, q: word.slice(0, maxText) });
-  const identify = (job: JobView) => ({ id: job.id, name: job.config_name });
+  const identify = identifyFor(word);
   const choice = choose(word, entries, { what: 'job', identify, prefersFirst: newest });
   if (choice.ok) return choice.value;
   if (which === among.unended && choice.failure.code === exitCodes.notFound) await failIfEnded(remote, word);
   throw new CommandEnd(choice.failure);
 }
+
+/** A job has two names. Its own name identifies it only if the user typed that. */
+const identifyFor =
+  (word: string) =>
+  ({ id, name, config_name: config }: JobView) => ({ id, name: name === word ? word : config });
 
 /** Finds the job to show. A config name means the newest job with this config. */
 export const findNewestJob = (remote: Remote, word = ''): Promise<JobView> =>
@@ -89,7 +94,7 @@ export const findNewestJob = (remote: Remote, word = ''): Promise<JobView> =>
 /** If the job has ended, ends the command with a message about that. */
 async function failIfEnded(remote: Remote, word: string): Promise<void> {
   const { entries } = await everyPage(remote, { ...among.ended, q: word.slice(0, maxText) });
-  const identify = (job: JobView) => ({ id: job.id, name: job.config_name });
+  const identify = identifyFor(word);
   const ended = choose(word, entries, { what: 'job', identify, prefersFirst: true });
   if (!ended.ok) return;
   const { id, config_name: name, status } = ended.value;

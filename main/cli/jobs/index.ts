@@ -1,4 +1,5 @@
 import type { RemoteSpec } from '../remote-command.ts';
+import { edit } from './about.ts';
 import { cancel, purge, release } from './cancel.ts';
 import { approve, giveUp, priority, reject, remove, retry, sample, save, top } from './change.ts';
 import { compare } from './compare.ts';
@@ -25,6 +26,7 @@ export const jobCommands: readonly RemoteSpec[] = [
   checkpoints,
   download,
   giveUp,
+  edit,
   priority,
   top,
   approve,

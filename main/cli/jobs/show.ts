@@ -52,7 +52,9 @@ function addOptions(command: Command): Command {
     .option('--user <name>', 'only jobs of this user')
     .addOption(new Option('--mine', 'only your own jobs').conflicts('user'))
     .option('--worker <worker>', 'only jobs of this worker')
-    .option('--search <text>', 'only jobs with this text in their id, config, user, worker or error')
+    .option('--tag <word>', 'only jobs with this tag')
+    .option('--group <group>', 'only jobs of this group')
+    .option('--search <text>', 'only jobs with this text in their id, name, config, user, worker or error')
     .option('-l, --limit <count>', 'maximum number of results, up to 500 (default: 50)', pageSize)
     .option('--offset <count>', 'number of newest results to skip (default: 0)', wholeNumber)
     .addOption(new Option('--all', 'list all results').conflicts(['limit', 'offset']));
@@ -64,6 +66,8 @@ const optionNames = {
   user: '--user',
   worker_id: '--worker',
   q: '--search',
+  tag: '--tag',
+  group: '--group',
   limit: '--limit',
   offset: '--offset',
 };
@@ -80,6 +84,8 @@ async function filterOf(remote: Remote): Promise<JobQuery> {
     user: user ?? undefined,
     worker_id: worker === null ? undefined : await workerIdOf(remote, worker),
     q: textOf(flags, 'search') ?? undefined,
+    tag: textOf(flags, 'tag') ?? undefined,
+    group: textOf(flags, 'group') ?? undefined,
   };
 }
 

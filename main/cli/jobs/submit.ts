@@ -5,13 +5,16 @@ import { CommandEnd, exitCodes, fail } from '../failure.ts';
 import { addLabel, collect, decimal, isOn, readInput, timeSpan, wholeNumber, wordsAmong } from '../flags.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
+import { aboutFields, withAboutOptions } from './about.ts';
 import { priorityOf } from './change.ts';
 import { type ConfigArgument, readConfigArgument } from './config-argument.ts';
 import { pushLocalData } from './push-data.ts';
 import { concludeSubmission, concludeDryRun, withWaitOptions } from './submission.ts';
+import { submitSweep, withSweepOption } from './sweep.ts';
 
 /** The request field of each option. */
 const fields = {
+  ...aboutFields,
   target: 'target',
   gpus: 'gpu_count',
   nodes: 'num_nodes',
@@ -43,6 +46,7 @@ export const submit: RemoteSpec = {
   examples: [
     'trainyard jobs submit my-config --gpus 1 --follow',
     "trainyard jobs submit ./config.json --label 'gpu_type=a100*' --timeout 12h",
+    'trainyard jobs submit my-config --sweep learning_rate=1e-4,3e-4 --sweep rank=8,16',
   ],
   shape: addOptions,
   async act(remote, [word = '']) {
@@ -50,15 +54,13 @@ export const submit: RemoteSpec = {
     const values = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
     const argument = await readConfigArgument(word, remote.terminal);
     const data = await dataOf(remote, argument, word);
-    const body = readInput(
-      SubmitRequest,
-      {
-        ...argument,
-        ...(data.length > 0 && { data }),
-        ...Object.fromEntries(values.filter(([, value]) => value !== undefined)),
-      },
-      namesOfFields,
-    );
+    const request = {
+      ...argument,
+      ...(data.length > 0 && { data }),
+      ...Object.fromEntries(values.filter(([, value]) => value !== undefined)),
+    };
+    if (flags['sweep'] !== undefined) return submitSweep(remote, request, namesOfFields).catch(hintAtPaths);
+    const body = readInput(SubmitRequest, request, namesOfFields);
     const answer = await remote.request(queueApi.submit, { body }).catch(hintAtPaths);
     if ('dry_run' in answer) return concludeDryRun(remote, answer);
     return concludeSubmission(remote, answer);
@@ -90,11 +92,7 @@ function hintAtPaths(cause: unknown): never {
 
 function addOptions(command: Command): Command {
   return withWaitOptions(
-    command
-      .argument(
-        '<config>',
-        'name of a config on the orchestrator, path of a JSON, YAML or TOML file, or - for standard input',
-      )
+    withSweepOption(withAboutOptions(withConfigArgument(command)))
       .addOption(
         new Option('-t, --target <target>', 'where the job may run (default: auto)').choices(Target.options),
       )
@@ -144,6 +142,12 @@ function addOptions(command: Command): Command {
       ),
   );
 }
+
+const withConfigArgument = (command: Command): Command =>
+  command.argument(
+    '<config>',
+    'name of a config on the orchestrator, path of a JSON, YAML or TOML file, or - for standard input',
+  );
 
 /** Creates the option by hand: commander would treat it as the negation of `--wait`, but the two are independent. */
 function noWait(): Option {

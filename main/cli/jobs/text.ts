@@ -1,3 +1,4 @@
+import { shownName, type SweepValues } from '../../../protocol/job-about.ts';
 import type {
   AttemptView,
   Hold,
@@ -16,7 +17,7 @@ import { sizeText } from '../../../protocol/text.ts';
 export const jobColumns: readonly Column<JobView>[] = [
   { title: 'ID', text: ({ id }) => id },
   { title: 'STATUS', text: ({ status }) => status },
-  { title: 'CONFIG', text: ({ config_name: name }) => name, minWidth: 12 },
+  { title: 'NAME', text: job => shownName(job), minWidth: 12 },
   { title: 'USER', text: ({ user }) => user, importance: 3 },
   { title: 'WORKER', text: ({ worker_name: name, worker_id: id }) => name ?? id ?? '-', importance: 5 },
   { title: 'TRY', text: ({ attempt, max_attempts: max }) => `${attempt}/${max}`, importance: 1 },
@@ -70,7 +71,11 @@ function progressText({ percent, step, total_steps: total, loss, eta_s: eta }: P
 export const jobFacts = (job: JobView): readonly Fact[] => [
   ['Job', job.id],
   ['Status', job.status],
+  ['Name', job.name],
   ['Config', job.config_name],
+  ['Group', job.group],
+  ['Tags', job.tags.join(', ') || null],
+  ['Sweep', job.sweep && sweepText(job.sweep)],
   ['Now', situation(job) === '' || job.status === 'failed' ? null : situation(job)],
   ['Cause', job.cause],
   ['Message', job.status === 'completed' ? null : job.error_message],
@@ -93,6 +98,7 @@ export const jobFacts = (job: JobView): readonly Fact[] => [
 
 export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ...jobFacts(job),
+  ['Notes', job.notes],
   ['Data', job.data.map(dataText).join('\n') || null],
   ['Warning', warningsText(job.warnings)],
   ['Outstanding', job.outstanding && outstandingText(job.outstanding)],
@@ -120,6 +126,12 @@ function outstandingText({ files, bytes, reason, since }: Outstanding): string {
       : `${files} ${files === 1 ? 'file' : 'files'} (${sizeText(bytes)}) not uploaded since ${since}`;
   return `${what}${reason === null ? '' : `: ${reason}`}\nTo stop waiting for them, run "trainyard jobs give-up"`;
 }
+
+/** One line per value that a sweep has set. */
+const sweepText = (values: SweepValues): string =>
+  Object.entries(values)
+    .map(([key, value]) => `${key} = ${String(value)}`)
+    .join('\n');
 
 /** Formats the priority for a table column. */
 function shortPriorityText({ priority, boosts, is_top: isTop }: JobView): string {

@@ -18,6 +18,8 @@ export const resources: Readonly<Record<string, Resource>> = {
       'GET /api/queue/:id/events': 'listJobEvents',
       'GET /api/queue/position/:id': 'getJobPosition',
       'DELETE /api/queue/:id': 'deleteJob',
+      'PATCH /api/queue/:id': 'editJob',
+      'POST /api/queue/sweeps': 'submitSweep',
       'POST /api/queue/:id/cancel': 'cancelJob',
       'POST /api/queue/:id/ask': 'requestJobAction',
       'POST /api/queue/:id/release': 'releaseJob',

@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto';
-import type { Request } from 'express';
-import type { ReplyOf } from '../../../protocol/call.ts';
+import type { QueryOf, ReplyOf } from '../../../protocol/call.ts';
 import { isWaiting, type JobView } from '../../../protocol/job.ts';
-import { parseSearch } from '../../../protocol/job-search.ts';
-import { plainIssues } from '../../../protocol/plain-issue.ts';
-import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import { IdempotencyKey, queueApi, type SubmitRequest } from '../../../protocol/queue-api.ts';
+import { type JobSearch, parseSearch } from '../../../protocol/job-search.ts';
+import { accept, type Outcome } from '../../../protocol/problem.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
 import { keepPrivate } from './config-routes.ts';
+import { keyOf } from './idempotency.ts';
 import { cursorOf, placeOf } from './job-cursor.ts';
 import { ownLimits } from '../auth/own-view.ts';
 import type { Router } from './route.ts';
@@ -19,14 +17,13 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
   mountWholeQueue(router, orchestrator);
   mountList(router, orchestrator);
   router.answer(queueApi.submit, async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
-    const key = idempotencyKey(inBody, request);
+    const key = keyOf(inBody, request, body);
     if (!key.ok) return key;
-    const idempotency = key.value === null ? null : { key: key.value, fingerprint: fingerprintOf(body) };
     if (body.dry_run) {
       const tried = await orchestrator.jobs.dryRun(body, actorOf(caller, request));
       return tried.ok ? accept(triedOutReply(tried.value)) : tried;
     }
-    const outcome = await orchestrator.jobs.submit(body, actorOf(caller, request), idempotency);
+    const outcome = await orchestrator.jobs.submit(body, actorOf(caller, request), key.value);
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
   });
   router.answer(queueApi.retry, async ({ params, caller, request }) => {
@@ -72,25 +69,14 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
 
 function mountList(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.list, ({ query, caller }) => {
-    const {
-      status,
-      user = null,
-      worker_id,
-      q,
-      blocked,
-      sort,
-      order,
-      limit,
-      offset,
-      include_completed,
-    } = query;
+    const { status, user = null, worker_id, blocked, sort, order, limit, offset, include_completed } = query;
     const after = query.cursor === undefined ? accept(null) : placeOf(query.cursor, sort);
     if (!after.ok) return after;
     const filter = {
       statuses: status ?? [],
       user: userAmong(user, onlyUserOf(caller)),
       workerId: worker_id ?? null,
-      search: parseSearch(q ?? ''),
+      search: searchOf(query),
       blocked: blocked ?? false,
       sort,
       isDescending: order === 'desc',
@@ -110,6 +96,16 @@ function mountList(router: Router, orchestrator: Orchestrator): void {
       ...(query.counts && { counts: orchestrator.jobs.count(filter) }),
     });
   });
+}
+
+/** `tag` and `group` of the query are filters like those in its text. */
+function searchOf({ q = '', tag, group }: QueryOf<typeof queueApi.list>): JobSearch {
+  const search = parseSearch(q);
+  return {
+    ...search,
+    tags: [...search.tags, ...(tag === undefined ? [] : [tag.toLowerCase()])],
+    groups: group === undefined ? search.groups : [group.toLowerCase()],
+  };
 }
 
 /**
@@ -249,25 +245,3 @@ function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<ty
     ...(only === null ? orchestrator.queue.localAndWorkers() : { local: null, workers: null }),
   };
 }
-
-/** Reads the key from the body or the header. Refuses a request with different keys in the two. */
-function idempotencyKey(inBody: string | undefined, request: Request): Outcome<string | null> {
-  const header = request.headers['idempotency-key'];
-  if (header === undefined) return accept(inBody ?? null);
-  const key = IdempotencyKey.safeParse(header, plainIssues);
-  if (!key.success)
-    return refuse('invalid_request', `Idempotency-Key: ${key.error.issues[0]?.message ?? ''}`);
-  if (inBody === undefined || inBody === key.data) return accept(key.data);
-  return refuse('invalid_request', 'Idempotency-Key: the header and the body name different keys');
-}
-
-/** Hashes the whole body of a submit. The order of its keys does not matter. */
-const fingerprintOf = (body: Omit<SubmitRequest, 'idempotency_key'>): string =>
-  createHash('sha256')
-    .update(JSON.stringify({ ...body, dry_run: undefined }, sortedKeys))
-    .digest('hex');
-
-const sortedKeys = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    : value;

@@ -118,6 +118,8 @@ export interface JobReads {
   liveJobs(): readonly LiveJob[];
   liveJobOf(worker: WorkerId): LiveJob | null;
   payload(job: JobId): JobPayload | null;
+  /** Returns the notes of people about a job; null for none. */
+  notesOf(job: JobId): string | null;
   /** Sorted from oldest to newest. */
   attempts(job: JobId): readonly Attempt[];
   countJobs(): readonly JobCount[];
@@ -137,6 +139,8 @@ export interface JobWrites {
    */
   replaceJob(was: Job, next: Job): boolean;
   setProgress(job: JobId, progress: Progress): void;
+  /** Replaces the notes of people about a job; null removes them. */
+  setNotes(job: JobId, notes: string | null): void;
   setLateResult(attempt: AttemptId, late: LateResult): void;
   nextJobOrder(): number;
   /** Removes a job and everything stored about it, except its events and audit rows. */

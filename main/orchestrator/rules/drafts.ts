@@ -8,6 +8,8 @@ import type { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { requestKinds, requestsOf } from '../../../protocol/requests.ts';
 import type { JobPayload, JobSpec } from '../model.ts';
 import type { Configs } from '../ports/index.ts';
+import type { SweepRequest } from '../../../protocol/sweep.ts';
+import { gridOf, sweepName, withValues } from './sweeps.ts';
 
 /** A job before it is stored. */
 export interface Draft {
@@ -17,20 +19,44 @@ export interface Draft {
   readonly requiresApproval: boolean;
   readonly noWait: boolean;
   readonly retryOf: JobId | null;
+  /** Notes of the submitter; null for none. */
+  readonly notes: string | null;
 }
 
 /** Builds the draft from the request and its config. Synchronous if the request contains the config. */
 export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft> | Promise<Outcome<Draft>> {
-  if (request.config !== undefined)
-    return draftOf(request, {
-      config: request.config,
-      dataloader: request.dataloader ?? null,
-      files: request.files ?? {},
-    });
-  return configs
-    .load(request.config_name ?? '')
-    .then(payload => (payload.ok ? draftOf(request, payload.value) : payload));
+  const bundle = bundleOf(request);
+  return bundle === null
+    ? configs
+        .load(request.config_name ?? '')
+        .then(payload => (payload.ok ? draftOf(request, payload.value) : payload))
+    : draftOf(request, bundle);
 }
+
+/** Builds a draft for each job of a sweep. Refused if one of them is. */
+export async function prepareSweep(
+  configs: Configs,
+  request: SweepRequest,
+  group: string,
+): Promise<Outcome<readonly Draft[]>> {
+  const inline = bundleOf(request);
+  const bundle = inline === null ? await configs.load(request.config_name ?? '') : accept(inline);
+  if (!bundle.ok) return bundle;
+  const drafts: Draft[] = [];
+  for (const values of gridOf(request.sweep)) {
+    const config = withValues(bundle.value.config, values);
+    const draft = config.ok ? draftOf(request, { ...bundle.value, config: config.value }) : config;
+    if (!draft.ok) return draft;
+    const { spec } = draft.value;
+    const name = sweepName(request.name ?? spec.configName, values);
+    drafts.push({ ...draft.value, spec: { ...spec, about: { ...spec.about, name, group, sweep: values } } });
+  }
+  return accept(drafts);
+}
+
+/** The config in a request; null if the request names one. */
+const bundleOf = ({ config, dataloader = null, files = {} }: SubmitRequest): Bundle | null =>
+  config === undefined ? null : { config, dataloader, files };
 
 function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle): Outcome<Draft> {
   const trainer = trainerFor(config);
@@ -43,6 +69,12 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
   const nodes = request.num_nodes ?? 1;
   const spec: JobSpec = {
     configName: request.config_name ?? 'inline',
+    about: {
+      name: request.name ?? null,
+      tags: request.tags ?? [],
+      group: request.group ?? null,
+      sweep: null,
+    },
     requirements: {
       target: request.target,
       ...(nodes > 1 && { nodes }),
@@ -71,6 +103,7 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
     requiresApproval: request.requires_approval,
     noWait: request.no_wait,
     retryOf: null,
+    notes: request.notes?.trim() ? request.notes : null,
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { aboutMigrations } from './about-migrations.ts';
 import { nodeMigrations, poolMigrations } from './pool-migrations.ts';
 import { notificationMigrations } from './notification-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
@@ -432,6 +433,7 @@ const migrations: readonly string[] = [
   ...poolMigrations,
   ...nodeMigrations,
   ...notificationMigrations,
+  ...aboutMigrations,
 ];
 
 /** The newest schema that this version supports. */

@@ -55,6 +55,10 @@ export interface JobRow {
   readonly approval: Approval | null;
   readonly retry_of: Job['id'] | null;
   readonly requests: string;
+  readonly name: string | null;
+  readonly tags: string;
+  readonly group_name: string | null;
+  readonly sweep: string | null;
   /** Worker of the newest attempt. */
   readonly worker_id: Attempt['workerId'] | null;
   /** Time between submission and the start of the last attempt of an ended job; null when that never started. */
@@ -180,12 +184,19 @@ export const createRequirementsReader = (): ((text: string) => Spec['requirement
 export function createJobReader(): (row: JoinedRow) => Job {
   const requirementsIn = createRequirementsReader();
   const retryOnIn = remembering(text => JSON.parse(text) as Spec['retryOn']);
+  const tagsIn = remembering(text => JSON.parse(text) as Spec['about']['tags']);
   const requestsIn = remembering(text => JSON.parse(text) as Spec['requests']);
   const baseOf = (row: JobRow): Base => ({
     id: row.id,
     order: row.ord,
     spec: {
       configName: row.config_name,
+      about: {
+        name: row.name,
+        tags: tagsIn(row.tags),
+        group: row.group_name,
+        sweep: row.sweep === null ? null : (JSON.parse(row.sweep) as Spec['about']['sweep']),
+      },
       requirements: requirementsIn(row.requirements),
       devices: row.devices === null ? null : (JSON.parse(row.devices) as Spec['devices']),
       maxRetries: row.max_retries,
@@ -261,6 +272,9 @@ export const changingColumns = [
   'worker_id',
   'waited_ms',
   'ran_ms',
+  'name',
+  'tags',
+  'group_name',
 ] as const satisfies readonly (keyof JobRow)[];
 
 export const jobColumns = [
@@ -278,6 +292,7 @@ export const jobColumns = [
   'team',
   'retry_of',
   'requests',
+  'sweep',
   ...changingColumns,
 ] as const satisfies readonly (keyof JobRow)[];
 
@@ -299,6 +314,9 @@ export const changingRow = (job: Job): Written<(typeof changingColumns)[number]>
   approval: job.approval,
   worker_id: job.attempt?.workerId ?? null,
   ...timesOf(job),
+  name: job.spec.about.name,
+  tags: job.spec.about.tags,
+  group_name: job.spec.about.group,
 });
 
 /** Stored with the end of the job, so that averages over many jobs need no other table. */
@@ -328,4 +346,5 @@ export const jobRow = (job: Job): Written<(typeof jobColumns)[number]> => ({
   team: job.team,
   retry_of: job.retryOf,
   requests: job.spec.requests,
+  sweep: job.spec.about.sweep,
 });

@@ -30,6 +30,8 @@ export type JobStatements = Pick<
   | 'liveJobs'
   | 'liveJobOf'
   | 'payload'
+  | 'notesOf'
+  | 'setNotes'
   | 'attempts'
   | 'insertJob'
   | 'replaceJob'
@@ -129,6 +131,7 @@ function jobReads(db: Database) {
   const payloadOf = db.prepare<[string], PayloadTexts>(
     'SELECT config, dataloader, files, data FROM payloads WHERE job_id = ?',
   );
+  const notesOf = db.prepare<[string], string>('SELECT notes FROM job_notes WHERE job_id = ?').pluck();
   const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
   const starving = db.prepare<[number, number], JoinedRow>(
     `${selectFrom('jobs j INDEXED BY jobs_starving')}
@@ -165,6 +168,7 @@ function jobReads(db: Database) {
         ...(row.data !== null && { data: JSON.parse(row.data) as NonNullable<JobPayload['data']> }),
       };
     },
+    notesOf: (job: string) => notesOf.get(job) ?? null,
     attempts: (job: string) => attemptsOf.all(job).map(toAttempt),
   };
 }
@@ -179,6 +183,8 @@ function jobWrites(db: Database) {
   const updateAttempt = createUpdates(db, 'attempts', endingColumns, 'id = ?');
   const late = db.prepare('UPDATE attempts SET late = ? WHERE id = ?');
   const progress = db.prepare('UPDATE jobs SET progress = ? WHERE id = ?');
+  const putNotes = db.prepare('INSERT OR REPLACE INTO job_notes (job_id, notes) VALUES (?, ?)');
+  const dropNotes = db.prepare('DELETE FROM job_notes WHERE job_id = ?');
   const nextOrder = db.prepare<[], number>('SELECT coalesce(max(ord), 0) + 1 FROM jobs').pluck();
   const removals = [
     'metric_series',
@@ -187,13 +193,14 @@ function jobWrites(db: Database) {
     'uploads',
     'artifacts',
     'payloads',
+    'job_notes',
     'attempt_nodes',
     'attempts',
   ].map(table => db.prepare(`DELETE FROM ${table} WHERE job_id = ?`));
   const removeRow = db.prepare('DELETE FROM jobs WHERE id = ?');
   const writes: Pick<
     JobStatements,
-    'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'nextJobOrder' | 'removeJob'
+    'insertJob' | 'replaceJob' | 'setNotes' | 'setProgress' | 'setLateResult' | 'nextJobOrder' | 'removeJob'
   > = {
     insertJob(job, payload) {
       const { config, dataloader, files, data } = textsOf(payload);
@@ -209,6 +216,7 @@ function jobWrites(db: Database) {
         updateAttempt(endingRow(was.attempt), endingRow(attempt), attempt.id);
       return true;
     },
+    setNotes: (job, notes) => void (notes === null ? dropNotes.run(job) : putNotes.run(job, notes)),
     setLateResult: (attempt, result) => void late.run(JSON.stringify(result), attempt),
     setProgress: (job, value) => void progress.run(JSON.stringify(value), job),
     nextJobOrder: () => nextOrder.get() ?? 1,

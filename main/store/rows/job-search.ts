@@ -23,7 +23,7 @@ const state = `CASE WHEN j.status = 'pending' AND j.approval = 'wanted' THEN 'bl
 /** Value that each order compares; nulls sort last. The panel computes the same values (`job-order.ts`). */
 const sortValues: Readonly<Record<JobSort, string>> = {
   submitted: 'j.ord',
-  name: 'lower(j.config_name)',
+  name: 'lower(coalesce(j.name, j.config_name))',
   state: `(CASE ${state} ${states} END)`,
   priority: 'j.priority',
   worker: '(SELECT lower(w.name) FROM workers w WHERE w.id = j.worker_id)',
@@ -120,6 +120,12 @@ function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditi
       found,
       search.workers.map(name => ofWorkers(globOf(name), 'lower(id)')),
     );
+  if (search.groups.length > 0)
+    addAny(
+      found,
+      search.groups.map(name => like('j.group_name', globOf(name))),
+    );
+  for (const tag of search.tags) addAny(found, [hasTag(tag)]);
   for (const word of withoutContained(search.words)) {
     const pattern = `%${escaped(word)}%`;
     addAny(found, [...ofJob(pattern), ofWorkers(pattern, null)]);
@@ -144,7 +150,7 @@ function addAny(found: Conditions, conditions: readonly Condition[]): void {
 }
 
 const isAscii = (text: string): boolean => /^[ -~]*$/.test(text);
-const ownColumns = ['j.id', 'j.config_name', 'j.user', "coalesce(j.error, '')"];
+const ownColumns = ['j.id', "coalesce(j.name, '')", 'j.config_name', 'j.user', "coalesce(j.error, '')"];
 
 /** Calling `in_one_case` takes longer than concatenating the columns, so it is called once. */
 const ofJob = (pattern: string): readonly Condition[] =>
@@ -157,6 +163,15 @@ const like = (column: string, pattern: string): Condition =>
   isAscii(pattern)
     ? { text: `${column} LIKE ? ESCAPE '\\'`, values: [pattern] }
     : { text: `in_one_case(${column}) LIKE ? ESCAPE '\\'`, values: [pattern] };
+
+/** Compares the JSON first: most jobs have no tags, and to parse the list takes longer. */
+function hasTag(tag: string): Condition {
+  const isTag = like('value', escaped(tag));
+  return {
+    text: `(j.tags <> '[]' AND EXISTS (SELECT 1 FROM json_each(j.tags) WHERE ${isTag.text}))`,
+    values: isTag.values,
+  };
+}
 
 /** Matches jobs whose newest attempt is on such a worker, including deleted workers. */
 function ofWorkers(pattern: string, id: string | null): Condition {

@@ -8,6 +8,8 @@ type JobRows = Omit<
   JobStatements,
   | 'jobs'
   | 'payload'
+  | 'notesOf'
+  | 'setNotes'
   | 'jobPlace'
   | 'countFound'
   | 'pendingJobs'

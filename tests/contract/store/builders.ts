@@ -1,4 +1,5 @@
 import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
+import { nothingAbout } from '../../../protocol/job-about.ts';
 import type { FinalStatus, LiveStatus } from '../../../protocol/job.ts';
 import type {
   Attempt,
@@ -90,6 +91,7 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
     order,
     spec: {
       configName: 'inline',
+      about: nothingAbout,
       requirements: {
         target: 'auto',
         gpuCount: 0,

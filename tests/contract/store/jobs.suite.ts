@@ -53,6 +53,7 @@ function describeShapes(open: OpenStore): void {
         {
           spec: {
             configName: 'größe 火 “x”',
+            about: { name: 'größe', tags: ['火', 'b'], group: 'g:1', sweep: { 'a.b': 0.5, c: null } },
             requirements: {
               target: 'worker',
               gpuCount: 1024,

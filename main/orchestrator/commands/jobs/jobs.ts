@@ -85,7 +85,9 @@ export function createJobCalls(core: Core) {
       const about = configWarnings(core, job.spec, () => core.store.payload(id)?.config ?? null);
       const warnings = [...about, ...warningsAbout(core.store, job.attempt?.workerId ?? null, job)];
       const data = dataOfJob(core.store, job);
-      return accept({ ...createJobViewer(core, core.store)(job), attempts, outstanding, warnings, data });
+      const notes = core.store.notesOf(id);
+      const view = createJobViewer(core, core.store)(job);
+      return accept({ ...view, notes, attempts, outstanding, warnings, data });
     },
 
     /** The config as it was submitted, even if the file has changed since. */

@@ -1,19 +1,17 @@
-import { everyone } from '../../../../protocol/queue.ts';
 import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { FinalStatus, JobWarning } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
-import { type Core, recordJobEvent } from '../../core.ts';
+import type { Core } from '../../core.ts';
 import { dataFor } from './job-data.ts';
 import { command, isTakenAtOnce } from '../command.ts';
 import { type DryRun, needsOf, tryOut } from './dry-run.ts';
-import { type Actor, isLive, type Job, nameOf, type PendingJob } from '../../model.ts';
-import type { Configs, Read, Tx } from '../../ports/index.ts';
+import { draftWithData, insertJob, newJob, noLocalRuns } from './new-job.ts';
+import { earlierJob, type IdempotencyKey, rememberKey } from './submission-keys.ts';
+import { type Actor, isLive, type Job, nameOf } from '../../model.ts';
+import type { Configs } from '../../ports/index.ts';
 import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
-import { type Draft, prepare, withData } from '../../rules/drafts.ts';
-import { freshRank } from '../../rules/queue-rules.ts';
-import { settingsOf } from '../../memory/eligibility.ts';
-import { adminPrincipal } from '../access/tokens.ts';
+import { type Draft, prepare } from '../../rules/drafts.ts';
 import { createJobViewer, gpusOf } from '../../views/job-views.ts';
 
 export interface Accepted {
@@ -38,33 +36,11 @@ export interface Rejected {
 
 export type Submitted = Accepted | Rejected;
 
-/** The client's key for this submission, and the hash of the whole request. */
-export interface IdempotencyKey {
-  readonly key: string;
-  readonly fingerprint: string;
-}
-
 /** Sorts behind every stored job. */
 const lastOrder = Number.MAX_SAFE_INTEGER;
-const keyLastsMs = 24 * 3_600_000;
-
-/** The local worker's row may exist from an earlier run. Without its agent, a job would wait for ever. */
-const noLocalRuns = refuse(
-  'target_unavailable',
-  'This orchestrator runs no jobs on its own machine: use target "worker", or have it run them, in Settings or with ' +
-    '--local-worker',
-);
 
 /** Submissions of jobs. */
 export function createSubmissions(core: Core, configs: Configs) {
-  const insert = (tx: Tx, draft: Draft, by: Actor): PendingJob => {
-    const job = newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
-    tx.insertJob(job, draft.payload);
-    const { spec, retryOf } = job;
-    recordJobEvent(core, tx, 'job.submitted', job, by, { config_name: spec.configName, retry_of: retryOf });
-    return job;
-  };
-
   const enter = async (
     draft: Draft,
     by: Actor,
@@ -72,7 +48,7 @@ export function createSubmissions(core: Core, configs: Configs) {
   ): Promise<Outcome<Submitted>> => {
     let isRepeat = false;
     const entered = await command(core, (tx): Outcome<JobId> | Draft => {
-      const earlier = earlierOne(core, tx, by, idempotency);
+      const earlier = earlierJob(core, tx, by, idempotency);
       isRepeat = earlier !== null;
       if (earlier !== null) return earlier;
       if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
@@ -81,13 +57,8 @@ export function createSubmissions(core: Core, configs: Configs) {
       if (!data.ok) return data;
       const hypothetical = () => newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
       if (draft.noWait && !isTakenAtOnce(core, tx, hypothetical)) return draft;
-      const { id: jobId } = insert(tx, draft, by);
-      if (idempotency !== null) {
-        const { key, fingerprint } = idempotency;
-        const forgetBefore = core.time.earliest() - keyLastsMs;
-        const at = core.time.latest();
-        tx.rememberSubmission(nameOf(by), key, { jobId, fingerprint, at }, forgetBefore);
-      }
+      const { id: jobId } = insertJob(core, tx, draft, by);
+      if (idempotency !== null) rememberKey(core, tx, by, idempotency, jobId);
       return accept(jobId);
     });
     return 'ok' in entered ? asItIs(core, entered, isRepeat) : accept(rejected(core, entered, nameOf(by)));
@@ -101,7 +72,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       idempotency: IdempotencyKey | null = null,
     ): Promise<Outcome<Submitted>> {
       // Checked before the config is loaded, because that may have changed or disappeared since.
-      const earlier = earlierOne(core, core.store, by, idempotency);
+      const earlier = earlierJob(core, core.store, by, idempotency);
       if (earlier !== null) return asItIs(core, earlier, true);
       const prepared = prepare(configs, request);
       const draft = draftWithData(
@@ -133,7 +104,15 @@ export function createSubmissions(core: Core, configs: Configs) {
       }
       const { spec, rank } = job;
       const requiresApproval = job.approval !== null;
-      const draft = { spec, payload, priority: rank.priority, requiresApproval, noWait: false, retryOf: id };
+      const draft = {
+        spec,
+        payload,
+        priority: rank.priority,
+        requiresApproval,
+        noWait: false,
+        retryOf: id,
+        notes: null,
+      };
       return enter(draft, by, null);
     },
   };
@@ -145,40 +124,6 @@ function asItIs(core: Core, entered: Outcome<JobId>, isRepeat: boolean): Outcome
   const job = core.store.job(entered.value);
   if (job !== null) return accept(submitted(core, job, isRepeat));
   return refuse('job_not_found', `Job ${entered.value}, which this key stands for, was deleted`);
-}
-
-/** The job that this key already refers to; null for none. */
-function earlierOne(
-  { time }: Pick<Core, 'time'>,
-  read: Read,
-  by: Actor,
-  idempotency: IdempotencyKey | null,
-): Outcome<JobId> | null {
-  const known = idempotency && read.submissionOf(nameOf(by), idempotency.key);
-  return known && time.earliest() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
-}
-
-/** Adds the datasets that the request names. */
-function draftWithData(
-  read: Read,
-  { data = [] }: SubmitRequest,
-  draft: Outcome<Draft>,
-  by: Actor,
-): Outcome<Draft> {
-  if (!draft.ok || data.length === 0) return draft;
-  const found = dataFor(read, data, by);
-  return found.ok ? accept(withData(draft.value, found.value)) : found;
-}
-
-function sameAgain(
-  known: { readonly jobId: JobId; readonly fingerprint: string },
-  now: IdempotencyKey,
-): Outcome<JobId> {
-  if (known.fingerprint === now.fingerprint) return accept(known.jobId);
-  return refuse(
-    'idempotency_key_reused',
-    `This key stands for job ${known.jobId}, which was submitted otherwise: use a new key for a new job`,
-  );
 }
 
 function submitted(core: Core, job: Job, isRepeat: boolean): Accepted {
@@ -202,30 +147,3 @@ function rejected(core: Core, draft: Draft, user: string): Rejected {
   const { reason } = createJobViewer(core, core.store)(newJob(core, core.store, 0, draft, user));
   return { status: 'rejected', reason };
 }
-
-function newJob(core: Core, read: Read, order: number, draft: Draft, user: string): PendingJob {
-  const now = core.clock.wall();
-  const token = read.apiTokenByName(user);
-  const mayManage = user === adminPrincipal.user || token?.permissions.includes('queue.manage') === true;
-  const policy = settingsOf(read).approvalFor;
-  return {
-    id: core.ids.job(),
-    order,
-    status: 'pending',
-    spec: draft.spec,
-    user,
-    team: token?.team ?? null,
-    rank: freshRank(draft.priority, core.queueTime()),
-    approval: draft.requiresApproval || needsApproval(policy, user, mayManage) ? 'wanted' : null,
-    retryOf: draft.retryOf,
-    queuedAt: now,
-    notBefore: 0,
-    retriesUsed: 0,
-    progress: null,
-    attempt: null,
-  };
-}
-
-/** Whether the queue requires approval for a new job, even if its submitter did not request it. */
-const needsApproval = (policy: readonly string[], user: string, mayManageQueue: boolean): boolean =>
-  policy.includes(user) || (policy.includes(everyone) && !mayManageQueue);

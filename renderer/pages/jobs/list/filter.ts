@@ -30,7 +30,8 @@ export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
   const states = new Set(filter.states);
   const users = filter.users.map(globToRegExp);
   const workers = filter.workers.map(globToRegExp);
-  const { words } = filter;
+  const groups = filter.groups.map(globToRegExp);
+  const { words, tags } = filter;
   return job => {
     if (states.size > 0 && !states.has(stateOf(job))) return false;
     if (users.length > 0 && !users.some(user => user.test(job.user))) return false;
@@ -38,9 +39,12 @@ export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
       const names = [job.worker_name, job.worker_id].filter(name => name !== null);
       if (!workers.some(worker => names.some(name => worker.test(name)))) return false;
     }
+    if (groups.length > 0 && !groups.some(group => group.test(job.group ?? ''))) return false;
+    if (tags.length > 0 && !hasEvery(job.tags, tags)) return false;
     if (words.length === 0) return true;
     const texts = [
       job.id,
+      job.name,
       job.config_name,
       job.user,
       job.worker_name,
@@ -49,6 +53,9 @@ export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
     return words.every(word => texts.some(text => text.includes(word)));
   };
 }
+
+const hasEvery = (own: readonly string[], tags: readonly string[]): boolean =>
+  tags.every(tag => own.some(each => each.toLowerCase() === tag));
 
 /** Converts a pattern in which a star matches any text; ignores case. */
 function globToRegExp(pattern: string): RegExp {

@@ -1,4 +1,5 @@
 import { type JobSort, JobSort as Sorts, jobStates, stateOf } from '../../../../protocol/job-search.ts';
+import { shownName } from '../../../../protocol/job-about.ts';
 import { isWaiting, type JobView } from '../../../../protocol/job.ts';
 import type { Order } from '../../../ui/table-order.ts';
 
@@ -19,7 +20,7 @@ const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.
  */
 export const sortValues: Readonly<Record<JobSort, (job: JobView) => string | number | null>> = {
   submitted: job => Date.parse(job.queued_at),
-  name: job => lower(job.config_name),
+  name: job => lower(shownName(job)),
   state: job => jobStates.indexOf(stateOf(job)),
   priority: job => job.priority,
   worker: job => (job.worker_name === null ? null : lower(job.worker_name)),

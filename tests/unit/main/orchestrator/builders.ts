@@ -1,3 +1,4 @@
+import { nothingAbout } from '../../../../protocol/job-about.ts';
 import type {
   AgentFacts,
   Attempt,
@@ -64,6 +65,7 @@ export function makeOffering(changes: Partial<Offering> = {}): Offering {
 export function makeSpec(changes: Partial<JobSpec> = {}): JobSpec {
   return {
     configName: 'demo',
+    about: nothingAbout,
     requirements: makeNeeds(),
     devices: null,
     maxRetries: 3,

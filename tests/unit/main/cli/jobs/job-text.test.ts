@@ -69,7 +69,14 @@ describe('detailFacts of an attempt', () => {
       nodes,
     });
     const all = Object.fromEntries(
-      detailFacts({ ...jobView({}), attempts: [attempt], warnings: [], outstanding: null, data: [] }),
+      detailFacts({
+        ...jobView({}),
+        attempts: [attempt],
+        warnings: [],
+        outstanding: null,
+        data: [],
+        notes: null,
+      }),
     );
     return all['Attempts'] ?? '';
   };
@@ -108,7 +115,7 @@ describe('detailFacts of an attempt', () => {
 describe('data of a job', () => {
   const photos = { path: '/home/me/photos', version: 'ab'.repeat(32), files: 2_000, bytes: 2_100_000_000 };
   const dataFact = (data: JobDetail['data']): string | null | undefined => {
-    const job = { ...jobView({}), attempts: [], warnings: [], outstanding: null, data };
+    const job = { ...jobView({}), attempts: [], warnings: [], outstanding: null, data, notes: null };
     return Object.fromEntries(detailFacts(job))['Data'];
   };
 

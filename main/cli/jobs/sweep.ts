@@ -1,0 +1,64 @@
+import { type Command, Option } from 'commander';
+import type { ValueOf } from '../../../protocol/client.ts';
+import { runsApi } from '../../../protocol/runs-api.ts';
+import { SweepRequest } from '../../../protocol/sweep.ts';
+import { parseConfigText } from '../../../trainers/index.ts';
+import { readInput } from '../flags.ts';
+import { printRows } from '../output.ts';
+import type { Remote } from '../remote.ts';
+import { type Column, plain } from '../table.ts';
+import { addAxis } from './about.ts';
+import { warningsText } from './text.ts';
+
+type Reply = ValueOf<typeof runsApi.sweep>;
+type Row = Reply['jobs'][number];
+
+export const withSweepOption = (command: Command): Command =>
+  command.addOption(
+    new Option(
+      '--sweep <key=values>',
+      'submit a job for each value, such as learning_rate=1e-4,3e-4; repeat for a grid of up to 256 jobs',
+    )
+      .argParser(addAxis(readYaml))
+      .conflicts(['wait', 'follow']),
+  );
+
+function readYaml(text: string): unknown {
+  const parsed = parseConfigText(text, 'yaml');
+  return parsed.ok ? parsed.value : null;
+}
+
+/** Submits the jobs of a grid, and prints them with their values. */
+export async function submitSweep(
+  remote: Remote,
+  request: object,
+  names: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { terminal, flags } = remote;
+  const body = readInput(SweepRequest, { ...request, sweep: flags['sweep'] }, { ...names, sweep: '--sweep' });
+  const answer = await remote.request(runsApi.sweep, { body });
+  const columns = columnsFor(body.sweep.map(({ key }) => key));
+  printRows(remote, { answer, rows: answer.jobs, columns, none: 'No jobs' });
+  const warnings = warningsText(answer.warnings);
+  if (warnings !== null) terminal.err(`${plain(warnings)}\n`);
+  terminal.err(`${summaryOf(answer)}\n`);
+}
+
+function summaryOf({ dry_run: isDryRun, idempotent_hit: isRepeat, jobs, group }: Reply): string {
+  const count = `${jobs.length} ${jobs.length === 1 ? 'job' : 'jobs'}`;
+  if (isDryRun) return `${count} in the grid. Nothing was submitted`;
+  const place = group === null ? '' : ` in group ${group}`;
+  return isRepeat ? `Already submitted: ${count}${place}` : `Submitted ${count}${place}`;
+}
+
+const columnsFor = (keys: readonly string[]): readonly Column<Row>[] => [
+  { title: 'ID', text: ({ job_id: id }) => id ?? '-' },
+  ...keys.map(
+    (key): Column<Row> => ({
+      title: plain(key),
+      text: ({ sweep }) => String(sweep?.[key] ?? null),
+      minWidth: 6,
+    }),
+  ),
+  { title: 'NAME', text: ({ name }) => name ?? '-', importance: 1, minWidth: 8 },
+];

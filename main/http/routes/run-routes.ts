@@ -1,0 +1,34 @@
+import type { ReplyOf } from '../../../protocol/call.ts';
+import { accept } from '../../../protocol/problem.ts';
+import { runsApi } from '../../../protocol/runs-api.ts';
+import type { Orchestrator, Sweep } from '../../orchestrator/index.ts';
+import { actorOf } from './admin-routes.ts';
+import { keyOf } from './idempotency.ts';
+import type { Router } from './route.ts';
+
+/** Mounts the calls that submit sweeps and describe runs. */
+export function mountRunRoutes(router: Router, { jobs }: Orchestrator): void {
+  router.answer(runsApi.sweep, async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
+    const key = keyOf(inBody, request, body);
+    if (!key.ok) return key;
+    const by = actorOf(caller, request);
+    const outcome = body.dry_run ? await jobs.drySweep(body, by) : await jobs.sweep(body, by, key.value);
+    return outcome.ok ? accept(sweepReply(outcome.value, body.dry_run)) : outcome;
+  });
+  router.answer(runsApi.edit, async ({ params: { id }, body, caller, request }) => {
+    const outcome = await jobs.edit(id, body, actorOf(caller, request));
+    return outcome.ok ? accept({ ...outcome.value, success: true, notes: jobs.notesOf(id) }) : outcome;
+  });
+}
+
+const sweepReply = (
+  { group, jobs, warnings, isRepeat }: Sweep,
+  isDryRun: boolean,
+): ReplyOf<typeof runsApi.sweep> => ({
+  success: true,
+  dry_run: isDryRun,
+  idempotent_hit: isRepeat,
+  group,
+  jobs: jobs.map(({ id, name, sweep }) => ({ job_id: id, name, sweep })),
+  warnings: [...warnings],
+});

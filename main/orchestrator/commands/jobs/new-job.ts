@@ -1,0 +1,67 @@
+import { everyone } from '../../../../protocol/queue.ts';
+import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
+import { dataFor } from './job-data.ts';
+import { type Actor, nameOf, type PendingJob } from '../../model.ts';
+import type { Read, Tx } from '../../ports/index.ts';
+import { type Draft, withData } from '../../rules/drafts.ts';
+import { freshRank } from '../../rules/queue-rules.ts';
+import { settingsOf } from '../../memory/eligibility.ts';
+import { adminPrincipal } from '../access/tokens.ts';
+
+/** The local worker's row may exist from an earlier run. Without its agent, a job would wait for ever. */
+export const noLocalRuns = refuse(
+  'target_unavailable',
+  'This orchestrator runs no jobs on its own machine: use target "worker", or have it run them, in Settings or with ' +
+    '--local-worker',
+);
+
+/** Adds the datasets that the request names. */
+export function draftWithData(
+  read: Read,
+  { data = [] }: SubmitRequest,
+  draft: Outcome<Draft>,
+  by: Actor,
+): Outcome<Draft> {
+  if (!draft.ok || data.length === 0) return draft;
+  const found = dataFor(read, data, by);
+  return found.ok ? accept(withData(draft.value, found.value)) : found;
+}
+
+/** Stores the job of a draft, and records its submission. */
+export function insertJob(core: Core, tx: Tx, draft: Draft, by: Actor): PendingJob {
+  const job = newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
+  tx.insertJob(job, draft.payload);
+  if (draft.notes !== null) tx.setNotes(job.id, draft.notes);
+  const { spec, retryOf } = job;
+  recordJobEvent(core, tx, 'job.submitted', job, by, { config_name: spec.configName, retry_of: retryOf });
+  return job;
+}
+
+export function newJob(core: Core, read: Read, order: number, draft: Draft, user: string): PendingJob {
+  const now = core.clock.wall();
+  const token = read.apiTokenByName(user);
+  const mayManage = user === adminPrincipal.user || token?.permissions.includes('queue.manage') === true;
+  const policy = settingsOf(read).approvalFor;
+  return {
+    id: core.ids.job(),
+    order,
+    status: 'pending',
+    spec: draft.spec,
+    user,
+    team: token?.team ?? null,
+    rank: freshRank(draft.priority, core.queueTime()),
+    approval: draft.requiresApproval || needsApproval(policy, user, mayManage) ? 'wanted' : null,
+    retryOf: draft.retryOf,
+    queuedAt: now,
+    notBefore: 0,
+    retriesUsed: 0,
+    progress: null,
+    attempt: null,
+  };
+}
+
+/** Whether the queue requires approval for a new job, even if its submitter did not request it. */
+const needsApproval = (policy: readonly string[], user: string, mayManageQueue: boolean): boolean =>
+  policy.includes(user) || (policy.includes(everyone) && !mayManageQueue);

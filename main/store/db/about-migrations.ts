@@ -1,0 +1,13 @@
+/** Adds the texts by which people tell jobs apart. Notes are apart, because only the view of a single job needs them. */
+export const aboutMigrations: readonly string[] = [
+  `
+  ALTER TABLE jobs ADD COLUMN name TEXT;
+  ALTER TABLE jobs ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
+  ALTER TABLE jobs ADD COLUMN group_name TEXT;
+  ALTER TABLE jobs ADD COLUMN sweep TEXT;
+  CREATE TABLE job_notes (
+    job_id TEXT PRIMARY KEY REFERENCES jobs (id),
+    notes TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
