@@ -530,6 +530,13 @@ class JobView(TypedDict, total=False):
     status: Literal["pending", "blocked", "dispatched", "starting", "running", "recovering", "cancelling", "completed", "failed", "cancelled"]
     # Name of the config, or the name given with an inline config.
     config_name: str
+    # Name that people gave the job; null to show the name of the config.
+    name: Optional[str]
+    # Words to find the job by.
+    tags: List[str]
+    # Group of jobs that belong together; null for none.
+    group: Optional[str]
+    sweep: Optional[Dict[str, Optional[Union[str, float, bool]]]]
     # Where the job may run: `worker` excludes the orchestrator's own machine, `local` allows only
     # that machine, `auto` allows both.
     target: Literal["auto", "worker", "local"]
@@ -715,6 +722,13 @@ class JobDetail(TypedDict, total=False):
     status: Literal["pending", "blocked", "dispatched", "starting", "running", "recovering", "cancelling", "completed", "failed", "cancelled"]
     # Name of the config, or the name given with an inline config.
     config_name: str
+    # Name that people gave the job; null to show the name of the config.
+    name: Optional[str]
+    # Words to find the job by.
+    tags: List[str]
+    # Group of jobs that belong together; null for none.
+    group: Optional[str]
+    sweep: Optional[Dict[str, Optional[Union[str, float, bool]]]]
     # Where the job may run: `worker` excludes the orchestrator's own machine, `local` allows only
     # that machine, `auto` allows both.
     target: Literal["auto", "worker", "local"]
@@ -785,6 +799,8 @@ class JobDetail(TypedDict, total=False):
     requests: List[Literal["save", "sample"]]
     # The wait of a recovering or cancelling job; null for other jobs.
     hold: Optional[Dict[str, Any]]
+    # Notes of people about the job; null for none.
+    notes: Optional[str]
     # All attempts, oldest first.
     attempts: List[AttemptView]
     # Warnings about the current or last worker; older servers omit it.
@@ -851,6 +867,15 @@ class JobDataView(TypedDict, total=False):
     is_file: bool
     # Null when the version is not stored, or when the job's owner may no longer use it.
     dataset: Optional[Dict[str, Any]]
+
+
+class SweepAxis(TypedDict, total=False):
+    """A value of a config, and the values that it takes in a sweep."""
+
+    # Path of the value in the config, such as `learning_rate` or `config.process.0.train.lr`.
+    key: str
+    # Values that it takes.
+    values: List[Optional[Union[str, float, bool]]]
 
 
 class ArtifactView(TypedDict, total=False):
@@ -2020,6 +2045,8 @@ class Trainyard:
         user: Union[str, int, bool] = UNSET,
         worker_id: Union[str, int, bool] = UNSET,
         q: Union[str, int, bool] = UNSET,
+        tag: Union[str, int, bool] = UNSET,
+        group: Union[str, int, bool] = UNSET,
         blocked: Union[str, int, bool] = UNSET,
         sort: Literal["submitted", "name", "state", "priority", "worker", "progress", "eta", "loss"] = UNSET,
         order: Literal["asc", "desc"] = UNSET,
@@ -2041,8 +2068,12 @@ class Trainyard:
 
         worker_id: Only jobs of this worker.
 
-        q: Words to find in id, config name, user, worker or error; `state:`, `user:` and `worker:`
-        are filters.
+        q: Words to find in id, name, config name, user, worker or error; `state:`, `user:`,
+        `worker:`, `tag:` and `group:` are filters.
+
+        tag: Only jobs with this tag.
+
+        group: Only jobs of this group.
 
         blocked: `true`: only jobs that wait for approval; `false`: only others.
 
@@ -2061,7 +2092,7 @@ class Trainyard:
 
         counts: Whether to add `counts` to the response, which makes the server examine every job.
         """
-        return self._transport.json("GET", "/api/queue", {"status": status, "user": user, "worker_id": worker_id, "q": q, "blocked": blocked, "sort": sort, "order": order, "limit": limit, "offset": offset, "cursor": cursor, "include_completed": include_completed, "counts": counts})
+        return self._transport.json("GET", "/api/queue", {"status": status, "user": user, "worker_id": worker_id, "q": q, "tag": tag, "group": group, "blocked": blocked, "sort": sort, "order": order, "limit": limit, "offset": offset, "cursor": cursor, "include_completed": include_completed, "counts": counts})
 
     def submit_job(
         self,
@@ -2071,6 +2102,10 @@ class Trainyard:
         dataloader: Optional[Union[List[Any], Dict[str, Any]]] = UNSET,
         files: Dict[str, str] = UNSET,
         data: List[Dict[str, Any]] = UNSET,
+        name: str = UNSET,
+        notes: str = UNSET,
+        tags: List[str] = UNSET,
+        group: str = UNSET,
         target: Literal["auto", "worker", "local"] = UNSET,
         worker_labels: Dict[str, Union[str, float, bool]] = UNSET,
         gpu_count: int = UNSET,
@@ -2104,6 +2139,14 @@ class Trainyard:
 
         data: Dataset versions that the job needs. The worker fetches them and replaces these paths
         in the config by their locations.
+
+        name: Name of the job for lists; omitted to show the name of the config.
+
+        notes: Notes about the job, at most 10,000 characters.
+
+        tags: Words to find the job by, at most 16 of 40 characters.
+
+        group: Group of jobs that belong together, such as an experiment.
 
         target: Where the job may run: `worker` excludes the orchestrator's own machine, `local`
         allows only that machine, `auto` allows both.
@@ -2145,7 +2188,7 @@ class Trainyard:
         idempotency_key: For 24 hours, the same key returns the same job. Equivalent to the header
         `Idempotency-Key`.
         """
-        return self._transport.json("POST", "/api/queue/submit", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key}))
+        return self._transport.json("POST", "/api/queue/submit", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key}))
 
     def retry_job(
         self,
@@ -2182,6 +2225,37 @@ class Trainyard:
         id: Id of a job: up to 64 letters, digits, `_` and `-`.
         """
         return self._transport.json("DELETE", _path("/api/queue/{id}", id=id), None)
+
+    def edit_job(
+        self,
+        id: str,
+        *,
+        name: Optional[str] = UNSET,
+        notes: Optional[str] = UNSET,
+        group: Optional[str] = UNSET,
+        tags: List[str] = UNSET,
+        add_tags: List[str] = UNSET,
+        remove_tags: List[str] = UNSET,
+    ) -> Dict[str, Any]:
+        """Change the name, notes, tags or group of a job.
+
+        Needs the permission `queue.submit`, or `queue.submit.own` for the token's own jobs.
+
+        id: Id of a job: up to 64 letters, digits, `_` and `-`.
+
+        name: Name of the job; null to show the name of the config.
+
+        notes: Notes about the job; null or an empty text for none.
+
+        group: Group of the job; null for none.
+
+        tags: All tags of the job.
+
+        add_tags: Tags to add; the others stay.
+
+        remove_tags: Tags to remove; the others stay.
+        """
+        return self._transport.json("PATCH", _path("/api/queue/{id}", id=id), None, _given({"name": name, "notes": notes, "group": group, "tags": tags, "add_tags": add_tags, "remove_tags": remove_tags}))
 
     def get_job_config(
         self,
@@ -2303,6 +2377,105 @@ class Trainyard:
         reason: Reason that the job shows as its error.
         """
         return self._transport.json("POST", _path("/api/queue/{id}/reject", id=id), {"reason": reason})
+
+    def submit_sweep(
+        self,
+        *,
+        sweep: List[SweepAxis],
+        config_name: str = UNSET,
+        config: Dict[str, Any] = UNSET,
+        dataloader: Optional[Union[List[Any], Dict[str, Any]]] = UNSET,
+        files: Dict[str, str] = UNSET,
+        data: List[Dict[str, Any]] = UNSET,
+        name: str = UNSET,
+        notes: str = UNSET,
+        tags: List[str] = UNSET,
+        group: str = UNSET,
+        target: Literal["auto", "worker", "local"] = UNSET,
+        worker_labels: Dict[str, Union[str, float, bool]] = UNSET,
+        gpu_count: int = UNSET,
+        num_nodes: int = UNSET,
+        gpu_vram_gb: float = UNSET,
+        accelerator: str = UNSET,
+        priority: Union[int, Literal["low", "normal", "high", "urgent", "critical"]] = UNSET,
+        max_retries: int = UNSET,
+        retry_on: List[Literal["trainer_exit", "trainer_signal", "out_of_memory", "worker_lost", "start_failed", "invalid_config", "timeout", "preempted", "rejected"]] = UNSET,
+        on_lost_contact: Literal["continue", "stop"] = UNSET,
+        timeout_s: float = UNSET,
+        requires_approval: bool = UNSET,
+        no_wait: bool = UNSET,
+        any_gpu: bool = UNSET,
+        dry_run: bool = UNSET,
+        idempotency_key: str = UNSET,
+    ) -> Dict[str, Any]:
+        """Submit a job for each combination of config values, all of them or none.
+
+        Needs the permission `queue.submit`, or `queue.submit.own`.
+
+        config_name: Name of a config in the configs folder. With `config`, only a name for display.
+
+        config: Inline config; omitted to use the config named by `config_name`.
+
+        dataloader: For an inline config: content of the file that `data_backend_config` names. A
+        config in the folder has its own dataloader beside it.
+
+        files: For an inline config: texts of other files that it names, keyed by the paths in the
+        config.
+
+        data: Dataset versions that the job needs. The worker fetches them and replaces these paths
+        in the config by their locations.
+
+        name: Name of the job for lists; omitted to show the name of the config.
+
+        notes: Notes about the job, at most 10,000 characters.
+
+        tags: Words to find the job by, at most 16 of 40 characters.
+
+        group: Group of jobs that belong together, such as an experiment.
+
+        target: Where the job may run: `worker` excludes the orchestrator's own machine, `local`
+        allows only that machine, `auto` allows both.
+
+        worker_labels: Labels that the worker must have: each value is a pattern in which `*`
+        matches any characters, and all must match.
+
+        gpu_count: Minimum number of GPUs of the worker; defaults to what the config needs.
+
+        num_nodes: Number of machines that train together; defaults to 1. They are as many workers,
+        or one allocation of a pool. Each has `gpu_count` GPUs.
+
+        gpu_vram_gb: Nominal GB per GPU: `24` matches a card sold with 24 GB.
+
+        accelerator: Accelerator that the job requires, as workers report it: `cuda`, `rocm`, `mps`,
+        ...; omitted for any.
+
+        priority: Priority from 0 to 50, or one of its names: `low` (0), `normal` (10), `high` (20),
+        `urgent` (30), `critical` (40). Higher runs first.
+
+        max_retries: Number of retries after failures.
+
+        retry_on: Causes to retry in addition to lost workers and preemptions, which are always
+        retried.
+
+        on_lost_contact: Action of the worker when it loses contact with the orchestrator.
+
+        timeout_s: Maximum run time of one attempt, in seconds.
+
+        requires_approval: Hold the job until an authorized user approves it.
+
+        no_wait: Reject the job instead of queueing it when no worker can take it at once.
+
+        any_gpu: Use any GPUs and ignore `accelerate_visible_devices` in the config.
+
+        dry_run: Store nothing and return what would happen to the job. The idempotency key is not
+        used up.
+
+        idempotency_key: For 24 hours, the same key returns the same job. Equivalent to the header
+        `Idempotency-Key`.
+
+        sweep: Values to try. One job is submitted for each combination, at most 256.
+        """
+        return self._transport.json("POST", "/api/queue/sweeps", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
 
     def list_artifacts(
         self,

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import { perLocale } from '../i18n/formats.ts';
 import { useT } from '../i18n/index.ts';
 import { focusPage } from '../ui/focus.ts';
@@ -103,6 +104,11 @@ export function Shell() {
 
 const explainFailure = (failure: unknown) => failure instanceof PartUnavailable && <Unavailable />;
 
+/** Compares jobs. It has no entry in the navigation, because it needs a selection of jobs. */
+const Compare = lazy(() =>
+  loadPart(async () => ({ default: (await import('../pages/compare/index.tsx')).ComparePage })),
+);
+
 /** The pages by their routes. A page that the user may not open explains which permission is missing. */
 function Pages() {
   const t = useT();
@@ -118,6 +124,11 @@ function Pages() {
           </Route>
         );
       })}
+      <Route path="/compare">
+        <Guarded calls={[queueApi.list]} title="nav.jobs">
+          <Compare />
+        </Guarded>
+      </Route>
       <Route>
         <div className="page">{t('page.notFound')}</div>
       </Route>

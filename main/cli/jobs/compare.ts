@@ -7,7 +7,7 @@ import { duration } from '../progress-bar.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import { type Column, plain } from '../table.ts';
-import { differingKeys, type FlatConfig, flatten } from './compare-configs.ts';
+import { differingKeys, type FlatConfig, flatten } from '../../../protocol/compare-configs.ts';
 import { groupOf, withGroup } from './bulk.ts';
 import { among, everyPage, findNewestJob, JobArgument } from './find.ts';
 

@@ -33,6 +33,9 @@ export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft
     : draftOf(request, bundle);
 }
 
+/** Maximum length of the configs of a sweep together, because one transaction stores a copy for each job. */
+const maxSweepText = 32_000_000;
+
 /** Builds a draft for each job of a sweep. Refused if one of them is. */
 export async function prepareSweep(
   configs: Configs,
@@ -42,8 +45,11 @@ export async function prepareSweep(
   const inline = bundleOf(request);
   const bundle = inline === null ? await configs.load(request.config_name ?? '') : accept(inline);
   if (!bundle.ok) return bundle;
+  const grid = gridOf(request.sweep);
+  if (grid.length * JSON.stringify(bundle.value).length > maxSweepText)
+    return refuse('invalid_request', `The config is too large for ${grid.length} jobs: submit fewer at once`);
   const drafts: Draft[] = [];
-  for (const values of gridOf(request.sweep)) {
+  for (const values of grid) {
     const config = withValues(bundle.value.config, values);
     const draft = config.ok ? draftOf(request, { ...bundle.value, config: config.value }) : config;
     if (!draft.ok) return draft;

@@ -39,7 +39,7 @@ export function sweepName(base: string, values: SweepValues): string {
   const rest = parts.join(' ').replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
   const room = maxName - rest.length - 1;
   if (room < 1) return rest.slice(0, maxName).trim();
-  return `${base.slice(0, room).trim()} ${rest}`;
+  return `${base.slice(0, room).trim()} ${rest}`.trim();
 }
 
 /** Returns a group for a sweep without one: the config's name and the time of the submission. */

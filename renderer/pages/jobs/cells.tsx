@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
 import { type Hold, isFinal, isWaiting, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
@@ -14,6 +15,7 @@ import { lastErrorLine } from './error-line.ts';
 import { clock, duration, priorityText, progressText, runTime, speed } from './figures.ts';
 import { shownState } from './list/filter.ts';
 import { useJobActions } from './job-actions.tsx';
+import { JobChips } from './job-chips.tsx';
 import { waitText } from './wait-text.ts';
 import { Loss } from './loss.tsx';
 
@@ -31,11 +33,15 @@ const Lines = ({ first, second }: { readonly first: ReactNode; readonly second: 
 export const ConfigCell = ({ job }: JobProps) => (
   <Lines
     first={
-      <Link href={`/jobs/${job.id}`} title={`${job.config_name} (${job.id})`}>
-        {job.config_name}
+      <Link href={`/jobs/${job.id}`} title={`${shownName(job)} (${job.id})`}>
+        {shownName(job)}
       </Link>
     }
-    second={job.user}
+    second={
+      <>
+        {job.user} <JobChips job={job} />
+      </>
+    }
   />
 );
 

@@ -3,6 +3,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { Guarded } from '../../app/guarded.tsx';
 import { JobDetailPage } from './details/detail.tsx';
 import { JobActionsProvider } from './job-actions.tsx';
+import './job-about.css';
 import './jobs.css';
 import { JobList, NewJob } from './list/list.tsx';
 import { SubmitPage } from './submit/submit.tsx';

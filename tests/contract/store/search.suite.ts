@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { finalStatuses, type JobStatus, liveStatuses } from '../../../protocol/job.ts';
+import { type JobAbout, nothingAbout } from '../../../protocol/job-about.ts';
 import { JobSort, parseSearch } from '../../../protocol/job-search.ts';
 import type { Job, JobFilter, JobPlace, PendingJob, Store } from '../../../main/orchestrator/ports/index.ts';
 import { everyJob } from '../../support/every-job.ts';
@@ -24,6 +25,8 @@ const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
 const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
 const named = (order: number, configName: string, more: Partial<PendingJob> = {}): PendingJob =>
   makeJob(order, { ...more, spec: { ...makeJob(order).spec, configName } });
+const described = (order: number, about: JobAbout): PendingJob =>
+  makeJob(order, { spec: { ...makeJob(order).spec, configName: `demo-${order}`, about } });
 const found = (store: Store, text: string): number[] =>
   orders(store.jobs(filter({ search: parseSearch(text), isDescending: false })));
 
@@ -58,6 +61,31 @@ export function describeSearch(open: OpenStore): void {
         [[1], [1], [1]],
       );
       expect(found(store, 'port')).toEqual([1, 3]);
+    });
+
+    test('finds jobs by name, and sorts them by the name that people see', async () => {
+      const store = open();
+      const about = { ...nothingAbout, name: 'Größe' };
+      await put(store, named(1, 'zeta'));
+      await put(store, described(2, about));
+      await put(store, named(3, 'alpha'));
+      expect(found(store, 'größe')).toEqual([2]);
+      expect(found(store, 'demo-2')).toEqual([2]);
+      expect(orders(store.jobs(filter({ sort: 'name', isDescending: false })))).toEqual([3, 2, 1]);
+    });
+
+    test('filters by group and by every tag, ignoring case', async () => {
+      const store = open();
+      await put(store, described(1, { ...nothingAbout, tags: ['Base', 'ÜBER'], group: 'Lr-1' }));
+      await put(store, described(2, { ...nothingAbout, tags: ['base'], group: 'lr-2' }));
+      await put(store, makeJob(3));
+      expect(found(store, 'tag:base')).toEqual([1, 2]);
+      expect(found(store, 'tag:base tag:über')).toEqual([1]);
+      expect(found(store, 'tag:bas')).toEqual([]);
+      expect(found(store, 'tag:b_se')).toEqual([]);
+      expect(found(store, 'group:lr-1')).toEqual([1]);
+      expect(found(store, 'group:lr-*')).toEqual([1, 2]);
+      expect(found(store, 'group:lr-1 group:LR-2 tag:über')).toEqual([1]);
     });
 
     test('omits a job whose newest attempt is on another worker', async () => {

@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { describeAbout } from './about.suite.ts';
 import { describeArtifacts } from './artifacts.suite.ts';
 import { describeAudit } from './audit.suite.ts';
 
@@ -22,6 +23,7 @@ export function describeStore(name: string, open: OpenStore): void {
   describe(name, () => {
     describeWorkers(open);
     describeJobs(open);
+    describeAbout(open);
     describeJobGuards(open);
     describeQueue(open);
     describeQueueSettings(open);

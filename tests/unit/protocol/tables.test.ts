@@ -100,6 +100,8 @@ describe('tables of calls', () => {
       'POST /api/queue/:id/top (queue.manage)',
       'POST /api/queue/:id/approve (queue.manage)',
       'POST /api/queue/:id/reject (queue.manage)',
+      'POST /api/queue/sweeps (queue.submit)',
+      'PATCH /api/queue/:id (queue.submit)',
       'GET /api/queue/:id/logs (queue.view)',
       'GET /api/queue/:id/logs/stream (queue.view, stream)',
       'GET /api/queue/:id/logs/search (queue.view)',

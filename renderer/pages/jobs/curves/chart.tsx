@@ -63,7 +63,8 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
     () => ({ axis, isLog, palette, t, valueText: (value: number) => valueText(value, plan, t) }),
     [axis, isLog, palette, t, plan],
   );
-  const summary = summarize(own);
+  // A comparison without a job of its own summarizes all jobs.
+  const summary = summarize(own.length === 0 ? lines : own);
   const title = chartTitle(plan, t);
   const withoutStep = lines.reduce((sum, each) => sum + each.withoutStep, 0);
   const isDrawn = data.columns.some(({ value }) => value.some(cell => typeof cell === 'number'));

@@ -1,5 +1,6 @@
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { JobId } from '../../../../protocol/ids.ts';
+import { shownName } from '../../../../protocol/job-about.ts';
 import { metricsApi } from '../../../../protocol/metrics-api.ts';
 import type { Axis, AxisRange, Compared, Curves } from './lines.ts';
 import { useEffect, useMemo, useRef, useState } from 'react';
@@ -164,6 +165,6 @@ async function readOne(client: Client, id: JobId, request: CurveRequest, signal:
   ]);
   if (!job.ok) return job;
   if (!curves.ok) return curves;
-  const name = `${job.value.config_name} (${id})`;
+  const name = `${shownName(job.value)} (${id})`;
   return { ok: true, value: { id, name, curves: curves.value.shown } } as const;
 }

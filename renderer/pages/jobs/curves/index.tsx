@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import { urlOf } from '../../../../protocol/client.ts';
 import { isFinal, isWaiting, type JobDetail } from '../../../../protocol/job.ts';
@@ -17,6 +17,7 @@ import { Comparison } from './comparison.tsx';
 import { useAttemptMarks } from './attempt-marks.ts';
 import { coveringRange, spanOf, widened } from './lines.ts';
 import { usePalette } from './palette.ts';
+import { useWidth } from './use-width.ts';
 import { type View, parseView, withView } from './view.ts';
 
 interface JobProps {
@@ -122,28 +123,4 @@ function Notes({ job }: JobProps) {
       </a>
     </div>
   );
-}
-
-/** Padding of a chart in its card, gap between cards, and minimum width for two columns. Keep in sync with the stylesheet. */
-const padding = 34;
-const gap = 16;
-const minForTwo = 900;
-
-/** Width of a chart in pixels; 0 until measured. */
-function useWidth() {
-  const grid = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const element = grid.current;
-    if (element === null) return undefined;
-    const measure = (): void => {
-      const all = element.clientWidth;
-      setWidth(Math.max(160, Math.floor(all >= minForTwo ? (all - gap) / 2 : all) - padding));
-    };
-    const watch = new ResizeObserver(measure);
-    watch.observe(element);
-    measure();
-    return () => watch.disconnect();
-  }, []);
-  return { grid, width };
 }

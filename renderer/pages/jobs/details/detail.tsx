@@ -2,6 +2,7 @@ import { Tabs } from 'radix-ui';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { JobDetail } from '../../../../protocol/job.ts';
 import { logsApi } from '../../../../protocol/logs-api.ts';
 import { metricsApi } from '../../../../protocol/metrics-api.ts';
@@ -26,6 +27,7 @@ const JobCurves = lazy(() =>
   loadPart(async () => ({ default: (await import('../curves/index.tsx')).JobCurves })),
 );
 
+const JobAbout = lazy(() => loadPart(async () => ({ default: (await import('./about.tsx')).JobAbout })));
 const JobFiles = lazy(() =>
   loadPart(async () => ({ default: (await import('../files/index.tsx')).JobFiles })),
 );
@@ -83,12 +85,15 @@ export function JobDetailPage({ id }: { readonly id: string }) {
       </nav>
       <div className="page-head job-head">
         <div className="job-title">
-          <h1>{job.config_name}</h1>
+          <h1>{shownName(job)}</h1>
           <State name={shownState(job)} />
           <span className="muted mono">{job.id}</span>
         </div>
         <HeaderActions job={job} />
       </div>
+      <Suspense fallback={null}>
+        <JobAbout job={job} />
+      </Suspense>
       <Tabs.Root value={tab} onValueChange={open}>
         <Tabs.List className="tabs" aria-label={t('jobs.detail.tabs')}>
           {shown.map(name => (

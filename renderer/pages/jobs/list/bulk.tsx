@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react';
+import { Link } from 'wouter';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import { isFinal, isWaiting, type JobView } from '../../../../protocol/job.ts';
@@ -17,6 +18,8 @@ interface BulkProps {
 
 /** Maximum number of jobs that "Select all" selects. */
 const maxChosen = 500;
+/** Maximum number of jobs that the page of the comparison shows. */
+const maxCompared = 8;
 /** Maximum number of concurrent calls, so that the server can answer other clients in between. */
 const maxParallel = 6;
 
@@ -97,6 +100,11 @@ export function BulkBar({ rows, chosen, choose }: BulkProps) {
               {t(`jobs.bulk.${action}`)}
             </Button>
           ))}
+          {chosen.size > 1 && chosen.size <= maxCompared && (
+            <Link className="button button-plain" href={`/compare?jobs=${[...chosen].join(',')}`}>
+              {t('jobs.bulk.compare')}
+            </Link>
+          )}
           {selectable.length > 0 && (
             <Button onClick={() => choose(new Set(selectable.map(({ id }) => id)))}>
               {t('jobs.bulk.all', { count: selectable.length })}

@@ -36,7 +36,11 @@ describe('completing words', () => {
     ['priorities as option values', ['jobs', 'submit', 'x', '--priority', 'u'], ['urgent']],
     ['priorities as arguments', ['jobs', 'priority', 'j_1', 'c'], ['critical']],
     ['statuses', ['jobs', 'list', '--status', 'ca'], ['cancelling', 'cancelled']],
-    ['options that start with --no', ['jobs', 'submit', 'x', '--no'], ['--nodes', '--no-data', '--no-wait']],
+    [
+      'options that start with --no',
+      ['jobs', 'submit', 'x', '--no'],
+      ['--notes', '--nodes', '--no-data', '--no-wait'],
+    ],
     ['no option after --', ['workers', 'get', '--', '--j'], []],
     ['nothing for a free argument', ['workers', 'create', ''], []],
     ['nothing for an argument that was already given', ['completion', 'bash', ''], []],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { differingKeys, flatten } from '../../../../../main/cli/jobs/compare-configs.ts';
+import { differingKeys, flatten } from '../../../protocol/compare-configs.ts';
 
 /** An ai-toolkit config, shortened. */
 const toolkit = (lr: number, rank: number, more: object = {}) => ({

@@ -1,0 +1,37 @@
+/** Texts of the comparison and of the editor of a job's name and notes. They load together with these. */
+export const runs = {
+  'runs.title': 'Compare jobs',
+  'runs.ofGroup': 'Group {group}',
+  'runs.back': 'Jobs',
+  'runs.none': 'Choose at least two jobs to compare. Select them in the jobs table, then choose Compare.',
+  'runs.noneInGroup': 'This group has no jobs.',
+  'runs.missing': '{count, plural, one {# job was not found.} other {# jobs were not found.}}',
+  'runs.failed': 'The jobs could not be loaded: {why}',
+  'runs.hidden': 'You may not see the configs of these jobs, so values that differ are not shown.',
+  'runs.same': 'The configs are the same.',
+  'runs.table': 'Results',
+  'runs.column.name': 'Job',
+  'runs.column.state': 'State',
+  'runs.column.step': 'Step',
+  'runs.column.loss': 'Loss',
+  'runs.column.ran': 'Run time',
+  'runs.column.gpuHours': 'GPU hours',
+  'runs.best': 'Lowest loss',
+  'runs.curves': 'Curves',
+  'runs.firstCurves': 'Curves of the first {count, number} jobs',
+  'runs.noCurves': 'None of these jobs has reported a curve yet.',
+  'runs.parallel': 'Values and loss',
+  'runs.parallel.label':
+    'One line per job through its values {keys} and its loss. The table above has the same data.',
+  'runs.about': 'Name, tags and notes',
+  'runs.edit': 'Edit name and notes',
+  'runs.edit.name': 'Name',
+  'runs.edit.group': 'Group',
+  'runs.edit.tags': 'Tags',
+  'runs.edit.tags.hint': 'Words separated by spaces',
+  'runs.edit.notes': 'Notes',
+  'runs.edit.save': 'Save',
+  'runs.compareGroup': 'Compare group',
+} as const;
+
+export type RunKey = keyof typeof runs;

@@ -1,0 +1,37 @@
+import type { RunKey } from '../en/runs.ts';
+
+export const runs: Readonly<Record<RunKey, string>> = {
+  'runs.title': 'Comparar trabajos',
+  'runs.ofGroup': 'Grupo {group}',
+  'runs.back': 'Trabajos',
+  'runs.none': 'Elija al menos dos trabajos. Selecciónelos en la tabla de trabajos y pulse Comparar.',
+  'runs.noneInGroup': 'Este grupo no tiene trabajos.',
+  'runs.missing': '{count, plural, one {No se encontró # trabajo.} other {No se encontraron # trabajos.}}',
+  'runs.failed': 'No se pudieron cargar los trabajos: {why}',
+  'runs.hidden':
+    'No tiene permiso para ver las configuraciones de estos trabajos, así que no se muestran los valores que difieren.',
+  'runs.same': 'Las configuraciones son iguales.',
+  'runs.table': 'Resultados',
+  'runs.column.name': 'Trabajo',
+  'runs.column.state': 'Estado',
+  'runs.column.step': 'Paso',
+  'runs.column.loss': 'Loss',
+  'runs.column.ran': 'Duración',
+  'runs.column.gpuHours': 'Horas de GPU',
+  'runs.best': 'Menor loss',
+  'runs.curves': 'Curvas',
+  'runs.firstCurves': 'Curvas de los primeros {count, number} trabajos',
+  'runs.noCurves': 'Ninguno de estos trabajos ha enviado curvas todavía.',
+  'runs.parallel': 'Valores y loss',
+  'runs.parallel.label':
+    'Una línea por trabajo a través de sus valores {keys} y su loss. La tabla anterior tiene los mismos datos.',
+  'runs.about': 'Nombre, etiquetas y notas',
+  'runs.edit': 'Editar nombre y notas',
+  'runs.edit.name': 'Nombre',
+  'runs.edit.group': 'Grupo',
+  'runs.edit.tags': 'Etiquetas',
+  'runs.edit.tags.hint': 'Palabras separadas por espacios',
+  'runs.edit.notes': 'Notas',
+  'runs.edit.save': 'Guardar',
+  'runs.compareGroup': 'Comparar grupo',
+};

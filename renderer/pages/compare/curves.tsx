@@ -1,0 +1,90 @@
+import { useCallback, useMemo } from 'react';
+import { useSearchParams } from 'wouter';
+import { JobId } from '../../../protocol/ids.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { Chart } from '../jobs/curves/chart.tsx';
+import { Controls } from '../jobs/curves/controls.tsx';
+import { useCompared } from '../jobs/curves/curve-reads.ts';
+import '../jobs/curves/curves.css';
+import { chartsOf } from '../jobs/curves/keys.ts';
+import { coveringRange, type Curves, spanOf } from '../jobs/curves/lines.ts';
+import { usePalette } from '../jobs/curves/palette.ts';
+import { useWidth } from '../jobs/curves/use-width.ts';
+import { parseView, type View, withView } from '../jobs/curves/view.ts';
+import { useRunT } from './texts.tsx';
+
+interface RunCurvesProps {
+  readonly ids: readonly JobId[];
+  /** Increases when the curves should be read again. */
+  readonly reads: object;
+}
+
+const names = { workerOf: () => '', attempts: 1 };
+
+/** The curves of several jobs over each other, one chart per metric of their trainers. */
+export function RunCurves({ ids, reads }: RunCurvesProps) {
+  const t = useRunT();
+  const palette = usePalette();
+  const [params, setParams] = useSearchParams();
+  const wanted = ids.join();
+  const view = useMemo(
+    (): View => ({ ...parseView(params), attempts: null, others: ids }),
+    // The list of ids is another array after each read.
+    [params, wanted],
+  );
+  const change = useCallback(
+    ({ others: _, ...next }: Partial<View>) =>
+      setParams(before => withView(before, { ...next, others: [] }), { replace: true }),
+    [setParams],
+  );
+  const { grid, width } = useWidth();
+  // Reads the curves again whenever this object is another one.
+  const own = useMemo((): Curves => ({ ...noCurves }), [reads]);
+  const compared = useCompared(view, own, width);
+  const plans = useMemo(
+    () =>
+      chartsOf([...new Set(compared.flatMap(({ curves }) => curves.keys.map(({ key }) => key)))]).filter(
+        ({ kind }) => kind === 'trainer',
+      ),
+    [compared],
+  );
+  const { axis, zoom } = view;
+  const all = useMemo(
+    () => coveringRange(compared.map(({ curves }) => spanOf(curves, axis, null))) ?? ([0, 1] as const),
+    [compared, axis],
+  );
+  const zoomTo = useCallback(
+    ([from, to]: readonly [number, number]) =>
+      change({ zoom: [Math.max(0, Math.floor(from)), Math.max(1, Math.ceil(to))] }),
+    [change],
+  );
+  const isEmpty = compared.length === ids.length && plans.length === 0;
+  return (
+    <div ref={grid} className="curves" aria-busy={compared.length < ids.length}>
+      {isEmpty && <Empty why={t('runs.noCurves')} />}
+      {plans.length > 0 && (
+        <>
+          <Controls view={view} attempts={[]} nameOf={String} range={all} onChange={change} />
+          <div className="curve-grid">
+            {plans.map(plan => (
+              <Chart
+                key={plan.id}
+                curves={own}
+                onZoom={zoomTo}
+                marks={[]}
+                range={zoom ?? widened(all)}
+                {...{ plan, compared, view, names, palette, width }}
+              />
+            ))}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+const noCurves: Curves = { job_id: JobId.parse('-'), keys: [], attempts: [] };
+
+/** Gives a range that contains only one position a width. */
+const widened = ([from, to]: readonly [number, number]): readonly [number, number] =>
+  from < to ? [from, to] : [Math.max(0, from - 1), to + 1];

@@ -1,0 +1,88 @@
+import { useMemo } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { detailOf } from '../../api/session.ts';
+import { useMay } from '../../app/context.ts';
+import { Empty } from '../../ui/empty.tsx';
+import './compare.css';
+import { RunCurves } from './curves.tsx';
+import { Parallel } from './parallel.tsx';
+import { Results } from './results.tsx';
+import { type Run, variedKeys } from './runs.ts';
+import { RunTexts, useRunT } from './texts.tsx';
+import { maxRuns, parseSelection, type Selection, useRuns } from './use-runs.ts';
+
+/** Compares the jobs of `/compare?jobs=a,b` or `/compare?group=name`. */
+export const ComparePage = () => (
+  <RunTexts>
+    <Page />
+  </RunTexts>
+);
+
+function Page() {
+  const t = useRunT();
+  const [params] = useSearchParams();
+  const selection = parseSelection(params);
+  return (
+    <div className="page jobs-page">
+      <nav className="crumb" aria-label={t('runs.back')}>
+        <Link href="/jobs">{t('runs.back')}</Link>
+      </nav>
+      <div className="page-head">
+        <h1>
+          {selection.kind === 'group' ? t('runs.ofGroup', { group: selection.group }) : t('runs.title')}
+        </h1>
+      </div>
+      {selection.kind === 'jobs' && selection.ids.length === 0 ? (
+        <Empty why={t('runs.none')} />
+      ) : (
+        <Comparison selection={selection} />
+      )}
+    </div>
+  );
+}
+
+function Comparison({ selection }: { readonly selection: Selection }) {
+  const t = useRunT();
+  const { runs, missing, failure } = useRuns(selection);
+  if (failure !== null && runs === null)
+    return <Empty why={t('runs.failed', { why: detailOf(failure) ?? t('error.unreachable') })} />;
+  if (runs === null) return <div aria-busy="true" />;
+  return (
+    <>
+      {missing > 0 && (
+        <p className="muted" role="status">
+          {t('runs.missing', { count: missing })}
+        </p>
+      )}
+      {runs.length === 0 ? <Empty why={t('runs.noneInGroup')} /> : <Runs runs={runs} />}
+    </>
+  );
+}
+
+/** Minimum number of varied keys for which lines show more than the table. */
+const minParallelKeys = 3;
+
+function Runs({ runs }: { readonly runs: readonly Run[] }) {
+  const t = useRunT();
+  const may = useMay();
+  const varied = useMemo(() => variedKeys(runs), [runs]);
+  const ids = runs.slice(0, maxRuns).map(({ job }) => job.id);
+  const isSweep = runs.every(({ job }) => job.sweep !== null);
+  const isHidden = !isSweep && runs.some(({ job }) => !may(queueApi.config, job));
+  return (
+    <>
+      {varied.keys.length === 0 && runs.length > 1 && (
+        <p className="muted">{t(isHidden ? 'runs.hidden' : 'runs.same')}</p>
+      )}
+      <Results runs={runs} varied={varied} />
+      {isSweep && varied.keys.length >= minParallelKeys && <Parallel runs={runs} varied={varied} />}
+      <section aria-labelledby="compare-curves" className="compare-curves">
+        <h2 id="compare-curves">
+          {runs.length > maxRuns ? t('runs.firstCurves', { count: maxRuns }) : t('runs.curves')}
+        </h2>
+        <RunCurves ids={ids} reads={runs} />
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+import { Link } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { State } from '../../ui/indicators.tsx';
+import { useNow } from '../../ui/time.tsx';
+import { duration, figure, runTime } from '../jobs/figures.ts';
+import { shownState } from '../jobs/list/filter.ts';
+import { bestOf, type Run, textOfValue, type Varied } from './runs.ts';
+import { type RunTranslator, useRunT } from './texts.tsx';
+
+interface ResultsProps {
+  readonly runs: readonly Run[];
+  readonly varied: Varied;
+}
+
+/** One row per job: the values that differ, and its result. */
+export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
+  const t = useRunT();
+  const now = useNow();
+  const best = bestOf(runs);
+  return (
+    <section className="card" aria-labelledby="compare-results">
+      <h2 id="compare-results">{t('runs.table')}</h2>
+      <div className="compare-table" role="region" aria-label={t('runs.table')} tabIndex={0}>
+        <table className="events">
+          <thead>
+            <tr>
+              <th scope="col">{t('runs.column.name')}</th>
+              <th scope="col">{t('runs.column.state')}</th>
+              {keys.map(key => (
+                <th key={key} scope="col" translate="no" className="compare-key">
+                  {key}
+                </th>
+              ))}
+              {(['step', 'loss', 'ran', 'gpuHours'] as const).map(name => (
+                <th key={name} scope="col" className="compare-number">
+                  {t(`runs.column.${name}`)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {runs.map(run => (
+              <tr key={run.job.id} data-best={run.job.id === best}>
+                <th scope="row" className="compare-name">
+                  <Link href={`/jobs/${run.job.id}`} translate="no">
+                    {shownName(run.job)}
+                  </Link>
+                  {run.job.id === best && <span className="chip">{t('runs.best')}</span>}
+                </th>
+                <td>
+                  <State name={shownState(run.job)} />
+                </td>
+                {keys.map(key => (
+                  <td key={key} className="mono" translate="no">
+                    {textOfValue(valueOf(run, key))}
+                  </td>
+                ))}
+                {numbersOf(run.job, now, t).map(([name, text]) => (
+                  <td key={name} className="compare-number">
+                    {text}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function numbersOf(job: JobView, now: number, t: RunTranslator): readonly (readonly [string, string])[] {
+  const { step, loss } = job.progress ?? {};
+  const ran = runTime(job, now);
+  const hours = ran === null || job.gpu_count === 0 ? null : (ran / 3_600) * job.gpu_count * job.num_nodes;
+  return [
+    ['step', step === undefined ? '–' : step.toLocaleString(t.language)],
+    ['loss', loss === undefined ? '–' : figure(loss, t.language)],
+    ['ran', ran === null ? '–' : duration(ran, t.language)],
+    ['hours', hours === null ? '–' : figure(hours, t.language)],
+  ];
+}

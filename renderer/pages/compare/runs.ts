@@ -1,0 +1,99 @@
+import { differingKeys, flatten, type FlatConfig } from '../../../protocol/compare-configs.ts';
+import type { JobView } from '../../../protocol/job.ts';
+
+/** A job in a comparison. */
+export interface Run {
+  readonly job: JobView;
+  /** Null if it was not read, or if the user may not see it. */
+  readonly config: FlatConfig | null;
+}
+
+/** Returns config and dataloader by the paths of their values. */
+export const flatConfig = (config: unknown, dataloader: unknown): FlatConfig =>
+  new Map([
+    ...flatten(config),
+    ...(dataloader === null || dataloader === undefined ? [] : flatten({ dataloader })),
+  ]);
+
+/** The table of a comparison: the keys in which the jobs differ, and the value of each job. */
+export interface Varied {
+  readonly keys: readonly string[];
+  readonly valueOf: (run: Run, key: string) => unknown;
+}
+
+/** Maximum number of keys that are columns. Configs of different trainers differ in nearly all keys. */
+const maxKeys = 40;
+
+/** Returns the keys that a sweep has varied, or else those in which the configs differ. */
+export function variedKeys(runs: readonly Run[]): Varied {
+  const isSweep = runs.length > 0 && runs.every(({ job }) => job.sweep !== null);
+  const valuesOf = ({ job, config }: Run): FlatConfig =>
+    isSweep ? new Map(Object.entries(job.sweep ?? {})) : (config ?? new Map<string, unknown>());
+  const known = isSweep ? runs : runs.filter(({ config }) => config !== null);
+  const keys = differingKeys(known.map(valuesOf)).slice(0, maxKeys);
+  return { keys, valueOf: (run, key) => valuesOf(run).get(key) };
+}
+
+/** Returns the job with the lowest loss among those that report one; null if fewer than two do. */
+export function bestOf(runs: readonly Run[]): JobView['id'] | null {
+  const found = runs.flatMap(({ job }) => {
+    const loss = job.progress?.loss;
+    return loss === undefined ? [] : [{ id: job.id, loss }];
+  });
+  if (found.length < 2) return null;
+  return found.reduce((best, each) => (each.loss < best.loss ? each : best)).id;
+}
+
+export const textOfValue = (value: unknown): string =>
+  value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
+
+/** An axis of parallel coordinates: each value has a position from 0 (bottom) to 1. */
+export interface ParallelAxis {
+  readonly title: string;
+  readonly ticks: readonly { readonly text: string; readonly at: number }[];
+  /** Null if the job has no value. */
+  readonly placeOf: (run: Run) => number | null;
+}
+
+/** Returns one axis for each key, with evenly spaced values, and one for the loss. */
+export function parallelAxes(
+  runs: readonly Run[],
+  { keys, valueOf }: Varied,
+  lossTitle: string,
+  lossText: (loss: number) => string,
+): readonly ParallelAxis[] {
+  const axes = keys.map((key): ParallelAxis => {
+    const texts = [...new Set(runs.map(run => valueOf(run, key)))].toSorted(compareValues).map(textOfValue);
+    const placeOf = (text: string): number =>
+      texts.length < 2 ? 0.5 : texts.indexOf(text) / (texts.length - 1);
+    return {
+      title: key.slice(key.lastIndexOf('.') + 1),
+      ticks: texts.map(text => ({ text, at: placeOf(text) })),
+      placeOf: run => placeOf(textOfValue(valueOf(run, key))),
+    };
+  });
+  return [...axes, lossAxis(runs, lossTitle, lossText)];
+}
+
+function lossAxis(runs: readonly Run[], title: string, lossText: (loss: number) => string): ParallelAxis {
+  const losses = runs.flatMap(({ job }) => job.progress?.loss ?? []);
+  const [min, max] = [Math.min(...losses), Math.max(...losses)];
+  const placeOf = (loss: number): number => (min < max ? (loss - min) / (max - min) : 0.5);
+  const ends = losses.length === 0 ? [] : [...new Set([min, max])];
+  return {
+    title,
+    ticks: ends.map(loss => ({ text: lossText(loss), at: placeOf(loss) })),
+    placeOf({ job }) {
+      const loss = job.progress?.loss;
+      return loss === undefined ? null : placeOf(loss);
+    },
+  };
+}
+
+/** Sorts numbers by size, and before texts. */
+function compareValues(a: unknown, b: unknown): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (typeof a === 'number') return -1;
+  if (typeof b === 'number') return 1;
+  return textOfValue(a).localeCompare(textOfValue(b));
+}

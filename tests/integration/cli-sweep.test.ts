@@ -1,0 +1,155 @@
+/** `trainyard jobs` with names, tags, groups and sweeps, in this process against a server. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CliOptions, runTrainyard } from '../support/cli.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { openRig, startJob } from '../support/upload-bench.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+  server.config('flowers', { model_type: 'lora', learning_rate: 1, train: { rank: 4 } });
+});
+afterAll(() => server.close());
+
+const jobs = (args: readonly string[], options?: CliOptions) =>
+  runTrainyard(['jobs', ...args, '--data-dir', server.dataDir], options);
+const rows = (out: string): readonly (readonly string[])[] =>
+  out
+    .trimEnd()
+    .split('\n')
+    .map(line => line.split(/ {2,}/));
+
+describe('trainyard jobs submit --sweep', () => {
+  it('submits the grid in one call, and prints each job with its values', async () => {
+    const args = ['submit', 'flowers', '--sweep', 'learning_rate=1e-4,3e-4', '--sweep', 'train.rank=8,16'];
+    const { code, out, err } = await jobs([...args, '--group', 'grid', '--tag', 'a', '--tag', 'b']);
+    expect({ code, err }).toEqual({ code: 0, err: 'Submitted 4 jobs in group grid\n' });
+    const [head, ...lines] = rows(out);
+    expect(head).toEqual(['ID', 'learning_rate', 'train.rank', 'NAME']);
+    expect(lines.map(([, ...values]) => values)).toEqual([
+      ['0.0001', '8', 'flowers learning_rate=0.0001 rank=8'],
+      ['0.0001', '16', 'flowers learning_rate=0.0001 rank=16'],
+      ['0.0003', '8', 'flowers learning_rate=0.0003 rank=8'],
+      ['0.0003', '16', 'flowers learning_rate=0.0003 rank=16'],
+    ]);
+    const listed = JSON.parse((await jobs(['list', '--group', 'grid', '--tag', 'b', '--json'])).out) as {
+      entries: { sweep: object; tags: readonly string[] }[];
+    };
+    expect(listed.entries.map(({ sweep }) => sweep)).toContainEqual({
+      learning_rate: 3e-4,
+      'train.rank': 16,
+    });
+    expect(listed.entries[0]?.tags).toEqual(['a', 'b']);
+  });
+
+  it('prints the grid without submitting it in a dry run', async () => {
+    const { code, out, err } = await jobs(['submit', 'flowers', '--sweep', 'learning_rate=1,2', '--dry-run']);
+    expect(code).toBe(0);
+    expect(err).toBe('2 jobs in the grid. Nothing was submitted\n');
+    expect(rows(out)[1]).toEqual(['-', '1', 'flowers learning_rate=1']);
+  });
+
+  it('reads the values as YAML does', async () => {
+    const args = ['submit', 'flowers', '--sweep', 'x=true,null,"8",a b', '--dry-run', '--json'];
+    const answer = JSON.parse((await jobs(args)).out) as { jobs: { sweep: { x: unknown } }[] };
+    expect(answer.jobs.map(({ sweep }) => sweep.x)).toEqual([true, null, '8', 'a b']);
+  });
+
+  it('submits once per idempotency key', async () => {
+    const args = ['submit', 'flowers', '--sweep', 'learning_rate=1,2', '--idempotency-key', 'k'];
+    const first = await jobs([...args, '-o', 'job_id']);
+    const again = await jobs([...args, '-o', 'job_id']);
+    expect(again.out).toBe(first.out);
+    expect(again.err).toMatch(/^Already submitted: 2 jobs in group flowers-/);
+  });
+
+  it.each([
+    [['--sweep', 'rate'], /KEY=VALUE,VALUE/],
+    [['--sweep', 'rate='], /single values/],
+    [['--sweep', 'rate=[1'], /single values/],
+    [['--sweep', 'rate=a: b'], /single values/],
+    [['--sweep', 'lr=1,1'], /--sweep: the same value is given twice/],
+    [['--sweep', 'lr=1', '--sweep', 'lr=2'], /--sweep: the same key is given twice/],
+    [['--sweep', 'missing.key=1'], /no value "missing.key" to vary/],
+    [['--sweep', 'lr=1,2', '--no-wait'], /--no-wait: the jobs of a sweep may wait/],
+    [['--sweep', 'lr=1,2', '--wait'], /cannot be used with option '--wait'/],
+    [['--tag', 'two words'], /--tag: must start with a letter/],
+  ])('refuses %j', async (args, message) => {
+    const { code, err } = await jobs(['submit', 'flowers', ...args]);
+    expect(err).toMatch(message);
+    expect(code).not.toBe(0);
+  });
+});
+
+describe('trainyard jobs edit', () => {
+  it('changes name, notes and tags, and finds the job by its name', async () => {
+    const id = await server.submit({ config_name: 'flowers', tags: ['old'] });
+    const args = [
+      'edit',
+      id,
+      '--name',
+      'low rate',
+      '--notes',
+      'first try',
+      '--tag',
+      'new',
+      '--remove-tag',
+      'old',
+    ];
+    const { code, out } = await jobs(args);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Name +low rate$/m);
+    expect((await jobs(['get', 'low rate'])).out).toMatch(/^Notes +first try$/m);
+    expect((await jobs(['list', '--tag', 'new'])).out).toContain('low rate');
+    const removed = JSON.parse((await jobs(['edit', 'low rate', '--name', '', '--notes', '', '--json'])).out);
+    expect(removed).toMatchObject({ id, name: null, notes: null, tags: ['new'] });
+  });
+
+  it('refuses a name with a line break', async () => {
+    const id = await server.submit({ config_name: 'flowers' });
+    const { code, err } = await jobs(['edit', id, '--name', 'a\nb']);
+    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining('--name:') });
+  });
+});
+
+describe('jobs of a group', () => {
+  it('compares them, retries those that failed once, and cancels the rest', async () => {
+    const rig = await openRig(server);
+    const failed = await startJob(server, rig, {
+      config: { model_type: 'lora', lr: 1 },
+      group: 'few',
+      max_retries: 0,
+    });
+    await rig.report(failed, 'failed', { cause: 'trainer_exit', error: 'boom' });
+    const other = await server.submit({ config: { model_type: 'lora', lr: 2 }, group: 'few', gpu_count: 64 });
+    const compared = JSON.parse((await jobs(['compare', '--group', 'few', '--json'])).out);
+    expect(compared).toMatchObject({
+      keys: ['lr'],
+      jobs: [
+        { job_id: failed.jobId, config: { lr: 1 }, status: 'failed' },
+        { job_id: other, config: { lr: 2 } },
+      ],
+    });
+    const retried = await jobs(['retry', '--group', 'few', '--yes']);
+    expect(retried.code).toBe(0);
+    expect(retried.out).toMatch(/retried as j_/);
+    expect((await jobs(['retry', '--group', 'few', '--yes'])).err).toBe('No matching jobs\n');
+    const cancelled = await jobs(['cancel', '--group', 'few', '--yes', '-o', 'job_id']);
+    expect(cancelled.code).toBe(0);
+    expect(cancelled.out.split('\n')).toContain(other);
+    expect((await jobs(['list', '--group', 'few', '--active'])).out).toBe('');
+  });
+
+  it.each([
+    [['retry'], /Specify a job, or --group GROUP/],
+    [['retry', 'x', '--group', 'g'], /Specify a job, or --group GROUP/],
+    [['retry', '--group', 'g', '--wait'], /--wait and --follow are for a single job/],
+    [['cancel', 'x', '--group', 'g'], /Specify a job, --status STATUS, --group GROUP/],
+    [['compare', '--group', 'empty'], /at least two different jobs/],
+    [['list', '--group', 'two words'], /--group: must start/],
+  ])('refuses %j', async (args, message) => {
+    const { code, err } = await jobs(args);
+    expect(code).toBe(2);
+    expect(err).toMatch(message);
+  });
+});

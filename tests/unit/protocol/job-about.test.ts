@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { edited, JobEdit, JobGroup, JobNotes, JobTags, shownName } from '../../../protocol/job-about.ts';
+import { SweepRequest } from '../../../protocol/sweep.ts';
+
+const about = { name: 'n', tags: ['a', 'b'], group: 'g', sweep: { lr: 1 } };
+const after = (edit: object) => edited(about, JobEdit.parse(edit));
+
+describe('edited', () => {
+  it('leaves everything that the edit omits', () => {
+    expect(after({})).toEqual(about);
+  });
+
+  it('replaces and removes name and group', () => {
+    expect(after({ name: 'm', group: null })).toEqual({ ...about, name: 'm', group: null });
+    expect(after({ name: null, group: 'h' })).toEqual({ ...about, name: null, group: 'h' });
+  });
+
+  it('adds and removes tags, each tag once', () => {
+    expect(after({ add_tags: ['b', 'c'], remove_tags: ['a', 'x'] })?.tags).toEqual(['b', 'c']);
+    expect(after({ tags: ['z'] })?.tags).toEqual(['z']);
+    expect(after({ tags: [] })?.tags).toEqual([]);
+  });
+
+  it('returns null when the job would have more than 16 tags', () => {
+    const tags = Array.from({ length: 15 }, (_, n) => `t${n}`);
+    expect(after({ add_tags: tags.slice(0, 14) })?.tags).toHaveLength(16);
+    expect(after({ add_tags: tags })).toBeNull();
+  });
+});
+
+describe('bounds of texts about a job', () => {
+  it.each(['', 'two words', 'a,b', '-a', '"a"', 'x'.repeat(101), 'a\u202eb'])(
+    'refuses the group %j',
+    text => {
+      expect(JobGroup.safeParse(text).success).toBe(false);
+    },
+  );
+
+  it.each(['lr:1e-4', '花', 'team/a@b', 'v1.0+x=y'])('accepts the group %j', text => {
+    expect(JobGroup.parse(text)).toBe(text);
+  });
+
+  it('refuses too many or equal tags, and notes that are too long or contain a null character', () => {
+    expect(JobTags.safeParse(Array.from({ length: 17 }, (_, n) => `t${n}`)).success).toBe(false);
+    expect(JobTags.safeParse(['a', 'a']).success).toBe(false);
+    expect(JobNotes.safeParse('x'.repeat(10_001)).success).toBe(false);
+    expect(JobNotes.safeParse('a\0').success).toBe(false);
+    expect(JobNotes.safeParse('a\n\tb').success).toBe(true);
+  });
+
+  it('refuses an edit with all tags and single ones', () => {
+    expect(JobEdit.safeParse({ tags: ['a'], add_tags: ['b'] }).success).toBe(false);
+    expect(JobEdit.safeParse({ tags: ['a'], remove_tags: ['b'] }).success).toBe(false);
+    expect(JobEdit.safeParse({ title: 'a' }).success).toBe(false);
+  });
+});
+
+describe('shownName', () => {
+  it('shows the name of the config for a job without a name', () => {
+    expect(shownName({ name: null, config_name: 'c' })).toBe('c');
+    expect(shownName({ name: 'n', config_name: 'c' })).toBe('n');
+  });
+});
+
+describe('bounds of a sweep', () => {
+  const sweepOf = (sweep: unknown, more: object = {}) =>
+    SweepRequest.safeParse({ config: {}, sweep, ...more }).success;
+  const many = (key: string, count: number) => ({ key, values: Array.from({ length: count }, (_, n) => n) });
+
+  it('accepts 256 jobs and refuses more', () => {
+    expect(sweepOf([many('a', 16), many('b', 16)])).toBe(true);
+    expect(sweepOf([many('a', 16), many('b', 17)])).toBe(false);
+  });
+
+  it.each<[string, unknown, object?]>([
+    ['without keys', []],
+    ['with a key without values', [{ key: 'a', values: [] }]],
+    ['with the same key twice', [many('a', 1), many('a', 1)]],
+    ['with the same value twice', [{ key: 'a', values: [1, 1] }]],
+    ['with a list as value', [{ key: 'a', values: [[1]] }]],
+    ['with a line break in a key', [{ key: 'a\nb', values: [1] }]],
+    ['with more than eight keys', Array.from({ length: 9 }, (_, n) => many(`k${n}`, 1))],
+    ['that may not wait', [many('a', 2)], { no_wait: true }],
+    [
+      'with a dataloader for a named config',
+      [many('a', 2)],
+      { config: undefined, config_name: 'c', dataloader: [] },
+    ],
+  ])('refuses a sweep %s', (_what, sweep, more) => {
+    expect(sweepOf(sweep, more)).toBe(false);
+  });
+});
