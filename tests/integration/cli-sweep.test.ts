@@ -114,6 +114,8 @@ describe('trainyard jobs edit', () => {
 
 describe('jobs of a group', () => {
   it('compares them, retries those that failed once, and cancels the rest', async () => {
+    // The rig would take a pending job of another test first.
+    expect((await jobs(['cancel', '--all', '--yes'])).code).toBe(0);
     const rig = await openRig(server);
     const failed = await startJob(server, rig, {
       config: { model_type: 'lora', lr: 1 },

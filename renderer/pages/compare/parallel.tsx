@@ -22,7 +22,7 @@ export function Parallel({ runs, varied }: ParallelProps) {
   return (
     <section className="card" aria-labelledby="compare-parallel">
       <h2 id="compare-parallel">{t('runs.parallel')}</h2>
-      <div className="compare-table" role="region" aria-label={t('runs.parallel')} tabIndex={0}>
+      <div className="compare-table" role="group" aria-label={t('runs.parallel')} tabIndex={0}>
         <svg
           className="parallel"
           role="img"

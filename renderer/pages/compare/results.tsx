@@ -21,7 +21,7 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
   return (
     <section className="card" aria-labelledby="compare-results">
       <h2 id="compare-results">{t('runs.table')}</h2>
-      <div className="compare-table" role="region" aria-label={t('runs.table')} tabIndex={0}>
+      <div className="compare-table" role="group" aria-label={t('runs.table')} tabIndex={0}>
         <table className="events">
           <thead>
             <tr>

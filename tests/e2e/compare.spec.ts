@@ -1,0 +1,146 @@
+/** Names, tags and notes of jobs in the panel, and the page that compares jobs. */
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Page, test } from '@playwright/test';
+import type { Offered } from '../support/upload-bench.ts';
+import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
+import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
+import { openTrainingRig, type TrainingRig } from './training-rig.ts';
+
+let orchestrator: Orchestrator;
+let rig: TrainingRig;
+test.beforeAll(async () => {
+  test.setTimeout(60_000);
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
+  rig = await openTrainingRig(orchestrator, 'rig-1');
+  await orchestrator.call('POST', '/api/queue/sweeps', {
+    config_name: 'flowers',
+    config: { trainer: 'selftest', learning_rate: 1, rank: 1, optimizer: 'x' },
+    group: 'rates',
+    tags: ['baseline'],
+    gpu_count: 0,
+    sweep: [
+      { key: 'learning_rate', values: [1e-4, 3e-4] },
+      { key: 'rank', values: [8, 16] },
+      { key: 'optimizer', values: ['adamw', 'prodigy'] },
+    ],
+  });
+  for (const at of Array.from({ length: 8 }, (_, place) => place)) {
+    const job = await rig.takeOffer();
+    await postLoss(job, 1 + ((at * 5) % 8));
+    await rig.report(job, 'running', {
+      progress: { step: 100, total_steps: 100, loss: 0.1 * (1 + ((at * 5) % 8)) },
+    });
+    await rig.report(job, 'completed');
+  }
+});
+test.afterAll(() => orchestrator.close());
+
+async function postLoss({ jobId, attemptId }: Offered, level: number): Promise<void> {
+  const points = Array.from({ length: 100 }, (_, step) => ({
+    n: step,
+    step,
+    elapsed_ms: 1_000 * (step + 1),
+    values: { loss: level * (0.1 + Math.exp(-step / 20)) },
+  }));
+  const response = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
+    method: 'POST',
+    headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
+    body: JSON.stringify({ attempt_id: attemptId, points }),
+  });
+  expect(response.status).toBe(200);
+}
+
+async function open(page: Page, path: string): Promise<void> {
+  await signIn(page, orchestrator);
+  await page.goto(orchestrator.url + path);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+}
+
+/** Checks the accessibility and the fit of the page in both themes and at both widths, and takes pictures. */
+async function expectShownWell(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1280, 390]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      await untilLoaded(page);
+      const path = `${test.info().project.outputDir}/screens/compare-${name}-${colorScheme}-${width}.png`;
+      await page.screenshot({ path, animations: 'disabled', fullPage: true });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      expect(await tooWide(page)).toEqual([]);
+      expect(await cutTexts(page)).toEqual([]);
+    }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+test('shows the values, results and curves of a group, and its best job', async ({ page }) => {
+  await open(page, '/compare?group=rates');
+  const table = page.getByRole('table');
+  await expect(table.getByRole('row')).toHaveCount(9);
+  for (const key of ['learning_rate', 'rank', 'optimizer'])
+    await expect(table.getByRole('columnheader', { name: key, exact: true })).toBeVisible();
+  const best = table.getByRole('row').filter({ hasText: 'Lowest loss' });
+  await expect(best).toHaveCount(1);
+  await expect(best).toContainText('0.0001');
+  await expect(page.locator('.parallel polyline')).toHaveCount(8);
+  await expect(page.locator('.curve-plot')).toBeVisible();
+  await expect(page.locator('.curve-legend li')).toHaveCount(8);
+  await expectShownWell(page, 'group');
+  await best.getByRole('link').click();
+  await expect(page).toHaveURL(/\/jobs\/j_/);
+});
+
+test('compares the jobs that are selected in the table, under an address that can be shared', async ({
+  page,
+}) => {
+  for (const rate of [1, 2])
+    await orchestrator.submit({
+      config_name: `plain-${rate}`,
+      config: { model_type: 'lora', rate, same: 1 },
+      gpu_count: 9,
+    });
+  await open(page, '/jobs?q=plain');
+  for (const name of ['plain-1', 'plain-2']) await rowOf(page, name).getByRole('checkbox').check();
+  await page.getByRole('link', { name: 'Compare', exact: true }).click();
+  await expect(page).toHaveURL(/\/compare\?jobs=j_\w+,j_\w+$/);
+  await expect(page.getByRole('columnheader', { name: 'rate', exact: true })).toBeVisible();
+  await expect(page.getByRole('columnheader', { name: 'same', exact: true })).toHaveCount(0);
+  await expect(page.getByText('None of these jobs has reported a curve yet.')).toBeVisible();
+  await page.goto(`${page.url()},j_unknown`);
+  await expect(page.getByText('1 job was not found.')).toBeVisible();
+  await expect(page.getByRole('table').getByRole('row')).toHaveCount(3);
+});
+
+test('explains how to choose jobs when the address names none', async ({ page }) => {
+  await open(page, '/compare');
+  await expect(page.getByText('Choose at least two jobs to compare.')).toBeVisible();
+});
+
+test('edits name, group, tags and notes on the page of a job', async ({ page }) => {
+  const id = await orchestrator.submit({ config_name: 'editable', config: {}, gpu_count: 9 });
+  await open(page, `/jobs/${id}`);
+  await page.getByRole('button', { name: 'Edit name and notes' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Tulips, low rate');
+  await page.getByLabel('Group', { exact: true }).fill('two words');
+  await page.getByLabel('Tags', { exact: true }).fill('one two one');
+  await page.getByLabel('Notes', { exact: true }).fill('first line\nsecond line');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expect(page.getByRole('alert')).toContainText('group');
+  await page.getByLabel('Group', { exact: true }).fill('tulips');
+  await expectShownWell(page, 'editor');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Tulips, low rate');
+  await expect(page.locator('.job-notes')).toHaveText('first line\nsecond line');
+  await expectShownWell(page, 'edited');
+  await page.getByRole('link', { name: 'Show jobs with the tag two' }).click();
+  await expect(page).toHaveURL(/q=tag%3Atwo/);
+  await expect(page.getByRole('row').filter({ hasText: 'Tulips, low rate' })).toBeVisible();
+});
+
+test('filters the table of jobs by a click on a group', async ({ page }) => {
+  await open(page, '/jobs');
+  await expectShownWell(page, 'list');
+  await page.getByRole('link', { name: 'Show jobs of the group rates' }).first().click();
+  await expect(page.getByRole('searchbox')).toHaveValue('group:rates');
+  await expect(page.locator('[data-row]')).toHaveCount(8);
+});
