@@ -65,7 +65,7 @@ const Axis = ({ axis: { title, ticks }, x }: { readonly axis: ParallelAxis; read
       {title}
     </text>
     {ticks.map(({ text, at }) => (
-      <text key={text} className="parallel-tick" x={x + 6} y={yOf(at) + 4}>
+      <text key={text} className="parallel-tick" x={x + 6} y={yOf(at) - 6}>
         {text.length > 14 ? `${text.slice(0, 13)}…` : text}
       </text>
     ))}

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import {
+  bestOf,
+  flatConfig,
+  parallelAxes,
+  type Run,
+  variedKeys,
+} from '../../../../../renderer/pages/compare/runs.ts';
+import { parseSelection } from '../../../../../renderer/pages/compare/use-runs.ts';
+import { jobView } from '../../../../support/job-view.ts';
+
+const run = (id: string, more: object = {}, config: object | null = null): Run => ({
+  job: jobView({ id, job_id: id, ...more }),
+  config: config && flatConfig(config, null),
+});
+const withLoss = (id: string, loss: number, sweep: object | null = null): Run =>
+  run(id, { sweep, progress: { step: 1, loss } });
+
+describe('variedKeys', () => {
+  test('returns the keys in which the configs differ, with the value of each job', () => {
+    const runs = [run('j_1', {}, { a: 1, b: { c: 1 } }), run('j_2', {}, { a: 1, b: { c: 2 } }), run('j_3')];
+    const { keys, valueOf } = variedKeys(runs);
+    expect(keys).toEqual(['b.c']);
+    expect(runs.map(each => valueOf(each, 'b.c'))).toEqual([1, 2, undefined]);
+  });
+
+  test('returns the keys that a sweep has varied, without reading configs', () => {
+    const { keys } = variedKeys([
+      run('j_1', { sweep: { lr: 1, on: true } }),
+      run('j_2', { sweep: { lr: 2, on: true } }),
+    ]);
+    expect(keys).toEqual(['lr']);
+  });
+});
+
+test('bestOf returns the job with the lowest loss, if at least two report one', () => {
+  expect(bestOf([withLoss('j_1', 2), withLoss('j_2', 1), run('j_3')])).toBe('j_2');
+  expect(bestOf([withLoss('j_1', 2), run('j_3')])).toBeNull();
+});
+
+test('parallelAxes spaces values evenly in order of size, and the loss by its value', () => {
+  const runs = [
+    withLoss('j_1', 1, { lr: 10 }),
+    withLoss('j_2', 2, { lr: 9 }),
+    withLoss('j_3', 5, { lr: 'auto' }),
+  ];
+  const [lr, loss] = parallelAxes(runs, variedKeys(runs), 'Loss', String);
+  expect(lr?.ticks).toEqual([
+    { text: '9', at: 0 },
+    { text: '10', at: 0.5 },
+    { text: 'auto', at: 1 },
+  ]);
+  expect(runs.map(each => loss?.placeOf(each))).toEqual([0, 0.25, 1]);
+  expect(loss?.placeOf(run('j_4'))).toBeNull();
+});
+
+test('parseSelection reads a group, or at most eight different valid ids', () => {
+  const read = (query: string) => parseSelection(new URLSearchParams(query));
+  expect(read('group=a')).toEqual({ kind: 'group', group: 'a' });
+  expect(read('jobs=j_a,j_a,j_b')).toEqual({ kind: 'jobs', ids: ['j_a', 'j_b'] });
+  const many = Array.from({ length: 10 }, (_, at) => `j_${at}`).join();
+  expect(read(`jobs=${many}`)).toMatchObject({ ids: { length: 8 } });
+  expect(read('')).toEqual({ kind: 'jobs', ids: [] });
+});
