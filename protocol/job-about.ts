@@ -9,14 +9,17 @@ const wordRule = 'must start with a letter or digit, and contain only letters, d
 const maxTags = 16;
 const areDistinct = (tags: readonly string[]): boolean => new Set(tags).size === tags.length;
 
+/** @internal */
 export const JobName = Line.trim().min(1).max(120);
 
 export const JobTag = z.string().max(40).regex(word, wordRule);
 
+/** @internal */
 export const JobTags = z.array(JobTag).max(maxTags).refine(areDistinct, 'the same tag is given twice');
 
 export const JobGroup = z.string().max(100).regex(word, wordRule);
 
+/** @internal */
 export const JobNotes = z
   .string()
   .max(10_000)
@@ -65,6 +68,7 @@ export interface JobAbout {
   readonly sweep: SweepValues | null;
 }
 
+/** @internal */
 export const nothingAbout: JobAbout = { name: null, tags: [], group: null, sweep: null };
 
 /** The name that people see. */

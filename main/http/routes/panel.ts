@@ -34,12 +34,15 @@ export function servePanel(app: Express, folder: string): void {
     }),
   );
   // Every URL of a page returns the same document, which then shows the page for its URL.
-  app.get(/^\/(?:|(?:workers|jobs|compare|queue|pools|data|audit|settings|help)(?:\/.*)?)$/, (_request, response) => {
-    response.setHeader('Content-Security-Policy', policy);
-    response.setHeader('Referrer-Policy', 'no-referrer');
-    response.setHeader('Cache-Control', 'no-cache');
-    // Only the file name is passed: `sendFile` rejects paths that contain a folder with a leading dot, and the panel's folder may
-    // be in one.
-    response.sendFile('index.html', { root: folder });
-  });
+  app.get(
+    /^\/(?:|(?:workers|jobs|compare|queue|pools|data|audit|settings|help)(?:\/.*)?)$/,
+    (_request, response) => {
+      response.setHeader('Content-Security-Policy', policy);
+      response.setHeader('Referrer-Policy', 'no-referrer');
+      response.setHeader('Cache-Control', 'no-cache');
+      // Only the file name is passed: `sendFile` rejects paths that contain a folder with a leading dot, and the panel's folder may
+      // be in one.
+      response.sendFile('index.html', { root: folder });
+    },
+  );
 }

@@ -19,8 +19,8 @@ export function withValues(config: TrainerConfig, values: SweepValues): Outcome<
   let changed: TrainerConfig = config;
   for (const [path, value] of Object.entries(values)) {
     const next = withValue(changed, placeOf(changed, path), value);
-    if (next === null) return refuse('config_invalid', `The config has no value "${path}" to vary`);
-    changed = next as TrainerConfig;
+    if (!isObject(next)) return refuse('config_invalid', `The config has no value "${path}" to vary`);
+    changed = next;
   }
   return accept(changed);
 }

@@ -11,35 +11,40 @@ import { coveringRange, type Curves, spanOf } from '../jobs/curves/lines.ts';
 import { usePalette } from '../jobs/curves/palette.ts';
 import { useWidth } from '../jobs/curves/use-width.ts';
 import { parseView, type View, withView } from '../jobs/curves/view.ts';
+import type { Run } from './runs.ts';
 import { useRunT } from './texts.tsx';
 
 interface RunCurvesProps {
   readonly ids: readonly JobId[];
-  /** Increases when the curves should be read again. */
-  readonly reads: object;
+  /** The jobs as last read. The curves are read again with them. */
+  readonly runs: readonly Run[];
 }
 
 const names = { workerOf: () => '', attempts: 1 };
 
 /** The curves of several jobs over each other, one chart per metric of their trainers. */
-export function RunCurves({ ids, reads }: RunCurvesProps) {
+export function RunCurves({ ids, runs }: RunCurvesProps) {
   const t = useRunT();
   const palette = usePalette();
   const [params, setParams] = useSearchParams();
   const wanted = ids.join();
   const view = useMemo(
-    (): View => ({ ...parseView(params), attempts: null, others: ids }),
-    // The list of ids is another array after each read.
+    (): View => ({
+      ...parseView(params),
+      attempts: null,
+      // The list of ids is another array after each read, but the text stays equal.
+      others: wanted.split(',').flatMap(word => JobId.safeParse(word).data ?? []),
+    }),
     [params, wanted],
   );
   const change = useCallback(
-    ({ others: _, ...next }: Partial<View>) =>
+    (next: Partial<View>) =>
       setParams(before => withView(before, { ...next, others: [] }), { replace: true }),
     [setParams],
   );
   const { grid, width } = useWidth();
   // Reads the curves again whenever this object is another one.
-  const own = useMemo((): Curves => ({ ...noCurves }), [reads]);
+  const own = useMemo(() => emptyCurves(runs), [runs]);
   const compared = useCompared(view, own, width);
   const plans = useMemo(
     () =>
@@ -83,7 +88,11 @@ export function RunCurves({ ids, reads }: RunCurvesProps) {
   );
 }
 
-const noCurves: Curves = { job_id: JobId.parse('-'), keys: [], attempts: [] };
+const emptyCurves = (runs: readonly Run[]): Curves => ({
+  job_id: runs[0]?.job.id ?? JobId.parse('-'),
+  keys: [],
+  attempts: [],
+});
 
 /** Gives a range that contains only one position a width. */
 const widened = ([from, to]: readonly [number, number]): readonly [number, number] =>

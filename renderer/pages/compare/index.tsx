@@ -81,7 +81,7 @@ function Runs({ runs }: { readonly runs: readonly Run[] }) {
         <h2 id="compare-curves">
           {runs.length > maxRuns ? t('runs.firstCurves', { count: maxRuns }) : t('runs.curves')}
         </h2>
-        <RunCurves ids={ids} reads={runs} />
+        <RunCurves ids={ids} runs={runs} />
       </section>
     </>
   );

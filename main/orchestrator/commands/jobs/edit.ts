@@ -15,7 +15,7 @@ export const createJobEdits = (core: Core) => ({
       const about = edited(job.spec.about, edit);
       if (about === null) return refuse('invalid_request', `Job ${id} would have more than 16 tags`);
       const hasNewNotes = replaceNotes(tx, id, edit.notes);
-      const changed = changedParts(job.spec.about, about);
+      const changed = changesOf(job.spec.about, about);
       if (!hasNewNotes && Object.keys(changed).length === 0) return accept(false);
       const next: Job = { ...job, spec: { ...job.spec, about } };
       if (!tx.replaceJob(job, next)) throw new Error(`job ${id} changed under its own transaction`);
@@ -37,7 +37,7 @@ function replaceNotes(tx: Tx, id: JobId, to: JobEdit['notes']): boolean {
 }
 
 /** Returns the new values of the parts that differ. */
-function changedParts(was: JobAbout, now: JobAbout): Partial<JobAbout> {
+function changesOf(was: JobAbout, now: JobAbout): Partial<JobAbout> {
   return {
     ...(was.name !== now.name && { name: now.name }),
     ...(was.group !== now.group && { group: now.group }),
