@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-type Body = CallInput<typeof runsApi.sweep>['body'];
+type Body = NonNullable<CallInput<typeof runsApi.sweep>['body']>;
 const grid: Body['sweep'] = [
   { key: 'learning_rate', values: [1e-4, 3e-4] },
   { key: 'nested.rank', values: [8, 'full'] },

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AuditRow, Store } from '../../../main/orchestrator/ports/index.ts';
+import { nothingAbout } from '../../../protocol/job-about.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { auditFilter, bookOf, testSeal, wholeTrail } from '../../support/seal.ts';
@@ -137,6 +138,22 @@ describe.each([
     });
     expect(store.gpuMs(at(0), at(100))).toBe(2 * 29_000);
     expect(store.gpuMs(at(30), at(100))).toBe(2 * 10_000);
+  });
+
+  test('gives jobs no name, tags, group or notes, which can be set then', async () => {
+    const store = open(writeDatabase(schemas, put => putJob(put, 1, 10)));
+    const id = jobId('j_1');
+    const job = store.job(id);
+    if (job === null) throw new Error('the job is missing');
+    expect(job.spec.about).toEqual(nothingAbout);
+    expect(store.notesOf(id)).toBeNull();
+    const named = { ...job, spec: { ...job.spec, about: { ...nothingAbout, name: 'n', tags: ['a'] } } };
+    await store.write(tx => {
+      tx.replaceJob(job, named);
+      tx.setNotes(id, 'notes');
+    });
+    expect(store.job(id)).toEqual(named);
+    expect(store.notesOf(id)).toBe('notes');
   });
 
   test('marks no worker as local', () => {
