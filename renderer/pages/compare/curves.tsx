@@ -7,7 +7,7 @@ import { Controls } from '../jobs/curves/controls.tsx';
 import { useCompared } from '../jobs/curves/curve-reads.ts';
 import '../jobs/curves/curves.css';
 import { chartsOf } from '../jobs/curves/keys.ts';
-import { coveringRange, type Curves, spanOf } from '../jobs/curves/lines.ts';
+import { coveringRange, type Curves, spanOf, widened } from '../jobs/curves/lines.ts';
 import { usePalette } from '../jobs/curves/palette.ts';
 import { useWidth } from '../jobs/curves/use-width.ts';
 import { parseView, type View, withView } from '../jobs/curves/view.ts';
@@ -93,7 +93,3 @@ const emptyCurves = (runs: readonly Run[]): Curves => ({
   keys: [],
   attempts: [],
 });
-
-/** Gives a range that contains only one position a width. */
-const widened = ([from, to]: readonly [number, number]): readonly [number, number] =>
-  from < to ? [from, to] : [Math.max(0, from - 1), to + 1];

@@ -61,7 +61,7 @@ const pointsOf = (axes: readonly ParallelAxis[], run: Run): string =>
 const Axis = ({ axis: { title, ticks }, x }: { readonly axis: ParallelAxis; readonly x: number }) => (
   <g>
     <line className="parallel-axis" x1={x} x2={x} y1={top} y2={top + height} />
-    <text className="parallel-title" x={x} y={top - 18} textAnchor="middle">
+    <text className="parallel-title" x={x} y={top - 24} textAnchor="middle">
       {title}
     </text>
     {ticks.map(({ text, at }) => (
