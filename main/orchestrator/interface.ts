@@ -28,6 +28,7 @@ import type { Configs, Courier, LogFiles } from './ports/index.ts';
 import { fleetFigures } from './views/fleet-figures.ts';
 import { createGpuAllocations } from './views/gpu-allocation.ts';
 import { createQueueFigures } from './views/queue-figures.ts';
+import { createTimeline } from './views/timeline.ts';
 import { createWorkerList } from './views/worker-views.ts';
 
 /** Calls of workers, and calls of people about workers. */
@@ -117,6 +118,7 @@ export function queueOf(core: Core) {
     stats: figures.queueStats,
     order: figures.line,
     jobsOf: figures.jobsOf,
+    timeline: createTimeline(core),
     figures: () => fleetFigures(core),
     localAndWorkers: gpus.localAndWorkers,
     gpuAllocation: gpus.gpuAllocation,

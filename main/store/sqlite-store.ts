@@ -11,6 +11,7 @@ import { createJobRows } from './rows/job-rows.ts';
 import { createMetricRows } from './rows/metric-rows.ts';
 import { createNodeRows } from './rows/node-rows.ts';
 import { createNotificationRows } from './rows/notification-rows.ts';
+import { createTimelineRows } from './rows/timeline-rows.ts';
 import { createPoolRows } from './rows/pool-rows.ts';
 import { createQueueRows } from './rows/queue-rows.ts';
 import { cacheRows } from './rows/row-cache.ts';
@@ -78,6 +79,7 @@ export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteSt
     ...createDatasetRows(db),
     ...createPoolRows(db),
     ...createNotificationRows(db),
+    ...createTimelineRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

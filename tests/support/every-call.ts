@@ -15,6 +15,7 @@ import { sessionApi } from '../../protocol/session-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
 import { backupApi } from '../../protocol/backup-api.ts';
 import { storageApi } from '../../protocol/storage-api.ts';
+import { timelineApi } from '../../protocol/timeline-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 
@@ -28,6 +29,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   notificationsApi,
   queueApi,
   runsApi,
+  timelineApi,
   logsApi,
   artifactsApi,
   storageApi,

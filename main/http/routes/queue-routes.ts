@@ -3,6 +3,7 @@ import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import { type JobSearch, parseSearch } from '../../../protocol/job-search.ts';
 import { accept, type Outcome } from '../../../protocol/problem.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import { timelineApi } from '../../../protocol/timeline-api.ts';
 import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
 import { keepPrivate } from './config-routes.ts';
@@ -129,6 +130,17 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
       .map((id, index) => ({ id, place: index + 1 }))
       .filter(({ id }) => orchestrator.jobs.ownerOf(id) === only);
     return accept({ job_ids: own.map(({ id }) => id), places: own.map(({ place }) => place), as_of_seq });
+  });
+  router.answer(timelineApi.read, ({ query: { from, to, worker_id, job_id }, caller }) => {
+    const timeline = orchestrator.queue.timeline({
+      from: from === undefined ? null : Date.parse(from),
+      to: to === undefined ? null : Date.parse(to),
+      user: onlyUserOf(caller),
+      workerId: worker_id ?? null,
+      jobId: job_id ?? null,
+    });
+    if (!timeline.ok) return timeline;
+    return accept({ ...timeline.value, as_of_seq: orchestrator.lifecycle.lastSeq() });
   });
   router.answer(queueApi.me, ({ caller, request }) => {
     const user = nameOf(actorOf(caller, request));

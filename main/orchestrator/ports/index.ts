@@ -70,6 +70,7 @@ export type {
   Rule,
 } from './notifications.ts';
 export type { PoolReads, PoolWrites } from './pools.ts';
+export type { TimelineAttempt, TimelineFilter, TimelineReads } from './timeline.ts';
 export type { UploadGenerations } from './store.ts';
 export type { JobCount, JobTimes, KeyedSubmission } from './jobs.ts';
 export type { WaitingKind } from './jobs.ts';

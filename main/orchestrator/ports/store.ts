@@ -5,6 +5,7 @@ import type { JobReads, JobWrites, QueueReads, QueueWrites } from './jobs.ts';
 import type { NodeReads, NodeWrites } from './nodes.ts';
 import type { NotificationReads, NotificationWrites } from './notifications.ts';
 import type { PoolReads, PoolWrites } from './pools.ts';
+import type { TimelineReads } from './timeline.ts';
 import type { WallMs, ApiToken, Session, JoinToken, Worker } from '../model.ts';
 import type { AuditFact, EventFact, StoredEvent } from '../events.ts';
 import type { SessionId, TokenId, WorkerId } from '../../../protocol/ids.ts';
@@ -107,6 +108,7 @@ export interface Read
     DatasetReads,
     NodeReads,
     NotificationReads,
+    TimelineReads,
     PoolReads {}
 
 /** A transaction. Its reads include its own writes. */

@@ -30,11 +30,22 @@ interface Slot<W> {
   freeInMs: number;
 }
 
+/** Where and when a job is predicted to start. */
+interface Placement<W> {
+  readonly inMs: number;
+  readonly workers: readonly W[];
+}
+
 /**
- * Simulates dispatch of the jobs ahead: each takes the fitting workers that are available first. Returns in how many ms
+ * Simulates dispatch of the jobs ahead: each takes the fitting workers that are available first. Returns when and where
  * this job starts; null if that cannot be predicted.
  */
-export function predictStart<W extends Taker>({ workers, job, ahead, runMs }: Outlook<W>): number | null {
+export function predictPlacement<W extends Taker>({
+  workers,
+  job,
+  ahead,
+  runMs,
+}: Outlook<W>): Placement<W> | null {
   const slots = workers.map((worker): Slot<W> => ({ worker, freeInMs: worker.freeInMs }));
   for (const other of ahead) {
     const taken = soonest(slots, other);
@@ -42,7 +53,9 @@ export function predictStart<W extends Taker>({ workers, job, ahead, runMs }: Ou
     for (const slot of taken)
       slot.freeInMs = runMs === null || slot.worker.takesOne ? Number.POSITIVE_INFINITY : startMs + runMs;
   }
-  return soonest(slots, job).at(-1)?.freeInMs ?? null;
+  const taken = soonest(slots, job);
+  const last = taken.at(-1);
+  return last === undefined ? null : { inMs: last.freeInMs, workers: taken.map(({ worker }) => worker) };
 }
 
 /** The fitting workers that are available first, the last one at the end. Empty if there will never be enough. */

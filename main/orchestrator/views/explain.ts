@@ -3,7 +3,7 @@ import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Requirements } from '../../../protocol/job.ts';
 import type { Core } from '../core.ts';
-import { forecast } from './forecast.ts';
+import { forecast, type PredictedStart, predictStart } from './forecast.ts';
 import { createPoolLines } from './pool-lines.ts';
 import {
   barredWorker,
@@ -44,6 +44,8 @@ export interface Explainer {
   why(job: PendingJob): { readonly reason: string; readonly wait: JobWait };
   /** Returns the full explanation. Also works for a job that is not stored. */
   explain(job: Job): Explanation;
+  /** Returns when and where the job is predicted to start; null if that cannot be predicted. */
+  predict(job: PendingJob): PredictedStart | null;
   /** Returns true if no worker that ever registered could take a job with these requirements. */
   isUnsatisfiable(needs: Requirements): boolean;
   /** Returns the workers that could take a job with these requirements if all of them are offline; otherwise an empty list. */
@@ -144,16 +146,21 @@ export function createExplainer(core: Core, read: Read): Explainer {
       : { reason: verdict.whyNobody(), wait: verdict.wait() };
   };
 
+  /** Returns the facts that a forecast of the job needs. */
+  const knownAbout = (job: PendingJob) => {
+    const ahead = rivalsOf(job)?.map(({ spec }) => verdictOf(spec.requirements)) ?? null;
+    return { job, verdict: judgedFor(job), reasons: reasonsFor(job), ahead };
+  };
+
   return {
     why: job => summaryOf(job, reasonsFor(job)),
+    predict: job => predictStart(core, read, knownAbout(job)).start,
     isUnsatisfiable: needs => verdictOf(needs).isUnsatisfiable,
     offlineTakers: needs => offlineTakers(verdictOf(needs).judged),
     explain(job) {
       if (job.status !== 'pending') return { ...notWaiting, job_id: job.id, status: job.status };
-      const verdict = judgedFor(job);
-      const reasons = reasonsFor(job);
-      const rivals = rivalsOf(job);
-      const ahead = rivals?.map(({ spec }) => verdictOf(spec.requirements)) ?? null;
+      const known = knownAbout(job);
+      const { verdict, reasons } = known;
       return {
         job_id: job.id,
         status: job.approval === 'wanted' ? 'blocked' : 'pending',
@@ -170,7 +177,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
           reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
         })),
         pools: [...pools.linesOf(job)],
-        ...forecast(core, read, { job, verdict, reasons, ahead }),
+        ...forecast(core, read, known),
       };
     },
   };

@@ -1,10 +1,11 @@
 import type { Explanation, WaitReason } from '../../../protocol/explain.ts';
+import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Core } from '../core.ts';
 import { blockersOf } from '../rules/queue-rules.ts';
 import { inLine } from '../memory/job-queue.ts';
-import { isLive, leavesAfterJob, type PendingJob } from '../model.ts';
+import { isLive, leavesAfterJob, type LiveJob, type PendingJob } from '../model.ts';
 import type { Read } from '../ports/index.ts';
-import { predictStart, remainingMs, type Taker } from '../rules/predict.ts';
+import { predictPlacement, remainingMs, type Taker } from '../rules/predict.ts';
 import { isUnsatisfiable, type Judged } from '../rules/waiting.ts';
 import { isPassing } from '../rules/worker-rules.ts';
 
@@ -21,6 +22,7 @@ interface Known {
 type Forecast = Pick<Explanation, 'predicted_start' | 'no_prediction'>;
 
 interface KnownTaker extends Taker {
+  readonly id: WorkerId;
   /** Its index in every verdict. */
   readonly index: number;
   readonly source: 'idle' | 'measured' | 'usual';
@@ -28,8 +30,34 @@ interface KnownTaker extends Taker {
 
 const dayMs = 86_400_000;
 
+/** When and where a job is predicted to start. */
+export interface PredictedStart {
+  readonly inMs: number;
+  readonly basis: string;
+  /** The workers that it would take; more than one for a job on several machines. */
+  readonly workers: readonly WorkerId[];
+  /** Average run time of the last 24 hours; null if no job ended. */
+  readonly runMs: number | null;
+}
+
 /** Estimates when a job will start, from the jobs ahead of it, or says why there is no estimate. */
 export function forecast(core: Core, read: Read, known: Known): Forecast {
+  const { start, why } = predictStart(core, read, known);
+  if (start === null) return { predicted_start: null, no_prediction: why };
+  const { inMs, basis } = start;
+  const at = core.clock.iso(core.clock.wall() + inMs);
+  return {
+    predicted_start: { at, in_s: Math.round(inMs / 1000), guess: true, basis },
+    no_prediction: null,
+  };
+}
+
+type Prediction =
+  | { readonly start: PredictedStart; readonly why: null }
+  | { readonly start: null; readonly why: string };
+
+/** Estimates when and where a job will start, or says why there is no estimate. */
+export function predictStart(core: Core, read: Read, known: Known): Prediction {
   const { job, verdict, reasons, ahead } = known;
   const barred = reasons.find(({ code }) => code !== 'backoff' && code !== 'ahead');
   if (barred !== undefined) return unknown(barred.detail);
@@ -54,15 +82,12 @@ export function forecast(core: Core, read: Read, known: Known): Forecast {
     .map(other => ({ fits: fitsWith(other.judged), count: countFor(other.judged, other.nodes) }))
     .filter(other => takers.some(other.fits));
   const own = { fits, count: countFor(verdict, nodes) };
-  const freeMs = predictStart({ workers: takers, job: own, ahead: rivals, runMs });
-  if (freeMs === null) return unknown(whyUnknown(verdict));
+  const placement = predictPlacement({ workers: takers, job: own, ahead: rivals, runMs });
+  if (placement === null) return unknown(whyUnknown(verdict));
+  const { inMs: freeMs, workers } = placement;
   const inMs = isHeldBack ? Math.max(freeMs, backoffMs) : freeMs;
   const basis = basisOf(takers.filter(fits), rivals.length, freeMs);
-  const at = core.clock.iso(core.clock.wall() + inMs);
-  return {
-    predicted_start: { at, in_s: Math.round(inMs / 1000), guess: true, basis },
-    no_prediction: null,
-  };
+  return { start: { inMs, basis, workers: workers.map(({ id }) => id), runMs }, why: null };
 }
 
 /** How many workers the job takes: one, if a worker has all machines. */
@@ -71,7 +96,7 @@ const countFor = (judged: readonly Judged[], nodes: number): number =>
     ? 1
     : nodes;
 
-const unknown = (why: string): Forecast => ({ predicted_start: null, no_prediction: why });
+const unknown = (why: string): Prediction => ({ start: null, why });
 
 function takerOf(
   core: Core,
@@ -85,9 +110,9 @@ function takerOf(
   if (worker === null || !ineligibilityReasons.every(isPassing)) return null;
   const takesOne = leavesAfterJob(worker);
   const busy = ineligibilityReasons.find(({ code }) => code === 'busy');
-  if (busy?.code !== 'busy') return { index, freeInMs: 0, takesOne, source: 'idle' };
+  if (busy?.code !== 'busy') return { id, index, freeInMs: 0, takesOne, source: 'idle' };
   const left = takesOne ? null : timeLeft(core, read, busy.jobId, runMs);
-  return left && { index, takesOne, ...left };
+  return left && { id, index, takesOne, ...left };
 }
 
 function timeLeft(
@@ -99,11 +124,19 @@ function timeLeft(
   const job = read.job(jobId);
   if (job === null || !isLive(job)) return null;
   if (job.status === 'cancelling') return { freeInMs: core.times.stopGraceMs, source: 'measured' };
-  const start = core.deadlines.attemptStart.get(jobId);
-  const elapsedMs = start === undefined ? null : core.clock.mono() - start;
-  const measured = job.status === 'running' ? remainingMs(job.progress, elapsedMs) : null;
+  const measured = measuredLeft(core, job);
   if (measured !== null) return { freeInMs: measured, source: 'measured' };
-  return runMs === null ? null : { freeInMs: Math.max(0, runMs - (elapsedMs ?? 0)), source: 'usual' };
+  const elapsedMs = elapsedOf(core, job) ?? 0;
+  return runMs === null ? null : { freeInMs: Math.max(0, runMs - elapsedMs), source: 'usual' };
+}
+
+/** Returns the remaining time of a running job by its progress; null if that is unknown. */
+export const measuredLeft = (core: Core, job: LiveJob): number | null =>
+  job.status === 'running' ? remainingMs(job.progress, elapsedOf(core, job)) : null;
+
+function elapsedOf(core: Core, { id }: LiveJob): number | null {
+  const start = core.deadlines.attemptStart.get(id);
+  return start === undefined ? null : core.clock.mono() - start;
 }
 
 function whyUnknown(verdict: readonly Judged[]): string {

@@ -16,7 +16,7 @@ import { createExplainer } from './explain.ts';
 import { isoOrNull } from './worker-views.ts';
 
 /** The job's status, but `blocked` for a pending job that waits for approval. */
-const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
+export const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
   job.status === 'pending' && job.approval === 'wanted' ? 'blocked' : job.status;
 
 /** Returns a function that makes views of jobs. The views share costly results: why a job shape waits, and the queue positions. */
@@ -70,7 +70,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
 const notWaiting = { reason: null, wait: null };
 
 /** Also works for a deleted worker: the history of its jobs keeps its name. */
-function workerNameOf(read: Read, id: Worker['id'] | null) {
+export function workerNameOf(read: Read, id: Worker['id'] | null) {
   if (id === null) return { worker_name: null, worker_deleted: false };
   const worker = read.worker(id);
   return worker === null

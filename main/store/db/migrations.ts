@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { aboutMigrations } from './about-migrations.ts';
-import { nodeMigrations, poolMigrations } from './pool-migrations.ts';
+import { nodeMigrations, poolMigrations, timelineMigrations } from './pool-migrations.ts';
 import { notificationMigrations } from './notification-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
 
@@ -434,6 +434,7 @@ const migrations: readonly string[] = [
   ...nodeMigrations,
   ...notificationMigrations,
   ...aboutMigrations,
+  ...timelineMigrations,
 ];
 
 /** The newest schema that this version supports. */

@@ -42,3 +42,13 @@ export const nodeMigrations: readonly string[] = [
   CREATE INDEX attempt_nodes_job ON attempt_nodes (job_id);
   `,
 ];
+
+/** Adds the columns to the indexes by which the timeline finds the attempts within a range. */
+export const timelineMigrations: readonly string[] = [
+  `
+  DROP INDEX attempts_ended;
+  CREATE INDEX attempts_ended ON attempts (ended_at, started_at, gpus, offered_at, worker_id, job_id)
+    WHERE ended_at IS NOT NULL;
+  CREATE INDEX attempt_nodes_worker ON attempt_nodes (worker_id, attempt_id, rank);
+  `,
+];

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { predictStart, remainingMs, type Taker } from '../../../../../main/orchestrator/rules/predict.ts';
+import {
+  type Outlook,
+  predictPlacement,
+  remainingMs,
+  type Taker,
+} from '../../../../../main/orchestrator/rules/predict.ts';
 
 interface Rig extends Taker {
   readonly name: string;
@@ -13,7 +18,18 @@ const only = (...names: readonly string[]) => ({
   count: 1,
 });
 
-describe('predictStart', () => {
+const predictStart = (outlook: Outlook<Rig>): number | null => predictPlacement(outlook)?.inMs ?? null;
+const predictWorkers = (outlook: Outlook<Rig>): readonly string[] | null =>
+  predictPlacement(outlook)?.workers.map(({ name }) => name) ?? null;
+
+describe('predictPlacement', () => {
+  test('names the workers that the job would take after the jobs ahead', () => {
+    const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 20)];
+    expect(predictWorkers({ workers, job: all, ahead: [all], runMs: 100 })).toEqual(['c']);
+    expect(predictWorkers({ workers, job: { ...all, count: 2 }, ahead: [], runMs: 100 })).toEqual(['a', 'c']);
+    expect(predictWorkers({ workers, job: only('d'), ahead: [], runMs: 100 })).toBeNull();
+  });
+
   test('predicts an immediate start when a worker is idle', () => {
     expect(predictStart({ workers: [makeRig('a')], job: all, ahead: [], runMs: null })).toBe(0);
   });
@@ -55,7 +71,7 @@ describe('predictStart', () => {
   });
 });
 
-describe('predictStart for jobs on several workers', () => {
+describe('predictPlacement for jobs on several workers', () => {
   const pair = { ...all, count: 2 };
 
   test('predicts the start when enough workers are idle at the same time', () => {

@@ -1,0 +1,68 @@
+import type { Database } from 'better-sqlite3';
+import type { TimelineAttempt, TimelineFilter, TimelineReads } from '../../orchestrator/ports/index.ts';
+import { type AttemptRow, type JobRow, toAttempt } from './job-mapping.ts';
+
+interface Bounds extends Omit<TimelineFilter, 'jobId' | 'workerId'> {
+  readonly id: string | null;
+}
+
+type Row = AttemptRow &
+  Pick<JobRow, 'config_name' | 'status' | 'approval' | 'user'> & { readonly is_shared: 0 | 1 };
+
+const isOwn = '(@user IS NULL OR (SELECT user FROM jobs WHERE id = a.job_id) = @user)';
+const isWithin = 'a.offered_at < @to AND (a.ended_at IS NULL OR a.ended_at > @from)';
+const columns = 'a.*, a.ended_at IS NULL AS is_live';
+const live = `SELECT ${columns} FROM attempts a INDEXED BY one_live_attempt_per_job
+  WHERE a.ended_at IS NULL AND a.offered_at < @to AND ${isOwn}`;
+/** Stops at the limit. The index contains all columns of the filters, so it reads no rows that do not match. */
+const endedWith = (condition: string): string => `SELECT * FROM (
+  SELECT ${columns} FROM attempts a INDEXED BY attempts_ended
+  WHERE a.ended_at IS NOT NULL AND a.ended_at > @from AND a.offered_at < @to AND ${condition} AND ${isOwn}
+  ORDER BY a.ended_at DESC LIMIT @limit)`;
+/** The attempts on several workers in which this worker is not the first one. */
+const asNode = `SELECT ${columns} FROM attempt_nodes n INDEXED BY attempt_nodes_worker
+  CROSS JOIN attempts a ON a.id = n.attempt_id
+  WHERE n.worker_id = @id AND n.rank > 0 AND ${isWithin} AND ${isOwn}`;
+
+/** Live attempts come first, then the newest ones. */
+const order = 'ORDER BY is_live DESC, ended_at DESC, offered_at DESC';
+const withJob = (found: string): string => `
+  SELECT f.*, j.config_name, j.status, j.approval, j.user,
+    EXISTS (SELECT 1 FROM attempt_nodes WHERE attempt_id = f.id) AS is_shared
+  FROM (SELECT * FROM (${found}) ${order} LIMIT @limit) f CROSS JOIN jobs j ON j.id = f.job_id ${order}`;
+
+/** The statements by what they filter for. @internal */
+export const timelineSql = {
+  all: withJob(`${live} UNION ALL ${endedWith('true')}`),
+  worker: withJob(
+    `${live} AND a.worker_id = @id UNION ALL ${endedWith('a.worker_id = @id')} UNION ALL ${asNode}`,
+  ),
+  job: withJob(`SELECT ${columns} FROM attempts a WHERE a.job_id = @id AND ${isWithin} AND ${isOwn}`),
+} as const;
+
+const toTimelineAttempt = (row: Row): TimelineAttempt => ({
+  attempt: toAttempt(row),
+  job: {
+    id: row.job_id,
+    configName: row.config_name,
+    status: row.status,
+    approval: row.approval,
+    user: row.user,
+  },
+  isShared: row.is_shared === 1,
+});
+
+/** Attempts within a range of time. */
+export function createTimelineRows(db: Database): TimelineReads {
+  const statements = {
+    all: db.prepare<[Bounds], Row>(timelineSql.all),
+    worker: db.prepare<[Bounds], Row>(timelineSql.worker),
+    job: db.prepare<[Bounds], Row>(timelineSql.job),
+  };
+  return {
+    attemptsWithin({ jobId, workerId, ...bounds }) {
+      const kind = jobId !== null ? 'job' : workerId !== null ? 'worker' : 'all';
+      return statements[kind].all({ ...bounds, id: jobId ?? workerId }).map(toTimelineAttempt);
+    },
+  };
+}
