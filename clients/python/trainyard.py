@@ -519,6 +519,71 @@ class WorkerCounts(TypedDict, total=False):
     connecting_workers: float
 
 
+class TimelineBar(TypedDict, total=False):
+    """An attempt of a job on one worker."""
+
+    # Id of the attempt. Bars of an attempt on several workers share it.
+    attempt_id: str
+    # Id of a job: up to 64 letters, digits, `_` and `-`.
+    job_id: str
+    # Number of the attempt, starting at 1.
+    attempt: float
+    # Worker of this bar.
+    worker_id: str
+    # Rank of the worker, for an attempt on several workers; null for an attempt on one worker.
+    rank: Optional[float]
+    # When the job was offered to the worker.
+    offered_at: str
+    # When the attempt started; null if it has not started.
+    started_at: Optional[str]
+    # When the attempt ended; null while it is live.
+    ended_at: Optional[str]
+    # Outcome of the attempt: a final status, `requeued`, `given_up` or `withdrawn`; null while the
+    # attempt is active.
+    outcome: Optional[str]
+    # Predicted end of a running attempt, from its progress; null when unknown, and after the end.
+    expected_end_at: Optional[str]
+
+
+class TimelinePrediction(TypedDict, total=False):
+    """Where and when a pending job may start."""
+
+    # Id of a job: up to 64 letters, digits, `_` and `-`.
+    job_id: str
+    # Predicted start of the pending job.
+    starts_at: str
+    # Predicted end, from the average run time of the last 24 hours; null when that is unknown.
+    ends_at: Optional[str]
+    # Workers that the prediction assumes. Dispatch may choose others.
+    worker_ids: List[str]
+    # Basis of the prediction.
+    basis: str
+
+
+class TimelineJob(TypedDict, total=False):
+    """A job of the timeline."""
+
+    # Id of a job: up to 64 letters, digits, `_` and `-`.
+    id: str
+    # Name of the config.
+    config_name: str
+    # Status of the job. A pending job that waits for approval is `blocked`.
+    status: Literal["pending", "blocked", "dispatched", "starting", "running", "recovering", "cancelling", "completed", "failed", "cancelled"]
+    # Owner of the job.
+    user: str
+
+
+class TimelineWorker(TypedDict, total=False):
+    """A worker of the timeline."""
+
+    # Id of a worker: up to 64 letters, digits, `_` and `-`.
+    id: str
+    # Name of the worker; null when it is unknown.
+    name: Optional[str]
+    # Whether the worker was deleted.
+    deleted: bool
+
+
 class JobView(TypedDict, total=False):
     """A job."""
 
@@ -1931,6 +1996,30 @@ class Trainyard:
         response contains no others.
         """
         return self._transport.json("GET", "/api/queue/line", None)
+
+    def get_timeline(
+        self,
+        *,
+        from_: Union[str, int, bool] = UNSET,
+        to: Union[str, int, bool] = UNSET,
+        worker_id: Union[str, int, bool] = UNSET,
+        job_id: Union[str, int, bool] = UNSET,
+    ) -> Dict[str, Any]:
+        """List the attempts of jobs in a range of time, and the predicted starts of pending jobs.
+
+        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
+        response contains no others.
+
+        from_: Start of the range, in RFC 3339; defaults to 24 hours before `to`.
+
+        to: End of the range, in RFC 3339; after `from`, and at most 366 days later. May be in the
+        future. Defaults to now.
+
+        worker_id: Only attempts on this worker.
+
+        job_id: Only attempts of this job.
+        """
+        return self._transport.json("GET", "/api/timeline", {"from": from_, "to": to, "worker_id": worker_id, "job_id": job_id})
 
     def list_own_jobs(self) -> Dict[str, Any]:
         """List the caller's pending and running jobs.

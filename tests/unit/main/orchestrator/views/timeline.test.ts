@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import type { JobId } from '../../../../../protocol/ids.ts';
+import type { Actor } from '../../../../../main/orchestrator/ports/index.ts';
+import { openFleet } from '../../../../support/fleet-bench.ts';
+import { valueOf } from '../../../../support/fleet-outcome.ts';
+import type { Fleet } from '../../../../support/fleet.ts';
+
+type Request = Parameters<Fleet['orchestrator']['queue']['timeline']>[0];
+
+const hour = 3_600_000;
+const bob: Actor = { type: 'admin', id: 'bob', address: null };
+
+// Reads the last and the next 24 hours.
+const read = (fleet: Fleet, more: Partial<Request> = {}) => {
+  const now = fleet.clock.wall();
+  const range = { from: now - 24 * hour, to: now + 24 * hour, user: null, jobId: null, workerId: null };
+  return valueOf(fleet.orchestrator.queue.timeline({ ...range, ...more }));
+};
+
+async function endJob(fleet: Fleet, ms: number): Promise<JobId> {
+  const rig = await fleet.addIdleWorker();
+  const id = await fleet.runJob(rig);
+  await fleet.clock.advance(ms);
+  valueOf(await rig.report(id, 'completed', { exit_code: 0 }));
+  return id;
+}
+
+describe('bars of the timeline', () => {
+  test('shows a running attempt with its predicted end, and an ended one with its outcome', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ name: 'rig-1' });
+    const done = await fleet.runJob(rig, { config: {}, config_name: 'first' });
+    await fleet.clock.advance(60_000);
+    valueOf(await rig.report(done, 'completed', { exit_code: 0 }));
+    const running = await fleet.runJob(rig, { config: {}, config_name: 'second' });
+    await rig.beat(running, { job_progress: { step: 1, total_steps: 3, eta_s: 90 } });
+    const { bars, jobs, workers, predictions, is_cut } = read(fleet);
+    expect(bars).toMatchObject([
+      { job_id: running, attempt: 1, rank: null, ended_at: null, outcome: null },
+      { job_id: done, attempt: 1, worker_id: rig.id, outcome: 'completed', expected_end_at: null },
+    ]);
+    expect(Date.parse(bars[0]?.expected_end_at ?? '') - fleet.clock.wall()).toBe(90_000);
+    expect(jobs).toEqual([
+      { id: running, config_name: 'second', status: 'running', user: 'ada' },
+      { id: done, config_name: 'first', status: 'completed', user: 'ada' },
+    ]);
+    expect(workers).toEqual([{ id: rig.id, name: 'rig-1', deleted: false }]);
+    expect({ predictions, is_cut }).toEqual({ predictions: [], is_cut: false });
+  });
+
+  test('shows the attempts of a job that moved to another worker', async () => {
+    const fleet = await openFleet();
+    const lost = await fleet.addIdleWorker();
+    const job = await fleet.runJob(lost);
+    const other = await fleet.addIdleWorker();
+    await lost.stream.drop();
+    while (fleet.job(job).attempt === 1) {
+      await fleet.clock.advance(10_000);
+      await other.beat(null);
+    }
+    expect(read(fleet, { jobId: job }).bars).toMatchObject([
+      { attempt: 2, worker_id: other.id, outcome: null },
+      { attempt: 1, worker_id: lost.id, outcome: 'given_up' },
+    ]);
+    const ofLost = read(fleet, { jobId: job, workerId: lost.id }).bars;
+    expect(ofLost.map(({ attempt }) => attempt)).toEqual([1]);
+  });
+
+  test('shows a bar on each worker of an attempt on several workers', async () => {
+    const fleet = await openFleet();
+    const rigs = [
+      await fleet.addIdleWorker({ agent: { isMultiNode: true } }),
+      await fleet.addIdleWorker({ agent: { isMultiNode: true } }),
+    ];
+    const { jobId } = await fleet.submit({ num_nodes: 2, gpu_count: 1 });
+    const bars = read(fleet).bars.map(({ rank, worker_id: id }) => [rank, id]);
+    expect(bars).toEqual(rigs.map(({ id }, rank) => [rank, id]));
+    const [, second] = rigs;
+    const ofSecond = read(fleet, { workerId: second?.id ?? null }).bars;
+    expect(ofSecond).toMatchObject([{ job_id: jobId, rank: 1, worker_id: second?.id }]);
+  });
+
+  test('shows only the jobs of one user', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.runJob(rig);
+    const { jobId } = await fleet.submit({}, bob);
+    expect(read(fleet, { user: 'bob' })).toMatchObject({ bars: [], jobs: [], workers: [] });
+    expect(read(fleet, { user: 'bob', jobId }).jobs).toEqual([]);
+  });
+});
+
+describe('predictions of the timeline', () => {
+  // A worker with a running job that ends in 90 s, after a job that ran an hour.
+  async function openBusy() {
+    const fleet = await openFleet();
+    await endJob(fleet, hour);
+    const [view] = fleet.orchestrator.workers.list();
+    await fleet.drain({ id: view?.worker_id } as never);
+    const rig = await fleet.addIdleWorker({ name: 'busy' });
+    const running = await fleet.runJob(rig);
+    await rig.beat(running, { job_progress: { eta_s: 90 } });
+    return { fleet, rig };
+  }
+
+  test('predicts start, end and worker of pending jobs in the order of the queue', async () => {
+    const { fleet, rig } = await openBusy();
+    const first = await fleet.submit({});
+    const second = await fleet.submit({}, bob);
+    const { predictions, jobs } = read(fleet);
+    const seconds = (at: string | null | undefined) => (Date.parse(at ?? '') - fleet.clock.wall()) / 1000;
+    expect(predictions.map(({ job_id: id, worker_ids: on }) => [id, on])).toEqual([
+      [first.jobId, [rig.id]],
+      [second.jobId, [rig.id]],
+    ]);
+    expect(predictions.map(({ starts_at: at }) => seconds(at))).toEqual([90, 90 + 3600]);
+    expect(predictions.map(({ ends_at: at }) => seconds(at))).toEqual([90 + 3600, 90 + 7200]);
+    expect(jobs).toContainEqual({ id: second.jobId, config_name: 'inline', status: 'pending', user: 'bob' });
+    expect(read(fleet, { user: 'bob' }).predictions.map(({ job_id: id }) => id)).toEqual([second.jobId]);
+    expect(read(fleet, { jobId: second.jobId }).predictions).toHaveLength(1);
+    expect(read(fleet, { workerId: rig.id }).predictions).toHaveLength(2);
+  });
+
+  test('omits predictions outside the range or on other workers', async () => {
+    const { fleet } = await openBusy();
+    await fleet.submit({});
+    const other = await fleet.addWorker();
+    expect(read(fleet, { to: fleet.clock.wall() }).predictions).toEqual([]);
+    expect(read(fleet, { from: fleet.clock.wall() + hour }).predictions).toEqual([]);
+    expect(read(fleet, { workerId: other.id }).predictions).toEqual([]);
+  });
+
+  test('omits pending jobs whose start cannot be predicted', async () => {
+    const fleet = await openFleet();
+    const { jobId } = await fleet.submit({ gpu_count: 64 });
+    expect(read(fleet)).toMatchObject({ predictions: [], jobs: [] });
+    expect(read(fleet, { jobId }).jobs).toEqual([]);
+  });
+});
