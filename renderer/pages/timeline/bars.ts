@@ -1,0 +1,93 @@
+import type { ValueOf } from '../../../protocol/client.ts';
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { ShownStatus } from '../../../protocol/job.ts';
+import type { timelineApi } from '../../../protocol/timeline-api.ts';
+
+export type Timeline = ValueOf<typeof timelineApi.read>;
+type Outcome = 'completed' | 'failed' | 'cancelled' | 'requeued' | 'given_up' | 'withdrawn';
+
+/** How a bar looks: the outcome of an ended attempt, the status of the job of a live one, or `predicted`. */
+export type BarState = ShownStatus | Outcome | 'predicted';
+
+/** An attempt on one worker, or a predicted one. Times are in milliseconds since 1970. */
+export interface Bar {
+  readonly key: string;
+  readonly jobId: JobId;
+  readonly workerId: WorkerId;
+  readonly name: string;
+  /** Null for a prediction. */
+  readonly attempt: number | null;
+  readonly state: BarState;
+  readonly from: number;
+  /** When the training started; null before. */
+  readonly startedAt: number | null;
+  /** Null while it is live. For a prediction, the predicted end. */
+  readonly to: number | null;
+  /** Predicted end of a live attempt; null when unknown. */
+  readonly expectedTo: number | null;
+  /** Whether the bar starts what the job's previous bar ended: only the first worker of an attempt has connections. */
+  readonly isFirst: boolean;
+}
+
+const outcomes: ReadonlySet<string> = new Set<Outcome>([
+  'completed',
+  'failed',
+  'cancelled',
+  'requeued',
+  'given_up',
+  'withdrawn',
+]);
+const isOutcome = (word: string): word is Outcome => outcomes.has(word);
+
+const msOrNull = (at: string | null): number | null => (at === null ? null : Date.parse(at));
+
+/** The bars of a response, sorted by their start. */
+export function toBars({ bars, predictions, jobs }: Timeline): readonly Bar[] {
+  const byId = new Map(jobs.map(job => [job.id, job]));
+  const attempts = bars.map((bar): Bar => {
+    const job = byId.get(bar.job_id);
+    const live = job?.status ?? 'running';
+    // An outcome that only newer servers report is shown as one without effect.
+    const state = bar.outcome === null ? live : isOutcome(bar.outcome) ? bar.outcome : 'withdrawn';
+    return {
+      key: `${bar.attempt_id} ${bar.rank ?? 0}`,
+      jobId: bar.job_id,
+      workerId: bar.worker_id,
+      name: job?.config_name ?? bar.job_id,
+      attempt: bar.attempt,
+      state,
+      from: Date.parse(bar.offered_at),
+      startedAt: msOrNull(bar.started_at),
+      to: msOrNull(bar.ended_at),
+      expectedTo: msOrNull(bar.expected_end_at),
+      isFirst: (bar.rank ?? 0) === 0,
+    };
+  });
+  const predicted = predictions.flatMap(prediction =>
+    prediction.worker_ids.map(
+      (workerId, rank): Bar => ({
+        key: `predicted ${prediction.job_id} ${rank}`,
+        jobId: prediction.job_id,
+        workerId,
+        name: byId.get(prediction.job_id)?.config_name ?? prediction.job_id,
+        attempt: null,
+        state: 'predicted',
+        from: Date.parse(prediction.starts_at),
+        startedAt: null,
+        to: msOrNull(prediction.ends_at),
+        expectedTo: null,
+        isFirst: rank === 0,
+      }),
+    ),
+  );
+  return [...attempts, ...predicted].toSorted((a, b) => a.from - b.from || a.key.localeCompare(b.key));
+}
+
+/** Minimum length of a prediction whose end is unknown, in milliseconds. */
+const unknownMs = 10 * 60_000;
+
+/** The end of a bar as it is drawn. A live attempt ends now, or at its predicted end. */
+export function shownEnd({ state, from, to, expectedTo }: Bar, now: number): number {
+  if (state === 'predicted') return to ?? from + unknownMs;
+  return to ?? Math.max(now, expectedTo ?? now);
+}

@@ -1,0 +1,158 @@
+import { type Bar, shownEnd } from './bars.ts';
+
+/** A worker whose row is shown. */
+export interface RowWorker {
+  readonly id: string;
+  /** Null when it is unknown. */
+  readonly name: string | null;
+  readonly isDeleted: boolean;
+}
+
+/** A bar with its position. `top` is in pixels from the start of all rows. */
+export interface PlacedBar {
+  readonly bar: Bar;
+  /** The end as it is drawn. */
+  readonly end: number;
+  readonly row: number;
+  readonly top: number;
+}
+
+export interface Row extends RowWorker {
+  readonly top: number;
+  readonly height: number;
+  /** Sorted by their start. */
+  readonly bars: readonly PlacedBar[];
+}
+
+/** A connection between two attempts of a job. */
+export interface Move {
+  readonly from: PlacedBar;
+  readonly to: PlacedBar;
+}
+
+export interface Layout {
+  readonly rows: readonly Row[];
+  /** All bars by row, then by their start: the order in which the keyboard reaches them. */
+  readonly bars: readonly PlacedBar[];
+  readonly moves: readonly Move[];
+  readonly height: number;
+}
+
+export const barHeight = 20;
+const laneGap = 3;
+const rowPadding = 5;
+/** Height of the name, where it is above the bars of its row. */
+const nameHeight = 22;
+
+interface LayoutInput {
+  /** In this order. Workers that only bars name follow. */
+  readonly workers: readonly RowWorker[];
+  /** Sorted by their start. */
+  readonly bars: readonly Bar[];
+  readonly now: number;
+  /** Whether names are above their rows, as on a phone. */
+  readonly hasNamesAbove: boolean;
+}
+
+/** Arranges bars in rows, one per worker. Bars of a worker that overlap go into lanes below each other. */
+export function createLayout({ workers, bars, now, hasNamesAbove }: LayoutInput): Layout {
+  const ofWorker = Map.groupBy(bars, ({ workerId }): string => workerId);
+  const start = hasNamesAbove ? nameHeight : rowPadding;
+  const rows: Row[] = [];
+  let top = 0;
+  for (const worker of workers) {
+    const { lanes, placed } = intoLanes(ofWorker.get(worker.id) ?? [], now);
+    const height = start + lanes * (barHeight + laneGap) - laneGap + rowPadding;
+    const rowTop = top;
+    const row = rows.length;
+    rows.push({
+      ...worker,
+      top,
+      height,
+      bars: placed.map(({ bar, end, lane }) => ({
+        bar,
+        end,
+        row,
+        top: rowTop + start + lane * (barHeight + laneGap),
+      })),
+    });
+    top += height;
+  }
+  const all = rows.flatMap(row => row.bars);
+  return { rows, bars: all, moves: movesBetween(all), height: top };
+}
+
+/** Puts each bar into the first lane that is free at its start. An empty row has one lane. */
+function intoLanes(bars: readonly Bar[], now: number) {
+  const ends: number[] = [];
+  const placed = bars.map(bar => {
+    const end = shownEnd(bar, now);
+    const free = ends.findIndex(taken => taken <= bar.from);
+    const lane = free === -1 ? ends.length : free;
+    ends[lane] = Math.max(end, bar.from);
+    return { bar, end, lane };
+  });
+  return { lanes: Math.max(1, ends.length), placed };
+}
+
+/** Connects each attempt of a job to its next one. */
+function movesBetween(bars: readonly PlacedBar[]): readonly Move[] {
+  const ofJob = Map.groupBy(
+    bars.filter(({ bar }) => bar.isFirst),
+    ({ bar }) => bar.jobId,
+  );
+  return [...ofJob.values()].flatMap(placed => {
+    const inOrder = placed.toSorted((a, b) => orderOf(a) - orderOf(b));
+    return inOrder.slice(1).flatMap((to, index) => {
+      const from = inOrder[index];
+      return from === undefined ? [] : [{ from, to }];
+    });
+  });
+}
+
+/** A prediction follows all attempts. */
+const orderOf = ({ bar }: PlacedBar): number => bar.attempt ?? Number.POSITIVE_INFINITY;
+
+/** Merges the workers of the fleet with those that only the bars name, such as deleted ones. */
+export function workersToShow(
+  known: readonly RowWorker[],
+  named: readonly RowWorker[],
+): readonly RowWorker[] {
+  const ids = new Set(known.map(({ id }) => id));
+  const nameOf = ({ id, name }: RowWorker): string => name ?? id;
+  return [...known, ...named.filter(({ id }) => !ids.has(id))].toSorted(
+    (a, b) =>
+      Number(a.isDeleted) - Number(b.isDeleted) ||
+      nameOf(a).localeCompare(nameOf(b), 'en', { numeric: true }),
+  );
+}
+
+/** Returns the rows between two heights. */
+export const rowsWithin = (rows: readonly Row[], top: number, bottom: number): readonly Row[] =>
+  rows.filter(row => row.top < bottom && row.top + row.height > top);
+
+/** Returns the bar at a point: `at` is a time, `toleranceMs` the time of a few pixels. The newest one if several match. */
+export function barAt({ rows }: Layout, y: number, at: number, toleranceMs: number): PlacedBar | null {
+  const row = rows.find(({ top, height }) => y >= top && y < top + height);
+  return (
+    row?.bars.findLast(
+      ({ bar, end, top }) =>
+        y >= top && y < top + barHeight && at >= bar.from - toleranceMs && at <= end + toleranceMs,
+    ) ?? null
+  );
+}
+
+type Direction = 'next' | 'previous' | 'up' | 'down';
+
+/** Returns the bar that an arrow key reaches from another one. Up and down go to the nearest bar of the closest row with bars. */
+export function neighbour(layout: Layout, from: PlacedBar, direction: Direction): PlacedBar | null {
+  if (direction === 'next' || direction === 'previous') {
+    const at = layout.bars.findIndex(({ bar }) => bar.key === from.bar.key);
+    return layout.bars[at + (direction === 'next' ? 1 : -1)] ?? null;
+  }
+  const rows =
+    direction === 'down' ? layout.rows.slice(from.row + 1) : layout.rows.slice(0, from.row).toReversed();
+  const row = rows.find(({ bars }) => bars.length > 0);
+  const distance = ({ bar }: PlacedBar): number => Math.abs(bar.from - from.bar.from);
+  return row?.bars.toSorted((a, b) => distance(a) - distance(b))[0] ?? null;
+}

@@ -1,0 +1,133 @@
+/** The visible range of time, its zoom levels, and its ticks. All times are in milliseconds since 1970. */
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** Zoom levels and the range that each shows. */
+export const zooms = {
+  hour: hourMs,
+  hours: 6 * hourMs,
+  day: dayMs,
+  week: 7 * dayMs,
+  month: 30 * dayMs,
+} as const;
+export type Zoom = keyof typeof zooms;
+export const zoomNames = ['hour', 'hours', 'day', 'week', 'month'] as const satisfies readonly Zoom[];
+
+export const isZoom = (name: string | null): name is Zoom => name !== null && Object.hasOwn(zooms, name);
+
+/** Share of the visible range that is after now, so that predicted starts have room. */
+const futureShare = 0.25;
+
+export interface TimeWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A range of time and the width on which it is drawn, in pixels. */
+export interface Scale extends TimeWindow {
+  readonly width: number;
+}
+
+const spanOf = ({ from, to }: TimeWindow): number => to - from;
+
+export const windowAround = (now: number, spanMs: number): TimeWindow => ({
+  from: now - spanMs * (1 - futureShare),
+  to: now + spanMs * futureShare,
+});
+
+export const timeToX = ({ from, to, width }: Scale, at: number): number =>
+  ((at - from) / (to - from)) * width;
+
+export const xToTime = ({ from, to, width }: Scale, x: number): number => from + (x / width) * (to - from);
+
+export const pan = ({ from, to }: TimeWindow, byMs: number): TimeWindow => ({
+  from: from + byMs,
+  to: to + byMs,
+});
+
+/** Changes the visible range to `spanMs` within the limits of the zoom levels. The time `anchor` stays where it is. */
+export function zoomTo(view: TimeWindow, spanMs: number, anchor: number): TimeWindow {
+  const span = Math.min(zooms.month, Math.max(zooms.hour, spanMs));
+  const from = anchor - ((anchor - view.from) / spanOf(view)) * span;
+  return { from, to: from + span };
+}
+
+/** Returns the zoom level closest to this range, for the buttons. */
+export const nearestZoom = (view: TimeWindow): Zoom =>
+  zoomNames.reduce((best, name) =>
+    Math.abs(Math.log(zooms[name] / spanOf(view))) < Math.abs(Math.log(zooms[best] / spanOf(view)))
+      ? name
+      : best,
+  );
+
+/** Returns the next level in this direction: 1 shows less time, -1 shows more. */
+export function nextZoom(view: TimeWindow, direction: 1 | -1): Zoom {
+  const at = zoomNames.indexOf(nearestZoom(view)) - direction;
+  return zoomNames[Math.min(zoomNames.length - 1, Math.max(0, at))] ?? 'day';
+}
+
+/** Moves the range so that it contains these times, or the first of them if not all fit. */
+export function reveal(view: TimeWindow, from: number, to: number): TimeWindow {
+  const margin = spanOf(view) / 10;
+  if (from < view.to - margin && to > view.from + margin) return view;
+  return pan(view, from - margin - view.from);
+}
+
+/** The range to read for a view: half a view more on each side, in steps of half a view, so that most moves read nothing. */
+export function readRange(view: TimeWindow): TimeWindow {
+  const step = spanOf(view) / 2;
+  return {
+    from: Math.floor(view.from / step - 1) * step,
+    to: Math.ceil(view.to / step + 1) * step,
+  };
+}
+
+export interface Tick {
+  readonly at: number;
+  /** `day` at the start of a day. */
+  readonly kind: 'time' | 'day';
+}
+
+const minTickPx = 72;
+const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720].map(minutes => minutes * minuteMs);
+const daySteps = [1, 2, 7, 14];
+
+/** The start of a day, and of days before and after it, in the time zone of the user. */
+export interface Days {
+  /** Returns the start of the day with this time, plus a number of days. */
+  start(at: number, plusDays?: number): number;
+  /** Counts days in the time zone of the user: 0 is January 1, 1970. */
+  index(at: number): number;
+}
+
+export const localDays: Days = {
+  start(at, plusDays = 0) {
+    const date = new Date(at);
+    return new Date(date.getFullYear(), date.getMonth(), date.getDate() + plusDays).getTime();
+  },
+  index: at => Math.floor((at - new Date(at).getTimezoneOffset() * minuteMs) / dayMs),
+};
+
+export const utcDays: Days = {
+  start: (at, plusDays = 0) => (Math.floor(at / dayMs) + plusDays) * dayMs,
+  index: at => Math.floor(at / dayMs),
+};
+
+/** Returns the ticks within the scale, at round times of the user's time zone. */
+export function ticksOf(scale: Scale, days: Days): readonly Tick[] {
+  const minMs = (minTickPx / scale.width) * spanOf(scale);
+  const stepMs = timeSteps.find(step => step >= minMs) ?? null;
+  const everyDays = daySteps.find(count => count * dayMs >= minMs) ?? 28;
+  const ticks: Tick[] = [];
+  for (let day = days.start(scale.from); day < scale.to; day = days.start(day, 1)) {
+    // Counted from a Monday, so that a tick per week is at the start of one.
+    const isShown = stepMs !== null || (days.index(day) - 4) % everyDays === 0;
+    if (isShown) ticks.push({ at: day, kind: 'day' });
+    if (stepMs === null) continue;
+    const end = days.start(day, 1);
+    for (let at = day + stepMs; at < end; at += stepMs) ticks.push({ at, kind: 'time' });
+  }
+  return ticks.filter(({ at }) => at >= scale.from && at < scale.to);
+}

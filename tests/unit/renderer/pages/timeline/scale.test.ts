@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import {
+  isZoom,
+  localDays,
+  nearestZoom,
+  nextZoom,
+  pan,
+  readRange,
+  reveal,
+  ticksOf,
+  timeToX,
+  utcDays,
+  windowAround,
+  xToTime,
+  zooms,
+  zoomTo,
+} from '../../../../../renderer/pages/timeline/scale.ts';
+
+const noon = Date.UTC(2026, 2, 4, 12);
+const day = windowAround(noon, zooms.day);
+const iso = (at: number): string => new Date(at).toISOString().slice(0, 16);
+
+describe('the visible range', () => {
+  test('leaves a quarter of the width for the time after now', () => {
+    expect(timeToX({ ...day, width: 400 }, noon)).toBe(300);
+    expect(xToTime({ ...day, width: 400 }, 300)).toBe(noon);
+  });
+
+  test('pans by a time and zooms around a time', () => {
+    expect(pan({ from: 10, to: 20 }, -5)).toEqual({ from: 5, to: 15 });
+    const zoomed = zoomTo(day, zooms.hours, noon);
+    expect(zoomed.to - zoomed.from).toBe(zooms.hours);
+    expect(timeToX({ ...zoomed, width: 400 }, noon)).toBeCloseTo(300);
+  });
+
+  test.each([
+    [1, zooms.hour],
+    [1e15, zooms.month],
+  ])('limits a zoom to %d ms to the first and last level', (span, shown) => {
+    const zoomed = zoomTo(day, span, noon);
+    expect(zoomed.to - zoomed.from).toBe(shown);
+  });
+
+  test('steps through the levels and stops at both ends', () => {
+    expect(nearestZoom({ from: 0, to: zooms.day * 1.3 })).toBe('day');
+    expect([nextZoom(day, 1), nextZoom(day, -1)]).toEqual(['hours', 'week']);
+    expect(nextZoom({ from: 0, to: zooms.hour }, 1)).toBe('hour');
+    expect(nextZoom({ from: 0, to: zooms.month }, -1)).toBe('month');
+    expect(['week', 'year', 'toString', null].map(isZoom)).toEqual([true, false, false, false]);
+  });
+
+  test('moves only if a bar is outside', () => {
+    const view = { from: 0, to: 100 };
+    expect(reveal(view, 20, 30)).toBe(view);
+    expect(reveal(view, -50, 500)).toBe(view);
+    expect(reveal(view, 200, 300)).toEqual({ from: 190, to: 290 });
+    expect(reveal(view, -200, -100)).toEqual({ from: -210, to: -110 });
+  });
+
+  test('reads more than it shows, and the same while it moves a little', () => {
+    const view = { from: 1_010, to: 1_110 };
+    expect(readRange(view)).toEqual({ from: 950, to: 1_200 });
+    expect(readRange(pan(view, 10))).toEqual(readRange(view));
+    expect(readRange(pan(view, 60))).not.toEqual(readRange(view));
+  });
+});
+
+describe('ticks', () => {
+  const at = (span: number, width = 1_000) => ticksOf({ ...windowAround(noon, span), width }, utcDays);
+  const times = (span: number, width?: number) => at(span, width).map(tick => iso(tick.at));
+
+  test.each([
+    ['hour', ['2026-03-04T11:15', '2026-03-04T11:20']],
+    ['hours', ['2026-03-04T07:30', '2026-03-04T08:00']],
+    ['day', ['2026-03-03T18:00', '2026-03-03T20:00']],
+    ['week', ['2026-02-27T12:00', '2026-02-28T00:00']],
+    ['month', ['2026-02-16T00:00', '2026-02-23T00:00']],
+  ] as const)('are at round times for the level %s', (zoom, first) => {
+    expect(times(zooms[zoom], zoom === 'week' ? 1_100 : undefined).slice(0, 2)).toEqual(first);
+  });
+
+  test('mark the start of a day', () => {
+    expect(
+      at(zooms.day)
+        .filter(({ kind }) => kind === 'day')
+        .map(tick => iso(tick.at)),
+    ).toEqual(['2026-03-04T00:00']);
+  });
+
+  test.each(Object.keys(zooms))('stay apart on a phone for the level %s', zoom => {
+    const span = isZoom(zoom) ? zooms[zoom] : 0;
+    const scale = { ...windowAround(noon, span), width: 330 };
+    const xs = ticksOf(scale, utcDays).map(tick => timeToX(scale, tick.at));
+    expect(xs.length).toBeGreaterThan(1);
+    for (const [index, x] of xs.slice(1).entries()) expect(x - (xs[index] ?? 0)).toBeGreaterThan(70);
+  });
+
+  test('start days at midnight of the local time zone', () => {
+    const start = new Date(localDays.start(noon, 1));
+    expect([start.getHours(), start.getMinutes()]).toEqual([0, 0]);
+    expect(localDays.start(start.getTime())).toBe(start.getTime());
+    expect(utcDays.start(noon, -1)).toBe(Date.UTC(2026, 2, 3));
+    const june = new Date(2026, 5, 10).getTime();
+    expect([localDays.index(june), localDays.index(june - 1)]).toEqual([20_614, 20_613]);
+  });
+});
