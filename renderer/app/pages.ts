@@ -10,6 +10,7 @@ export type PageName =
   | 'workers'
   | 'jobs'
   | 'queue'
+  | 'timeline'
   | 'pools'
   | 'data'
   | 'audit'
@@ -41,6 +42,13 @@ export const pages: readonly PageEntry[] = [
     calls: [queueApi.list, queueApi.submit],
   },
   { name: 'queue', path: '/queue', key: 'q', calls: [queueApi.status] },
+  {
+    name: 'timeline',
+    path: '/timeline',
+    key: 't',
+    // Importing the call would load the schemas of the timeline with the first page.
+    calls: [{ authority: 'queue.view', own: 'filtered' }],
+  },
   {
     name: 'pools',
     path: '/pools',

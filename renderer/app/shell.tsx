@@ -26,6 +26,9 @@ const parts = {
   queue: lazy(() =>
     loadPart(async () => ({ default: (await import('../pages/queue/index.tsx')).QueuePage })),
   ),
+  timeline: lazy(() =>
+    loadPart(async () => ({ default: (await import('../pages/timeline/index.tsx')).TimelinePage })),
+  ),
   pools: lazy(() =>
     loadPart(async () => ({ default: (await import('../pages/pools/index.tsx')).PoolsPage })),
   ),

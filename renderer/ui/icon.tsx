@@ -5,6 +5,7 @@ import ArrowDown from 'lucide-react/icons/arrow-down';
 import ArrowUp from 'lucide-react/icons/arrow-up';
 import ArrowUpToLine from 'lucide-react/icons/arrow-up-to-line';
 import Ban from 'lucide-react/icons/ban';
+import ChartGantt from 'lucide-react/icons/chart-gantt';
 import CircleAlert from 'lucide-react/icons/circle-alert';
 import CircleCheck from 'lucide-react/icons/circle-check';
 import CircleDashed from 'lucide-react/icons/circle-dashed';
@@ -36,6 +37,7 @@ const icons = {
   workers: Server,
   jobs: Activity,
   queue: ListOrdered,
+  timeline: ChartGantt,
   pools: Layers,
   data: Database,
   audit: ScrollText,

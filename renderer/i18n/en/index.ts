@@ -18,6 +18,7 @@ export const en = {
   'nav.workers': 'Workers',
   'nav.jobs': 'Jobs',
   'nav.queue': 'Queue',
+  'nav.timeline': 'Timeline',
   'nav.pools': 'Pools',
   'nav.data': 'Data',
   'nav.audit': 'Audit',

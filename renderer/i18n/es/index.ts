@@ -15,6 +15,7 @@ export const es: Messages = {
   'nav.workers': 'Workers',
   'nav.jobs': 'Trabajos',
   'nav.queue': 'Cola',
+  'nav.timeline': 'Cronología',
   'nav.pools': 'Pools',
   'nav.data': 'Datos',
   'nav.audit': 'Auditoría',

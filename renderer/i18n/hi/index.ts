@@ -15,6 +15,7 @@ export const hi: Messages = {
   'nav.workers': 'वर्कर',
   'nav.jobs': 'जॉब',
   'nav.queue': 'कतार',
+  'nav.timeline': 'समयरेखा',
   'nav.pools': 'पूल',
   'nav.data': 'डेटा',
   'nav.audit': 'ऑडिट',

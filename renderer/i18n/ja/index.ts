@@ -15,6 +15,7 @@ export const ja: Messages = {
   'nav.workers': 'ワーカー',
   'nav.jobs': 'ジョブ',
   'nav.queue': 'キュー',
+  'nav.timeline': 'タイムライン',
   'nav.pools': 'プール',
   'nav.data': 'データ',
   'nav.audit': '監査',

@@ -15,6 +15,7 @@ export const zh: Messages = {
   'nav.workers': '工作节点',
   'nav.jobs': '任务',
   'nav.queue': '队列',
+  'nav.timeline': '时间线',
   'nav.pools': '资源池',
   'nav.data': '数据',
   'nav.audit': '审计',

@@ -28,6 +28,10 @@ const LogTail = lazy(() =>
   loadPart(async () => ({ default: (await import('../logs/log-tail.tsx')).LogTail })),
 );
 
+const JobTimeline = lazy(() =>
+  loadPart(async () => ({ default: (await import('../../timeline/card.tsx')).JobTimeline })),
+);
+
 interface JobProps {
   readonly job: JobDetail;
 }
@@ -37,6 +41,9 @@ export const JobOverview = ({ job }: JobProps) => (
     <Glance job={job} />
     <Facts job={job} />
     <JobData job={job} />
+    <Suspense fallback={<div aria-busy="true" />}>
+      <JobTimeline job={job} />
+    </Suspense>
     <Attempts job={job} />
   </>
 );

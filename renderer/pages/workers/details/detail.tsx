@@ -1,9 +1,11 @@
+import { lazy, Suspense } from 'react';
 import { Link, useSearch } from 'wouter';
 import { auditApi, workersApi } from '../../../../protocol/admin-api.ts';
 import { datasetsApi } from '../../../../protocol/datasets-api.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { useFleet } from '../../../app/context.ts';
+import { loadPart } from '../../../app/part.ts';
 import { Allowed } from '../../../app/guarded.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
@@ -18,6 +20,10 @@ import { shownState } from '../facts.ts';
 import { LostTag } from '../cells.tsx';
 import { reasonText } from '../texts.ts';
 import { useRevert, WorkerMenu } from '../worker-menu.tsx';
+
+const WorkerTimeline = lazy(() =>
+  loadPart(async () => ({ default: (await import('../../timeline/card.tsx')).WorkerTimeline })),
+);
 
 export function WorkerDetail({ id }: { readonly id: string }) {
   const t = useT();
@@ -56,6 +62,11 @@ export function WorkerDetail({ id }: { readonly id: string }) {
               </Allowed>
             </div>
           </div>
+          <Allowed call={queueApi.list}>
+            <Suspense fallback={<div aria-busy="true" />}>
+              <WorkerTimeline worker={worker} />
+            </Suspense>
+          </Allowed>
           <RawCard worker={worker} />
         </>
       )}

@@ -1,0 +1,37 @@
+import type { TimelineKey } from '../en/timeline.ts';
+
+export const timeline: Readonly<Record<TimelineKey, string>> = {
+  'timeline.label': 'वर्कर और समय के अनुसार प्रयास',
+  'timeline.help':
+    'तीर कुंजियाँ दिखाई गई अवधि को खिसकाती हैं, प्लस और माइनस ज़ूम करते हैं, और N अभी पर ले जाता है। Tab पट्टियों पर ले जाता है। वहाँ तीर कुंजियाँ दूसरी पट्टी चुनती हैं और Enter उसका जॉब खोलता है।',
+  'timeline.zoom': 'दिखाई गई अवधि',
+  'timeline.zoom.hour': '1 घं॰',
+  'timeline.zoom.hours': '6 घं॰',
+  'timeline.zoom.day': 'दिन',
+  'timeline.zoom.week': 'सप्ताह',
+  'timeline.zoom.month': 'महीना',
+  'timeline.earlier': 'पहले का समय दिखाएँ',
+  'timeline.later': 'बाद का समय दिखाएँ',
+  'timeline.now': 'अभी',
+  'timeline.none':
+    'अभी कोई वर्कर या जॉब नहीं है। यहाँ हर वर्कर की एक पंक्ति होती है। जॉब का हर प्रयास उसमें एक पट्टी है, और प्रतीक्षारत जॉब का अनुमानित आरंभ दिखता है।',
+  'timeline.none.add': 'वर्कर जोड़ें',
+  'timeline.noBars': 'इस अवधि में कोई जॉब नहीं चला।',
+  'timeline.cut': 'इस अवधि के केवल नवीनतम {count, number} प्रयास दिखाए गए हैं। पुराने प्रयास देखने के लिए ज़ूम इन करें।',
+  'timeline.showTable': 'तालिका के रूप में दिखाएँ',
+  'timeline.hideTable': 'तालिका छिपाएँ',
+  'timeline.table': 'दिखाई गई अवधि के प्रयास',
+  'timeline.column.worker': 'वर्कर',
+  'timeline.column.job': 'जॉब',
+  'timeline.column.attempt': 'प्रयास',
+  'timeline.column.state': 'स्थिति',
+  'timeline.column.from': 'आरंभ',
+  'timeline.column.to': 'अंत',
+  'timeline.bar': '{worker} पर {job}, प्रयास {attempt, number}: {state}, {from} से {to} तक',
+  'timeline.bar.live': '{worker} पर {job}, प्रयास {attempt, number}: {from} से {state}',
+  'timeline.bar.expected': '{worker} पर {job}, प्रयास {attempt, number}: {from} से {state}, अनुमानित अंत {to}',
+  'timeline.bar.predicted': '{job}: प्रतीक्षारत, {from} पर {worker} पर शुरू हो सकता है',
+  'timeline.legend': 'रंग',
+  'timeline.state.predicted': 'अनुमानित आरंभ',
+  'timeline.legend.moved': 'फिर कतार में या खो गया',
+};

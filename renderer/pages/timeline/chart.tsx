@@ -1,0 +1,206 @@
+import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { WorkerLink } from '../../app/links.tsx';
+import { axisHeight, drawTimeline } from './draw.ts';
+import { barAt, barHeight, type Layout, neighbour, type PlacedBar, rowsWithin } from './layout.ts';
+import { usePaint } from './paint.ts';
+import { localDays, reveal, ticksOf, timeToX, utcDays, xToTime } from './scale.ts';
+import { barText, tickTextOf, useTimelineT } from './texts.tsx';
+import { useGestures } from './use-gestures.ts';
+import { type Host, maxHeight } from './use-host.ts';
+import type { View } from './use-view.ts';
+
+interface ChartProps {
+  readonly layout: Layout;
+  readonly view: View;
+}
+
+/** A click or a tap may miss a short bar by this much. */
+const tolerancePx = 4;
+const panShare = 1 / 8;
+
+/** The bars on a canvas, with the names of the rows beside or above them, and a link for the bar that has the focus. */
+export function Chart({ layout, view, host }: ChartProps & { readonly host: Host }) {
+  const t = useTimelineT();
+  const [, go] = useLocation();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [active, setActive] = useState<string | null>(null);
+  const { nameWidth } = host;
+  const width = Math.max(1, host.width - nameWidth);
+  const height = Math.min(maxHeight, axisHeight + layout.height);
+  const { range, now } = view;
+  const scale = useMemo(() => ({ ...range, width }), [range, width]);
+  const ticks = useMemo(() => ticksOf(scale, t.zone === 'utc' ? utcDays : localDays), [scale, t.zone]);
+  const open = ({ bar }: PlacedBar): void => go(`/jobs/${bar.jobId}`);
+  const find = (x: number, y: number): PlacedBar | null => {
+    const perPx = (scale.to - scale.from) / scale.width;
+    const rowY = y - axisHeight + host.scrollTop;
+    return y < axisHeight ? null : barAt(layout, rowY, xToTime(scale, x), tolerancePx * perPx);
+  };
+  const { hovered, handlers } = useGestures({ canvas, scale, view, find, onOpen: open });
+  useDrawing(canvas, { layout, scale, ticks, now, height, scrollTop: host.scrollTop }, hovered);
+
+  const workerOf = ({ row, bar }: PlacedBar): string => layout.rows[row]?.name ?? bar.workerId;
+  const textOf = (bar: PlacedBar): string => barText(t, bar, workerOf(bar), now);
+  const isVisible = ({ bar, end }: PlacedBar): boolean => end >= range.from && bar.from <= range.to;
+  const reached = layout.bars.find(({ bar }) => bar.key === active) ?? layout.bars.find(isVisible) ?? null;
+  const select = (bar: PlacedBar): void => {
+    setActive(bar.bar.key);
+    view.show(reveal(range, bar.bar.from, bar.end));
+    host.reveal(bar.top, bar.top + barHeight + axisHeight);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const target = event.target instanceof HTMLAnchorElement ? reached : null;
+    const act = keyAct(event, view, layout, target, select);
+    if (act === null) return;
+    event.preventDefault();
+    act();
+  };
+  return (
+    // The rows scroll, so the element needs the focus for the keyboard in any case.
+    <div
+      ref={host.ref}
+      className="timeline-host"
+      role="group"
+      tabIndex={0}
+      aria-label={t('timeline.label')}
+      aria-describedby="timeline-help"
+      data-names={nameWidth === 0 ? 'above' : 'beside'}
+      onKeyDown={onKeyDown}
+      onScroll={host.onScroll}
+    >
+      <p id="timeline-help" className="unseen">
+        {t('timeline.help')}
+      </p>
+      <div className="timeline-body" style={{ height: axisHeight + layout.height }}>
+        <canvas
+          ref={canvas}
+          aria-hidden="true"
+          className="timeline-canvas"
+          data-over={hovered !== null}
+          style={{ width, height, marginLeft: nameWidth }}
+          {...handlers}
+        />
+        <Names layout={layout} scrollTop={host.scrollTop} height={height} width={nameWidth} />
+        {reached !== null && (
+          <Link
+            key={reached.bar.key}
+            ref={element => void (active === reached.bar.key && host.focusOnce(element, active))}
+            href={`/jobs/${reached.bar.jobId}`}
+            className="timeline-bar"
+            aria-label={textOf(reached)}
+            onFocus={() => setActive(reached.bar.key)}
+            style={boxOf(reached, scale, nameWidth)}
+          />
+        )}
+        {hovered !== null && <Tip bar={hovered} text={textOf(hovered)} {...{ scale, nameWidth }} />}
+      </div>
+    </div>
+  );
+}
+
+type Scaled = Parameters<typeof timeToX>[0];
+
+function boxOf({ bar, end, top }: PlacedBar, scale: Scaled, nameWidth: number) {
+  const left = Math.min(scale.width, Math.max(0, timeToX(scale, bar.from)));
+  const right = Math.min(scale.width, Math.max(left + 3, timeToX(scale, end)));
+  return {
+    left: nameWidth + left,
+    top: top + axisHeight,
+    width: Math.max(3, right - left),
+    height: barHeight,
+  };
+}
+
+interface TipProps {
+  readonly bar: PlacedBar;
+  readonly text: string;
+  readonly scale: Scaled;
+  readonly nameWidth: number;
+}
+
+function Tip({ bar, text, scale, nameWidth }: TipProps) {
+  const { left, top } = boxOf(bar, scale, nameWidth);
+  const isRight = left > nameWidth + scale.width / 2;
+  const side = isRight ? { right: nameWidth + scale.width - left } : { left };
+  return (
+    <div className="timeline-tip" aria-hidden="true" style={{ top: top + barHeight + 4, ...side }}>
+      {text}
+    </div>
+  );
+}
+
+function useDrawing(
+  canvas: { readonly current: HTMLCanvasElement | null },
+  picture: Omit<Parameters<typeof drawTimeline>[1], 'tickText' | 'hovered'>,
+  hovered: PlacedBar | null,
+): void {
+  const t = useTimelineT();
+  const paint = usePaint();
+  useLayoutEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext('2d') ?? null;
+    if (element === null || context === null) return;
+    const ratio = globalThis.devicePixelRatio;
+    const [width, height] = [picture.scale.width, picture.height].map(px => Math.round(px * ratio));
+    // Setting the size clears the canvas and takes time, so it is only set when it has changed.
+    if (element.width !== width) element.width = width ?? 1;
+    if (element.height !== height) element.height = height ?? 1;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const all = { ...picture, hovered: hovered?.bar.key ?? null, tickText: tickText(t) };
+    drawTimeline(context, all, paint);
+  });
+}
+
+const tickText = (t: Parameters<typeof tickTextOf>[0]) => (tick: Parameters<typeof tickTextOf>[1]) =>
+  tickTextOf(t, tick);
+
+interface NamesProps {
+  readonly layout: Layout;
+  readonly scrollTop: number;
+  readonly height: number;
+  /** 0 if the names are above their rows. */
+  readonly width: number;
+}
+
+/** The names of the visible rows. Those under the axis are hidden. */
+function Names({ layout, scrollTop, height, width }: NamesProps) {
+  const rows = rowsWithin(layout.rows, scrollTop, scrollTop + height).filter(
+    ({ top }) => top > scrollTop - 8,
+  );
+  return (
+    <ul className="timeline-names" style={width === 0 ? {} : { width }}>
+      {rows.map(({ id, name, isDeleted, top, height: rowHeight }) => (
+        <li key={id} style={{ top: top + axisHeight, ...(width > 0 && { height: rowHeight }) }}>
+          <WorkerLink id={id} isDeleted={isDeleted} title={name ?? id}>
+            {name ?? id}
+          </WorkerLink>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const directions = { ArrowLeft: 'previous', ArrowRight: 'next', ArrowUp: 'up', ArrowDown: 'down' } as const;
+const isArrow = (key: string): key is keyof typeof directions => Object.hasOwn(directions, key);
+
+/** Returns what a key does: on a bar, arrows select another one; elsewhere, they pan. Null if it does nothing here. */
+function keyAct(
+  { key, ctrlKey, metaKey, altKey }: KeyboardEvent,
+  view: View,
+  layout: Layout,
+  bar: PlacedBar | null,
+  select: (bar: PlacedBar) => void,
+): (() => void) | null {
+  if (ctrlKey || metaKey || altKey) return null;
+  if (key === '+' || key === '=') return () => view.step(1);
+  if (key === '-') return () => view.step(-1);
+  if (key === 'n') return view.follow;
+  if (bar !== null && isArrow(key)) {
+    const next = neighbour(layout, bar, directions[key]);
+    return next === null ? null : () => select(next);
+  }
+  if (key === 'ArrowLeft') return () => view.panBy(-panShare);
+  if (key === 'ArrowRight') return () => view.panBy(panShare);
+  return null;
+}

@@ -1,0 +1,82 @@
+import { createContext, type ReactNode, use, useContext, useMemo } from 'react';
+import { usePanel } from '../../app/context.ts';
+import { loadPart } from '../../app/part.ts';
+import { type TimelineKey, timeline } from '../../i18n/en/timeline.ts';
+import { perLanguage, perLocale } from '../../i18n/formats.ts';
+import { useT } from '../../i18n/index.ts';
+import { type PageTranslator, withPageTexts } from '../../i18n/page-texts.ts';
+import { usePreferences } from '../../state/stores.ts';
+import type { BarState } from './bars.ts';
+import type { PlacedBar } from './layout.ts';
+import type { Tick } from './scale.ts';
+
+export type TimelineTranslator = PageTranslator<TimelineKey>;
+type TimelineMessages = Readonly<Record<TimelineKey, string>>;
+
+const catalogs: Readonly<Record<string, () => Promise<TimelineMessages>>> = {
+  es: async () => (await import('../../i18n/es/timeline.ts')).timeline,
+  zh: async () => (await import('../../i18n/zh/timeline.ts')).timeline,
+  hi: async () => (await import('../../i18n/hi/timeline.ts')).timeline,
+  ja: async () => (await import('../../i18n/ja/timeline.ts')).timeline,
+  pseudo: async () => (await import('../../i18n/pseudo.ts')).pseudoOf(timeline),
+};
+
+/** React needs the same promise at each render. */
+const loadTexts = perLanguage(
+  (language): Promise<TimelineMessages> =>
+    loadPart(catalogs[language] ?? ((): Promise<TimelineMessages> => Promise.resolve(timeline))),
+);
+
+const TextsContext = createContext<TimelineTranslator | null>(null);
+
+/** Provides the texts of the timeline. Suspends until they are loaded. */
+export function TimelineTexts({ children }: { readonly children: ReactNode }) {
+  const t = useT();
+  const { language } = usePreferences(usePanel().preferences);
+  const messages = use(loadTexts(language));
+  const value = useMemo(() => withPageTexts(t, messages), [t, messages]);
+  return <TextsContext value={value}>{children}</TextsContext>;
+}
+
+export function useTimelineT(): TimelineTranslator {
+  const t = useContext(TextsContext);
+  if (t === null) throw new Error('there are no texts of the timeline above this component');
+  return t;
+}
+
+const momentFormat = perLocale({ dateStyle: 'medium', timeStyle: 'short' });
+const timeFormat = perLocale({ timeStyle: 'short' });
+const dayFormat = perLocale({ day: 'numeric', month: 'short' });
+
+/** Returns the text of a tick: a date at the start of a day, otherwise a time. */
+export const tickTextOf = (t: TimelineTranslator, { at, kind }: Tick): string =>
+  (kind === 'day' ? dayFormat : timeFormat)(t).format(at);
+
+export function stateText(t: TimelineTranslator, state: BarState): string {
+  switch (state) {
+    case 'predicted':
+      return t('timeline.state.predicted');
+    case 'requeued':
+    case 'given_up':
+    case 'withdrawn':
+      return t(`jobs.outcome.${state}`);
+    default:
+      return t(`state.${state}`);
+  }
+}
+
+/** Describes a bar in one sentence. */
+export function barText(t: TimelineTranslator, { bar, end }: PlacedBar, worker: string, now: number): string {
+  const moment = (at: number): string => momentFormat(t).format(at);
+  const values = {
+    job: bar.name,
+    worker,
+    attempt: bar.attempt ?? 0,
+    state: stateText(t, bar.state),
+    from: moment(bar.from),
+    to: moment(end),
+  };
+  if (bar.state === 'predicted') return t('timeline.bar.predicted', values);
+  if (bar.to !== null) return t('timeline.bar', values);
+  return t(end > now ? 'timeline.bar.expected' : 'timeline.bar.live', values);
+}

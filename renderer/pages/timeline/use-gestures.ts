@@ -1,0 +1,90 @@
+import { type PointerEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import type { PlacedBar } from './layout.ts';
+import { pan, type Scale, xToTime } from './scale.ts';
+import type { View } from './use-view.ts';
+
+/** The pointer must move this far before a press counts as a drag. */
+const dragPx = 4;
+/** A step of the mouse wheel changes the visible time by about a fifth. */
+const wheelFactor = 1.002;
+
+interface GestureOptions {
+  readonly canvas: RefObject<HTMLCanvasElement | null>;
+  readonly scale: Scale;
+  readonly view: View;
+  /** Returns the bar at a point of the canvas, in pixels. */
+  readonly find: (x: number, y: number) => PlacedBar | null;
+  readonly onOpen: (bar: PlacedBar) => void;
+}
+
+interface Drag {
+  readonly x: number;
+  readonly scale: Scale;
+  readonly isMoving: boolean;
+}
+
+/** Pans by dragging and by the wheel, zooms by the wheel with Ctrl, and opens a bar by a click. */
+export function useGestures({ canvas, scale, view, find, onOpen }: GestureOptions) {
+  const [hovered, setHovered] = useState<PlacedBar | null>(null);
+  const drag = useRef<Drag | null>(null);
+  const current = useRef({ scale, view });
+  current.current = { scale, view };
+  useEffect(() => {
+    const element = canvas.current;
+    if (element === null) return undefined;
+    const onWheel = (event: WheelEvent): void => {
+      const { scale: shown, view: now } = current.current;
+      if (event.ctrlKey || event.metaKey) {
+        event.preventDefault();
+        now.scaleBy(wheelFactor ** event.deltaY, xToTime(shown, event.offsetX));
+        return;
+      }
+      const by = event.shiftKey ? event.deltaY + event.deltaX : event.deltaX;
+      // A vertical wheel scrolls the rows and the page.
+      if (!event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;
+      event.preventDefault();
+      now.panBy(by / shown.width);
+    };
+    // React's own listener cannot prevent the browser's zoom.
+    element.addEventListener('wheel', onWheel, { passive: false });
+    return () => element.removeEventListener('wheel', onWheel);
+  }, [canvas]);
+
+  const pointOf = ({ nativeEvent }: PointerEvent): readonly [number, number] => [
+    nativeEvent.offsetX,
+    nativeEvent.offsetY,
+  ];
+  return {
+    hovered,
+    handlers: {
+      onPointerDown(event: PointerEvent) {
+        if (event.button !== 0) return;
+        drag.current = { x: event.clientX, scale, isMoving: false };
+        event.currentTarget.setPointerCapture(event.pointerId);
+      },
+      onPointerMove(event: PointerEvent) {
+        const held = drag.current;
+        if (held === null) return setHovered(find(...pointOf(event)));
+        const moved = event.clientX - held.x;
+        if (!held.isMoving && Math.abs(moved) < dragPx) return undefined;
+        drag.current = { ...held, isMoving: true };
+        setHovered(null);
+        const { from, to, width } = held.scale;
+        return view.show(pan({ from, to }, (-moved / width) * (to - from)));
+      },
+      onPointerUp(event: PointerEvent) {
+        const held = drag.current;
+        drag.current = null;
+        if (held === null || held.isMoving) return;
+        const found = find(...pointOf(event));
+        if (found !== null) onOpen(found);
+      },
+      onPointerCancel() {
+        drag.current = null;
+      },
+      onPointerLeave() {
+        setHovered(null);
+      },
+    },
+  };
+}
