@@ -38,7 +38,7 @@ export function Timeline({ workers, filter, view }: TimelineProps) {
   );
   const shown = layout.bars.filter(({ bar, end }) => end >= range.from && bar.from <= range.to);
   return (
-    <div className="timeline" aria-busy={timeline === null && failure === null}>
+    <div className="timeline-view" aria-busy={timeline === null && failure === null}>
       <Toolbar view={view}>
         <Button aria-pressed={isTable} onClick={() => setTable(was => !was)}>
           {t(isTable ? 'timeline.hideTable' : 'timeline.showTable')}
