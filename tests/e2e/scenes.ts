@@ -176,6 +176,7 @@ export const scenes: readonly Scene[] = [
   { name: 'submit', path: at('/jobs/new'), ready: '.submit-form' },
   { name: 'submit-tried', path: at('/jobs/new'), ready: '.submit-form', open: makeDryRun },
   { name: 'queue', path: at('/queue'), ready: '[data-row="2"]' },
+  { name: 'timeline', path: at('/timeline'), ready: '.timeline-bar' },
   {
     name: 'queue-pause',
     path: at('/queue'),

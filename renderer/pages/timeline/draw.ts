@@ -159,6 +159,7 @@ function drawText(
 function drawMoves(context: CanvasRenderingContext2D, { layout, scale }: Picture, paint: Paint): void {
   context.strokeStyle = paint.text;
   context.lineWidth = 1.5;
+  context.globalAlpha = 0.7;
   for (const { from, to } of layout.moves) {
     const [x1, x2] = [timeToX(scale, from.end), timeToX(scale, to.bar.from)];
     if (Math.max(x1, x2) < 0 || Math.min(x1, x2) > scale.width || from.row === to.row) continue;
@@ -173,6 +174,7 @@ function drawMoves(context: CanvasRenderingContext2D, { layout, scale }: Picture
     context.lineTo(x2 + 4, y2 + tip);
     context.stroke();
   }
+  context.globalAlpha = 1;
 }
 
 function drawAxis(
