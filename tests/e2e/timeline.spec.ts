@@ -3,6 +3,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { maxTimelineBars, type TimelineBar } from '../../protocol/timeline-api.ts';
 import { tooWide } from './in-page.ts';
+import { measureFrames } from './timeline-in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
@@ -137,40 +138,6 @@ async function openFull(page: Page): Promise<void> {
   await page.goto(`${orchestrator.url}/timeline?zoom=hours`);
   await expect(page.getByText('Shows only the newest 2,000 attempts')).toBeVisible();
 }
-
-/** Counts animation frames while the chart is dragged or zoomed in every frame. */
-const measureFrames = (page: Page, kind: 'pan' | 'zoom') =>
-  page.evaluate(async how => {
-    const canvas = document.querySelector('canvas');
-    if (canvas === null) throw new Error('there is no canvas');
-    const box = canvas.getBoundingClientRect();
-    const at = (x: number) => ({
-      clientX: box.left + x,
-      clientY: box.top + 100,
-      bubbles: true,
-      button: 0,
-      pointerId: 1,
-    });
-    canvas.setPointerCapture = () => {};
-    if (how === 'pan') canvas.dispatchEvent(new PointerEvent('pointerdown', at(400)));
-    const times: number[] = [];
-    for (let n = 0; n < 120; n++) {
-      times.push(await new Promise<number>(resolve => requestAnimationFrame(resolve)));
-      if (how === 'pan') canvas.dispatchEvent(new PointerEvent('pointermove', at(400 + 3 * (n % 60))));
-      else
-        canvas.dispatchEvent(
-          new WheelEvent('wheel', {
-            ...at(300),
-            deltaY: n % 40 < 20 ? 30 : -30,
-            ctrlKey: true,
-            cancelable: true,
-          }),
-        );
-    }
-    if (how === 'pan') canvas.dispatchEvent(new PointerEvent('pointerup', at(400)));
-    const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1_000;
-    return (times.length - 1) / seconds;
-  }, kind);
 
 test('keeps a high frame rate while it pans and zooms 2,000 bars', async ({ page }) => {
   await openFull(page);

@@ -53,16 +53,10 @@ export const tickTextOf = (t: TimelineTranslator, { at, kind }: Tick): string =>
   (kind === 'day' ? dayFormat : timeFormat)(t).format(at);
 
 export function stateText(t: TimelineTranslator, state: BarState): string {
-  switch (state) {
-    case 'predicted':
-      return t('timeline.state.predicted');
-    case 'requeued':
-    case 'given_up':
-    case 'withdrawn':
-      return t(`jobs.outcome.${state}`);
-    default:
-      return t(`state.${state}`);
-  }
+  if (state === 'predicted') return t('timeline.state.predicted');
+  if (state === 'requeued' || state === 'given_up' || state === 'withdrawn')
+    return t(`jobs.outcome.${state}`);
+  return t(`state.${state}`);
 }
 
 /** Describes a bar in one sentence. */

@@ -1,0 +1,47 @@
+/** Moves the timeline from within its page. */
+import type { Page } from '@playwright/test';
+
+interface Place {
+  readonly clientX: number;
+  readonly clientY: number;
+}
+
+/** The part of the browser's API that this function uses. */
+interface Canvas {
+  getBoundingClientRect(): { readonly left: number; readonly top: number };
+  setPointerCapture: (id: number) => void;
+  dispatchEvent(event: unknown): boolean;
+}
+declare const document: { querySelector(selector: 'canvas'): Canvas | null };
+declare const requestAnimationFrame: (then: (at: number) => void) => number;
+declare const PointerEvent: new (type: string, options: object) => unknown;
+declare const WheelEvent: new (type: string, options: object) => unknown;
+
+/** Drags or zooms the chart in every frame. Returns the number of frames per second. */
+export const measureFrames = (page: Page, kind: 'pan' | 'zoom'): Promise<number> =>
+  page.evaluate(async how => {
+    const canvas = document.querySelector('canvas');
+    if (canvas === null) throw new Error('there is no canvas');
+    const { left, top } = canvas.getBoundingClientRect();
+    const at = (x: number): Place & object => ({
+      clientX: left + x,
+      clientY: top + 100,
+      bubbles: true,
+      cancelable: true,
+      button: 0,
+      pointerId: 1,
+    });
+    // Events that a script creates have no pointer that could be captured.
+    canvas.setPointerCapture = () => {};
+    if (how === 'pan') canvas.dispatchEvent(new PointerEvent('pointerdown', at(400)));
+    const times: number[] = [];
+    for (let n = 0; n < 120; n++) {
+      times.push(await new Promise<number>(resolve => requestAnimationFrame(resolve)));
+      const deltaY = n % 40 < 20 ? 30 : -30;
+      if (how === 'pan') canvas.dispatchEvent(new PointerEvent('pointermove', at(400 + 3 * (n % 60))));
+      else canvas.dispatchEvent(new WheelEvent('wheel', { ...at(300), deltaY, ctrlKey: true }));
+    }
+    if (how === 'pan') canvas.dispatchEvent(new PointerEvent('pointerup', at(400)));
+    const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1_000;
+    return (times.length - 1) / seconds;
+  }, kind);
