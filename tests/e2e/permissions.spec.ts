@@ -67,7 +67,7 @@ async function expectQuiet(page: Page): Promise<void> {
 
 test('offers read-only users no actions on any page, and sends no refused requests', async ({ page }) => {
   const asked = await signInAs(page, 'watcher', ['queue.view']);
-  expect(await railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Data', 'Settings', 'Help']);
+  expect(await railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Timeline', 'Data', 'Settings', 'Help']);
   await expect(page.getByRole('link', { name: 'Signed in as watcher' })).toBeVisible();
   const tour: readonly (readonly [path: string, there: string, acts: readonly string[]])[] = [
     ['/', 'Workers: requires the permission “Manage workers”', []],
@@ -222,6 +222,8 @@ test('adapts the open page when another user signs in over the session', async (
   expect(answer.status()).toBe(200);
   // The page learns about the other user from the answer to its next request for the workers.
   await expect(page.locator('.missing')).toContainText('Signed in as after', { timeout: 30_000 });
-  await expect.poll(() => railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Data', 'Settings', 'Help']);
+  await expect
+    .poll(() => railOf(page))
+    .toEqual(['Overview', 'Jobs', 'Queue', 'Timeline', 'Data', 'Settings', 'Help']);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
 });

@@ -1,11 +1,6 @@
 /** Moves the timeline from within its page. */
 import type { Page } from '@playwright/test';
 
-interface Place {
-  readonly clientX: number;
-  readonly clientY: number;
-}
-
 /** The part of the browser's API that this function uses. */
 interface Canvas {
   getBoundingClientRect(): { readonly left: number; readonly top: number };
@@ -23,7 +18,7 @@ export const measureFrames = (page: Page, kind: 'pan' | 'zoom'): Promise<number>
     const canvas = document.querySelector('canvas');
     if (canvas === null) throw new Error('there is no canvas');
     const { left, top } = canvas.getBoundingClientRect();
-    const at = (x: number): Place & object => ({
+    const at = (x: number) => ({
       clientX: left + x,
       clientY: top + 100,
       bubbles: true,

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { JobId } from '../../../../../protocol/ids.ts';
 import type { Actor } from '../../../../../main/orchestrator/ports/index.ts';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import { valueOf } from '../../../../support/fleet-outcome.ts';
@@ -17,12 +16,13 @@ const read = (fleet: Fleet, more: Partial<Request> = {}) => {
   return valueOf(fleet.orchestrator.queue.timeline({ ...range, ...more }));
 };
 
-async function endJob(fleet: Fleet, ms: number): Promise<JobId> {
+// Runs a job on a worker that then takes no other.
+async function endJob(fleet: Fleet, ms: number): Promise<void> {
   const rig = await fleet.addIdleWorker();
   const id = await fleet.runJob(rig);
   await fleet.clock.advance(ms);
   valueOf(await rig.report(id, 'completed', { exit_code: 0 }));
-  return id;
+  await fleet.drain(rig);
 }
 
 describe('bars of the timeline', () => {
@@ -95,8 +95,6 @@ describe('predictions of the timeline', () => {
   async function openBusy() {
     const fleet = await openFleet();
     await endJob(fleet, hour);
-    const [view] = fleet.orchestrator.workers.list();
-    await fleet.drain({ id: view?.worker_id } as never);
     const rig = await fleet.addIdleWorker({ name: 'busy' });
     const running = await fleet.runJob(rig);
     await rig.beat(running, { job_progress: { eta_s: 90 } });
