@@ -27,7 +27,7 @@ function OfWorker({ worker: { id, name } }: { readonly worker: WorkerView }) {
   );
 }
 
-/** The timeline of one job: its attempts and moves, or its expected start. */
+/** The timeline of one job: its attempts, its moves, and where it may continue. */
 export const JobTimeline = ({ job }: { readonly job: JobView }) => (
   <TimelineTexts>
     <OfJob key={job.id} job={job} />

@@ -41,9 +41,11 @@ export const JobOverview = ({ job }: JobProps) => (
     <Glance job={job} />
     <Facts job={job} />
     <JobData job={job} />
-    <Suspense fallback={<div aria-busy="true" />}>
-      <JobTimeline job={job} />
-    </Suspense>
+    {job.attempt > 0 && (
+      <Suspense fallback={<div aria-busy="true" />}>
+        <JobTimeline job={job} />
+      </Suspense>
+    )}
     <Attempts job={job} />
   </>
 );
