@@ -4,6 +4,7 @@ import {
   checkpointOf,
   manifestName,
 } from '../../../../protocol/artifact.ts';
+import { readSampleName } from '../../../../protocol/sample-name.ts';
 
 export interface Sample {
   readonly file: ArtifactView;
@@ -187,57 +188,13 @@ interface PositionedName {
   readonly series: string;
 }
 
-/**
- * File names of samples by trainer. The groups `step` and `epoch` capture the position; `time` captures another part
- * that differs between samples of one prompt.
- */
-const trainers: readonly RegExp[] = [
-  // kohya's sd-scripts: NAME_000250_00_20240101123456_42.png, NAME_e000010_01_20240101123456.png; NAME_ is optional
-  /(?:^|_)(?:e(?<epoch>\d{6})|(?<step>\d{6,}))_\d{2,}_(?<time>\d{14})(?=[_.])/,
-  // ai-toolkit: 1713012345678__000000250_0.jpg
-  /^(?<time>\d{10,13})__(?<step>\d{9,})(?=_\d+\.)/,
-  // OneTrainer: 2024-01-01_12-34-56-training-sample-250-1-50.jpg, after a prefix from its settings
-  /(?<time>\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2})-training-sample-(?<step>\d+)-(?<rest>\d+-\d+)(?=[-.])/,
-];
-
-/**
- * Matches step_500_prompt_1024x1024.png of SimpleTuner, and folders such as step-500, epoch_3 or checkpoint-0200 of
- * many trainers.
- */
-const counted =
-  /(?:^|[-_.])(?:(?:checkpoint|ckpt|step)s?[-_=]?(?<step>\d{1,12})|epochs?[-_=]?(?<epoch>\d{1,12}))(?=$|[-_.])/i;
-
-/** Matches sample-000938.png of the digits example. A number with fewer than four digits counts prompts, not steps. */
-const padded = /^samples?[-_](?<step>\d{4,12})(?=[-_.])/i;
-
-/** Finds the step or epoch in a path: in the file's name, otherwise in the innermost folder that has one. @internal */
+/** Returns the step or epoch that the name of a file contains, and its series. @internal */
 export function readPosition(key: string): PositionedName {
-  const segments = key.split('/');
-  const last = segments.length - 1;
-  const file = segments[last] ?? key;
-  const own = [...trainers].map(name => name.exec(file)).find(found => found !== null);
-  const place = own === undefined ? segments.findLastIndex(segment => counted.test(segment)) : last;
-  const found = own ?? counted.exec(segments[place] ?? '');
-  if (found !== null && found !== undefined) return named(segments, place, found);
-  const plain = padded.exec(file);
-  return plain === null ? { at: null, series: key } : named(segments, last, plain);
+  const { step, epoch, series } = readSampleName(key);
+  if (step !== null) return { at: { unit: 'step', count: step }, series };
+  return { at: epoch === null ? null : { unit: 'epoch', count: epoch }, series };
 }
 
-function named(
-  segments: readonly string[],
-  place: number,
-  { 0: match, groups = {} }: RegExpExecArray,
-): PositionedName {
-  const { epoch, step = '' } = groups;
-  const varying = Object.values(groups).filter(text => text !== undefined);
-  const series = varying.reduce((text, part) => text.replace(part, '*'), match);
-  return {
-    at: epoch === undefined ? { unit: 'step', count: Number(step) } : { unit: 'epoch', count: Number(epoch) },
-    series: segments
-      .map((segment, index) => (index === place ? segment.replace(match, series) : segment))
-      .join('/'),
-  };
-}
 /** Image types that browsers can show; other samples can only be downloaded. SVG is excluded because it can contain scripts. */
 const pictureTypes: Readonly<Record<string, string>> = {
   png: 'image/png',

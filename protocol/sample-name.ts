@@ -1,0 +1,104 @@
+/** What the name of a sample says about it. */
+export interface SampleName {
+  /** Number of completed steps; null when the name does not contain it. */
+  readonly step: number | null;
+  /** Number of completed epochs, for names that contain it instead of the step. */
+  readonly epoch: number | null;
+  /** Position of the prompt in the config, starting at 0; null when the name does not contain it. */
+  readonly promptIndex: number | null;
+  /** Text or short name of the prompt; null when the name does not contain it. */
+  readonly prompt: string | null;
+  /** Equal for samples of the same prompt of one job at different steps. */
+  readonly series: string;
+}
+
+/**
+ * Names of samples by trainer. The groups `step`, `epoch`, `time` and `rest` differ between samples of one prompt; `index`, `text`,
+ * `variant` and `size` describe the prompt.
+ */
+const conventions: readonly RegExp[] = [
+  // kohya-ss/sd-scripts, library/train_util.py, sample_image_inference: NAME_000250_00_20240101123456_42.png,
+  // NAME_e000010_01_20240101123456.png; `NAME_` and the seed at the end are optional.
+  /(?:^|[/_])(?:e(?<epoch>\d{6,12})|(?<step>\d{6,12}))_(?<index>\d{2,4})_(?<time>\d{14})(?=[_.])[^/]*$/d,
+  // ostris/ai-toolkit, jobs/process/BaseSDTrainProcess.py, sample: 1713012345678__000000250_0.jpg; with several GPUs
+  // rank01_sample003_1713012345678__000000250_0.jpg, where the last number counts the samples of one GPU.
+  /(?:^|\/)rank(?<rest>\d{2})_sample(?<index>\d{3,4})_(?<time>\d{10,13})__(?<step>\d{9,12})_\d+\.[^/]*$/d,
+  /(?:^|\/)(?<time>\d{10,13})__(?<step>\d{9,12})_(?<index>\d{1,4})\.[^/]*$/d,
+  // Nerogar/OneTrainer, modules/trainer/GenericTrainer.py: samples/0 - a cat/2024-01-01_12-34-56-training-sample-250-1-50.jpg,
+  // with steps, epochs and steps of the epoch. A prefix from its settings can stand before the time.
+  /(?:(?:^|\/)(?<index>\d{1,4}) - (?<text>[^/]*)\/)?[^/]*(?<time>\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2})-training-sample-(?<step>\d{1,12})-(?<rest>\d+-\d+)(?=[-.])[^/]*$/d,
+  // Images in TensorBoard's event files, which the worker stores as files (agent/artifacts/event-images/names.ts).
+  /^tensorboard-images\/(?:[^/]*\/)?step_(?<step>\d{1,12})_(?<text>[^/]+)_(?<variant>\d+)\.[^/]*$/d,
+  // bghira/SimpleTuner, helpers/training/validation.py: step_500_cat_0_1024x1024.png, with the short name of the prompt and the
+  // number of the resolution; older versions have no such number.
+  /(?:^|\/)step_(?<step>\d{1,12})_(?<text>[^/]+)_(?<variant>\d{1,3})_(?<size>\d+x\d+)\.[^/]*$/d,
+];
+
+/** Steps and epochs in other names, such as step-500.png, and in folders such as epoch_3 or checkpoint-0200. */
+const counted =
+  /(?:^|[-_.])(?:(?:checkpoint|ckpt|step)s?[-_=]?(?<step>\d{1,12})|epochs?[-_=]?(?<epoch>\d{1,12}))(?=$|[-_.])/di;
+
+/** Matches sample-000938.png of the digits example. A number with fewer than four digits counts prompts, not steps. */
+const padded = /^samples?[-_](?<step>\d{4,12})(?=[-_.])/di;
+
+/** Groups that differ between samples of one prompt. */
+const varyingGroups: readonly string[] = ['step', 'epoch', 'time', 'rest'];
+
+/**
+ * Reads the step and the prompt of a sample from its key, by the conventions of trainers. The file's name counts more than that of
+ * its folders, and an inner folder more than an outer one.
+ */
+export function readSampleName(key: string): SampleName {
+  for (const convention of conventions) {
+    const match = convention.exec(key);
+    if (match !== null)
+      return { ...countsIn(match), ...promptIn(match), series: withoutVarying(key, match, 0) };
+  }
+  const segments = key.split('/');
+  const file = segments.length - 1;
+  const place = segments.findLastIndex(segment => counted.test(segment));
+  const at = place === -1 ? file : place;
+  const segment = segments[at] ?? '';
+  const match = (place === -1 ? padded : counted).exec(segment);
+  if (match === null) return { step: null, epoch: null, promptIndex: null, prompt: null, series: key };
+  const start = segments.slice(0, at).join('/').length + (at === 0 ? 0 : 1);
+  return {
+    ...countsIn(match),
+    promptIndex: null,
+    prompt: remainderOf(at === file ? segment.replace(match[0], '') : (segments[file] ?? '')),
+    series: withoutVarying(key, match, start),
+  };
+}
+
+function countsIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'step' | 'epoch'> {
+  const { step, epoch } = groups;
+  return { step: toNumber(step), epoch: toNumber(epoch) };
+}
+
+const toNumber = (digits: string | undefined): number | null =>
+  digits === undefined ? null : Number(digits);
+
+/** Names the first variant of a prompt like the prompt itself, so that jobs with different resolutions can be compared. */
+function promptIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'prompt' | 'promptIndex'> {
+  const { index, text, variant, size } = groups;
+  const isFirst = variant === undefined || Number(variant) === 0;
+  return {
+    promptIndex: toNumber(index),
+    prompt: text === undefined || isFirst ? (text ?? null) : `${text} (${size ?? Number(variant) + 1})`,
+  };
+}
+
+/** Returns what a file's name contains besides the step and its ending; null for nothing. */
+function remainderOf(name: string): string | null {
+  const text = name.replace(/\.[^.]*$/, '').replace(/^[-_. ]+|[-_. ]+$/g, '');
+  return text === '' ? null : text;
+}
+
+/** Replaces the groups that differ between samples of one prompt by `*`. `start` is the position of the matched text in the key. */
+function withoutVarying(key: string, { indices }: RegExpExecArray, start: number): string {
+  const places = Object.entries(indices?.groups ?? {}).filter(([name]) => varyingGroups.includes(name));
+  const spans = places.flatMap(([, span]) => (span === undefined ? [] : [span]));
+  return spans
+    .toSorted(([a], [b]) => b - a)
+    .reduce((text, [from, to]) => `${text.slice(0, start + from)}*${text.slice(start + to)}`, key);
+}
