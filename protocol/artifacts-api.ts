@@ -3,6 +3,42 @@ import { ArtifactKey, ArtifactView, CheckpointView } from './artifact.ts';
 import { call } from './call.ts';
 import { JobId } from './ids.ts';
 
+/** Maximum number of jobs whose samples one request can list. */
+export const maxSampleJobs = 4;
+
+export const SampleView = ArtifactView.extend({
+  order: z.number().describe('Number of the file. A file that is stored later has a higher number.'),
+  config_name: z.string().describe('Config name of the job.'),
+  step: z.number().nullable().describe('Step in the name of the file; null when it contains none.'),
+  epoch: z
+    .number()
+    .nullable()
+    .describe(
+      'Epoch in the name of the file, for trainers that write it instead of the step; null for none.',
+    ),
+  prompt_index: z
+    .number()
+    .nullable()
+    .describe('Position of the prompt in the config, starting at 0; null when the name contains none.'),
+  prompt: z
+    .string()
+    .nullable()
+    .describe('Text or short name of the prompt in the name of the file; null when it contains none.'),
+}).meta({
+  id: 'SampleView',
+  description: 'A sample image or video of a job, with the step and the prompt that its name contains.',
+});
+export type SampleView = z.output<typeof SampleView>;
+
+/** One job, or several separated by commas. */
+const SampleJobs = z
+  .string()
+  .max(maxSampleJobs * 65)
+  .transform(text => text.split(','))
+  .pipe(z.array(JobId).min(1).max(maxSampleJobs));
+
+const Step = z.coerce.number().int().min(0).max(1e12);
+
 const fileParams = z.object({ id: JobId, key: ArtifactKey });
 
 /** Artifacts of jobs, for people and scripts with `Authorization: Bearer`. */
@@ -34,6 +70,46 @@ export const artifactsApi = {
       artifacts: z.array(ArtifactView).describe('Files on this page, newest first.'),
       count: z.number().describe('Number of files on all pages.'),
       total_bytes: z.number().describe('Total size of all files in bytes.'),
+      next_cursor: z.string().nullable().describe('Cursor of the next page; null on the last page.'),
+    }),
+  }),
+  samples: call({
+    method: 'GET',
+    path: '/api/samples',
+    authority: 'queue.view',
+    own: 'filtered',
+    summary: 'List the samples of all jobs, or of up to four, newest first',
+    query: z.object({
+      job: SampleJobs.optional().describe(
+        'Id of a job, or up to four ids separated by commas; omitted for all jobs.',
+      ),
+      from_step: Step.optional().describe(
+        'Only samples of this step or later. Leaves out files without a step.',
+      ),
+      to_step: Step.optional().describe(
+        'Only samples of this step or earlier. Leaves out files without a step.',
+      ),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(500)
+        .default(100)
+        .describe('Maximum number of entries on a page.'),
+      cursor: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(Number.MAX_SAFE_INTEGER)
+        .optional()
+        .describe('`next_cursor` of the previous page; omit it for the first page.'),
+    }),
+    reply: z.object({
+      samples: z
+        .array(SampleView)
+        .describe(
+          'Samples on this page, newest first. A request examines at most 5,000 files, so a page can have fewer entries than its limit, or none, although more follow.',
+        ),
       next_cursor: z.string().nullable().describe('Cursor of the next page; null on the last page.'),
     }),
   }),

@@ -962,6 +962,37 @@ class ArtifactView(TypedDict, total=False):
     created_at: str
 
 
+class SampleView(TypedDict, total=False):
+    """A sample image or video of a job, with the step and the prompt that its name contains."""
+
+    # Id of a job: up to 64 letters, digits, `_` and `-`.
+    job_id: str
+    # Key of the file: names separated by slashes.
+    key: str
+    # Kind of the file, guessed from its key.
+    kind: Literal["checkpoint", "sample_image", "final_model", "other"]
+    # Size in bytes.
+    bytes: float
+    # SHA-256 in lower-case hex.
+    sha256: str
+    # Number of the attempt that uploaded it; 1 is the job's first.
+    attempt: float
+    # When the file was uploaded.
+    created_at: str
+    # Number of the file. A file that is stored later has a higher number.
+    order: float
+    # Config name of the job.
+    config_name: str
+    # Step in the name of the file; null when it contains none.
+    step: Optional[float]
+    # Epoch in the name of the file, for trainers that write it instead of the step; null for none.
+    epoch: Optional[float]
+    # Position of the prompt in the config, starting at 0; null when the name contains none.
+    prompt_index: Optional[float]
+    # Text or short name of the prompt in the name of the file; null when it contains none.
+    prompt: Optional[str]
+
+
 class CheckpointView(TypedDict, total=False):
     """A checkpoint of a job, with the number and size of its files."""
 
@@ -2584,6 +2615,32 @@ class Trainyard:
         cursor: `next_cursor` of the previous page; omit it for the first page.
         """
         return self._transport.json("GET", _path("/api/queue/{id}/artifacts", id=id), {"limit": limit, "cursor": cursor})
+
+    def list_samples(
+        self,
+        *,
+        job: Union[str, int, bool] = UNSET,
+        from_step: int = UNSET,
+        to_step: int = UNSET,
+        limit: int = UNSET,
+        cursor: int = UNSET,
+    ) -> Dict[str, Any]:
+        """List the samples of all jobs, or of up to four, newest first.
+
+        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
+        response contains no others.
+
+        job: Id of a job, or up to four ids separated by commas; omitted for all jobs.
+
+        from_step: Only samples of this step or later. Leaves out files without a step.
+
+        to_step: Only samples of this step or earlier. Leaves out files without a step.
+
+        limit: Maximum number of entries on a page.
+
+        cursor: `next_cursor` of the previous page; omit it for the first page.
+        """
+        return self._transport.json("GET", "/api/samples", {"job": job, "from_step": from_step, "to_step": to_step, "limit": limit, "cursor": cursor})
 
     def list_checkpoints(
         self,

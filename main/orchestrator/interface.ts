@@ -12,6 +12,7 @@ import { createMetricCalls } from './commands/files/metrics.ts';
 import { createChannelCalls } from './commands/notifications/channels.ts';
 import { createRuleCalls } from './commands/notifications/rules.ts';
 import { createJobEdits } from './commands/jobs/edit.ts';
+import { createSampleCalls } from './commands/files/samples.ts';
 import { createJobCalls } from './commands/jobs/jobs.ts';
 import { createLaunchRequests, createPoolCalls, type PoolCallsDeps } from './commands/pools/pools.ts';
 import { createTurnCalls, createQueueCalls } from './commands/queue/queue.ts';
@@ -144,6 +145,7 @@ export function filesOf(core: Core, { storage, datasetsInAll = 0, logFiles }: Fi
 
     listArtifacts: artifacts.listArtifacts,
     listCheckpoints: createCheckpointCalls(core).listCheckpoints,
+    listSamples: createSampleCalls(core).listSamples,
     artifact: artifacts.artifact,
     removeArtifact: artifacts.removeArtifact,
     reportOutstanding: artifacts.reportOutstanding,

@@ -120,6 +120,7 @@ export const resources: Readonly<Record<string, Resource>> = {
     operations: {
       'GET /api/queue/:id/artifacts': 'listArtifacts',
       'GET /api/queue/:id/checkpoints': 'listCheckpoints',
+      'GET /api/samples': 'listSamples',
       'GET /api/queue/:id/artifacts/*key': 'downloadArtifact',
       'DELETE /api/queue/:id/artifacts/*key': 'deleteArtifact',
       'POST /api/queue/:id/outstanding/give-up': 'giveUpOutstandingFiles',

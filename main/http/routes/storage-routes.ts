@@ -8,7 +8,7 @@ import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
 import type { Artifact, ArtifactFiles, StoredContent } from '../../orchestrator/ports/index.ts';
 import { actorOf } from './admin-routes.ts';
 import { sendProblem } from '../listener/answer.ts';
-import { uploaderBehind } from '../auth/auth.ts';
+import { onlyUserOf, uploaderBehind } from '../auth/auth.ts';
 import type { Router } from './route.ts';
 import type { TransferHeap } from '../listener/transfer-heap.ts';
 import { proceed } from '../listener/request-body.ts';
@@ -128,6 +128,18 @@ export function mountArtifactRoutes(
       total_bytes: bytes,
       next_cursor: next === null ? null : String(next),
     });
+  });
+  router.answer(artifactsApi.samples, ({ query, caller }) => {
+    const page = orchestrator.files.listSamples({
+      jobs: query.job ?? [],
+      user: onlyUserOf(caller),
+      fromStep: query.from_step ?? null,
+      toStep: query.to_step ?? null,
+      before: query.cursor ?? null,
+      limit: query.limit,
+    });
+    const { samples, next } = page;
+    return accept({ samples: [...samples], next_cursor: next === null ? null : String(next) });
   });
   router.answer(artifactsApi.checkpoints, ({ params: { id } }) => {
     const found = orchestrator.files.listCheckpoints(id);

@@ -112,6 +112,11 @@ export interface ArtifactReads {
   /** Sorted from newest to oldest. `before` selects artifacts with a lower order; null selects all. */
   artifacts(job: JobId, before: number | null, limit: number): readonly Artifact[];
   /**
+   * Returns the samples of these jobs, or of all jobs for an empty list, from newest to oldest. `before` selects samples with a lower
+   * order; null selects all.
+   */
+  samples(jobs: readonly JobId[], before: number | null, limit: number): readonly Artifact[];
+  /**
    * Returns the files of kind `checkpoint`, unordered. Images in the folder of a checkpoint are samples: they are not included,
    * and stay when the checkpoint is removed.
    */

@@ -435,6 +435,10 @@ const migrations: readonly string[] = [
   ...notificationMigrations,
   ...aboutMigrations,
   ...timelineMigrations,
+  `
+  CREATE INDEX artifacts_samples ON artifacts (ord) WHERE kind = 'sample_image';
+  CREATE INDEX artifacts_samples_job ON artifacts (job_id, ord) WHERE kind = 'sample_image';
+  `,
 ];
 
 /** The newest schema that this version supports. */

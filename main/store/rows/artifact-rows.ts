@@ -7,6 +7,7 @@ type ArtifactCalls = Pick<
   | 'artifactWith'
   | 'artifacts'
   | 'artifactFigures'
+  | 'samples'
   | 'checkpointFiles'
   | 'storedBytes'
   | 'upload'
@@ -37,6 +38,14 @@ export const createArtifactRows = (db: Database): ArtifactCalls => ({
 const columns =
   'job_id AS jobId, ord AS "order", attempt, key, kind, bytes, sha256, file, created_at AS createdAt';
 
+/** Each query reads one index from its end, and needs no sorting. @internal */
+export const sampleQueries = {
+  ofJob: `SELECT ${columns} FROM artifacts INDEXED BY artifacts_samples_job
+    WHERE kind = 'sample_image' AND job_id = @job AND ord < @before ORDER BY ord DESC LIMIT @limit`,
+  all: `SELECT ${columns} FROM artifacts INDEXED BY artifacts_samples
+    WHERE kind = 'sample_image' AND ord < @before ORDER BY ord DESC LIMIT @limit`,
+};
+
 function artifactReads(db: Database) {
   const one = db.prepare<[string, string], Artifact>(
     `SELECT ${columns} FROM artifacts WHERE job_id = ? AND key = ?`,
@@ -51,6 +60,8 @@ function artifactReads(db: Database) {
   const ofCheckpoints = db.prepare<[string], Artifact>(
     `SELECT ${columns} FROM artifacts INDEXED BY artifacts_checkpoints WHERE job_id = ? AND kind = 'checkpoint'`,
   );
+  const samplesOf = db.prepare<[Record<string, unknown>], Artifact>(sampleQueries.ofJob);
+  const allSamples = db.prepare<[Record<string, unknown>], Artifact>(sampleQueries.all);
   const figures = db.prepare<[string], ReturnType<Tx['artifactFigures']>>(
     'SELECT count(*) AS count, coalesce(sum(bytes), 0) AS bytes FROM artifacts WHERE job_id = ?',
   );
@@ -64,6 +75,13 @@ function artifactReads(db: Database) {
     artifactWith: (job: string, { bytes, sha256 }: Pick<Artifact, 'bytes' | 'sha256'>) =>
       byContent.get(job, sha256, bytes) ?? null,
     artifacts: (job: string, before: number | null, limit: number) => listed.all({ job, before, limit }),
+    samples(jobs: readonly string[], last: number | null, limit: number): readonly Artifact[] {
+      const before = last ?? Number.MAX_SAFE_INTEGER;
+      if (jobs.length === 0) return allSamples.all({ before, limit });
+      // One query per job needs no sorting by the database, however many samples the jobs have.
+      const found = jobs.flatMap(job => samplesOf.all({ job, before, limit }));
+      return found.toSorted((a, b) => b.order - a.order).slice(0, limit);
+    },
     checkpointFiles: (job: string) => ofCheckpoints.all(job),
     artifactFigures: (job: string) => figures.get(job) ?? { count: 0, bytes: 0 },
     storedBytes: (job: string) => stored.get({ job }) ?? { ofJob: 0, filesOfJob: 0, inAll: 0 },

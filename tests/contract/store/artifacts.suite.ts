@@ -58,6 +58,26 @@ export function describeArtifacts(open: OpenStore): void {
       expect(store.artifactFigures(jobId('j_9'))).toEqual({ count: 0, bytes: 0 });
     });
 
+    test('lists samples of all jobs or of some, newest first, page by page', async () => {
+      const store = await withJobs();
+      const sample = { kind: 'sample_image' } as const;
+      await store.write(tx => {
+        tx.putArtifact(artifactOf('a.png', sample));
+        tx.putArtifact(artifactOf('b.png', { ...sample, jobId: jobId('j_2') }));
+        tx.putArtifact(artifactOf('model'));
+        tx.putArtifact(artifactOf('c.png', sample));
+      });
+      const keysOf = (jobs: readonly string[], before: number | null, limit: number) =>
+        store.samples(jobs.map(jobId), before, limit).map(({ key }) => key);
+      expect(keysOf([], null, 10)).toEqual(['c.png', 'b.png', 'a.png']);
+      const [newest] = store.samples([], null, 1);
+      expect(newest?.key).toBe('c.png');
+      expect(keysOf([], newest?.order ?? 0, 1)).toEqual(['b.png']);
+      expect(keysOf(['j_1'], null, 10)).toEqual(['c.png', 'a.png']);
+      expect(keysOf(['j_1', 'j_2'], null, 2)).toEqual(['c.png', 'b.png']);
+      expect(keysOf(['j_2', 'j_9'], newest?.order ?? 0, 10)).toEqual(['b.png']);
+    });
+
     test('replaces an artifact of the same key and drops its file', async () => {
       const store = await withJobs();
       await store.write(tx => tx.putArtifact(artifactOf('a', { file: 'one' })));

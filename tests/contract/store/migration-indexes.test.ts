@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { sampleQueries } from '../../../main/store/rows/artifact-rows.ts';
 import type { SqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { openBench } from './bench.ts';
@@ -95,6 +96,16 @@ describe.each([
       'may not be modified',
     );
   });
+});
+
+test.each(Object.entries(sampleQueries))('lists samples without sorting them: %s', (_which, sql) => {
+  const { file } = openBench(newFile());
+  const plan = connect(file)
+    .prepare<[object], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+    .all({ job: 'j_1', before: 9, limit: 9 });
+  expect(plan.map(({ detail }) => detail)).toEqual([
+    expect.stringMatching(/^SEARCH artifacts USING INDEX artifacts_samples/),
+  ]);
 });
 
 // Stores the same jobs as in the older file.

@@ -153,7 +153,7 @@ function storeArtifact(
   const isShared = shared !== null && tx.artifactWith(id, content)?.file === shared;
   if (isShared && known?.file === shared) {
     dropping(core, tx, tx.removeUpload(file));
-    return accept(viewOf(core, known));
+    return accept(artifactView(core, known));
   }
   const about = {
     jobId: id,
@@ -168,7 +168,7 @@ function storeArtifact(
   const by = attempt === null ? ({ type: 'system' } as const) : asWorker(attempt.workerId);
   note(core, tx, 'artifact.stored', id, by, { key, ...content, attempt: about.attempt });
   if (completes(key)) dropExpired(core, tx, id, limits.keepCheckpoints);
-  return accept(viewOf(core, { ...artifact, order: 0 }));
+  return accept(artifactView(core, { ...artifact, order: 0 }));
 }
 
 /** Reads, lists and removes artifacts. */
@@ -186,7 +186,7 @@ function createReading(core: Core) {
       const shown = found.slice(0, limit);
       const next = found.length > shown.length ? (shown.at(-1)?.order ?? null) : null;
       return accept({
-        artifacts: shown.map(each => viewOf(core, each)),
+        artifacts: shown.map(each => artifactView(core, each)),
         ...store.artifactFigures(id),
         next,
       });
@@ -203,7 +203,8 @@ function createReading(core: Core) {
   };
 }
 
-const viewOf = (core: Core, artifact: Artifact): ArtifactView => ({
+/** Describes an artifact to users. */
+export const artifactView = (core: Core, artifact: Artifact): ArtifactView => ({
   job_id: artifact.jobId,
   key: artifact.key,
   kind: artifact.kind,
