@@ -9,6 +9,7 @@ export type PageName =
   | 'overview'
   | 'workers'
   | 'jobs'
+  | 'gallery'
   | 'queue'
   | 'timeline'
   | 'pools'
@@ -40,6 +41,13 @@ export const pages: readonly PageEntry[] = [
     pattern: '/jobs/:id?',
     key: 'j',
     calls: [queueApi.list, queueApi.submit],
+  },
+  {
+    name: 'gallery',
+    path: '/gallery',
+    key: 'g',
+    // Importing the calls would load the schemas of files with the first page.
+    calls: [{ authority: 'queue.view', own: 'filtered' }],
   },
   { name: 'queue', path: '/queue', key: 'q', calls: [queueApi.status] },
   {

@@ -23,6 +23,9 @@ const parts = {
     loadPart(async () => ({ default: (await import('../pages/workers/index.tsx')).WorkersPage })),
   ),
   jobs: lazy(() => loadPart(async () => ({ default: (await import('../pages/jobs/index.tsx')).JobsPage }))),
+  gallery: lazy(() =>
+    loadPart(async () => ({ default: (await import('../pages/gallery/index.tsx')).GalleryPage })),
+  ),
   queue: lazy(() =>
     loadPart(async () => ({ default: (await import('../pages/queue/index.tsx')).QueuePage })),
   ),

@@ -10,8 +10,8 @@ interface DialogProps {
   readonly children: ReactNode;
   /** True when a click outside must not close the dialog, because its content would be lost. */
   readonly staysOpen?: boolean;
-  /** `wide` uses the available width of the window. */
-  readonly size?: 'usual' | 'wide';
+  /** `wide` uses the available width of the window, `full` all of the window. */
+  readonly size?: 'usual' | 'wide' | 'full';
 }
 
 /** A modal dialog, which is open while it is rendered. */
@@ -23,7 +23,7 @@ export function Dialog({ title, onClose, children, staysOpen = false, size = 'us
       <Plain.Portal>
         <Plain.Overlay className="overlay" />
         <Plain.Content
-          className={size === 'wide' ? 'dialog dialog-wide' : 'dialog'}
+          className={size === 'usual' ? 'dialog' : `dialog dialog-${size}`}
           aria-describedby={undefined}
           onCloseAutoFocus={returnFocus}
           onInteractOutside={event => {

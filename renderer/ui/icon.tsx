@@ -16,6 +16,7 @@ import CircleX from 'lucide-react/icons/circle-x';
 import Clock from 'lucide-react/icons/clock';
 import Database from 'lucide-react/icons/database';
 import Hourglass from 'lucide-react/icons/hourglass';
+import Images from 'lucide-react/icons/images';
 import Layers from 'lucide-react/icons/layers';
 import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
 import ListOrdered from 'lucide-react/icons/list-ordered';
@@ -36,6 +37,7 @@ const icons = {
   overview: LayoutDashboard,
   workers: Server,
   jobs: Activity,
+  gallery: Images,
   queue: ListOrdered,
   timeline: ChartGantt,
   pools: Layers,

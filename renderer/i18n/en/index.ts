@@ -17,6 +17,7 @@ export const en = {
   'nav.overview': 'Overview',
   'nav.workers': 'Workers',
   'nav.jobs': 'Jobs',
+  'nav.gallery': 'Gallery',
   'nav.queue': 'Queue',
   'nav.timeline': 'Timeline',
   'nav.pools': 'Pools',

@@ -155,6 +155,7 @@ export const jobOutputs = {
   'files.outstanding.givenUp': 'The outstanding files are given up.',
   'files.checkpoints': 'Checkpoints',
   'files.samples': 'Samples',
+  'files.samples.gallery': 'Open in gallery',
   'files.samples.rest': 'No step',
   'files.others': 'Models and other files',
   'files.column.name': 'Name',

@@ -14,6 +14,7 @@ export const es: Messages = {
   'nav.overview': 'Resumen',
   'nav.workers': 'Workers',
   'nav.jobs': 'Trabajos',
+  'nav.gallery': 'Galería',
   'nav.queue': 'Cola',
   'nav.timeline': 'Cronología',
   'nav.pools': 'Pools',

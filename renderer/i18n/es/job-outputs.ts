@@ -158,6 +158,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'files.outstanding.givenUp': 'Se ha renunciado a los archivos pendientes.',
   'files.checkpoints': 'Checkpoints',
   'files.samples': 'Muestras',
+  'files.samples.gallery': 'Abrir en la galería',
   'files.samples.rest': 'Sin paso',
   'files.others': 'Modelos y otros archivos',
   'files.column.name': 'Nombre',

@@ -14,6 +14,7 @@ export const hi: Messages = {
   'nav.overview': 'अवलोकन',
   'nav.workers': 'वर्कर',
   'nav.jobs': 'जॉब',
+  'nav.gallery': 'गैलरी',
   'nav.queue': 'कतार',
   'nav.timeline': 'समयरेखा',
   'nav.pools': 'पूल',

@@ -154,6 +154,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'files.outstanding.givenUp': 'बची हुई फ़ाइलें छोड़ दी गई हैं।',
   'files.checkpoints': 'चेकपॉइंट',
   'files.samples': 'नमूने',
+  'files.samples.gallery': 'गैलरी में खोलें',
   'files.samples.rest': 'बिना स्टेप के',
   'files.others': 'मॉडल और अन्य फ़ाइलें',
   'files.column.name': 'नाम',

@@ -14,6 +14,7 @@ export const ja: Messages = {
   'nav.overview': '概要',
   'nav.workers': 'ワーカー',
   'nav.jobs': 'ジョブ',
+  'nav.gallery': 'ギャラリー',
   'nav.queue': 'キュー',
   'nav.timeline': 'タイムライン',
   'nav.pools': 'プール',

@@ -154,6 +154,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'files.outstanding.givenUp': '未アップロードのファイルを諦めました。',
   'files.checkpoints': 'チェックポイント',
   'files.samples': 'サンプル',
+  'files.samples.gallery': 'ギャラリーで開く',
   'files.samples.rest': 'ステップなし',
   'files.others': 'モデルとその他のファイル',
   'files.column.name': '名前',

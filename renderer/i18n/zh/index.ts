@@ -14,6 +14,7 @@ export const zh: Messages = {
   'nav.overview': '概览',
   'nav.workers': '工作节点',
   'nav.jobs': '任务',
+  'nav.gallery': '图库',
   'nav.queue': '队列',
   'nav.timeline': '时间线',
   'nav.pools': '资源池',

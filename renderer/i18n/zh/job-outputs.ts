@@ -148,6 +148,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'files.outstanding.givenUp': '已放弃未上传的文件。',
   'files.checkpoints': '检查点',
   'files.samples': '样本',
+  'files.samples.gallery': '在图库中打开',
   'files.samples.rest': '没有步数',
   'files.others': '模型和其他文件',
   'files.column.name': '名称',

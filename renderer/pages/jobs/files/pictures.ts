@@ -5,8 +5,9 @@ import type { JobId } from '../../../../protocol/ids.ts';
 import { usePanel } from '../../../app/context.ts';
 import type { Sample } from './sorting.ts';
 
-/** An image or video of the job. */
+/** An image or video of a job. */
 export interface Picture {
+  readonly job: JobId;
   readonly key: string;
   /** SHA-256 of the content. A file that was replaced under the same name counts as another picture. */
   readonly sha256: string;
@@ -103,7 +104,7 @@ export function createPictures({ read, urls, maxParallel, maxUnused }: PicturesD
 
   return {
     subscribe(picture, notify) {
-      const id = `${picture.sha256} ${picture.type} ${picture.key}`;
+      const id = `${picture.job} ${picture.sha256} ${picture.type} ${picture.key}`;
       const entry = entries.get(id) ?? newEntry(picture);
       entries.set(id, entry);
       entry.subscribers.add(notify);
@@ -138,15 +139,15 @@ export const fileUrl = (baseUrl: string, id: JobId, key: string): URL =>
 const PicturesContext = createContext<Pictures | null>(null);
 export const PicturesProvider = PicturesContext.Provider;
 
-/** Returns the pictures of one job, and frees them when the component unmounts; null on the first render. */
-export function useJobPictures(id: JobId): Pictures | null {
+/** Returns a loader of pictures, and frees them when the component unmounts; null on the first render. */
+export function usePictures(): Pictures | null {
   const { baseUrl } = usePanel();
   const [pictures, setPictures] = useState<Pictures | null>(null);
   useEffect(() => {
     const own = createPictures({
-      async read({ key }, signal) {
+      async read({ job, key }, signal) {
         const limited = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
-        const answer = await fetch(fileUrl(baseUrl, id, key), { redirect: 'error', signal: limited });
+        const answer = await fetch(fileUrl(baseUrl, job, key), { redirect: 'error', signal: limited });
         if (!answer.ok) throw new Error(`${key} was answered ${answer.status}`);
         return answer.blob();
       },
@@ -156,14 +157,17 @@ export function useJobPictures(id: JobId): Pictures | null {
     });
     setPictures(own);
     return () => own.close();
-  }, [baseUrl, id]);
+  }, [baseUrl]);
   return pictures;
 }
 
-export function usePicture({ file: { key, sha256 }, type }: Sample): Shown {
+export function usePicture({ file: { job_id: job, key, sha256 }, type }: Sample): Shown {
   const pictures = useContext(PicturesContext);
   const [shown, setShown] = useState<Shown>({ state: 'waiting' });
-  useEffect(() => pictures?.subscribe({ key, sha256, type }, setShown), [pictures, key, sha256, type]);
+  useEffect(
+    () => pictures?.subscribe({ job, key, sha256, type }, setShown),
+    [pictures, job, key, sha256, type],
+  );
   return shown;
 }
 

@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useMemo, useState } from 'react';
+import { Link } from 'wouter';
 import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
 import type { JobDetail } from '../../../../protocol/job.ts';
 import { useMay } from '../../../app/context.ts';
@@ -8,7 +9,7 @@ import { sizeText } from '../figures.ts';
 import { groupsOf, maxThumbnailBytes, type Sample, type SampleGroup } from './sorting.ts';
 import type { DeletionProps } from './deletion.tsx';
 import { Viewer } from './viewer.tsx';
-import { PicturesProvider, useJobPictures, useNear, usePicture } from './pictures.ts';
+import { PicturesProvider, usePictures, useNear, usePicture } from './pictures.ts';
 import { Delete, Download } from './table.tsx';
 
 interface SamplesProps extends DeletionProps {
@@ -19,14 +20,17 @@ interface SamplesProps extends DeletionProps {
 /** The sample images and videos of a training. */
 export function Samples({ job, samples, ...deletion }: SamplesProps) {
   const t = useT();
-  const pictures = useJobPictures(job.id);
+  const pictures = usePictures();
   const groups = useMemo(() => groupsOf(samples), [samples]);
   const inOrder = useMemo(() => groups.flatMap(group => group.samples), [groups]);
   const [open, setOpen] = useState<string | null>(null);
   const shown = inOrder.find(({ file }) => file.key === open);
   return (
     <section className="card" aria-labelledby="files-samples">
-      <h2 id="files-samples">{t('files.samples')}</h2>
+      <div className="files-head">
+        <h2 id="files-samples">{t('files.samples')}</h2>
+        <Link href={`/gallery?jobs=${job.id}`}>{t('files.samples.gallery')}</Link>
+      </div>
       <PicturesProvider value={pictures}>
         {groups.map(group => (
           <Group key={group.id} group={group} onOpen={setOpen} />

@@ -1,5 +1,6 @@
 /** Pictures are read a few at a time, each one once, and only while they are visible. */
 import { beforeEach, expect, test } from 'vitest';
+import { JobId } from '../../../../../../protocol/ids.ts';
 import {
   createPictures,
   type Picture,
@@ -7,7 +8,12 @@ import {
   type Shown,
 } from '../../../../../../renderer/pages/jobs/files/pictures.ts';
 
-const picture = (key: string, sha256 = key): Picture => ({ key, sha256, type: 'image/png' });
+const picture = (key: string, sha256 = key): Picture => ({
+  job: JobId.parse('j_1'),
+  key,
+  sha256,
+  type: 'image/png',
+});
 
 interface Read {
   readonly picture: Picture;

@@ -1,0 +1,153 @@
+/** Arranges the samples of several jobs: a wall with the newest first, and a comparison by prompt and step. */
+import type { SampleView } from '../../../protocol/artifacts-api.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { type Sample, sampleOf } from '../jobs/files/sorting.ts';
+
+/** What samples are compared by. Some trainers write only the epoch into the names of samples. */
+export type Unit = 'step' | 'epoch';
+
+export interface GallerySample extends Sample {
+  readonly view: SampleView;
+  /** Equal for samples of the same prompt, also in different jobs. */
+  readonly promptKey: string;
+}
+
+/** The samples of one job, newest first. */
+export interface JobGroup {
+  readonly job: JobId;
+  readonly name: string;
+  readonly samples: readonly GallerySample[];
+}
+
+export interface PromptRow {
+  readonly promptKey: string;
+  /** Any sample of the prompt, which names it. */
+  readonly first: SampleView;
+  /** The samples of each job in the order of training. */
+  readonly byJob: ReadonlyMap<JobId, readonly GallerySample[]>;
+}
+
+export interface Comparison {
+  /** The steps of all samples, in ascending order. */
+  readonly positions: readonly number[];
+  readonly rows: readonly PromptRow[];
+  /** Number of samples whose names contain no such position. */
+  readonly unplaced: number;
+}
+
+export const toGallerySample = (view: SampleView): GallerySample => ({
+  ...sampleOf(view),
+  view,
+  promptKey: `${view.prompt_index ?? ''}/${view.prompt ?? ''}`,
+});
+
+/**
+ * Adds samples that were read to the known ones, and sorts them newest first. A file that was stored again replaces the
+ * older one. Returns the same list when nothing is new.
+ */
+export function mergeSamples(
+  known: readonly GallerySample[],
+  read: readonly SampleView[],
+): readonly GallerySample[] {
+  const files = new Map(known.map(sample => [fileId(sample.view), sample]));
+  let isChanged = false;
+  for (const view of read) {
+    if ((files.get(fileId(view))?.view.order ?? -1) >= view.order) continue;
+    files.set(fileId(view), toGallerySample(view));
+    isChanged = true;
+  }
+  return isChanged ? [...files.values()].toSorted((a, b) => b.view.order - a.view.order) : known;
+}
+
+const fileId = ({ job_id: job, key }: SampleView): string => `${job} ${key}`;
+
+/** Groups samples by job. The job with the newest sample comes first. */
+export function groupByJob(samples: readonly GallerySample[]): readonly JobGroup[] {
+  const groups = new Map<JobId, GallerySample[]>();
+  for (const sample of samples) {
+    const own = groups.get(sample.view.job_id);
+    if (own === undefined) groups.set(sample.view.job_id, [sample]);
+    else own.push(sample);
+  }
+  return [...groups].map(([job, own]) => ({
+    job,
+    name: own[0]?.view.config_name ?? job,
+    samples: own,
+  }));
+}
+
+/** Returns the units in which samples have a position; steps come first. */
+export const unitsOf = (samples: readonly GallerySample[]): readonly Unit[] =>
+  (['step', 'epoch'] as const).filter(unit => samples.some(({ at }) => at?.unit === unit));
+
+export function compareSamples(samples: readonly GallerySample[], unit: Unit): Comparison {
+  const placed = samples.filter(({ at }) => at?.unit === unit).toSorted(byTraining);
+  const rows = new Map<string, Map<JobId, GallerySample[]>>();
+  for (const sample of placed) {
+    const row = rows.get(sample.promptKey) ?? new Map<JobId, GallerySample[]>();
+    rows.set(sample.promptKey, row);
+    row.set(sample.view.job_id, [...(row.get(sample.view.job_id) ?? []), sample]);
+  }
+  return {
+    positions: [...new Set(placed.map(countOf))],
+    rows: [...rows]
+      .flatMap(([promptKey, byJob]) => {
+        const first = [...byJob.values()][0]?.[0]?.view;
+        return first === undefined ? [] : [{ promptKey, first, byJob }];
+      })
+      .toSorted((a, b) => natural.compare(a.promptKey, b.promptKey)),
+    unplaced: samples.length - placed.length,
+  };
+}
+
+const natural = new Intl.Collator('en', { numeric: true });
+const countOf = ({ at }: GallerySample): number => at?.count ?? 0;
+
+/** Of samples at the same step, that of the later upload counts, because a later attempt repeated the step. */
+const byTraining = (a: GallerySample, b: GallerySample): number =>
+  countOf(a) - countOf(b) || a.view.order - b.view.order;
+
+/** Returns the place of the position, or of the nearest one before it. Without a position, it is the last place. */
+export function placeOf(positions: readonly number[], position: number | null): number {
+  if (position === null) return positions.length - 1;
+  const place = positions.findLastIndex(each => each <= position);
+  return place === -1 ? 0 : place;
+}
+
+/** Returns the sample at this position, or the nearest one before it; null when there is none. */
+export const sampleAt = (samples: readonly GallerySample[], position: number): GallerySample | null =>
+  samples.findLast(sample => countOf(sample) <= position) ?? null;
+
+/** The samples that the arrow keys open from a sample; null where there is none. */
+export interface Neighbours {
+  readonly before: GallerySample | null;
+  readonly after: GallerySample | null;
+  readonly above: GallerySample | null;
+  readonly below: GallerySample | null;
+}
+
+/**
+ * Finds the neighbours of a sample among the samples of its job: its prompt at other steps, and other prompts at its
+ * step. Samples without a position follow each other by name.
+ */
+export function neighboursOf(sample: GallerySample, samples: readonly GallerySample[]): Neighbours {
+  const own = samples.filter(({ view }) => view.job_id === sample.view.job_id);
+  const { at } = sample;
+  if (at === null) {
+    const others = own.filter(each => each.at === null).toSorted((a, b) => natural.compare(a.name, b.name));
+    return { ...around(others, others.indexOf(sample)), above: null, below: null };
+  }
+  const { rows } = compareSamples(own, at.unit);
+  const row = rows.findIndex(({ promptKey }) => promptKey === sample.promptKey);
+  const atStep = (place: number): GallerySample | null => {
+    const line = rows[place]?.byJob.get(sample.view.job_id) ?? [];
+    return sampleAt(line, at.count) ?? line[0] ?? null;
+  };
+  const steps = rows[row]?.byJob.get(sample.view.job_id) ?? [];
+  return { ...around(steps, steps.indexOf(sample)), above: atStep(row - 1), below: atStep(row + 1) };
+}
+
+const around = (list: readonly GallerySample[], place: number): Pick<Neighbours, 'before' | 'after'> => ({
+  before: list[place - 1] ?? null,
+  after: list[place + 1] ?? null,
+});

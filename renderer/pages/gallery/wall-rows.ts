@@ -1,0 +1,62 @@
+/** Lays out the wall in rows, of which only the visible ones are rendered. */
+import type { GallerySample, JobGroup } from './model.ts';
+
+export type WallRow =
+  | { readonly kind: 'job'; readonly group: JobGroup }
+  | { readonly kind: 'tiles'; readonly group: JobGroup; readonly samples: readonly GallerySample[] };
+
+/** Width of a tile in pixels, without the gap. Tiles grow until they fill the row. */
+const tileWidth = 132;
+export const tileGap = 8;
+/** Height of the heading of a job, and of the name below a tile, in pixels. */
+const headHeight = 56;
+const nameHeight = 26;
+
+/** Returns the number of tiles in a row of this width. */
+export const columnsIn = (width: number): number =>
+  Math.max(2, Math.floor((width + tileGap) / (tileWidth + tileGap)));
+
+export const heightOf = (row: WallRow, width: number): number =>
+  row.kind === 'job'
+    ? headHeight
+    : Math.floor((width + tileGap) / columnsIn(width)) - tileGap + nameHeight + tileGap;
+
+export function wallRows(groups: readonly JobGroup[], columns: number): readonly WallRow[] {
+  return groups.flatMap((group): readonly WallRow[] => {
+    const count = Math.ceil(group.samples.length / columns);
+    const lines = Array.from({ length: count }, (_, line) =>
+      group.samples.slice(line * columns, (line + 1) * columns),
+    );
+    return [{ kind: 'job', group }, ...lines.map(samples => ({ kind: 'tiles' as const, group, samples }))];
+  });
+}
+
+/** A tile by its row and its place in the row. */
+export interface TilePlace {
+  readonly row: number;
+  readonly column: number;
+}
+
+/** Returns the tile that an arrow key moves to; null for other keys, and at the end of the wall. */
+export function tileAfterKey(rows: readonly WallRow[], from: TilePlace, key: string): TilePlace | null {
+  const across = { ArrowLeft: -1, ArrowRight: 1 }[key];
+  if (across !== undefined) {
+    const column = from.column + across;
+    if (column >= 0 && column < tilesIn(rows, from.row)) return { row: from.row, column };
+    const row = nextLine(rows, from.row, across);
+    return row === null ? null : { row, column: across === 1 ? 0 : tilesIn(rows, row) - 1 };
+  }
+  const along = { ArrowUp: -1, ArrowDown: 1 }[key];
+  const row = along === undefined ? null : nextLine(rows, from.row, along);
+  return row === null ? null : { row, column: Math.min(from.column, tilesIn(rows, row) - 1) };
+}
+
+function tilesIn(rows: readonly WallRow[], place: number): number {
+  const row = rows[place];
+  return row?.kind === 'tiles' ? row.samples.length : 0;
+}
+
+function nextLine(rows: readonly WallRow[], from: number, by: number): number | null {
+  for (let row = from + by; row >= 0 && row < rows.length; row += by) if (tilesIn(rows, row) > 0) return row;
+  return null;
+}
