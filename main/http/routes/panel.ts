@@ -35,7 +35,7 @@ export function servePanel(app: Express, folder: string): void {
   );
   // Every URL of a page returns the same document, which then shows the page for its URL.
   app.get(
-    /^\/(?:|(?:workers|jobs|compare|queue|timeline|pools|data|audit|settings|help)(?:\/.*)?)$/,
+    /^\/(?:|(?:workers|jobs|gallery|compare|queue|timeline|pools|data|audit|settings|help)(?:\/.*)?)$/,
     (_request, response) => {
       response.setHeader('Content-Security-Policy', policy);
       response.setHeader('Referrer-Policy', 'no-referrer');

@@ -1,5 +1,6 @@
 import type { JobId } from '../../../protocol/ids.ts';
 import { JobLink } from '../../app/links.tsx';
+import { Button } from '../../ui/button.tsx';
 import { useNear } from '../jobs/files/pictures.ts';
 import { type GallerySample, type PromptRow, sampleAt } from './model.ts';
 import { SteppedPicture } from './picture.tsx';
@@ -35,14 +36,13 @@ export function ComparisonTable(props: ComparisonTableProps) {
                       {nameOf(job)}
                     </JobLink>
                   </span>
-                  <button
-                    type="button"
-                    className="chip-remove"
+                  <Button
+                    kind="quiet"
                     aria-label={t('gallery.remove', { job: nameOf(job) })}
                     onClick={() => onRemove(job)}
                   >
                     ×
-                  </button>
+                  </Button>
                 </span>
               </th>
             ))}

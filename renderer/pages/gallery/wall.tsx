@@ -50,7 +50,7 @@ export function Wall({ view, onShow }: ViewProps) {
             <span className="files-acts">
               {jobs.length > 0 && <Button onClick={() => choose([])}>{t('gallery.clear')}</Button>}
               <Button
-                kind="primary"
+                kind={jobs.length === 0 ? 'plain' : 'primary'}
                 disabled={jobs.length === 0}
                 onClick={() => onShow({ ...view, isChoosing: false }, false)}
               >
