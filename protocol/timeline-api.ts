@@ -65,6 +65,10 @@ export type TimelinePrediction = z.output<typeof TimelinePrediction>;
 const TimelineJob = z
   .object({
     id: JobId,
+    name: z
+      .string()
+      .nullable()
+      .describe('Name that people gave to the job; null to show the name of the config.'),
     config_name: z.string().describe('Name of the config.'),
     status: ShownStatus,
     user: z.string().describe('Owner of the job.'),

@@ -565,6 +565,8 @@ class TimelineJob(TypedDict, total=False):
 
     # Id of a job: up to 64 letters, digits, `_` and `-`.
     id: str
+    # Name that people gave to the job; null to show the name of the config.
+    name: Optional[str]
     # Name of the config.
     config_name: str
     # Status of the job. A pending job that waits for approval is `blocked`.

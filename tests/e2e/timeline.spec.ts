@@ -121,6 +121,7 @@ function fullTimeline(): object {
     predictions: [],
     jobs: bars.map(({ job_id: id }) => ({
       id,
+      name: null,
       config_name: `flux-lora-${id}`,
       status: 'running',
       user: 'ada',

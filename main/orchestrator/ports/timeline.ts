@@ -16,7 +16,10 @@ export interface TimelineFilter {
 /** An attempt with the facts of its job that a timeline shows. */
 export interface TimelineAttempt {
   readonly attempt: Attempt;
-  readonly job: Pick<Job, 'id' | 'status' | 'approval' | 'user'> & { readonly configName: string };
+  readonly job: Pick<Job, 'id' | 'status' | 'approval' | 'user'> & {
+    readonly name: string | null;
+    readonly configName: string;
+  };
   /** Whether it runs on several workers, which `nodesOf` returns. */
   readonly isShared: boolean;
 }

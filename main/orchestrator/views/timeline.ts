@@ -38,8 +38,10 @@ function timelineWithin(core: Core, range: TimelineRange): Timeline {
   const bars = shown.flatMap(each => barsOf(core, each, range.workerId));
   const predicted = predictionsOf(core, range);
   const jobs = [
-    ...shown.map(({ job }) => jobOf({ ...job, config: job.configName })),
-    ...predicted.map(({ job }) => jobOf({ ...job, config: job.spec.configName })),
+    ...shown.map(({ job }) => jobOf(job)),
+    ...predicted.map(({ job }) =>
+      jobOf({ ...job, name: job.spec.about.name, configName: job.spec.configName }),
+    ),
   ];
   const predictions = predicted.map(({ prediction }) => prediction);
   const workerIds = new Set<WorkerId>([
@@ -59,14 +61,10 @@ function timelineWithin(core: Core, range: TimelineRange): Timeline {
   };
 }
 
-const jobOf = ({
+const jobOf = ({ id, name, configName, user, ...job }: TimelineAttempt['job']): TimelineJob => ({
   id,
-  config,
-  user,
-  ...job
-}: Pick<Job, 'id' | 'status' | 'approval' | 'user'> & { readonly config: string }): TimelineJob => ({
-  id,
-  config_name: config,
+  name,
+  config_name: configName,
   status: shownStatus(job),
   user,
 });

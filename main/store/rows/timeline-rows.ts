@@ -7,7 +7,7 @@ interface Bounds extends Omit<TimelineFilter, 'jobId' | 'workerId'> {
 }
 
 type Row = AttemptRow &
-  Pick<JobRow, 'config_name' | 'status' | 'approval' | 'user'> & { readonly is_shared: 0 | 1 };
+  Pick<JobRow, 'name' | 'config_name' | 'status' | 'approval' | 'user'> & { readonly is_shared: 0 | 1 };
 
 const isOwn = '(@user IS NULL OR (SELECT user FROM jobs WHERE id = a.job_id) = @user)';
 const isWithin = 'a.offered_at < @to AND (a.ended_at IS NULL OR a.ended_at > @from)';
@@ -27,7 +27,7 @@ const asNode = `SELECT ${columns} FROM attempt_nodes n INDEXED BY attempt_nodes_
 /** Live attempts come first, then the newest ones. */
 const order = 'ORDER BY is_live DESC, ended_at DESC, offered_at DESC';
 const withJob = (found: string): string => `
-  SELECT f.*, j.config_name, j.status, j.approval, j.user,
+  SELECT f.*, j.name, j.config_name, j.status, j.approval, j.user,
     EXISTS (SELECT 1 FROM attempt_nodes WHERE attempt_id = f.id) AS is_shared
   FROM (SELECT * FROM (${found}) ${order} LIMIT @limit) f CROSS JOIN jobs j ON j.id = f.job_id ${order}`;
 
@@ -44,6 +44,7 @@ const toTimelineAttempt = (row: Row): TimelineAttempt => ({
   attempt: toAttempt(row),
   job: {
     id: row.job_id,
+    name: row.name,
     configName: row.config_name,
     status: row.status,
     approval: row.approval,

@@ -1,5 +1,6 @@
 import type { ValueOf } from '../../../protocol/client.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import { shownName } from '../../../protocol/job-about.ts';
 import type { ShownStatus } from '../../../protocol/job.ts';
 import type { timelineApi } from '../../../protocol/timeline-api.ts';
 
@@ -44,6 +45,10 @@ const msOrNull = (at: string | null): number | null => (at === null ? null : Dat
 /** The bars of a response, sorted by their start. */
 export function toBars({ bars, predictions, jobs }: Timeline): readonly Bar[] {
   const byId = new Map(jobs.map(job => [job.id, job]));
+  const nameOf = (id: JobId): string => {
+    const job = byId.get(id);
+    return job === undefined ? id : shownName(job);
+  };
   const attempts = bars.map((bar): Bar => {
     const job = byId.get(bar.job_id);
     const live = job?.status ?? 'running';
@@ -53,7 +58,7 @@ export function toBars({ bars, predictions, jobs }: Timeline): readonly Bar[] {
       key: `${bar.attempt_id} ${bar.rank ?? 0}`,
       jobId: bar.job_id,
       workerId: bar.worker_id,
-      name: job?.config_name ?? bar.job_id,
+      name: nameOf(bar.job_id),
       attempt: bar.attempt,
       state,
       from: Date.parse(bar.offered_at),
@@ -69,7 +74,7 @@ export function toBars({ bars, predictions, jobs }: Timeline): readonly Bar[] {
         key: `predicted ${prediction.job_id} ${rank}`,
         jobId: prediction.job_id,
         workerId,
-        name: byId.get(prediction.job_id)?.config_name ?? prediction.job_id,
+        name: nameOf(prediction.job_id),
         attempt: null,
         state: 'predicted',
         from: Date.parse(prediction.starts_at),

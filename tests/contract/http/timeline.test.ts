@@ -52,7 +52,13 @@ test('returns the attempts, jobs and workers of the last 24 hours without a rang
   const reply = z.strictObject(timelineApi.read.reply.shape).parse(body);
   const bar = reply.bars.find(({ job_id: id }) => id === job);
   expect(bar).toMatchObject({ attempt: 1, worker_id: rig.id, rank: null, outcome: 'failed' });
-  expect(reply.jobs).toContainEqual({ id: job, config_name: 'flux-lora', status: 'failed', user: 'admin' });
+  expect(reply.jobs).toContainEqual({
+    id: job,
+    name: null,
+    config_name: 'flux-lora',
+    status: 'failed',
+    user: 'admin',
+  });
   expect(reply.workers).toContainEqual({ id: rig.id, name: 'rig-1', deleted: false });
   expect(reply.is_cut).toBe(false);
   const [, past] = await get('?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00%2B01:00');

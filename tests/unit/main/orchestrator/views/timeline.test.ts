@@ -32,7 +32,7 @@ describe('bars of the timeline', () => {
     const done = await fleet.runJob(rig, { config: {}, config_name: 'first' });
     await fleet.clock.advance(60_000);
     valueOf(await rig.report(done, 'completed', { exit_code: 0 }));
-    const running = await fleet.runJob(rig, { config: {}, config_name: 'second' });
+    const running = await fleet.runJob(rig, { config: {}, config_name: 'second', name: 'warm' });
     await rig.beat(running, { job_progress: { step: 1, total_steps: 3, eta_s: 90 } });
     const { bars, jobs, workers, predictions, is_cut } = read(fleet);
     expect(bars).toMatchObject([
@@ -41,8 +41,8 @@ describe('bars of the timeline', () => {
     ]);
     expect(Date.parse(bars[0]?.expected_end_at ?? '') - fleet.clock.wall()).toBe(90_000);
     expect(jobs).toEqual([
-      { id: running, config_name: 'second', status: 'running', user: 'ada' },
-      { id: done, config_name: 'first', status: 'completed', user: 'ada' },
+      { id: running, name: 'warm', config_name: 'second', status: 'running', user: 'ada' },
+      { id: done, name: null, config_name: 'first', status: 'completed', user: 'ada' },
     ]);
     expect(workers).toEqual([{ id: rig.id, name: 'rig-1', deleted: false }]);
     expect({ predictions, is_cut }).toEqual({ predictions: [], is_cut: false });
@@ -113,7 +113,13 @@ describe('predictions of the timeline', () => {
     ]);
     expect(predictions.map(({ starts_at: at }) => seconds(at))).toEqual([90, 90 + 3600]);
     expect(predictions.map(({ ends_at: at }) => seconds(at))).toEqual([90 + 3600, 90 + 7200]);
-    expect(jobs).toContainEqual({ id: second.jobId, config_name: 'inline', status: 'pending', user: 'bob' });
+    expect(jobs).toContainEqual({
+      id: second.jobId,
+      name: null,
+      config_name: 'inline',
+      status: 'pending',
+      user: 'bob',
+    });
     expect(read(fleet, { user: 'bob' }).predictions.map(({ job_id: id }) => id)).toEqual([second.jobId]);
     expect(read(fleet, { jobId: second.jobId }).predictions).toHaveLength(1);
     expect(read(fleet, { workerId: rig.id }).predictions).toHaveLength(2);

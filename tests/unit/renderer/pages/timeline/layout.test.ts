@@ -51,7 +51,7 @@ describe('bars of a response', () => {
   const timeline: Timeline = {
     bars: [bar],
     predictions: [],
-    jobs: [{ id: job, config_name: 'flux-lora', status: 'recovering', user: 'ada' }],
+    jobs: [{ id: job, name: null, config_name: 'flux-lora', status: 'recovering', user: 'ada' }],
     workers: [],
     is_cut: false,
     now: at(50),
@@ -64,6 +64,10 @@ describe('bars of a response', () => {
     expect(live).toMatchObject({ startedAt: 12_000, expectedTo: 99_000 });
     const ended = { ...bar, ended_at: at(20), outcome: 'given_up' };
     expect(toBars({ ...timeline, bars: [ended] })).toMatchObject([{ state: 'given_up', to: 20_000 }]);
+    const [named] = timeline.jobs.map(each => ({ ...each, name: 'warm tones' }));
+    expect(toBars({ ...timeline, jobs: named === undefined ? [] : [named] })).toMatchObject([
+      { name: 'warm tones' },
+    ]);
     const unknown = { ...timeline, bars: [{ ...ended, outcome: 'vanished' }], jobs: [] };
     expect(toBars(unknown)).toMatchObject([{ state: 'withdrawn', name: 'j_1' }]);
   });
