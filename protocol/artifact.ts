@@ -165,7 +165,7 @@ export const CheckpointView = z
       .number()
       .nullable()
       .describe(
-        'Mean loss over the last tenth of the steps up to the checkpoint, preferably the evaluation loss; null when unknown.',
+        'Mean loss over the last tenth of the steps up to the checkpoint; null when unknown. Uses the evaluation loss if available.',
       ),
     attempt: z.number().describe('Number of the attempt that wrote it.'),
     created_at: z.iso.datetime().describe('When its newest file was uploaded.'),

@@ -1,4 +1,4 @@
-/** What the name of a sample says about it. */
+/** Facts about a sample that its file name contains. */
 export interface SampleName {
   /** Number of completed steps; null when the name does not contain it. */
   readonly step: number | null;

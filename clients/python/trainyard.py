@@ -1013,8 +1013,8 @@ class CheckpointView(TypedDict, total=False):
     # Whether it has the lowest loss of all complete checkpoints. Such a checkpoint is kept, however
     # many newer ones exist.
     best: bool
-    # Mean loss over the last tenth of the steps up to the checkpoint, preferably the evaluation
-    # loss; null when unknown.
+    # Mean loss over the last tenth of the steps up to the checkpoint; null when unknown. Uses the
+    # evaluation loss if available.
     loss: Optional[float]
     # Number of the attempt that wrote it.
     attempt: float

@@ -57,7 +57,7 @@ export function findUrl(flags: Flags, env: Env): Found<string> {
 
 /**
  * Creates the function that sends requests, with the TLS settings of the flags, the environment and the config file. They have
- * the same names as for a worker. Settings of the file apply only to the URL in that file.
+ * the same names as for a worker. If the config file contains a URL, its settings apply only to that URL.
  */
 export function findNetwork(flags: Flags, env: Env): Found<Send> {
   const sources = sourcesOf(flags, env);
@@ -209,7 +209,7 @@ function checkMode(path: string): Found<never> | null {
   return failed(exitCodes.denied, `Other users can read ${path}. Run "chmod 600 ${path}"`);
 }
 
-/** Returns an error for a text that is no valid token: other characters or lengths are not allowed in the header. */
+/** Returns an error if the text is not a valid token. The header allows only these characters and lengths. */
 const checkToken = (token: string, where: string): Found<string> =>
   /^[\x21-\x7e]{1,512}$/.test(token)
     ? found(token)

@@ -5,7 +5,7 @@ import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import type { Battery } from '../../protocol/desktop-api.ts';
 import type { Words } from './words/index.ts';
 
-/** Charge from 0 to 1. At or below it, the computer may sleep, because an empty battery would shut it down. */
+/** Low battery level, from 0 to 1. The computer may then sleep even while jobs run, because an empty battery would shut it down. */
 const lowLevel = 0.2;
 
 /** Returns true if the computer must not sleep automatically. A battery whose charge is unknown counts as full. */
@@ -96,7 +96,7 @@ interface Question {
   readonly detail: string;
 }
 
-/** Returns the question before quitting while jobs run on the app's own fleet; null without such jobs. */
+/** Returns the question to ask before the app quits; null when no jobs run on the app's own fleet. */
 export function quitQuestion(
   own: { readonly isGuest: boolean; readonly summary: Summary | null } | null,
   words: Words,

@@ -21,7 +21,7 @@ interface ReadFleetDeps {
 const keptJobs = 500;
 const pageSize = 500;
 
-/** Stands in for the list of workers when the user may not read it. Its infinite `seq` never limits the snapshot's. */
+/** Replaces the list of workers when the user may not read it. With an infinite `seq`, it never sets the snapshot's `seq`. */
 const noWorkers: ListRead<WorkerView> = { ok: true, rows: [], seq: Number.POSITIVE_INFINITY, next: null };
 
 /**

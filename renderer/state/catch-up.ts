@@ -4,7 +4,7 @@ import { advance, type Fleet, fromSnapshot, withJobsPage, type JobsRead, type Sn
 import { withEvents } from './sparklines.ts';
 import type { FleetState, FleetStore } from './stores.ts';
 
-/** Builds the fleet in memory from lists that are read in parts, and from events that arrive during the reads. */
+/** Builds the fleet in memory from lists that are read in parts, and from events that arrive during and after the reads. */
 export interface CatchUp {
   /** Starts a full read. The data on display stays. */
   begin(): void;
@@ -14,7 +14,7 @@ export interface CatchUp {
   finish(): void;
   /** Queues an event until the next `flush`. */
   enqueue(event: UiEvent): void;
-  /** Applies the queued events. Returns false, and changes nothing, when earlier events are missing. */
+  /** Applies the queued events. When earlier events are missing, drops the queue, keeps the fleet unchanged and returns false. */
   flush(): boolean;
 }
 

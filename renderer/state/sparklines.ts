@@ -75,7 +75,7 @@ function dropEverySecond(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs'
   return { gapMs: spanMs / (maxPoints / 2), points: kept };
 }
 
-/** Replaces all points of an attempt by the losses that the server has stored, which include them. */
+/** Replaces all points of an attempt with the server's stored losses, which already include these points. */
 export function withEarlier(
   losses: Losses,
   id: JobId,
@@ -121,7 +121,7 @@ export interface LoadSample {
 export type Loads = ReadonlyMap<WorkerId, readonly LoadSample[]>;
 
 export const keptMs = 5 * 60_000;
-/** A list that is read sooner than this after the previous one, because of an event, contains no new load. */
+/** Minimum time between two samples. A list that an event causes the panel to read sooner contains no new load. */
 const minGapMs = 8_000;
 
 /** Adds the current load of these workers. Drops workers that no longer exist or have no recent load. */

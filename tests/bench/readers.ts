@@ -15,7 +15,7 @@ const changesASecond = 200;
 const scale = { workers: 1_000, pending: 1_000, running: 500, ended: 8_000 };
 const warmS = 5;
 const measuredS = 20;
-/** Marks start above the step of any job. */
+/** Each report has a unique step, its mark, which identifies its event. Marks are greater than the real step of any job. */
 const firstMark = 1_000_000;
 
 interface Traffic {

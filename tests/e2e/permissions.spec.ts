@@ -67,10 +67,19 @@ async function expectQuiet(page: Page): Promise<void> {
 
 test('offers read-only users no actions on any page, and sends no refused requests', async ({ page }) => {
   const asked = await signInAs(page, 'watcher', ['queue.view']);
-  expect(await railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Timeline', 'Data', 'Settings', 'Help']);
+  expect(await railOf(page)).toEqual([
+    'Overview',
+    'Jobs',
+    'Gallery',
+    'Queue',
+    'Timeline',
+    'Data',
+    'Settings',
+    'Help',
+  ]);
   await expect(page.getByRole('link', { name: 'Signed in as watcher' })).toBeVisible();
   const tour: readonly (readonly [path: string, there: string, acts: readonly string[]])[] = [
-    ['/', 'Workers: requires the permission “Manage workers”', []],
+    ['/', 'Workers: requires the permission “Manage workers”', ['See reason', 'Open job']],
     ['/jobs', 'far', []],
     [`/jobs/${waiting}`, 'Why it is pending', []],
     [`/jobs/${waiting}?tab=raw`, '"config_name": "far"', ['Copy']],
@@ -88,7 +97,9 @@ test('offers read-only users no actions on any page, and sends no refused reques
   }
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
   await page.keyboard.press('Control+k');
-  const found = page.getByRole('dialog', { name: 'Go to' }).getByRole('option');
+  const palette = page.getByRole('dialog', { name: 'Go to' });
+  await expect(palette.getByRole('combobox')).toBeFocused();
+  const found = palette.getByRole('option');
   await page.keyboard.type('r');
   await expect(found.filter({ hasText: 'far' })).toHaveCount(1);
   await expect(found.filter({ hasText: 'rig-a' })).toHaveCount(0);
@@ -224,6 +235,6 @@ test('adapts the open page when another user signs in over the session', async (
   await expect(page.locator('.missing')).toContainText('Signed in as after', { timeout: 30_000 });
   await expect
     .poll(() => railOf(page))
-    .toEqual(['Overview', 'Jobs', 'Queue', 'Timeline', 'Data', 'Settings', 'Help']);
+    .toEqual(['Overview', 'Jobs', 'Gallery', 'Queue', 'Timeline', 'Data', 'Settings', 'Help']);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
 });

@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 /**
  * A simulated API server of Kubernetes for kubectl: discovery, and the Jobs, pods, Secrets and Kueue objects of one
- * namespace. A Job gets its pod when its Secret exists, and a deleted pod disappears within 150 ms. Tests set all other
+ * namespace. A Job that is not suspended gets its pod when its Secret is created. A deleted pod disappears after 150 ms. Tests set all other
  * states.
  */
 export interface KubernetesApi {

@@ -142,8 +142,8 @@ export interface EventFile {
 interface EventFileOptions {
   /** The offset at which the events of this attempt begin. */
   readonly offset: number;
-  /** Returns the name of a figure for a tag. It differs from the tag if the run is in a folder below another run. */
-  readonly rename: (tag: string) => string;
+  /** Returns the final name of a metric. It differs from the given name if the run is in a folder below another run. */
+  readonly rename: (metricName: string) => string;
   /** Called once, with the offset of a corrupt record. The rest of the file is not read. */
   readonly onCorrupt: (offset: number, why: string) => void;
 }

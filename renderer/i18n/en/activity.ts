@@ -28,6 +28,7 @@ export const activity = {
   'activity.job.recovering.on': '{job} waits for {worker} to return',
   'activity.job.requeued': '{job} returned to the queue',
   'activity.job.late_result': 'A late result of {job} arrived',
+  'activity.job.edited': '{job} was edited',
   'activity.job.approved': '{job} was approved',
   'activity.job.rejected': '{job} was rejected',
   'activity.job.priority_changed': 'The priority of {job} was changed',

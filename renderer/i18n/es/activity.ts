@@ -29,6 +29,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.recovering.on': '{job} espera a que vuelva {worker}',
   'activity.job.requeued': '{job} volvió a la cola',
   'activity.job.late_result': 'Llegó un resultado tardío de {job}',
+  'activity.job.edited': '{job} se editó',
   'activity.job.approved': 'Se aprobó {job}',
   'activity.job.rejected': 'Se rechazó {job}',
   'activity.job.priority_changed': 'Se cambió la prioridad de {job}',

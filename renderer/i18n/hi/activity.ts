@@ -29,6 +29,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.recovering.on': '{job} {worker} के लौटने का इंतज़ार कर रहा है',
   'activity.job.requeued': '{job} कतार में लौट आया',
   'activity.job.late_result': '{job} का परिणाम देर से मिला',
+  'activity.job.edited': '{job} में बदलाव किया गया',
   'activity.job.approved': '{job} स्वीकृत हुआ',
   'activity.job.rejected': '{job} अस्वीकृत हुआ',
   'activity.job.priority_changed': '{job} की प्राथमिकता बदली गई',

@@ -29,6 +29,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.recovering.on': '{job} は {worker} の復帰を待っています',
   'activity.job.requeued': '{job} がキューに戻りました',
   'activity.job.late_result': '{job} の結果が遅れて届きました',
+  'activity.job.edited': '{job} が編集されました',
   'activity.job.approved': '{job} が承認されました',
   'activity.job.rejected': '{job} が却下されました',
   'activity.job.priority_changed': '{job} の優先度が変更されました',

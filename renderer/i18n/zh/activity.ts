@@ -29,6 +29,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.recovering.on': '{job} 正在等待 {worker} 恢复',
   'activity.job.requeued': '{job} 已返回队列',
   'activity.job.late_result': '收到 {job} 迟到的结果',
+  'activity.job.edited': '{job} 已编辑',
   'activity.job.approved': '已批准 {job}',
   'activity.job.rejected': '已拒绝 {job}',
   'activity.job.priority_changed': '已更改 {job} 的优先级',

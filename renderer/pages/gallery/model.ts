@@ -3,7 +3,7 @@ import type { SampleView } from '../../../protocol/artifacts-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { type Sample, sampleOf } from '../jobs/files/sorting.ts';
 
-/** What samples are compared by. Some trainers write only the epoch into the names of samples. */
+/** The key by which samples are compared. Some trainers write only the epoch into the names of samples. */
 export type Unit = 'step' | 'epoch';
 
 export interface GallerySample extends Sample {

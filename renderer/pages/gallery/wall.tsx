@@ -173,7 +173,7 @@ function usePlace() {
       setBox(was => (was.width === next.width && was.top === next.top ? was : next));
     };
     measure();
-    // What stands above the wall can change its height together with the page.
+    // Elements above the wall can change its position when the page changes its size.
     const watch = new ResizeObserver(measure);
     watch.observe(element);
     watch.observe(document.body);

@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { workersApi } from '../../../protocol/admin-api.ts';
+import type { Call } from '../../../protocol/call.ts';
+import type { CallResult } from '../../../protocol/client.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { showFailure } from '../../ui/toast.tsx';
-import { useJobActions } from '../jobs/job-actions.tsx';
 import { troubleText } from '../workers/texts.ts';
 import type { Need } from './figures.ts';
 
@@ -49,21 +50,24 @@ interface ActProps {
 function Act({ need }: ActProps) {
   const t = useT();
   const { client, may } = usePanel();
-  const { perform } = useJobActions();
   const described = { 'aria-describedby': idOf(need) };
-  if (need.kind === 'approval' && may(queueApi.approve, need.job))
+  const report = (answer: CallResult<Call>): void => {
+    if (!answer.ok) showFailure(t, answer.failure);
+  };
+  if (need.kind === 'approval' && may(queueApi.approve, need.job)) {
+    const approve = (): void =>
+      void client.call(queueApi.approve, { params: { id: need.job.id } }).then(report);
     return (
-      <Button {...described} onClick={() => perform('approve', need.job)}>
+      <Button {...described} onClick={approve}>
         {t('queue.approve')}
       </Button>
     );
+  }
   if (need.kind === 'quarantined' && may(workersApi.unquarantine)) {
-    const release = async (): Promise<void> => {
-      const answer = await client.call(workersApi.unquarantine, { params: { id: need.worker.id } });
-      if (!answer.ok) showFailure(t, answer.failure);
-    };
+    const release = (): void =>
+      void client.call(workersApi.unquarantine, { params: { id: need.worker.id } }).then(report);
     return (
-      <Button {...described} onClick={() => void release()}>
+      <Button {...described} onClick={release}>
         {t('workers.act.unquarantine')}
       </Button>
     );

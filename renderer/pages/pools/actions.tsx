@@ -66,7 +66,7 @@ export function usePoolActions(): { readonly actions: PoolActions; readonly dial
   return { actions, dialog };
 }
 
-/** Returns the menu of a pool: its actions without a button. */
+/** Returns the menu items of a pool: the actions that have no button of their own. */
 export function menuOf(pool: PoolView, actions: PoolActions, t: PoolTranslator): readonly MenuItem[] {
   const { pool_id: id, paused, open } = pool;
   const resumes = resumeActOf(pool);

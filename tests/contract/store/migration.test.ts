@@ -237,7 +237,7 @@ describe('migrating jobs', () => {
     expect(job.stop.since).toBeLessThanOrEqual(Date.now());
   });
 
-  test('derives from each ended attempt its retry and whether it can resume', () => {
+  test('derives from each ended attempt whether it used a retry and whether the server gave it up', () => {
     const store = open(
       writeOldFile(old => {
         old.worker('w_1');
@@ -299,7 +299,7 @@ describe('migrating jobs', () => {
     ]);
   });
 
-  test('continues a migrated job with new fields', async () => {
+  test('saves a migrated job with fields that the first schema version did not have', async () => {
     const store = open(
       writeOldFile(old => {
         old.worker('w_1');
@@ -315,7 +315,7 @@ describe('migrating jobs', () => {
   });
 });
 
-test('gives an older database a fleet id that stays, and room for pools', async () => {
+test('adds a permanent fleet id and empty pool tables to an older database', async () => {
   const file = writeOldFile(({ worker }) => worker('w_1'));
   const [first, twin] = [open(file), open(writeOldFile(({ worker }) => worker('w_1')))];
   const id = first.fleetId();
@@ -411,7 +411,7 @@ describe('triggers on the audit trail', () => {
       'an upsert of a row',
       "INSERT INTO audit SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash FROM audit WHERE seq = 2 ON CONFLICT DO UPDATE SET details = '{}'",
     ],
-  ])('refuses in the audit trail: %s', async (_what, sql) => {
+  ])('rejects every change of existing audit rows: %s', async (_what, sql) => {
     const { store, db } = await openTrail();
     const before = store.audit.after(0, 9);
     expect(() => db.exec(sql)).toThrow('the audit trail is only ever appended to');

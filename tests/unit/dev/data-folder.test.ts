@@ -40,7 +40,7 @@ test('refuses to delete the data folder of a running server', async () => {
   expect(existsSync(join(folder, 'trainyard.db'))).toBe(true);
 });
 
-test('deletes an empty folder and ignores a missing one', async () => {
+test('keeps an empty folder and ignores a missing one', async () => {
   const empty = folderWith({});
   await clearFolder(empty);
   await clearFolder(join(empty, 'not-there'));

@@ -108,6 +108,7 @@ describe('tables of calls', () => {
       'GET /api/queue/:id/logs/search (queue.view)',
       'GET /api/queue/:id/logs/text (queue.view, stream)',
       'GET /api/queue/:id/artifacts (queue.view)',
+      'GET /api/samples (queue.view)',
       'GET /api/queue/:id/checkpoints (queue.view)',
       'GET /api/queue/:id/artifacts/*key (queue.submit, stream)',
       'POST /api/queue/:id/outstanding/give-up (queue.manage)',

@@ -12,13 +12,13 @@ export interface Shape {
   /** Machines that train a job together. */
   readonly nodes: number;
   readonly matcher: Matcher;
-  /** By user. An empty line stays for the next job: repeated insertion and deletion of a key makes a map slow. */
+  /** One queue per user. Empty queues stay, because a map becomes slow when keys are added and deleted repeatedly. */
   readonly lines: Map<string, UserQueue>;
-  /** Number of lines that are not empty. */
+  /** Number of queues that are not empty. */
   filled: number;
-  /** The first job of each line that is not parked. */
+  /** The first job of each queue, except of parked queues. */
   readonly heads: Ranking<Head>;
-  /** Classes that fit and have an idle worker: remote ones first, then those with least to spare. */
+  /** Fitting classes with an idle worker: remote before local ones, then by fewest GPUs, then by least GPU memory. */
   readonly open: Ranking<OpenClass>;
 }
 
@@ -29,11 +29,11 @@ export interface UserQueue {
   readonly jobs: Ranking<Waiting>;
   /** Its entry in `heads`; undefined while it is parked or empty. */
   head: Head | undefined;
-  /** The set of parked lines that has this one. A line is parked when it reaches the front while its user is at the limit. */
+  /** The set of parked queues that contains this one. A queue is parked when it is next, but its user is at the limit. */
   parkedIn: Set<UserQueue> | undefined;
 }
 
-/** A job in its line. There may be very many, so it has only what placement needs. */
+/** A pending job in its user's queue. It has only the fields that placement needs, because there may be very many. */
 export interface Waiting extends Rankable {
   readonly id: JobId;
   readonly level: number;
@@ -53,7 +53,7 @@ export interface WorkerClass {
   readonly key: string;
   readonly offering: Offering;
   readonly idle: Ranking<Idle>;
-  /** The shapes that it fits, each with the class's entry in `shape.open`, which is live while the class has an idle worker. */
+  /** By shape that the class fits: its entry for `shape.open`. The entry is live while the class has an idle worker. */
   readonly fits: Map<Shape, OpenClass>;
 }
 
@@ -102,11 +102,11 @@ export interface Pairs {
   readonly shapes: () => Iterable<Shape>;
   /** The shape for this team's jobs with these requirements. */
   shapeFor(needs: Requirements, team: string | null): Shape;
-  /** The class for workers with this offering. Opens it for the shapes that it fits, because the caller then adds a worker. */
+  /** Returns the class for workers with this offering, and adds it to `open` of each fitting shape. The caller must add a worker. */
   classFor(offering: Offering): WorkerClass;
-  /** If no job waits in the shape, lets it expire. */
+  /** Marks the shape as unused if it has no pending job. Removes the oldest unused shape if there are too many. */
   leaveShape(shape: Shape): void;
-  /** If the class has no idle worker, closes it and lets it expire. */
+  /** If the class has no idle worker, removes it from `open` of all shapes and marks it as unused. May remove the oldest. */
   leaveClass(group: WorkerClass): void;
 }
 
@@ -178,7 +178,7 @@ function open(shape: Shape, group: WorkerClass): void {
   shape.open.add(entry);
 }
 
-/** Returns the oldest item if there are now too many, otherwise null. */
+/** Adds an item. If there are now too many, removes and returns the oldest one; otherwise returns null. */
 function setAside<T>(spare: Set<T>, item: T, max: number): T | null {
   spare.add(item);
   if (spare.size <= max) return null;

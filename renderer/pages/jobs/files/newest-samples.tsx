@@ -7,7 +7,7 @@ import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { useReads } from '../details/job-reads.ts';
 import './files.css';
-import { PicturesProvider, useJobPictures } from './pictures.ts';
+import { PicturesProvider, usePictures } from './pictures.ts';
 import { groupTitle, Tile } from './samples.tsx';
 import { groupsOf, promptName, type Sample, sortFiles } from './sorting.ts';
 import { Download } from './table.tsx';
@@ -20,7 +20,7 @@ const shownSamples = 8;
 /** The newest samples of a training in one row. Renders nothing while there are none. */
 export function NewestSamples({ job }: { readonly job: JobDetail }) {
   const t = useT();
-  const pictures = useJobPictures(job.id);
+  const pictures = usePictures();
   const samples = useSamples(job);
   const [open, setOpen] = useState<string | null>(null);
   const shown = samples.find(({ file }) => file.key === open);

@@ -6,7 +6,7 @@ import type { JobView } from '../../../../protocol/job.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { useNow } from '../../../ui/time.tsx';
-import { PicturesProvider, useJobPictures, useNear, usePicture } from '../../jobs/files/pictures.ts';
+import { PicturesProvider, usePictures, useNear, usePicture } from '../../jobs/files/pictures.ts';
 import { newestPicture, type Sample } from '../../jobs/files/sorting.ts';
 
 /** Workers upload a new sample every few minutes at most. */
@@ -23,7 +23,7 @@ export function NewestSample({ job }: { readonly job: JobView }) {
 
 function Newest({ job }: { readonly job: JobView }) {
   const { place, isNear } = useNear();
-  const pictures = useJobPictures(job.id);
+  const pictures = usePictures();
   const sample = useNewest(job, isNear);
   return (
     <span ref={place} className="rig-sample">

@@ -19,7 +19,7 @@ export interface JoinUrl {
 
 /**
  * Returns the URLs, best first: the configured public URL, then the URL of this page if it was opened from another
- * machine, then addresses of the server. Loopback addresses come last.
+ * machine, then the server's other addresses, without loopback ones. If this page's URL is a loopback URL, it comes last.
  */
 export function joinUrls(
   settings: Pick<SettingsView, 'network' | 'public_url'> | null,

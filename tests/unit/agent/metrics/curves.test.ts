@@ -76,7 +76,7 @@ describe('end of a curve', () => {
     expect(await curve.done).toBe(true);
   });
 
-  test('drops the curve when the server refuses it, but not when the agent ends', async () => {
+  test('resolves done to true when the server refuses the curve, and to false when the agent ends', async () => {
     const bench = createBench();
     const { clock, ended, open, step } = bench;
     bench.answer = () => no(problemOf(409));
@@ -129,7 +129,7 @@ describe('points during a run', () => {
     expect(came.map(({ n }) => n)).toEqual(came.map((_, at) => at));
   });
 
-  test('repeats points with the same numbers after a lost response', async () => {
+  test('resends points with the same numbers after a 503 response', async () => {
     const bench = createBench();
     const { clock, calls, open, step } = bench;
     const curve = open();
@@ -209,7 +209,7 @@ describe('points at the end of a run', () => {
     expect(steps()).toHaveLength(120);
   });
 
-  test('retries until the server answers, without delaying anyone longer than given', async () => {
+  test('retries until the server responds, while drained() waits no longer than its timeout', async () => {
     const bench = createBench();
     const { clock, curves, open, step, calls } = bench;
     bench.answer = () => no(unreachable());
@@ -236,7 +236,7 @@ describe('points at the end of a run', () => {
   });
 });
 
-test('asks the server where an adopted run continues', async () => {
+test('asks the server for the last step and the next point number of an adopted run', async () => {
   const bench = createBench();
   const { clock, calls, open, step } = bench;
   bench.answer = points =>
@@ -356,7 +356,7 @@ describe('metrics files', () => {
     values: { loss: step },
     wallMs: null,
   });
-  /** Returns the next of these results on each read, then no more points. */
+  /** Creates metrics files whose reads return these results in order, and then no points. */
   const filesOf = (
     ...looks: readonly (FileFigures | Promise<never>)[]
   ): MetricsFiles & { skipped: number } => {

@@ -115,7 +115,7 @@ describe('responses with the action stop', () => {
 });
 
 describe('end of an attempt', () => {
-  it('drops waiting progress after the final report, which would revive the job', async () => {
+  it('drops queued progress after the final report, because it would revive the job', async () => {
     const bench = createBench();
     bench.reportProgress(first, step(1));
     bench.reportProgress(first, step(2));

@@ -55,9 +55,9 @@ describe('pathsFor', () => {
   const own = ['/settings', '/help'];
 
   test.each<readonly [readonly Permission[], readonly string[]]>([
-    [permissions, ['/', '/workers', '/jobs', '/queue', '/pools', '/data', '/audit']],
-    [['queue.view'], ['/', '/jobs', '/queue', '/data']],
-    [['queue.view.own'], ['/', '/jobs', '/queue', '/data']],
+    [permissions, ['/', '/workers', '/jobs', '/gallery', '/queue', '/timeline', '/pools', '/data', '/audit']],
+    [['queue.view'], ['/', '/jobs', '/gallery', '/queue', '/timeline', '/data']],
+    [['queue.view.own'], ['/', '/jobs', '/gallery', '/queue', '/timeline', '/data']],
     [['queue.submit'], ['/jobs']],
     [['admin.workers'], ['/', '/workers']],
     [['admin.audit'], ['/audit']],

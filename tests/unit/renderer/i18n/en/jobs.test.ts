@@ -41,14 +41,23 @@ describe('the job filter', () => {
     createMatcher(parseSearch(text))(job('j-1', part));
 
   it('parses states, aliases, users, workers and free text', () => {
-    const text = 'State:failed,queued user:CI worker:rig-* "Two Words" color:red';
+    const text = 'State:failed,queued user:CI worker:rig-* group:Lr tag:Faces "Two Words" color:red';
     expect(parseSearch(text)).toEqual({
       states: ['failed', 'pending'],
       users: ['ci'],
       workers: ['rig-*'],
+      groups: ['lr'],
+      tags: ['faces'],
       words: ['two words', 'color:red'],
     });
-    expect(parseSearch(' user: state:"" ')).toEqual({ states: [], users: [], workers: [], words: [] });
+    expect(parseSearch(' user: state:"" ')).toEqual({
+      states: [],
+      users: [],
+      workers: [],
+      groups: [],
+      tags: [],
+      words: [],
+    });
   });
 
   it('matches jobs that satisfy every part', () => {
