@@ -35,7 +35,7 @@ export interface Comparison {
   readonly unplaced: number;
 }
 
-export const toGallerySample = (view: SampleView): GallerySample => ({
+const toGallerySample = (view: SampleView): GallerySample => ({
   ...sampleOf(view),
   view,
   promptKey: `${view.prompt_index ?? ''}/${view.prompt ?? ''}`,

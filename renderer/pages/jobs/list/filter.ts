@@ -39,7 +39,7 @@ export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
       const names = [job.worker_name, job.worker_id].filter(name => name !== null);
       if (!workers.some(worker => names.some(name => worker.test(name)))) return false;
     }
-    if (groups.length > 0 && !groups.some(group => group.test(job.group ?? ''))) return false;
+    if (groups.length > 0 && !isAmong(groups, job.group)) return false;
     if (tags.length > 0 && !hasEvery(job.tags, tags)) return false;
     if (words.length === 0) return true;
     const texts = [
@@ -53,6 +53,9 @@ export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
     return words.every(word => texts.some(text => text.includes(word)));
   };
 }
+
+const isAmong = (groups: readonly RegExp[], own: string | null): boolean =>
+  own !== null && groups.some(group => group.test(own));
 
 const hasEvery = (own: readonly string[], tags: readonly string[]): boolean =>
   tags.every(tag => own.some(each => each.toLowerCase() === tag));

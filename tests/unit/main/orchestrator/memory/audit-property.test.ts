@@ -56,7 +56,12 @@ const pendingWords: ReadonlySet<string> = new Set([
   'boosted',
 ]);
 
-const movesNothing: ReadonlySet<string> = new Set(['job.report_refused', 'job.late_result', 'job.asked']);
+const movesNothing: ReadonlySet<string> = new Set([
+  'job.report_refused',
+  'job.late_result',
+  'job.asked',
+  'job.edited',
+]);
 
 // Replays the jobs from the types of the rows. Each row must follow from the previous one.
 function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {

@@ -189,6 +189,7 @@ const acts = {
   approve,
   reject: toJob((job, { fleet }) => fleet.orchestrator.jobs.reject(job, 'too dear', bob)),
   setPriority: toJob((job, { fleet }) => fleet.orchestrator.jobs.setPriority(job, 20, bob)),
+  edit: toJob((job, { fleet }) => fleet.orchestrator.jobs.edit(job, { name: `Job ${job}`, notes: 'n' }, bob)),
   moveToTop: toJob((job, { fleet }) => fleet.orchestrator.jobs.moveToTop(job, bob)),
   retry,
   deleteJob: toJob((job, { fleet }) => fleet.orchestrator.jobs.remove(job, bob)),
@@ -278,7 +279,14 @@ export const seldom: readonly Script[] = [
   script(['add', 0], ['join', 0]),
   script(['add', 0], ['ask', 0]),
   script(['add', 0], ['run', 0], ['takeover', 0], ['add', 1], ['completed', 0]),
-  script(['submitBlocked', 0], ['submitBlocked', 0], ['setPriority', 0], ['approve', 0], ['rename', 0]),
+  script(
+    ['submitBlocked', 0],
+    ['submitBlocked', 0],
+    ['setPriority', 0],
+    ['edit', 0],
+    ['approve', 0],
+    ['rename', 0],
+  ),
   script(['pauseQueue', 0], ['submit', 0], ['submit', 0], ['moveToTop', 0], ['hour', 0], ['resumeQueue', 0]),
   script(['submit', 0], ['submit', 0], ['endAll', 0], ['deleteJob', 0], ['second', 0], ['cleanUp', 0]),
   // A job that ends while the clock is ahead expires early, even if the clock is set back.

@@ -41,23 +41,31 @@ describe('the job filter', () => {
     createMatcher(parseSearch(text))(job('j-1', part));
 
   it('parses states, aliases, users, workers and free text', () => {
-    const text = 'State:failed,queued user:CI worker:rig-* group:Lr tag:Faces "Two Words" color:red';
+    const text = 'State:failed,queued user:CI worker:rig-* tag:Base group:Lr-* "Two Words" color:red';
     expect(parseSearch(text)).toEqual({
       states: ['failed', 'pending'],
       users: ['ci'],
       workers: ['rig-*'],
-      groups: ['lr'],
-      tags: ['faces'],
+      tags: ['base'],
+      groups: ['lr-*'],
       words: ['two words', 'color:red'],
     });
     expect(parseSearch(' user: state:"" ')).toEqual({
       states: [],
       users: [],
       workers: [],
-      groups: [],
       tags: [],
+      groups: [],
       words: [],
     });
+  });
+
+  it('matches a group by pattern, every tag, and a part of the name', () => {
+    const part = { name: 'Tulips', tags: ['Base', 'b'], group: 'Lr-1' };
+    for (const text of ['tulip', 'group:lr-*', 'group:LR-1', 'tag:base tag:b'])
+      expect(shows(text, part)).toBe(true);
+    for (const text of ['group:lr', 'tag:bas', 'tag:base tag:c']) expect(shows(text, part)).toBe(false);
+    expect(shows('group:*', { group: null })).toBe(false);
   });
 
   it('matches jobs that satisfy every part', () => {
