@@ -190,6 +190,9 @@ const suite = (name: string, testTimeout: number, isolate = false) => ({
   },
 });
 
+/** Sets a fake clock before the first use of its modules, so no other test may have loaded them. */
+const isolated = 'tests/unit/agent/connection/network-stream.test.ts';
+
 /** Decisions without effects, and what is kept in memory: no branch of them goes untested. */
 const pureCore = [
   'main/orchestrator/rules/*.ts',
@@ -236,7 +239,8 @@ export default defineConfig({
     maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       // Property and model tests take up to 8 s alone on two cores.
-      suite('unit', 20_000),
+      { test: { ...suite('unit', 20_000).test, exclude: [isolated] } },
+      { test: { ...suite('unit', 20_000, true).test, name: 'isolated', include: [isolated] } },
       suite('rules', 60_000),
       suite('contract', 15_000),
       suite('integration', 30_000),

@@ -49,7 +49,7 @@ export function sortFiles(
   };
 }
 
-/** Describes a file as a sample. @internal */
+/** Describes a file as a sample. */
 export function sampleOf(file: ArtifactView): Sample {
   const segments = file.key.split('/');
   const name = segments.at(-1) ?? file.key;

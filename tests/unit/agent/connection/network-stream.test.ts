@@ -5,8 +5,8 @@ import { makeIdentity } from '../../../support/tls/identity.ts';
 import { startListener } from '../../../support/tls/listener.ts';
 import { startSseServer } from '../sse-server.ts';
 
-// These fake timers need a file of their own and must be set before the first connection. The code under test picks up
-// its clock only once.
+// These fake timers must be set before the first connection, because the code under test picks up its clock only once. So
+// vite.config.ts runs this file with modules of its own.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
