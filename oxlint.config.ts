@@ -134,7 +134,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'datasets',
       'protocol',
     ],
-    packages: ['commander', 'string-width', 'zod', '@modelcontextprotocol/sdk'],
+    packages: ['commander', 'string-width', '@modelcontextprotocol/sdk'],
     node: true,
   },
   /** Stands for an orchestrator elsewhere: pages of the panel are its own, calls are passed on. */

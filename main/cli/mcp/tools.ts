@@ -1,22 +1,15 @@
-import { z } from 'zod';
-import { type Permission, permissions, reachOf } from '../../../protocol/call.ts';
+import { type Permission, reachOf } from '../../../protocol/call.ts';
+import { ObjectSchema, OpenApiDocument, type OpenApiOperation } from '../../../protocol/openapi.ts';
 
 /** A JSON Schema whose content is only passed on. */
 type Json = Readonly<Record<string, unknown>>;
-
-const InputSchema = z.looseObject({
-  type: z.literal('object'),
-  properties: z.record(z.string(), z.record(z.string(), z.unknown())),
-  required: z.array(z.string()),
-});
-type InputSchema = z.output<typeof InputSchema>;
 
 /** A tool of the Model Context Protocol, and the operation of the API that it calls. */
 export interface Tool {
   readonly definition: {
     readonly name: string;
     readonly description: string;
-    readonly inputSchema: InputSchema;
+    readonly inputSchema: ObjectSchema;
     readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint: boolean };
   };
   readonly operation: {
@@ -27,34 +20,6 @@ export interface Tool {
   };
 }
 
-const Content = z.record(z.string(), z.object({ schema: z.record(z.string(), z.unknown()) }));
-
-const Operation = z.object({
-  operationId: z.string(),
-  summary: z.string(),
-  'x-permission': z.enum(permissions).optional(),
-  'x-own': z.enum(['job', 'filtered', 'shared', 'refused']).optional(),
-  parameters: z
-    .array(
-      z.object({
-        name: z.string(),
-        in: z.enum(['path', 'query']),
-        required: z.boolean().default(false),
-        description: z.string().optional(),
-        schema: z.record(z.string(), z.unknown()),
-      }),
-    )
-    .default([]),
-  requestBody: z.object({ content: Content }).optional(),
-  responses: z.looseObject({ 200: z.object({ content: Content }) }),
-});
-type Operation = z.output<typeof Operation>;
-
-const Document = z.object({
-  paths: z.record(z.string(), z.record(z.string(), Operation)),
-  components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) }),
-});
-
 export interface ToolOptions {
   /** Permissions of the token. The tools contain no operation that it may not call. */
   readonly held: readonly Permission[];
@@ -64,7 +29,7 @@ export interface ToolOptions {
 
 /** Returns the tools for an OpenAPI document of the orchestrator. Throws if the document has another form. */
 export function toolsOf(document: unknown, { held, mayWrite }: ToolOptions): readonly Tool[] {
-  const { paths, components } = Document.parse(document);
+  const { paths, components } = OpenApiDocument.parse(document);
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, operation]) => {
       const isRead = method === 'get';
@@ -80,7 +45,7 @@ const secretReplies: ReadonlySet<string> = new Set(['createWorker', 'rotateWorke
 /** Types of content that a language model can read. Streams of events never end. */
 const readable = ['application/json', 'application/x-ndjson', 'text/plain', 'text/csv'];
 
-function isOffered(operation: Operation, held: readonly Permission[]): boolean {
+function isOffered(operation: OpenApiOperation, held: readonly Permission[]): boolean {
   const { operationId, requestBody, responses, 'x-permission': authority, 'x-own': own } = operation;
   if (authority === undefined || authority.endsWith('.own') || authority === 'admin.tokens') return false;
   if (secretReplies.has(operationId)) return false;
@@ -89,7 +54,7 @@ function isOffered(operation: Operation, held: readonly Permission[]): boolean {
   return isReadable && takesJson && isHeld(held, authority, own);
 }
 
-function isHeld(held: readonly Permission[], authority: Permission, own: Operation['x-own']): boolean {
+function isHeld(held: readonly Permission[], authority: Permission, own: OpenApiOperation['x-own']): boolean {
   const [full] = [authority].filter(isFull);
   return full !== undefined && reachOf(held, { authority: full, ...(own && { own }) }) !== 'none';
 }
@@ -97,7 +62,7 @@ function isHeld(held: readonly Permission[], authority: Permission, own: Operati
 type Full = Exclude<Permission, `${string}.own`>;
 const isFull = (permission: Permission): permission is Full => !permission.endsWith('.own');
 
-function toolFor(path: string, method: string, operation: Operation, schemas: Schemas): Tool {
+function toolFor(path: string, method: string, operation: OpenApiOperation, schemas: Schemas): Tool {
   const { operationId: name, summary, parameters, requestBody } = operation;
   const body = requestBody?.content['application/json']?.schema;
   const properties = {
@@ -127,7 +92,7 @@ function toolFor(path: string, method: string, operation: Operation, schemas: Sc
 type Schemas = Readonly<Record<string, Json>>;
 
 /** Adds the components to which the schema refers, because a tool's schema must stand alone. */
-function withDefinitions(schema: InputSchema, schemas: Schemas): InputSchema {
+function withDefinitions(schema: ObjectSchema, schemas: Schemas): ObjectSchema {
   const used = new Map<string, Json>();
   const collect = (text: string): void => {
     for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
@@ -140,5 +105,5 @@ function withDefinitions(schema: InputSchema, schemas: Schemas): InputSchema {
   collect(JSON.stringify(schema));
   if (used.size === 0) return schema;
   const whole = JSON.stringify({ ...schema, $defs: Object.fromEntries(used) });
-  return InputSchema.parse(JSON.parse(whole.replaceAll('"#/components/schemas/', '"#/$defs/')));
+  return ObjectSchema.parse(JSON.parse(whole.replaceAll('"#/components/schemas/', '"#/$defs/')));
 }

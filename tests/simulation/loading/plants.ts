@@ -275,7 +275,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'an idempotency key expires too early',
-    changes: [orchestrator('commands/jobs/submit', 'known.at < keyLastsMs', 'known.at < 5_000')],
+    changes: [orchestrator('commands/jobs/submission-keys', 'known.at < keyLastsMs', 'known.at < 5_000')],
   },
   {
     name: 'a no-wait job is queued',

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { toolsOf } from '../../../../../main/cli/mcp/tools.ts';
+import { describeCalls } from '../../../../../main/http/docs/openapi.ts';
+import { type Permission, permissions } from '../../../../../protocol/call.ts';
+import { everyCall } from '../../../../support/every-call.ts';
+
+const document: unknown = JSON.parse(JSON.stringify(describeCalls(everyCall, '1.2.3')));
+const namesFor = (mayWrite: boolean, ...held: readonly Permission[]): readonly string[] =>
+  toolsOf(document, { held, mayWrite }).map(({ definition }) => definition.name);
+
+describe('toolsOf', () => {
+  it('offers only operations that read when writing is not allowed', () => {
+    const tools = toolsOf(document, { held: permissions, mayWrite: false });
+    expect(new Set(tools.map(({ operation }) => operation.method))).toEqual(new Set(['GET']));
+    expect(namesFor(false, ...permissions)).toEqual(
+      expect.arrayContaining(['listJobs', 'getJob', 'explainJob']),
+    );
+  });
+
+  it('offers only operations that the permissions allow', () => {
+    expect(namesFor(true, 'admin.audit')).not.toContain('listJobs');
+    expect(namesFor(true, 'queue.view.own')).toContain('listOwnJobs');
+    expect(namesFor(true)).toEqual([]);
+  });
+
+  it('offers no operation that returns bytes or an endless stream, takes bytes, or returns the secret of a token', () => {
+    const all = namesFor(true, ...permissions);
+    for (const name of ['downloadArtifact', 'streamEvents', 'followLog', 'createToken', 'createWorker'])
+      expect(all).not.toContain(name);
+    expect(all).toContain('submitJob');
+  });
+
+  it('throws for a document of another form', () => {
+    expect(() => toolsOf({ paths: [] }, { held: permissions, mayWrite: true })).toThrow('paths');
+  });
+});
