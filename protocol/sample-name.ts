@@ -54,20 +54,39 @@ export function readSampleName(key: string): SampleName {
     if (match !== null)
       return { ...countsIn(match), ...promptIn(match), series: withoutVarying(key, match, 0) };
   }
-  const segments = key.split('/');
-  const file = segments.length - 1;
-  const place = segments.findLastIndex(segment => counted.test(segment));
-  const at = place === -1 ? file : place;
-  const segment = segments[at] ?? '';
-  const match = (place === -1 ? padded : counted).exec(segment);
-  if (match === null) return { step: null, epoch: null, promptIndex: null, prompt: null, series: key };
-  const start = segments.slice(0, at).join('/').length + (at === 0 ? 0 : 1);
+  const file = key.slice(key.lastIndexOf('/') + 1);
+  const place = findCounted(key) ?? findPadded(key, file);
+  if (place === null) return { step: null, epoch: null, promptIndex: null, prompt: null, series: key };
+  const { match, start } = place;
+  const isInFile = start === key.length - file.length;
   return {
     ...countsIn(match),
     promptIndex: null,
-    prompt: remainderOf(at === file ? segment.replace(match[0], '') : (segments[file] ?? '')),
+    prompt: remainderOf(isInFile ? file.replace(match[0], '') : file),
     series: withoutVarying(key, match, start),
   };
+}
+
+interface Place {
+  readonly match: RegExpExecArray;
+  /** Position of the matched segment in the key. */
+  readonly start: number;
+}
+
+/** Finds a step or epoch in the innermost segment that has one. */
+function findCounted(key: string): Place | null {
+  let [found, start]: [Place | null, number] = [null, 0];
+  for (const segment of key.split('/')) {
+    const match = counted.exec(segment);
+    if (match !== null) found = { match, start };
+    start += segment.length + 1;
+  }
+  return found;
+}
+
+function findPadded(key: string, file: string): Place | null {
+  const match = padded.exec(file);
+  return match === null ? null : { match, start: key.length - file.length };
 }
 
 function countsIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'step' | 'epoch'> {
@@ -96,7 +115,7 @@ function remainderOf(name: string): string | null {
 
 /** Replaces the groups that differ between samples of one prompt by `*`. `start` is the position of the matched text in the key. */
 function withoutVarying(key: string, { indices }: RegExpExecArray, start: number): string {
-  const places = Object.entries(indices?.groups ?? {}).filter(([name]) => varyingGroups.includes(name));
+  const places = Object.entries({ ...indices?.groups }).filter(([name]) => varyingGroups.includes(name));
   const spans = places.flatMap(([, span]) => (span === undefined ? [] : [span]));
   return spans
     .toSorted(([a], [b]) => b - a)
