@@ -3,11 +3,10 @@ import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { useMay } from '../../app/context.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { usePicture } from '../jobs/files/pictures.ts';
+import { maxThumbnailBytes } from '../jobs/files/sorting.ts';
 import type { GallerySample } from './model.ts';
 import { sampleText, useGalleryT } from './texts.tsx';
 
-/** Larger files load only when the user opens them. */
-const maxThumbnailBytes = 16_000_000;
 /** Larger files are only offered for download, because the browser keeps the whole file in memory. */
 const maxBytes = 256_000_000;
 /** Delay before a thumbnail loads, so that those that scroll past do not. */
