@@ -343,6 +343,8 @@ for (const [name, theme, width] of [
     await signIn(page, orchestrator);
     await open(page);
     await page.getByRole('button', { name: 'Files of checkpoint-200' }).click();
+    // Only samples near the window load.
+    await tileOf(page, 'step_200_rose.png').scrollIntoViewIfNeeded();
     await expectSeen(tileOf(page, 'step_200_rose.png').locator('img'));
     await takePicture(page, name);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
