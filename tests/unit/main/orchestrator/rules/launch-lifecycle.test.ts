@@ -133,7 +133,7 @@ test('follows its state table in every sequence of events', () => {
         if (launch.state === 'ended') launch = makeLaunch({ orderedAt: now });
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 1_500 },
   );
   const names = new Set(eventsAt(NOW).map(({ name }) => name));
   const all = LaunchState.options.flatMap(state => [...names].map(name => `${state} ${name}`));
