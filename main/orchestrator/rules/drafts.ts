@@ -25,12 +25,10 @@ export interface Draft {
 
 /** Builds the draft from the request and its config. Synchronous if the request contains the config. */
 export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft> | Promise<Outcome<Draft>> {
-  const bundle = bundleOf(request);
-  return bundle === null
-    ? configs
-        .load(request.config_name ?? '')
-        .then(payload => (payload.ok ? draftOf(request, payload.value) : payload))
-    : draftOf(request, bundle);
+  const draft = (bundle: Outcome<Bundle>): Outcome<Draft> =>
+    bundle.ok ? draftOf(request, bundle.value) : bundle;
+  const bundle = bundleOf(configs, request);
+  return bundle instanceof Promise ? bundle.then(draft) : draft(bundle);
 }
 
 /** Maximum length of the configs of a sweep together, because one transaction stores a copy for each job. */
@@ -42,8 +40,7 @@ export async function prepareSweep(
   request: SweepRequest,
   group: string,
 ): Promise<Outcome<readonly Draft[]>> {
-  const inline = bundleOf(request);
-  const bundle = inline === null ? await configs.load(request.config_name ?? '') : accept(inline);
+  const bundle = await bundleOf(configs, request);
   if (!bundle.ok) return bundle;
   const grid = gridOf(request.sweep);
   if (grid.length * JSON.stringify(bundle.value).length > maxSweepText)
@@ -60,9 +57,12 @@ export async function prepareSweep(
   return accept(drafts);
 }
 
-/** The config in a request; null if the request names one. */
-const bundleOf = ({ config, dataloader = null, files = {} }: SubmitRequest): Bundle | null =>
-  config === undefined ? null : { config, dataloader, files };
+/** Returns the config in the request, or loads the config that the request names. */
+const bundleOf = (
+  configs: Configs,
+  { config, dataloader = null, files = {}, config_name: name = '' }: SubmitRequest,
+): Outcome<Bundle> | Promise<Outcome<Bundle>> =>
+  config === undefined ? configs.load(name) : accept({ config, dataloader, files });
 
 function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle): Outcome<Draft> {
   const trainer = trainerFor(config);
