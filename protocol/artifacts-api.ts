@@ -8,6 +8,7 @@ export const maxSampleJobs = 4;
 
 export const SampleView = ArtifactView.extend({
   order: z.number().describe('Number of the file. A file that is stored later has a higher number.'),
+  name: z.string().nullable().describe('Name of the job; null to show the name of the config.'),
   config_name: z.string().describe('Config name of the job.'),
   step: z.number().nullable().describe('Step in the name of the file; null when it contains none.'),
   epoch: z
@@ -41,6 +42,24 @@ const Step = z.coerce.number().int().min(0).max(1e12);
 
 const fileParams = z.object({ id: JobId, key: ArtifactKey });
 
+/** The part of a query that selects a page of a list. */
+const page = {
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(500)
+    .default(100)
+    .describe('Maximum number of entries on a page.'),
+  cursor: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('`next_cursor` of the previous page; omit it for the first page.'),
+};
+
 /** Artifacts of jobs, for people and scripts with `Authorization: Bearer`. */
 export const artifactsApi = {
   list: call({
@@ -50,22 +69,7 @@ export const artifactsApi = {
     own: 'job',
     summary: 'List the uploaded files of a job, newest first',
     params: z.object({ id: JobId }),
-    query: z.object({
-      limit: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .max(500)
-        .default(100)
-        .describe('Maximum number of entries on a page.'),
-      cursor: z.coerce
-        .number()
-        .int()
-        .min(0)
-        .max(Number.MAX_SAFE_INTEGER)
-        .optional()
-        .describe('`next_cursor` of the previous page; omit it for the first page.'),
-    }),
+    query: z.object(page),
     reply: z.object({
       artifacts: z.array(ArtifactView).describe('Files on this page, newest first.'),
       count: z.number().describe('Number of files on all pages.'),
@@ -89,20 +93,7 @@ export const artifactsApi = {
       to_step: Step.optional().describe(
         'Only samples of this step or earlier. Leaves out files without a step.',
       ),
-      limit: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .max(500)
-        .default(100)
-        .describe('Maximum number of entries on a page.'),
-      cursor: z.coerce
-        .number()
-        .int()
-        .min(0)
-        .max(Number.MAX_SAFE_INTEGER)
-        .optional()
-        .describe('`next_cursor` of the previous page; omit it for the first page.'),
+      ...page,
     }),
     reply: z.object({
       samples: z

@@ -983,6 +983,8 @@ class SampleView(TypedDict, total=False):
     created_at: str
     # Number of the file. A file that is stored later has a higher number.
     order: float
+    # Name of the job; null to show the name of the config.
+    name: Optional[str]
     # Config name of the job.
     config_name: str
     # Step in the name of the file; null when it contains none.

@@ -38,8 +38,8 @@ const private6 = listOf(refused6, 'ipv6');
 const global6 = listOf([['2000::', 3]], 'ipv6');
 
 /**
- * Whether an address belongs to the public internet. Of IPv6, only global unicast addresses are public, so mapped IPv4 addresses,
- * loopback, unique local and link-local addresses are not.
+ * Returns true if an address belongs to the public internet. The only public IPv6 addresses are global unicast addresses.
+ * Mapped IPv4, loopback, unique local and link-local addresses are not public.
  */
 export function isPublic(address: string): boolean {
   switch (isIP(address)) {

@@ -174,7 +174,9 @@ test('offers no requests that the trainer does not support, and no actions witho
   await expect(page.getByRole('group', { name: 'Job actions' }).getByRole('button')).toHaveCount(0);
 });
 
-test('shows that the worker was killed in the middle of a job, and how the job goes on', async ({ page }) => {
+test('shows that the worker was killed in the middle of a job, and the state of the job after that', async ({
+  page,
+}) => {
   await signIn(page, orchestrator);
   await openRunning(page, await start());
   await expect(logOf(page)).toContainText('drew samples/', { timeout: 30_000 });

@@ -1,11 +1,12 @@
 import { useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useT } from '../../i18n/index.ts';
-import { useJobActions } from '../../pages/jobs/job-actions.tsx';
+import { jobActions, useJobActions } from '../../pages/jobs/job-actions.tsx';
 import { useStartAction } from '../../pages/workers/actions.ts';
 import { useRevert } from '../../pages/workers/worker-menu.tsx';
 import { showFailure } from '../../ui/toast.tsx';
@@ -75,7 +76,7 @@ export function useObjectActions(
       .filter(({ reason }) => (reason ?? null) === null)
       .map(({ id, text: action, onSelect }) => ({
         id: `${id} ${job.id}`,
-        text: t('palette.on', { action, name: job.config_name }),
+        text: t('palette.on', { action, name: shownName(job) }),
         action,
         onSelect,
       })),
@@ -93,25 +94,8 @@ export function useObjectActions(
   return [...onJobs, ...onWorkers];
 }
 
-/** The names of all actions, which are no words of a name. */
+/** Returns the names of all actions. Words of a query that are in none of them can be part of the name of a job or worker. */
 export function useActionNames(): readonly string[] {
   const t = useT();
-  return [
-    ...(
-      [
-        'save',
-        'sample',
-        'cancel',
-        'retry',
-        'duplicate',
-        'priority',
-        'top',
-        'approve',
-        'reject',
-        'delete',
-      ] as const
-    ).map(act => t(`jobs.act.${act}`)),
-    t('workers.act.drain'),
-    t('workers.act.undrain'),
-  ];
+  return [...jobActions.map(act => t(`jobs.act.${act}`)), t('workers.act.drain'), t('workers.act.undrain')];
 }

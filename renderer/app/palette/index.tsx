@@ -3,6 +3,7 @@ import { Command } from 'cmdk';
 import { Dialog } from 'radix-ui';
 import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useT } from '../../i18n/index.ts';
@@ -72,9 +73,9 @@ function OpenPalette({ onClose, onPause }: { readonly onClose: () => void; reado
             <Icon name="workers" /> {name}
           </Command.Item>
         ))}
-        {jobs.map(({ id, config_name: config }) => (
-          <Command.Item key={id} value={id} onSelect={close(() => go(`/jobs/${id}`))}>
-            <Icon name="jobs" /> {config} <span className="muted">{id}</span>
+        {jobs.map(job => (
+          <Command.Item key={job.id} value={job.id} onSelect={close(() => go(`/jobs/${job.id}`))}>
+            <Icon name="jobs" /> {shownName(job)} <span className="muted">{job.id}</span>
           </Command.Item>
         ))}
         {actions.map(each => (
@@ -103,7 +104,7 @@ function useObjects(query: string) {
     ? [...fleet.workers.values()].filter(({ id, name }) => isMatch(id, name)).slice(0, maxFound)
     : [];
   const found = useFoundJobs(query, may(queueApi.list) && !fleet.hasAllEnded, maxFound);
-  const known = [...fleet.jobs.values()].filter(({ id, config_name: config }) => isMatch(id, config));
+  const known = [...fleet.jobs.values()].filter(job => isMatch(job.id, shownName(job), job.config_name));
   const jobs = may(queueApi.get)
     ? [...known, ...found.filter(({ id }) => !fleet.jobs.has(id))].slice(0, maxFound)
     : [];

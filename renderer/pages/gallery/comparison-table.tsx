@@ -1,3 +1,4 @@
+import { shownName } from '../../../protocol/job-about.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { JobLink } from '../../app/links.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -21,8 +22,10 @@ interface ComparisonTableProps {
 export function ComparisonTable(props: ComparisonTableProps) {
   const { jobs, samples, rows, position, onOpen, onRemove, onFocus } = props;
   const t = useGalleryT();
-  const nameOf = (job: JobId): string =>
-    samples.find(({ view }) => view.job_id === job)?.view.config_name ?? job;
+  const nameOf = (job: JobId): string => {
+    const sample = samples.find(({ view }) => view.job_id === job);
+    return sample === undefined ? job : shownName(sample.view);
+  };
   return (
     <div className="gallery-scroll">
       <table className="gallery-comparison" data-jobs={jobs.length} aria-label={t('gallery.comparison')}>

@@ -1,3 +1,4 @@
+import { shownName } from '../../../protocol/job-about.ts';
 import { useMemo } from 'react';
 import { JobLink } from '../../app/links.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -51,7 +52,7 @@ export function FullView({ sample, samples, onShow, onClose }: FullViewProps) {
           </Button>
         </span>
         <span className="files-acts">
-          <JobLink id={view.job_id}>{view.config_name}</JobLink>
+          <JobLink id={view.job_id}>{shownName(view)}</JobLink>
           <span className="muted">{sizeText(view.bytes, t.language)}</span>
           <Time at={view.created_at} />
           <Download file={view} />

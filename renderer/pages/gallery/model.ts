@@ -1,4 +1,5 @@
 /** Arranges the samples of several jobs: a wall with the newest first, and a comparison by prompt and step. */
+import { shownName } from '../../../protocol/job-about.ts';
 import type { SampleView } from '../../../protocol/artifacts-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { type Sample, sampleOf } from '../jobs/files/sorting.ts';
@@ -71,7 +72,7 @@ export function groupByJob(samples: readonly GallerySample[]): readonly JobGroup
   }
   return [...groups].map(([job, own]) => ({
     job,
-    name: own[0]?.view.config_name ?? job,
+    name: own[0] === undefined ? job : shownName(own[0].view),
     samples: own,
   }));
 }
@@ -103,7 +104,7 @@ export function compareSamples(samples: readonly GallerySample[], unit: Unit): C
 const natural = new Intl.Collator('en', { numeric: true });
 const countOf = ({ at }: GallerySample): number => at?.count ?? 0;
 
-/** Of samples at the same step, that of the later upload counts, because a later attempt repeated the step. */
+/** Sorts by step. Of two samples of one step, the later upload comes last and is shown: a later attempt has repeated the step. */
 const byTraining = (a: GallerySample, b: GallerySample): number =>
   countOf(a) - countOf(b) || a.view.order - b.view.order;
 

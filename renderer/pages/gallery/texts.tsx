@@ -1,3 +1,4 @@
+import { shownName } from '../../../protocol/job-about.ts';
 import type { SampleView } from '../../../protocol/artifacts-api.ts';
 import { createPageTexts } from '../../app/page-texts.tsx';
 import { gallery, type GalleryKey } from '../../i18n/en/gallery.ts';
@@ -27,7 +28,7 @@ export const placeText = ({ at, name }: GallerySample, t: GalleryTranslator): st
 /** Describes a sample for screen readers: job, prompt and step. */
 export const sampleText = (sample: GallerySample, t: GalleryTranslator): string =>
   t('gallery.sample', {
-    job: sample.view.config_name,
+    job: shownName(sample.view),
     prompt: promptText(sample.view, t),
     place: placeText(sample, t),
   });

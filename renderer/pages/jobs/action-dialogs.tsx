@@ -1,4 +1,5 @@
 import { type SubmitEvent, useState } from 'react';
+import { shownName } from '../../../protocol/job-about.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
@@ -53,7 +54,7 @@ function EndDialog({
   const { client } = usePanel();
   const { row, words, button } = ends[act === 'release' && job.status === 'cancelling' ? 'giveUp' : act];
   const worker = job.worker_name ?? job.worker_id ?? t('jobs.cancel.nowhere');
-  const values = { config: job.config_name, id: job.id, worker };
+  const values = { config: shownName(job), id: job.id, worker };
   const confirm = async (): Promise<void> => {
     const answer = await client.call(row, { params: { id: job.id } });
     if (!answer.ok) showFailure(t, answer.failure);
@@ -81,7 +82,7 @@ function RejectDialog({ job, onClose }: JobDialogProps) {
   };
   return (
     <Confirm
-      title={t('jobs.reject.title', { config: job.config_name })}
+      title={t('jobs.reject.title', { config: shownName(job) })}
       consequence={t('jobs.reject.consequence', { user: job.user })}
       act={t('jobs.act.reject')}
       onConfirm={() => void reject()}
@@ -107,7 +108,7 @@ function PriorityDialog({ job, onClose }: JobDialogProps) {
       .then(answer => !answer.ok && showFailure(t, answer.failure));
   };
   return (
-    <Dialog title={t('jobs.priority.title', { config: job.config_name })} onClose={onClose}>
+    <Dialog title={t('jobs.priority.title', { config: shownName(job) })} onClose={onClose}>
       <form className="dialog-form" onSubmit={submit}>
         <p className="muted">{t('jobs.priority.explain')}</p>
         <label>

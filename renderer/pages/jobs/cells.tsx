@@ -48,7 +48,8 @@ export const ConfigCell = ({ job }: JobProps) => (
 /** Shows the progress of a job, or why it is not progressing. */
 export function ProgressCell({ job }: JobProps) {
   const t = useT();
-  const { status, progress, config_name: config, hold } = job;
+  const { status, progress, hold } = job;
+  const config = shownName(job);
   if (isWaiting(status)) return <WhyWaiting job={job} />;
   if (hold !== null) return <Held job={job} hold={hold} />;
   const failure = status === 'failed' || status === 'cancelled' ? failureText(job, t) : '';
@@ -194,5 +195,5 @@ export function SubmittedCell({ job }: JobProps) {
 export function MenuCell({ job }: JobProps) {
   const t = useT();
   const { menuOf } = useJobActions();
-  return <Menu label={t('jobs.act.menu', { config: job.config_name })} items={menuOf(job)} />;
+  return <Menu label={t('jobs.act.menu', { config: shownName(job) })} items={menuOf(job)} />;
 }

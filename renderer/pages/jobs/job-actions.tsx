@@ -1,5 +1,6 @@
 import { createContext, type ReactNode, useContext, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { isWaiting, type JobView, isFinal } from '../../../protocol/job.ts';
@@ -13,7 +14,7 @@ import { showToast, showFailure, showUndo } from '../../ui/toast.tsx';
 import { type ActionToConfirm, ActionDialog } from './action-dialogs.tsx';
 import type { Call } from '../../../protocol/call.ts';
 
-/** @internal */
+/** All actions on jobs, in the order of the menu. */
 export const jobActions = [
   'save',
   'sample',
@@ -159,11 +160,12 @@ function createPerformer({
   pendingCancels,
 }: PerformerDeps): Pick<JobActions, 'perform' | 'request'> {
   const failed = (failure: CallFailure): void => showFailure(t, failure);
-  const cancelLater = ({ id, config_name: config }: JobView): void => {
+  const cancelLater = (job: JobView): void => {
+    const { id } = job;
     if (pendingCancels.has(id)) return;
     pendingCancels.add(id);
     showUndo({
-      text: t('jobs.cancel.later', { config, seconds: undoMs / 1000 }),
+      text: t('jobs.cancel.later', { config: shownName(job), seconds: undoMs / 1000 }),
       undo: t('jobs.cancel.undo'),
       afterMs: undoMs,
       onDone: () => pendingCancels.delete(id),

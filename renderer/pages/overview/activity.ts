@@ -1,4 +1,5 @@
 /** The entries of the list of recent activity, and the sentence for each. */
+import { shownName } from '../../../protocol/job-about.ts';
 import type { auditApi } from '../../../protocol/admin-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
@@ -58,7 +59,7 @@ function fromEvent(event: UiEvent): Activity | null {
     }
     case 'job': {
       const { at, type, job_id: id, job, worker_id: worker } = event;
-      return { at, type, id, target: { kind: 'job', id, name: job?.config_name ?? null }, worker };
+      return { at, type, id, target: { kind: 'job', id, name: job ? shownName(job) : null }, worker };
     }
     case 'pool': {
       const { at, type, pool_id: pool, launch_id: launch } = event;

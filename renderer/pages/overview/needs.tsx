@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import type { CallResult } from '../../../protocol/client.ts';
@@ -90,13 +91,13 @@ function textOf(need: Need, t: Translator): string {
   switch (need.kind) {
     case 'silent':
       return t('overview.silentJob', {
-        job: need.job.config_name,
+        job: shownName(need.job),
         worker: need.job.worker_name ?? need.job.worker_id ?? '',
       });
     case 'unsatisfiable':
-      return t('overview.unsatisfiable', { job: need.job.config_name, more: need.more });
+      return t('overview.unsatisfiable', { job: shownName(need.job), more: need.more });
     case 'approval':
-      return t('overview.wantsApproval', { job: need.job.config_name, user: need.job.user });
+      return t('overview.wantsApproval', { job: shownName(need.job), user: need.job.user });
     case 'gpuTrouble':
       return t('overview.gpuTrouble', {
         worker: need.worker.name,

@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { shownName } from '../../../protocol/job-about.ts';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { useFleet, useMay, useLoaded } from '../../app/context.ts';
@@ -71,7 +72,8 @@ function Part({ part, activity }: { readonly part: SentencePart; readonly activi
 function Target({ kind, id, name }: NonNullable<Activity['target']>) {
   const known = useFleet(({ fleet }) => {
     if (kind === 'worker') return fleet.workers.get(WorkerId.parse(id))?.name;
-    return kind === 'job' ? fleet.jobs.get(JobId.parse(id))?.config_name : undefined;
+    const job = kind === 'job' ? fleet.jobs.get(JobId.parse(id)) : undefined;
+    return job && shownName(job);
   });
   const ThingLink = links[kind];
   return <ThingLink id={id}>{known ?? name ?? id}</ThingLink>;

@@ -1,4 +1,5 @@
 import { Link } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { useT } from '../../i18n/index.ts';
 import { Progress } from '../../ui/indicators.tsx';
@@ -29,15 +30,15 @@ function List({ jobs }: { readonly jobs: readonly JobView[] }) {
     <ul className="plain-list">
       {jobs.slice(0, maxShown).map(job => (
         <li key={job.id} className="running">
-          <Link href={`/jobs/${job.id}`} title={job.config_name}>
-            {job.config_name}
+          <Link href={`/jobs/${job.id}`} title={shownName(job)}>
+            {shownName(job)}
           </Link>
           <span className="muted" title={job.worker_name ?? undefined}>
             {job.worker_name}
           </span>
           <Progress
             percent={job.progress?.percent ?? null}
-            label={t('jobs.progress.label', { config: job.config_name })}
+            label={t('jobs.progress.label', { config: shownName(job) })}
             text={progressText(job.progress, t) || t('state.running')}
           />
           <Pace job={job} />

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useState } from 'react';
+import { shownName } from '../../../protocol/job-about.ts';
 import { poolsApi } from '../../../protocol/pools-api.ts';
 import type { LaunchView } from '../../../protocol/pool.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
@@ -117,12 +118,12 @@ function WorkerName({ launch }: { readonly launch: LaunchView }) {
 /** The purpose of the launch: a test, a job, or a warm worker. */
 function Purpose({ launch: { job_id: id, is_test: isTest } }: { readonly launch: LaunchView }) {
   const t = usePoolT();
-  const config = useFleet(({ fleet }) => (id === null ? undefined : fleet.jobs.get(id)?.config_name));
+  const job = useFleet(({ fleet }) => (id === null ? undefined : fleet.jobs.get(id)));
   if (isTest) return <span className="chip">{t('pools.launch.test')}</span>;
   if (id === null) return <span className="chip">{t('pools.launch.warm')}</span>;
   return (
     <span>
-      {t('pools.launch.job')} <JobLink id={id}>{config ?? id}</JobLink>
+      {t('pools.launch.job')} <JobLink id={id}>{job === undefined ? id : shownName(job)}</JobLink>
     </span>
   );
 }

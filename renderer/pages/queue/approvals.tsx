@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
@@ -33,14 +34,14 @@ export function Approvals() {
         {wanted.slice(0, maxShown).map(job => (
           <li key={job.id}>
             <span className="approval-job">
-              <Link href={`/jobs/${job.id}`}>{job.config_name}</Link>
+              <Link href={`/jobs/${job.id}`}>{shownName(job)}</Link>
               <span className="muted">
                 {t('queue.submittedBy', { user: job.user })} <Time at={job.queued_at} />
               </span>
             </span>
             <Allowed call={queueApi.approve}>
               <Button
-                aria-label={t('queue.approveOf', { config: job.config_name })}
+                aria-label={t('queue.approveOf', { config: shownName(job) })}
                 onClick={() => perform('approve', job)}
               >
                 {t('queue.approve')}
@@ -49,7 +50,7 @@ export function Approvals() {
             <Allowed call={queueApi.reject}>
               <Button
                 kind="danger"
-                aria-label={t('queue.rejectOf', { config: job.config_name })}
+                aria-label={t('queue.rejectOf', { config: shownName(job) })}
                 onClick={() => perform('reject', job)}
               >
                 {t('queue.reject')}

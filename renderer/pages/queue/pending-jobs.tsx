@@ -1,5 +1,6 @@
 import { useCallback, useMemo } from 'react';
 import { useLocation } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
@@ -26,7 +27,7 @@ export function PendingJobs() {
   const rows = useMemo(() => toQueueRows(jobs, order, placed), [jobs, order, placed]);
   const nameOf = useCallback(
     ({ job, place }: QueueRow) =>
-      t('queue.rowName', { position: placeText(place, t), config: job.config_name }),
+      t('queue.rowName', { position: placeText(place, t), config: shownName(job) }),
     [t],
   );
   const columns = useMemo(
@@ -107,7 +108,7 @@ function RowActions({ row: { job, place } }: { readonly row: QueueRow }) {
         <Allowed call={queueApi.moveToTop}>
           <Button
             kind="quiet"
-            aria-label={t('queue.topOf', { config: job.config_name })}
+            aria-label={t('queue.topOf', { config: shownName(job) })}
             onClick={() => perform('top', job)}
           >
             <Icon name="top" />

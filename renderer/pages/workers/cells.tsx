@@ -1,4 +1,5 @@
 import { Link } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useFleet } from '../../app/context.ts';
 import { JobLink } from '../../app/links.tsx';
@@ -153,7 +154,7 @@ export function JobCell({ worker }: CellProps) {
   const id = worker.current_job_id;
   const job = useFleet(state => (id === null ? undefined : state.fleet.jobs.get(id)));
   if (id === null) return <span className="muted">{t('time.none')}</span>;
-  const name = job?.config_name ?? id;
+  const name = job === undefined ? id : shownName(job);
   const { step, total_steps: total, percent } = job?.progress ?? {};
   const done = percent ?? (step === undefined || !total ? null : (100 * step) / total);
   const steps =

@@ -65,6 +65,7 @@ const isInRange = ({ step }: SampleName, { fromStep, toStep }: SampleFilter): bo
 const viewOf = (core: Core, artifact: Artifact, job: Job, name: SampleName): SampleView => ({
   ...artifactView(core, artifact),
   order: artifact.order,
+  name: job.spec.about.name,
   config_name: job.spec.configName,
   step: name.step,
   epoch: name.epoch,

@@ -1,4 +1,5 @@
 import { useEffect, useId, useMemo, useState } from 'react';
+import { shownName } from '../../../../protocol/job-about.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import type { JobDetail, JobView } from '../../../../protocol/job.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
@@ -87,7 +88,8 @@ function Picker({ taken, onChoose }: PickerProps) {
           }}
         />
         <div {...box.list} aria-label={t('curves.compare.list')} className="picker-list">
-          {fitting.map(({ id, config_name: name }, place) => {
+          {fitting.map((job, place) => {
+            const { id } = job;
             const { isActive, ...option } = box.option(place);
             return (
               <div
@@ -105,7 +107,7 @@ function Picker({ taken, onChoose }: PickerProps) {
                   box.take(id);
                 }}
               >
-                {name} <span className="muted mono">{id}</span>
+                {shownName(job)} <span className="muted mono">{id}</span>
               </div>
             );
           })}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { type ColourOf, useThemeValues } from '../../../ui/theme-values.ts';
 
 /** The colours of the current theme, as values that a canvas accepts. */
 export interface Palette {
@@ -22,39 +22,10 @@ export const colourOf = ({ lines }: Pick<Palette, 'lines'>, style: number): stri
 export const colourNameOf = (style: number): string => lineNames[style % lineNames.length] ?? '--text';
 
 /** Returns the colours of the current theme; re-renders when the theme changes. */
-export function usePalette(): Palette {
-  const [palette, setPalette] = useState(readPalette);
-  useEffect(() => {
-    const read = (): void => setPalette(readPalette());
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    const theme = new MutationObserver(read);
-    scheme.addEventListener('change', read);
-    theme.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-    return () => {
-      scheme.removeEventListener('change', read);
-      theme.disconnect();
-    };
-  }, []);
-  return palette;
-}
+export const usePalette = (): Palette => useThemeValues(readPalette);
 
-/**
- * Resolves the CSS variables through a temporary element, because a canvas does not accept values such as
- * `light-dark(...)`.
- */
-function readPalette(): Palette {
-  const probe = document.createElement('span');
-  probe.hidden = true;
-  document.body.append(probe);
-  const resolved = (name: string): string => {
-    probe.style.color = `var(${name})`;
-    return getComputedStyle(probe).color;
-  };
-  const palette = {
-    lines: lineNames.map(resolved),
-    muted: resolved('--muted'),
-    grid: resolved('--line'),
-  };
-  probe.remove();
-  return palette;
-}
+const readPalette = (resolved: ColourOf): Palette => ({
+  lines: lineNames.map(resolved),
+  muted: resolved('--muted'),
+  grid: resolved('--line'),
+});

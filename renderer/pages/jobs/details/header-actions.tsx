@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import type { RequestKind } from '../../../../protocol/requests.ts';
 import { detailOf } from '../../../api/session.ts';
@@ -43,7 +44,7 @@ export function HeaderActions({ job }: JobProps) {
           </Button>
         );
       })}
-      <Menu label={t('jobs.act.menu', { config: job.config_name })} items={menuOf(job, acts)} />
+      <Menu label={t('jobs.act.menu', { config: shownName(job) })} items={menuOf(job, acts)} />
       {failure !== null && (
         <p className="trouble job-acts-failure" role="alert">
           {failure}

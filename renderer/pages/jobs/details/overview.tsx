@@ -1,4 +1,5 @@
 import { lazy, type ReactNode, Suspense, useMemo } from 'react';
+import { shownName } from '../../../../protocol/job-about.ts';
 import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
 import { isFinal, isWaiting, type JobDetail, type JobView } from '../../../../protocol/job.ts';
 import { logsApi } from '../../../../protocol/logs-api.ts';
@@ -93,7 +94,7 @@ function StatusSummary({ job }: JobProps) {
       {failure !== null && job.progress !== null && (
         <Progress
           percent={job.progress.percent ?? null}
-          label={t('jobs.progress.label', { config: job.config_name })}
+          label={t('jobs.progress.label', { config: shownName(job) })}
           text={progressText(job.progress, t)}
         />
       )}

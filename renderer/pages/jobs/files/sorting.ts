@@ -150,21 +150,10 @@ export const comparable = (sample: Sample, samples: readonly Sample[]): readonly
 /** Matches the size at the end of a name: "_1024x1024". */
 const imageSize = /[-_.]\d{2,5}x\d{2,5}$/;
 
-/**
- * Returns the prompt that a file name such as `step_500_red_rose_1024x1024.png` contains: "red rose". Null when it
- * contains none.
- */
-export function promptName({ series, at }: Pick<Sample, 'series' | 'at'>): string | null {
-  if (at === null) return null;
-  const file = series.split('/').at(-1) ?? '';
-  const text = file
-    .replace(/\.[^.]+$/, '')
-    .replace(imageSize, '')
-    .split('*')
-    .at(-1)
-    ?.replaceAll(/[-_]+/g, ' ')
-    .trim();
-  return text !== undefined && file.includes('*') && /\p{L}/u.test(text) ? text : null;
+/** Returns the prompt in the name of a sample, such as "red rose" for `step_500_red_rose_1024x1024.png`; null for none. */
+export function promptName({ file }: Pick<Sample, 'file'>): string | null {
+  const text = readSampleName(file.key).prompt?.replace(imageSize, '').replaceAll(/[-_]+/g, ' ').trim();
+  return text !== undefined && /\p{L}/u.test(text) ? text : null;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import { isFinal, isWaiting, type JobView } from '../../../../protocol/job.ts';
@@ -142,7 +143,7 @@ function Question({ action, jobs, onConfirm, onClose }: QuestionProps) {
     <ul className="bulk-list">
       {jobs.map(job => (
         <li key={job.id}>
-          {job.config_name} <span className="muted mono">{job.id}</span>
+          {shownName(job)} <span className="muted mono">{job.id}</span>
         </li>
       ))}
     </ul>
@@ -183,7 +184,7 @@ function Results({ results, onClose }: ResultsProps) {
       <ul className="bulk-list">
         {results.map(({ job, text, isTrouble }) => (
           <li key={job.id}>
-            {job.config_name} <span className="muted mono">{job.id}</span>
+            {shownName(job)} <span className="muted mono">{job.id}</span>
             <span className={isTrouble ? 'trouble' : 'muted'}>{text}</span>
           </li>
         ))}

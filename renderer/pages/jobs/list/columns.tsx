@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import type { May } from '../../../api/session.ts';
@@ -43,7 +44,7 @@ const selectColumn = (
     <input
       type="checkbox"
       aria-label={t('jobs.select', {
-        config: job.config_name,
+        config: shownName(job),
         time: absolute(Date.parse(job.queued_at), t),
       })}
       disabled={!maySelect(job, may)}

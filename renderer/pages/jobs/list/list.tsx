@@ -1,5 +1,6 @@
 import { useCallback, useMemo, useState } from 'react';
 import { useLocation, useSearchParams, Link } from 'wouter';
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { JobSort, type JobState, jobStates, parseSearch } from '../../../../protocol/job-search.ts';
@@ -34,7 +35,7 @@ export function JobList() {
   const { chosen, choose, toggle } = useChosen(rows);
   const columns = useJobColumns(chosen, toggle);
   const nameOf = useCallback(
-    (job: JobView) => t('jobs.rowName', { config: job.config_name, state: t(`state.${shownState(job)}`) }),
+    (job: JobView) => t('jobs.rowName', { config: shownName(job), state: t(`state.${shownState(job)}`) }),
     [t],
   );
   const isWaiting = isBusy || isLoading;

@@ -1,4 +1,5 @@
 import { memo } from 'react';
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { useFleet } from '../../../app/context.ts';
@@ -52,12 +53,12 @@ function RunningJob({ job }: { readonly job: JobView }) {
   return (
     <div className="rig-job">
       <div className="rig-job-facts">
-        <JobLink id={job.id} title={job.config_name}>
-          {job.config_name}
+        <JobLink id={job.id} title={shownName(job)}>
+          {shownName(job)}
         </JobLink>
         <Progress
           percent={job.progress?.percent ?? null}
-          label={t('jobs.progress.label', { config: job.config_name })}
+          label={t('jobs.progress.label', { config: shownName(job) })}
           text={percentText(job, t)}
         />
         <span className="muted rig-job-pace">

@@ -1,3 +1,4 @@
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { useFleet } from '../../../app/context.ts';
 import { type Translator, useT } from '../../../i18n/index.ts';
@@ -34,7 +35,7 @@ function GpuDetails({ worker, place }: { readonly worker: WorkerView; readonly p
   const cells = useCells(worker);
   const cell = cells[place] ?? cells[0];
   const id = worker.current_job_id;
-  const job = useFleet(({ fleet }) => (id === null ? undefined : fleet.jobs.get(id)?.config_name));
+  const job = useFleet(({ fleet }) => (id === null ? undefined : fleet.jobs.get(id)));
   if (cell === undefined) return null;
   return (
     <>
@@ -59,7 +60,9 @@ function GpuDetails({ worker, place }: { readonly worker: WorkerView; readonly p
               {troubleText(t, trouble)}
             </span>
           ))}
-      {id !== null && cell.state === 'busy' && <JobLink id={id}>{job ?? id}</JobLink>}
+      {id !== null && cell.state === 'busy' && (
+        <JobLink id={id}>{job === undefined ? id : shownName(job)}</JobLink>
+      )}
     </>
   );
 }

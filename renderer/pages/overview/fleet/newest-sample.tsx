@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { ArtifactView } from '../../../../protocol/artifact.ts';
 import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
 import type { JobView } from '../../../../protocol/job.ts';
@@ -60,7 +61,7 @@ function Picture({ sample, job }: { readonly sample: Sample; readonly job: JobVi
     <Link href={`/jobs/${job.id}?tab=files`}>
       <img
         src={shown.url}
-        alt={t('fleet.sample', { job: job.config_name })}
+        alt={t('fleet.sample', { job: shownName(job) })}
         title={sample.name}
         onError={() => setBroken(true)}
       />

@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
@@ -45,8 +46,8 @@ function JobLine({ read }: { readonly read: JobView }) {
   return (
     <li>
       <State name={job.status} />
-      <Link href={`/jobs/${job.id}`} title={job.config_name}>
-        {job.config_name}
+      <Link href={`/jobs/${job.id}`} title={shownName(job)}>
+        {shownName(job)}
       </Link>
       <span className="muted">
         <Time at={job.completed_at ?? job.started_at ?? job.queued_at} />

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { shownName } from '../../../../protocol/job-about.ts';
 import type { WorkerId, JobId } from '../../../../protocol/ids.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { useFleet, useMay, usePanel } from '../../../app/context.ts';
@@ -143,7 +144,7 @@ function SentJob({ id }: { readonly id: JobId }) {
       {job !== undefined && <State name={job.status} />}
       <span className="worker-test-bar">
         <Progress
-          label={t('workers.job.of', { name: job?.config_name ?? id })}
+          label={t('workers.job.of', { name: job === undefined ? id : shownName(job) })}
           percent={percent}
           text={percent === null ? t('time.none') : t('workers.percent', { value: Math.round(percent) })}
         />

@@ -30,6 +30,7 @@ function view(job: JobId, key: string, order: number): SampleView {
     attempt: 1,
     created_at: '2026-01-01T00:00:00Z',
     order,
+    name: null,
     config_name: `config of ${job}`,
     step,
     epoch,
