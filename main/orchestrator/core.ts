@@ -119,8 +119,8 @@ export function recordJobEvent(
     const n = job.attempt?.n ?? null;
     const ids = { job_id: job.id, worker_id: workerId, attempt: n, attempt_id: attemptId };
     noteInLog(core, tx, type, { ...ids, from, to, cause, by: nameOf(actor) });
-    const worker = workerId === null ? null : (tx.worker(workerId)?.name ?? null);
-    notify(core, tx, jobNotification(type, job, worker), `event:${event.seq}`);
+    const workerName = (): string | null => (workerId === null ? null : (tx.worker(workerId)?.name ?? null));
+    notify(core, tx, jobNotification(type, job, workerName), `event:${event.seq}`);
   }
   tx.afterCommit(() => core.feed.publish(event));
 }

@@ -1,4 +1,5 @@
 import type { AttemptId, ChannelId } from '../../../protocol/ids.ts';
+import type { NotificationEvent } from '../../../protocol/notification.ts';
 import type { Core } from '../core.ts';
 import type { LiveJob } from '../model.ts';
 import { notify, sendTo } from '../memory/outbox.ts';
@@ -86,14 +87,17 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
     if (stopped) return;
     cancelInspection = core.clock.after(inspectMs, inspect);
     const rules = core.store.notificationRules().filter(({ enabled }) => enabled);
-    const live = core.store.liveJobs();
+    const isWanted = (event: NotificationEvent): boolean =>
+      rules.some(({ events }) => events.includes(event));
+    const live = isWanted('no_progress') ? core.store.liveJobs() : [];
     steps = seeSteps(steps, live, core.time.now());
-    if (rules.length === 0 || !core.store.acceptsWrites()) return;
-    core.enqueue(tx => {
-      for (const job of live) noteStall(core, tx, rules, job, steps.get(job.attempt.id));
-      noteBudgets(core, tx);
-    });
-    if (rules.some(({ events }) => events.includes('disk_low'))) void inspectDisk(core, courier);
+    if (!core.store.acceptsWrites()) return;
+    if (live.length > 0)
+      core.enqueue(tx => {
+        for (const job of live) noteStall(core, tx, rules, job, steps.get(job.attempt.id));
+      });
+    if (isWanted('pool_budget')) core.enqueue(tx => noteBudgets(core, tx));
+    if (isWanted('disk_low')) void inspectDisk(core, courier);
   }
 
   return {

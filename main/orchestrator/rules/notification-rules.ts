@@ -12,20 +12,27 @@ const jobEvents: ReadonlyMap<JobEventType, NotificationEvent> = new Map([
   ['job.submitted', 'approval_needed'],
 ]);
 
-const about = ({ id, spec, user }: Job) => ({
-  job: { id, name: spec.configName, user },
-  page: `/jobs/${id}`,
+const nameOf = ({ spec }: Job): string => spec.about.name ?? spec.configName;
+
+const about = (job: Job) => ({
+  job: { id: job.id, name: nameOf(job), user: job.user },
+  page: `/jobs/${job.id}`,
 });
 
-/** Returns the notification for an event of a job; null if it needs none. */
-export function jobNotification(type: JobEventType, job: Job, worker: string | null): Notification | null {
+/** Returns the notification for an event of a job; null if it needs none. Most events need none, and no name of a worker. */
+export function jobNotification(
+  type: JobEventType,
+  job: Job,
+  workerName: () => string | null,
+): Notification | null {
   const event = jobEvents.get(type);
   if (event === undefined || (event === 'approval_needed' && job.approval !== 'wanted')) return null;
+  const worker = workerName();
   return { event, ...about(job), worker, ...textsOf(event, job, worker) };
 }
 
 function textsOf(event: NotificationEvent, job: Job, worker: string | null) {
-  const name = job.spec.configName;
+  const name = nameOf(job);
   const where = worker === null ? '' : ` on ${worker}`;
   if (event === 'job_completed')
     return { title: `${name} completed`, text: `${job.user}'s job completed${where}.` };
@@ -50,7 +57,7 @@ export function workerNotification(
     text:
       live === null
         ? 'It has sent nothing for too long. It had no job.'
-        : `It has sent nothing for too long. Its job is ${live.spec.configName}.`,
+        : `It has sent nothing for too long. Its job is ${nameOf(live)}.`,
     job: live === null ? null : about(live).job,
     worker: name,
     page: `/workers/${id}`,
@@ -59,7 +66,7 @@ export function workerNotification(
 
 const lossKey = /(?:^|[/_.])loss$/i;
 
-/** Whether new values of an attempt contain a loss that is not a finite number. */
+/** Returns true if new values of an attempt contain a loss that is not a finite number. */
 export const hasNanLoss = (
   samples: Iterable<readonly [string, readonly { readonly value: number | null }[]]>,
 ): boolean =>
@@ -67,7 +74,7 @@ export const hasNanLoss = (
 
 export const nanNotification = (job: Job, worker: string | null): Notification => ({
   event: 'loss_nan',
-  title: `${job.spec.configName}: the loss is not a number`,
+  title: `${nameOf(job)}: the loss is not a number`,
   text: 'The trainer reported a loss of NaN or infinity. The job continues until somebody cancels it.',
   ...about(job),
   worker,
@@ -107,7 +114,7 @@ export function stallNotification(
   const step = seen.step === null ? 'It has not reported a step yet.' : `Its last step is ${seen.step}.`;
   return {
     event: 'no_progress',
-    title: `${job.spec.configName} makes no progress`,
+    title: `${nameOf(job)} makes no progress`,
     text: `No new step for ${minutes} min. ${step}`,
     ...about(job),
     worker,
@@ -149,7 +156,7 @@ export function budgetNotification(
 /** These concern nobody's job, so the user of a rule does not limit them. */
 const ofFleet: ReadonlySet<NotificationEvent> = new Set(['disk_low', 'pool_budget']);
 
-/** Whether a rule asks for a notification. */
+/** Returns true if a rule asks for a notification. */
 export const matchesRule = (rule: Rule, { event, job }: Notification): boolean =>
   rule.enabled &&
   rule.events.includes(event) &&

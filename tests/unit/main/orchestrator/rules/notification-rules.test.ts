@@ -30,7 +30,7 @@ const GiB = 2 ** 30;
 describe('jobNotification', () => {
   test('names the job, its owner and its worker when it completes', () => {
     const job = makeEnded('completed', { spec, user: 'ana' });
-    expect(jobNotification('job.completed', job, 'rig-1')).toMatchObject({
+    expect(jobNotification('job.completed', job, () => 'rig-1')).toMatchObject({
       event: 'job_completed',
       title: 'flux-lora completed',
       text: "ana's job completed on rig-1.",
@@ -40,31 +40,50 @@ describe('jobNotification', () => {
     });
   });
 
+  test("uses the job's own name instead of the name of its config", () => {
+    const named = { ...spec, about: { ...spec.about, name: 'faces, second try' } };
+    const job = makeEnded('completed', { spec: named });
+    expect(jobNotification('job.completed', job, () => null)).toMatchObject({
+      title: 'faces, second try completed',
+      job: { name: 'faces, second try' },
+    });
+  });
+
+  test('does not look up the worker of a job for an event that needs no notification', () => {
+    const lookUp = (): never => {
+      throw new Error('the worker was looked up');
+    };
+    expect(jobNotification('job.running', makeLive('running'), lookUp)).toBeNull();
+  });
+
   test('contains the error of a failed job, cut to 500 characters', () => {
     const attempt = makeAttempt({ end: makeEnd({ error: 'x'.repeat(900) }) });
-    const text = jobNotification('job.failed', makeEnded('failed', { spec, attempt }), null)?.text ?? '';
+    const text =
+      jobNotification('job.failed', makeEnded('failed', { spec, attempt }), () => null)?.text ?? '';
     expect(text).toContain('job failed: xxx');
     expect(text).toHaveLength(500);
   });
 
   test('contains the cause of a failed job without an error', () => {
     const job = { ...makeEnded('failed', { spec, attempt: null }), cause: 'oom' };
-    expect(jobNotification('job.failed', job as ReturnType<typeof makeEnded>, null)?.text).toMatch(/: oom$/);
+    expect(jobNotification('job.failed', job as ReturnType<typeof makeEnded>, () => null)?.text).toMatch(
+      /: oom$/,
+    );
   });
 
   test('says that the cause is unknown when nothing was reported', () => {
     const job = makePending({ spec, attempt: null });
-    expect(jobNotification('job.failed', job, null)?.text).toMatch(/: the cause is unknown$/);
+    expect(jobNotification('job.failed', job, () => null)?.text).toMatch(/: the cause is unknown$/);
   });
 
   test('asks for approval only for a job that needs it', () => {
     const wanted = makePending({ spec, approval: 'wanted' });
-    expect(jobNotification('job.submitted', wanted, null)?.title).toBe('flux-lora needs approval');
-    expect(jobNotification('job.submitted', makePending({ spec }), null)).toBeNull();
+    expect(jobNotification('job.submitted', wanted, () => null)?.title).toBe('flux-lora needs approval');
+    expect(jobNotification('job.submitted', makePending({ spec }), () => null)).toBeNull();
   });
 
   test('returns null for other events', () => {
-    expect(jobNotification('job.running', makeLive('running'), null)).toBeNull();
+    expect(jobNotification('job.running', makeLive('running'), () => null)).toBeNull();
   });
 });
 
@@ -173,7 +192,11 @@ describe('rules', () => {
     enabled: true,
     ...changes,
   });
-  const completed = jobNotification('job.completed', makeEnded('completed', { spec, user: 'ana' }), null);
+  const completed = jobNotification(
+    'job.completed',
+    makeEnded('completed', { spec, user: 'ana' }),
+    () => null,
+  );
   const disk = diskNotification(0, 0);
   if (completed === null || disk === null) throw new Error('no notification');
 
