@@ -4,8 +4,8 @@ import type { Worker } from '../model.ts';
 import type { Store } from '../ports/index.ts';
 
 /**
- * The config keys that the fleet's trainers accept. They are only in memory, because only warnings use them. After a start of the
- * orchestrator, the next worker that registers is asked for them again.
+ * The config keys that the fleet's trainers accept. They are only in memory, because only warnings use them. After a restart, the
+ * orchestrator requests them from the next worker that registers.
  */
 export interface TrainerKeyBook {
   /**

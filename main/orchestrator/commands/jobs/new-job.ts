@@ -62,6 +62,6 @@ export function newJob(core: Core, read: Read, order: number, draft: Draft, user
   };
 }
 
-/** Whether the queue requires approval for a new job, even if its submitter did not request it. */
+/** Returns true if the queue requires approval for a new job, even if its submitter did not request it. */
 const needsApproval = (policy: readonly string[], user: string, mayManageQueue: boolean): boolean =>
   policy.includes(user) || (policy.includes(everyone) && !mayManageQueue);
