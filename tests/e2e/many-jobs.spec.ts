@@ -47,7 +47,7 @@ test('finds, counts and sorts 601 jobs, and opens an old one from the palette', 
   }).toPass();
 
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('Page, worker or job').fill(old);
+  await page.getByPlaceholder('Page, worker, job or action').fill(old);
   await page.getByRole('option', { name: /needle/ }).click();
   await expect(page).toHaveURL(new RegExp(`/jobs/${old}$`));
 });

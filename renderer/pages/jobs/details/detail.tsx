@@ -91,9 +91,11 @@ export function JobDetailPage({ id }: { readonly id: string }) {
         </div>
         <HeaderActions job={job} />
       </div>
-      <Suspense fallback={null}>
-        <JobAbout job={job} />
-      </Suspense>
+      {tab === 'overview' && (
+        <Suspense fallback={null}>
+          <JobAbout job={job} />
+        </Suspense>
+      )}
       <Tabs.Root value={tab} onValueChange={open}>
         <Tabs.List className="tabs" aria-label={t('jobs.detail.tabs')}>
           {shown.map(name => (
