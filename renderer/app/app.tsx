@@ -14,11 +14,12 @@ import {
   watchingClient,
 } from '../api/session.ts';
 import { openStream } from '../api/stream/index.ts';
-import { loadLanguage, type Translator, TranslatorProvider } from '../i18n/index.ts';
+import { type LanguageTexts, loadLanguage, TextsProvider } from '../i18n/index.ts';
 import { createFleetStore, type PreferencesStore, usePreferences } from '../state/stores.ts';
 import { Toaster } from '../ui/toast.tsx';
 import { type Panel, PanelProvider } from './context.ts';
 import { desktop, Refused } from './desktop.tsx';
+import { loadPart } from './part.ts';
 import { Shell } from './shell.tsx';
 import { SignIn, type SignInProps } from './sign-in.tsx';
 
@@ -32,7 +33,7 @@ interface AppProps {
 type Access = 'unknown' | 'signed out' | Person;
 
 export function App({ client, baseUrl, preferences }: AppProps) {
-  const translator = useLanguage(preferences);
+  const texts = useLanguage(preferences);
   useTheme(preferences);
   const [access, setAccess] = useState<Access>('unknown');
   useEffect(() => {
@@ -52,16 +53,16 @@ export function App({ client, baseUrl, preferences }: AppProps) {
     [],
   );
 
-  if (translator === null || access === 'unknown') return null;
+  if (texts === null || access === 'unknown') return null;
   return (
-    <TranslatorProvider value={translator}>
+    <TextsProvider value={texts}>
       {access === 'signed out' ? (
         <SignedOut client={client} onSignedIn={updatePerson} />
       ) : (
         <SignedIn {...{ client, baseUrl, preferences }} person={access} onPerson={updatePerson} />
       )}
       <Toaster />
-    </TranslatorProvider>
+    </TextsProvider>
   );
 }
 
@@ -105,22 +106,21 @@ function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInPr
   );
 }
 
-function useLanguage(preferences: PreferencesStore): Translator | null {
+function useLanguage(preferences: PreferencesStore): LanguageTexts | null {
   const { language, zone } = usePreferences(preferences);
-  const [translator, setTranslator] = useState<Translator | null>(null);
+  const [texts, setTexts] = useState<LanguageTexts | null>(null);
   useEffect(() => {
     let isWanted = true;
-    void loadLanguage(language, zone).then(loaded => {
+    void loadLanguage(language, zone, loadPart).then(loaded => {
       if (!isWanted) return;
-      document.documentElement.lang = loaded.language;
-      // React would call a function that is passed to the setter, so wrap the translator in another one.
-      setTranslator(() => loaded);
+      document.documentElement.lang = loaded.t.language;
+      setTexts(loaded);
     });
     return () => {
       isWanted = false;
     };
   }, [language, zone]);
-  return translator;
+  return texts;
 }
 
 function useTheme(preferences: PreferencesStore): void {

@@ -8,6 +8,7 @@ import { focusPage } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
 import { useFleet, useMay, usePanel } from './context.ts';
 import { useDesktopPages } from './desktop.tsx';
+import { AllTexts } from './all-texts.tsx';
 import { Guarded } from './guarded.tsx';
 import mark from './icon.svg';
 import { useShortcuts } from './keyboard.tsx';
@@ -100,7 +101,9 @@ export function Shell() {
       {palette !== 'unused' && (
         <Boundary onFailure={() => null}>
           <Suspense fallback={null}>
-            <Palette isOpen={palette === 'open'} onClose={() => setPalette('closed')} />
+            <AllTexts>
+              <Palette isOpen={palette === 'open'} onClose={() => setPalette('closed')} />
+            </AllTexts>
           </Suspense>
         </Boundary>
       )}
@@ -125,14 +128,22 @@ function Pages() {
         return (
           <Route key={name} path={pattern}>
             <Guarded calls={calls} title={`nav.${name}`}>
-              <Part />
+              {name === 'overview' ? (
+                <Part />
+              ) : (
+                <AllTexts>
+                  <Part />
+                </AllTexts>
+              )}
             </Guarded>
           </Route>
         );
       })}
       <Route path="/compare">
         <Guarded calls={[queueApi.list]} title="nav.jobs">
-          <Compare />
+          <AllTexts>
+            <Compare />
+          </AllTexts>
         </Guarded>
       </Route>
       <Route>

@@ -1,7 +1,8 @@
 import { type I18n, setupI18n } from '@lingui/core';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
-import { createContext, useContext } from 'react';
-import { en, type MessageKey, type Messages } from './en/index.ts';
+import { createContext, use, useContext } from 'react';
+import { firstPage } from './en/first-page.ts';
+import type { MessageKey } from './en/index.ts';
 import type { FormatLocale, Zone } from './formats.ts';
 
 export type { MessageKey } from './en/index.ts';
@@ -13,12 +14,39 @@ export type Language = keyof typeof languages;
 /** A pseudo-language with longer, accented texts. It reveals untranslated texts and overflow. */
 export const pseudo = 'pseudo';
 
-const catalogs: Readonly<Record<Exclude<Language, 'en'> | typeof pseudo, () => Promise<Messages>>> = {
-  es: async () => (await import('./es/index.ts')).es,
-  zh: async () => (await import('./zh/index.ts')).zh,
-  hi: async () => (await import('./hi/index.ts')).hi,
-  ja: async () => (await import('./ja/index.ts')).ja,
-  pseudo: async () => (await import('./pseudo.ts')).pseudoOf(en),
+type Catalog = Readonly<Record<string, string>>;
+
+/** The texts of a language. Only those of the first page load at once. */
+interface Catalogs {
+  readonly firstPage: () => Promise<Catalog>;
+  readonly all: () => Promise<Catalog>;
+}
+
+const catalogs: Readonly<Record<Language | typeof pseudo, Catalogs>> = {
+  en: {
+    firstPage: () => Promise.resolve(firstPage),
+    all: async () => (await import('./en/index.ts')).en,
+  },
+  es: {
+    firstPage: async () => (await import('./es/first-page.ts')).firstPage,
+    all: async () => (await import('./es/index.ts')).es,
+  },
+  zh: {
+    firstPage: async () => (await import('./zh/first-page.ts')).firstPage,
+    all: async () => (await import('./zh/index.ts')).zh,
+  },
+  hi: {
+    firstPage: async () => (await import('./hi/first-page.ts')).firstPage,
+    all: async () => (await import('./hi/index.ts')).hi,
+  },
+  ja: {
+    firstPage: async () => (await import('./ja/first-page.ts')).firstPage,
+    all: async () => (await import('./ja/index.ts')).ja,
+  },
+  pseudo: {
+    firstPage: async () => (await import('./pseudo.ts')).pseudoOf(firstPage),
+    all: async () => (await import('./pseudo.ts')).pseudoOf((await import('./en/index.ts')).en),
+  },
 };
 
 export const isLanguage = (word: string): word is Language => Object.hasOwn(languages, word);
@@ -37,10 +65,27 @@ export interface Translator extends FormatLocale {
   (key: MessageKey, values?: Values): string;
 }
 
-export async function loadLanguage(language: Language | typeof pseudo, zone: Zone): Promise<Translator> {
-  const messages = language === 'en' ? en : await catalogs[language]();
+export interface LanguageTexts {
+  /** Knows only the texts of the first page until `loadAll` has ended. */
+  readonly t: Translator;
+  /** Loads the texts of all other pages. Returns the same promise at each call, as React needs it. */
+  readonly loadAll: () => Promise<void>;
+}
+
+/** Loads the texts of the first page. `load` runs the functions that import a catalog. */
+export async function loadLanguage(
+  language: Language | typeof pseudo,
+  zone: Zone,
+  load: (read: () => Promise<Catalog>) => Promise<Catalog> = read => read(),
+): Promise<LanguageTexts> {
+  const catalog = catalogs[language];
   const locale = language === pseudo ? 'en' : language;
-  return Object.assign(compileTexts(messages, locale), { language: locale, zone });
+  const { translate, add } = compileTexts(await load(catalog.firstPage), locale);
+  let loading: Promise<void> | undefined;
+  return {
+    t: Object.assign(translate, { language: locale, zone }),
+    loadAll: () => (loading ??= load(catalog.all).then(add)),
+  };
 }
 
 /** The values of the placeholders in a text. */
@@ -48,9 +93,10 @@ export type Values = Readonly<Record<string, string | number>>;
 
 export function compileTexts<K extends string>(messages: Readonly<Record<K, string>>, locale: string) {
   const texts: I18n = setupI18n().setMessagesCompiler(cachePerMessage(compileMessage));
-  texts.load(locale, { ...messages });
+  const add = (more: Catalog): void => texts.load(locale, { ...more });
+  add(messages);
   texts.activate(locale);
-  return (key: K, values?: Values): string => texts._(key, { ...values });
+  return { add, translate: (key: K, values?: Values): string => texts._(key, { ...values }) };
 }
 
 /** Caches compiled messages. Without it, a table would compile the same messages hundreds of times a second. */
@@ -65,11 +111,16 @@ function cachePerMessage<R>(compile: (message: string) => R): (message: string) 
   };
 }
 
-const TranslatorContext = createContext<Translator | null>(null);
-export const TranslatorProvider = TranslatorContext.Provider;
+const TextsContext = createContext<LanguageTexts | null>(null);
+export const TextsProvider = TextsContext.Provider;
 
-export function useT(): Translator {
-  const t = useContext(TranslatorContext);
-  if (t === null) throw new Error('there is no translator above this component');
-  return t;
+function useTexts(): LanguageTexts {
+  const texts = useContext(TextsContext);
+  if (texts === null) throw new Error('there are no texts above this component');
+  return texts;
 }
+
+export const useT = (): Translator => useTexts().t;
+
+/** Suspends until the texts of all pages are loaded. */
+export const useAllTexts = (): void => use(useTexts().loadAll());

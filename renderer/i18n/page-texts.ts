@@ -14,7 +14,7 @@ export function withPageTexts<K extends string>(
   t: Translator,
   messages: Readonly<Record<K, string>>,
 ): PageTranslator<K> {
-  const own = compileTexts(messages, t.language);
+  const { translate: own } = compileTexts(messages, t.language);
   const isOwn = (key: K | MessageKey): key is K => Object.hasOwn(messages, key);
   const translate = (key: K | MessageKey, values?: Values): string =>
     isOwn(key) ? own(key, values) : t(key, values);

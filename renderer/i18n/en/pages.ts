@@ -23,7 +23,6 @@ export const pages = {
   'queue.paused': 'Paused by {by}',
   'queue.paused.nothing': 'No new jobs start; running jobs continue.',
   'queue.approval': '{count, plural, one {# job needs approval} other {# jobs need approval}}',
-  'queue.approve': 'Approve',
   'queue.approveOf': 'Approve job {config}',
   'queue.reject': 'Reject',
   'queue.rejectOf': 'Reject job {config}',

@@ -112,18 +112,6 @@ export const settings = {
   'tokens.revoke.title': 'Revoke the token of {name}?',
   'tokens.revoke.consequence':
     'Browsers and scripts that use it lose access immediately. You cannot undo this.',
-  'tokens.may.queue.view': 'View all jobs',
-  'tokens.may.queue.submit': 'Submit jobs, and retry or download any job',
-  'tokens.may.queue.cancel': 'Cancel any job',
-  'tokens.may.queue.manage': 'Manage the queue',
-  'tokens.may.queue.view.own': 'View its own jobs',
-  'tokens.may.queue.submit.own': 'Submit jobs, and retry or download its own',
-  'tokens.may.queue.cancel.own': 'Cancel its own jobs',
-  'tokens.may.queue.manage.own': 'Delete its own ended jobs and their files, and view their configs',
-  'tokens.may.admin.workers': 'Manage workers',
-  'tokens.may.admin.audit': 'View the audit trail',
-  'tokens.may.admin.tokens': 'Manage tokens',
-  'tokens.may.admin.pools': 'Manage pools',
   'sessions.title': 'Signed-in browsers',
   'sessions.what':
     'Each browser stays signed in for up to 30 days, or until its token is revoked or replaced.',
@@ -203,16 +191,9 @@ export const settings = {
   'desktop.fleets.plain':
     'This system has no keyring: the token is stored unencrypted, in a file that only your account can read.',
   'desktop.fleets.pinned': 'The app accepts only the pinned key.',
-  'desktop.fleets.trouble': 'Not reachable: {detail}',
   'desktop.fleet.name': 'Name',
   'desktop.fleet.url': 'Address',
-  'desktop.fleet.token': 'Token',
   'desktop.fleet.token.keep': 'Leave empty to keep the current token.',
   'desktop.fleet.pin': 'Pin',
   'desktop.fleet.pin.note': 'For an orchestrator with its own certificate. Its Settings page shows the pin.',
-  'desktop.fleet.save': 'Save',
-  'desktop.refused':
-    'This fleet rejected the app’s token. It may have expired or been revoked. Enter a new one.',
-  'desktop.refused.again': 'Try again',
-  'desktop.refused.here': 'Show this computer',
 } as const;

@@ -26,7 +26,6 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'queue.paused.nothing': 'No empiezan trabajos nuevos; los que están en ejecución continúan.',
   'queue.approval':
     '{count, plural, one {# trabajo requiere aprobación} other {# trabajos requieren aprobación}}',
-  'queue.approve': 'Aprobar',
   'queue.approveOf': 'Aprobar el trabajo {config}',
   'queue.reject': 'Rechazar',
   'queue.rejectOf': 'Rechazar el trabajo {config}',

@@ -113,19 +113,6 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'tokens.revoke.title': '¿Revocar el token de {name}?',
   'tokens.revoke.consequence':
     'Los navegadores y scripts que lo usan pierden el acceso de inmediato. No se puede deshacer.',
-  'tokens.may.queue.view': 'Ver todos los trabajos',
-  'tokens.may.queue.submit': 'Enviar trabajos, y reintentar o descargar cualquiera',
-  'tokens.may.queue.cancel': 'Cancelar cualquier trabajo',
-  'tokens.may.queue.manage': 'Gestionar la cola',
-  'tokens.may.queue.view.own': 'Ver sus propios trabajos',
-  'tokens.may.queue.submit.own': 'Enviar trabajos, y reintentar o descargar los propios',
-  'tokens.may.queue.cancel.own': 'Cancelar sus propios trabajos',
-  'tokens.may.queue.manage.own':
-    'Eliminar sus propios trabajos terminados y sus archivos, y ver su configuración',
-  'tokens.may.admin.workers': 'Gestionar los workers',
-  'tokens.may.admin.audit': 'Ver el registro de auditoría',
-  'tokens.may.admin.tokens': 'Gestionar los tokens',
-  'tokens.may.admin.pools': 'Gestionar los pools',
   'sessions.title': 'Navegadores con sesión iniciada',
   'sessions.what':
     'Cada navegador mantiene la sesión hasta 30 días, o hasta que su token se revoque o se sustituya.',
@@ -207,17 +194,10 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'desktop.fleets.plain':
     'Este sistema no tiene llavero: el token se guarda sin cifrar, en un archivo que solo su cuenta puede leer.',
   'desktop.fleets.pinned': 'Solo se acepta la clave del pin.',
-  'desktop.fleets.trouble': 'No accesible: {detail}',
   'desktop.fleet.name': 'Nombre',
   'desktop.fleet.url': 'Dirección',
-  'desktop.fleet.token': 'Token',
   'desktop.fleet.token.keep': 'Vacío: se conserva el token actual.',
   'desktop.fleet.pin': 'Pin',
   'desktop.fleet.pin.note':
     'Para un orquestador con certificado propio. Su página de Ajustes muestra el pin.',
-  'desktop.fleet.save': 'Guardar',
-  'desktop.refused':
-    'Esta flota rechazó el token de la aplicación: puede haber caducado o haber sido revocado. Introduzca uno nuevo.',
-  'desktop.refused.again': 'Reintentar',
-  'desktop.refused.here': 'Mostrar este equipo',
 };

@@ -24,7 +24,6 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'queue.paused': '{by} ने रोकी है',
   'queue.paused.nothing': 'नए जॉब शुरू नहीं होते; चल रहे जॉब चलते रहते हैं।',
   'queue.approval': '{count, plural, one {# जॉब स्वीकृति की प्रतीक्षा में है} other {# जॉब स्वीकृति की प्रतीक्षा में हैं}}',
-  'queue.approve': 'स्वीकृत करें',
   'queue.approveOf': 'जॉब {config} स्वीकृत करें',
   'queue.reject': 'अस्वीकार करें',
   'queue.rejectOf': 'जॉब {config} अस्वीकार करें',

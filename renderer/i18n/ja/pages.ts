@@ -24,7 +24,6 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'queue.paused': '{by} が一時停止中',
   'queue.paused.nothing': '新しいジョブは始まりません。実行中のジョブは続きます。',
   'queue.approval': '{count, plural, other {# 件のジョブが承認待ち}}',
-  'queue.approve': '承認',
   'queue.approveOf': 'ジョブ {config} を承認',
   'queue.reject': '却下',
   'queue.rejectOf': 'ジョブ {config} を却下',

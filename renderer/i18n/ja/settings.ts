@@ -115,18 +115,6 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'tokens.revoke.title': '{name} のトークンを失効させますか？',
   'tokens.revoke.consequence':
     'これを使うブラウザーとスクリプトはすぐにアクセスできなくなります。元に戻せません。',
-  'tokens.may.queue.view': 'すべてのジョブを見る',
-  'tokens.may.queue.submit': 'ジョブを投入し、どのジョブも再実行・ダウンロードする',
-  'tokens.may.queue.cancel': 'どのジョブもキャンセルする',
-  'tokens.may.queue.manage': 'キューを管理する',
-  'tokens.may.queue.view.own': '自分のジョブを見る',
-  'tokens.may.queue.submit.own': 'ジョブを投入し、自分のジョブを再実行・ダウンロードする',
-  'tokens.may.queue.cancel.own': '自分のジョブをキャンセルする',
-  'tokens.may.queue.manage.own': '終了した自分のジョブとそのファイルを削除し、設定を見る',
-  'tokens.may.admin.workers': 'ワーカーを管理する',
-  'tokens.may.admin.audit': '監査記録を見る',
-  'tokens.may.admin.tokens': 'トークンを管理する',
-  'tokens.may.admin.pools': 'プールを管理する',
   'sessions.title': 'サインイン中のブラウザー',
   'sessions.what': '各ブラウザーのサインインは最長 30 日間、またはトークンが失効・交換されるまで続きます。',
   'sessions.none': 'サインイン中のブラウザーはありません。',
@@ -205,17 +193,10 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'desktop.fleets.plain':
     'このシステムにはキーリングがありません。トークンは暗号化されず、あなたのアカウントだけが読めるファイルに保存されます。',
   'desktop.fleets.pinned': 'ピン留めされた鍵だけを受け入れます。',
-  'desktop.fleets.trouble': '接続できません: {detail}',
   'desktop.fleet.name': '名前',
   'desktop.fleet.url': 'アドレス',
-  'desktop.fleet.token': 'トークン',
   'desktop.fleet.token.keep': '空のままにすると、今のトークンを使い続けます。',
   'desktop.fleet.pin': 'ピン',
   'desktop.fleet.pin.note':
     '独自の証明書を使うオーケストレーター用です。ピンはその設定ページに表示されます。',
-  'desktop.fleet.save': '保存',
-  'desktop.refused':
-    'このフリートは、アプリのトークンを拒否しました。期限切れか、失効した可能性があります。新しいトークンを入力してください。',
-  'desktop.refused.again': '再試行',
-  'desktop.refused.here': 'このコンピューターを表示',
 };

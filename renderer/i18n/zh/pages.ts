@@ -23,7 +23,6 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'queue.paused': '已由 {by} 暂停',
   'queue.paused.nothing': '不启动新任务；正在运行的任务会继续。',
   'queue.approval': '{count, plural, other {# 个任务等待批准}}',
-  'queue.approve': '批准',
   'queue.approveOf': '批准任务 {config}',
   'queue.reject': '拒绝',
   'queue.rejectOf': '拒绝任务 {config}',

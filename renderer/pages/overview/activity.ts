@@ -3,7 +3,7 @@ import { shownName } from '../../../protocol/job-about.ts';
 import type { auditApi } from '../../../protocol/admin-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
-import { en } from '../../i18n/en/index.ts';
+import { firstPage } from '../../i18n/en/first-page.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
 
 type Row = ValueOf<typeof auditApi.list>['entries'][number];
@@ -152,4 +152,4 @@ function sentenceKey(type: string, hasWorker: boolean): MessageKey | null {
   return keys.find(isKey) ?? null;
 }
 
-const isKey = (key: string): key is MessageKey => Object.hasOwn(en, key);
+const isKey = (key: string): key is MessageKey => Object.hasOwn(firstPage, key);

@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { auditApi, eventsApi, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { JobView } from '../../../protocol/job.ts';
+import { AllTexts } from '../../app/all-texts.tsx';
 import { useFleet, useMay } from '../../app/context.ts';
 import { useFreshWorkers } from '../../app/fresh-workers.ts';
 import { Hidden } from '../../app/guarded.tsx';
@@ -62,7 +63,9 @@ export function OverviewPage() {
       {!seesJobs && <Hidden call={queueApi.list} page="nav.jobs" />}
       {isFirstRun && (
         <Suspense fallback={<section className="card" aria-busy="true" />}>
-          <FirstRun isEmpty={workers.size === 0} />
+          <AllTexts>
+            <FirstRun isEmpty={workers.size === 0} />
+          </AllTexts>
         </Suspense>
       )}
       {hasGpus && (

@@ -1,6 +1,6 @@
 import { perLanguage } from '../../i18n/formats.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
-import { en } from '../../i18n/en/index.ts';
+import { firstPage } from '../../i18n/en/first-page.ts';
 import type { GpuTrouble, WorkerView } from '../../../protocol/worker.ts';
 import { duration } from '../jobs/figures.ts';
 import { gpuModel, shownState } from './facts.ts';
@@ -61,10 +61,4 @@ export const troubleTexts = (t: Translator, { gpu_troubles: troubles }: WorkerVi
     t('workers.gpuTrouble.says', { what: troubleText(t, trouble), detail: trouble.detail }),
   );
 
-/** Describes an audit type such as `worker.draining`. Returns the type itself when there is no text for it. */
-export function eventText(t: Translator, type: string): string {
-  const key = `workers.event.${type.replace(/^worker\./, '')}`;
-  return type.startsWith('worker.') && isKey(key) ? t(key) : type;
-}
-
-const isKey = (key: string): key is MessageKey => Object.hasOwn(en, key);
+const isKey = (key: string): key is MessageKey => Object.hasOwn(firstPage, key);

@@ -12,7 +12,7 @@ import { JobCell } from '../cells.tsx';
 import type { CallFailure, ValueOf } from '../../../../protocol/client.ts';
 import { detailOf } from '../../../api/session.ts';
 import { auditApi } from '../../../../protocol/admin-api.ts';
-import { eventText } from '../texts.ts';
+import { eventText } from './event-text.ts';
 import { datasetsApi } from '../../../../protocol/datasets-api.ts';
 import { sizeText } from '../../jobs/figures.ts';
 

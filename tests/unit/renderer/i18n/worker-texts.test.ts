@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { loadLanguage } from '../../../../renderer/i18n/index.ts';
+import { loadTexts } from '../../../support/texts.ts';
 import {
-  eventText,
   gpusText,
   lostText,
   reasonText,
@@ -9,9 +8,10 @@ import {
   troubleTexts,
 } from '../../../../renderer/pages/workers/texts.ts';
 import { WorkerEventType } from '../../../../protocol/events.ts';
+import { eventText } from '../../../../renderer/pages/workers/details/event-text.ts';
 import { workerView } from '../worker-builders.ts';
 
-const t = await loadLanguage('en', 'utc');
+const t = await loadTexts('en', 'utc');
 
 test('shows the count, model and memory of the GPUs', () => {
   expect(gpusText(t, workerView())).toBe('2 × RTX 4090 24 GB');

@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { JobId, WorkerId } from '../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../protocol/job.ts';
 import { parseSearch } from '../../../../../protocol/job-search.ts';
-import { loadLanguage, type Translator } from '../../../../../renderer/i18n/index.ts';
+import type { Translator } from '../../../../../renderer/i18n/index.ts';
+import { loadTexts } from '../../../../support/texts.ts';
 import { checkDraft, toFieldErrors } from '../../../../../renderer/pages/jobs/submit/draft-check.ts';
 import { toDraft, emptyDraft } from '../../../../../renderer/pages/jobs/submit/draft.ts';
 import * as figures from '../../../../../renderer/pages/jobs/figures.ts';
@@ -28,7 +29,7 @@ import { isOffered, unavailableReason } from '../../../../../renderer/pages/jobs
 
 let t: Translator;
 beforeAll(async () => {
-  t = await loadLanguage('en', 'utc');
+  t = await loadTexts('en', 'utc');
 });
 
 const job = (id: string, part: Partial<JobView> = {}): JobView =>

@@ -19,7 +19,8 @@ import { gallery as hiGallery } from '../../../../../renderer/i18n/hi/gallery.ts
 import { pools as hiPools } from '../../../../../renderer/i18n/hi/pools.ts';
 import { runs as hiRuns } from '../../../../../renderer/i18n/hi/runs.ts';
 import { timeline as hiTimeline } from '../../../../../renderer/i18n/hi/timeline.ts';
-import { type Language, loadLanguage } from '../../../../../renderer/i18n/index.ts';
+import type { Language } from '../../../../../renderer/i18n/index.ts';
+import { loadTexts } from '../../../../support/texts.ts';
 import { withPageTexts } from '../../../../../renderer/i18n/page-texts.ts';
 import { ja } from '../../../../../renderer/i18n/ja/index.ts';
 import { gallery as jaGallery } from '../../../../../renderer/i18n/ja/gallery.ts';
@@ -98,7 +99,7 @@ describe.each(Object.keys(catalogs) as Language[])('the catalogue %s', language 
   });
 
   test.each([0, 1, 2, 5_000])('renders every message with the count %d', async count => {
-    const t = withPageTexts(await loadLanguage(language, 'utc'), pagesOf[language]);
+    const t = withPageTexts(await loadTexts(language, 'utc'), pagesOf[language]);
     const broken = keys.filter(key => {
       const said = t(key, Object.fromEntries(namesIn(en[key]).map(name => [name, count])));
       return said === '' || said === key || /[{}#]/.test(said);

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { JobWait } from '../../../../../protocol/job-wait.ts';
-import { loadLanguage } from '../../../../../renderer/i18n/index.ts';
+import { loadTexts } from '../../../../support/texts.ts';
 import { waitText } from '../../../../../renderer/pages/jobs/wait-text.ts';
 
-const en = await loadLanguage('en', 'utc');
-const ja = await loadLanguage('ja', 'utc');
+const en = await loadTexts('en', 'utc');
+const ja = await loadTexts('ja', 'utc');
 const wait = (code: string, params: JobWait['params'] = {}, workers: JobWait['workers'] = []): JobWait => ({
   code,
   params,

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { isJobUpdate, JobEventType, type UiEvent, WorkerEventType } from '../../../../../protocol/events.ts';
 import { LaunchId, PoolId, WorkerId } from '../../../../../protocol/ids.ts';
-import { type Language, languages, loadLanguage } from '../../../../../renderer/i18n/index.ts';
+import { type Language, languages } from '../../../../../renderer/i18n/index.ts';
+import { loadTexts } from '../../../../support/texts.ts';
 import { workerView } from '../../worker-builders.ts';
 import { mergeActivity, sentenceOf, type TrailRow } from '../../../../../renderer/pages/overview/activity.ts';
 
@@ -113,7 +114,7 @@ test('leaves out the steps of a start that the next seconds repeat', () => {
 async function sentence(type: string, language: Language = 'en', worker: string | null = 'w_1') {
   const kind = type.startsWith('job.') ? ('job' as const) : ('worker' as const);
   const target = { kind, id: 'x', name: null };
-  const parts = sentenceOf({ at: at(1), type, id: 'x', target, worker }, await loadLanguage(language, 'utc'));
+  const parts = sentenceOf({ at: at(1), type, id: 'x', target, worker }, await loadTexts(language, 'utc'));
   return parts?.map(part => (part.kind === 'text' ? part.text : `<${part.kind}>`)).join('') ?? null;
 }
 
@@ -140,7 +141,7 @@ test('has a sentence for every event of the stream that the list shows', async (
 
 test('returns no sentence for an unknown type, or when the object is unknown', async () => {
   expect(await sentence('job.of_a_newer_server')).toBeNull();
-  const t = await loadLanguage('en', 'utc');
+  const t = await loadTexts('en', 'utc');
   const lost = { at: at(1), type: 'job.failed', id: 'x', target: null, worker: null };
   expect(sentenceOf(lost, t)).toBeNull();
 });

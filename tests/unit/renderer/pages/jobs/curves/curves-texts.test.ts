@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadLanguage } from '../../../../../../renderer/i18n/index.ts';
+import { loadTexts } from '../../../../../support/texts.ts';
 import { chartsOf, chartTitle } from '../../../../../../renderer/pages/jobs/curves/keys.ts';
 import {
   dotText,
@@ -11,7 +11,7 @@ import {
 } from '../../../../../../renderer/pages/jobs/curves/texts.ts';
 import { dot, lineOf } from '../../../curves-builders.ts';
 
-const t = await loadLanguage('en', 'utc');
+const t = await loadTexts('en', 'utc');
 const charts = (...keys: readonly string[]) => {
   const [chart] = chartsOf(keys);
   if (chart === undefined) throw new Error('no chart');

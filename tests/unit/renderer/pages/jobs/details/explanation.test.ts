@@ -1,11 +1,11 @@
 /** The reasons why a worker cannot take a job, in the language of the panel. */
 import { expect, test } from 'vitest';
 import type { WorkerReason } from '../../../../../../protocol/explain.ts';
-import { loadLanguage } from '../../../../../../renderer/i18n/index.ts';
+import { loadTexts } from '../../../../../support/texts.ts';
 import { checkText } from '../../../../../../renderer/pages/jobs/details/explanation.tsx';
 
-const en = await loadLanguage('en', 'utc');
-const ja = await loadLanguage('ja', 'utc');
+const en = await loadTexts('en', 'utc');
+const ja = await loadTexts('ja', 'utc');
 const reason = (
   code: WorkerReason['code'],
   wanted: string | null = null,

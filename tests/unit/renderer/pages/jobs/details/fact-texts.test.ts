@@ -1,12 +1,13 @@
 /** Facts about a job that must not contradict each other. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { loadLanguage, type Translator } from '../../../../../../renderer/i18n/index.ts';
+import type { Translator } from '../../../../../../renderer/i18n/index.ts';
+import { loadTexts } from '../../../../../support/texts.ts';
 import { assignedGpusText, attemptText } from '../../../../../../renderer/pages/jobs/details/fact-texts.ts';
 import { jobView } from '../../../../../support/job-view.ts';
 
 let t: Translator;
 beforeAll(async () => {
-  t = await loadLanguage('en', 'utc');
+  t = await loadTexts('en', 'utc');
 });
 
 describe('assignedGpusText', () => {

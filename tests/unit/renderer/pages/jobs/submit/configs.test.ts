@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigView } from '../../../../../../protocol/configs-api.ts';
 import type { JobView } from '../../../../../../protocol/job.ts';
-import { loadLanguage, type Translator } from '../../../../../../renderer/i18n/index.ts';
+import type { Translator } from '../../../../../../renderer/i18n/index.ts';
+import { loadTexts } from '../../../../../support/texts.ts';
 import { checkDraft } from '../../../../../../renderer/pages/jobs/submit/draft-check.ts';
 import {
   toDraft,
@@ -24,7 +25,7 @@ import {
 
 let t: Translator;
 beforeAll(async () => {
-  t = await loadLanguage('en', 'utc');
+  t = await loadTexts('en', 'utc');
 });
 
 const job = (part: Partial<JobView> = {}): JobView =>
