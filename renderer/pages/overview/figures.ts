@@ -64,14 +64,14 @@ const dayMs = 86_400_000;
 /** Computes the figures on the tiles. Of the completed and failed jobs, it counts those of the last 24 hours. */
 export const computeFigures = (
   workers: Iterable<WorkerView>,
-  jobs: Iterable<JobView>,
+  jobs: ReadonlyMap<JobId, JobView>,
   now: number,
 ): Figures => ({
-  ...workerFigures(workers),
-  ...jobFigures(jobs, now),
+  ...workerFigures(workers, jobs),
+  ...jobFigures(jobs.values(), now),
 });
 
-function workerFigures(workers: Iterable<WorkerView>) {
+function workerFigures(workers: Iterable<WorkerView>, jobs: ReadonlyMap<JobId, JobView>) {
   const states: Record<FleetState, number> = {
     idle: 0,
     busy: 0,
@@ -89,9 +89,18 @@ function workerFigures(workers: Iterable<WorkerView>) {
     if (state === 'offline' || state === 'never') continue;
     figures.online += 1;
     figures.gpus += worker.gpu_count;
-    if (worker.current_job_id !== null) figures.gpusBusy += worker.gpu_count;
+    figures.gpusBusy += usedGpus(worker, jobs);
   }
   return { ...figures, states };
+}
+
+/** Returns the number of GPUs that the current job of a worker uses. Without its details, these are all GPUs. */
+function usedGpus(
+  { current_job_id: id, gpu_count: all }: WorkerView,
+  jobs: ReadonlyMap<JobId, JobView>,
+): number {
+  if (id === null) return 0;
+  return jobs.get(id)?.allocated_gpus?.length ?? all;
 }
 
 function jobFigures(jobs: Iterable<JobView>, now: number) {

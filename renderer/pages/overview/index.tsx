@@ -38,7 +38,7 @@ export function OverviewPage() {
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const isLoaded = useFleet(({ fleet }) => fleet.seq >= 0);
   const now = useNow(60_000);
-  const figures = useMemo(() => computeFigures(workers.values(), jobs.values(), now), [workers, jobs, now]);
+  const figures = useMemo(() => computeFigures(workers.values(), jobs, now), [workers, jobs, now]);
   const stats = useStats(now);
   const needs = useMemo(
     () => findNeeds(seesWorkers ? workers.values() : [], jobs, stats, now),

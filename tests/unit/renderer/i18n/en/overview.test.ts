@@ -20,7 +20,7 @@ const lost = { gpu: 1, kind: 'missing', detail: 'it is not listed any more' } as
 
 const now = Date.parse('2026-03-02T12:00:00.000Z');
 
-test('counts workers by status, and the GPUs of connected workers', () => {
+test('counts workers by status, and the GPUs of connected workers that jobs use', () => {
   const workers = [
     workerView(),
     workerView({ status: 'busy', current_job_id: jobId('j_1'), gpu_count: 4 }),
@@ -28,12 +28,14 @@ test('counts workers by status, and the GPUs of connected workers', () => {
     workerView({ status: 'offline', current_job_id: jobId('j_3'), gpu_count: 8 }),
     workerView({ status: 'connecting', registered_at: null, gpu_count: 0 }),
   ];
-  expect(computeFigures(workers, [], now)).toMatchObject({
+  expect(
+    computeFigures(workers, jobsOf(job('j_1', { status: 'running', allocated_gpus: [2] })), now),
+  ).toMatchObject({
     workers: 5,
     online: 3,
     states: { idle: 1, busy: 1, draining: 1, offline: 1, never: 1, connecting: 0, quarantined: 0 },
     gpus: 8,
-    gpusBusy: 6,
+    gpusBusy: 3,
     waiting: 0,
     oldestAt: null,
   });
@@ -48,7 +50,7 @@ test('takes the oldest wait from pending jobs and drops jobs that ended a day ag
     job('j_5', { status: 'failed', completed_at: '2026-03-01T12:00:01.000Z' }),
     job('j_6', { status: 'failed', completed_at: '2026-03-01T12:00:00.000Z' }),
   ];
-  expect(computeFigures([], jobs, now)).toMatchObject({
+  expect(computeFigures([], jobsOf(...jobs), now)).toMatchObject({
     waiting: 2,
     oldestAt: '2026-03-02T10:00:00.000Z',
     completed: 1,
