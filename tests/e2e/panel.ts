@@ -69,8 +69,6 @@ export interface Orchestrator {
   readonly token: string;
   /** Returns the path of a link that signs in once. */
   signInPath(): Promise<string>;
-  /** Starts a program of this checkout with the orchestrator's address. It ends with the test. */
-  start(args: readonly string[]): void;
   /**
    * Runs a command as if pasted into a terminal on the machine of that name. `trainyard` is the program of this
    * checkout. The returned function ends it.
@@ -129,8 +127,8 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
     );
   let server = await startServer('0');
   const { url } = server;
-  const tokenFile = join(folder, 'admin-token');
-  const token = readFileSync(tokenFile, 'utf8').trim();
+
+  const token = readFileSync(join(folder, 'admin-token'), 'utf8').trim();
   const call = createCaller(url, token);
   return {
     dataDir: folder,
@@ -139,7 +137,6 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
     call,
     signInPath: async () => String((await call('POST', '/api/session/link', {}))['path']),
     submit: async job => String((await call('POST', '/api/queue/submit', job))['job_id']),
-    start: args => void programs.node('fleet', [...args, '--url', url, '--token-file', tokenFile]),
     paste: (command, machine = 'terminal') => terminal(programs.shell(machine, command)),
     async rig(name, { trainer, bring = 'all', labels = {} } = {}) {
       const created = await call('POST', '/api/admin/workers', { name, labels });
