@@ -32,7 +32,10 @@ test.beforeAll(async () => {
       group: `rates-${n}`,
       gpu_count: 1,
       sweep: [
-        { key: 'learning_rate', values: Array.from({ length: sweepValues }, (_, at) => Number(`${at + 1}e-6`)) },
+        {
+          key: 'learning_rate',
+          values: Array.from({ length: sweepValues }, (_, at) => Number(`${at + 1}e-6`)),
+        },
       ],
     });
   }

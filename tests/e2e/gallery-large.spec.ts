@@ -1,0 +1,45 @@
+/** The gallery with thousands of samples. */
+import { expect, test } from '@playwright/test';
+import { pngOf } from '../support/picture.ts';
+import { upload } from '../support/upload-bench.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { measureScrolling } from './scroll-in-page.ts';
+import { openTrainingRig } from './training-rig.ts';
+
+const steps = 625;
+const prompts = 8;
+const maxTiles = 150;
+
+let orchestrator: Orchestrator;
+test.beforeAll(async () => {
+  test.setTimeout(240_000);
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
+  const rig = await openTrainingRig(orchestrator, 'rig-1');
+  const job = await rig.start('flowers');
+  const body = pngOf(96, 96, (x, y) => [x, y, 90]);
+  for (let step = 1; step <= steps; step++)
+    await Promise.all(
+      Array.from({ length: prompts }, async (_, prompt) => {
+        const key = `samples/step_${step}_prompt${prompt}_0_96x96.png`;
+        expect((await upload(orchestrator.url, job.token, key, { body })).status, key).toBe(200);
+      }),
+    );
+});
+test.afterAll(() => orchestrator.close());
+
+test('scrolls through 5,000 samples, and keeps only those near the window in the page', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/gallery`);
+  const all = page.getByRole('status').filter({ hasText: '5,000 samples of 1 job' });
+  await expect(async () => {
+    if (await all.isVisible()) return;
+    await page.getByRole('button', { name: 'Load older samples' }).click({ timeout: 1000 });
+    await expect(all).toBeVisible({ timeout: 100 });
+  }).toPass({ timeout: 60_000 });
+  const { framesPerSecond, mostTiles, height } = await measureScrolling(page, '.gallery-tile');
+  const description = `${framesPerSecond.toFixed(1)} frames a second over ${height} pixels`;
+  test.info().annotations.push({ type: 'scroll', description });
+  expect(mostTiles).toBeLessThan(maxTiles);
+  // A machine that runs other tests at the same time drops frames.
+  expect(framesPerSecond).toBeGreaterThan(30);
+});
