@@ -3,6 +3,7 @@ import { Link, useSearchParams } from 'wouter';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { detailOf } from '../../api/session.ts';
 import { useMay } from '../../app/context.ts';
+import { useDelayedValue } from '../../app/use-event-reads.ts';
 import { Empty } from '../../ui/empty.tsx';
 import './compare.css';
 import { RunCurves } from './curves.tsx';
@@ -10,7 +11,7 @@ import { Parallel } from './parallel.tsx';
 import { Results } from './results.tsx';
 import { type Run, variedKeys } from './runs.ts';
 import { RunTexts, useRunT } from './texts.tsx';
-import { maxRuns, parseSelection, type Selection, useRuns } from './use-runs.ts';
+import { maxRuns, parseSelection, type Selection, useLiveRuns, useRuns } from './use-runs.ts';
 
 /** Compares the jobs of `/compare?jobs=a,b` or `/compare?group=name`. */
 export const ComparePage = () => (
@@ -62,10 +63,14 @@ function Comparison({ selection }: { readonly selection: Selection }) {
 
 /** Minimum number of varied keys for which lines show more than the table. */
 const minParallelKeys = 3;
+/** Minimum time between two reads of the curves while the jobs advance. */
+const curvesEveryMs = 10_000;
 
-function Runs({ runs }: { readonly runs: readonly Run[] }) {
+function Runs({ runs: read }: { readonly runs: readonly Run[] }) {
   const t = useRunT();
   const may = useMay();
+  const runs = useLiveRuns(read);
+  const runsOfCurves = useDelayedValue(runs, curvesEveryMs);
   const varied = useMemo(() => variedKeys(runs), [runs]);
   const ids = runs.slice(0, maxRuns).map(({ job }) => job.id);
   const isSweep = runs.every(({ job }) => job.sweep !== null);
@@ -81,7 +86,7 @@ function Runs({ runs }: { readonly runs: readonly Run[] }) {
         <h2 id="compare-curves">
           {runs.length > maxRuns ? t('runs.firstCurves', { count: maxRuns }) : t('runs.curves')}
         </h2>
-        <RunCurves ids={ids} runs={runs} />
+        <RunCurves ids={ids} runs={runsOfCurves} />
       </section>
     </>
   );

@@ -1,9 +1,10 @@
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { useShallow } from 'zustand/react/shallow';
 import type { CallFailure, Client } from '../../../protocol/client.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import { usePanel } from '../../app/context.ts';
+import { useFleet, usePanel } from '../../app/context.ts';
 import { useEventReads } from '../../app/use-event-reads.ts';
 import { flatConfig, type Run } from './runs.ts';
 
@@ -59,6 +60,12 @@ export function useRuns(selection: Selection): RunsRead {
   );
   useEventReads(readAll, delayMs);
   return read;
+}
+
+/** Returns the runs with the progress that events reported since they were read. */
+export function useLiveRuns(runs: readonly Run[]): readonly Run[] {
+  const live = useFleet(useShallow(({ fleet }) => runs.map(({ job }) => fleet.jobs.get(job.id))));
+  return useMemo(() => runs.map((run, at) => ({ ...run, job: { ...run.job, ...live[at] } })), [runs, live]);
 }
 
 /** A text as key keeps the same function between renders. */
