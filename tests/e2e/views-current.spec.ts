@@ -1,0 +1,124 @@
+/** Overview, gallery, comparison, timeline and job page stay up to date when connections or the server break. */
+import { type BrowserContext, expect, type Page, test } from '@playwright/test';
+import { pngOf } from '../support/picture.ts';
+import { type Offered, upload } from '../support/upload-bench.ts';
+import { type CountingProxy, startCountingProxy } from './counting-proxy.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { openTrainingRig, type TrainingRig } from './training-rig.ts';
+
+let orchestrator: Orchestrator;
+let proxy: CountingProxy;
+let rig: TrainingRig;
+let roses: Offered;
+
+test.beforeEach(async () => {
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
+  proxy = await startCountingProxy(orchestrator.url);
+  rig = await openTrainingRig(orchestrator, 'rig-1');
+  roses = await rig.start('roses');
+  await addSample(100);
+  await report(100);
+});
+test.afterEach(async () => {
+  await proxy.close();
+  await orchestrator.close();
+});
+
+async function addSample(step: number): Promise<void> {
+  const body = pngOf(96, 96, (x, y) => [x, y, step % 250]);
+  const key = `samples/step_${step}_red_0_96x96.png`;
+  expect((await upload(orchestrator.url, roses.token, key, { body })).status).toBe(200);
+}
+
+const report = (step: number): Promise<void> =>
+  rig.report(roses, 'running', { progress: { step, total_steps: 1000, loss: 0.5 } });
+
+/** What each view shows of the job at one step. */
+const shows: Readonly<Record<string, (page: Page, step: number) => Promise<void>>> = {
+  overview: (page, step) => expect(page.getByText(new RegExp(`\\b${step / 10}\\s?%`)).first()).toBeVisible(),
+  gallery: (page, step) =>
+    expect(page.getByRole('button', { name: `roses, red, Step ${step}` })).toBeVisible(),
+  compare: (page, step) => expect(page.getByRole('row', { name: /roses/ })).toContainText(String(step)),
+  job: (page, step) => expect(page.getByText(new RegExp(`\\b${step} / 1,000`)).first()).toBeVisible(),
+  timeline: page => expect(page.getByRole('heading', { name: 'Timeline' })).toBeVisible(),
+};
+
+const pathsOf = ({ jobId }: Offered): Readonly<Record<string, string>> => ({
+  overview: '/',
+  gallery: '/gallery',
+  compare: `/compare?jobs=${jobId}`,
+  job: `/jobs/${jobId}`,
+});
+
+/** Opens each view in a tab of its own. */
+async function openViews(context: BrowserContext): Promise<ReadonlyMap<string, Page>> {
+  const first = await context.newPage();
+  await signIn(first, { url: proxy.url, signInPath: orchestrator.signInPath });
+  const tabs = new Map<string, Page>();
+  for (const [view, path] of Object.entries(pathsOf(roses))) {
+    const tab = await context.newPage();
+    await tab.goto(proxy.url + path);
+    tabs.set(view, tab);
+  }
+  await first.close();
+  return tabs;
+}
+
+async function expectStep(tabs: ReadonlyMap<string, Page>, step: number): Promise<void> {
+  for (const [view, tab] of tabs)
+    await test.step(`${view} shows step ${step}`, async () => {
+      await shows[view]?.(tab, step);
+    });
+}
+
+const badge = (page: Page) => page.locator('.stream-badge');
+
+async function expectBadges(tabs: ReadonlyMap<string, Page>, text: RegExp): Promise<void> {
+  for (const tab of tabs.values()) await expect(badge(tab)).toHaveText(text, { timeout: 30_000 });
+}
+
+test('shows in two tabs of every view the samples and steps that came while all connections were broken', async ({
+  context,
+}) => {
+  test.setTimeout(150_000);
+  const tabs = await openViews(context);
+  const twins = await openViews(context);
+  await expectStep(tabs, 100);
+  await expectStep(twins, 100);
+  proxy.cut();
+  await expectBadges(tabs, /^Not up to date since/);
+  await addSample(200);
+  await report(200);
+  proxy.mend();
+  await expectBadges(tabs, /^Live$/);
+  await expectStep(tabs, 200);
+  await expectStep(twins, 200);
+});
+
+test('shows in every view what came after the server was killed and restarted', async ({ context }) => {
+  test.setTimeout(150_000);
+  const tabs = await openViews(context);
+  await expectStep(tabs, 100);
+  await orchestrator.crash();
+  await expectBadges(tabs, /^Not up to date since/);
+  await orchestrator.restart();
+  await addSample(300);
+  await report(300);
+  await expectBadges(tabs, /^Live$/);
+  await expectStep(tabs, 300);
+});
+
+test('opens a link to any view after sign-in', async ({ browser }) => {
+  for (const [view, path] of Object.entries({ ...pathsOf(roses), timeline: '/timeline?zoom=hour' })) {
+    await test.step(view, async () => {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      await page.goto(orchestrator.url + path);
+      await page.getByLabel('Token').fill(orchestrator.token);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await expect(page).toHaveURL(orchestrator.url + path);
+      await shows[view]?.(page, 100);
+      await context.close();
+    });
+  }
+});
