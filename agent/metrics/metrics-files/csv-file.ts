@@ -1,4 +1,4 @@
-import type { Piece } from './event-file.ts';
+import type { ReadResult } from './event-file.ts';
 import { type MetricsFile, readPart } from './files.ts';
 import { createNewerFilter, type FilePoint, findLossName, gatherPoints, toMetricName } from './names.ts';
 
@@ -13,7 +13,7 @@ const lineFeed = 0x0a;
 export interface CsvFile {
   /** Skips the current content of the file, which is from before this attempt. */
   skip(file: MetricsFile): Promise<void>;
-  read(file: MetricsFile): Promise<Piece>;
+  read(file: MetricsFile): Promise<ReadResult>;
 }
 
 export function createCsvFile(): CsvFile {

@@ -86,10 +86,10 @@ function readTensor(value: PbfReader): number | null {
     if (field === tensorFields.type) into.type = pbf.readVarint();
     else if (field === tensorFields.shape) into.isScalar = !hasDimensions(pbf);
     else if (field === tensorFields.content) into.content = pbf.readBytes();
-    else if (field === tensorFields.floats) into.figure = first(pbf.readPackedFloat().map(shortest));
-    else if (field === tensorFields.doubles) into.figure = first(pbf.readPackedDouble());
+    else if (field === tensorFields.floats) into.figure = onlyValue(pbf.readPackedFloat().map(shortest));
+    else if (field === tensorFields.doubles) into.figure = onlyValue(pbf.readPackedDouble());
     else if (field === tensorFields.ints || field === tensorFields.longs)
-      into.figure = first(pbf.readPackedVarint([], true));
+      into.figure = onlyValue(pbf.readPackedVarint([], true));
   }, tensor);
   if (!tensor.isScalar) return null;
   return tensor.figure ?? figureIn(tensor.content, tensor.type);
@@ -112,7 +112,7 @@ function figureIn(content: Uint8Array, type: number): number | null {
   return null;
 }
 
-const first = (figures: readonly number[]): number | null =>
+const onlyValue = (figures: readonly number[]): number | null =>
   figures.length === 1 ? (figures[0] ?? null) : null;
 
 /** Returns the shortest decimal number with the same 32-bit value: 0.000135 instead of 0.00013499999477062374. */
@@ -128,7 +128,7 @@ function shortest(float: number): number {
 const maxRecordBytes = 2 * 1024 * 1024;
 const partBytes = 512 * 1024;
 
-export interface Piece {
+export interface ReadResult {
   readonly points: readonly FilePoint[];
   /** Whether the file already has more to read. */
   readonly isBehind: boolean;
@@ -136,7 +136,7 @@ export interface Piece {
 
 /** Reads the scalars of an event file while it grows. */
 export interface EventFile {
-  read(file: MetricsFile): Promise<Piece>;
+  read(file: MetricsFile): Promise<ReadResult>;
 }
 
 interface EventFileOptions {

@@ -5,7 +5,7 @@
 
 import { basename, relative, sep } from 'node:path';
 import { createCsvFile, type CsvFile } from './csv-file.ts';
-import { createEventFile, type EventFile, type Piece } from './event-file.ts';
+import { createEventFile, type EventFile, type ReadResult } from './event-file.ts';
 import { findMetricsFiles, type MetricsFile } from './files.ts';
 import type { FilePoint } from './names.ts';
 import { createStateFiles } from './state-files.ts';
@@ -66,7 +66,7 @@ export function createMetricsFiles({ root, log }: MetricsFilesOptions): MetricsF
   };
 
   /** Reads the files in order, so that a later file that repeats a step is read later. */
-  const readEvents = async (files: readonly MetricsFile[]): Promise<Piece> => {
+  const readEvents = async (files: readonly MetricsFile[]): Promise<ReadResult> => {
     const points: FilePoint[] = [];
     let reads = 0;
     for (const file of files) {
@@ -78,7 +78,7 @@ export function createMetricsFiles({ root, log }: MetricsFilesOptions): MetricsF
     return { points, isBehind: false };
   };
 
-  const readTables = async (files: readonly MetricsFile[]): Promise<Piece> => {
+  const readTables = async (files: readonly MetricsFile[]): Promise<ReadResult> => {
     const points: FilePoint[] = [];
     let isBehind = false;
     for (const file of files) {
