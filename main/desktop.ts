@@ -18,7 +18,7 @@ import { createLog } from './host/log.ts';
 const dist = join(import.meta.dirname, '..');
 const exitCodes = { failed: 1, usage: 2, diskFailed: 75 } as const;
 
-function partsOf(config: ServerConfig, { isHidden }: Arguments): AppOptions {
+function toAppOptions(config: ServerConfig, { isHidden }: Arguments): AppOptions {
   const { env } = process;
   const log = createLog(line => void process.stderr.write(line()), false);
   const icons = join(import.meta.dirname, 'icons');
@@ -55,21 +55,21 @@ function partsOf(config: ServerConfig, { isHidden }: Arguments): AppOptions {
 function run(config: ServerConfig, given: Arguments): void {
   let page = given.link === null ? null : pageOfLink(given.link);
   let desktop: DesktopApp | null = null;
-  const follow = (link: string | null): void => {
+  const openLink = (link: string | null): void => {
     const linked = link === null ? null : pageOfLink(link);
     if (desktop === null) page = linked ?? page;
     else desktop.open(linked);
   };
   const start = async (): Promise<void> => {
-    desktop = await startApp(partsOf(config, given));
+    desktop = await startApp(toAppOptions(config, given));
     if (desktop === null) return app.exit(exitCodes.failed);
     // Opens the page that the user requested while the orchestrator started.
-    desktop.begin(page);
+    desktop.openFirstPage(page);
   };
-  app.on('second-instance', (_event, argv) => follow(linkAmong(argv)));
+  app.on('second-instance', (_event, argv) => openLink(linkAmong(argv)));
   app.on('open-url', (event, url) => {
     event.preventDefault();
-    follow(url);
+    openLink(url);
   });
   app.on('activate', () => desktop?.open(null));
   // Handling this event keeps the app running in the tray.
@@ -79,7 +79,7 @@ function run(config: ServerConfig, given: Arguments): void {
     void desktop?.quit();
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => void (desktop === null ? app.exit(0) : desktop.leave()));
+    process.on(signal, () => void (desktop === null ? app.exit(0) : desktop.quitNow()));
   void app.whenReady().then(start);
 }
 

@@ -7,17 +7,17 @@ import { createFleets, type Fleets } from './fleets.ts';
 import { type LoginItem, systemVault, createPower, type Power, createNotifications } from './platform.ts';
 import { setMenu, createTray } from './menu.ts';
 import { noticeOf } from './notices.ts';
-import type { OwnDeps } from './own.ts';
+import type { OwnOrchestratorDeps } from './own.ts';
 import { createOwnHolder, Declined, type OwnHolder, createQuitFlow } from './own-holder.ts';
 import type { DesktopSettingsFile } from './settings.ts';
-import { createStage, type ActiveFleet } from './stage.ts';
+import { createActiveFleet, type ActiveFleet } from './active-fleet.ts';
 import type { TrayAct } from './tray-model.ts';
-import { clientFor, type FleetLine, createWatchers, type FleetKey } from './watch.ts';
+import { clientFor, type FleetConnection, createWatchers, type FleetKey } from './watch.ts';
 import { createWindow, type PanelWindow, guardSession } from './window.ts';
 import { type Words, wordsFor } from './words/index.ts';
 
 export interface AppOptions {
-  readonly own: OwnDeps;
+  readonly own: OwnOrchestratorDeps;
   readonly settings: DesktopSettingsFile;
   readonly log: ScopedLog;
   readonly preload: string;
@@ -28,13 +28,13 @@ export interface AppOptions {
 
 export interface DesktopApp {
   /** Shows the window for the first time, at this page. With null, a start with --hidden shows no window. */
-  begin(page: string | null): void;
+  openFirstPage(page: string | null): void;
   /** Brings the window to the front, at this page of the current fleet. With null, the page does not change. */
   open(page: string | null): void;
   /** Quits; asks for confirmation first when jobs of this computer are running. */
   quit(): Promise<void>;
   /** Quits without asking, because the user logs out or shuts down. */
-  leave(): Promise<void>;
+  quitNow(): Promise<void>;
 }
 
 /** Everything that is created before the window. */
@@ -51,13 +51,13 @@ export async function startApp(deps: AppOptions): Promise<DesktopApp | null> {
   const words = wordsFor(app.getPreferredSystemLanguages());
   const fleets = createFleets(settings, systemVault);
   const holder = createOwnHolder(deps.own, words);
-  const stage = createStage({ settings, fleets, openOwn: holder.open });
+  const stage = createActiveFleet({ settings, fleets, openOwn: holder.open });
   guardSession(session.defaultSession, stage.shown);
   const setup = { ...deps, words, fleets, holder, stage };
   try {
-    const trouble = await raise(setup);
+    const trouble = await showFirstFleet(setup);
     notifyRestored(holder, words);
-    return open(setup, trouble);
+    return openWindow(setup, trouble);
   } catch (cause) {
     deps.log.error('desktop.not_started', { cause });
     if (!(cause instanceof Declined))
@@ -76,7 +76,7 @@ function notifyRestored(holder: OwnHolder, words: Words): void {
  * Shows the fleet from the settings. If that fails, shows this computer's own fleet and returns the reason. Returns null on
  * success.
  */
-async function raise({ settings, stage, holder, fleets }: Setup): Promise<string | null> {
+async function showFirstFleet({ settings, stage, holder, fleets }: Setup): Promise<string | null> {
   const { shown, runs_own: runsOwn } = settings.now;
   const trouble = await stage.show(shown !== null && fleets.has(shown) ? shown : null);
   if (trouble !== null) await stage.show(null);
@@ -89,7 +89,7 @@ const after = (ms: number, run: () => void): (() => void) => {
   return () => clearTimeout(timer);
 };
 
-function open(setup: Setup, firstTrouble: string | null): DesktopApp {
+function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
   const { words, settings, fleets, holder, stage, log } = setup;
   const { key } = stage;
   let trouble = firstTrouble;
@@ -114,9 +114,9 @@ function open(setup: Setup, firstTrouble: string | null): DesktopApp {
       const notice = noticeOf(fleet, event, settings.now.notices);
       if (notice !== null) notifications.add(notice);
     },
-    onChange: () => tell(),
+    onChange: () => updateStatus(),
   });
-  const power = createPower(() => holder.now()?.awoken());
+  const power = createPower(() => holder.now()?.noteWake());
   const window = createWindow({
     ...setup,
     shown: stage.shown,
@@ -131,15 +131,15 @@ function open(setup: Setup, firstTrouble: string | null): DesktopApp {
   const act = (what: TrayAct): void => {
     if (what.type === 'open') openAt(key(), what.page);
     else if (what.type === 'quit') void quitFlow.quit();
-    else void steerQueue(stage.line(), what.type);
+    else void setPaused(stage.connection(), what.type);
   };
   const tray = createTray({ icon: setup.icons.tray, words, act });
-  const tell = (): void => {
+  const updateStatus = (): void => {
     tray.show({ fleet: nameOf(setup), summary: watchers.summary(key()) });
     power.jobs(holder.now()?.isGuest === false ? (watchers.summary(null)?.live.size ?? 0) : 0);
   };
   const refresh = (): void => {
-    watchers.follow(linesOf(setup));
+    watchers.watchOnly(fleetsToWatch(setup));
     window.title(key() === null ? 'Trainyard' : `${nameOf(setup)} — Trainyard`);
     setMenu({
       words,
@@ -150,7 +150,7 @@ function open(setup: Setup, firstTrouble: string | null): DesktopApp {
       hide: window.close,
       quit: () => void quitFlow.quit(),
     });
-    tell();
+    updateStatus();
   };
   const answer = createIpcHandlers({
     ...setup,
@@ -160,19 +160,19 @@ function open(setup: Setup, firstTrouble: string | null): DesktopApp {
     refresh,
     trouble: () => trouble ?? watchers.trouble(key()),
   });
-  listen({ window, stage, power, answer });
+  answerPage({ window, stage, power, answer });
   refresh();
-  return { ...quitFlow, begin: window.begin, open: page => openAt(key(), page) };
+  return { ...quitFlow, openFirstPage: window.openFirstPage, open: page => openAt(key(), page) };
 }
 
-interface Listening {
+interface PageAccess {
   readonly window: PanelWindow;
   readonly stage: ActiveFleet;
   readonly power: Power;
   readonly answer: (request: DesktopRequest) => Promise<DesktopAnswer>;
 }
 
-function listen({ window, stage, power, answer }: Listening): void {
+function answerPage({ window, stage, power, answer }: PageAccess): void {
   answerPanel({
     contents: () => window.contents,
     origin: () => stage.shown()?.origin ?? null,
@@ -188,17 +188,17 @@ function nameOf({ stage, fleets, words }: Setup): string {
 }
 
 /** Returns the fleets to watch: the current one, and this computer's own while it runs. */
-function linesOf({ stage, holder }: Setup): ReadonlyMap<FleetKey, FleetLine> {
-  const [line, own] = [stage.line(), holder.now()];
-  return new Map<FleetKey, FleetLine>([
+function fleetsToWatch({ stage, holder }: Setup): ReadonlyMap<FleetKey, FleetConnection> {
+  const [connection, own] = [stage.connection(), holder.now()];
+  return new Map<FleetKey, FleetConnection>([
     ...(own === null ? [] : [[null, { url: own.url, token: own.token }] as const]),
-    ...(line === null || stage.key() === null ? [] : [[stage.key(), line] as const]),
+    ...(connection === null || stage.key() === null ? [] : [[stage.key(), connection] as const]),
   ]);
 }
 
 /** Pauses or resumes the queue. The response is not needed, because the event stream reports the change. */
-async function steerQueue(line: FleetLine | null, act: 'pause' | 'resume'): Promise<void> {
-  if (line !== null) await clientFor(line).call(queueApi[act], { body: {} });
+async function setPaused(connection: FleetConnection | null, act: 'pause' | 'resume'): Promise<void> {
+  if (connection !== null) await clientFor(connection).call(queueApi[act], { body: {} });
 }
 
 function notifyContinues(

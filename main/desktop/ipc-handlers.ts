@@ -45,7 +45,7 @@ export function answerPanel({ contents, origin, answer, onBattery }: IpcDeps): v
   });
 }
 
-export interface DeskDeps {
+export interface IpcHandlerDeps {
   readonly settings: DesktopSettingsFile;
   readonly fleets: Fleets;
   readonly login: LoginItem;
@@ -63,7 +63,7 @@ export interface DeskDeps {
 const refused = (detail: string): DesktopAnswer => ({ ok: false, detail });
 
 /** Handles the requests that the panel sends to the app. */
-export function createIpcHandlers(deps: DeskDeps): (request: DesktopRequest) => Promise<DesktopAnswer> {
+export function createIpcHandlers(deps: IpcHandlerDeps): (request: DesktopRequest) => Promise<DesktopAnswer> {
   const { settings, fleets, key, show, refresh } = deps;
   const view = async (): Promise<DesktopAnswer> => ({ ok: true, view: await viewOf(deps) });
   const done = (result: ReturnType<Fleets['remove']>): DesktopAnswer | Promise<DesktopAnswer> => {
@@ -100,7 +100,14 @@ export function createIpcHandlers(deps: DeskDeps): (request: DesktopRequest) => 
   };
 }
 
-async function viewOf({ settings, fleets, key, trouble, login, canSeal }: DeskDeps): Promise<DesktopView> {
+async function viewOf({
+  settings,
+  fleets,
+  key,
+  trouble,
+  login,
+  canSeal,
+}: IpcHandlerDeps): Promise<DesktopView> {
   const { runs_own, notices } = settings.now;
   return {
     fleets: fleets.list(),
@@ -114,7 +121,7 @@ async function viewOf({ settings, fleets, key, trouble, login, canSeal }: DeskDe
 }
 
 /** Applies the change. Resolves with null on success, otherwise with the reason. */
-async function change(deps: DeskDeps, wanted: DesktopChange): Promise<string | null> {
+async function change(deps: IpcHandlerDeps, wanted: DesktopChange): Promise<string | null> {
   const { settings, login, holder, key, refresh } = deps;
   const { notices, open_at_login: atLogin, runs_own: runsOwn } = wanted;
   if (runsOwn === false && key() === null) return 'It is in the window: show another fleet first';

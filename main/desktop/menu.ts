@@ -69,22 +69,22 @@ function menuOf(
   isPackaged: boolean,
 ): readonly MenuItemConstructorOptions[] {
   const { menu } = words;
-  const line: MenuItemConstructorOptions = { type: 'separator' };
+  const separator: MenuItemConstructorOptions = { type: 'separator' };
   const settings = { label: menu.settings, accelerator: 'CmdOrCtrl+,', click: () => go('/settings') };
-  const leave = { label: words.quit, accelerator: 'CmdOrCtrl+Q', click: quit };
+  const quitItem = { label: words.quit, accelerator: 'CmdOrCtrl+Q', click: quit };
   const about: MenuItemConstructorOptions = { label: menu.about, role: 'about' };
   const ofMac: MenuItemConstructorOptions = {
     label: 'Trainyard',
     submenu: [
       about,
-      line,
+      separator,
       settings,
-      line,
+      separator,
       { role: 'hide' },
       { role: 'hideOthers' },
       { role: 'unhide' },
-      line,
-      leave,
+      separator,
+      quitItem,
     ],
   };
   const fleet = (id: string | null, label: string): MenuItemConstructorOptions => ({
@@ -99,10 +99,10 @@ function menuOf(
       label: menu.file,
       submenu: [
         { label: menu.newJob, accelerator: 'CmdOrCtrl+N', click: () => go('/jobs/new') },
-        ...(isMac ? [] : [line, settings]),
-        line,
+        ...(isMac ? [] : [separator, settings]),
+        separator,
         { label: menu.closeWindow, accelerator: 'CmdOrCtrl+W', click: hide },
-        ...(isMac ? [] : [leave]),
+        ...(isMac ? [] : [quitItem]),
       ],
     },
     { label: menu.edit, role: 'editMenu' },
@@ -114,7 +114,7 @@ function menuOf(
           accelerator: `CmdOrCtrl+${at + 1}`,
           click: () => go(pathOf(page)),
         })),
-        line,
+        separator,
         { label: menu.reload, role: 'reload' },
         { role: 'resetZoom' },
         { role: 'zoomIn' },
@@ -131,7 +131,7 @@ function menuOf(
     {
       label: menu.help,
       role: 'help',
-      submenu: [{ label: menu.keys, click: () => go('/help') }, ...(isMac ? [] : [line, about])],
+      submenu: [{ label: menu.keys, click: () => go('/help') }, ...(isMac ? [] : [separator, about])],
     },
   ];
 }

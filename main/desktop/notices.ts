@@ -42,7 +42,7 @@ function lostWorker(event: Extract<UiEvent, { kind: 'job' }>, notice: Notice): N
   return event.worker_id === null ? notice : { ...notice, page: `/workers/${event.worker_id}` };
 }
 
-export interface Told extends Pick<Notice, 'fleet'> {
+export interface DesktopNotification extends Pick<Notice, 'fleet'> {
   readonly title: string;
   readonly body: string;
   readonly page: string;
@@ -52,8 +52,8 @@ export interface Told extends Pick<Notice, 'fleet'> {
 const maxAlone = 2;
 const maxWhy = 200;
 
-export function tell(notices: readonly Notice[], words: Words): readonly Told[] {
-  if (notices.length <= maxAlone) return notices.map(notice => notifyOne(notice, words));
+export function toNotifications(notices: readonly Notice[], words: Words): readonly DesktopNotification[] {
+  if (notices.length <= maxAlone) return notices.map(notice => toNotification(notice, words));
   const count = (kind: Notice['kind']): number => notices.filter(notice => notice.kind === kind).length;
   const parts = [
     words.completed(count('job_completed')),
@@ -68,7 +68,7 @@ export function tell(notices: readonly Notice[], words: Words): readonly Told[] 
   return [{ title: words.several, body: parts.filter(Boolean).join(' · '), fleet: first.fleet, page }];
 }
 
-function notifyOne({ kind, fleet, name, worker, why, page }: Notice, words: Words): Told {
+function toNotification({ kind, fleet, name, worker, why, page }: Notice, words: Words): DesktopNotification {
   switch (kind) {
     case 'job_completed':
       return { title: words.jobCompleted, body: name, fleet, page };
@@ -98,7 +98,7 @@ export function createBurst({ after, show }: BurstDeps) {
   let waiting: readonly Notice[] = [];
   let windowMs = firstMs;
   let cancelTimer: (() => void) | null = null;
-  const ring = (): void => {
+  const flush = (): void => {
     const ready = waiting;
     waiting = [];
     cancelTimer = null;
@@ -109,12 +109,12 @@ export function createBurst({ after, show }: BurstDeps) {
     show(ready);
     windowMs = ready.length > maxAlone ? Math.min(maxMs, windowMs * 4) : firstMs;
     // The burst ends when no notification arrives for the current delay.
-    cancelTimer = after(windowMs, ring);
+    cancelTimer = after(windowMs, flush);
   };
   return {
     add(notice: Notice): void {
       waiting = [...waiting, notice];
-      cancelTimer ??= after(windowMs, ring);
+      cancelTimer ??= after(windowMs, flush);
     },
     stop(): void {
       cancelTimer?.();

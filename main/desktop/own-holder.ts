@@ -1,8 +1,8 @@
 import { dialog, app } from 'electron';
-import { isPortTaken, openOwn, type Own, type OwnDeps } from './own.ts';
+import { isPortTaken, openOwnOrchestrator, type OwnOrchestrator, type OwnOrchestratorDeps } from './own.ts';
 import type { Words } from './words/index.ts';
 import type { ScopedLog } from '../host/log.ts';
-import type { ActiveFleet } from './stage.ts';
+import type { ActiveFleet } from './active-fleet.ts';
 import { type Summary, quitQuestion } from './summary.ts';
 import type { PanelWindow } from './window.ts';
 
@@ -13,17 +13,17 @@ export class Declined extends Error {
 
 export interface OwnHolder {
   /** Returns the running orchestrator; null until it has been started. */
-  readonly now: () => Own | null;
+  readonly now: () => OwnOrchestrator | null;
   /** Starts the orchestrator on the first call. Rejects with a reason. */
-  open(): Promise<Own>;
+  open(): Promise<OwnOrchestrator>;
   close(): Promise<void>;
 }
 
 /** Starts and stops the orchestrator of this computer. There is at most one. */
-export function createOwnHolder(deps: OwnDeps, words: Words): OwnHolder {
-  let now: Own | null = null;
-  let opening: Promise<Own> | null = null;
-  const open = async (): Promise<Own> => {
+export function createOwnHolder(deps: OwnOrchestratorDeps, words: Words): OwnHolder {
+  let now: OwnOrchestrator | null = null;
+  let opening: Promise<OwnOrchestrator> | null = null;
+  const open = async (): Promise<OwnOrchestrator> => {
     try {
       now = await startOwn(deps, words);
       return now;
@@ -47,9 +47,9 @@ export function createOwnHolder(deps: OwnDeps, words: Words): OwnHolder {
 }
 
 /** Starts the orchestrator. If another program uses the port, asks the user. */
-async function startOwn(deps: OwnDeps, words: Words): Promise<Own> {
+async function startOwn(deps: OwnOrchestratorDeps, words: Words): Promise<OwnOrchestrator> {
   try {
-    return await openOwn(deps);
+    return await openOwnOrchestrator(deps);
   } catch (cause) {
     if (!isPortTaken(cause)) throw cause;
     const { response } = await dialog.showMessageBox({
@@ -61,7 +61,7 @@ async function startOwn(deps: OwnDeps, words: Words): Promise<Own> {
       cancelId: 1,
     });
     if (response !== 0) throw new Declined(words.portTaken(deps.config.port), { cause });
-    return openOwn({ ...deps, config: { ...deps.config, port: 0 } });
+    return openOwnOrchestrator({ ...deps, config: { ...deps.config, port: 0 } });
   }
 }
 
@@ -79,27 +79,27 @@ interface QuitFlowDeps {
 
 /** Creates the steps of quitting: first everything visible stops, then the orchestrator. A second call waits for the first. */
 export function createQuitFlow({ words, holder, stage, log, window, ownSummary, stopAll }: QuitFlowDeps) {
-  let leaving: Promise<void> | null = null;
+  let quitting: Promise<void> | null = null;
   const end = async (): Promise<void> => {
     stopAll();
-    window.letGo();
+    window.allowClose();
     stage.close();
     await holder.close().catch((cause: unknown) => log.error('desktop.not_closed', { cause }));
     app.exit(0);
   };
-  const leave = (): Promise<void> => {
-    leaving ??= end();
-    return leaving;
+  const quitNow = (): Promise<void> => {
+    quitting ??= end();
+    return quitting;
   };
   return {
-    leave,
+    quitNow,
     async quit(): Promise<void> {
       const own = holder.now();
       const question = quitQuestion(
         own === null ? null : { isGuest: own.isGuest, summary: ownSummary() },
         words,
       );
-      if (leaving === null && question !== null) {
+      if (quitting === null && question !== null) {
         const buttons = [words.quitShort, words.cancel];
         const asked = await dialog.showMessageBox({
           type: 'question',
@@ -110,7 +110,7 @@ export function createQuitFlow({ words, holder, stage, log, window, ownSummary, 
         });
         if (asked.response !== 0) return;
       }
-      await leave();
+      await quitNow();
     },
   };
 }

@@ -36,7 +36,7 @@ export async function findRunning(
 }
 
 /** The orchestrator of this computer. */
-export interface Own {
+export interface OwnOrchestrator {
   readonly url: string;
   /** The current token; it changes when the file `admin-token` is replaced. */
   readonly token: string;
@@ -44,11 +44,11 @@ export interface Own {
   readonly isGuest: boolean;
   /** Describes the damage to the database and the backup that replaced it; null for no damage. */
   readonly restored: string | null;
-  awoken(): void;
+  noteWake(): void;
   close(): Promise<void>;
 }
 
-export interface OwnDeps {
+export interface OwnOrchestratorDeps {
   readonly config: ServerConfig;
   readonly log: ScopedLog;
   readonly agent: ComposeDeps['agent'];
@@ -59,11 +59,11 @@ export interface OwnDeps {
  * Connects to the orchestrator that already runs on the data folder, such as a `trainyard server` service. Otherwise starts one
  * in this process, and loads its modules, including SQLite, only then. Rejects with a reason.
  */
-export async function openOwn(deps: OwnDeps): Promise<Own> {
+export async function openOwnOrchestrator(deps: OwnOrchestratorDeps): Promise<OwnOrchestrator> {
   const { config, log, agent, onFatal } = deps;
   const running = await findRunning(config.dataDir);
   if (running !== null)
-    return { ...running, isGuest: true, restored: null, awoken() {}, close: async () => {} };
+    return { ...running, isGuest: true, restored: null, noteWake() {}, close: async () => {} };
   const { compose } = await import('../compose.ts');
   const composed = await compose(config, { clock: systemClock, ids: systemIds, log, agent, onFatal });
   return {
@@ -73,7 +73,7 @@ export async function openOwn(deps: OwnDeps): Promise<Own> {
     },
     isGuest: false,
     restored: restoredText(composed.restored),
-    awoken: () => composed.awoken(),
+    noteWake: () => composed.noteWake(),
     close: () => composed.close(),
   };
 }

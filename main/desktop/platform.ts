@@ -5,7 +5,7 @@ import type { Battery } from '../../protocol/desktop-api.ts';
 import { autostartEntry, autostartFile } from './arguments.ts';
 import type { Vault } from './fleets.ts';
 import { staysAwake } from './summary.ts';
-import { createBurst, tell } from './notices.ts';
+import { createBurst, toNotifications } from './notices.ts';
 import type { Words } from './words/index.ts';
 
 interface NotificationDeps {
@@ -33,7 +33,7 @@ export function createNotifications({ words, after, open }: NotificationDeps) {
   const burst = createBurst({
     after,
     show(notices) {
-      for (const { title, body, fleet, page } of tell(notices, words))
+      for (const { title, body, fleet, page } of toNotifications(notices, words))
         show(title, body, () => open(fleet, page));
     },
   });

@@ -37,14 +37,14 @@ export interface LiveJob {
 
 export const emptySummary: Summary = { workers: new Map(), live: new Map(), isPaused: null, mayPause: false };
 
-export interface Read {
+export interface SummaryInput {
   readonly workers: readonly WorkerView[];
   readonly jobs: readonly JobView[];
   readonly queue: QueueView | null;
   readonly mayPause: boolean;
 }
 
-export const summaryOf = ({ workers, jobs, queue, mayPause }: Read): Summary => ({
+export const summaryOf = ({ workers, jobs, queue, mayPause }: SummaryInput): Summary => ({
   mayPause,
   workers: new Map(workers.map(({ id, status }) => [id, status])),
   live: new Map(jobs.filter(({ status }) => isLive(status)).map(job => [job.id, liveJob(job)])),
@@ -52,7 +52,7 @@ export const summaryOf = ({ workers, jobs, queue, mayPause }: Read): Summary => 
 });
 
 /** Applies an event to a summary. An event may be applied twice, because it contains the full state of its object. */
-export function follow(summary: Summary, event: UiEvent): Summary {
+export function applyEvent(summary: Summary, event: UiEvent): Summary {
   switch (event.kind) {
     case 'worker':
       return { ...summary, workers: put(summary.workers, event.worker_id, event.worker?.status ?? null) };

@@ -7,10 +7,10 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import { liveStatuses } from '../../protocol/job.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { FeedRefused, openEvents } from '../cli/event-feed.ts';
-import { follow, type Read, type Summary, summaryOf } from './summary.ts';
+import { applyEvent, type SummaryInput, type Summary, summaryOf } from './summary.ts';
 
 /** Connection data of an orchestrator. The app uses the same API as the page, but its own connection. */
-export interface FleetLine {
+export interface FleetConnection {
   readonly url: string;
   readonly token: string;
   /** Defaults to the global `fetch`. */
@@ -18,7 +18,7 @@ export interface FleetLine {
 }
 
 export interface WatchDeps {
-  readonly line: FleetLine;
+  readonly connection: FleetConnection;
   /** `summary` is null while the orchestrator is unreachable; `trouble` is then the reason. */
   readonly onSummary: (summary: Summary | null, trouble: string | null) => void;
   /** Called once for each event since the start of the app. */
@@ -26,7 +26,7 @@ export interface WatchDeps {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-export const clientFor = ({ url, token, fetch: over }: FleetLine): Client =>
+export const clientFor = ({ url, token, fetch: over }: FleetConnection): Client =>
   createClient({
     baseUrl: url,
     headers: () => ({ authorization: `Bearer ${token}` }),
@@ -41,9 +41,9 @@ const maxPauseMs = 30_000;
  * Follows a fleet until the returned function is called. After an interruption it resumes the event stream, or reads the full
  * state again.
  */
-function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void {
+function watchFleet({ connection, onSummary, onEvent, after }: WatchDeps): () => void {
   const controller = new AbortController();
-  const client = clientFor(line);
+  const client = clientFor(connection);
   let lastSeq: number | null = null;
   const pause = (ms: number): Promise<void> =>
     new Promise(resolve => {
@@ -53,11 +53,11 @@ function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void 
         resolve();
       });
     });
-  const round = async (): Promise<void> => {
+  const watchOnce = async (): Promise<void> => {
     const { read, seq } = await readFleet(client, controller.signal);
     let summary = summaryOf(read);
     onSummary(summary, null);
-    const events = await openEvents({ ...line, signal: controller.signal, after: lastSeq ?? seq });
+    const events = await openEvents({ ...connection, signal: controller.signal, after: lastSeq ?? seq });
     lastSeq ??= seq;
     for await (const event of events) {
       // After a reset, the missed events are not reported, because they were too many. The full state is read again.
@@ -66,17 +66,17 @@ function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void 
         return;
       }
       lastSeq = event.seq;
-      summary = follow(summary, event);
+      summary = applyEvent(summary, event);
       onSummary(summary, null);
       onEvent(event);
     }
   };
-  const keepOn = async (): Promise<void> => {
+  const watchUntilStopped = async (): Promise<void> => {
     let pauseMs = firstPauseMs;
     while (!controller.signal.aborted) {
       const before = lastSeq;
       try {
-        await round();
+        await watchOnce();
       } catch (cause) {
         if (controller.signal.aborted) return;
         onSummary(null, reasonOf(cause));
@@ -85,7 +85,7 @@ function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void 
       await pause(pauseMs);
     }
   };
-  void keepOn();
+  void watchUntilStopped();
   return () => controller.abort();
 }
 
@@ -98,7 +98,7 @@ const pageSize = 1_000;
 async function readFleet(
   client: Client,
   signal: AbortSignal,
-): Promise<{ readonly read: Read; readonly seq: number }> {
+): Promise<{ readonly read: SummaryInput; readonly seq: number }> {
   const jobs = await client.call(queueApi.list, {
     query: { status: liveStatuses.join(','), limit: 500 },
     signal,
@@ -156,7 +156,7 @@ interface WatchersDeps {
 }
 
 interface Watched {
-  readonly line: FleetLine;
+  readonly connection: FleetConnection;
   readonly stop: () => void;
   summary: Summary | null;
   trouble: string | null;
@@ -165,13 +165,13 @@ interface Watched {
 /** Watches the current fleet, and also this computer's own while that runs. */
 export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
   const watched = new Map<FleetKey, Watched>();
-  const start = (fleet: FleetKey, line: FleetLine): void => {
+  const start = (fleet: FleetKey, connection: FleetConnection): void => {
     const one: Watched = {
-      line,
+      connection,
       summary: null,
       trouble: null,
       stop: watchFleet({
-        line,
+        connection,
         after,
         onEvent: event => onEvent(fleet, event),
         onSummary(summary, trouble) {
@@ -189,9 +189,10 @@ export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
   };
   return {
     /** Watches exactly these fleets; stops watching all others. */
-    follow(lines: ReadonlyMap<FleetKey, FleetLine>): void {
-      for (const [fleet, { line }] of watched) if (!isSame(lines.get(fleet), line)) stop(fleet);
-      for (const [fleet, line] of lines) if (!watched.has(fleet)) start(fleet, line);
+    watchOnly(connections: ReadonlyMap<FleetKey, FleetConnection>): void {
+      for (const [fleet, { connection }] of watched)
+        if (!isSame(connections.get(fleet), connection)) stop(fleet);
+      for (const [fleet, connection] of connections) if (!watched.has(fleet)) start(fleet, connection);
     },
     summary: (fleet: FleetKey): Summary | null => watched.get(fleet)?.summary ?? null,
     trouble: (fleet: FleetKey): string | null => watched.get(fleet)?.trouble ?? null,
@@ -201,5 +202,5 @@ export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
   };
 }
 
-const isSame = (one: FleetLine | undefined, other: FleetLine): boolean =>
+const isSame = (one: FleetConnection | undefined, other: FleetConnection): boolean =>
   one !== undefined && one.url === other.url && one.token === other.token && one.fetch === other.fetch;

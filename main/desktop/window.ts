@@ -61,7 +61,7 @@ export interface PanelWindow {
    * Loads the panel for the first time and shows the window once it is ready. With `isHidden`, shows the window only if `page` is
    * given.
    */
-  begin(page: string | null): void;
+  openFirstPage(page: string | null): void;
   /** Loads this page of the current fleet's panel. */
   load(page?: string): Promise<void>;
   /** Brings the window to the front and opens this page; null keeps the current page. */
@@ -71,7 +71,7 @@ export interface PanelWindow {
   /** Does the same as the window's close button. */
   close(): void;
   /** After this call, closing the window destroys it. */
-  letGo(): void;
+  allowClose(): void;
 }
 
 export function createWindow(deps: WindowDeps): PanelWindow {
@@ -88,7 +88,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
     webPreferences: { ...pagePreferences, preload, spellcheck: false },
   });
   if (kept?.is_maximized === true && !isHidden) window.maximize();
-  let isLeaving = false;
+  let isQuitting = false;
   const { webContents: contents } = window;
   confine(contents, shown);
   const load = async (page = '/'): Promise<void> => {
@@ -97,10 +97,10 @@ export function createWindow(deps: WindowDeps): PanelWindow {
     if (now !== null) await window.loadURL(now.origin + page).catch(() => undefined);
   };
   reloadWhenLost(window, load, deps.log);
-  remember(window, settings);
+  saveBounds(window, settings);
   window.on('page-title-updated', event => event.preventDefault());
   window.on('close', event => {
-    if (isLeaving) return;
+    if (isQuitting) return;
     event.preventDefault();
     window.hide();
     deps.onClosed();
@@ -108,7 +108,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
   return {
     contents,
     load,
-    begin(page) {
+    openFirstPage(page) {
       window.once('ready-to-show', () => {
         if (!isHidden || page !== null) window.show();
       });
@@ -126,8 +126,8 @@ export function createWindow(deps: WindowDeps): PanelWindow {
     isSeen: () => window.isVisible() && window.isFocused(),
     title: text => window.setTitle(text),
     close: () => window.close(),
-    letGo() {
-      isLeaving = true;
+    allowClose() {
+      isQuitting = true;
     },
   };
 }
@@ -172,21 +172,25 @@ function pageOf(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : '/';
 }
 
-const settleMs = 400;
+const saveDelayMs = 400;
 
-function remember(window: BrowserWindow, settings: DesktopSettingsFile): void {
+function saveBounds(window: BrowserWindow, settings: DesktopSettingsFile): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const keep = (): void => {
+  const save = (): void => {
     clearTimeout(timer);
     if (window.isDestroyed()) return;
     const next = { bounds: window.getNormalBounds(), is_maximized: window.isMaximized() };
     if (JSON.stringify(next) !== JSON.stringify(settings.now.window)) settings.change({ window: next });
   };
-  const later = (): void => {
+  const scheduleSave = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(keep, settleMs);
+    timer = setTimeout(save, saveDelayMs);
   };
-  window.on('resize', later).on('move', later).on('maximize', later).on('unmaximize', later);
-  window.on('close', keep);
-  app.on('before-quit', keep);
+  window
+    .on('resize', scheduleSave)
+    .on('move', scheduleSave)
+    .on('maximize', scheduleSave)
+    .on('unmaximize', scheduleSave);
+  window.on('close', save);
+  app.on('before-quit', save);
 }

@@ -93,7 +93,7 @@ export function createLifecycle({
      * The machine woke up: every worker's grace period restarts. The steady clock detects a long sleep by itself. A short
      * one may have cut streams without a sign, while the clock stood still.
      */
-    awoken(): void {
+    noteWake(): void {
       clock.noteLongPause();
       core.lookWithin(0);
     },

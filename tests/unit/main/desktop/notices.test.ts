@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createBurst, type Notice, noticeOf, tell } from '../../../../main/desktop/notices.ts';
+import { createBurst, type Notice, noticeOf, toNotifications } from '../../../../main/desktop/notices.ts';
 import {
-  follow,
+  applyEvent,
   emptySummary,
   connectedCount,
   type Summary,
@@ -57,7 +57,7 @@ const queueEvent = (isPaused: boolean): UiEvent =>
     },
   });
 
-describe('summaryOf and follow', () => {
+describe('a summary of the fleet', () => {
   const read = summaryOf({
     workers: [workerView(), workerView({ id: workerId('w_two'), status: 'offline' })],
     jobs: [running('j_1', { percent: 41.9 }), jobView({ id: 'j_9', job_id: 'j_9' })],
@@ -80,7 +80,7 @@ describe('summaryOf and follow', () => {
       queueEvent(true),
       UiEvent.parse({ kind: 'worker', seq: 3, at, type: 'worker.deleted', worker_id: 'w_two', worker: null }),
     ];
-    const now = steps.reduce(follow, read);
+    const now = steps.reduce(applyEvent, read);
     expect([...now.live.values()]).toEqual([{ id: 'j_2', name: 'config j_2', percent: 75 }]);
     expect(now.isPaused).toBe(true);
     expect([...now.workers]).toEqual([['w_one', 'busy']]);
@@ -89,19 +89,20 @@ describe('summaryOf and follow', () => {
   test('returns no percentage when the total is unknown', () => {
     for (const progress of [null, {}, { step: 3 }, { step: 3, total_steps: 0 }])
       expect(
-        follow(emptySummary, jobEvent('job.progress', running('j_1', progress))).live.get('j_1')?.percent,
+        applyEvent(emptySummary, jobEvent('job.progress', running('j_1', progress))).live.get('j_1')?.percent,
       ).toBeNull();
     expect(
-      follow(emptySummary, jobEvent('job.progress', running('j_1', { step: 9, total_steps: 3 }))).live.get(
-        'j_1',
-      )?.percent,
+      applyEvent(
+        emptySummary,
+        jobEvent('job.progress', running('j_1', { step: 9, total_steps: 3 })),
+      ).live.get('j_1')?.percent,
     ).toBe(100);
   });
 });
 
 describe('trayMenu and trayText', () => {
   const summary = [1, 2].reduce<Summary>(
-    (before, n) => follow(before, jobEvent('job.running', running(`j_${n}`, { percent: n * 10 }))),
+    (before, n) => applyEvent(before, jobEvent('job.running', running(`j_${n}`, { percent: n * 10 }))),
     { ...emptySummary, isPaused: false, mayPause: true },
   );
   const labels = (state: Parameters<typeof trayMenu>[0]): readonly (string | null)[] =>
@@ -140,7 +141,7 @@ describe('trayMenu and trayText', () => {
 
   test('limits the length of the menu and of its labels', () => {
     const many = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', running(`j_${n}`))).reduce(
-      follow,
+      applyEvent,
       emptySummary,
     );
     const shown = labels({ fleet: 'Lab', summary: many });
@@ -149,7 +150,7 @@ describe('trayMenu and trayText', () => {
     const long = { ...running('j_1'), config_name: `A&B ${'x'.repeat(300)}` };
     const [, label] = labels({
       fleet: 'Lab',
-      summary: follow(emptySummary, jobEvent('job.running', long)),
+      summary: applyEvent(emptySummary, jobEvent('job.running', long)),
     });
     expect(label).toMatch(/^A&&B x+…$/);
     expect(label?.length).toBeLessThan(45);
@@ -195,12 +196,12 @@ describe('notices', () => {
   });
 
   test('shows single notices one by one and several as one', () => {
-    expect(tell([notice('job_failed')], en)).toEqual([
+    expect(toNotifications([notice('job_failed')], en)).toEqual([
       { title: 'Job failed', body: 'config 1: out of memory', fleet: null, page: '/jobs/j_1' },
     ]);
-    expect(tell([notice('job_completed'), notice('worker_lost')], en)).toHaveLength(2);
+    expect(toNotifications([notice('job_completed'), notice('worker_lost')], en)).toHaveLength(2);
     const burst = [notice('job_completed', 1), notice('job_failed', 2), notice('worker_lost', 3)];
-    expect(tell(burst, en)).toEqual([
+    expect(toNotifications(burst, en)).toEqual([
       {
         title: 'Fleet activity',
         body: '1 job completed · 1 job failed · 1 worker lost with its job',
@@ -208,10 +209,10 @@ describe('notices', () => {
         page: '/jobs',
       },
     ]);
-    expect(tell([notice('worker_lost'), notice('worker_lost'), notice('worker_lost')], en)).toMatchObject([
-      { page: '/workers/w_1' },
-    ]);
-    expect(tell([], en)).toEqual([]);
+    expect(
+      toNotifications([notice('worker_lost'), notice('worker_lost'), notice('worker_lost')], en),
+    ).toMatchObject([{ page: '/workers/w_1' }]);
+    expect(toNotifications([], en)).toEqual([]);
   });
 
   test('collects notices that arrive together, with longer delays in a storm', async () => {

@@ -107,7 +107,7 @@ describe('a paused orchestrator process', () => {
     await fleet.runJob(rig);
     await fleet.clock.advance(T - 1_000);
     fleet.clock.shiftWall(5_000);
-    fleet.orchestrator.lifecycle.awoken();
+    fleet.orchestrator.lifecycle.noteWake();
     await fleet.clock.advance(T - 1);
     expect(rig.view().status).toBe('busy');
     await fleet.clock.advance(1);
