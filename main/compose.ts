@@ -34,7 +34,7 @@ export interface Composed {
   /** Pin of the certificate that other machines see; null unless the orchestrator created the certificate itself. */
   readonly pin: string | null;
   /** Call it after the machine wakes up. */
-  awoken(): void;
+  noteWake(): void;
   /**
    * Stops the local worker, closes streams and connections, then the store. Trainers on all workers keep running, including those
    * of the local worker.
@@ -115,7 +115,7 @@ async function composeWith(config: ServerConfig, deps: TimedDeps): Promise<Compo
       deps.workerPrograms === undefined ? findWorkerPrograms() : deps.workerPrograms,
     ),
     isOurHost: createOwnNames({ mono: clock.mono, addresses, others: otherNames }),
-    restore: (name, by, asker) => restoration.restore(name, by, asker),
+    restore: (name, by, request) => restoration.restore(name, by, request),
   };
   let scope = await openScope(context);
   const http = createHttpServer(scope.http);
@@ -149,7 +149,7 @@ async function composeWith(config: ServerConfig, deps: TimedDeps): Promise<Compo
       adminToken: adminToken.now,
       restored: scope.data.restored && { ...scope.data.restored, lostRows: scope.audit.lost },
       ...reachFromAfar(network, certificates.shown),
-      awoken: () => scope.orchestrator.lifecycle.awoken(),
+      noteWake: () => scope.orchestrator.lifecycle.noteWake(),
       async close() {
         withdraw();
         await close();

@@ -25,11 +25,11 @@ export function createRestore({
   return createRestoration<KeptBackup, Replacement, IncomingMessage>(
     {
       prepare: name => scope().data.prepare(name),
-      async quiet(asker) {
+      async suspend(request) {
         // The local worker stops first, so that it can still report that it goes offline.
         await scope().localWorker.close();
         scope().orchestrator.lifecycle.stop();
-        await http.hold(asker);
+        await http.suspend(request);
         await closeFiles(scope());
         await scope().audit.stop();
         // The trail can only be read while the store is open.

@@ -4,16 +4,16 @@ import type { Actor, Log } from '../orchestrator/ports/index.ts';
 /** A checked copy of a backup that can replace the database. */
 interface Ready<B> {
   readonly backup: B;
-  takePlace(): void;
+  replaceDatabase(): void;
   drop(): void;
 }
 
 /** The steps of a restore, implemented by the code that uses the database. */
-export interface Running<B, R extends Ready<B>, O> {
+export interface RestoreSteps<B, R extends Ready<B>, Request> {
   /** Checks and copies the backup. Returns a refusal for an unusable backup. The server continues to answer requests. */
   prepare(name: string): Promise<Outcome<R>>;
   /** Refuses all requests except the restore itself, and stops all code that could still write. Training on workers continues. */
-  quiet(asker: O): Promise<void>;
+  suspend(request: Request): Promise<void>;
   /** Makes a backup of the current database. Rejects with the reason when that fails. */
   save(): Promise<B>;
   /** Closes the database. */
@@ -24,8 +24,8 @@ export interface Running<B, R extends Ready<B>, O> {
   reopen(): Promise<void>;
 }
 
-export interface Restoration<B, O> {
-  restore(name: string, by: Actor, asker: O): Promise<Outcome<Restored<B>>>;
+export interface Restoration<B, Request> {
+  restore(name: string, by: Actor, request: Request): Promise<Outcome<Restored<B>>>;
   /** Resolves when no restore is in progress. */
   idle(): Promise<void>;
 }
@@ -47,21 +47,21 @@ export interface Restored<B> {
  * 5. Replace the database by one rename. If a step up to here fails, the old database is opened again.
  * 6. Open the new database.
  */
-export function createRestoration<B extends { readonly name: string }, R extends Ready<B>, O>(
-  running: Running<B, R, O>,
+export function createRestoration<B extends { readonly name: string }, R extends Ready<B>, Request>(
+  steps: RestoreSteps<B, R, Request>,
   log: Log,
-): Restoration<B, O> {
+): Restoration<B, Request> {
   let underWay: Promise<unknown> | null = null;
 
-  const replace = async (ready: R, by: Actor, asker: O): Promise<Outcome<Restored<B>>> => {
+  const replace = async (ready: R, by: Actor, request: Request): Promise<Outcome<Restored<B>>> => {
     log.warn('restore.begun', { backup: ready.backup.name });
-    const outcome = await exchange(ready, by, asker);
-    await running.reopen();
+    const outcome = await trySteps(ready, by, request);
+    await steps.reopen();
     if (outcome.ok) log.warn('restore.done', { backup: ready.backup.name, saved: outcome.value.saved.name });
     return outcome;
   };
 
-  const exchange = async (ready: R, by: Actor, asker: O): Promise<Outcome<Restored<B>>> => {
+  const trySteps = async (ready: R, by: Actor, request: Request): Promise<Outcome<Restored<B>>> => {
     /**
      * Runs a step and converts an error to a refusal. Only the log names the affected file, because clients must not see paths of
      * this machine.
@@ -75,37 +75,37 @@ export function createRestoration<B extends { readonly name: string }, R extends
       }
     };
     const saved = await attempt('What there is now could not be saved', async () => {
-      await running.quiet(asker);
-      return running.save();
+      await steps.suspend(request);
+      return steps.save();
     });
-    const closed = await attempt('The database could not be closed', () => running.close());
+    const closed = await attempt('The database could not be closed', () => steps.close());
     if (!saved.ok) return saved;
     if (!closed.ok) return closed;
     const done = await attempt('The backup could not take the place of the database', async () => {
-      await running.sign(ready, saved.value, by);
-      ready.takePlace();
+      await steps.sign(ready, saved.value, by);
+      ready.replaceDatabase();
     });
     return done.ok ? accept({ restored: ready.backup, saved: saved.value }) : done;
   };
 
-  const restore = async (name: string, by: Actor, asker: O): Promise<Outcome<Restored<B>>> => {
-    const ready = await running.prepare(name);
+  const restore = async (name: string, by: Actor, request: Request): Promise<Outcome<Restored<B>>> => {
+    const ready = await steps.prepare(name);
     if (!ready.ok) return ready;
     try {
-      return await replace(ready.value, by, asker);
+      return await replace(ready.value, by, request);
     } finally {
       ready.value.drop();
     }
   };
 
   return {
-    async restore(name, by, asker) {
+    async restore(name, by, request) {
       if (underWay !== null)
         return refuse(
           'restore_under_way',
           'A backup is being restored already: look at the list when that is done',
         );
-      const turn = restore(name, by, asker);
+      const turn = restore(name, by, request);
       underWay = turn;
       try {
         return await turn;

@@ -89,9 +89,9 @@ export interface HttpServer {
   signInPath(): string;
   /**
    * Ends event streams and answers all new requests with 503; the sockets stay open. Requests in progress get a moment to finish.
-   * Only the request `asker` still gets its own response.
+   * Only `request` still gets its own response.
    */
-  hold(asker: IncomingMessage): Promise<void>;
+  suspend(request: IncomingMessage): Promise<void>;
   /** Ends the streams of clients that have lost the permission to read them. */
   recheck(): void;
   /** Answers requests with these dependencies from now on. */
@@ -116,10 +116,14 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   };
   let app = createApp(deps, lasting);
   const limits = deps.socketLimits ?? socketLimits;
-  const listeners = createListeners(app.handler, { ...lasting, limits, held: createHeld(deps) });
+  const listeners = createListeners(app.handler, {
+    ...lasting,
+    limits,
+    suspendedHandler: createSuspendedHandler(deps),
+  });
   return {
     signInPath: () => app.signInPath(),
-    hold: listeners.hold,
+    suspend: listeners.suspend,
     recheck: streams.recheck,
     serve(next) {
       orchestrator = next.orchestrator;
@@ -133,7 +137,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
 }
 
 /** Creates the handler that answers 503 while a restore replaces the database. */
-function createHeld(deps: HttpDeps): RequestListener {
+function createSuspendedHandler(deps: HttpDeps): RequestListener {
   const detail = 'A backup is being restored: that is done in a moment. Try again then';
   return createBareApp(deps.log, deps.logRequests).use((_request, response) =>
     sendProblem(response, refuse('restoring', detail).refusal),

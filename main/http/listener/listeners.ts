@@ -12,10 +12,10 @@ export interface Listeners {
   /** Sets the certificate for new TLS connections of all listeners. */
   present(identity: TlsIdentity): void;
   /**
-   * Passes new requests to the handler `held`, ends event streams, and waits a moment for requests in progress other than
-   * `asker`.
+   * Passes new requests to `suspendedHandler`, ends event streams, and waits a moment for the requests in progress, except
+   * `request`.
    */
-  hold(asker: IncomingMessage): Promise<void>;
+  suspend(request: IncomingMessage): Promise<void>;
   /** Replaces the request handler. The sockets stay open. */
   serve(handler: RequestListener): void;
   closeAll(): Promise<void>;
@@ -28,13 +28,13 @@ interface ListenersDeps {
   readonly streams: StreamRegistry;
   readonly calls: Calls;
   readonly limits: SocketLimits;
-  /** Answers every request after `hold`, until the next `serve`. */
-  readonly held: RequestListener;
+  /** Answers every request after `suspend`, until the next `serve`. */
+  readonly suspendedHandler: RequestListener;
 }
 
 export function createListeners(
   first: RequestListener,
-  { streams, calls, limits, held }: ListenersDeps,
+  { streams, calls, limits, suspendedHandler }: ListenersDeps,
 ): Listeners {
   let current = first;
   const handler: RequestListener = (request, response) => current(request, response);
@@ -67,16 +67,16 @@ export function createListeners(
       identity = next;
       for (const listener of open) listener.present(next);
     },
-    async hold(asker) {
-      current = held;
+    async suspend(request) {
+      current = suspendedHandler;
       const others = (): readonly ServerResponse[] =>
-        [...calls.inProgress].filter(({ req }) => req !== asker);
+        [...calls.inProgress].filter(({ req }) => req !== request);
       const cut = (): void => {
         for (const response of others()) response.destroy();
       };
       streams.endThose(() => true);
       const timer = setTimeout(cut, finishWithinMs);
-      // New requests already go to `held`, which answers immediately, so they are not waited for.
+      // New requests already go to `suspendedHandler`, which answers immediately, so they are not waited for.
       await Promise.all(others().map(closed));
       clearTimeout(timer);
     },

@@ -21,11 +21,11 @@ export interface BackupHandler {
   make(kind: 'manual'): Promise<Made>;
   /** Returns true when the last attempt to create a backup failed. */
   hasFailed(): boolean;
-  /** Resolves once the server runs on the restored database. Only the request `asker` still gets its response. */
+  /** Resolves once the server runs on the restored database. Only `request` still gets its response. */
   restore(
     name: string,
     by: Actor,
-    asker: IncomingMessage,
+    request: IncomingMessage,
   ): Promise<Outcome<{ readonly restored: Made; readonly saved: Made }>>;
 }
 

@@ -26,7 +26,7 @@ export interface Replacement {
    */
   sign(describe: (had: AuditPosition | null) => AuditFact): Promise<void>;
   /** Replaces the database, whose store must be closed. Throws without any change on failure. */
-  takePlace(): void;
+  replaceDatabase(): void;
   drop(): void;
 }
 
@@ -88,7 +88,7 @@ export async function prepareReplacement(deps: ReplacementDeps, name: string): P
         const fact = describe(await copyTrail(file, ready));
         await withStore(deps, store => store.write(tx => tx.appendAudit(fact)));
       },
-      takePlace: () => swap(file),
+      replaceDatabase: () => swap(file),
     });
   } catch (cause) {
     log.error('backup.unusable', { file: join(folder.path, name), cause });

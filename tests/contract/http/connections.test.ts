@@ -13,7 +13,7 @@ async function listen(handler: RequestListener, some: Partial<SocketLimits>) {
     streams: createStreamRegistry(),
     calls,
     limits: { ...socketLimits, checkMs: 20, ...some },
-    held: handler,
+    suspendedHandler: handler,
   });
   onTestFinished(() => listeners.closeAll());
   const { port } = await listeners.listen('127.0.0.1', 0, false);

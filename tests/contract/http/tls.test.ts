@@ -197,7 +197,7 @@ test('shows a new certificate to new connections without closing old ones', asyn
     streams: createStreamRegistry(),
     calls: createCalls(),
     limits: socketLimits,
-    held: handler,
+    suspendedHandler: handler,
   });
   onTestFinished(() => listeners.closeAll());
   listeners.present(first);

@@ -100,7 +100,7 @@ describe('replacing the database with a backup', () => {
     expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
     await bench.store.close();
     await replacement.sign(() => restoredFact);
-    replacement.takePlace();
+    replacement.replaceDatabase();
     const store = reopen(bench.file);
     expect(workersOf(store)).toEqual(['w_first']);
     expect(store.liveJobs()).toEqual([]);
@@ -113,7 +113,7 @@ describe('replacing the database with a backup', () => {
     const replacement = await ready(bench);
     await bench.store.close();
     await replacement.sign(() => restoredFact);
-    replacement.takePlace();
+    replacement.replaceDatabase();
     expect(reopen(bench.file).eventRange().last).toBeGreaterThan(5_000_000_000);
   });
 
@@ -127,7 +127,7 @@ describe('replacing the database with a backup', () => {
     });
     const replacement = await ready(bench, name);
     await bench.store.close();
-    replacement.takePlace();
+    replacement.replaceDatabase();
     expect(workersOf(reopen(bench.file))).toEqual([]);
   });
 });
@@ -218,7 +218,7 @@ describe('unusable backups', () => {
     onTestFinished(() => void other.close());
     other.prepare('SELECT count(*) FROM workers').get();
     await bench.store.close();
-    expect(() => replacement.takePlace()).toThrow(/locked by another program/);
+    expect(() => replacement.replaceDatabase()).toThrow(/locked by another program/);
     other.close();
     expect(workersOf(reopen(bench.file))).toEqual(['w_first', 'w_last']);
   });

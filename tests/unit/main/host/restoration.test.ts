@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { createRestoration } from '../../../../main/host/restoration.ts';
 import { accept, refuse } from '../../../../protocol/problem.ts';
 
-type Step = 'prepare' | 'quiet' | 'save' | 'close' | 'sign' | 'takePlace' | 'reopen';
+type Step = 'prepare' | 'suspend' | 'save' | 'close' | 'sign' | 'replaceDatabase' | 'reopen';
 
 const by = { type: 'admin', id: 'ada', address: null } as const;
-const asker = 'the call';
+const request = 'the call';
 
 function open(fails: Step | null = null) {
   const done: string[] = [];
@@ -25,13 +25,13 @@ function open(fails: Step | null = null) {
         if (fails === 'prepare') return refuse('backup_unusable', 'it is damaged');
         return accept({
           backup: { name },
-          takePlace: () => step('takePlace'),
+          replaceDatabase: () => step('replaceDatabase'),
           drop: () => void done.push('drop'),
         });
       },
-      async quiet(who: string) {
-        expect(who).toBe(asker);
-        step('quiet');
+      async suspend(who: string) {
+        expect(who).toBe(request);
+        step('suspend');
       },
       async save() {
         step('save');
@@ -47,7 +47,7 @@ function open(fails: Step | null = null) {
     { info: () => {}, warn: () => {}, error: (event, fields) => void logged.push([event, fields]) },
   );
   const restore = async () => {
-    const outcome = restoration.restore('noon', by, asker);
+    const outcome = restoration.restore('noon', by, request);
     letPrepare();
     return outcome;
   };
@@ -58,7 +58,16 @@ describe('restoring a backup', () => {
   test('saves the current database first, and signs the copy before it is opened', async () => {
     const { restore, done } = open();
     expect(await restore()).toEqual(accept({ restored: { name: 'noon' }, saved: { name: 'saved' } }));
-    expect(done).toEqual(['prepare', 'quiet', 'save', 'close', 'sign', 'takePlace', 'reopen', 'drop']);
+    expect(done).toEqual([
+      'prepare',
+      'suspend',
+      'save',
+      'close',
+      'sign',
+      'replaceDatabase',
+      'reopen',
+      'drop',
+    ]);
   });
 
   test('changes nothing when the backup is unusable', async () => {
@@ -68,11 +77,11 @@ describe('restoring a backup', () => {
   });
 
   test.each<[Step, readonly Step[]]>([
-    ['quiet', ['quiet', 'close', 'reopen']],
-    ['save', ['quiet', 'save', 'close', 'reopen']],
-    ['close', ['quiet', 'save', 'close', 'reopen']],
-    ['sign', ['quiet', 'save', 'close', 'sign', 'reopen']],
-    ['takePlace', ['quiet', 'save', 'close', 'sign', 'takePlace', 'reopen']],
+    ['suspend', ['suspend', 'close', 'reopen']],
+    ['save', ['suspend', 'save', 'close', 'reopen']],
+    ['close', ['suspend', 'save', 'close', 'reopen']],
+    ['sign', ['suspend', 'save', 'close', 'sign', 'reopen']],
+    ['replaceDatabase', ['suspend', 'save', 'close', 'sign', 'replaceDatabase', 'reopen']],
   ])(
     'keeps the current database when step "%s" fails, and names the file only in the log',
     async (step, steps) => {
@@ -91,8 +100,8 @@ describe('restoring a backup', () => {
 
   test('refuses a second restore while one is running', async () => {
     const { restoration, done, letPrepare } = open();
-    const first = restoration.restore('noon', by, asker);
-    expect(await restoration.restore('noon', by, asker)).toMatchObject({
+    const first = restoration.restore('noon', by, request);
+    expect(await restoration.restore('noon', by, request)).toMatchObject({
       ok: false,
       refusal: { code: 'restore_under_way' },
     });
@@ -106,7 +115,7 @@ describe('restoring a backup', () => {
     letPrepare();
     expect(await first).toMatchObject({ ok: true });
     await idle;
-    const again = restoration.restore('noon', by, asker);
+    const again = restoration.restore('noon', by, request);
     letPrepare();
     expect(await again).toMatchObject({ ok: true });
   });
