@@ -8,7 +8,7 @@ import { createOwnNames, namesGiven } from './host/own-names.ts';
 import { ownAddresses } from './host/addresses.ts';
 import { reachFromAfar, createNetworkAccess } from './host/network-access.ts';
 import { createWorkerPrograms, findWorkerPrograms, findPanel } from './host/built-files.ts';
-import { openSettingsFile, publicUrlInForce } from './host/settings-sources.ts';
+import { openSettingsFile, effectivePublicUrl } from './host/settings-sources.ts';
 import { hashOf } from './http/auth/auth.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import type { DataStore } from './store/data-store.ts';
@@ -88,7 +88,7 @@ async function composeWith(config: ServerConfig, deps: TimedDeps): Promise<Compo
   const onReplaced = (): void => endAdminSessions(scope, http);
   const adminToken = createAdminToken({ folder, hashOf, clock, log, onReplaced });
   const otherNames = () =>
-    namesGiven(config.allowHosts, publicUrlInForce(config, file.settings), certificates.shown);
+    namesGiven(config.allowHosts, effectivePublicUrl(config, file.settings), certificates.shown);
   const { network, certificates } = createNetworkAccess({
     given: config,
     settings: file.settings,

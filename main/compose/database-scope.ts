@@ -4,7 +4,7 @@ import type { ServerConfig } from '../config.ts';
 
 import { type DataFolder, makeFolder } from '../host/data-folder.ts';
 import { createWitness, openHeadFile } from '../host/audit-marks.ts';
-import { auditDaysInForce, localWorkerInForce } from '../host/settings-sources.ts';
+import { effectiveAuditDays, effectiveLocalWorker } from '../host/settings-sources.ts';
 import { createUploadTokens, fleetIdOf } from '../host/tokens.ts';
 import { createEngines, type EnginesDeps } from '../engines/index.ts';
 import { createCourier, type CourierDeps } from '../notify/index.ts';
@@ -111,12 +111,12 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
   const { config, deps, folder, adminHash, file, network, panelDir, programs, isOurHost, restore } = context;
   const { audit, ...data } = await openStore(
     folder,
-    auditDaysInForce(config, file.settings),
+    effectiveAuditDays(config, file.settings),
     config.auditWitnesses,
     deps,
   );
   const configs = createConfigFiles(config.configsDir);
-  const worker = localWorkerInForce(config, file.settings);
+  const worker = effectiveLocalWorker(config, file.settings);
   const runsLocally = worker !== null;
   const uploadTokens = createUploadTokens(folder.auditKey);
   const files = createArtifactFiles(join(config.dataDir, 'artifacts'));

@@ -8,7 +8,7 @@ import { type Network, createNetwork, type NetworkDeps } from './network.ts';
 import type { Identity } from './tls/identity.ts';
 import { certificateNames } from './own-names.ts';
 import { createCertificates, type TlsDeps } from './tls/index.ts';
-import { type Given, inForce } from './settings-sources.ts';
+import { type Given, effectiveSettings } from './settings-sources.ts';
 
 /** Records in the log and in the audit trail that other machines connect without encryption. */
 const warnExposed =
@@ -23,13 +23,13 @@ const warnExposed =
       .catch((cause: unknown) => log.error('server.exposed_not_noted', { host, cause }));
   };
 
-interface ReachDeps {
+interface NetworkAccessDeps {
   readonly given: Given & {
     readonly port: number;
     readonly dataDir: string;
     readonly certificateFiles: TlsDeps['files'];
   };
-  readonly settings: Parameters<typeof inForce>[1];
+  readonly settings: Parameters<typeof effectiveSettings>[1];
   readonly addresses: () => readonly MachineAddress[];
   /** Returns names of the machine that it cannot detect itself. */
   readonly otherNames: () => readonly string[];
@@ -41,7 +41,7 @@ interface ReachDeps {
 }
 
 /** Creates the network and its certificates. */
-export function createNetworkAccess(deps: ReachDeps) {
+export function createNetworkAccess(deps: NetworkAccessDeps) {
   const { given, settings, addresses, otherNames, listen, present, clock, log, orchestrator } = deps;
   const network = createNetwork({
     listen,
@@ -50,7 +50,7 @@ export function createNetworkAccess(deps: ReachDeps) {
     log,
     port: given.port,
     fixedHost: given.fixedBy.host === undefined ? null : given.host,
-    reach: { host: settings.host, isSecure: inForce(given, settings).tls },
+    access: { host: settings.host, isSecure: effectiveSettings(given, settings).tls },
     onExposed: warnExposed(orchestrator, log),
   });
   const certificates = createCertificates({
@@ -122,8 +122,8 @@ const tlsView = ({ source, pin, fingerprint, expiresAt, names }: Identity): NonN
  * Returns the setting that prevents a change of TLS; null if it can be changed. If a flag puts the only socket on one external
  * address, TLS there would exclude clients on this machine.
  */
-export const tlsFixedBy = ({ isSecure, hasHome }: Network, { fixedBy }: Given): string | null =>
-  fixedBy.ssl ?? (isSecure || hasHome ? null : (fixedBy.host ?? null));
+export const tlsFixedBy = ({ isSecure, hasLoopbackSocket }: Network, { fixedBy }: Given): string | null =>
+  fixedBy.ssl ?? (isSecure || hasLoopbackSocket ? null : (fixedBy.host ?? null));
 
 /** The URL for a new worker, and the pin of the key that it will see there. */
 export interface JoinAddress {

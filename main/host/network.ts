@@ -1,6 +1,6 @@
 import type { Clock } from '../orchestrator/ports/index.ts';
 import { addressesBehind, isLoopback, isWildcard, type MachineAddress, urlOf } from './addresses.ts';
-import { createSockets, loopback, isHome, type SocketDeps, speaksTls } from './sockets.ts';
+import { createSockets, loopback, isLocalhost, type SocketDeps, usesTls } from './sockets.ts';
 
 /** The address to listen on, and the protocol for other machines. */
 export interface NetworkAccess {
@@ -15,15 +15,15 @@ export interface NetworkDeps extends SocketDeps {
   /** Address from a flag or the config file; null when the panel may change it. */
   readonly fixedHost: string | null;
   /** The address and protocol that were last set in the panel. */
-  readonly reach: NetworkAccess;
+  readonly access: NetworkAccess;
   /** Called when other machines can connect without encryption. */
   readonly onExposed: (host: string) => void;
 }
 
 /** A change in progress: the server already listens on the new addresses, and still listens on the old ones. */
-export interface Move {
+export interface NetworkChange {
   /** Completes the change: closes the old addresses and the connections there. */
-  settle(): void;
+  commit(): void;
   undo(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface Network extends NetworkAccess {
   /** URL for clients on this machine; always plain HTTP. */
   readonly url: string;
   /** True if clients on this machine have their own socket. Only then can other machines be required to use TLS. */
-  readonly hasHome: boolean;
+  readonly hasLoopbackSocket: boolean;
   /** Returns the URLs on which the server currently listens. */
   listening(): readonly string[];
   /**
@@ -41,13 +41,13 @@ export interface Network extends NetworkAccess {
    */
   open(): Promise<void>;
   /** Opens the new addresses. If one of them cannot be opened, rejects and changes nothing. */
-  move(next: NetworkAccess): Promise<Move>;
+  change(next: NetworkAccess): Promise<NetworkChange>;
   /** Stops watching for new addresses. The sockets are closed by the code that created the listeners. */
   stop(): void;
 }
 
 /** Interval of the search for new addresses. A machine gets a new address when it joins another network. */
-const lookEveryMs = 10_000;
+const checkEveryMs = 10_000;
 
 /**
  * Manages the addresses on which the orchestrator listens. The loopback socket opens first, stays open and uses plain HTTP. The
@@ -56,10 +56,10 @@ const lookEveryMs = 10_000;
  */
 export function createNetwork(deps: NetworkDeps): Network {
   const { clock, fixedHost, addresses } = deps;
-  const inTurn = createTurns();
+  const runAlone = createSerialRunner();
   const sockets = createSockets(deps);
   const base = baseOf(deps);
-  let reach: NetworkAccess = { host: fixedHost ?? deps.reach.host, isSecure: deps.reach.isSecure };
+  let access: NetworkAccess = { host: fixedHost ?? deps.access.host, isSecure: deps.access.isSecure };
   let isStopped = false;
   let cancelTimer = (): void => {};
 
@@ -69,32 +69,33 @@ export function createNetwork(deps: NetworkDeps): Network {
   };
   const scheduleCheck = (): void => {
     cancelTimer();
-    if (!isStopped && reach.host !== loopback && base !== fixedHost)
-      cancelTimer = clock.after(lookEveryMs, () => void inTurn(follow).then(scheduleCheck));
+    if (!isStopped && access.host !== loopback && base !== fixedHost)
+      cancelTimer = clock.after(checkEveryMs, () => void runAlone(openNewAddresses).then(scheduleCheck));
   };
-  const follow = (): Promise<void> => sockets.openSome(isStopped ? [] : wanted(reach.host), reach.isSecure);
+  const openNewAddresses = (): Promise<void> =>
+    sockets.openSome(isStopped ? [] : wanted(access.host), access.isSecure);
   const warnIfExposed = (): void => {
-    if (!isLoopback(reach.host) && !reach.isSecure) deps.onExposed(reach.host);
+    if (!isLoopback(access.host) && !access.isSecure) deps.onExposed(access.host);
   };
-  const move = async (next: NetworkAccess): Promise<Move> => {
+  const change = async (next: NetworkAccess): Promise<NetworkChange> => {
     const opened = await sockets.openAll(wanted(next.host), next.isSecure);
-    const was = reach;
-    reach = next;
-    sockets.speakTls(next.isSecure);
+    const was = access;
+    access = next;
+    sockets.setTls(next.isSecure);
     return {
-      settle() {
+      commit() {
         const kept = wanted(next.host);
         // Not awaited, because closing streams takes a while and nothing depends on it.
-        void sockets.leave(sockets.addresses().filter(address => !kept.includes(address)));
-        void sockets.dropOthers();
+        void sockets.closeAddresses(sockets.addresses().filter(address => !kept.includes(address)));
+        void sockets.closeOtherProtocol();
         warnIfExposed();
         scheduleCheck();
       },
       async undo() {
-        reach = was;
-        sockets.speakTls(was.isSecure);
-        await sockets.leave(opened);
-        await sockets.dropOthers();
+        access = was;
+        sockets.setTls(was.isSecure);
+        await sockets.closeAddresses(opened);
+        await sockets.closeOtherProtocol();
       },
     };
   };
@@ -102,10 +103,10 @@ export function createNetwork(deps: NetworkDeps): Network {
   const here = isWildcard(base) ? loopback : base;
   return {
     get host() {
-      return reach.host;
+      return access.host;
     },
     get isSecure() {
-      return reach.isSecure;
+      return access.isSecure;
     },
     get port() {
       return sockets.port();
@@ -113,24 +114,24 @@ export function createNetwork(deps: NetworkDeps): Network {
     get url() {
       return urlOf(here, sockets.port(), false);
     },
-    hasHome: isHome(base) || isWildcard(base),
+    hasLoopbackSocket: isLocalhost(base) || isWildcard(base),
     listening() {
       const behind = isWildcard(base) ? addressesBehind(base, addresses()) : [];
       const far = [...behind.map(({ address }) => address), ...sockets.addresses()];
-      const urls = far.map(address => urlOf(address, sockets.port(), speaksTls(reach.isSecure, address)));
+      const urls = far.map(address => urlOf(address, sockets.port(), usesTls(access.isSecure, address)));
       return [urlOf(here, sockets.port(), false), ...urls];
     },
     async open() {
-      await sockets.openFirst(base, reach.isSecure);
+      await sockets.openFirst(base, access.isSecure);
       warnIfExposed();
       // The server must not start if a fixed address cannot be opened.
-      await inTurn(async () => {
-        if (fixedHost === null) await follow();
-        else await sockets.openAll(wanted(fixedHost), reach.isSecure);
+      await runAlone(async () => {
+        if (fixedHost === null) await openNewAddresses();
+        else await sockets.openAll(wanted(fixedHost), access.isSecure);
       });
       scheduleCheck();
     },
-    move: next => inTurn(() => move(next)),
+    change: next => runAlone(() => change(next)),
     stop() {
       isStopped = true;
       cancelTimer();
@@ -142,13 +143,13 @@ export function createNetwork(deps: NetworkDeps): Network {
  * Returns the address of the first socket. If a fixed external address uses TLS, the first socket is a loopback socket, so that
  * clients on this machine can use plain HTTP.
  */
-function baseOf({ fixedHost, reach }: NetworkDeps): string {
+function baseOf({ fixedHost, access }: NetworkDeps): string {
   if (fixedHost === null) return loopback;
-  return isHome(fixedHost) || isWildcard(fixedHost) || !reach.isSecure ? fixedHost : loopback;
+  return isLocalhost(fixedHost) || isWildcard(fixedHost) || !access.isSecure ? fixedHost : loopback;
 }
 
 /** Returns a function that runs changes one at a time, because two could try to open the same socket. */
-function createTurns() {
+function createSerialRunner() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(act: () => Promise<T>): Promise<T> => {
     const turn = last.then(act);

@@ -79,18 +79,18 @@ const rows: readonly Row[] = [
 const fixedRows = ({ fixedBy }: Given): readonly Row[] =>
   rows.filter(({ flag }) => fixedBy[flag] !== undefined);
 
-const taking = (some: readonly Row[], to: Settings, from: Settings): Settings =>
+const copySettings = (some: readonly Row[], to: Settings, from: Settings): Settings =>
   some.reduce((settings, row) => row.copy(settings, from), to);
 
 /** Returns the settings that apply: each fixed value overrides the stored one. */
-export const inForce = (given: Given, set: Settings): Settings =>
-  taking(fixedRows(given), set, asSettings(given));
+export const effectiveSettings = (given: Given, stored: Settings): Settings =>
+  copySettings(fixedRows(given), stored, asSettings(given));
 
 /**
  * Returns the settings to store. A fixed setting keeps its stored value, which applies again once the setting is no longer fixed.
  */
-export const toKeep = (given: Given, set: Settings, next: Settings): Settings =>
-  taking(fixedRows(given), next, set);
+export const toStore = (given: Given, stored: Settings, next: Settings): Settings =>
+  copySettings(fixedRows(given), next, stored);
 
 const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays }: Given): Settings => ({
   host,
@@ -108,7 +108,7 @@ const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays
 
 export type Refused = ReturnType<typeof refuse>;
 
-export function fixedRefusal(given: Given, was: Settings, next: Settings): Refused | null {
+export function refuseFixed(given: Given, was: Settings, next: Settings): Refused | null {
   const found = fixedRows(given).find(row => row.of(was) !== row.of(next));
   return found === undefined ? null : refusalOf(found.what, given.fixedBy[found.flag] ?? '');
 }
@@ -117,18 +117,18 @@ const refusalOf = (what: string, by: string): Refused =>
   refuse('setting_fixed', `${what} is fixed by ${by}: start the orchestrator without it to set it here`);
 
 /** Returns the settings of the worker on this machine; null when it is disabled. */
-export function localWorkerInForce(given: Given, set: Settings): LocalWorkerSettings | null {
-  const { local_worker: worker } = inForce(given, set);
+export function effectiveLocalWorker(given: Given, stored: Settings): LocalWorkerSettings | null {
+  const { local_worker: worker } = effectiveSettings(given, stored);
   return worker.enabled ? workerSettingsOf(worker) : null;
 }
 
 /** Returns the base URL in join commands and sign-in links; null when not set. */
-export const publicUrlInForce = (given: Given, set: Settings): string | null =>
-  inForce(given, set).public_url;
+export const effectivePublicUrl = (given: Given, stored: Settings): string | null =>
+  effectiveSettings(given, stored).public_url;
 
 /** Returns the number of days that audit rows are kept; null keeps all rows. */
-export const auditDaysInForce = (given: Given, set: Settings): number | null =>
-  inForce(given, set).audit_retention_days;
+export const effectiveAuditDays = (given: Given, stored: Settings): number | null =>
+  effectiveSettings(given, stored).audit_retention_days;
 
 export const workerSettingsOf = ({
   gpus,
@@ -144,7 +144,7 @@ export interface SettingsFile {
 }
 
 /** Settings before the first change. */
-const atFirst: Settings = {
+const initialSettings: Settings = {
   host: '127.0.0.1',
   tls: false,
   public_url: null,
@@ -155,7 +155,7 @@ const atFirst: Settings = {
 
 /** Reads the settings. This process must hold the folder lock. Throws with a reason when the file is damaged. */
 export function openSettingsFile(file: string): SettingsFile {
-  let settings = existsSync(file) ? read(file) : atFirst;
+  let settings = existsSync(file) ? read(file) : initialSettings;
   return {
     get settings() {
       return settings;

@@ -5,7 +5,7 @@ import type { Orchestrator, SettingsFact } from '../orchestrator/index.ts';
 import type { Actor } from '../orchestrator/ports/index.ts';
 import { isLoopback, isWildcard } from './addresses.ts';
 import type { LocalWorkerSwitch } from './local-worker-switch.ts';
-import type { Move } from './network.ts';
+import type { NetworkChange } from './network.ts';
 import {
   type JoinAddress,
   joinAddress,
@@ -15,12 +15,12 @@ import {
 } from './network-access.ts';
 import {
   type SettingsFile,
-  auditDaysInForce,
-  fixedRefusal,
-  inForce,
-  publicUrlInForce,
+  effectiveAuditDays,
+  refuseFixed,
+  effectiveSettings,
+  effectivePublicUrl,
   type Refused,
-  toKeep,
+  toStore,
   workerSettingsOf,
 } from './settings-sources.ts';
 
@@ -41,7 +41,7 @@ export interface SettingsDeps extends NetworkViewDeps {
   };
 }
 
-interface Asker {
+interface Caller {
   readonly actor: Actor;
   /** True if the client connects from this machine. */
   readonly isHere: boolean;
@@ -58,12 +58,12 @@ export function createSettings(deps: SettingsDeps) {
   const view = (isHere: boolean): SettingsView => ({
     version: about.version,
     network: networkView(deps),
-    public_url: publicUrlInForce(given, file.settings),
+    public_url: effectivePublicUrl(given, file.settings),
     public_url_fixed_by: given.fixedBy['public-url'] ?? null,
     configs_dir: about.configs_dir,
     data_dir: about.data_dir,
     local_worker: {
-      ...inForce(given, file.settings).local_worker,
+      ...effectiveSettings(given, file.settings).local_worker,
       state: localWorker.state(),
       fixed_by: {
         enabled: given.fixedBy['local-worker'] ?? null,
@@ -75,33 +75,33 @@ export function createSettings(deps: SettingsDeps) {
       has_sample: about.hasSample,
     },
     audit: {
-      retention_days: auditDaysInForce(given, file.settings),
+      retention_days: effectiveAuditDays(given, file.settings),
       fixed_by: given.fixedBy['audit-retention-days'] ?? null,
     },
     gpu_troubles: file.settings.gpu_troubles,
   });
 
-  const change = async (wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> => {
-    const was = inForce(given, file.settings);
+  const change = async (wanted: SettingsChange, by: Caller): Promise<Outcome<SettingsView>> => {
+    const was = effectiveSettings(given, file.settings);
     const next = changed(was, wanted);
     const refusal =
-      fixedRefusal(given, was, next) ?? homeRefusal(deps, was, next) ?? commandRefusal(was, next, by);
+      refuseFixed(given, was, next) ?? refuseTls(deps, was, next) ?? refuseCommand(was, next, by);
     if (refusal !== null) return refusal;
     const facts = factsOf(was, next);
     if (facts.length === 0) return accept(view(by.isHere));
-    const move = await moveTo(deps, was, next);
-    if (!move.ok) return move;
-    const kept = await keep(deps, toKeep(given, file.settings, next), facts, by.actor).catch(
+    const networkChange = await changeNetwork(deps, was, next);
+    if (!networkChange.ok) return networkChange;
+    const kept = await save(deps, toStore(given, file.settings, next), facts, by.actor).catch(
       async (cause: unknown) => {
-        await move.value?.undo();
+        await networkChange.value?.undo();
         throw cause;
       },
     );
     if (!kept.ok) {
-      await move.value?.undo();
+      await networkChange.value?.undo();
       return kept;
     }
-    move.value?.settle();
+    networkChange.value?.commit();
     if (next.audit_retention_days !== was.audit_retention_days) deps.keepAuditFor(next.audit_retention_days);
     if (facts.some(({ type }) => type === 'settings.gpu_troubles_changed'))
       orchestrator.lifecycle.holdBackFor(next.gpu_troubles);
@@ -116,9 +116,10 @@ export function createSettings(deps: SettingsDeps) {
 
   return {
     view,
-    joinAddress: (called: string): JoinAddress => joinAddress(deps, inForce(given, file.settings), called),
+    joinAddress: (called: string): JoinAddress =>
+      joinAddress(deps, effectiveSettings(given, file.settings), called),
     /** Applies changes one at a time. */
-    change(wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> {
+    change(wanted: SettingsChange, by: Caller): Promise<Outcome<SettingsView>> {
       const turn = last.then(() => change(wanted, by));
       last = turn.catch(() => undefined);
       return turn;
@@ -149,7 +150,7 @@ function hostFor(shared: boolean, host: string): string {
 }
 
 /** Refuses a change of TLS if this machine has no socket of its own, because clients here would then have to use TLS too. */
-function homeRefusal({ network, given }: SettingsDeps, was: Settings, next: Settings): Refused | null {
+function refuseTls({ network, given }: SettingsDeps, was: Settings, next: Settings): Refused | null {
   const by = tlsFixedBy(network, given);
   if (was.tls === next.tls || by === null) return null;
   return refuse(
@@ -159,7 +160,7 @@ function homeRefusal({ network, given }: SettingsDeps, was: Settings, next: Sett
 }
 
 /** Refuses a change of the worker's command or folder unless the client is on this machine, because a token may have leaked. */
-function commandRefusal({ local_worker: was }: Settings, next: Settings, { isHere }: Asker): Refused | null {
+function refuseCommand({ local_worker: was }: Settings, next: Settings, { isHere }: Caller): Refused | null {
   const { trainer, work_dir: workDir } = next.local_worker;
   if (trainer === was.trainer && workDir === was.work_dir) return null;
   if (!isHere)
@@ -173,7 +174,7 @@ function commandRefusal({ local_worker: was }: Settings, next: Settings, { isHer
 }
 
 /** The settings that the audit events of each type contain. */
-const tales = [
+const auditedSettings = [
   { type: 'settings.network_changed', of: ({ host }) => ({ host }) },
   { type: 'settings.tls_changed', of: ({ tls }) => ({ tls }) },
   { type: 'settings.public_url_changed', of: ({ public_url }) => ({ public_url }) },
@@ -186,7 +187,7 @@ const tales = [
 }[];
 
 function factsOf(was: Settings, next: Settings): readonly SettingsFact[] {
-  return tales.flatMap(({ type, of }) => {
+  return auditedSettings.flatMap(({ type, of }) => {
     const before: Readonly<Record<string, unknown>> = of(was);
     const after: Readonly<Record<string, unknown>> = of(next);
     const names = Object.keys(after);
@@ -197,11 +198,11 @@ function factsOf(was: Settings, next: Settings): readonly SettingsFact[] {
 }
 
 /** Changes address and TLS together. The value is null when neither changes. */
-async function moveTo(
+async function changeNetwork(
   { network, addresses, openCertificate }: SettingsDeps,
   was: Settings,
   { host, tls }: Settings,
-): Promise<Outcome<Move | null>> {
+): Promise<Outcome<NetworkChange | null>> {
   if (host === was.host && tls === was.tls) return accept(null);
   // Some systems allow listening on an address of another machine, but no client could connect to that.
   const isOwn =
@@ -209,7 +210,7 @@ async function moveTo(
     isWildcard(host) ||
     isLoopback(host) ||
     addresses().some(({ address }) => address === host);
-  if (!isOwn) return refuse('address_unavailable', `${notOwn(host)}. Nothing was changed`);
+  if (!isOwn) return refuse('address_unavailable', `${notOwnText(host)}. Nothing was changed`);
   if (tls) {
     try {
       await openCertificate();
@@ -218,33 +219,36 @@ async function moveTo(
     }
   }
   try {
-    return accept(await network.move({ host, isSecure: tls }));
+    return accept(await network.change({ host, isSecure: tls }));
   } catch (cause) {
-    return refuse('address_unavailable', `${whyNot(cause, host, network.port)}. Nothing was changed`);
+    return refuse(
+      'address_unavailable',
+      `${describeFailure(cause, host, network.port)}. Nothing was changed`,
+    );
   }
 }
 
-const notOwn = (address: string): string =>
+const notOwnText = (address: string): string =>
   `${address} is no address of this machine: choose one of its own, or 0.0.0.0 for all of them`;
 
-function whyNot(cause: unknown, host: string, port: number): string {
+function describeFailure(cause: unknown, host: string, port: number): string {
   const failure = cause instanceof Error ? cause : new Error(String(cause));
   const code = 'code' in failure ? failure.code : null;
   const address = 'address' in failure ? String(failure.address) : host;
   if (code === 'EADDRINUSE')
     return `Port ${port} on ${address} is in use by another program: stop that one first`;
-  if (code === 'EADDRNOTAVAIL') return notOwn(address);
+  if (code === 'EADDRNOTAVAIL') return notOwnText(address);
   return `${address} cannot be listened on: ${failure.message}`;
 }
 
 /** Saves to the file and the audit trail, or to neither. Rejects when the trail cannot be written. */
-async function keep(
+async function save(
   { file, orchestrator }: SettingsDeps,
   settings: Settings,
   facts: readonly SettingsFact[],
   by: Actor,
 ): Promise<Outcome<void>> {
-  const draft = drafted(file, settings);
+  const draft = tryDraft(file, settings);
   if (!draft.ok) return draft;
   try {
     await orchestrator.access.noteSettings(facts, by);
@@ -256,7 +260,7 @@ async function keep(
   return accept(undefined);
 }
 
-function drafted(file: SettingsFile, settings: Settings): Outcome<ReturnType<SettingsFile['draft']>> {
+function tryDraft(file: SettingsFile, settings: Settings): Outcome<ReturnType<SettingsFile['draft']>> {
   try {
     return accept(file.draft(settings));
   } catch (cause) {

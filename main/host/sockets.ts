@@ -5,9 +5,9 @@ import { isWildcard } from './addresses.ts';
 export interface Listener {
   readonly port: number;
   /** Sets whether new connections use TLS. Existing connections do not change. */
-  speakTls(isSecure: boolean): void;
+  setTls(isSecure: boolean): void;
   /** Closes the connections that do not use the current protocol. */
-  dropOthers(): Promise<void>;
+  closeOtherProtocol(): Promise<void>;
   /** Stops accepting connections, ends streams, and gives running requests a moment to finish. Other listeners are not affected. */
   close(): Promise<void>;
 }
@@ -24,9 +24,10 @@ export interface SocketDeps {
 
 export const loopback = '127.0.0.1';
 
-export const isHome = (host: string): boolean => host === loopback || host === '::1' || host === 'localhost';
+export const isLocalhost = (host: string): boolean =>
+  host === loopback || host === '::1' || host === 'localhost';
 
-export const speaksTls = (isSecure: boolean, address: string): boolean => isSecure && !isHome(address);
+export const usesTls = (isSecure: boolean, address: string): boolean => isSecure && !isLocalhost(address);
 
 /** Manages the first socket and one socket for each further address. */
 export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
@@ -35,14 +36,14 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
   const port = (): number => first?.port ?? wantedPort;
   const open = new Map<string, Listener>();
   const warned = new Set<string>();
-  const leave = async (addresses: readonly string[]): Promise<void> => {
+  const closeAddresses = async (addresses: readonly string[]): Promise<void> => {
     const left = addresses.flatMap(address => open.get(address) ?? []);
     for (const address of addresses) open.delete(address);
     await Promise.all(left.map(listener => listener.close()));
   };
   return {
     addresses: (): readonly string[] => [...open.keys()],
-    leave,
+    closeAddresses,
     port,
     /** Opens the first socket. If it is a wildcard socket, only other machines use TLS there. */
     async openFirst(host: string, isSecure: boolean): Promise<void> {
@@ -50,13 +51,13 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
       first = await listen(host, wantedPort, isFirstForAll && isSecure);
     },
     /** Sets whether new connections from other machines use TLS. */
-    speakTls(isSecure: boolean): void {
-      if (isFirstForAll) first?.speakTls(isSecure);
-      for (const [address, listener] of open) listener.speakTls(speaksTls(isSecure, address));
+    setTls(isSecure: boolean): void {
+      if (isFirstForAll) first?.setTls(isSecure);
+      for (const [address, listener] of open) listener.setTls(usesTls(isSecure, address));
     },
-    async dropOthers(): Promise<void> {
+    async closeOtherProtocol(): Promise<void> {
       const all = [...(first === null ? [] : [first]), ...open.values()];
-      await Promise.all(all.map(listener => listener.dropOthers()));
+      await Promise.all(all.map(listener => listener.closeOtherProtocol()));
     },
     /** Opens all addresses or none. Returns the addresses that were not open before. */
     async openAll(addresses: readonly string[], isSecure: boolean): Promise<readonly string[]> {
@@ -64,13 +65,13 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
       try {
         for (const address of addresses) {
           if (open.has(address)) continue;
-          open.set(address, await listen(address, port(), speaksTls(isSecure, address)));
+          open.set(address, await listen(address, port(), usesTls(isSecure, address)));
           opened.push(address);
         }
         warned.clear();
         return opened;
       } catch (cause) {
-        await leave(opened);
+        await closeAddresses(opened);
         throw cause;
       }
     },
@@ -79,7 +80,7 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
       for (const address of addresses) {
         if (open.has(address)) continue;
         try {
-          open.set(address, await listen(address, port(), speaksTls(isSecure, address)));
+          open.set(address, await listen(address, port(), usesTls(isSecure, address)));
         } catch (cause) {
           if (!warned.has(address)) log.warn('server.not_listening', { address, port: port(), cause });
           warned.add(address);

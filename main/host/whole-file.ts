@@ -12,7 +12,7 @@ export interface Draft {
 export function draftOf(file: string, text: string): Draft {
   const unfinished = `${file}.new`;
   const drop = (): void => rmSync(unfinished, { force: true });
-  saying(file, () => {
+  withFileInError(file, () => {
     drop();
     withOpen(unfinished, 'wx', handle => {
       writeFileSync(handle, text);
@@ -22,7 +22,7 @@ export function draftOf(file: string, text: string): Draft {
   return {
     drop,
     keep: () =>
-      saying(file, () => {
+      withFileInError(file, () => {
         renameSync(unfinished, file);
         // Windows cannot open a folder to sync it, and does not need to.
         if (process.platform !== 'win32') withOpen(dirname(file), 'r', fsyncSync);
@@ -33,7 +33,7 @@ export function draftOf(file: string, text: string): Draft {
 /** Writes a file atomically: a crash never leaves an incomplete file. Throws with a reason. */
 export const writeWhole = (file: string, text: string): void => draftOf(file, text).keep();
 
-function saying(file: string, act: () => void): void {
+function withFileInError(file: string, act: () => void): void {
   try {
     act();
   } catch (cause) {

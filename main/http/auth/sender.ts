@@ -123,7 +123,7 @@ function isCalledByOwnAddress({ headers }: IncomingMessage, localAddress: string
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').toLowerCase();
 
 /** Returns true for the loopback addresses on which the orchestrator always listens. */
-export const isHomeAddress = (address: string): boolean =>
+export const isLocalhostAddress = (address: string): boolean =>
   /^(?:::1|(?:::ffff:)?127\.0\.0\.1)$/i.test(address);
 
 /** Returns true for any loopback address in Node's format of socket addresses. */

@@ -1,7 +1,7 @@
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createFront, type Server, type Socket } from 'node:net';
 import { createServer as createTls, type SecureContextOptions } from 'node:tls';
-import { isHomeAddress, isLoopbackAddress, maxHeaderCount } from '../auth/sender.ts';
+import { isLocalhostAddress, isLoopbackAddress, maxHeaderCount } from '../auth/sender.ts';
 import { createConnections, type Calls } from './connections.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
@@ -53,9 +53,9 @@ export interface TlsIdentity {
 export interface HttpListener {
   readonly port: number;
   /** Sets whether new connections use TLS. Existing connections do not change. */
-  speakTls(isSecure: boolean): void;
+  setTls(isSecure: boolean): void;
   /** Closes the connections that do not use the current protocol. */
-  dropOthers(): Promise<void>;
+  closeOtherProtocol(): Promise<void>;
   /** Sets the certificate for new connections. */
   present(identity: TlsIdentity): void;
   /** Stops accepting connections, ends event streams, and gives requests in progress a moment to finish. */
@@ -117,7 +117,7 @@ export async function openHttpListener(
   const front = createFront({ allowHalfOpen: true, noDelay: true }, raw => {
     raw.on('error', () => raw.destroy());
     const isTls = meetsTls(raw);
-    const isEither = !isTls && hasIdentity && isHomeAddress(raw.localAddress ?? '');
+    const isEither = !isTls && hasIdentity && isLocalhostAddress(raw.localAddress ?? '');
     connections.accept(raw, isTls, isEither);
     if (isTls || isEither)
       detectTls(raw, limits.headersMs, {
@@ -130,10 +130,10 @@ export async function openHttpListener(
   const looking = setInterval(connections.look, limits.checkMs).unref();
   return {
     port: portOf(front.address()),
-    speakTls(now) {
+    setTls(now) {
       isSecure = now;
     },
-    dropOthers: () => connections.end((raw, was) => was !== meetsTls(raw)),
+    closeOtherProtocol: () => connections.end((raw, was) => was !== meetsTls(raw)),
     present(next) {
       hasIdentity = true;
       tls.setSecureContext(contextOf(next));

@@ -19,12 +19,12 @@ function addressFor(
       network: {
         host: '0.0.0.0',
         isSecure,
-        hasHome: true,
+        hasLoopbackSocket: true,
         port: 8001,
         url: 'http://127.0.0.1:8001',
         listening: () => ['http://127.0.0.1:8001', ...urls],
         open: () => Promise.resolve(),
-        move: () => Promise.reject(new Error('nobody moves it')),
+        change: () => Promise.reject(new Error('unexpected call')),
         stop: () => undefined,
       },
       given: {

@@ -27,12 +27,12 @@ function open(parts: Partial<NetworkDeps> = {}) {
       await Promise.resolve();
       if (refused.has(host) || sockets.has(host)) throw new Error(`EADDRINUSE ${host}`);
       sockets.add(host);
-      const speakTls = (now: boolean): void => void protocolOf.set(host, now ? 'https' : 'http');
-      speakTls(isSecure);
+      const setTls = (now: boolean): void => void protocolOf.set(host, now ? 'https' : 'http');
+      setTls(isSecure);
       return {
         port: port === 0 ? 4711 : port,
-        speakTls,
-        async dropOthers() {
+        setTls,
+        async closeOtherProtocol() {
           await Promise.resolve();
           dropped.push(host);
         },
@@ -48,7 +48,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
     log: { info: note, warn: note, error: note },
     port: 0,
     fixedHost: null,
-    reach: at('127.0.0.1'),
+    access: at('127.0.0.1'),
     onExposed: host => void log.push(`exposed ${host}`),
     ...parts,
   });
@@ -57,7 +57,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
 }
 
 const settled = async ({ network, clock }: ReturnType<typeof open>, host: string): Promise<void> => {
-  (await network.move(at(host))).settle();
+  (await network.change(at(host))).commit();
   await clock.settle();
 };
 
@@ -89,9 +89,9 @@ test('opens new sockets before it closes old ones, and keeps the loopback socket
   const bench = open();
   await bench.network.open();
   await settled(bench, '192.0.2.7');
-  const move = await bench.network.move(at('fd00::7'));
+  const change = await bench.network.change(at('fd00::7'));
   expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7', 'fd00::7']);
-  move.settle();
+  change.commit();
   await bench.clock.settle();
   expect([...bench.sockets]).toEqual(['127.0.0.1', 'fd00::7']);
 });
@@ -100,7 +100,7 @@ test('restores the old sockets when a move is undone', async () => {
   const bench = open();
   await bench.network.open();
   await settled(bench, '192.0.2.7');
-  await (await bench.network.move(at('::'))).undo();
+  await (await bench.network.change(at('::'))).undo();
   expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
   expect(bench.network.host).toBe('192.0.2.7');
 });
@@ -109,7 +109,7 @@ test('opens no socket when one address of a move is unavailable', async () => {
   const bench = open();
   await bench.network.open();
   bench.refused.add('fd00::7');
-  await expect(bench.network.move(at('::'))).rejects.toThrow('EADDRINUSE fd00::7');
+  await expect(bench.network.change(at('::'))).rejects.toThrow('EADDRINUSE fd00::7');
   expect([...bench.sockets]).toEqual(['127.0.0.1']);
   expect(bench.network.host).toBe('127.0.0.1');
 });
@@ -127,7 +127,7 @@ test('opens a socket in a new network of the machine until sharing ends', async 
 });
 
 test('starts with the available addresses, logs the others once and retries them', async () => {
-  const bench = open({ reach: at('0.0.0.0') });
+  const bench = open({ access: at('0.0.0.0') });
   bench.refused.add('192.0.2.7');
   await bench.network.open();
   await bench.clock.advance(60_000);
@@ -149,7 +149,7 @@ test.each([
   ['192.0.2.7', 'http://192.0.2.7:8001', ['http://192.0.2.7:8001']],
   ['::1', 'http://[::1]:8001', ['http://[::1]:8001']],
 ])('opens only the fixed host %s', async (host, url, listening) => {
-  const bench = open({ fixedHost: host, port: 8001, reach: at('::') });
+  const bench = open({ fixedHost: host, port: 8001, access: at('::') });
   await bench.network.open();
   await bench.clock.advance(60_000);
   expect([...bench.sockets]).toEqual([host]);
@@ -157,7 +157,7 @@ test.each([
 });
 
 test('ignores new networks after it is stopped', async () => {
-  const bench = open({ reach: at('0.0.0.0') });
+  const bench = open({ access: at('0.0.0.0') });
   await bench.network.open();
   bench.network.stop();
   bench.machine.push(wireless);
@@ -172,7 +172,7 @@ test('opens no more sockets when it is stopped during its start', async () => {
     waits += 1;
     return clock.after(ms, run);
   };
-  const bench = open({ reach: at('0.0.0.0'), clock: { ...clock, after } });
+  const bench = open({ access: at('0.0.0.0'), clock: { ...clock, after } });
   const opening = bench.network.open();
   bench.network.stop();
   await opening;
@@ -182,7 +182,7 @@ test('opens no more sockets when it is stopped during its start', async () => {
 
 describe('network with TLS', () => {
   test('speaks plain HTTP on the loopback socket and TLS on all others', async () => {
-    const bench = open({ reach: at('0.0.0.0', true) });
+    const bench = open({ access: at('0.0.0.0', true) });
     await bench.network.open();
     expect(Object.fromEntries(bench.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
     expect(bench.network.url).toBe('http://127.0.0.1:4711');
@@ -194,27 +194,27 @@ describe('network with TLS', () => {
   });
 
   test('turns TLS on and off on the open sockets and drops connections of the other protocol', async () => {
-    const bench = open({ reach: at('0.0.0.0') });
+    const bench = open({ access: at('0.0.0.0') });
     await bench.network.open();
-    const move = await bench.network.move(at('0.0.0.0', true));
+    const change = await bench.network.change(at('0.0.0.0', true));
     expect(Object.fromEntries(bench.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
     expect(bench.dropped).toEqual([]);
-    move.settle();
+    change.commit();
     await bench.clock.settle();
     expect(bench.dropped).toContain('192.0.2.7');
-    (await bench.network.move(at('0.0.0.0'))).settle();
+    (await bench.network.change(at('0.0.0.0'))).commit();
     expect(bench.protocolOf.get('192.0.2.7')).toBe('http');
     expect(bench.log).toEqual(['exposed 0.0.0.0', 'exposed 0.0.0.0']);
   });
 
   test('moves and turns TLS on as one step that can be undone', async () => {
-    const bench = open({ reach: at('192.0.2.7') });
+    const bench = open({ access: at('192.0.2.7') });
     await bench.network.open();
-    await (await bench.network.move(at('::', true))).undo();
+    await (await bench.network.change(at('::', true))).undo();
     expect(Object.fromEntries(bench.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
     expect(bench.network).toMatchObject(at('192.0.2.7'));
     bench.refused.add('fd00::7');
-    await expect(bench.network.move(at('::', true))).rejects.toThrow('EADDRINUSE fd00::7');
+    await expect(bench.network.change(at('::', true))).rejects.toThrow('EADDRINUSE fd00::7');
     expect(Object.fromEntries(bench.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
   });
 
@@ -228,20 +228,20 @@ describe('network with TLS', () => {
     ],
     ['127.0.0.1', { '127.0.0.1': 'http' }, ['http://127.0.0.1:8001'], true],
     ['::1', { '::1': 'http' }, ['http://[::1]:8001'], true],
-  ])('opens the fixed host %s with TLS: %j', async (host, protocolOf, listening, hasHome) => {
-    const bench = open({ fixedHost: host, port: 8001, reach: at('127.0.0.1', true) });
+  ])('opens the fixed host %s with TLS: %j', async (host, protocolOf, listening, hasLoopbackSocket) => {
+    const bench = open({ fixedHost: host, port: 8001, access: at('127.0.0.1', true) });
     await bench.network.open();
     expect(Object.fromEntries(bench.protocolOf)).toEqual(protocolOf);
     expect(bench.network.listening()).toEqual(listening);
-    expect(bench.network.hasHome).toBe(hasHome);
+    expect(bench.network.hasLoopbackSocket).toBe(hasLoopbackSocket);
   });
 
   test('has no loopback socket when it is fixed to another address without TLS', () => {
-    expect(open({ fixedHost: '192.0.2.7' }).network.hasHome).toBe(false);
+    expect(open({ fixedHost: '192.0.2.7' }).network.hasLoopbackSocket).toBe(false);
   });
 
   test('fails to start when the fixed address is unavailable', async () => {
-    const bench = open({ fixedHost: '192.0.2.7', reach: at('127.0.0.1', true) });
+    const bench = open({ fixedHost: '192.0.2.7', access: at('127.0.0.1', true) });
     bench.refused.add('192.0.2.7');
     await expect(bench.network.open()).rejects.toThrow('EADDRINUSE 192.0.2.7');
   });
@@ -249,7 +249,7 @@ describe('network with TLS', () => {
   test('turns TLS on at run time when it is fixed to all addresses', async () => {
     const bench = open({ fixedHost: '0.0.0.0', port: 8001 });
     await bench.network.open();
-    (await bench.network.move(at('0.0.0.0', true))).settle();
+    (await bench.network.change(at('0.0.0.0', true))).commit();
     expect(Object.fromEntries(bench.protocolOf)).toEqual({ '0.0.0.0': 'https' });
   });
 });

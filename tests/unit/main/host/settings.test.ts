@@ -22,17 +22,17 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
   const network: Network = {
     host: '127.0.0.1',
     isSecure: false,
-    hasHome: true,
+    hasLoopbackSocket: true,
     port: 8001,
     url: 'http://127.0.0.1:8001',
     listening: () => [],
     open: () => Promise.resolve(),
     stop: () => undefined,
-    async move({ host, isSecure }) {
+    async change({ host, isSecure }) {
       steps.push(`opens ${host}${isSecure ? ' with TLS' : ''}`);
       await new Promise<void>(resolve => moves.push(resolve));
       return {
-        settle: () => void steps.push(`settles ${host}`),
+        commit: () => void steps.push(`commits ${host}`),
         undo: async () => void steps.push(`undoes ${host}`),
       };
     },
@@ -92,7 +92,7 @@ test('applies changes one after the other without losing any', async () => {
   expect(steps).toEqual([
     'opens 0.0.0.0',
     'settings.network_changed',
-    'settles 0.0.0.0',
+    'commits 0.0.0.0',
     'settings.public_url_changed',
   ]);
   expect(kept()).toEqual({
@@ -139,7 +139,7 @@ test('changes TLS and the address in one step, after creating a certificate', as
     'opens 0.0.0.0 with TLS',
     'settings.network_changed',
     'settings.tls_changed',
-    'settles 0.0.0.0',
+    'commits 0.0.0.0',
     'looks at its names',
   ]);
   expect(kept()).toMatchObject({ host: '0.0.0.0', tls: true });
