@@ -42,7 +42,7 @@ import type { Pace } from './uploads/receive-body.ts';
 import { createTransferHeap } from './listener/transfer-heap.ts';
 import { createUploadHandler } from './uploads/upload-handler.ts';
 import { mountWorkerRoutes } from './routes/worker-routes.ts';
-import { type Calls, createCalls } from './listener/connections.ts';
+import { type RequestTracker, createRequestTracker } from './listener/connections.ts';
 
 export interface HttpDeps {
   readonly orchestrator: Orchestrator;
@@ -99,25 +99,25 @@ export interface HttpServer {
   /** Opens a further socket. Rejects as Node's `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
   /** Sets the certificate for new TLS connections of all listeners. */
-  present(identity: TlsIdentity): void;
+  setCertificate(identity: TlsIdentity): void;
   /** Closes all sockets, ends event streams, and gives requests in progress a moment to finish. */
   close(): Promise<void>;
 }
 
 export function createHttpServer(deps: HttpDeps): HttpServer {
   const streams = createStreamRegistry();
-  const calls = createCalls();
+  const requests = createRequestTracker();
   let orchestrator = deps.orchestrator;
-  const lasting = {
+  const permanent = {
     streams,
-    calls,
+    requests,
     failureLimit: deps.failureLimit ?? createFailureLimit(deps.mono),
     metrics: createMetrics({ version: deps.version, figures: () => orchestrator.queue.figures() }),
   };
-  let app = createApp(deps, lasting);
+  let app = createApp(deps, permanent);
   const limits = deps.socketLimits ?? socketLimits;
   const listeners = createListeners(app.handler, {
-    ...lasting,
+    ...permanent,
     limits,
     suspendedHandler: createSuspendedHandler(deps),
   });
@@ -127,11 +127,11 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     recheck: streams.recheck,
     serve(next) {
       orchestrator = next.orchestrator;
-      app = createApp(next, lasting);
+      app = createApp(next, permanent);
       listeners.serve(app.handler);
     },
     listen: listeners.listen,
-    present: listeners.present,
+    setCertificate: listeners.setCertificate,
     close: listeners.closeAll,
   };
 }
@@ -145,9 +145,9 @@ function createSuspendedHandler(deps: HttpDeps): RequestListener {
 }
 
 /** Dependencies that stay the same after a restore. */
-interface Lasting {
+interface PermanentDeps {
   readonly streams: StreamRegistry;
-  readonly calls: Calls;
+  readonly requests: RequestTracker;
   readonly failureLimit: FailureLimit;
   readonly metrics: Metrics;
 }
@@ -157,7 +157,7 @@ interface App {
   signInPath(): string;
 }
 
-function createApp(deps: HttpDeps, { streams, calls, failureLimit, metrics }: Lasting): App {
+function createApp(deps: HttpDeps, { streams, requests, failureLimit, metrics }: PermanentDeps): App {
   const { orchestrator, audit, settings, configs, adminHash, log, version, panelDir, mono } = deps;
   const app = createBareApp(deps.log, deps.logRequests);
   // As in Express, an empty list trusts no proxy.
@@ -199,7 +199,7 @@ function createApp(deps: HttpDeps, { streams, calls, failureLimit, metrics }: La
   mountCurveRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
   mountRunRoutes(router, orchestrator);
-  mountStorage(router, deps, calls);
+  mountStorage(router, deps, requests);
   mountLogRoutes(router, {
     orchestrator,
     files: deps.logFiles,
@@ -238,12 +238,31 @@ function createApp(deps: HttpDeps, { streams, calls, failureLimit, metrics }: La
 function mountStorage(
   router: ReturnType<typeof createRouter>,
   { orchestrator, artifacts: { files, reserveBytes, pace }, contents, log }: HttpDeps,
-  calls: Calls,
+  requests: RequestTracker,
 ): void {
   const heap = createTransferHeap(percent => setFlagsFromString(`--heap-growing-percent=${percent}`));
-  const desk = createUploadHandler({ orchestrator, files, reserveBytes, log, ...(pace && { pace }) });
-  mountStorageRoutes(router, { orchestrator, handler: desk, files, contents: contents.files, calls, heap });
+  const uploadHandler = createUploadHandler({
+    orchestrator,
+    files,
+    reserveBytes,
+    log,
+    ...(pace && { pace }),
+  });
+  mountStorageRoutes(router, {
+    orchestrator,
+    handler: uploadHandler,
+    files,
+    contents: contents.files,
+    requests,
+    heap,
+  });
   mountArtifactRoutes(router, { orchestrator, files, heap });
   const contentHandler = createContentHandler({ ...contents, orchestrator, reserveBytes, pace, log });
-  mountDatasetRoutes(router, { orchestrator, handler: contentHandler, files: contents.files, calls, heap });
+  mountDatasetRoutes(router, {
+    orchestrator,
+    handler: contentHandler,
+    files: contents.files,
+    requests,
+    heap,
+  });
 }

@@ -5,22 +5,22 @@ import type { StreamRegistry } from './stream-registry.ts';
 /**
  * The requests in progress on all listeners. The code that watches sockets, writes responses and reads bodies shares this object.
  */
-export interface Calls {
+export interface RequestTracker {
   readonly inProgress: Set<ServerResponse>;
   /**
    * Removes the time limit of the socket for this request's body. Called when the caller is authenticated and the reader of the
    * body applies its own limit.
    */
-  takeOver(request: IncomingMessage): void;
-  isTakenOver(request: IncomingMessage): boolean;
+  liftBodyTimeout(request: IncomingMessage): void;
+  hasNoBodyTimeout(request: IncomingMessage): boolean;
 }
 
-export function createCalls(): Calls {
-  const takenOver = new WeakSet<IncomingMessage>();
+export function createRequestTracker(): RequestTracker {
+  const unlimited = new WeakSet<IncomingMessage>();
   return {
     inProgress: new Set(),
-    takeOver: request => void takenOver.add(request),
-    isTakenOver: request => takenOver.has(request),
+    liftBodyTimeout: request => void unlimited.add(request),
+    hasNoBodyTimeout: request => unlimited.has(request),
   };
 }
 
@@ -29,29 +29,29 @@ interface Connection {
   readonly raw: Socket;
   readonly isSecure: boolean;
   /** The socket for HTTP: `raw`, or the TLS socket that decrypts it. Null until the protocol is known. */
-  spoken: Socket | null;
+  httpSocket: Socket | null;
   /** Number of requests in progress on this connection. */
-  calls: number;
+  requestCount: number;
   /** The response to the newest request with a body. Null once the whole body has arrived. */
   awaited: ServerResponse | null;
   awaitedSince: number;
   isUsed: boolean;
-  isLeaving: boolean;
+  isClosing: boolean;
 }
 
 export interface Connections {
   /** Registers a socket that was just accepted. With `isUndecided`, its first byte will decide between plain HTTP and TLS. */
   accept(raw: Socket, isSecure: boolean, isUndecided?: boolean): void;
   /** Registers the socket for HTTP of a connection. Returns false when the connection has closed in the meantime. */
-  begin(spoken: Socket): boolean;
+  addHttpSocket(httpSocket: Socket): boolean;
   /** Registers a request. Must be called before the request is answered. */
-  noteCall(request: IncomingMessage, response: ServerResponse): void;
+  addRequest(request: IncomingMessage, response: ServerResponse): void;
   /**
    * Disconnects clients that take too long to send a body, unless the reader of the body has its own limit. Call it periodically.
    */
-  look(): void;
+  disconnectSlow(): void;
   /** Ends the event streams of the selected connections, and gives requests in progress a moment to finish. */
-  end(which: (raw: Socket, isSecure: boolean) => boolean): Promise<void>;
+  close(which: (raw: Socket, isSecure: boolean) => boolean): Promise<void>;
 }
 
 const endWithinMs = 1_000;
@@ -63,22 +63,22 @@ interface ConnectionLimits {
 
 /** Tracks the connections of one listener. */
 export function createConnections(
-  { streams, calls }: { readonly streams: StreamRegistry; readonly calls: Calls },
+  { streams, requests }: { readonly streams: StreamRegistry; readonly requests: RequestTracker },
   limits: ConnectionLimits,
 ): Connections {
   const open = new Set<Connection>();
-  const bySpoken = new Map<Socket, Connection>();
+  const byHttpSocket = new Map<Socket, Connection>();
   /** Connections during the TLS handshake. The key is the name of the socket, because the TLS socket does not exist yet. */
-  const shakingHands = new Map<string, Connection>();
-  const waiting = createWaiting(calls, limits);
-  const speak = (connection: Connection, spoken: Socket): void => {
-    connection.spoken = spoken;
-    bySpoken.set(spoken, connection);
+  const handshaking = new Map<string, Connection>();
+  const waiting = createWaiting(requests, limits);
+  const setHttpSocket = (connection: Connection, httpSocket: Socket): void => {
+    connection.httpSocket = httpSocket;
+    byHttpSocket.set(httpSocket, connection);
   };
-  const callsOver = (connections: ReadonlySet<Connection>): ReadonlySet<ServerResponse> =>
+  const requestsOn = (connections: ReadonlySet<Connection>): ReadonlySet<ServerResponse> =>
     new Set(
-      [...calls.inProgress].filter(({ req }) => {
-        const connection = bySpoken.get(req.socket);
+      [...requests.inProgress].filter(({ req }) => {
+        const connection = byHttpSocket.get(req.socket);
         return connection !== undefined && connections.has(connection);
       }),
     );
@@ -87,52 +87,52 @@ export function createConnections(
       const connection = { ...unused, raw, isSecure };
       const name = isSecure || isUndecided ? nameOf(raw) : null;
       open.add(connection);
-      if (name === null) speak(connection, raw);
-      else shakingHands.set(name, connection);
+      if (name === null) setHttpSocket(connection, raw);
+      else handshaking.set(name, connection);
       raw.on('close', () => {
         open.delete(connection);
-        waiting.drop(connection);
-        if (connection.spoken !== null) bySpoken.delete(connection.spoken);
-        if (name !== null && shakingHands.get(name) === connection) shakingHands.delete(name);
+        waiting.remove(connection);
+        if (connection.httpSocket !== null) byHttpSocket.delete(connection.httpSocket);
+        if (name !== null && handshaking.get(name) === connection) handshaking.delete(name);
       });
-      waiting.rest(connection);
+      waiting.markIdle(connection);
     },
-    begin(spoken) {
-      if (bySpoken.has(spoken)) return true;
-      const name = nameOf(spoken);
-      const connection = shakingHands.get(name);
+    addHttpSocket(httpSocket) {
+      if (byHttpSocket.has(httpSocket)) return true;
+      const name = nameOf(httpSocket);
+      const connection = handshaking.get(name);
       if (connection === undefined) return false;
-      shakingHands.delete(name);
-      speak(connection, spoken);
+      handshaking.delete(name);
+      setHttpSocket(connection, httpSocket);
       return true;
     },
-    noteCall(request, response) {
-      const connection = bySpoken.get(request.socket);
-      calls.inProgress.add(response);
+    addRequest(request, response) {
+      const connection = byHttpSocket.get(request.socket);
+      requests.inProgress.add(response);
       response.on('close', () => {
-        calls.inProgress.delete(response);
-        if (connection !== undefined) waiting.finish(connection);
+        requests.inProgress.delete(response);
+        if (connection !== undefined) waiting.finishRequest(connection);
       });
       if (connection === undefined) return;
-      if (connection.isLeaving) response.shouldKeepAlive = false;
-      waiting.begin(connection, response);
+      if (connection.isClosing) response.shouldKeepAlive = false;
+      waiting.startRequest(connection, response);
     },
-    look: waiting.look,
-    async end(which) {
-      const leaving = [...open].filter(({ raw, isSecure }) => which(raw, isSecure));
-      const closed = leaving.map(
+    disconnectSlow: waiting.disconnectSlow,
+    async close(which) {
+      const closing = [...open].filter(({ raw, isSecure }) => which(raw, isSecure));
+      const closed = closing.map(
         ({ raw }) => new Promise<void>(resolve => raw.once('close', () => resolve())),
       );
-      const answers = callsOver(new Set(leaving));
+      const answers = requestsOn(new Set(closing));
       // The response in progress is the last one on this connection.
       for (const response of answers) response.shouldKeepAlive = false;
-      for (const connection of leaving) {
-        connection.isLeaving = true;
-        if (connection.isUsed && connection.calls === 0) connection.raw.destroy();
+      for (const connection of closing) {
+        connection.isClosing = true;
+        if (connection.isUsed && connection.requestCount === 0) connection.raw.destroy();
       }
       streams.endThose(response => answers.has(response));
       const timer = setTimeout(() => {
-        for (const { raw } of leaving) raw.destroy();
+        for (const { raw } of closing) raw.destroy();
       }, endWithinMs);
       await Promise.all(closed);
       clearTimeout(timer);
@@ -145,64 +145,64 @@ export function createConnections(
  * is closed; an honest client only needs milliseconds. Nearly every body arrives together with its headers, so no listener is
  * added for the body. Its completeness is only checked when needed.
  */
-function createWaiting(calls: Calls, { maxWaiting, requestMs }: ConnectionLimits) {
+function createWaiting(requests: RequestTracker, { maxWaiting, requestMs }: ConnectionLimits) {
   /** In the order in which they started to wait. Some may be complete by now. */
   const waiting = new Set<Connection>();
   const isWhole = ({ awaited }: Connection): boolean =>
-    awaited === null || awaited.req.complete || calls.isTakenOver(awaited.req);
-  const rest = (connection: Connection): void => {
+    awaited === null || awaited.req.complete || requests.hasNoBodyTimeout(awaited.req);
+  const markIdle = (connection: Connection): void => {
     waiting.delete(connection);
     waiting.add(connection);
     for (const first of waiting) {
       if (waiting.size <= maxWaiting) return;
-      if (first.calls === 0 || !isWhole(first)) return void first.raw.destroy();
+      if (first.requestCount === 0 || !isWhole(first)) return void first.raw.destroy();
       waiting.delete(first);
     }
   };
   return {
     /** The connection has no request in progress. */
-    rest,
+    markIdle,
     /** A request has started; its body may be incomplete. */
-    begin(connection: Connection, response: ServerResponse): void {
-      connection.calls += 1;
+    startRequest(connection: Connection, response: ServerResponse): void {
+      connection.requestCount += 1;
       connection.isUsed = true;
       if (!hasBody(response.req)) return void waiting.delete(connection);
       connection.awaited = response;
       connection.awaitedSince = performance.now();
       return void waiting.add(connection);
     },
-    finish(connection: Connection): void {
-      connection.calls -= 1;
+    finishRequest(connection: Connection): void {
+      connection.requestCount -= 1;
       // Otherwise an idle connection would keep its last request in memory.
       if (isWhole(connection)) connection.awaited = null;
-      if (connection.calls > 0 || connection.raw.destroyed) return;
-      if (connection.isLeaving) connection.spoken?.destroySoon();
-      else rest(connection);
+      if (connection.requestCount > 0 || connection.raw.destroyed) return;
+      if (connection.isClosing) connection.httpSocket?.destroySoon();
+      else markIdle(connection);
     },
-    drop: (connection: Connection): void => void waiting.delete(connection),
-    look(): void {
+    remove: (connection: Connection): void => void waiting.delete(connection),
+    disconnectSlow(): void {
       const startedBy = performance.now() - requestMs;
       for (const connection of waiting)
-        if (connection.awaitedSince <= startedBy && !isWhole(connection)) cutOff(connection);
+        if (connection.awaitedSince <= startedBy && !isWhole(connection)) disconnect(connection);
     },
   };
 }
 
 const unused = {
-  spoken: null,
-  calls: 0,
+  httpSocket: null,
+  requestCount: 0,
   awaited: null,
   awaitedSince: 0,
   isUsed: false,
-  isLeaving: false,
+  isClosing: false,
 } satisfies Partial<Connection>;
 
-function cutOff(connection: Connection): void {
-  const { spoken, awaited } = connection;
+function disconnect(connection: Connection): void {
+  const { httpSocket, awaited } = connection;
   connection.awaited = null;
-  if (spoken?.writable && awaited?.headersSent === false)
-    spoken.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
-  spoken?.destroySoon();
+  if (httpSocket?.writable && awaited?.headersSent === false)
+    httpSocket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
+  httpSocket?.destroySoon();
 }
 
 /** Returns a name that a raw socket shares with its TLS socket, but with no other open connection of the same port. */

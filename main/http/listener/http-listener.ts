@@ -1,8 +1,8 @@
 import { createServer as createHttp, type RequestListener } from 'node:http';
-import { type AddressInfo, createServer as createFront, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTls, type SecureContextOptions } from 'node:tls';
 import { isLocalhostAddress, isLoopbackAddress, maxHeaderCount } from '../auth/sender.ts';
-import { createConnections, type Calls } from './connections.ts';
+import { createConnections, type RequestTracker } from './connections.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 /** Time limits for clients, in milliseconds. Responses and event streams have no limit. */
@@ -57,7 +57,7 @@ export interface HttpListener {
   /** Closes the connections that do not use the current protocol. */
   closeOtherProtocol(): Promise<void>;
   /** Sets the certificate for new connections. */
-  present(identity: TlsIdentity): void;
+  setCertificate(identity: TlsIdentity): void;
   /** Stops accepting connections, ends event streams, and gives requests in progress a moment to finish. */
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export interface HttpListener {
 export interface HttpListenerDeps {
   readonly handler: RequestListener;
   readonly streams: StreamRegistry;
-  readonly calls: Calls;
+  readonly requests: RequestTracker;
   readonly limits: SocketLimits;
   /** Null while TLS is off. */
   readonly identity: TlsIdentity | null;
@@ -84,7 +84,7 @@ const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
  * plain HTTP always works (docs/adr/0013).
  */
 export async function openHttpListener(
-  { handler, streams, calls, limits, identity }: HttpListenerDeps,
+  { handler, streams, requests, limits, identity }: HttpListenerDeps,
   host: string,
   port: number,
   isSecureAtFirst: boolean,
@@ -93,18 +93,18 @@ export async function openHttpListener(
   let hasIdentity = identity !== null;
   const isForAll = host === '0.0.0.0' || host === '::';
   // A socket caches its address when the address is first read, so read it before the socket closes.
-  const meetsTls = (socket: Pick<Socket, 'localAddress'>): boolean =>
+  const expectsTls = (socket: Pick<Socket, 'localAddress'>): boolean =>
     isSecure && !(isForAll && isLoopbackAddress(socket.localAddress ?? ''));
-  const connections = createConnections({ streams, calls }, limits);
+  const connections = createConnections({ streams, requests }, limits);
   const http = createHttp(optionsOf(limits), handler);
   http.maxHeadersCount = maxHeaderCount;
-  http.prependListener('request', connections.noteCall);
+  http.prependListener('request', connections.addRequest);
   // Node would send `100 Continue` immediately. The reader of the body sends it instead, so that a refused request gets none.
   http.on('checkContinue', (request, response) => void http.emit('request', request, response));
   // Node starts its check for slow clients on this event. Another server listens here, so this server would never emit it.
   http.emit('listening');
-  const begin = (socket: Socket): void => {
-    if (connections.begin(socket)) http.emit('connection', socket);
+  const startHttp = (socket: Socket): void => {
+    if (connections.addHttpSocket(socket)) http.emit('connection', socket);
     else socket.destroy();
   };
   const tls = createTls({
@@ -112,38 +112,38 @@ export async function openHttpListener(
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: limits.headersMs,
   });
-  tls.on('secureConnection', begin);
+  tls.on('secureConnection', startHttp);
   tls.on('tlsClientError', (_cause, socket) => socket.destroy());
-  const front = createFront({ allowHalfOpen: true, noDelay: true }, raw => {
+  const acceptor = createTcpServer({ allowHalfOpen: true, noDelay: true }, raw => {
     raw.on('error', () => raw.destroy());
-    const isTls = meetsTls(raw);
+    const isTls = expectsTls(raw);
     const isEither = !isTls && hasIdentity && isLocalhostAddress(raw.localAddress ?? '');
     connections.accept(raw, isTls, isEither);
     if (isTls || isEither)
       detectTls(raw, limits.headersMs, {
         tls: () => tls.emit('connection', raw),
-        plain: isEither ? () => begin(raw) : null,
+        plain: isEither ? () => startHttp(raw) : null,
       });
-    else begin(raw);
+    else startHttp(raw);
   });
-  await listen(front, host, port);
-  const looking = setInterval(connections.look, limits.checkMs).unref();
+  await listen(acceptor, host, port);
+  const slowClientTimer = setInterval(connections.disconnectSlow, limits.checkMs).unref();
   return {
-    port: portOf(front.address()),
+    port: portOf(acceptor.address()),
     setTls(now) {
       isSecure = now;
     },
-    closeOtherProtocol: () => connections.end((raw, was) => was !== meetsTls(raw)),
-    present(next) {
+    closeOtherProtocol: () => connections.close((raw, was) => was !== expectsTls(raw)),
+    setCertificate(next) {
       hasIdentity = true;
       tls.setSecureContext(contextOf(next));
     },
     async close() {
-      const closed = new Promise<void>(resolve => front.close(() => resolve()));
+      const closed = new Promise<void>(resolve => acceptor.close(() => resolve()));
       // Only stops Node's check for slow clients.
       http.close();
-      clearInterval(looking);
-      await connections.end(() => true);
+      clearInterval(slowClientTimer);
+      await connections.close(() => true);
       await closed;
     },
   };
@@ -158,11 +158,11 @@ const optionsOf = ({ headersMs, idleMs, checkMs }: SocketLimits) => ({
   maxHeaderSize: maxHeaders,
 });
 
-const listen = (front: Server, host: string, port: number): Promise<void> =>
+const listen = (acceptor: Server, host: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
-    front.once('error', reject);
-    front.listen({ port, host, backlog: maxUnaccepted }, () => {
-      front.removeListener('error', reject);
+    acceptor.once('error', reject);
+    acceptor.listen({ port, host, backlog: maxUnaccepted }, () => {
+      acceptor.removeListener('error', reject);
       resolve();
     });
   });
@@ -179,7 +179,7 @@ const handshake = 0x16;
 /** Time in which the client can read the response and close the connection. */
 const lingerMs = 1_000;
 
-interface Begin {
+interface ProtocolHandlers {
   readonly tls: () => void;
   /** Null where plain HTTP is refused with a message. */
   readonly plain: (() => void) | null;
@@ -189,32 +189,32 @@ interface Begin {
  * Reads the first byte of a connection, puts it back, and starts TLS or plain HTTP. Closes a connection that sends any other
  * byte, or nothing within `withinMs`.
  */
-function detectTls(raw: Socket, withinMs: number, begin: Begin): void {
-  const leave = (): void => void raw.destroy();
-  raw.setTimeout(withinMs, leave);
-  raw.once('end', leave);
+function detectTls(raw: Socket, withinMs: number, handlers: ProtocolHandlers): void {
+  const disconnect = (): void => void raw.destroy();
+  raw.setTimeout(withinMs, disconnect);
+  raw.once('end', disconnect);
   raw.once('data', (chunk: Buffer) => {
     raw.setTimeout(0);
-    raw.removeListener('timeout', leave);
-    raw.removeListener('end', leave);
+    raw.removeListener('timeout', disconnect);
+    raw.removeListener('end', disconnect);
     const [first = 0] = chunk;
     if (first === handshake) {
       raw.pause();
       raw.unshift(chunk);
-      begin.tls();
+      handlers.tls();
     } else if (/^[A-Z]$/.test(String.fromCharCode(first))) {
-      if (begin.plain === null) return refusePlain(raw);
+      if (handlers.plain === null) return refusePlain(raw);
       raw.pause();
       raw.unshift(chunk);
-      begin.plain();
+      handlers.plain();
       process.nextTick(() => raw.resume());
     } else {
-      leave();
+      disconnect();
     }
   });
 }
 
-const words = 'This port speaks https: call it by https:// instead of http://\n';
+const plainHttpMessage = 'This port speaks https: call it by https:// instead of http://\n';
 
 /**
  * Refuses plain HTTP. It does not redirect: the request, perhaps with a token, was already sent unencrypted, and its sender
@@ -224,8 +224,8 @@ function refusePlain(raw: Socket): void {
   // Continues to read, because closing a socket with unread data would reset the connection, and the response might be lost.
   raw.resume();
   raw.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${words.length}\r\n` +
-      `Cache-Control: no-store\r\nConnection: close\r\n\r\n${words}`,
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${plainHttpMessage.length}\r\n` +
+      `Cache-Control: no-store\r\nConnection: close\r\n\r\n${plainHttpMessage}`,
   );
   const timer = setTimeout(() => raw.destroy(), lingerMs);
   raw.once('close', () => clearTimeout(timer));

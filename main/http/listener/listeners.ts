@@ -1,7 +1,7 @@
 import type { RequestListener, IncomingMessage, ServerResponse } from 'node:http';
 import { type HttpListener, openHttpListener, type SocketLimits, type TlsIdentity } from './http-listener.ts';
 import type { StreamRegistry } from './stream-registry.ts';
-import type { Calls } from './connections.ts';
+import type { RequestTracker } from './connections.ts';
 
 export type Listener = Omit<HttpListener, 'present'>;
 
@@ -10,7 +10,7 @@ export interface Listeners {
   /** Opens a socket. Rejects as Node's `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
   /** Sets the certificate for new TLS connections of all listeners. */
-  present(identity: TlsIdentity): void;
+  setCertificate(identity: TlsIdentity): void;
   /**
    * Passes new requests to `suspendedHandler`, ends event streams, and waits a moment for the requests in progress, except
    * `request`.
@@ -26,7 +26,7 @@ const finishWithinMs = 1_000;
 
 interface ListenersDeps {
   readonly streams: StreamRegistry;
-  readonly calls: Calls;
+  readonly requests: RequestTracker;
   readonly limits: SocketLimits;
   /** Answers every request after `suspend`, until the next `serve`. */
   readonly suspendedHandler: RequestListener;
@@ -34,7 +34,7 @@ interface ListenersDeps {
 
 export function createListeners(
   first: RequestListener,
-  { streams, calls, limits, suspendedHandler }: ListenersDeps,
+  { streams, requests, limits, suspendedHandler }: ListenersDeps,
 ): Listeners {
   let current = first;
   const handler: RequestListener = (request, response) => current(request, response);
@@ -44,13 +44,13 @@ export function createListeners(
   return {
     async listen(host, port, isSecure) {
       const listener = await openHttpListener(
-        { handler, streams, calls, limits, identity },
+        { handler, streams, requests, limits, identity },
         host,
         port,
         isSecure,
       );
       // The certificate may have changed while the socket was opened.
-      if (identity !== null) listener.present(identity);
+      if (identity !== null) listener.setCertificate(identity);
       const tracked = {
         ...listener,
         close() {
@@ -63,14 +63,14 @@ export function createListeners(
       if (isClosed) await tracked.close();
       return tracked;
     },
-    present(next) {
+    setCertificate(next) {
       identity = next;
-      for (const listener of open) listener.present(next);
+      for (const listener of open) listener.setCertificate(next);
     },
     async suspend(request) {
       current = suspendedHandler;
       const others = (): readonly ServerResponse[] =>
-        [...calls.inProgress].filter(({ req }) => req !== request);
+        [...requests.inProgress].filter(({ req }) => req !== request);
       const cut = (): void => {
         for (const response of others()) response.destroy();
       };

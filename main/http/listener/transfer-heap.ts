@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 /** Lets the heap grow further between two garbage collections while large bodies are transferred (docs/adr/0034). */
 export interface TransferHeap {
   /** Applies until the response closes. */
-  hold(response: Pick<ServerResponse, 'once'>): void;
+  track(response: Pick<ServerResponse, 'once'>): void;
 }
 
 /** Growth of the heap between two collections, in percent of its live size; 0 means the default of V8. */
@@ -13,7 +13,7 @@ const growth = { usual: 0, duringTransfers: 300 } as const;
 export function createTransferHeap(setGrowth: (percent: number) => void): TransferHeap {
   let transfers = 0;
   return {
-    hold(response) {
+    track(response) {
       transfers += 1;
       if (transfers === 1) setGrowth(growth.duringTransfers);
       response.once('close', () => {

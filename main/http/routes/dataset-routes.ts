@@ -11,7 +11,7 @@ import type { Router } from './route.ts';
 import type { TransferHeap } from '../listener/transfer-heap.ts';
 import { proceed } from '../listener/request-body.ts';
 import { planUpload } from '../uploads/upload-plan.ts';
-import type { Calls } from '../listener/connections.ts';
+import type { RequestTracker } from '../listener/connections.ts';
 import { onlyUserOf } from '../auth/auth.ts';
 
 /** Reads a manifest from a file in pieces, so that the event loop is not blocked. Rejects when the file cannot be read. */
@@ -26,7 +26,7 @@ export interface DatasetDeps {
   readonly orchestrator: Orchestrator;
   readonly handler: ContentHandler;
   readonly files: ContentFiles;
-  readonly calls: Calls;
+  readonly requests: RequestTracker;
   readonly heap: TransferHeap;
 }
 
@@ -37,7 +37,7 @@ const maxPublications = 4;
 /** Mounts the calls for pushing data from a workstation. Rigs read the data with the calls of their job (storage-routes). */
 export function mountDatasetRoutes(
   router: Router,
-  { orchestrator, handler, files, calls, heap }: DatasetDeps,
+  { orchestrator, handler, files, requests, heap }: DatasetDeps,
 ): void {
   let publications = 0;
   router.answer(datasetsApi.list, ({ query: { name = null, all, worker_id = null }, caller }) => {
@@ -61,8 +61,8 @@ export function mountDatasetRoutes(
     if (!plan.ok) return plan;
     const user = nameOf(actorOf(caller, request));
     const onAccepted = (): void => {
-      calls.takeOver(request);
-      heap.hold(response);
+      requests.liftBodyTimeout(request);
+      heap.track(response);
       proceed(request, response);
     };
     const outcome = await handler.receive({ sha256, user, plan: plan.value, request, onAccepted });

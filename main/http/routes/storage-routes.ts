@@ -14,14 +14,14 @@ import type { TransferHeap } from '../listener/transfer-heap.ts';
 import { proceed } from '../listener/request-body.ts';
 import type { UploadHandler } from '../uploads/upload-handler.ts';
 import { planUpload } from '../uploads/upload-plan.ts';
-import type { Calls } from '../listener/connections.ts';
+import type { RequestTracker } from '../listener/connections.ts';
 
 export interface StorageDeps {
   readonly orchestrator: Orchestrator;
   readonly handler: UploadHandler;
   readonly files: ArtifactFiles;
   readonly contents: ContentFiles;
-  readonly calls: Calls;
+  readonly requests: RequestTracker;
   readonly heap: TransferHeap;
 }
 
@@ -45,14 +45,14 @@ export function mountStorageRoutes(router: Router, deps: StorageDeps): void {
     if (request.method === 'HEAD') {
       const progress = await handler.progressOf(uploader, place.value);
       if (progress !== null) {
-        sayOffset(response, progress);
+        setUploadHeaders(response, progress);
         response.status(200).end();
         return accept(undefined);
       }
     }
     const found = orchestrator.files.artifact(uploader.jobId, place.value);
     if (!found.ok) return found;
-    sayOffset(response, { offset: found.value.bytes, total: found.value.bytes });
+    setUploadHeaders(response, { offset: found.value.bytes, total: found.value.bytes });
     sendArtifact(sending, files, found.value);
     return accept(undefined);
   });
@@ -82,7 +82,7 @@ export function mountStorageRoutes(router: Router, deps: StorageDeps): void {
   });
 }
 
-function mountPut(router: Router, { handler, calls, heap }: StorageDeps): void {
+function mountPut(router: Router, { handler, requests, heap }: StorageDeps): void {
   router.write(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
     const place = keyIn(bucket, key, uploader);
@@ -90,20 +90,20 @@ function mountPut(router: Router, { handler, calls, heap }: StorageDeps): void {
     const plan = planUpload(request.headers);
     if (!plan.ok) return plan;
     const onAccepted = (): void => {
-      calls.takeOver(request);
-      heap.hold(response);
+      requests.liftBodyTimeout(request);
+      heap.track(response);
       proceed(request, response);
     };
     const delivery = { uploader, key: place.value, plan: plan.value, request, onAccepted };
     const outcome = await handler.receive(delivery);
     if (!outcome.ok) {
       if (outcome.refusal.code === 'upload_offset')
-        sayOffset(response, await handler.progressOf(uploader, place.value));
+        setUploadHeaders(response, await handler.progressOf(uploader, place.value));
       return outcome;
     }
     if (outcome.value === null) response.destroy();
     else if ('offset' in outcome.value) {
-      sayOffset(response, outcome.value);
+      setUploadHeaders(response, outcome.value);
       response.status(308).end();
     } else {
       const ETag = `"${outcome.value.sha256}"`;
@@ -183,7 +183,7 @@ function keyIn(bucket: string, key: string, uploader: Uploader): Outcome<string>
  * Sets the headers that report the progress of an upload: those of the IETF draft on resumable uploads, and `Range`, which
  * clients of other services expect.
  */
-function sayOffset(
+function setUploadHeaders(
   response: Response,
   progress: { readonly offset: number; readonly total: number } | null,
 ): void {
@@ -218,7 +218,7 @@ const sendContent = (sending: Sending, contents: ContentFiles, { sha256 }: Store
   sendStored(sending, contents.pathOf(sha256), sha256, sha256);
 
 function sendStored({ response, heap }: Sending, path: string, sha256: string, name: string): void {
-  heap.hold(response);
+  heap.track(response);
   response.set({
     'Content-Type': 'application/octet-stream',
     'Content-Security-Policy': "default-src 'none'; sandbox",

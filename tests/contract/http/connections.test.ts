@@ -5,19 +5,19 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type SocketLimits, socketLimits } from '../../../main/http/listener/http-listener.ts';
 import { createListeners } from '../../../main/http/listener/listeners.ts';
 import { createStreamRegistry } from '../../../main/http/listener/stream-registry.ts';
-import { createCalls } from '../../../main/http/listener/connections.ts';
+import { createRequestTracker } from '../../../main/http/listener/connections.ts';
 
 async function listen(handler: RequestListener, some: Partial<SocketLimits>) {
-  const calls = createCalls();
+  const requests = createRequestTracker();
   const listeners = createListeners(handler, {
     streams: createStreamRegistry(),
-    calls,
+    requests,
     limits: { ...socketLimits, checkMs: 20, ...some },
     suspendedHandler: handler,
   });
   onTestFinished(() => listeners.closeAll());
   const { port } = await listeners.listen('127.0.0.1', 0, false);
-  return { calls, port };
+  return { requests, port };
 }
 
 interface Caller {
@@ -78,15 +78,15 @@ test('answers 408 when the body of a pipelined request does not arrive', async (
   expect(await ended).toMatch(/^HTTP\/1\.1 200 .*first.*HTTP\/1\.1 408 /s);
 });
 
-test('gives a body more time when its handler has taken over the time limit', async () => {
-  const { port, calls } = await listen(
+test('gives a body more time when its handler has lifted the body timeout', async () => {
+  const { port, requests } = await listen(
     (request, response) => {
-      if (request.url === '/taken') calls.takeOver(request);
+      if (request.url === '/unlimited') requests.liftBodyTimeout(request);
       request.resume().once('end', () => response.end('whole'));
     },
     { requestMs: 200 },
   );
-  const taken = await connectAndSend(port, head('PUT', bodyOf2).replace(' / ', ' /taken '));
+  const taken = await connectAndSend(port, head('PUT', bodyOf2).replace(' / ', ' /unlimited '));
   const other = await connectAndSend(port, head('PUT', bodyOf2));
   expect(await other.ended).toMatch(/^HTTP\/1\.1 408 /);
   await new Promise(resolve => setTimeout(resolve, 200));

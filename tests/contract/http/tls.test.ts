@@ -33,7 +33,7 @@ import {
   sendRaw,
   handshake,
 } from './tls-bench.ts';
-import { createCalls } from '../../../main/http/listener/connections.ts';
+import { createRequestTracker } from '../../../main/http/listener/connections.ts';
 import { makeCertificate, makeKey } from '../../../main/host/tls/own-certificate.ts';
 
 describe('server with --ssl', () => {
@@ -195,12 +195,12 @@ test('shows a new certificate to new connections without closing old ones', asyn
   const handler: RequestListener = (_request, response) => response.end('ok');
   const listeners = createListeners(handler, {
     streams: createStreamRegistry(),
-    calls: createCalls(),
+    requests: createRequestTracker(),
     limits: socketLimits,
     suspendedHandler: handler,
   });
   onTestFinished(() => listeners.closeAll());
-  listeners.present(first);
+  listeners.setCertificate(first);
   const { port } = await listeners.listen(networkAddress, 0, true);
   const url = `https://${networkAddress}:${port}`;
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
@@ -217,7 +217,7 @@ test('shows a new certificate to new connections without closing old ones', asyn
       sent.end();
     });
   expect(await ask()).toBe('DNS:one, anew');
-  listeners.present(second);
+  listeners.setCertificate(second);
   expect((await handshake(url)).certificate.subjectaltname).toBe('DNS:two');
   expect(await ask()).toBe('DNS:one, again');
 });
