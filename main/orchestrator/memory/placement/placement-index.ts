@@ -1,7 +1,15 @@
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import { createUserLimits, joinQueue, leaveQueue, type UserLimits } from './user-queues.ts';
 import { type CanGather, groupOf, idleFor, keptFor } from './groups.ts';
-import { createPairs, type Pairs, bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.ts';
+import {
+  createMatchIndex,
+  type MatchIndex,
+  bySpare,
+  byTurn,
+  type Idle,
+  type Shape,
+  type Waiting,
+} from './shapes.ts';
 import type { IdleWorker, WaitingJob } from '../../ports/jobs.ts';
 import type { Matcher } from '../../rules/matching.ts';
 
@@ -99,10 +107,10 @@ function withMostData(
 const isKeptFrom = (job: Pick<Waiting, 'level' | 'order'>, keeper: Waiting | null): boolean =>
   keeper !== null && byTurn(job, keeper) > 0;
 
-function dropJob(pairs: Pairs, job: Waiting | undefined): void {
+function dropJob(matches: MatchIndex, job: Waiting | undefined): void {
   if (job === undefined) return;
   leaveQueue(job);
-  pairs.leaveShape(job.line.shape);
+  matches.markShapeIfUnused(job.line.shape);
 }
 
 /** The first job, and the job for several workers that keeps workers from it; null for none. */
@@ -113,7 +121,7 @@ interface Front {
 
 /** Finds the job that goes first, and keeps what decides it besides the queue: the load of the teams. */
 function createFront(
-  pairs: Pairs,
+  matches: MatchIndex,
   limits: UserLimits,
   workersFor: (head: Waiting, keeper: Waiting | null) => readonly Idle[],
 ) {
@@ -135,7 +143,7 @@ function createFront(
   /** The first jobs of the shapes for several workers. */
   const groupHeads = (): readonly Waiting[] => {
     const heads: Waiting[] = [];
-    for (const shape of pairs.shapes()) {
+    for (const shape of matches.shapes()) {
       const head = shape.nodes > 1 ? headOf(shape) : undefined;
       if (head !== undefined) heads.push(head);
     }
@@ -153,7 +161,7 @@ function createFront(
       let found: Waiting | undefined;
       const ofTeams = new Map<string, Waiting>();
       const keeper = keptFor(groupHeads(), head => workersFor(head, null), canGather);
-      for (const shape of pairs.shapes()) {
+      for (const shape of matches.shapes()) {
         if (shape.open.size === 0) continue;
         const head = headOf(shape);
         if (head === undefined || !isPlaceable(shape, head, keeper)) continue;
@@ -190,34 +198,34 @@ function createChoice(workers: ReadonlyMap<string, Idle>, holders: DataHolders) 
 const never: CanGather = () => false;
 
 export function createPlacementIndex(): PlacementIndex {
-  const pairs = createPairs();
+  const matches = createMatchIndex();
   const jobs = new Map<string, Waiting>();
   const workers = new Map<string, Idle>();
   const limits = createUserLimits();
   const holders = createDataHolders();
   const workersFor = createChoice(workers, holders);
-  const front = createFront(pairs, limits, (head, keeper) => workersFor(head.line.shape, head, keeper));
+  const front = createFront(matches, limits, (head, keeper) => workersFor(head.line.shape, head, keeper));
 
   const dropWorker = (worker: Idle | undefined): void => {
     if (worker === undefined) return;
     worker.group.idle.drop(worker);
     holders.drop(worker);
-    pairs.leaveClass(worker.group);
+    matches.markClassIfUnused(worker.group);
   };
 
   return {
     addJob(job) {
       // The old entry leaves last, so that a shape or class that both share does not expire in between.
       const before = jobs.get(job.id);
-      jobs.set(job.id, joinQueue(pairs.shapeFor(job.requirements, job.team), job));
-      dropJob(pairs, before);
+      jobs.set(job.id, joinQueue(matches.shapeFor(job.requirements, job.team), job));
+      dropJob(matches, before);
     },
     removeJob(id) {
-      dropJob(pairs, jobs.get(id));
+      dropJob(matches, jobs.get(id));
       jobs.delete(id);
     },
     addWorker({ id, offering, datasets, order }) {
-      const group = pairs.classFor(offering);
+      const group = matches.classFor(offering);
       const before = workers.get(id);
       const worker = { id, datasets, order, group, isLive: true };
       group.idle.add(worker);
@@ -246,9 +254,9 @@ export function createPlacementIndex(): PlacementIndex {
         (ahead !== undefined && byTurn(ahead, job) < 0)
       )
         return null;
-      const shape = pairs.shapeFor(job.requirements, job.team);
+      const shape = matches.shapeFor(job.requirements, job.team);
       const [first] = workersFor(shape, { ...job, data: job.requirements.data ?? [] }, keeper);
-      pairs.leaveShape(shape);
+      matches.markShapeIfUnused(shape);
       return first?.id ?? null;
     },
     waiting(limit) {

@@ -97,40 +97,40 @@ const createClass = (key: string, offering: Offering): WorkerClass => ({
   fits: new Map(),
 });
 
-/** Matches worker classes to job shapes, once per pair (docs/internals/semantics.md, section 7). */
-export interface Pairs {
+/** Stores which worker classes fit which job shapes, matched once per pair (docs/internals/semantics.md, section 7). */
+export interface MatchIndex {
   readonly shapes: () => Iterable<Shape>;
   /** The shape for this team's jobs with these requirements. */
   shapeFor(needs: Requirements, team: string | null): Shape;
   /** Returns the class for workers with this offering, and adds it to `open` of each fitting shape. The caller must add a worker. */
   classFor(offering: Offering): WorkerClass;
   /** Marks the shape as unused if it has no pending job. Removes the oldest unused shape if there are too many. */
-  leaveShape(shape: Shape): void;
+  markShapeIfUnused(shape: Shape): void;
   /** If the class has no idle worker, removes it from `open` of all shapes and marks it as unused. May remove the oldest. */
-  leaveClass(group: WorkerClass): void;
+  markClassIfUnused(group: WorkerClass): void;
 }
 
 /** Matching is expensive, so this many unused shapes and classes stay cached. */
 const spareShapes = 64;
 const spareClasses = 4096;
 
-export function createPairs(): Pairs {
+export function createMatchIndex(): MatchIndex {
   const shapes = new Map<string, Shape>();
   const classes = new Map<string, WorkerClass>();
   /** Shapes without a job, and classes without an idle worker, the longest unused first. */
-  const unwanted = new Set<Shape>();
-  const vacant = new Set<WorkerClass>();
+  const unusedShapes = new Set<Shape>();
+  const unusedClasses = new Set<WorkerClass>();
 
   const newShape = (key: string, needs: Requirements, team: string | null): Shape => {
     const shape = createShape(key, needs, team);
     shapes.set(key, shape);
-    for (const group of classes.values()) pair(shape, group);
+    for (const group of classes.values()) match(shape, group);
     return shape;
   };
   const newClass = (key: string, offering: Offering): WorkerClass => {
     const group = createClass(key, offering);
     classes.set(key, group);
-    for (const shape of shapes.values()) pair(shape, group);
+    for (const shape of shapes.values()) match(shape, group);
     return group;
   };
 
@@ -140,33 +140,33 @@ export function createPairs(): Pairs {
       const needed = shapeOf(needs);
       const key = team === null ? needed : `${needed} ${team}`;
       const shape = shapes.get(key) ?? newShape(key, needs, team);
-      unwanted.delete(shape);
+      unusedShapes.delete(shape);
       return shape;
     },
     classFor(offering) {
       const key = classOf(offering);
       const group = classes.get(key) ?? newClass(key, offering);
-      vacant.delete(group);
+      unusedClasses.delete(group);
       if (group.idle.size === 0) for (const shape of group.fits.keys()) open(shape, group);
       return group;
     },
-    leaveShape(shape) {
+    markShapeIfUnused(shape) {
       if (shape.filled > 0) return;
-      const surplus = setAside(unwanted, shape, spareShapes);
+      const surplus = addUnused(unusedShapes, shape, spareShapes);
       if (surplus === null) return;
       shapes.delete(surplus.key);
       for (const group of classes.values()) group.fits.delete(surplus);
     },
-    leaveClass(group) {
+    markClassIfUnused(group) {
       if (group.idle.size > 0) return;
       for (const [shape, entry] of group.fits) shape.open.drop(entry);
-      const surplus = setAside(vacant, group, spareClasses);
+      const surplus = addUnused(unusedClasses, group, spareClasses);
       if (surplus !== null) classes.delete(surplus.key);
     },
   };
 }
 
-function pair(shape: Shape, group: WorkerClass): void {
+function match(shape: Shape, group: WorkerClass): void {
   if (shape.matcher(group.offering).length > 0) return;
   if (group.idle.size > 0) open(shape, group);
   else group.fits.set(shape, { group, isLive: false });
@@ -179,7 +179,7 @@ function open(shape: Shape, group: WorkerClass): void {
 }
 
 /** Adds an item. If there are now too many, removes and returns the oldest one; otherwise returns null. */
-function setAside<T>(spare: Set<T>, item: T, max: number): T | null {
+function addUnused<T>(spare: Set<T>, item: T, max: number): T | null {
   spare.add(item);
   if (spare.size <= max) return null;
   const [oldest = item] = spare;
