@@ -47,7 +47,7 @@ export async function readFleet(deps: ReadFleetDeps): Promise<CallFailure | null
     workers: workers.rows,
     jobs: [...active.rows, ...ended.rows],
     queue: queue.value,
-    hasAllEnded: ended.next === null,
+    hasAllEndedJobs: ended.next === null,
     // The lists were read at different times. Use the oldest one's number, so that no event since then is skipped.
     seq: Math.min(workers.seq, active.seq, ended.seq),
   });

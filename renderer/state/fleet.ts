@@ -16,7 +16,7 @@ export interface Fleet {
    */
   readonly poolSeqs: ReadonlyMap<PoolId, number>;
   /** True when `jobs` contains all ended jobs; false when it contains only the newest ones. */
-  readonly hasAllEnded: boolean;
+  readonly hasAllEndedJobs: boolean;
   /** Events for the list of recent activity, newest first. */
   readonly recent: readonly UiEvent[];
   /** Number of the last event that is included; -1 before the first snapshot. */
@@ -27,7 +27,7 @@ export interface Snapshot {
   readonly workers: readonly WorkerView[];
   readonly jobs: readonly JobView[];
   readonly queue: QueueView;
-  readonly hasAllEnded: boolean;
+  readonly hasAllEndedJobs: boolean;
   readonly seq: number;
 }
 
@@ -36,7 +36,7 @@ export const emptyFleet: Fleet = {
   jobs: keyed(),
   queue: null,
   poolSeqs: new Map(),
-  hasAllEnded: false,
+  hasAllEndedJobs: false,
   recent: [],
   seq: -1,
 };
@@ -48,7 +48,7 @@ export const fromSnapshot = (snapshot: Snapshot, recent: readonly UiEvent[]): Fl
   jobs: keyed(snapshot.jobs.map(job => [job.id, job] as const)),
   queue: snapshot.queue,
   poolSeqs: new Map(),
-  hasAllEnded: snapshot.hasAllEnded,
+  hasAllEndedJobs: snapshot.hasAllEndedJobs,
   recent,
   seq: snapshot.seq,
 });

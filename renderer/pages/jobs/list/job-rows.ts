@@ -58,7 +58,7 @@ const idOf = ({ id }: JobView): string => id;
  */
 export function useJobRows(text: string, order: JobOrder) {
   const live = useFleet(({ fleet }) => fleet.jobs);
-  const isWhole = useFleet(({ fleet }) => fleet.hasAllEnded || fleet.seq < 0);
+  const isWhole = useFleet(({ fleet }) => fleet.hasAllEndedJobs || fleet.seq < 0);
   const { found, isLoading, loadMore, retry } = useFoundJobs(text, order, !isWhole);
   const search = useMemo(() => parseSearch(text), [text]);
   const matches = useMemo(() => createMatcher(search), [search]);

@@ -22,7 +22,7 @@ const queue = {
   total_running: 0,
 };
 const start = (): Fleet =>
-  fromSnapshot({ workers: [], jobs: [jobView({})], queue, hasAllEnded: true, seq: 7 }, []);
+  fromSnapshot({ workers: [], jobs: [jobView({})], queue, hasAllEndedJobs: true, seq: 7 }, []);
 
 const jobEvent = (seq: number, changes: Readonly<Record<string, unknown>> | null, type = 'job.running') =>
   ({
@@ -95,7 +95,7 @@ test('replaces the queue state with that of an event', () => {
 test('applies the worker of a job event in the same step', () => {
   const busy = workerView({ status: 'busy', current_job_id: id });
   const before = fromSnapshot(
-    { workers: [workerView()], jobs: [jobView({})], queue, hasAllEnded: true, seq: 7 },
+    { workers: [workerView()], jobs: [jobView({})], queue, hasAllEndedJobs: true, seq: 7 },
     [],
   );
   const event = { ...jobEvent(8, { status: 'dispatched' }, 'job.dispatched'), worker: busy } as UiEvent;
