@@ -164,7 +164,7 @@ async function serve(serving: Serving): Promise<number> {
     clock: systemClock,
     table: openProcessTable(process.platform, config.workDir),
     log,
-    lasting: missingFromStart(report, choiceOf(config.gpus, env)),
+    presentAtStart: missingFromStart(report, choiceOf(config.gpus, env)),
     found: found === null || found.kind === 'reported' ? null : found.origin.jobId,
   });
   const logs = openLogs(serving, token.current, network.signal);
@@ -194,7 +194,7 @@ async function serve(serving: Serving): Promise<number> {
     logs,
     outputs,
     jobs: {
-      prepare: offer => prepareJob(offer, rig, logs.isTaken),
+      prepare: offer => prepareJob(offer, rig, logs.isLogFileInUse),
       fetchCheckpoint: (offer, job, signal) =>
         fetchFor(offer, job, AbortSignal.any([signal, network.signal]), storing),
       fetchData: data.fetchData,
@@ -304,7 +304,7 @@ async function fetchFor(
   signal: AbortSignal,
   deps: StorageDeps,
 ): ReturnType<typeof fetchCheckpoint> {
-  if (resume === null) return { kind: 'ready', words: 'Begins anew' };
+  if (resume === null) return { kind: 'ready', message: 'Begins anew' };
   const storage = openStorage({ endpoint, token }, deps);
   return fetchCheckpoint(resume, outputDir, { storage, clock: deps.clock, random: Math.random, signal });
 }

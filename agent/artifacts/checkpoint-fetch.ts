@@ -13,7 +13,7 @@ export type Resume = NonNullable<JobOffer['resume']>;
 
 /** The result of a fetch. `words`: a message for the worker's log. */
 export type Fetched =
-  | { readonly kind: 'ready'; readonly words: string }
+  | { readonly kind: 'ready'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'aborted' };
 
@@ -49,7 +49,7 @@ export async function fetchCheckpoint(
     if (deps.signal.aborted) return { kind: 'aborted' };
     const at = step === null ? '' : ` (step ${step})`;
     const how = bytes === 0 ? 'which is already on this rig' : `${formatBytes(bytes)} fetched`;
-    return { kind: 'ready', words: `Resuming from ${checkpoint}${at}, ${how}` };
+    return { kind: 'ready', message: `Resuming from ${checkpoint}${at}, ${how}` };
   } catch (cause) {
     return deps.signal.aborted ? { kind: 'aborted' } : fail(reasonOf(cause));
   }

@@ -66,8 +66,8 @@ export async function downloadFile(
   });
   if (end.kind === 'done') return end.value;
   if (end.kind === 'aborted' || end.failure === 'other') return { kind: 'aborted' };
-  const words = describeFailure(end.failure);
-  return { kind: 'failed', why: end.failure.kind === 'disk' ? words : `${key}: ${words}` };
+  const message = describeFailure(end.failure);
+  return { kind: 'failed', why: end.failure.kind === 'disk' ? message : `${key}: ${message}` };
 }
 
 const complete = { ok: true, value: 'all' } as const;

@@ -254,7 +254,7 @@ function endOfFetch(fetched: Fetched, held: HeldAttempt, deps: AttemptDeps): Sta
   // The final report of a released attempt is not sent.
   if (held.halted.signal.aborted || fetched.kind === 'aborted') return stoppedBefore(held);
   if (fetched.kind === 'failed') return { status: 'failed', cause: 'start_failed', error: fetched.message };
-  deps.log(fetched.words);
+  deps.log(fetched.message);
   return null;
 }
 
@@ -388,7 +388,7 @@ function toListeners(
     onLine: deps.onLine,
     onFigures: curve.note,
     onProgress: noteProgress,
-    onWords: ({ stage, line }) =>
+    onStage: ({ stage, line }) =>
       noteProgress({
         ...(stage !== null && { stage }),
         ...(line !== null && { last_log: shownLine(line, secrets) }),

@@ -7,7 +7,7 @@ import type { Figures } from '../metrics/point-book.ts';
 import { endGroup } from '../process/process-group.ts';
 import { isRunning } from '../process/processes.ts';
 import { createProgressReader, type OutputItem } from '../metrics/progress.ts';
-import { createWordsReader, wireProgress, type Words } from './sent-progress.ts';
+import { createStageReader, wireProgress, type StageAndLine } from './sent-progress.ts';
 
 const checkEveryMs = 250;
 /** How often to check that the guard is alive. A guard that was killed leaves no exit record. */
@@ -15,7 +15,7 @@ const guardEveryMs = 1_000;
 /** Maximum unread output, in bytes. When a trainer prints faster, the newest output is enough to show its progress. */
 const maxBehind = 8 * 1024 * 1024;
 /** Minimum time between reports of a new line, so that lines alone do not cause more calls to the orchestrator. */
-const wordsEveryMs = 5_000;
+const minLineIntervalMs = 5_000;
 /** Grace period for a trainer whose guard is gone. It can no longer print, and soon fails because of that. */
 export const orphanGraceMs = 5_000;
 
@@ -25,7 +25,7 @@ export interface RunListeners {
   readonly onFigures: (figures: Figures, isOld: boolean) => void;
   readonly onLine: (line: string) => void;
   /** The stage or the newest line has changed. Lines are reported every few seconds at most, and at the end. */
-  readonly onWords?: (words: Words) => void;
+  readonly onStage?: (stageAndLine: StageAndLine) => void;
 }
 
 export interface Attended {
@@ -80,26 +80,26 @@ function createFollowedOutput(
   const log = createLogReader(run, logFile);
   const reader = createProgressReader();
   let isKnown = isAdopted;
-  const reading = createWordsReader();
-  let reported: Words = reading.words();
+  const stageReader = createStageReader();
+  let reported: StageAndLine = stageReader.current();
   let reportedAt = Number.NEGATIVE_INFINITY;
 
-  const reportWords = (isEnd: boolean): void => {
-    const words = reading.words();
+  const reportStage = (isEnd: boolean): void => {
+    const now = stageReader.current();
     if (
-      words.stage === reported.stage &&
-      (words.line === reported.line || (!isEnd && mono() - reportedAt < wordsEveryMs))
+      now.stage === reported.stage &&
+      (now.line === reported.line || (!isEnd && mono() - reportedAt < minLineIntervalMs))
     )
       return;
-    reported = words;
+    reported = now;
     reportedAt = mono();
-    listeners.onWords?.(words);
+    listeners.onStage?.(now);
   };
 
   const report = (items: readonly OutputItem[], earlier: Progress | null): Progress | null => {
     let progress = earlier;
     for (const item of items) {
-      reading.note(item);
+      stageReader.note(item);
       if (item.kind === 'progress') {
         const figures = wireProgress(item.progress);
         listeners.onFigures({ progress: figures, gaps: item.progress.gaps ?? [] }, isKnown);
@@ -126,7 +126,7 @@ function createFollowedOutput(
     }
     isKnown = false;
     if (progress !== null) listeners.onProgress(progress);
-    reportWords(false);
+    reportStage(false);
   };
 
   return {
@@ -135,7 +135,7 @@ function createFollowedOutput(
       await readOn();
       const progress = report(reader.end(), null);
       if (progress !== null) listeners.onProgress(progress);
-      reportWords(true);
+      reportStage(true);
     },
   };
 }

@@ -5,7 +5,7 @@ import { latin1, showFrom } from '../logs/redact.ts';
 import { Progress as WireProgress } from '../../protocol/reports.ts';
 
 /** Text from a trainer's output: the stage of the run, and the newest line of its log. */
-export interface Words {
+export interface StageAndLine {
   readonly stage: string | null;
   /** As printed, at most 64 KiB. `shownLine` prepares it for sending. */
   readonly line: string | null;
@@ -23,20 +23,20 @@ const stages: readonly (readonly [string, RegExp])[] = [
 const stageChars = 400;
 
 /** Finds the current stage from the items of an output. Progress with a step means that the run is training. */
-export function createWordsReader() {
-  let words: Words = { stage: null, line: null };
+export function createStageReader() {
+  let current: StageAndLine = { stage: null, line: null };
   return {
     note(item: OutputItem): void {
       if (item.kind === 'progress') {
         const { stage, step } = item.progress;
-        if (stage !== undefined || step !== undefined) words = { ...words, stage: stage ?? 'Training' };
+        if (stage !== undefined || step !== undefined) current = { ...current, stage: stage ?? 'Training' };
       } else if (!item.redraw && item.text.trim() !== '') {
         const head = item.text.slice(0, stageChars);
-        const [stage = words.stage] = stages.find(([, pattern]) => pattern.test(head)) ?? [];
-        words = { stage, line: item.text };
+        const [stage = current.stage] = stages.find(([, pattern]) => pattern.test(head)) ?? [];
+        current = { stage, line: item.text };
       }
     },
-    words: (): Words => words,
+    current: (): StageAndLine => current,
   };
 }
 

@@ -43,7 +43,7 @@ const sentTo = (text: string): Answer => ({ result: 'asked', text });
 const later = (text: string): Answer => ({ result: 'later', text });
 const never = (text: string): Answer => ({ result: 'never', text });
 
-const words = { save: 'to save', sample: 'for samples' } as const satisfies Record<RequestKind, string>;
+const actionWords = { save: 'to save', sample: 'for samples' } as const satisfies Record<RequestKind, string>;
 
 /**
  * The way to ask is a part of the config that came with the offer, and lies on this disk: an order names no signal and no file,
@@ -58,7 +58,7 @@ export const createAsk =
       log(`Job ${jobId}: this worker knows no "${what}" to ask for. Update it`);
       return 'never';
     }
-    const request = `the trainer of job ${jobId} ${words[kind]}`;
+    const request = `the trainer of job ${jobId} ${actionWords[kind]}`;
     try {
       const { result, text } = await ask(deps.runOf(attemptId), kind, request, deps);
       log(text);

@@ -10,7 +10,7 @@ export interface ConnectionWarnings {
   /** The orchestrator has announced that it stops. Failures within `timeoutMs` are not logged. */
   expectAbsence(reason: string, timeoutMs: number): void;
   /** A heartbeat was answered. */
-  beaten(): void;
+  noteHeartbeat(): void;
   /** Forgets which messages were logged, so that each can be logged again. */
   clear(): void;
   /** The command stream is open. */
@@ -68,7 +68,7 @@ export function createConnectionWarnings(
         `The orchestrator is stopping (${reason}). A running training continues, and this worker reconnects when the orchestrator is back`,
       );
     },
-    beaten() {
+    noteHeartbeat() {
       beatenAt = clock.mono();
       logged.clear();
     },

@@ -53,11 +53,11 @@ const hashBytes = 32;
 export function parsePins(given: unknown): Loaded<readonly Pin[]> {
   if (given === undefined || given === null) return { ok: true, value: [] };
   const texts: readonly unknown[] = Array.isArray(given) && given.length > 0 ? given : [given];
-  const words = texts.flatMap(text =>
+  const pinTexts = texts.flatMap(text =>
     typeof text === 'string' ? text.split(/[,;]/).map(word => word.trim()) : [JSON.stringify(text)],
   );
   const pins: Pin[] = [];
-  for (const word of words) {
+  for (const word of pinTexts) {
     const pin = parsePin(word);
     if (pin === null)
       return fail(

@@ -39,7 +39,7 @@ export async function fetchData(places: readonly DataPlace[], deps: DataDeps): P
     if (signal.aborted) return { kind: 'aborted' };
     return typeof fetched === 'string'
       ? { kind: 'failed', message: messageOf(fetched) }
-      : { kind: 'ready', words: describeFetched(places, fetched) };
+      : { kind: 'ready', message: describeFetched(places, fetched) };
   } catch (cause) {
     return signal.aborted ? { kind: 'aborted' } : { kind: 'failed', message: messageOf(reasonOf(cause)) };
   }

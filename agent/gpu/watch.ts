@@ -16,7 +16,7 @@ export interface GpuWatchDeps {
   readonly table: ProcessTable | null;
   readonly log: (message: string) => void;
   /** Troubles that remain from the worker's start until its restart. */
-  readonly lasting?: readonly KnownTrouble[];
+  readonly presentAtStart?: readonly KnownTrouble[];
   /**
    * The job of a run that an earlier process of this agent started. The run counts as current until `follow` is called
    * for it.
@@ -46,7 +46,7 @@ const againAfterMs = 2_000;
 const maxEnded = 8;
 
 export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
-  const { run: command, report, clock, table, log, found = null, lasting = noTroubles } = deps;
+  const { run: command, report, clock, table, log, found = null, presentAtStart = noTroubles } = deps;
   const known = { conditions: noTroubles, holding: noTroubles };
   let wasSilent = false;
   let suspects: ReadonlySet<string> = new Set();
@@ -56,7 +56,7 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
   let live: readonly OwnRun[] = found === null ? [] : [{ jobId: found, leader: null }];
   let ended: readonly OwnRun[] = [];
 
-  const troubles = (): readonly KnownTrouble[] => [...lasting, ...known.conditions, ...known.holding];
+  const troubles = (): readonly KnownTrouble[] => [...presentAtStart, ...known.conditions, ...known.holding];
   const recordTroubles = (what: keyof typeof known, now: readonly KnownTrouble[]): void => {
     const [before, after] = [known[what].map(nameOf), now.map(nameOf)];
     known[what] = now;

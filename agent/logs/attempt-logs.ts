@@ -35,7 +35,7 @@ export interface AttemptLogs {
   acknowledge(attemptId: AttemptId): void;
   /** Continues to send the logs of ended attempts that an earlier process of the agent has left. */
   resume(): void;
-  isTaken: LogCheck;
+  isLogFileInUse: LogCheck;
   /** Resolves when all finished logs are sent, when the orchestrator does not answer, or after `withinMs`. */
   leave(withinMs: number): Promise<void>;
 }
@@ -64,7 +64,7 @@ const retryForMs = 24 * 60 * 60 * 1000;
 /** Each start of the agent retries for at least this time, because a wrong clock can make any log look old. */
 const minRetryMs = 60 * 60 * 1000;
 
-interface Followed {
+interface ShippedLog {
   readonly shipper: LogShipper;
   isAcknowledged: boolean;
   end: LogEnd | null;
@@ -76,22 +76,22 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
   const { state, clock, log } = deps;
   const { runsDir, runOf } = state;
   const pace = createLogPace(clock);
-  const followed = new Map<AttemptId, Followed>();
+  const logs = new Map<AttemptId, ShippedLog>();
   let isOlderLogged = false;
 
-  const removeIfOver = (attemptId: AttemptId, run: Followed): void => {
+  const removeIfOver = (attemptId: AttemptId, run: ShippedLog): void => {
     // The log may already have been dropped in favour of a newer one.
-    if (!isOver(run) || followed.get(attemptId) !== run) return;
-    followed.delete(attemptId);
+    if (!isOver(run) || logs.get(attemptId) !== run) return;
+    logs.delete(attemptId);
     state.dropReport(attemptId);
   };
 
-  const startShipper = (attemptId: AttemptId, secrets: readonly string[]): Followed | null => {
+  const startShipper = (attemptId: AttemptId, secrets: readonly string[]): ShippedLog | null => {
     const shipper = shipperOf(attemptId, secrets, { ...deps, pace });
     if (shipper === null) return null;
     const isAcknowledged = acknowledgedAt(runOf(attemptId)) !== null;
-    const run: Followed = { shipper, isAcknowledged, end: null, readers: 0 };
-    followed.set(attemptId, run);
+    const run: ShippedLog = { shipper, isAcknowledged, end: null, readers: 0 };
+    logs.set(attemptId, run);
     void shipper.done.then(end => {
       run.end = end;
       if (end === 'older_orchestrator' && !isOlderLogged) log(olderOrchestrator);
@@ -103,7 +103,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
 
   /** Sends the rest of the log of an attempt whose report is acknowledged. */
   const drain = (attemptId: AttemptId): void => {
-    const run = followed.get(attemptId) ?? startShipper(attemptId, []);
+    const run = logs.get(attemptId) ?? startShipper(attemptId, []);
     if (run === null) return state.dropReport(attemptId);
     run.isAcknowledged = true;
     run.shipper.finish();
@@ -114,19 +114,19 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
   const makeRoom = (newest: AttemptId | null): void => {
     const others = acknowledgedIn(state).filter(id => id !== newest);
     for (const attemptId of others.slice(newest === null ? maxAcknowledged : maxAcknowledged - 1)) {
-      followed.get(attemptId)?.shipper.stop();
-      followed.delete(attemptId);
+      logs.get(attemptId)?.shipper.stop();
+      logs.delete(attemptId);
       state.dropReport(attemptId);
     }
   };
 
   return {
     follow(attemptId, secrets) {
-      if (!followed.has(attemptId)) startShipper(attemptId, secrets);
+      if (!logs.has(attemptId)) startShipper(attemptId, secrets);
     },
-    finish: attemptId => followed.get(attemptId)?.shipper.finish(),
+    finish: attemptId => logs.get(attemptId)?.shipper.finish(),
     keepFor(attemptId, done) {
-      const run = followed.get(attemptId);
+      const run = logs.get(attemptId);
       if (run === undefined) return;
       run.readers += 1;
       void done.then(isDone => {
@@ -150,10 +150,10 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
       makeRoom(null);
       for (const attemptId of acknowledgedIn(state)) drain(attemptId);
     },
-    isTaken: createLogCheck(runsDir),
+    isLogFileInUse: createLogCheck(runsDir),
     leave: withinMs =>
       leaveLogs(
-        [...followed.values()].map(({ shipper }) => shipper),
+        [...logs.values()].map(({ shipper }) => shipper),
         withinMs,
         clock,
       ),
@@ -161,7 +161,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
 }
 
 /** Whether the run's folder can be removed. */
-const isOver = ({ isAcknowledged, end, readers }: Followed): boolean =>
+const isOver = ({ isAcknowledged, end, readers }: ShippedLog): boolean =>
   isAcknowledged && end !== null && end !== 'left' && readers === 0;
 
 const createLogCheck =

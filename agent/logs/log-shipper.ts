@@ -110,8 +110,8 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
       if (next === 'smaller') limit /= 2;
       else after = next;
       const feed = await createLogFeed(deps, after, limit);
-      let isTaken = true;
-      while (isTaken) {
+      let isAccepted = true;
+      while (isAccepted) {
         const isOver = over.signal.aborted;
         const piece = await feed.next(isOver);
         if (signal.aborted) return 'left';
@@ -122,11 +122,11 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
         }
         const { isLast, ...rest } = piece;
         next = await deliver({ attempt_id: attemptId, after, ...rest, is_last: isLast });
-        isTaken = next === piece.to;
-        if (isTaken) after = piece.to;
-        if (isTaken && isLast) return 'complete';
-        if (isTaken) misses.reset();
-        if (isTaken && feed.isCaughtUp())
+        isAccepted = next === piece.to;
+        if (isAccepted) after = piece.to;
+        if (isAccepted && isLast) return 'complete';
+        if (isAccepted) misses.reset();
+        if (isAccepted && feed.isCaughtUp())
           await pause(clock, apartMs, AbortSignal.any([restless, over.signal]));
       }
       // Continue at the orchestrator's offset. Pauses grow if its offset is unexpected again and again.

@@ -240,7 +240,7 @@ async function runAgent(deps: AgentDeps, parts: Running): Promise<number> {
   if (found !== null) slot.resume(found);
   closing.start();
   const beats = new AbortController();
-  const beaten = beatUntil(beats.signal, parts);
+  const heartbeats = beatUntil(beats.signal, parts);
   const ending = await runSessions(parts);
   const left = slot.held();
   if (ending !== 'left' && left !== null)
@@ -254,7 +254,7 @@ async function runAgent(deps: AgentDeps, parts: Running): Promise<number> {
   if (ending === 'left' && left === null) await curves.drained(farewellMs);
   ended.abort();
   if (ending === 'left' && !isHandedOver()) {
-    await beaten;
+    await heartbeats;
     // The disconnect must be the last call, because a later one would count as the worker's return.
     await inFlight.drained(farewellMs);
     if (state.workerId !== null) await api.disconnect(state.workerId);

@@ -117,7 +117,7 @@ export async function sendBeat(deps: BeatDeps): Promise<boolean> {
     if (result.failure.kind !== 'unreachable' && result.failure.status === 401) takeNewToken(deps);
     return false;
   }
-  troubles.beaten();
+  troubles.noteHeartbeat();
   state.sentTroubles = troublesText(figures.gpu_troubles);
   if (datasets !== null) state.sentDatasets = JSON.stringify(datasets);
   state.heartbeatMs = result.value.heartbeat_interval_s * 1000;

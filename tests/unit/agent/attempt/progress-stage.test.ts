@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createProgressReader } from '../../../../agent/metrics/progress.ts';
-import { createWordsReader, shownLine } from '../../../../agent/attempt/sent-progress.ts';
+import { createStageReader, shownLine } from '../../../../agent/attempt/sent-progress.ts';
 
 function read(output: string) {
   const reader = createProgressReader();
-  const words = createWordsReader();
+  const words = createStageReader();
   for (const item of [...reader.push(output), ...reader.end()]) words.note(item);
-  return words.words();
+  return words.current();
 }
 
 describe('stage of a run', () => {

@@ -45,7 +45,7 @@ it('announces no retry after a refusal', () => {
 
 it.each<[string, () => void]>([
   ['a registration', () => teller.clear()],
-  ['a heartbeat', () => teller.beaten()],
+  ['a heartbeat', () => teller.noteHeartbeat()],
 ])('reports a problem again after %s has succeeded', (_what, work) => {
   teller.warn(unreachable());
   work();
@@ -54,7 +54,7 @@ it.each<[string, () => void]>([
 });
 
 it('reports missed heartbeats by their cause, and after T that the worker counts as offline', () => {
-  teller.beaten();
+  teller.noteHeartbeat();
   vi.advanceTimersByTime(119_999);
   teller.missedBeat(unreachable(), 120_000);
   expect(said).toEqual([expect.stringMatching(/^Connection refused/)]);
@@ -70,7 +70,7 @@ it('reports missed heartbeats by their cause, and after T that the worker counts
 
 it('counts the time from the last answered heartbeat', () => {
   vi.advanceTimersByTime(100_000);
-  teller.beaten();
+  teller.noteHeartbeat();
   vi.advanceTimersByTime(100_000);
   teller.missedBeat(unreachable(), 120_000);
   expect(said).toEqual([expect.stringMatching(/^Connection refused/)]);

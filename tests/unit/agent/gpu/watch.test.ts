@@ -98,9 +98,9 @@ test('reports no held GPU when processes cannot be read', async () => {
 
 test('reports problems from the start as long as the worker runs', async () => {
   const { parts } = open();
-  const lasting = [{ gpu: 3, kind: 'missing', detail: 'it is lost' }] as const;
-  const { watch } = await openTelemetry({ ...parts, lasting });
-  expect(watch.troubles()).toEqual(lasting);
+  const presentAtStart = [{ gpu: 3, kind: 'missing', detail: 'it is lost' }] as const;
+  const { watch } = await openTelemetry({ ...parts, presentAtStart });
+  expect(watch.troubles()).toEqual(presentAtStart);
 });
 
 describe('end of an attempt', () => {

@@ -299,10 +299,10 @@ it('protects a log file as long as a run folder names it', () => {
   const { start, state, leaveRun } = createBench();
   const file = leaveRun('a1');
   const logs = start();
-  expect(logs.isTaken(file, attemptId('a2'))).toBe(true);
-  expect(logs.isTaken(file, attemptId('a1'))).toBe(false);
-  expect(logs.isTaken(`${file}x`, attemptId('a2'))).toBe(false);
+  expect(logs.isLogFileInUse(file, attemptId('a2'))).toBe(true);
+  expect(logs.isLogFileInUse(file, attemptId('a1'))).toBe(false);
+  expect(logs.isLogFileInUse(`${file}x`, attemptId('a2'))).toBe(false);
   state.dropReport(attemptId('a1'));
-  expect(logs.isTaken(file, attemptId('a2'))).toBe(false);
+  expect(logs.isLogFileInUse(file, attemptId('a2'))).toBe(false);
   expect(existsSync(file)).toBe(false);
 });

@@ -57,7 +57,7 @@ describe('stage and newest line', () => {
   it("reports stage and newest line with the progress, without the job's secrets", async () => {
     const { orchestrator, run } = await startBusy();
     run.ears.onProgress({ step: 1, total_steps: 4 });
-    run.ears.onWords?.({ stage: 'Training', line: 'Step 1/4 with hf_abcdefghijklmnopqrstuvwxyzABCDEFGH' });
+    run.ears.onStage?.({ stage: 'Training', line: 'Step 1/4 with hf_abcdefghijklmnopqrstuvwxyzABCDEFGH' });
     await pass(1_000);
     run.end(0);
     expect((await orchestrator.reported('completed')).body).toMatchObject({

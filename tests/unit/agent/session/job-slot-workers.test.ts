@@ -119,7 +119,7 @@ describe('start of an attempt on several workers', () => {
     const did: string[] = [];
     const fetch = (what: string) => async () => {
       did.push(what);
-      return { kind: 'ready' as const, words: what };
+      return { kind: 'ready' as const, message: what };
     };
     const resume = { checkpoint: 'checkpoint-5', step: 5 };
     const data = [{ path: '/data/dog', version: 'f'.repeat(64), is_file: false }];
@@ -229,7 +229,7 @@ describe('output of an attempt on several workers', () => {
     const bench = await running(1);
     const { run, slot, mentions, followed } = bench;
     run.ears.onProgress({ step: 7, total_steps: 10 });
-    run.ears.onWords?.({ stage: 'Training', line: 'epoch 1' });
+    run.ears.onStage?.({ stage: 'Training', line: 'epoch 1' });
     run.ears.onFigures({ progress: { step: 7 }, gaps: [] }, false);
     expect(slot.progress()).toBeNull();
     expect(mentions).toEqual([{ status: 'running' }]);

@@ -81,7 +81,7 @@ describe('offer to report', () => {
     it('downloads the resume checkpoint before it starts the trainer', async () => {
       const { did, come, said, runs, outputs } = await fetching();
       expect(did).toEqual(['prepare a1']);
-      await come({ kind: 'ready', words: 'Goes on from it' });
+      await come({ kind: 'ready', message: 'Goes on from it' });
       expect([did, said[0]]).toEqual([['prepare a1', 'start'], 'Goes on from it']);
       await endRun(newest(runs), 0);
       expect(outputs).toEqual(['follow a1 in /nowhere', 'finish a1 true']);
@@ -115,7 +115,7 @@ describe('offer to report', () => {
 
     it('rescues the checkpoints of a training that its worker stops before it reports the end', async () => {
       const { come, runs, outputs, slot, reports } = await fetching();
-      await come({ kind: 'ready', words: '' });
+      await come({ kind: 'ready', message: '' });
       slot.leaveNow();
       await endRun(newest(runs), 143);
       expect(outputs.at(-1)).toBe('rescue a1');
@@ -124,7 +124,7 @@ describe('offer to report', () => {
 
     it('rescues no checkpoints of a training that failed', async () => {
       const { come, runs, outputs } = await fetching();
-      await come({ kind: 'ready', words: '' });
+      await come({ kind: 'ready', message: '' });
       await endRun(newest(runs), 1);
       expect(outputs.at(-1)).toBe('finish a1 false');
     });

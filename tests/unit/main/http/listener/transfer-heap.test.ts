@@ -6,7 +6,8 @@ test('raises the heap limit from the first transfer until the last one ends', ()
   const limits: number[] = [];
   const heap = createTransferHeap(percent => limits.push(percent));
   const [first, second] = [new EventEmitter(), new EventEmitter()];
-  const hold = (response: EventEmitter) => heap.track(response as unknown as Parameters<typeof heap.track>[0]);
+  const hold = (response: EventEmitter) =>
+    heap.track(response as unknown as Parameters<typeof heap.track>[0]);
   hold(first);
   hold(second);
   first.emit('close');
