@@ -28,7 +28,7 @@ const faces: Readonly<Record<string, readonly string[]>> = {
 
 export const rooms: Readonly<Record<string, Room>> = {
   protocol: { files: ['protocol/**'], rooms: ['protocol'], packages: ['fastest-levenshtein', 'zod'] },
-  /** How configs of each trainer look, and what they need: the same knowledge for orchestrator, command line and agent. */
+  /** The configs of each trainer and their requirements: the same knowledge for orchestrator, command line and agent. */
   trainers: {
     files: ['trainers/**'],
     rooms: ['trainers', 'protocol'],

@@ -31,7 +31,7 @@ type FullPermission = Exclude<Permission, OwnPermission>;
 type QueuePermission = Extract<FullPermission, `queue.${string}`>;
 
 /**
- * How a request that needs `queue.X` treats a token that has only `queue.X.own`:
+ * The effect of a token that has only `queue.X.own` on a request that needs `queue.X`:
  * - `job`: the parameter `id` must be a job of the token. The server checks this before the handler runs.
  * - `filtered`: the handler returns only the token's own jobs.
  * - `shared`: the response is the same, because it reveals no other user's jobs.

@@ -17,7 +17,7 @@ export const requestSignals = ['SIGUSR1', 'SIGUSR2', 'SIGHUP', 'SIGWINCH'] as co
 export type RequestSignal = (typeof requestSignals)[number];
 
 /**
- * How to request an action: send a signal to the trainer's process, or create an empty file below its output folder, which
+ * The way to request an action: send a signal to the trainer's process, or create an empty file below its output folder, which
  * the trainer removes after the action.
  */
 export type RequestWay =

@@ -57,7 +57,7 @@ export interface Trainer {
   readonly isCompanion?: (value: Readonly<Record<string, unknown>>) => boolean;
   /** Whether a run can continue from a checkpoint with this name. Some files contain only weights. */
   canResumeFrom(checkpoint: Pick<CheckpointName, 'name' | 'isFile'>): boolean;
-  /** How to compare the keys of a config with those that the trainer knows; absent if these cannot be listed. */
+  /** The data for comparing the keys of a config with those that the trainer knows; absent if these cannot be listed. */
   readonly keys?: {
     /** Returns the places of all keys in a config that the trainer itself reads. */
     readonly of: (config: TrainerConfig) => readonly KeyPath[];

@@ -46,7 +46,7 @@ export interface FoundRun {
   readonly attend: (listeners: RunListeners) => Run;
 }
 
-/** How long to wait, in ms, for a newly started guard to write its identity. */
+/** Maximum wait for a new guard to write its identity, in ms. */
 const guardPatienceMs = 3_000;
 const checkEveryMs = 50;
 

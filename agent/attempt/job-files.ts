@@ -53,7 +53,7 @@ export function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, i
   return isLogTaken(file, attemptId) ? own : file;
 }
 
-/** How to send requests to the trainer, for `agent/attempt/trainer-actions`. It is a separate file, because some trainers reject the key in a config. */
+/** The way to send requests to the trainer, read by `agent/attempt/trainer-actions`. It is a separate file, because some trainers reject the key in a config. */
 export const requestsFile = 'requests.json';
 
 /** `trainer`: the known trainer that was started, which handles requests in its own way. */

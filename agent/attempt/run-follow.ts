@@ -10,7 +10,7 @@ import { createProgressReader, type OutputItem } from '../metrics/progress.ts';
 import { createStageReader, wireProgress, type StageAndLine } from './sent-progress.ts';
 
 const checkEveryMs = 250;
-/** How often to check that the guard is alive. A guard that was killed leaves no exit record. */
+/** Interval of the check that the guard is alive, in ms. A guard that was killed leaves no exit record. */
 const guardEveryMs = 1_000;
 /** Maximum unread output, in bytes. When a trainer prints faster, the newest output is enough to show its progress. */
 const maxBehind = 8 * 1024 * 1024;

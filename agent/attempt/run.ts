@@ -18,7 +18,7 @@ import type { PreparedJob } from '../job.ts';
 export interface Run {
   /** The trainer's pid; null when the trainer ended before it could be identified. */
   readonly pid: number | null;
-  /** How the run ended; null when its guard disappeared without an exit record. The rest of the run has been ended by then. */
+  /** Resolves with the end of the run; null when its guard disappeared without an exit record. The rest of the run has been ended by then. */
   readonly finished: Promise<ExitRecord | null>;
   /** Sends SIGTERM to the trainer and all its children, and SIGKILL to the rest after the grace period. Only the first order counts. */
   stop(order: Order, graceMs: number): void;

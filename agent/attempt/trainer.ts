@@ -205,7 +205,7 @@ function findExecutable(name: string, env: Rig['env']): string | null {
   return candidates.find(isExecutable) ?? null;
 }
 
-/** How to probe the trainers of a rig. Importing torch from a slow disk can take a minute. */
+/** Command and limits for probing the trainers of a rig. Importing torch from a slow disk can take a minute. */
 export const trainerProbe = (env: Rig['env']): TrainerProbeDeps => ({
   // SimpleTuner's slow imports are not needed to find out that it is installed.
   run: createRunCommand({ environment: { ...env, SIMPLETUNER_SKIP_TORCH: '1' }, timeoutMs: 60_000 }),

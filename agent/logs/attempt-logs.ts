@@ -57,7 +57,7 @@ export interface AttemptLogsDeps {
 /** The maximum number of acknowledged runs with unsent logs. Beyond it, the oldest are dropped. */
 const maxAcknowledged = 5;
 /**
- * How long to retry sending a log after the report was acknowledged, in ms. If the orchestrator is unreachable for longer,
+ * Time for which a log is sent again after its report was acknowledged, in ms. If the orchestrator is unreachable for longer,
  * it has probably lost the job or will not return.
  */
 const retryForMs = 24 * 60 * 60 * 1000;

@@ -6,7 +6,7 @@ type Reported = NonNullable<RegisterReply['allocation']>;
 
 export interface AllocationDeps {
   readonly clock: Clock;
-  /** How long a checkpoint took of late, from its first file to its upload, in ms; null when unknown. */
+  /** Duration of recent checkpoints, from the first file to the upload, in ms; null when unknown. */
   readonly saveMs: () => number | null;
   readonly isIdle: () => boolean;
   /** It is time to save and leave. `endsAt` is in ms of the monotonic clock. */
@@ -17,7 +17,7 @@ export interface AllocationDeps {
   readonly ended: AbortSignal;
 }
 
-/** How long a worker has its machine. It keeps the time by itself, and so leaves in time without contact. */
+/** The time for which a worker has its machine. The worker measures it itself, so it leaves in time even without contact. */
 export interface Allocation {
   /** Takes what the orchestrator says; null when it does not know. */
   set(reported: Reported | null): void;
@@ -33,7 +33,7 @@ export interface Allocation {
 const saveFactor = 2;
 /** A slow connection must not end an allocation long before its time. */
 const maxLeadMs = 30 * 60_000;
-/** How often to check the time that is left, which a new measurement changes. */
+/** Interval of the check of the remaining time, in ms. A new measurement of a save changes that time. */
 const checkEveryMs = 30_000;
 /** A machine that no orchestrator uses any more only costs money. */
 const withoutContactMs = 15 * 60_000;

@@ -9,7 +9,7 @@ export interface ClosingDeps {
   readonly clock: Clock;
   /** Null for a rig without hours that does not yield to its user. */
   readonly availability: Availability | null;
-  /** How long a checkpoint took of late, from its first file to its upload, in ms; null when unknown. */
+  /** Duration of recent checkpoints, from the first file to the upload, in ms; null when unknown. */
   readonly saveMs: () => number | null;
   readonly slot: () => Pick<JobSlot, 'preempt' | 'held'>;
   /** Sends a heartbeat, so that the orchestrator offers nothing more. */

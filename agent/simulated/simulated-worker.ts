@@ -30,7 +30,7 @@ export type { Telemetry } from '../session/telemetry.ts';
 export interface SimulatedWorkerDeps {
   readonly url: string;
   readonly token: string;
-  /** How it calls the orchestrator; by default over the real network. */
+  /** Sends the calls to the orchestrator; by default over the real network. */
   readonly fetch?: Fetch;
   readonly name: string;
   /** If false, the worker leaves after one job. */

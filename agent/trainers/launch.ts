@@ -18,7 +18,7 @@ export interface LaunchInput extends JobPlaces {
   /** The checkout of the trainer; empty for an installed package. */
   readonly checkout: string;
   readonly python: string;
-  /** How many GPUs the job was given; null if it asked for none, if its config names them, or if an older server does not say. */
+  /** Number of GPUs for the job; null if it requested none, if its config names them, or if an older server does not report it. */
   readonly gpuCount: number | null;
   /** On how many machines the trainer is started. */
   readonly nodes: number;

@@ -61,16 +61,22 @@ const baseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1).r
 
 const comment = /\/\*\*?\s*([\s\S]*?)\*\/|(?<=^\s*)\/\/ ([^\n]*(?:\n\s*\/\/ [^\n]*)*)/gm;
 
-/** Openings of a relative clause. A comment that starts with one hides who does what. */
+/** Openings of a relative clause, and "How". A comment that starts with one hides the subject of its sentence. */
 const relativeOpener =
-  /^(?:Of (?:each|every|all|the|that|those)|Who|Whom|Whoever|Whatever|That which|For how (?:long|many)|(?:By|In|With|For|From) which|What(?![^.]*\?))\b/;
+  /^(?:Of (?:each|every|all|the|that|those)|Who|Whom|Whoever|Whatever|That which|For how (?:long|many)|(?:By|In|With|For|From) which|(?:What|How)(?![^.]*\?))\b/;
 
-/** Finds comments that open with a relative clause. */
+/** Finds comments that open with a relative clause or "How". */
 export function findRelativeOpeners({ name, text }: SourceFile): readonly Finding[] {
   return [...text.matchAll(comment)].flatMap(({ 1: block, 2: line, index }) => {
     const words = (block ?? line ?? '').replaceAll(/\n\s*(?:\*|\/\/) ?/g, ' ').trim();
     return relativeOpener.test(words)
-      ? [at(name, lineOf(text, index), `a comment opens with a relative clause: "${words.slice(0, 40)}"`)]
+      ? [
+          at(
+            name,
+            lineOf(text, index),
+            `a comment opens with a relative clause or "How": "${words.slice(0, 40)}"`,
+          ),
+        ]
       : [];
   });
 }

@@ -10,7 +10,7 @@ const everyMs = 600_000;
 /** Milliseconds since this machine was booted, and an id of that boot. */
 export type BootReading = Omit<ClockReading, 'wall'>;
 
-/** How long a reading of the operating system counts. */
+/** Maximum age of a reading of the operating system, in ms. */
 const maxReadingAgeMs = 1_000;
 /** The wall clock and the monotonic clock differ by more than this after sleep, or when the wall clock was set. */
 const maxDifferenceMs = 100;

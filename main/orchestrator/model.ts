@@ -87,7 +87,7 @@ export interface Offering {
   readonly isMultiNode: boolean;
   /** GPUs of each machine. */
   readonly gpuCount: number;
-  /** How many of its GPUs a job may use; null for all. */
+  /** Number of its GPUs that a job may use; null for all. */
   readonly gpuLimit: number | null;
   /** Memory of each GPU in GiB; 0 if unknown. */
   readonly vramGb: number;
@@ -208,7 +208,7 @@ export interface JobSpec {
 export interface Rank {
   /** 0 to 50, as set by a person. */
   readonly priority: number;
-  /** How often the job was boosted because of a long wait. */
+  /** Number of times that the job was boosted because of a long wait. */
   readonly boosts: number;
   /** When the next boost is due while the job waits; null when it cannot be boosted further. */
   readonly boostAt: WallMs | null;

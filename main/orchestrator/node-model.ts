@@ -9,7 +9,7 @@ export interface Rendezvous {
   readonly port: number;
 }
 
-/** How a node ended. `stopped`: because the attempt ended. `lost`: its worker was lost. `withdrawn`: its worker never acknowledged the offer. */
+/** The end of a node. `stopped`: because the attempt ended. `lost`: its worker was lost. `withdrawn`: its worker never acknowledged the offer. */
 export interface NodeEnd {
   readonly at: WallMs;
   readonly outcome: 'completed' | 'failed' | 'stopped' | 'lost' | 'withdrawn';

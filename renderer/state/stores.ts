@@ -23,7 +23,7 @@ export interface FleetState {
   readonly loads: Loads;
   /** Losses of running jobs whose rows have been visible. */
   readonly losses: Losses;
-  /** How far the server's clock is ahead of this computer's, in milliseconds. */
+  /** Lead of the server's clock over this computer's, in milliseconds. */
   readonly clockLeadMs: number;
   /** Number of successful changes made from this page. Each increase causes a new read of polled data. */
   readonly acted: number;

@@ -18,7 +18,7 @@ interface MenuProps {
   readonly items: readonly MenuItem[];
 }
 
-/** How the user opened the menu. After a key, its first item gets the focus. */
+/** The way in which the user opened the menu. If it was a key, the first item gets the focus. */
 type Opened = 'by pointer' | 'by key';
 
 /**

@@ -37,7 +37,7 @@ interface TimeProps {
   /** A time in RFC 3339; null is shown as never. */
   readonly at: string | null;
   readonly style?: 'relative' | 'absolute';
-  /** How far the server's clock is ahead of this computer's, in milliseconds, for times that the server took. */
+  /** Lead of the server's clock over this computer's, in milliseconds, for times that the server measured. */
   readonly leadMs?: number;
   /** The time is never in the future, so that a clock error must not show it there. */
   readonly isPast?: boolean;

@@ -15,7 +15,7 @@ import { finals, type JobCase, type Violation } from './judge/violation.ts';
 import { pauseFor } from './pause.ts';
 import type { ChaosPlan } from './plan.ts';
 
-/** How long the fleet may take to recover after the last fault. */
+/** Maximum time for the fleet to recover after the last fault. */
 export interface Patience {
   readonly jobsMs: number;
   readonly restMs: number;

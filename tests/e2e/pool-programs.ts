@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * How the engine handles an order. `waiting`: the order stays in the queue. `silent`: a machine starts, but no worker
+ * The engine's reaction to an order. `waiting`: the order stays in the queue. `silent`: a machine starts, but no worker
  * registers. `running`: a real worker starts. `refusing`: the order is permanently refused. `broken`: the list fails.
  */
 export type EngineBehaviour = 'waiting' | 'silent' | 'running' | 'refusing' | 'broken';

@@ -35,7 +35,7 @@ export interface Outcome {
   readonly jobs: number;
   /** The last lines of the trace before the violation or the end. */
   readonly trace: readonly string[];
-  /** How often each row of the tables was reached. */
+  /** Number of times that each row of the tables was reached. */
   readonly reached: ReadonlyMap<string, number>;
 }
 
@@ -63,10 +63,10 @@ const checks: readonly Check[] = [
 ];
 
 const stepMs = 2_000;
-/** How long the last acts of users may still be repeated, in virtual ms. */
+/** Time in which the last acts of users may still be repeated, in virtual ms. */
 const lastActsMs = 15_000;
 /**
- * How long the world continues after the last job, in virtual ms, so that late heartbeats and abandoned trainers are
+ * Time for which the world continues after the last job, in virtual ms, so that late heartbeats and abandoned trainers are
  * checked too.
  */
 const afterwardsMs = 150_000;

@@ -26,7 +26,7 @@ export interface Rule {
   readonly call?: string;
   readonly where?: (call: ProxiedCall) => boolean;
   readonly fate: Action;
-  /** How many times the rule applies; by default, until it is removed. */
+  /** Number of times that the rule applies; by default, until it is removed. */
   readonly times?: number;
 }
 

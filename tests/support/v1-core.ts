@@ -24,7 +24,7 @@ export interface V1AgentOptions {
   /** The orchestrator's URL without a path. A trailing slash is removed. */
   readonly url: string;
   readonly token: string;
-  /** How the token is passed. An argument must not start with `-`, or the agent exits with code 2 immediately [13]. */
+  /** The way in which the token is passed. An argument must not start with `-`, or the agent exits with code 2 immediately [13]. */
   readonly tokenFrom?: 'argument' | 'environment';
   /** Default: the host's name [13]. */
   readonly name?: string;

@@ -18,7 +18,7 @@ import { startOfDay } from '../views/demand-facts.ts';
 /** Limits of the time until the next look at the outbox, while it holds something. The clock may be adjusted meanwhile. */
 const minLookMs = 1_000;
 const maxLookMs = 60_000;
-/** How often to look for conditions that no event reports. */
+/** Interval of the check for conditions that no event reports. */
 const inspectMs = 30_000;
 const keptDeliveries = 1_000;
 const hourMs = 3_600_000;

@@ -9,7 +9,7 @@ import type { EngineOf, Sighting, Tx } from '../ports/index.ts';
 import { grantGrace } from './health.ts';
 import { createLaunchCalls } from './launch-calls.ts';
 
-/** How often to look while there are pools, and how often to ask an engine that has no launch of ours. */
+/** Interval of the loop while there are pools, and interval of the lists from an engine that has none of our launches. */
 const lookMs = 5_000;
 const calmListMs = 60_000;
 /** Launches of this fleet's name that it does not know are ended when this many lists in a row have them. */

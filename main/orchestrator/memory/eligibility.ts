@@ -43,7 +43,7 @@ interface Deadlines {
 }
 
 /**
- * How much of a span has passed by the wall clock, the only clock that outlives the process. The result is between 0
+ * Returns the elapsed part of a span by the wall clock, the only clock that outlives the process. The result is between 0
  * and `spanMs`, because the clock may have been set meanwhile.
  */
 export const passed = (since: WallMs, spanMs: number, wall: WallMs): number =>
@@ -74,7 +74,7 @@ export interface EligibilityContext {
   readonly holdingBack: () => HoldingBack;
 }
 
-/** How long a worker may be silent. */
+/** Returns the silence after which a worker is offline, and after which its attempt ends. */
 export function patienceOf(
   { times }: EligibilityContext,
   worker: Worker,

@@ -25,7 +25,7 @@ export interface LaunchBook {
   noticeFor(worker: WorkerId, now: WallMs): Notice | null;
   /** The orchestrator starts, or was away: every started machine has its whole time to register again. */
   grant(now: MonoMs): void;
-  /** How long a machine that started `startedMs` ago could have registered, without times in which the orchestrator was away. */
+  /** Returns the time in which a machine that started `startedMs` ago could register: without the times in which the orchestrator was away. */
   joinMs(worker: WorkerId, startedMs: number, now: MonoMs): number;
   noteIdle(worker: WorkerId, isIdle: boolean, now: MonoMs): void;
   /** Returns the time in milliseconds for which the worker has been idle; 0 when it is not idle. */

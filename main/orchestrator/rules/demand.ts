@@ -13,7 +13,7 @@ import {
   type PoolFacts,
 } from './pool-blockers.ts';
 
-/** How many more jobs may start; null for no limit. */
+/** Number of jobs that may still start; null for no limit. */
 export interface Allowance {
   readonly ofAll: number | null;
   ofUser(user: string): number | null;

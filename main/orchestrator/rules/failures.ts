@@ -15,7 +15,7 @@ export interface Ending {
 
 const memory = /CUDA out of memory|OutOfMemoryError|HIP out of memory|std::bad_alloc/;
 
-/** How SimpleTuner's agent words a trainer's end. A negative code is a signal number (Python's convention). */
+/** The text by which SimpleTuner's agent reports a trainer's end. A negative code is a signal number (Python's convention). */
 const exitedWith = /exited with code (-?\d+)/i;
 
 /** Returns the cause of a failed attempt. */
@@ -71,7 +71,7 @@ export function planRetry(cause: FailureCause, { used, max, retryOn }: RetryBudg
   return { retry: true, retriesUsed: used + 1, delayMs: backoffMs(used + 1) };
 }
 
-/** How an attempt ended, as evidence for or against its worker. */
+/** The end of an attempt, as evidence for or against its worker. */
 export interface Trial {
   readonly jobId: JobId;
   readonly cause: FailureCause | null;

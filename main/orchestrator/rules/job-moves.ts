@@ -16,7 +16,7 @@ import type {
 import { startWaiting } from './queue-rules.ts';
 import { planRetry } from './failures.ts';
 
-/** How a trainer ended, as reported by its worker. */
+/** The end of a trainer, as reported by its worker. */
 export interface ReportedEnd {
   readonly cause: FailureCause;
   readonly error: string | null;

@@ -92,7 +92,7 @@ export interface Sample {
 /** Maximum number of buckets of one curve. Merging then halves their number. */
 export const maxBuckets = 2_048;
 /**
- * How many more buckets a full curve may have while it waits to be merged: merging takes time, and many curves of a
+ * Number of further buckets of a full curve that waits to be merged: merging takes time, and many curves of a
  * training are full at once.
  */
 export const sparedBuckets = 512;

@@ -7,12 +7,12 @@ import type { StoredBytes, LogFacts } from '../ports/index.ts';
 export interface StorageLimits {
   readonly perJob: number;
   readonly inAll: number;
-  /** How many steps of a job keep their checkpoints, in addition to the best; 0 keeps all. */
+  /** Number of steps of a job that keep their checkpoints, in addition to the best; 0 keeps all. */
   readonly keepCheckpoints: number;
 }
 
 /**
- * How long an attempt may upload after a completed end if its worker reports no outstanding files, as SimpleTuner's own worker
+ * Time in ms for uploads of an attempt after a completed end if its worker reports no outstanding files, as SimpleTuner's own worker
  * does not. It runs on the steady clock, so neither the server's absence nor a clock jump shortens it.
  */
 const lastUploadsMs = 600_000;

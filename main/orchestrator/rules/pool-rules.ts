@@ -9,7 +9,7 @@ const maxNeverJoined = 3;
 
 const defaultNoticeS = 120;
 
-/** How long before its end a worker of the pool saves and leaves, in milliseconds. */
+/** Time before its end at which a worker of the pool saves and leaves, in milliseconds. */
 export const noticeMsOf = ({ settings }: Pool): number => (settings.notice_s ?? defaultNoticeS) * 1_000;
 
 /**

@@ -11,7 +11,7 @@ export interface Taker {
 /** The workers that a job needs. */
 interface Need<W> {
   readonly fits: (worker: W) => boolean;
-  /** How many of them at the same time. */
+  /** Number of workers that the job needs at the same time. */
   readonly count: number;
 }
 

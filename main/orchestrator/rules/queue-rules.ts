@@ -61,7 +61,7 @@ export function blockersOfUser(
     : [];
 }
 
-/** How many jobs of a team may run at once; null for no limit. */
+/** Maximum number of running jobs of a team; null for no limit. */
 export function teamLimitOf(
   { maxRunningPerTeam, teamLimits, fairShare }: QueueSettings,
   team: string,

@@ -31,7 +31,7 @@ export interface WatchedAttempt {
 
 export interface WatchedOffer {
   readonly firstSentAt: MonoMs;
-  /** How often it was sent; 0 while it could not be sent. */
+  /** Number of times that it was sent; 0 while it could not be sent. */
   readonly sent: number;
   readonly giveUpAt: MonoMs;
 }

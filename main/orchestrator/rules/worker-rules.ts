@@ -112,7 +112,7 @@ export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
   }
 }
 
-/** How an agent's report changes the known GPU troubles of its worker. */
+/** The change of a worker's known GPU troubles by a report of its agent. */
 export interface TroublePlan {
   /** All known troubles after the report, sorted by GPU and kind. */
   readonly troubles: readonly GpuTrouble[];

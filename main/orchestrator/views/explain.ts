@@ -186,7 +186,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
 /** The evaluation of all workers for jobs with the same requirements. */
 interface Verdict {
   readonly judged: readonly Judged[];
-  /** How many workers the job needs at once, unless one has all machines. */
+  /** Number of workers that the job needs at once, unless one has all machines. */
   readonly nodes: number;
   readonly isUnsatisfiable: boolean;
   readonly someFit: boolean;

@@ -90,7 +90,7 @@ export function predictStart(core: Core, read: Read, known: Known): Prediction {
   return { start: { inMs, basis, workers: workers.map(({ id }) => id), runMs }, why: null };
 }
 
-/** How many workers the job takes: one, if a worker has all machines. */
+/** Returns the number of workers for the job: one, if a worker has all machines. */
 const countFor = (judged: readonly Judged[], nodes: number): number =>
   judged.some(({ candidate, mismatches }) => mismatches.length === 0 && candidate.offering.nodes === nodes)
     ? 1

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { ContentFiles, Locks } from '../../../datasets/content-files.ts';
 import type { Clock, Log, Store, StoredContent, TrustedTime } from '../../orchestrator/ports/index.ts';
 
-/** How long to keep contents that no dataset lists, and partial uploads without progress. */
+/** Minimum age at removal of contents that no dataset lists, and of partial uploads without progress. */
 const unlistedForMs = 24 * 3_600_000;
 /** A version that is still incomplete after this long is abandoned. */
 const incompleteForMs = 3_600_000;

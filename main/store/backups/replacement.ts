@@ -157,7 +157,7 @@ async function withStore<T>(
 
 const silent: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** How long to wait for another program to release its lock. */
+/** Maximum wait for another program to release its lock. */
 const waitForLockMs = 1_000;
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isDiskFull, openFailure } from './disk-state.ts';
 
-/** How long to wait for a process that is about to exit or that starts at the same moment. */
+/** Maximum wait for a process that is about to exit or that starts at the same moment. */
 const waitMs = 500;
 
 export interface FolderLock {

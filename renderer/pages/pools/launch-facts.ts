@@ -19,7 +19,7 @@ export const isOpen = ({ state }: Pick<LaunchView, 'state'>): boolean => state !
 export const isTroubled = ({ outcome }: Pick<LaunchView, 'outcome'>): boolean =>
   outcome !== null && !calm.has(outcome);
 
-/** How long each part has lasted. `now` in milliseconds since 1970, by the server's clock. */
+/** Returns the duration of each part. `now` in milliseconds since 1970, by the server's clock. */
 export function phasesOf(launch: LaunchView, now: number): readonly Phase[] {
   const ended = launch.ended_at;
   const starts: readonly (readonly [PhaseName, string | null])[] = [

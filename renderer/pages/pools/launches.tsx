@@ -177,7 +177,7 @@ function useServerNow(isRunning: boolean): number {
   return useNow(isRunning ? 1_000 : 60_000) + lead;
 }
 
-/** How long each phase took, drawn in proportion. */
+/** Draws the durations of the phases in proportion. */
 export function PhaseStrip({ launch }: { readonly launch: LaunchView }) {
   const t = usePoolT();
   const phases = phasesOf(launch, useServerNow(isOpen(launch)));

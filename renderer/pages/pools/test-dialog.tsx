@@ -10,7 +10,7 @@ import { failureOfTest, iconOf, isOpen } from './launch-facts.ts';
 import { launchStateText, PhaseStrip } from './launches.tsx';
 import { type PoolTranslator, usePoolT } from './texts.tsx';
 
-/** How often the dialog looks. A test takes seconds, and its phases are shown in seconds. */
+/** Interval at which the dialog reads the test. A test takes seconds, and its phases are shown in seconds. */
 const pollMs = 1_000;
 
 interface TestDialogProps {

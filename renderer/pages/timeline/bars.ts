@@ -7,7 +7,7 @@ import type { timelineApi } from '../../../protocol/timeline-api.ts';
 export type Timeline = ValueOf<typeof timelineApi.read>;
 type Outcome = 'completed' | 'failed' | 'cancelled' | 'requeued' | 'given_up' | 'withdrawn';
 
-/** How a bar looks: the outcome of an ended attempt, the status of the job of a live one, or `predicted`. */
+/** The look of a bar: the outcome of an ended attempt, the status of the job of a live one, or `predicted`. */
 export type BarState = ShownStatus | Outcome | 'predicted';
 
 /** An attempt on one worker, or a predicted one. Times are in milliseconds since 1970. */

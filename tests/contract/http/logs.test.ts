@@ -13,7 +13,7 @@ let server: TestServer;
 let rig: Rig;
 let job: Offered;
 let shipper: Shipper;
-// How far the server's wall clock is ahead, in ms.
+// Lead of the server's wall clock, in ms.
 let skewMs = 0;
 beforeEach(async () => {
   skewMs = 0;

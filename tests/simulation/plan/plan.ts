@@ -16,7 +16,7 @@ export interface Plan {
   readonly v1SilenceMs: number;
   /** After this time, no fault is active. */
   readonly healAtMs: number;
-  /** How fast the orchestrator's clocks run; 1 is exact. */
+  /** Speed of the orchestrator's clocks; 1 is exact. */
   readonly rate: number;
   readonly rigs: readonly RigPlan[];
   readonly jobs: readonly JobPlan[];
@@ -68,7 +68,7 @@ export interface JobPlan {
 /** The team of each user's token; null for a token without a team. */
 export type Teams = Readonly<Record<SubmitTerms['user'], string | null>>;
 
-/** How a user submits the job. */
+/** The terms under which a user submits the job. */
 export interface SubmitTerms {
   readonly user: 'ada' | 'bob';
   readonly needsApproval: boolean;

@@ -11,7 +11,7 @@ import { watchPools } from './pool-checks.ts';
 export interface PoolPlan {
   readonly seed: number;
   readonly jobs: number;
-  /** How long jobs are submitted and faults occur, in ms. */
+  /** Time during which jobs are submitted and faults occur, in ms. */
   readonly disturbedMs: number;
 }
 

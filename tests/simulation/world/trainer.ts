@@ -2,7 +2,7 @@ import type { AttemptId, JobId } from '../../../protocol/ids.ts';
 import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
 
-/** How a training behaves. */
+/** The behaviour of one training. */
 export interface TrainingBehaviour {
   readonly runsMs: number;
   /** Interval between lines in ms; null for a trainer that prints nothing before its end. */
@@ -10,7 +10,7 @@ export interface TrainingBehaviour {
   readonly ends: Exit;
   /** Reaction to SIGTERM: dies, saves a last checkpoint and exits with 0, or ignores it. */
   readonly onTerm: 'dies' | 'finishes' | 'ignores';
-  /** How long child processes hold the GPU after the trainer has ended, in ms, unless a signal ends them. */
+  /** Time for which child processes hold the GPU after the trainer has ended, in ms, unless a signal ends them. */
   readonly childrenMs: number;
 }
 

@@ -18,7 +18,7 @@ export interface Answer {
   readonly body: object;
 }
 
-/** How to answer each call. A promise delays the answer, perhaps forever. */
+/** The answer to each call. A promise delays the answer, perhaps forever. */
 type Answers = { [Name in CallName]: (call: Call) => Answer | Promise<Answer> };
 
 export interface ScriptedOrchestrator {

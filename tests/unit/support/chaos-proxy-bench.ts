@@ -20,7 +20,7 @@ export interface ProxiedServer {
 /** A client that speaks over a raw socket, with the received text and the end of the socket. */
 export interface RawClient {
   readonly text: () => string;
-  /** How the connection ended; null while it is open. */
+  /** The end of the connection; null while it is open. */
   readonly ended: () => 'end' | 'reset' | null;
   readonly waitFor: Notices['waitFor'];
   send(text: string): void;

@@ -1,5 +1,5 @@
 /**
- * How the v1 agent reconnects and leaves. Numbers in the titles refer to docs/internals/worker-contract.md, section 3.
+ * Tests that the v1 agent reconnects and leaves as specified. Numbers in the titles refer to docs/internals/worker-contract.md, section 3.
  */
 import { expect, test } from 'vitest';
 import { createSubmission, useV1Bench } from '../../support/v1-bench.ts';

@@ -275,7 +275,7 @@ export function createPlacementIndex(): PlacementIndex {
 interface DataHolders {
   add(worker: Idle): void;
   drop(worker: Idle): void;
-  /** How many of these versions each worker has. Omits workers with none. */
+  /** Returns the number of these versions on each worker. Omits workers with none. */
   countsOf(versions: readonly string[]): ReadonlyMap<Idle, number>;
 }
 

@@ -1,4 +1,4 @@
-/** How each trainer starts when several workers train a job together. */
+/** Tests the start of each trainer when several workers train a job together. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { onWorkers } from '../../../../agent/attempt/several-nodes.ts';

@@ -1,4 +1,4 @@
-/** How a job starts with each trainer: its command line, its config, and where its outputs go. */
+/** Tests the start of a job with each trainer: command line, config and folder of outputs. */
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

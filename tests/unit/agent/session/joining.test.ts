@@ -1,5 +1,5 @@
 /**
- * How a join token becomes a worker token on a machine, with any interruption in between. The orchestrator is simulated
+ * Tests the exchange of a join token for a worker token, with any interruption in between. The orchestrator is simulated
  * in memory.
  */
 import { createHash } from 'node:crypto';

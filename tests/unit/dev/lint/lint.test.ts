@@ -66,6 +66,7 @@ describe('findRelativeOpeners', () => {
     'Who calls must hold the lock.',
     'By which limits count.',
     'For how long it lasts.',
+    'How long to wait, in ms.',
   ])('reports a comment that opens with "%s"', words => {
     expect(findRelativeOpeners(file('a.ts', `/** ${words} */\n`))).toHaveLength(1);
     expect(findRelativeOpeners(file('a.ts', `const a = 1;\n  // ${words}\n`))).toHaveLength(1);
@@ -73,7 +74,7 @@ describe('findRelativeOpeners', () => {
 
   it('accepts a comment that names its subject', () => {
     const text =
-      '/** Returns the limits of each kind. */\n// The caller must hold the lock.\n// What if it ends now? It is retried.\n';
+      '/** Returns the limits of each kind. */\n// The caller must hold the lock.\n// What if it ends now? It is retried.\n// How can that be? The clock was set.\n';
     expect(findRelativeOpeners(file('a.ts', text))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * How the engine reads objects of a cluster. tests/support/kubernetes-recordings.ts names the sources of the statuses.
+ * Tests that the engine interprets objects of a cluster correctly. tests/support/kubernetes-recordings.ts names the sources of the statuses.
  */
 
 import { spawn } from 'node:child_process';

@@ -17,7 +17,7 @@ export interface ReferenceJob {
   // Back-off in ms after the job became pending again.
   readonly waitMs: number;
   readonly why: 'cancel' | 'timeout' | 'drain' | 'node' | null;
-  // How another worker of the attempt failed, if that is why it is stopped.
+  // Failure of another worker of the attempt, if that is why it is stopped.
   readonly nodeCause: FailureCause | null;
 }
 

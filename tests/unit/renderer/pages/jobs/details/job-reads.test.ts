@@ -1,4 +1,4 @@
-/** How often a page reads the data of a job. */
+/** Tests how often a page reads the data of a job. */
 import { expect, test } from 'vitest';
 import { createThrottle } from '../../../../../../renderer/pages/jobs/details/job-reads.ts';
 
