@@ -181,7 +181,7 @@ describe('ownership of points', () => {
     expect((await read({ attempt: '7' })).attempts).toEqual([]);
   });
 
-  test('deletes the points with their job', async () => {
+  test('returns 404 for the curves of a deleted job', async () => {
     await postPoints([point(0)]);
     await rig.report(job, 'completed', { exit_code: 0 });
     const { jobId: id } = job;
