@@ -36,7 +36,7 @@ export const ArtifactKey = z
     const key = segments.join('/');
     const flaw =
       segments.length === 0 || segments.length > maxSegments || key.length > maxKey
-        ? `1 to ${maxSegments} names and ${maxKey} characters are allowed`
+        ? `it must have 1 to ${maxSegments} names and at most ${maxKey} characters`
         : segments.map(segmentFlaw).find(found => found !== null);
     if (flaw) context.addIssue({ code: 'custom', message: `not a valid file name: ${flaw}` });
     return key;

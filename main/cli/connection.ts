@@ -33,9 +33,8 @@ interface Sources {
 }
 
 /**
- * Finds URL and token independently of each other, in this order: flag, environment, config file, and the data folder of this
- * machine, where the local orchestrator writes its address. A token from the config file is only sent to the URL in the same
- * file.
+ * Finds the URL and the token, each in the first of these sources that has it: flag, environment, config file, data folder. The
+ * local orchestrator writes its address into the data folder. A token from the config file goes only to the URL in that file.
  */
 export function findConnection(flags: Flags, env: Env): Found<Connection> {
   const sources = sourcesOf(flags, env);
@@ -123,7 +122,7 @@ function urlFrom(sources: Sources): Found<string> {
   if (local === null)
     return failed(
       exitCodes.unreachable,
-      `No orchestrator runs on ${dataDir}. Start one with "trainyard server", or give its address with --url`,
+      `No orchestrator uses the data folder ${dataDir}. Start one with "trainyard server", or give its address with --url`,
     );
   return local;
 }

@@ -1,7 +1,7 @@
 /**
- * Measures fifty panels that follow all events while workers send two hundred progress reports per second: the time
- * from each report's due time until its event arrives at each panel. The server's memory grows in the first minute,
- * until the first full garbage collection, and then stays constant; `soak` measures the long run.
+ * Measures the delay of events in panels: fifty panels follow all events while workers send two hundred progress reports
+ * per second. The delay of an event is the time from the due time of its report until it arrives at a panel. The server's
+ * memory grows until the first full garbage collection, which takes about a minute. `soak` measures the long run.
  */
 import { setTimeout } from 'node:timers/promises';
 import { fillLargeFleet, type RunningJob } from '../support/large-fleet.ts';
