@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { type Composed, compose, FolderInUse } from './compose.ts';
 import type { ComposeDeps } from './compose/deps.ts';
 import type { ServerConfig } from './config.ts';
-import { createLog, inTurns } from './host/log.ts';
+import { createLog, batchLines } from './host/log.ts';
 import { systemClock, systemIds } from './host/system.ts';
 
 /** Clients that were connected before the restart have reconnected by then. */
@@ -60,7 +60,7 @@ export async function runServer(
   terminal: Terminal,
   agent: ComposeDeps['agent'],
 ): Promise<number> {
-  const log = createLog(inTurns(terminal.err), json, terminal.isErrBehind);
+  const log = createLog(batchLines(terminal.err), json, terminal.isErrBehind);
   try {
     const composed = await compose(config, {
       clock: systemClock,

@@ -28,11 +28,11 @@ export interface SlotDeps extends LifeDeps {
 export interface JobSlot {
   /** Takes an offer. Ignores a repeated offer of the held attempt, and offers of attempts that are over. */
   offer(offer: JobOffer): void;
-  /** Continues with what an earlier process of the agent left. */
+  /** Continues an attempt that an earlier process of the agent has left. */
   resume(found: Found): void;
-  /** All workers of an attempt are ready, so that its trainer may start. Ignores attempts that are not held here. */
+  /** Starts the trainer of an attempt whose workers are all ready. Ignores attempts that are not held here. */
   rendezvous(attemptId: AttemptId, rendezvous: Rendezvous): void;
-  /** Cancels an attempt. One that is not held here, and was not reported, is immediately reported as cancelled. */
+  /** Cancels an attempt. If it is not held here and its end was not reported, reports it as cancelled immediately. */
   cancel(attempt: Held): void;
   /** Stops the job without a report, because it belongs to another worker now. */
   abandon(jobId: JobId): void;
@@ -134,7 +134,7 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
 }
 
 /**
- * Handles cancels of attempts that are not held here. The offer was lost, is still on its way, or the process is gone.
+ * Handles cancels of attempts that are not held here: their offer was lost or arrives later, or their process is gone.
  */
 interface Cancels {
   /**
@@ -150,14 +150,14 @@ const never = new AbortController().signal;
 
 function createCancels(report: Report, reported: Attempts): Cancels {
   const cancelled = rememberAttempts();
-  const onTheirWay = new Set<AttemptId>();
+  const reporting = new Set<AttemptId>();
   return {
     confirm({ jobId, attemptId }) {
       cancelled.add(attemptId);
-      if (reported.has(attemptId) || onTheirWay.has(attemptId)) return;
-      onTheirWay.add(attemptId);
+      if (reported.has(attemptId) || reporting.has(attemptId)) return;
+      reporting.add(attemptId);
       void report(jobId, attemptId, { status: 'cancelled' }, never).then(answer => {
-        onTheirWay.delete(attemptId);
+        reporting.delete(attemptId);
         if (answer === 'taken') reported.add(attemptId);
       });
     },

@@ -2,7 +2,7 @@
 export interface Random {
   /** Returns a number in [0, 1). */
   next(): number;
-  between(least: number, most: number): number;
+  between(min: number, max: number): number;
   pick<T>(choices: readonly [T, ...T[]]): T;
   /** Returns an independent generator. Its numbers do not depend on how often this one is used. */
   fork(name: string): Random;
@@ -10,7 +10,7 @@ export interface Random {
 
 export function createRandom(seed: string): Random {
   const next = mulberry32(hashOf(seed));
-  const between = (least: number, most: number): number => least + (most - least) * next();
+  const between = (min: number, max: number): number => min + (max - min) * next();
   return {
     next,
     between,

@@ -29,14 +29,14 @@ export function createLog(
   const scopes = new AsyncLocalStorage<() => Fields | null>();
   const lineOf = json ? jsonLine : textLine;
   let leftOut = 0;
-  const put = (level: string, event: string, scope: Fields | null, fields: Fields): void => {
+  const writeLine = (level: string, event: string, scope: Fields | null, fields: Fields): void => {
     const now = Date.now();
     write(() => {
       const head = { time: new Date(now).toISOString(), level, event };
       try {
         return lineOf(head, shownOf(scope, fields));
       } catch {
-        return lineOf(head, { note: 'what else there was to say could not be written as JSON' });
+        return lineOf(head, { note: 'the fields of this line could not be written as JSON' });
       }
     });
   };
@@ -47,9 +47,9 @@ export function createLog(
         leftOut += 1;
         return;
       }
-      if (leftOut > 0) put('warn', 'log.left_out', null, { lines: leftOut });
+      if (leftOut > 0) writeLine('warn', 'log.left_out', null, { lines: leftOut });
       leftOut = 0;
-      put(level, event, scopes.getStore()?.() ?? null, fields);
+      writeLine(level, event, scopes.getStore()?.() ?? null, fields);
     };
   return {
     info: at('info'),
@@ -86,7 +86,7 @@ function shownOf(scope: Fields | null, fields: Fields): Fields {
  * Formats and writes all lines of one iteration of the event loop together, after its other work, because writing to a file or
  * pipe blocks. An orderly exit loses no lines.
  */
-export function inTurns(write: (text: string) => void): (line: MakeLine) => void {
+export function batchLines(write: (text: string) => void): (line: MakeLine) => void {
   let lines: MakeLine[] = [];
   const flush = (): void => {
     const due = lines;

@@ -32,7 +32,7 @@ export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** Measures two programs in alternate rounds, after one round each that does not count. Returns the median of each. */
-export async function inTurns(
+export async function alternate(
   rounds: number,
   one: () => Promise<number>,
   other: () => Promise<number>,

@@ -3,7 +3,7 @@
  * The two servers alternate. Meanwhile the server's thread does nothing else, so all other calls wait as long.
  */
 import { fillLargeFleet } from '../support/large-fleet.ts';
-import { inTurns, type Line } from './figures.ts';
+import { alternate, type Line } from './figures.ts';
 import { type Lane, openLane } from './lane.ts';
 import { adminHeadersOf, type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
 
@@ -49,7 +49,7 @@ export async function measureReads(rounds: number): Promise<readonly Line[]> {
   const small = await openSide(few, program);
   const lines: Line[] = [];
   for (const { what, path, atMostMs } of calls) {
-    const [one, other] = await inTurns(
+    const [one, other] = await alternate(
       rounds,
       () => time(large, path),
       () => time(small, path),

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Followed, type Lane, openLane } from './lane.ts';
 import { type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
-import { enrol, followOrders, type Identity, idleBeat, type Offer, register } from './workers.ts';
+import { enrol, followOrders, type Identity, heartbeatBody, type Offer, register } from './workers.ts';
 
 /** A worker with the connections of an agent: one for calls, and one for its stream. */
 export interface Rig {
@@ -111,7 +111,7 @@ const lastAnswersMs = 5_000;
  * are late.
  */
 function startHeartbeats(rigs: readonly Rig[], intervalS: number): HeartbeatLoad {
-  const bodies = rigs.map(({ identity }) => idleBeat(identity));
+  const bodies = rigs.map(({ identity }) => heartbeatBody(identity));
   const begun = performance.now();
   let sent = 0;
   let answered = 0;

@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { measureBeats } from './beats.ts';
+import { measureHeartbeats } from './beats.ts';
 import { measureCycle } from './cycle.ts';
 import { type Line, tableOf } from './figures.ts';
 import { measureHeld } from './held.ts';
@@ -36,7 +36,7 @@ const { values } = parseArgs({
 const benches: Readonly<Record<string, (rounds: number) => Promise<readonly Line[]>>> = {
   latency: measureLatency,
   cycle: measureCycle,
-  beats: measureBeats,
+  beats: measureHeartbeats,
   held: measureHeld,
   restart: measureRestart,
   storm: measureStorm,

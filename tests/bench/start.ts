@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fillLargeFleet } from '../support/large-fleet.ts';
-import { inTurns, type Line } from './figures.ts';
+import { alternate, type Line } from './figures.ts';
 import { benchFolder, buildServer, startProgram, startServer } from './program.ts';
 
 const scale = { workers: 1_000, pending: 10_000, running: 500, ended: 89_500 };
@@ -25,7 +25,7 @@ export async function measureStart(rounds: number): Promise<readonly Line[]> {
     await server.end();
     return server.readyMs;
   };
-  const [our, least] = await inTurns(rounds, ours, bare);
+  const [our, least] = await alternate(rounds, ours, bare);
   rmSync(folder, { recursive: true });
   return [
     { what: 'start to ready, 100,000 jobs', figure: our, unit: 'ms' },

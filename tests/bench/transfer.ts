@@ -9,7 +9,7 @@ import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inTurns, type Line, percentile } from './figures.ts';
+import { alternate, type Line, percentile } from './figures.ts';
 import { openLane } from './lane.ts';
 import {
   adminHeadersOf,
@@ -20,7 +20,7 @@ import {
   startServer,
 } from './program.ts';
 import type { TransferFile, TransferOrder } from './transfer-client.ts';
-import { enrol, followOrders, type Identity, idleBeat, type Offer, report } from './workers.ts';
+import { enrol, followOrders, type Identity, heartbeatBody, type Offer, report } from './workers.ts';
 
 const filesAtOnce = 2;
 const mib = 1_048_576;
@@ -70,8 +70,8 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
 
   const idle: number[] = [];
   await sendHeartbeatsUntil(server, idler, null, idle);
-  const [up, floorUp] = await inTurns(rounds, upload, toFloor('up', floorFiles(sources)));
-  const [down, floorDown] = await inTurns(
+  const [up, floorUp] = await alternate(rounds, upload, toFloor('up', floorFiles(sources)));
+  const [down, floorDown] = await alternate(
     rounds,
     withBeats({ url: server.url, direction: 'down', storage, files: targets }),
     toFloor('down', floorFiles(targets)),
@@ -160,7 +160,7 @@ async function sendHeartbeatsUntil(
   const lane = openLane(server.url, worker.headers);
   for (let n = 0; end === null ? n < idleBeats : !end.aborted; n += 1) {
     const startedAt = performance.now();
-    const { status } = await lane.call('/api/workers/heartbeat', idleBeat(worker));
+    const { status } = await lane.call('/api/workers/heartbeat', heartbeatBody(worker));
     if (status !== 200) throw new Error(`A heartbeat returned ${status}.`);
     latencies.push(performance.now() - startedAt);
     await delay(beatEveryMs);

@@ -61,7 +61,7 @@ export async function register(lane: Lane, { id }: Identity, more: object = {}):
 }
 
 /** Returns the body of a heartbeat of an idle worker. */
-export const idleBeat = ({ id }: Identity): string =>
+export const heartbeatBody = ({ id }: Identity): string =>
   JSON.stringify({ worker_id: id, status: 'idle', current_job_id: null, gpu_utilization: 3 });
 
 /** Follows the stream of orders for a worker. */

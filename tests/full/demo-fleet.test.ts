@@ -160,7 +160,12 @@ describe('usage errors of demo-fleet', () => {
     ['a submit rate of zero', 2, ['--submit-rate', '0/min'], /such as 6\/min/],
     ['more flaky workers than workers', 2, ['--workers', '2', '--flaky', '3'], /there are only 2 workers/],
     ['an invalid token', 3, ['--token', 'ta_wrong'], /Invalid token/],
-    ['a missing orchestrator', 6, ['--data-dir', '/nonexistent'], /No orchestrator uses the data folder \/nonexistent/],
+    [
+      'a missing orchestrator',
+      6,
+      ['--data-dir', '/nonexistent'],
+      /No orchestrator uses the data folder \/nonexistent/,
+    ],
   ])('fails with a reason and adds no worker for %s', async (_what, code, args, message) => {
     const run = await runDemoFleet(['--data-dir', server.dataDir, ...args]);
     expect(run).toMatchObject({ code, out: '' });

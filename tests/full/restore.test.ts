@@ -89,7 +89,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('continues a training that the backup knows, and stops one that started after it', async () => {
+test('continues a training that the backup contains, and stops one that started after the backup', async () => {
   const server = await openServer();
   const admin = adminOf(server);
   const watchNow = async () => {
@@ -108,7 +108,7 @@ test('continues a training that the backup knows, and stops one that started aft
     }),
   );
   const [first, second] = rigs;
-  if (first === undefined || second === undefined) throw new Error('two rigs were asked for');
+  if (first === undefined || second === undefined) throw new Error('expected two rigs');
   const known = await first.submit();
   await watch.job(known, 'running');
   const knownPid = await pidOf(first.agent);

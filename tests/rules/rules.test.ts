@@ -55,11 +55,11 @@ describe('violations that the lint must report', () => {
   it.each(planted.map(each => [each.plant.name, each] as const))('%s', (_, each) => {
     const findings = findingsOf(each);
     const [rule, ...also] = each.plant.rules;
-    const spoken = findings.map(finding => finding.rule);
+    const reportedRules = findings.map(finding => finding.rule);
     expect(findings).toContainEqual(
       expect.objectContaining({ rule, message: expect.stringContaining(each.plant.message) }),
     );
-    expect(spoken.filter(other => other !== rule && !also.includes(other))).toEqual([]);
+    expect(reportedRules.filter(other => other !== rule && !also.includes(other))).toEqual([]);
   });
 
   it('reports nothing except the planted violations', () => {

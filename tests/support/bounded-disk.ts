@@ -16,7 +16,7 @@ function limit(db: Connection): void {
 Database.prototype.exec = function execWatched(this: Connection, sql: string) {
   if (!connections.has(this)) {
     connections.add(this);
-    // Limit also connections that are opened while the disk is full.
+    // Also limit connections that are opened while the disk is full.
     if (isFull) limit(this);
   }
   return exec.call(this, sql);

@@ -23,8 +23,8 @@ version='${version}'
 sha256_executable='${hashOf('trainyard-worker-linux-x64')}'
 sha256_bundle='${hashOf('trainyard-worker.mjs')}'
 
-${talking}
-${reading}
+${helpers}
+${parsing}
 ${fetching}
 ${installing}
 main "$@"
@@ -35,12 +35,12 @@ main "$@"
 const usage = `#
 #   sh install.sh [--dir FOLDER] [--install-only] [--token-stdin] --orchestrator-url URL [options of the worker]
 #
-#   --dir FOLDER     where it is put (default: ~/.local/bin)
-#   --install-only   puts it there, and starts nothing
-#   --token-stdin    reads the token of the worker from the first line of the standard input
+#   --dir FOLDER     folder of the program (default: ~/.local/bin)
+#   --install-only   installs the worker, but does not start it
+#   --token-stdin    reads the worker's token from the first line of standard input
 `;
 
-const talking = `say() { printf 'trainyard: %s\\n' "$1" >&2; }
+const helpers = `say() { printf 'trainyard: %s\\n' "$1" >&2; }
 fail() { say "$1"; exit "\${2:-1}"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 `;
@@ -51,7 +51,7 @@ const ownOptions: readonly string[] = ['--orchestrator-url', '--pin', '--ca-file
 const valueOptions = workerValueOptions.filter(option => !ownOptions.includes(option));
 
 /** Parses the options. The worker gets all of them in the same order, except three that only the script has. */
-const reading = `main() {
+const parsing = `main() {
   url='' pins='' ca='' trust=pinned dir='' start=yes from_stdin=no token=''
   left=$#
   while [ "$left" -gt 0 ]; do
@@ -74,7 +74,7 @@ const reading = `main() {
       --orchestrator-url | --orchestrator-url=*) url=$value; word=--orchestrator-url=$value ;;
       --pin | --pin=*) add_pin "$value"; word=--pin=$value ;;
       --ca-file | --ca-file=*) ca=$value; word=--ca-file=$value ;;
-      --ssl-no-verify) trust=nobody ;;
+      --ssl-no-verify) trust=unverified ;;
     esac
     case $word in
       ${valueOptions.join(' | ')}) set -- "$@" "$word" "$value" ;;
@@ -86,7 +86,7 @@ const reading = `main() {
     *) fail 'Say where the orchestrator is: --orchestrator-url URL' 2 ;;
   esac
   [ "$from_stdin" = no ] || IFS= read -r token || :
-  [ "$from_stdin" = no ] || [ -n "$token" ] || fail 'There is no token on the standard input' 2
+  [ "$from_stdin" = no ] || [ -n "$token" ] || fail 'Standard input contains no token' 2
   install
   [ "$start" = yes ] || return 0
   if [ -n "$token" ]; then
@@ -135,7 +135,7 @@ sha256_of() {
   fi
 }
 
-is_it() { [ -f "$1" ] && case $(sha256_of "$1") in "$2"*) true ;; *) false ;; esac; }
+has_hash() { [ -f "$1" ] && case $(sha256_of "$1") in "$2"*) true ;; *) false ;; esac; }
 `;
 
 const installing = `install() {
@@ -166,14 +166,14 @@ const installing = `install() {
 
 # Fails when the new worker does not run here. The old one is replaced only after the new one has run.
 put() {
-  if is_it "$3" "$2"; then return 0; fi
+  if has_hash "$3" "$2"; then return 0; fi
   draft=$dir/.trainyard-worker.$$.mjs
   trap 'rm -f -- "$draft"' EXIT
   trap 'exit 129' HUP
   trap 'exit 130' INT
   trap 'exit 143' TERM
   fetch "$1" "$draft"
-  is_it "$draft" "$2" || fail "The file $url/agent/$1 is not the worker of this script: nothing was changed"
+  has_hash "$draft" "$2" || fail "The file $url/agent/$1 is not the worker of this script: nothing was changed"
   chmod 755 "$draft"
   if said=$("$draft" --version 2>&1) && [ "$said" = "$version" ]; then
     mv -f -- "$draft" "$3" || fail "The worker cannot be written to $dir"

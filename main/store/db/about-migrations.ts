@@ -1,4 +1,4 @@
-/** Adds the texts by which people tell jobs apart. Notes are apart, because only the view of a single job needs them. */
+/** Adds name, tags, group, sweep and notes to jobs. Notes have their own table, because only the view of one job needs them. */
 export const aboutMigrations: readonly string[] = [
   `
   ALTER TABLE jobs ADD COLUMN name TEXT;

@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
-import { adminClient, startTestServer, type TestServer, type TestServerOptions } from '../../support/server.ts';
+import {
+  adminClient,
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+} from '../../support/server.ts';
 import { watchEvents } from '../../support/watch.ts';
 
 const newToken = 'ta_the-new-token-of-this-test';

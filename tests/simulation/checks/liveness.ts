@@ -32,11 +32,11 @@ export function reportWaitingJobs({ ledger, violate }: Scene): void {
 /** Checks that each running worker has an online status, and that a drained worker keeps draining. */
 export const watchStatuses: Check = scene => ({
   atEnd() {
-    for (const of of scene.rigs()) lookAt(scene, of);
+    for (const of of scene.rigs()) checkStatus(scene, of);
   },
 });
 
-function lookAt(scene: Scene, { rig }: SceneRig): void {
+function checkStatus(scene: Scene, { rig }: SceneRig): void {
   const seen = scene.host.life?.orchestrator.workers.get(rig.workerId);
   if (seen === undefined || !seen.ok || rig.process === null || rig.process.isPaused) return;
   const { status, status_reason: reason, drain } = seen.value;

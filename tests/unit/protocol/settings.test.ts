@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { sampleTraining } from '../../../protocol/sample.ts';
 import { pinFor, settingsApi } from '../../../protocol/settings-api.ts';
 
-const taken = (body: unknown): unknown => settingsApi.change.body.parse(body);
-const isTaken = (body: unknown): boolean => settingsApi.change.body.safeParse(body).success;
+const parse = (body: unknown): unknown => settingsApi.change.body.parse(body);
+const isAccepted = (body: unknown): boolean => settingsApi.change.body.safeParse(body).success;
 
 test.each([
   ['https://yard.example', 'https://yard.example'],
@@ -12,7 +12,7 @@ test.each([
   ['https://YARD.example/fleet//', 'https://yard.example/fleet'],
   ['http://[fd00::7]:8001', 'http://[fd00::7]:8001'],
 ])('normalizes the public address %j to %j', (given, kept) => {
-  expect(taken({ public_url: given })).toEqual({ public_url: kept });
+  expect(parse({ public_url: given })).toEqual({ public_url: kept });
 });
 
 test.each([
@@ -24,20 +24,20 @@ test.each([
   'https://yard#x',
   'https://',
 ])('refuses the public address %j', url => {
-  expect(isTaken({ public_url: url })).toBe(false);
+  expect(isAccepted({ public_url: url })).toBe(false);
 });
 
 test.each(['0.0.0.0', '::', '192.0.2.7', 'fd00::7'])('accepts the host %s', host => {
-  expect(isTaken({ host })).toBe(true);
+  expect(isAccepted({ host })).toBe(true);
 });
 
 test('normalizes the address of the host', () => {
-  expect(taken({ host: 'FD00:0:0:0::7' })).toEqual({ host: 'fd00::7' });
+  expect(parse({ host: 'FD00:0:0:0::7' })).toEqual({ host: 'fd00::7' });
 });
 
 test('refuses a change with both shared and host', () => {
-  expect(isTaken({ shared: true })).toBe(true);
-  expect(isTaken({ shared: true, host: '::' })).toBe(false);
+  expect(isAccepted({ shared: true })).toBe(true);
+  expect(isAccepted({ shared: true, host: '::' })).toBe(false);
 });
 
 test('uses the quick config of the digits example as the sample', () => {
@@ -68,7 +68,7 @@ describe('pinFor', () => {
     ['https://yard.lan', null],
     ['https://yard.example:8001', null],
     ['URL', null],
-  ])('returns for the own certificate at %s the pin %j', (url, expected) => {
+  ])('for %s with a generated certificate, returns the pin %j', (url, expected) => {
     expect(pinFor({ tls: own, port: 8001 }, url)).toBe(expected);
     expect(pinFor({ tls: { ...own, source: 'files' }, port: 8001 }, url)).toBeNull();
     expect(pinFor({ tls: null, port: 8001 }, url)).toBeNull();

@@ -49,7 +49,9 @@ describe('finding the orchestrator', () => {
 
   test('returns exit code 6 when no orchestrator runs here', () => {
     const env = { XDG_DATA_HOME: temporaryFolder(), XDG_CONFIG_HOME: '/nonexistent' };
-    expect(findConnection({}, env)).toEqual(refused(6, /^No orchestrator uses the data folder .*trainyard server.*--url/));
+    expect(findConnection({}, env)).toEqual(
+      refused(6, /^No orchestrator uses the data folder .*trainyard server.*--url/),
+    );
   });
 
   test.each(['nonsense', 'ftp://host', 'http://user:secret@host:8001', 'host:8001'])(

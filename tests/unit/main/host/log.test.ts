@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLog, inTurns } from '../../../../main/host/log.ts';
+import { createLog, batchLines } from '../../../../main/host/log.ts';
 
 function bench(json = true) {
   const lines: string[] = [];
@@ -137,7 +137,7 @@ describe('createLog.within', () => {
 
 it('writes the lines of one turn together and in order', async () => {
   const written: string[] = [];
-  const put = inTurns(text => void written.push(text));
+  const put = batchLines(text => void written.push(text));
   put(() => 'one\n');
   put(() => 'two\n');
   expect(written).toEqual([]);
