@@ -1,9 +1,13 @@
 /** Schemas and functions for text that people write or read: single lines, names, labels and sizes. */
 import { z } from 'zod';
 
-/** Control and format characters, except the zero-width joiner inside composed emoji such as families and professions. */
-const invisible =
-  /(?!(?<=\p{Extended_Pictographic}(?:[\u{1F3FB}-\u{1F3FF}]|\uFE0F)?)\u200D(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+/** Between emoji, the zero-width joiner forms families and professions. */
+const emojiJoiner = String.raw`(?<=\p{Extended_Pictographic}(?:[\u{1F3FB}-\u{1F3FF}]|\uFE0F)?)\u200D(?=\p{Extended_Pictographic})`;
+/** Behind the virama of an Indian script, a joiner chooses the form of the consonants (RFC 5892, appendix A.1 and A.2). */
+const indicJoiner = String.raw`(?<=[\u094D\u09CD\u0A4D\u0ACD\u0B4D\u0BCD\u0C4D\u0CCD\u0D4D\u0DCA])[\u200C\u200D]`;
+
+/** Control and format characters, except joiners that are part of a text. */
+const invisible = new RegExp(`(?!${emojiJoiner}|${indicJoiner})[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]`, 'u');
 const everyInvisible = new RegExp(invisible, 'gu');
 
 /** A single line of text. Line breaks, control and direction characters are refused, because they could disguise it (docs/internals/faults.md S15). */

@@ -176,7 +176,7 @@ describe('text with control characters', () => {
   });
 });
 
-describe('joined emoji', () => {
+describe('joiners', () => {
   const joined = [
     '\u{1F469}\u200D\u{1F4BB}',
     '\u{1F3F3}\uFE0F\u200D\u{1F308}',
@@ -187,13 +187,22 @@ describe('joined emoji', () => {
     expect(cleanLine(emoji)).toBe(emoji);
   });
 
+  test('accepts joiners that Hindi and other Indian scripts write behind a virama', () => {
+    const notes = 'क्\u200Dष पर ट्रेनिंग, द्\u200Cव';
+    expect(NewWorker.parse({ name: notes }).name).toBe(notes);
+    expect(cleanLine(notes)).toBe(notes);
+  });
+
   test.each([
     'a\u200Db',
+    'क\u200Dष',
+    'क्\u200D\u200Dष',
+    'क्\u202E',
     '\u200D\u{1F4BB}',
     '\u{1F469}\u200D',
     '\u{1F469}\u200D\u200D\u{1F4BB}',
     '\u{1F469}\u200C\u{1F4BB}',
-  ])('refuses a joiner outside an emoji: %j', name => {
+  ])('refuses a joiner that joins nothing: %j', name => {
     expect(NewWorker.safeParse({ name }).success).toBe(false);
   });
 });
