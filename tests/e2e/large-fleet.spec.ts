@@ -5,6 +5,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, expect, type Page, test } from '@playwright/test';
 import { pages } from '../../renderer/app/pages.ts';
 import { cutTexts, navigateTo, tooWide, untilLoaded } from './in-page.ts';
+import { recordShifts, shiftOf } from './layout-shift.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 const fleetProgram = fileURLToPath(new URL('../../dev/demo-fleet/run.ts', import.meta.url));
@@ -126,3 +127,16 @@ for (const language of ['es', 'zh', 'hi', 'ja']) {
       expect(await visit(browser, { theme: 'light', width, language })).toEqual([]);
   });
 }
+
+test('moves nothing that is already visible while the overview of a large fleet loads', async ({ page }) => {
+  test.setTimeout(120_000);
+  await signIn(page, orchestrator);
+  await page.goto('about:blank');
+  await recordShifts(page);
+  await page.goto(`${orchestrator.url}/`);
+  await expect(page.locator('.rig-card').first()).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await untilLoaded(page);
+  // The limit for a good page in Core Web Vitals.
+  expect(await shiftOf(page)).toBeLessThan(0.1);
+});

@@ -68,13 +68,12 @@ export function OverviewPage() {
           </AllTexts>
         </Suspense>
       )}
-      {hasGpus && (
-        <Suspense fallback={<section className="card fleet-waiting" aria-busy="true" />}>
-          <FleetPicture workers={workers} running={seesJobs ? running : noJobs} />
-        </Suspense>
-      )}
-      {seesJobs && !hasGpus && <RunningJobs jobs={running} />}
-      {(may(eventsApi.stream) || may(auditApi.list)) && <RecentActivity />}
+      {/* What is below waits too. Otherwise it would move when the picture arrives. */}
+      <Suspense fallback={<section className="card fleet-waiting" aria-busy="true" />}>
+        {hasGpus && <FleetPicture workers={workers} running={seesJobs ? running : noJobs} />}
+        {seesJobs && !hasGpus && <RunningJobs jobs={running} />}
+        {(may(eventsApi.stream) || may(auditApi.list)) && <RecentActivity />}
+      </Suspense>
     </div>
   );
 }

@@ -1,0 +1,25 @@
+/** Measures how far the content of a page moves while the page loads. */
+import type { Page } from '@playwright/test';
+
+/** The part of the browser's API that these functions use. */
+interface Shift {
+  readonly value: number;
+  readonly hadRecentInput: boolean;
+}
+declare const PerformanceObserver: new (
+  then: (list: { getEntries(): readonly Shift[] }) => void,
+) => { observe(options: { type: 'layout-shift'; buffered: boolean }): void };
+declare const globalThis: { shifts: number };
+
+/** Records shifts of all pages that are opened from now on. */
+export const recordShifts = (page: Page): Promise<unknown> =>
+  page.addInitScript(() => {
+    globalThis.shifts = 0;
+    new PerformanceObserver(list => {
+      for (const { value, hadRecentInput } of list.getEntries())
+        if (!hadRecentInput) globalThis.shifts += value;
+    }).observe({ type: 'layout-shift', buffered: true });
+  });
+
+/** Returns the cumulative layout shift: the sum of the shares of the window that moved, each by the share it moved. */
+export const shiftOf = (page: Page): Promise<number> => page.evaluate(() => globalThis.shifts);
