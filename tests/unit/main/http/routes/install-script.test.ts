@@ -196,7 +196,7 @@ describe('failing installations', () => {
       ],
       ['an option without its value', {}, [...at, '--pin'], 2, '--pin needs a value'],
       ['a pin in another format', {}, [...at, '--pin', 'abc'], 2, '--pin takes sha256:...'],
-      ['no token after --token-stdin', {}, ['--token-stdin', ...at], 2, 'There is no token'],
+      ['no token after --token-stdin', {}, ['--token-stdin', ...at], 2, 'Standard input contains no token'],
       ['neither curl nor wget', { fetcher: null }, at, 1, 'neither curl nor wget'],
       ['no program for checksums', { without: ['sha256sum'] }, at, 1, 'no sha256sum, shasum or openssl'],
       [
