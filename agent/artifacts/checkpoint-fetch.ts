@@ -11,7 +11,7 @@ import type { JobOffer } from '../job.ts';
 
 export type Resume = NonNullable<JobOffer['resume']>;
 
-/** The result of a fetch. `words`: a message for the worker's log. */
+/** The result of a fetch. `message`: text for the worker's log. */
 export type Fetched =
   | { readonly kind: 'ready'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
@@ -135,10 +135,10 @@ function parseJson(text: string): unknown {
 
 /** Repeats a call while its failure may be temporary. */
 async function withRetries<T>(
-  ask: () => Promise<Answered<T>>,
+  call: () => Promise<Answered<T>>,
   { clock, random, signal }: DownloadDeps,
 ): Promise<Answered<T>> {
-  const end = await retry(ask, { ...policyOf('download'), clock, random, signal });
+  const end = await retry(call, { ...policyOf('download'), clock, random, signal });
   if (end.kind === 'done') return { ok: true, value: end.value };
   return {
     ok: false,

@@ -147,7 +147,7 @@ function memoryProblem(gpu: Gpu | undefined): GpuProblem | undefined {
   if (gpu === undefined) return undefined;
   return {
     code: 'memory_unknown',
-    message: `nvidia-smi does not say how much memory GPU ${gpu.index} (${gpu.name}) has, so this worker gets no jobs that require an amount of memory.`,
+    message: `nvidia-smi does not report the memory of GPU ${gpu.index} (${gpu.name}), so this worker gets no jobs that require an amount of memory.`,
   };
 }
 

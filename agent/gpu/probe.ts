@@ -82,7 +82,7 @@ async function probeApple(run: RunCommand): Promise<GpuReport> {
       : (commandProblem('system_profiler', result) ?? {
           code: 'memory_unknown',
           message:
-            'system_profiler does not say how much memory this Mac has, so this worker gets no jobs that require an amount of memory.',
+            'system_profiler does not report the memory of this Mac, so this worker gets no jobs that require an amount of memory.',
         }),
   );
 }

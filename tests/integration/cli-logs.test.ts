@@ -20,12 +20,12 @@ const upTo = (end: number, from = 0): readonly string[] =>
   Array.from({ length: end - from }, (_, n) => `line ${from + n}`);
 const textOf = (lines: readonly string[]): string => lines.map(line => `${line}\n`).join('');
 
-interface Begun {
+interface RunningJob {
   readonly rig: Rig;
   readonly job: Offered;
   readonly shipper: Shipper;
 }
-async function begin(body: Parameters<typeof startJob>[2] = {}): Promise<Begun> {
+async function runJob(body: Parameters<typeof startJob>[2] = {}): Promise<RunningJob> {
   const rig = await openRig(server, `rig-${(count += 1)}`);
   const job = await startJob(server, rig, body);
   return { rig, job, shipper: createShipper(server.url, rig, job) };
@@ -34,32 +34,32 @@ async function begin(body: Parameters<typeof startJob>[2] = {}): Promise<Begun> 
 /** Starts a command that keeps running. The test can wait for its output. */
 function start(args: readonly string[], options: CliOptions = {}) {
   let text = '';
-  const looks = new Set<() => void>();
+  const checks = new Set<() => void>();
   const run = logs(args, {
     ...options,
     onText(more) {
       text += more;
-      looks.forEach(look => look());
+      checks.forEach(check => check());
     },
   });
   return {
     run,
-    written: (part: string): Promise<void> =>
+    waitFor: (part: string): Promise<void> =>
       new Promise(resolve => {
         const look = (): void => {
           if (!text.includes(part)) return;
-          looks.delete(look);
+          checks.delete(look);
           resolve();
         };
-        looks.add(look);
+        checks.add(look);
         look();
       }),
   };
 }
 
 describe('jobs logs', () => {
-  test('prints the last 200 lines of a log, or as many as -n asks for', async () => {
-    const { job, shipper } = await begin({ config_name: 'digits' });
+  test('prints the last 200 lines of a log, or the number in -n', async () => {
+    const { job, shipper } = await runJob({ config_name: 'digits' });
     await shipper.print(`${textOf(upTo(4_500))}\r10%`);
     expect(await logs([job.jobId])).toEqual({
       code: 0,
@@ -74,7 +74,7 @@ describe('jobs logs', () => {
   });
 
   test('prints log lines as JSON, as fields, with timestamps, and of one attempt', async () => {
-    const { job, shipper } = await begin();
+    const { job, shipper } = await runJob();
     await shipper.print('one\n\u001b[2Ktwo\n', true);
     const rows = (await logs([job.jobId, '--json'])).out.trimEnd().split('\n');
     expect(rows.map(row => JSON.parse(row) as unknown)).toMatchObject([
@@ -88,7 +88,7 @@ describe('jobs logs', () => {
   });
 
   test('removes terminal escapes except colors from log lines', async () => {
-    const { job, shipper } = await begin();
+    const { job, shipper } = await runJob();
     const texts = [
       '\u001b[1;31mred\u001b[0m',
       'a\u001b[2Jb\u001b[10;20Hc\u001b]0;title\u001b\\d\u001bPq#\u001b\\e\u001b7f\u001b(Bg\u001b[?1049hh',
@@ -106,7 +106,7 @@ describe('jobs logs', () => {
   });
 
   test('searches a log case-insensitively, and reports how many more lines match', async () => {
-    const { job, shipper } = await begin();
+    const { job, shipper } = await runJob();
     await shipper.print(textOf(upTo(3_000)), true);
     expect(await logs([job.jobId, '--search', 'LINE 299', '-n', '4'])).toMatchObject({
       code: 0,
@@ -129,7 +129,7 @@ describe('jobs logs', () => {
     [['JOB', '--search', ''], 2, /--search/],
     [['JOB', '--search', 'a', '--follow'], 2, /cannot be used/],
   ])('refuses to print a log for %j', async (args, code, message) => {
-    const { job, shipper } = await begin();
+    const { job, shipper } = await runJob();
     await shipper.print('one\n', true);
     const run = await logs(args.map(arg => arg.replace('JOB', job.jobId)));
     expect(run).toMatchObject({ code, out: '' });
@@ -137,20 +137,20 @@ describe('jobs logs', () => {
   });
 
   test('exits with 4 and a reason when the attempt has printed nothing yet', async () => {
-    const { job } = await begin();
+    const { job } = await runJob();
     const run = await logs([job.jobId]);
     expect(run).toMatchObject({ code: 4, out: '' });
-    expect(run.err).toMatch(/Nothing has come of attempt 1 .* yet/);
+    expect(run.err).toMatch(/Attempt 1 .* has printed nothing yet/);
   });
 });
 
 describe('jobs logs --follow', () => {
-  test('waits for the log to begin, prints new lines, and exits when the job ends', async () => {
-    const { job, shipper, rig } = await begin();
+  test('waits for the log to start, prints new lines, and exits when the job ends', async () => {
+    const { job, shipper, rig } = await runJob();
     const followed = start([job.jobId, '-f']);
-    await followed.written('Waiting for it');
+    await followed.waitFor('Waiting for it');
     await shipper.print(`${textOf(upTo(3))}\r1%`);
-    await followed.written('line 2\n');
+    await followed.waitFor('line 2\n');
     await shipper.print('\r100%\nline 4', true);
     await rig.report(job, 'completed');
     const { code, out, err } = await followed.run;
@@ -159,22 +159,22 @@ describe('jobs logs --follow', () => {
   });
 
   test('starts following a log with the last -n lines', async () => {
-    const { job, shipper, rig } = await begin();
+    const { job, shipper, rig } = await runJob();
     await shipper.print(textOf(upTo(500)));
     const followed = start([job.jobId, '-f', '-n', '2']);
-    await followed.written('line 499\n');
+    await followed.waitFor('line 499\n');
     await shipper.print('more\n', true);
     await rig.report(job, 'completed');
     expect((await followed.run).out).toBe(textOf(['line 498', 'line 499', 'more']));
   });
 
   test('redraws the unfinished line on a terminal, and prints finished lines over it', async () => {
-    const { job, shipper, rig } = await begin();
+    const { job, shipper, rig } = await runJob();
     await shipper.print('start\n\r10%');
     const followed = start([job.jobId, '-f'], { screen });
-    await followed.written('10%');
+    await followed.waitFor('10%');
     await shipper.print(`\r${'#'.repeat(100)}`);
-    await followed.written('…');
+    await followed.waitFor('…');
     await shipper.print('\rdone\n', true);
     await rig.report(job, 'completed');
     const { out } = await followed.run;
@@ -188,9 +188,9 @@ describe('jobs logs --follow', () => {
     const job = await startJob(first, rig);
     await createShipper(first.url, rig, job).print(textOf(upTo(20)));
     const followed = start([job.jobId, '-f', '--url', first.url], { env: { ADMIN_TOKEN: first.adminToken } });
-    await followed.written('line 19\n');
+    await followed.waitFor('line 19\n');
     await first.close();
-    await followed.written('Reconnecting\n');
+    await followed.waitFor('Reconnecting\n');
     const again = await startTestServer({ dataDir, port: Number(new URL(first.url).port) });
     onTestFinished(() => again.close());
     const place = Buffer.byteLength(textOf(upTo(20)));
@@ -205,20 +205,20 @@ describe('jobs logs --follow', () => {
     expect(err).toMatch(/^Lost the connection to http:\S+ .*Reconnecting\nReconnected to \S+\n$/);
   });
 
-  test('follows the next attempt of a job, unless one attempt was asked for', async () => {
-    const { job, shipper, rig } = await begin({ retry_on: ['trainer_exit'] });
+  test('follows the next attempt of a job, unless --attempt selects one', async () => {
+    const { job, shipper, rig } = await runJob({ retry_on: ['trainer_exit'] });
     await shipper.print('first\n', true);
     const [all, one] = [start([job.jobId, '-f']), start([job.jobId, '-f', '--attempt', '1'])];
-    await all.written('first\n');
+    await all.waitFor('first\n');
     expect(await one.run).toMatchObject({ code: 0, out: 'first\n', err: '' });
     const second = await openRig(server, `rig-${(count += 1)}`);
     await rig.report(job, 'failed', { exit_code: 1 });
     const after = await second.offered();
-    await all.written('continues as attempt 2\n');
+    await all.waitFor('continues as attempt 2\n');
     for (const status of ['starting', 'running']) await second.report(after, status);
     await createShipper(server.url, second, after).print('second\n', true);
     await second.report(after, 'completed');
-    await all.written('second\n');
+    await all.waitFor('second\n');
     expect(after.jobId).toBe(job.jobId);
     expect(await all.run).toMatchObject({ code: 0, out: 'first\nsecond\n' });
   });

@@ -30,8 +30,8 @@ async function addChannel(admin: Client, target: Target, events: Events) {
 const deliveriesOf = async (admin: Client) =>
   valueOf(await admin.call(notificationsApi.listDeliveries)).deliveries;
 
-/** Waits until no delivery is pending. A receiver gets the request before the server notes the result. */
-async function settled(admin: Client) {
+/** Waits until no delivery is pending. A receiver gets the request before the server stores the result. */
+async function waitForDeliveries(admin: Client) {
   for (;;) {
     const deliveries = await deliveriesOf(admin);
     if (deliveries.every(({ state }) => state !== 'pending')) return deliveries;
@@ -58,7 +58,7 @@ function isSigned({ headers, body }: Received): boolean {
 
 const isAccepted = ({ status }: Received): boolean => status === 204;
 
-test('delivers once and in order per job when the receiver fails twice, with a valid signature', async () => {
+test('retries failed deliveries, and keeps the order of each job and valid signatures', async () => {
   const server = await openServer();
   const { admin } = server;
   const receiver = await openReceiver(count => (count <= 2 ? 503 : 204));
@@ -91,7 +91,7 @@ test('delivers once and in order per job when the receiver fails twice, with a v
     ]);
   const ids = new Set(accepted.map(({ id }) => id));
   expect(all.every(request => ids.has(bodyOf(request).id))).toBe(true);
-  const deliveries = await settled(admin);
+  const deliveries = await waitForDeliveries(admin);
   expect(deliveries).toHaveLength(4);
   expect(deliveries.map(({ state, result }) => [state, result])).toEqual(
     Array.from({ length: 4 }, () => ['delivered', 'HTTP 204']),
@@ -99,7 +99,7 @@ test('delivers once and in order per job when the receiver fails twice, with a v
   expect(deliveries.reduce((tries, delivery) => tries + delivery.tries, 0)).toBe(6);
 }, 40_000);
 
-test('sends an e-mail with a sign-in, and reports a wrong password without showing it', async () => {
+test('signs in to the mail server, and reports a wrong password without showing it', async () => {
   const server = await openServer();
   const { admin } = server;
   const mail = await openMailServer('right password');
@@ -144,7 +144,7 @@ test('sends an e-mail with a sign-in, and reports a wrong password without showi
     expect(shown).not.toMatch(/(?:right|wrong) password/);
 }, 40_000);
 
-test('delivers after kill -9 what was in the outbox, with the same id', async () => {
+test('delivers the outbox after kill -9, with the same ids', async () => {
   const receiver = await openReceiver(count => (count === 1 ? null : 204));
   onTestFinished(() => receiver.close());
   const allow = ['--notify-allow', '127.0.0.1'];
@@ -171,23 +171,28 @@ test('delivers after kill -9 what was in the outbox, with the same id', async ()
   // The new process listens on another port, so the link differs.
   expect(repeated).toMatchObject({ id: lost?.id, event: 'job_completed', job: lost?.job });
   expect(repeated?.job.id).toBe(job);
-  expect(await settled(clientOf(second.url))).toMatchObject([{ state: 'delivered', job_id: job, tries: 1 }]);
+  expect(await waitForDeliveries(clientOf(second.url))).toMatchObject([
+    { state: 'delivered', job_id: job, tries: 1 },
+  ]);
   expect(receiver.received).toHaveLength(2);
 }, 40_000);
 
 test.each([
   [302, 'redirects are not followed'],
   [404, 'HTTP 404'],
-])('reports a test that the receiver answers with %d, and follows no redirect', async (status, result) => {
-  const { admin } = await openServer();
-  const receiver = await openReceiver(() => status, { location: 'http://169.254.169.254/' });
-  onTestFinished(() => receiver.close());
-  const { channel_id: id } = await addChannel(admin, { kind: 'discord', url: receiver.url }, [
-    'job_completed',
-  ]);
-  expect(valueOf(await admin.call(notificationsApi.testChannel, { params: { id } }))).toEqual({
-    ok: false,
-    detail: expect.stringContaining(result),
-  });
-  expect(receiver.received).toHaveLength(1);
-});
+])(
+  'reports a test message as failed when the receiver answers %d, and follows no redirect',
+  async (status, result) => {
+    const { admin } = await openServer();
+    const receiver = await openReceiver(() => status, { location: 'http://169.254.169.254/' });
+    onTestFinished(() => receiver.close());
+    const { channel_id: id } = await addChannel(admin, { kind: 'discord', url: receiver.url }, [
+      'job_completed',
+    ]);
+    expect(valueOf(await admin.call(notificationsApi.testChannel, { params: { id } }))).toEqual({
+      ok: false,
+      detail: expect.stringContaining(result),
+    });
+    expect(receiver.received).toHaveLength(1);
+  },
+);

@@ -121,8 +121,8 @@ const notBuilt = refuse(
 );
 const noExecutable = refuse(
   'program_not_built',
-  'The worker for Linux x64 was not built on this machine: that takes "npm run build" on Linux x64. trainyard-worker.mjs is the ' +
-    'same program for a Node that is there',
+  'The worker for Linux x64 was not built on this machine: run "npm run build" on Linux x64. trainyard-worker.mjs is the same ' +
+    'program for machines with Node',
 );
 const tooMany = refuse(
   'too_many_downloads',

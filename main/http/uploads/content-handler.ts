@@ -161,7 +161,7 @@ async function receiveContent(
   const hash = createHash('sha256');
   try {
     onAccepted();
-    const terms = { pace: deps.pace ?? pace, file: hash };
+    const terms = { pace: deps.pace ?? pace, hash };
     const arrived = await receiveBody(request, plan, counting(part, entry), terms);
     if (arrived.kind === 'broken') return accept(null);
     const wrong = findMismatch(plan.ofBody, arrived.digests);

@@ -11,7 +11,7 @@ export interface Pace {
 }
 
 /**
- * Slower than any connection over which somebody would upload a checkpoint. Faster than a client that only wants to block others.
+ * Any connection that is usable for uploads is faster. A client that only holds a slot in order to block others is slower.
  */
 export const pace: Pace = { spanMs: 60_000, minBytes: 65_536 };
 
@@ -21,7 +21,7 @@ export type Arrival =
   | { readonly kind: 'broken'; readonly bytes: number };
 
 /** The announced length of the body, and its announced digests. */
-type Awaited = Pick<UploadPlan, 'length' | 'ofBody'>;
+type AnnouncedBody = Pick<UploadPlan, 'length' | 'ofBody'>;
 
 /** Large enough that a write costs little, small enough for hundreds of concurrent uploads. */
 const bufferBytes = 262_144;
@@ -31,7 +31,7 @@ const bufferBytes = 262_144;
  * alternating buffers, because objects that live as long as a write are expensive to collect. A failed write rejects the next
  * call.
  */
-function inPortions(end: Pick<FileEnd, 'write'>) {
+function createBufferedWriter(file: Pick<FileEnd, 'write'>) {
   let [filling, other] = [Buffer.allocUnsafeSlow(bufferBytes), Buffer.allocUnsafeSlow(bufferBytes)];
   let bytes = 0;
   let writing: Promise<void> | null = null;
@@ -40,7 +40,7 @@ function inPortions(end: Pick<FileEnd, 'write'>) {
       const full = filling.subarray(0, bytes);
       [filling, other] = [other, filling];
       bytes = 0;
-      await end.write(full);
+      await file.write(full);
     }
     writing = null;
   };
@@ -65,44 +65,44 @@ function inPortions(end: Pick<FileEnd, 'write'>) {
 }
 
 /**
- * Appends the body of a request to a file, at the speed of the disk and with little memory. Throws errors of the disk. `file` is
- * the hash of the file so far, and is updated with the body. Only the announced digests of the body are computed, because they
+ * Appends the body of a request to a file, at the speed of the disk and with little memory. Throws errors of the disk. `hash`
+ * covers the file so far, and is updated with the body. Only the announced digests of the body are computed, because they
  * block the event loop.
  */
 export async function receiveBody(
   request: IncomingMessage,
-  { length, ofBody }: Awaited,
+  { length, ofBody }: AnnouncedBody,
   end: Pick<FileEnd, 'write'>,
-  { pace: { spanMs, minBytes }, file }: { readonly pace: Pace; readonly file: Hash | null },
+  { pace: { spanMs, minBytes }, hash }: { readonly pace: Pace; readonly hash: Hash | null },
 ): Promise<Arrival> {
   const sha256 = ofBody.sha256 === undefined ? null : createHash('sha256');
   const md5 = ofBody.md5 === undefined ? null : createHash('md5');
-  const portions = inPortions(end);
+  const writer = createBufferedWriter(end);
   let crc = 0;
   let bytes = 0;
-  let seen = 0;
+  let bytesAtLastCheck = 0;
   const paceTimer = setInterval(() => {
-    if (bytes - seen < minBytes) request.destroy();
-    seen = bytes;
+    if (bytes - bytesAtLastCheck < minBytes) request.destroy();
+    bytesAtLastCheck = bytes;
   }, spanMs);
   try {
     // The connection stays open after the loop, so that a refusal can still be sent.
     const pieces: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false });
     for await (const piece of pieces) {
-      file?.update(piece);
+      hash?.update(piece);
       sha256?.update(piece);
       md5?.update(piece);
       if (ofBody.crc32 !== undefined) crc = crc32(piece, crc);
-      await portions.write(piece);
+      await writer.write(piece);
       bytes += piece.length;
     }
   } catch (cause) {
     // If the request was not destroyed, the disk has failed.
-    if (!request.destroyed || isOfDisk(cause)) throw cause;
+    if (!request.destroyed || isDiskError(cause)) throw cause;
   } finally {
     clearInterval(paceTimer);
   }
-  await portions.end();
+  await writer.end();
   if (bytes !== length) return { kind: 'broken', bytes };
   const digests = {
     ...(sha256 !== null && { sha256: sha256.digest('hex') }),
@@ -113,5 +113,5 @@ export async function receiveBody(
 }
 
 /** Returns true for an error of the file system, which contains the name of the system call. */
-const isOfDisk = (cause: unknown): boolean =>
+const isDiskError = (cause: unknown): boolean =>
   cause instanceof Error && 'syscall' in cause && cause.syscall === 'write';

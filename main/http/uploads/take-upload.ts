@@ -70,7 +70,7 @@ export async function takeWhole(
     const growing = { uploader, file, first: 0, last: plan.length, reserved };
     const sha256 = await writing(scope, growing, async end => {
       const hash = createHash('sha256');
-      const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, file: hash });
+      const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, hash });
       if (arrived.kind === 'broken') return accept(null);
       const whole = { ...arrived.digests, sha256: hash.digest('hex') };
       const wrong = findMismatch(plan.ofBody, whole) ?? findMismatch(plan.ofFile, whole);
@@ -124,7 +124,7 @@ async function writePart(
   const offset = first + plan.length;
   onAccepted();
   const taken = await writing(scope, growing, async end => {
-    const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, file: hash });
+    const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, hash });
     if (arrived.kind === 'broken') return accept(null);
     const wrong = findMismatch(plan.ofBody, arrived.digests);
     if (wrong !== null) {

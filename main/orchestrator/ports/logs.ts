@@ -50,7 +50,7 @@ export interface LogSearch {
   readonly isOver: () => boolean;
 }
 
-/** For logs whose job is unknown: the time since when it is unknown. The times are stored and survive restarts. */
+/** For each log without a job, the time at which this was first noticed. The times are stored and survive restarts. */
 export interface OrphanMarks {
   /** Returns null if the job has no mark, or its mark cannot be read. */
   at(job: JobId): Promise<WallMs | null>;
@@ -83,8 +83,8 @@ export interface LogFiles {
     attempt: number,
     search: LogSearch,
   ): Promise<{ readonly matches: readonly StoredLine[]; readonly total: number } | null>;
-  /** Calls `ear` when the log grows or is removed. Returns a function that stops watching. */
-  watch(job: JobId, attempt: number, ear: () => void): () => void;
+  /** Calls `onChange` when the log grows or is removed. Returns a function that stops watching. */
+  watch(job: JobId, attempt: number, onChange: () => void): () => void;
   /** Returns all jobs that have a log. Some may not be in the store. */
   jobs(): Promise<readonly JobId[]>;
   readonly orphans: OrphanMarks;

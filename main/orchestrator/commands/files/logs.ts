@@ -107,10 +107,7 @@ function noLog({ store, time }: Core, job: Job, asked: number | null): Refusal {
       'log_not_found',
       `There is no log of attempt ${attempt.n} of job ${job.id}: its worker has sent none, or it was removed for its age`,
     ).refusal;
-  return refuse(
-    'log_not_begun',
-    `Nothing has come of attempt ${attempt.n} of job ${job.id} yet: its log begins with the first that its trainer prints`,
-  ).refusal;
+  return refuse('log_not_begun', `Attempt ${attempt.n} of job ${job.id} has printed nothing yet`).refusal;
 }
 
 /** Returns a function that removes the logs of jobs. If that fails, the sweep removes them later. */

@@ -46,7 +46,7 @@ describe('checkpoint files', () => {
     const { fetched, outputDir, read } = fetching(createShelf({ [file]: 'x'.repeat(1_234_567) }), file);
     expect(await fetched).toEqual({
       kind: 'ready',
-      words: `Resuming from ${file} (step 500), 1.2 MB fetched`,
+      message: `Resuming from ${file} (step 500), 1.2 MB fetched`,
     });
     expect(read(file)).toHaveLength(1_234_567);
     expect(statSync(join(outputDir, file)).mode & 0o777).toBe(0o600);
@@ -58,7 +58,7 @@ describe('checkpoint files', () => {
     const outputDir = tempFolder();
     writeFileSync(join(outputDir, file), 'right');
     expect(await fetching(shelf, file, outputDir).fetched).toMatchObject({
-      words: `Resuming from ${file} (step 500), which is already on this rig`,
+      message: `Resuming from ${file} (step 500), which is already on this rig`,
     });
     expect(asked(shelf)).toEqual([]);
     writeFileSync(join(outputDir, file), 'wrong');
@@ -152,7 +152,7 @@ describe('checkpoint folders', () => {
     shelf.onCall = () => expect(existsSync(join(outputDir, folder))).toBe(false);
     expect(await fetched).toEqual({
       kind: 'ready',
-      words: `Resuming from ${folder} (step 500), 12 bytes fetched`,
+      message: `Resuming from ${folder} (step 500), 12 bytes fetched`,
     });
     for (const [path, text] of Object.entries(files)) expect(read(join(folder, path))).toBe(text);
     expect(readdirSync(join(outputDir, 'run'))).toEqual(['checkpoint-500']);
@@ -175,7 +175,7 @@ describe('checkpoint folders', () => {
     expect([read(`${folder}/model.bin`), read(`${folder}/empty`)]).toEqual(['weights', '']);
     expect(existsSync(join(outputDir, folder, 'more'))).toBe(false);
     expect(await fetching(shelf, folder, outputDir).fetched).toMatchObject({
-      words: expect.stringMatching(/already on this rig/) as string,
+      message: expect.stringMatching(/already on this rig/) as string,
     });
   });
 

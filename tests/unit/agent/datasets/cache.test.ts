@@ -32,7 +32,7 @@ function openRig(limitBytes: number, folder = temporaryFolder()) {
   };
   type Dataset = ReturnType<typeof datasetOf>;
 
-  const bring = async (dataset: Dataset): Promise<void> => {
+  const download = async (dataset: Dataset): Promise<void> => {
     for (const text of dataset.texts) {
       const part = await contents.openPart(sha256(text), 0);
       await part.write(Buffer.from(text));
@@ -43,15 +43,15 @@ function openRig(limitBytes: number, folder = temporaryFolder()) {
   };
   const digests = async () => (await cache.list()).map(({ digest }) => digest);
   const has = (text: string) => contents.has({ bytes: text.length, sha256: sha256(text) });
-  return { folder, cache, contents, datasetOf, bring, digests, has };
+  return { folder, cache, contents, datasetOf, download, digests, has };
 }
 
 describe('cached datasets', () => {
   test('lists complete datasets with their sizes, the last used first', async () => {
-    const { cache, datasetOf, bring, digests } = openRig(100);
+    const { cache, datasetOf, download, digests } = openRig(100);
     const [cats, dogs] = [datasetOf('cat'), datasetOf('dogs', 'dogs', 'more')];
-    await bring(cats);
-    await bring(dogs);
+    await download(cats);
+    await download(dogs);
     expect(await cache.list()).toMatchObject([
       { digest: dogs.digest, bytes: 8 },
       { digest: cats.digest, bytes: 3 },
@@ -61,13 +61,13 @@ describe('cached datasets', () => {
   });
 
   test('keeps datasets across a restart of the agent', async () => {
-    const { folder, datasetOf, bring } = openRig(100);
+    const { folder, datasetOf, download } = openRig(100);
     const cats = datasetOf('cat');
-    await bring(cats);
+    await download(cats);
     expect(await openRig(100, folder).digests()).toEqual([cats.digest]);
   });
 
-  test('ignores a damaged manifest, and removes it when it makes room', async () => {
+  test('ignores a damaged manifest, and removes it when it frees space', async () => {
     const { folder, cache, datasetOf } = openRig(100);
     mkdirSync(join(folder, 'manifests'));
     writeFileSync(join(folder, 'manifests', 'f'.repeat(64)), '{"path":');
@@ -80,17 +80,17 @@ describe('cached datasets', () => {
 
 describe('makeRoom', () => {
   test('removes nothing while all datasets fit', async () => {
-    const { cache, datasetOf, bring, digests } = openRig(6);
+    const { cache, datasetOf, download, digests } = openRig(6);
     const cats = datasetOf('cat');
-    await bring(cats);
+    await download(cats);
     expect(await cache.makeRoom(datasetOf('dog').files, none)).toEqual({ ok: true });
     expect(await digests()).toEqual([cats.digest]);
   });
 
   test('removes the least recently used datasets, but no contents that others share', async () => {
-    const { cache, datasetOf, bring, digests, has } = openRig(9);
+    const { cache, datasetOf, download, digests, has } = openRig(9);
     const [old, shared, fresh] = [datasetOf('old'), datasetOf('old', 'mid'), datasetOf('new')];
-    for (const dataset of [old, shared, fresh]) await bring(dataset);
+    for (const dataset of [old, shared, fresh]) await download(dataset);
     await cache.touch(old.digest);
     expect(await cache.makeRoom(datasetOf('cat').files, none)).toEqual({ ok: true });
     expect(await digests()).toEqual([old.digest, fresh.digest]);
@@ -98,9 +98,9 @@ describe('makeRoom', () => {
   });
 
   test('keeps datasets of running jobs', async () => {
-    const { cache, datasetOf, bring, digests, has } = openRig(5);
+    const { cache, datasetOf, download, digests, has } = openRig(5);
     const cats = datasetOf('cat');
-    await bring(cats);
+    await download(cats);
     expect(await cache.makeRoom(datasetOf('dog').files, new Set([cats.digest]))).toEqual({
       ok: false,
       reason: expect.stringContaining('running jobs leaves too little of'),
@@ -109,8 +109,8 @@ describe('makeRoom', () => {
   });
 
   test('removes nothing when the cache is too small for the new dataset alone', async () => {
-    const { cache, datasetOf, bring, has } = openRig(5);
-    await bring(datasetOf('cat'));
+    const { cache, datasetOf, download, has } = openRig(5);
+    await download(datasetOf('cat'));
     expect(await cache.makeRoom(datasetOf('a very large dog').files, none)).toEqual({
       ok: false,
       reason:
@@ -133,10 +133,10 @@ describe('makeRoom', () => {
     ]);
   });
 
-  test('counts and keeps what an interrupted download has brought', async () => {
-    const { cache, datasetOf, bring, has } = openRig(6);
+  test('counts and keeps the files that an interrupted download has stored', async () => {
+    const { cache, datasetOf, download, has } = openRig(6);
     const both = datasetOf('cat', 'dog');
-    await bring(datasetOf('cat'));
+    await download(datasetOf('cat'));
     expect(await cache.makeRoom(both.files, none)).toEqual({ ok: true });
     expect(await has('cat')).toBe(true);
   });

@@ -71,7 +71,7 @@ describe('data of a job', () => {
   test('provides the data with its folders and captions before the trainer starts', async () => {
     const rig = openRig();
     const { fetched, at } = await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
-    expect(fetched).toEqual({ kind: 'ready', words: 'Data: /home/me/photos; 15 bytes fetched' });
+    expect(fetched).toEqual({ kind: 'ready', message: 'Data: /home/me/photos; 15 bytes fetched' });
     expect(at()).toBe(join(rig.workDir, 'j1', 'data', '0-photos'));
     expect(readFileSync(join(at(), 'a.txt'), 'utf8')).toBe('a caption');
     expect(readFileSync(join(at(), 'more', 'b.jpg'), 'utf8')).toBe('two');
@@ -82,7 +82,7 @@ describe('data of a job', () => {
     await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
     const shelf = createShelf(photos.stored);
     const { fetched, at } = await rig.fetch(shelf, 'j2', [photos]);
-    expect(fetched).toMatchObject({ words: 'Data: /home/me/photos; already on this rig' });
+    expect(fetched).toMatchObject({ message: 'Data: /home/me/photos; already on this rig' });
     expect(askedFor(shelf)).toBe(0);
     expect(readFileSync(join(at(), 'a.jpg'), 'utf8')).toBe('one');
   });

@@ -161,7 +161,7 @@ describe('judge', () => {
     ]);
   });
 
-  test('marks the newest checkpoint that the trainer can resume from as newest, and keeps it', () => {
+  test('does not mark a checkpoint as newest when the trainer cannot resume from it', () => {
     const both = checkpointsIn([
       file('backup/x-backup-100-0-100/model.bin'),
       file('backup/x-backup-100-0-100/checkpoint-manifest.json'),
@@ -175,7 +175,7 @@ describe('judge', () => {
     ]);
   });
 
-  test('marks the newer of two equally good checkpoints as best, and no checkpoint without a loss', () => {
+  test('marks the newer of two checkpoints with the same loss as best, and none without a loss', () => {
     const two = checkpointsIn([file('checkpoint-1.bin'), file('checkpoint-2.bin'), file('e-epoch-1.bin')]);
     expect(judge(two, () => 1).map(({ isBest }) => isBest)).toEqual([true, false, false]);
     expect(judge(two, none).some(({ isBest }) => isBest)).toBe(false);
