@@ -162,7 +162,7 @@ test('writes no file of a checkpoint whose manifest has a bad path or hash', asy
   await store('checkpoint-7/model.bin', 'true');
   expect(await fetched()).toEqual({
     kind: 'ready',
-    words: 'Resuming from checkpoint-7 (step 7), 4 bytes fetched',
+    message: 'Resuming from checkpoint-7 (step 7), 4 bytes fetched',
   });
   expect(readFileSync(join(outputDir, 'checkpoint-7/model.bin'), 'utf8')).toBe('true');
 });
