@@ -38,9 +38,9 @@ export interface OutputBook {
   storedCheckpoints(): readonly Output[];
   /** Records the keys that the server stored before this process. Only the first call has an effect. */
   recordListing(stored: Iterable<string>): void;
-  /** Returns the outputs from the last scan for which the server had no room. */
+  /** Returns the outputs of the last scan that the server refused for lack of storage. */
   withoutRoom(which: 'all' | 'checkpoints'): readonly Output[];
-  /** Makes the outputs due again for which the server had no room. */
+  /** Makes these outputs due again. */
   retryWithoutRoom(): void;
 }
 
@@ -56,19 +56,19 @@ function describeOutdated(outputs: readonly Output[]): string {
 export function createOutputBook(deps: OutputBookDeps): OutputBook {
   const { root, images, clock, startedAt, onFlaw } = deps;
   const results = new Map<string, OutputResult>();
-  /** For each uploaded checkpoint: its mark at that time. Skipped checkpoints have no entry. */
+  /** The mark of each uploaded checkpoint at the time of its upload. Skipped checkpoints have no entry. */
   const stored = new Map<string, string>();
-  let since: ReturnType<typeof recordScan> = new Map();
+  let unchangedSince: ReturnType<typeof recordScan> = new Map();
   let first: readonly Output[] | null = null;
   let outputs: readonly Output[] = [];
-  let isKnown = false;
-  /** Keys of the files that exist only among the worker's own images. */
+  let hasListing = false;
+  /** Keys of the worker's own images that `root` does not contain. */
   let imageKeys: ReadonlySet<string> = new Set();
 
   const recordResult = ({ name, mark }: Output, result: OutputResult['result']): void =>
     void results.set(name, { mark, at: clock.mono(), result });
-  const markUploaded = (passed: readonly Output[]): void =>
-    passed.forEach(output => recordResult(output, 'uploaded'));
+  const markUploaded = (skipped: readonly Output[]): void =>
+    skipped.forEach(output => recordResult(output, 'uploaded'));
 
   return {
     async scan(which) {
@@ -79,14 +79,14 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
       imageKeys = new Set(added.map(([key]) => key));
       flaws.forEach(onFlaw);
       outputs = outputsOf(new Map([...files, ...added]));
-      since = recordScan(since, outputs, clock.mono());
+      unchangedSince = recordScan(unchangedSince, outputs, clock.mono());
       if (first === null && startedAt !== null) markUploaded(outputsBeforeAttempt(outputs, startedAt));
       first ??= outputs;
       return isBehind;
     },
     pathOf: key => join(images !== null && imageKeys.has(key) ? images.root : root, key),
     due: (isOver, which, killedAt = null) =>
-      planUploads({ outputs, since, results: results, now: clock.mono(), isOver, which, killedAt }),
+      planUploads({ outputs, unchangedSince, results, now: clock.mono(), isOver, which, killedAt }),
     recordEnd(output, { kind }) {
       if (kind === 'uploaded' || kind === 'there') {
         if (output.kind === 'checkpoint') stored.set(output.name, output.mark);
@@ -97,8 +97,8 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
     },
     storedCheckpoints: () => outputs.filter(({ name, mark }) => stored.get(name) === mark),
     recordListing(listed) {
-      if (isKnown) return;
-      isKnown = true;
+      if (hasListing) return;
+      hasListing = true;
       const keys = new Set(listed);
       const skipped = outputsBeforeStored(first ?? [], keys);
       markUploaded(skipped);

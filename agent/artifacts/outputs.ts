@@ -29,7 +29,7 @@ const otherEveryMs = 300_000;
 const againAfterMs = 300_000;
 
 /** For each output name: its current mark, and the monotonic time in ms when that mark was first seen. */
-type Since = ReadonlyMap<string, { readonly mark: string; readonly at: number }>;
+type UnchangedSince = ReadonlyMap<string, { readonly mark: string; readonly at: number }>;
 
 /** The result of the last upload of an output, or why it is skipped. */
 export interface OutputResult {
@@ -69,10 +69,14 @@ function outputOf(name: string, kind: Output['kind'], group: Output['files']): O
 }
 
 /** Updates the times at which each output's current mark was first seen. */
-export function recordScan(since: Since, outputs: readonly Output[], now: number): Since {
+export function recordScan(
+  unchangedSince: UnchangedSince,
+  outputs: readonly Output[],
+  now: number,
+): UnchangedSince {
   return new Map(
     outputs.map(({ name, mark }) => {
-      const known = since.get(name);
+      const known = unchangedSince.get(name);
       return [name, known?.mark === mark ? known : { mark, at: now }];
     }),
   );
@@ -80,7 +84,7 @@ export function recordScan(since: Since, outputs: readonly Output[], now: number
 
 export interface ScanResult {
   readonly outputs: readonly Output[];
-  readonly since: Since;
+  readonly unchangedSince: UnchangedSince;
   readonly results: ReadonlyMap<string, OutputResult>;
   readonly now: number;
   /** The trainer has ended, so the files no longer change. */
@@ -92,10 +96,10 @@ export interface ScanResult {
 
 /** Returns the outputs to upload now: checkpoints, then samples, then the rest. Within each kind, the newest is first. */
 export function planUploads(scan: ScanResult): readonly Output[] {
-  const { outputs, since, results, now, isOver, which, killedAt = null } = scan;
+  const { outputs, unchangedSince, results, now, isOver, which, killedAt = null } = scan;
   const quietUntil = killedAt ?? (isOver ? null : now);
   const isDue = ({ name, mark, kind }: Output): boolean => {
-    const at = since.get(name)?.at ?? now;
+    const at = unchangedSince.get(name)?.at ?? now;
     if (quietUntil !== null && quietUntil - at < quietMs) return false;
     const last = results.get(name);
     if (last === undefined) return true;

@@ -17,7 +17,7 @@ export interface LogFold {
   addBar(): void;
   /** Drops the held bar, because newer text overwrites it. */
   dropBar(): void;
-  /** Call when everything so far was already sent, including this part of the unfinished line. */
+  /** Skips everything so far, including this part of the unfinished line, because it was already sent. */
   skipSent(part: Uint8Array): void;
   /** Returns the part of the unfinished line that was sent, or at least the end of that part, in `latin1`. */
   sentPart(): string;
@@ -97,17 +97,17 @@ export function createLogFold({ pieces, known, ownLine }: LogFoldDeps): LogFold 
 }
 
 /**
- * Returns where to cut a line that is too long: at a blank near `longest`, if there is one. The cut never splits a UTF-8
+ * Returns where to cut a line that is too long: at the last blank before `maxBytes` if that is near. The cut never splits a UTF-8
  * character or a secret.
  */
 export function longCut(
   context: string,
   rest: Uint8Array,
-  longest: number,
+  maxBytes: number,
   known: readonly string[],
 ): number {
-  const blank = Math.max(rest.lastIndexOf(32, longest - 1), rest.lastIndexOf(9, longest - 1)) + 1;
-  const cut = blank > (longest * 3) / 4 ? blank : beforeCharacter(rest, longest);
+  const blank = Math.max(rest.lastIndexOf(32, maxBytes - 1), rest.lastIndexOf(9, maxBytes - 1)) + 1;
+  const cut = blank > (maxBytes * 3) / 4 ? blank : beforeCharacter(rest, maxBytes);
   const text = context + latin1Of(rest);
   const at = context.length + cut;
   const split = findSecrets(text, known).find(({ start, end }) => start < at && at < end);
@@ -120,7 +120,7 @@ export function openCut(context: string, rest: Uint8Array, known: readonly strin
   const shown = beforeUnfinished(rest.subarray(0, beforeReturns(rest)));
   const text = context + latin1Of(rest.subarray(0, shown));
   const word = /[^ \t\]]*$/.exec(text.slice(-maxSecret))?.[0] ?? '';
-  const grows = mayGrowIntoSecret(text, word) || known.some(value => endsLike(word, value));
+  const grows = mayGrowIntoSecret(text, word) || known.some(value => endsWithPrefixOf(word, value));
   const last = findSecrets(text, known).at(-1);
   const end = Math.min(
     grows ? text.length - word.length : text.length,
@@ -133,7 +133,7 @@ export function openCut(context: string, rest: Uint8Array, known: readonly strin
 const beforeReturns = (bytes: Uint8Array): number => bytes.findLastIndex(byte => byte !== 13) + 1;
 
 /** Whether a word ends with the beginning of a value. */
-function endsLike(word: string, value: string): boolean {
+function endsWithPrefixOf(word: string, value: string): boolean {
   for (let length = Math.min(word.length, value.length); length >= 4; length -= 1)
     if (word.endsWith(value.slice(0, length))) return true;
   return false;

@@ -244,7 +244,7 @@ describe('usage errors of workers', () => {
     ['a missing argument', 2, ['get'], /missing required argument 'worker'\n.*--help/],
     ['an unknown option', 2, ['list', '--jsn'], /--json/],
     ['a wrong token', 3, ['list', '--token', 'ta_wrong'], /Invalid token/],
-    ['a worker token', 3, ['list', '--token', 'WORKER'], /worker token does not open it/],
+    ['a worker token', 3, ['list', '--token', 'WORKER'], /worker tokens are not accepted/],
   ])('fails with a reason and prints nothing to stdout for %s', async (_what, code, args, message) => {
     const { token } = await server.createWorker({ name: 'rig-x' });
     const run = await workers(args.map(word => (word === 'WORKER' ? token : word)));

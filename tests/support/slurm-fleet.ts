@@ -11,24 +11,24 @@ import { digitsTrainer, root, type ServerProgram, startServer, temporaryFolder }
 import { adminClient, conveniences, valueOf } from './server.ts';
 import type { SlurmLab } from './slurm-lab.ts';
 
-/** A server whose pools order workers from a Slurm cluster of this machine's own. */
+/** A server whose pools order workers from a Slurm cluster on this machine. */
 export interface SlurmFleet {
   readonly server: ServerProgram;
   readonly client: Client;
   createPool(name: string, settings: Partial<NewPool> & { readonly partition: string }): Promise<PoolId>;
-  /** Trains handwritten digits: `epochs` of about two seconds each. */
+  /** Submits a training on handwritten digits. Each epoch takes about two seconds. */
   submitDigits(epochs: number): Promise<JobId>;
   job(id: JobId): Promise<JobDetail>;
   attempts(id: JobId): Promise<readonly AttemptView[]>;
   pool(id: PoolId): Promise<PoolView>;
   /** Newest first. */
   launches(pool: PoolId): Promise<readonly LaunchView[]>;
-  /** Waits until `find` returns something else than null. */
+  /** Waits until `find` returns a value other than null. */
   until<T>(what: string, find: () => Promise<T | null>, timeoutMs?: number): Promise<T>;
   jobIn(id: JobId, status: string, timeoutMs?: number): Promise<JobDetail>;
 }
 
-/** Starts the worker from the sources, on whichever machine Slurm chooses. */
+/** Writes a program that starts the worker from the sources on the machine that Slurm chooses. */
 function workerProgram(lab: SlurmLab): string {
   const file = join(lab.folder, 'trainyard-worker');
   const log = join(lab.folder, 'workers.log');
@@ -49,7 +49,7 @@ export async function startSlurmFleet(
   }: {
     readonly dataDir?: string;
     readonly port?: string;
-    /** A folder with programs that stand before those of the lab. */
+    /** A folder with programs that replace programs of the lab with the same name. */
     readonly path?: string;
   } = {},
 ): Promise<SlurmFleet> {

@@ -79,7 +79,7 @@ export function createAuth(deps: AuthDeps): Auth {
     const principal = principalOf(token);
     if (principal !== null) return accept(principal);
     if (isWellFormed(token) && workerByTokenHash(hashOf(token).toString('hex')) !== null) {
-      return refuse('wrong_token_kind', 'This call is for people: a worker token does not open it');
+      return refuse('wrong_token_kind', 'This call is for people: worker tokens are not accepted');
     }
     return refuse(
       'token_invalid',
@@ -125,17 +125,17 @@ function createMachineAuth({
       'token_invalid',
       token.startsWith(joinTokenPrefix)
         ? "Invalid token: a join token is not a worker token. This worker program cannot join with one: update it, or give it the worker's token"
-        : 'Invalid token: it may have been rotated, or its worker deleted; ask for a new one',
+        : 'Invalid token: it may have been rotated, or its worker deleted; use the current one',
     );
   };
 
   const asJoiner = (request: IncomingMessage): Outcome<Caller> => {
-    const shown = machineToken(request, 'join', 'This call is for machines that are to be workers');
+    const shown = machineToken(request, 'join', 'This call is for machines that join as workers');
     if (!shown.ok) return shown;
     const { hash } = shown.value;
     if (hash !== null && knowsJoinToken(hash)) return accept({ kind: 'joiner', hash });
     return hash !== null && workerByTokenHash(hash) !== null
-      ? refuse('wrong_token_kind', 'This call is for join tokens: a worker token has joined already')
+      ? refuse('wrong_token_kind', 'This call is for join tokens: this worker has already joined')
       : unknownJoinToken;
   };
   return { asWorker, asJoiner };
@@ -151,17 +151,17 @@ interface MachineToken {
 function machineToken(
   request: IncomingMessage,
   kind: 'worker' | 'join',
-  callIsFor: string,
+  purpose: string,
 ): Outcome<MachineToken> {
   const shown = request.headers['x-worker-token'];
   if (shown === undefined) {
     return bearerOf(request) === null
       ? refuse('token_missing', `Send the ${kind} token in the header X-Worker-Token`)
-      : refuse('wrong_token_kind', `${callIsFor}: send a ${kind} token in the header X-Worker-Token`);
+      : refuse('wrong_token_kind', `${purpose}: send a ${kind} token in the header X-Worker-Token`);
   }
   const token = String(shown);
-  const isOne = typeof shown === 'string' && isWellFormed(token);
-  return accept({ token, hash: isOne ? hashOf(token).toString('hex') : null });
+  const isValid = typeof shown === 'string' && isWellFormed(token);
+  return accept({ token, hash: isValid ? hashOf(token).toString('hex') : null });
 }
 
 /** Authenticates trainers by their upload tokens. */
@@ -186,13 +186,13 @@ function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthDeps, 'uploaderOf'
 
 /** Returns the attempt of the caller's upload token. Throws when the route does not require an upload token. */
 export function uploaderBehind(caller: Caller): Uploader {
-  if (caller.kind !== 'uploader') throw new Error('an upload came without its token');
+  if (caller.kind !== 'uploader') throw new Error('the route does not require an upload token');
   return caller.uploader;
 }
 
 /** Returns the principal of an authenticated call. Throws when the route requires no permission. */
 export function principalBehind(caller: Caller): Principal {
-  if (caller.kind !== 'bearer') throw new Error('an admin call came without a bearer');
+  if (caller.kind !== 'bearer') throw new Error('the route requires no permission');
   return caller.principal;
 }
 

@@ -65,7 +65,7 @@ export interface JobFilter {
   readonly offset: number;
 }
 
-/** The position of a job in a sorted list: the value that is sorted by, and the job's order if several have the same value. */
+/** The position of a job in a sorted list: the value of its sort key, and its order among jobs with the same value. */
 export interface JobPlace {
   readonly value: string | number | null;
   readonly order: number;
@@ -111,7 +111,7 @@ export interface JobReads {
   job(id: JobId): Job | null;
   jobs(filter: JobFilter): readonly Job[];
   jobPlace(job: JobId, sort: JobSort): JobPlace | null;
-  /** Counts the jobs that match the filter, by status. Filters for statuses are not part of it. */
+  /** Returns the number of matching jobs in each status. The filter cannot select statuses. */
   countFound(
     filter: Pick<JobFilter, 'includeFinal' | 'user' | 'workerId' | 'search'>,
   ): readonly StatusCount[];
@@ -173,7 +173,7 @@ export interface QueueReads {
   /** Returns the number of pending jobs with target `local`, without those that wait for approval. */
   pendingLocally(): number;
   jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
-  /** Returns the time since when the longest-waiting job has waited; null for none. Excludes jobs that wait for approval. */
+  /** Returns the time at which the oldest pending job started to wait; null for none. Excludes jobs that wait for approval. */
   oldestPending(): WallMs | null;
   /** Returns jobs whose boost is due, the longest overdue first. */
   starvingJobs(now: WallMs, limit: number): readonly PendingJob[];

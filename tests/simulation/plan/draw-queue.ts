@@ -14,11 +14,11 @@ export function drawSubmitTerms(random: Random): SubmitTerms {
 
 /** Draws the acts of users who manage the queue. They are rare enough that jobs keep running. */
 export function drawQueueActs(random: Random, { healAtMs }: Span, jobs: readonly JobPlan[]): readonly Act[] {
-  const before = (): number => Math.floor(random.next() * healAtMs * 0.95);
+  const beforeHeal = (): number => Math.floor(random.next() * healAtMs * 0.95);
   const soonAfter = (atMs: number, share: number): number =>
     atMs + Math.floor(random.next() * healAtMs * share);
-  const decisions = jobs
-    .filter(({ submitTerms: manners }) => manners.needsApproval)
+  const approvals = jobs
+    .filter(({ submitTerms: terms }) => terms.needsApproval)
     .map(({ index, atMs }): Act => {
       const kind = random.chance(0.7) ? 'approve' : 'reject';
       return { kind, job: index, atMs: soonAfter(atMs, 0.3) };
@@ -37,17 +37,17 @@ export function drawQueueActs(random: Random, { healAtMs }: Span, jobs: readonly
       atMs: soonAfter(atMs, 0.2),
     }),
   );
-  return [...decisions, ...aboutJobs, ...priorities, ...drawOrders(random, before, soonAfter)];
+  return [...approvals, ...aboutJobs, ...priorities, ...drawQueueSettings(random, beforeHeal, soonAfter)];
 }
 
-function drawOrders(
+function drawQueueSettings(
   random: Random,
-  before: () => number,
+  beforeHeal: () => number,
   soonAfter: (atMs: number, share: number) => number,
 ): readonly Act[] {
-  const pauses = random.chance(0.25) ? [before()] : [];
-  const limits = random.chance(0.5) ? [before(), before()] : [];
-  const cleanUps = random.chance(0.15) ? [before()] : [];
+  const pauses = random.chance(0.25) ? [beforeHeal()] : [];
+  const limits = random.chance(0.5) ? [beforeHeal(), beforeHeal()] : [];
+  const cleanUps = random.chance(0.15) ? [beforeHeal()] : [];
   return [
     ...pauses.flatMap((atMs): readonly Act[] => [
       { kind: 'pause', atMs },

@@ -32,17 +32,17 @@ interface Mounted {
   readonly stream: StreamHandler<Call> | null;
 }
 
-interface HttpListenerDeps {
+interface FrontDoorDeps {
   readonly orchestrator: Orchestrator;
   readonly process: SimProcess;
   readonly listeners: FrontDoorListeners;
 }
 
 /** The product's routes and authentication over a simulated network, in place of `main/http/server.ts`. */
-export function createFrontDoor({ orchestrator, process, listeners }: HttpListenerDeps): FrontDoor {
+export function createFrontDoor({ orchestrator, process, listeners }: FrontDoorDeps): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
-    adminHash: () => hashOf('nobody has this one'),
+    adminHash: () => hashOf('a token that no client has'),
     workerByTokenHash: orchestrator.workers.byTokenHash,
     knowsJoinToken: orchestrator.workers.knowsJoinToken,
     uploaderOf: () => null,
@@ -53,7 +53,7 @@ export function createFrontDoor({ orchestrator, process, listeners }: HttpListen
   });
   const streams: Parameters<typeof mountWorkerRoutes>[1]['streams'] = {
     open: (response, { pingMs, ping }) => {
-      const { end, token } = handed(response);
+      const { end, token } = targetOf(response);
       let isOver = false;
       const beat = (): void => {
         if (isOver) return;
@@ -86,7 +86,7 @@ export function createFrontDoor({ orchestrator, process, listeners }: HttpListen
 
   const answerTo = async (request: WireRequest): Promise<WireAnswer> => {
     try {
-      if (request.kind === 'panel') throw new Error('the panel opens a stream');
+      if (request.kind === 'panel') throw new Error('the panel only opens streams');
       if (request.kind === 'person')
         return answerOf(await listeners.during(request, () => request.act(orchestrator)));
       const input = readRequest(routes, request, authenticate);
@@ -104,7 +104,7 @@ export function createFrontDoor({ orchestrator, process, listeners }: HttpListen
   };
 
   const openStream = (request: WireRequest, end: ServerEnd): number => {
-    if (request.kind === 'person') throw new Error('people call, and open no stream');
+    if (request.kind === 'person') throw new Error('people do not open streams');
     if (request.kind === 'panel') {
       end.onClose(orchestrator.lifecycle.follow(request.after, event => end.send(event)));
       return 200;
@@ -193,7 +193,7 @@ function readRequest(
   return { ok: true, value: { mounted, value } };
 }
 
-interface Handed {
+interface StreamTarget {
   readonly end: ServerEnd;
   readonly token: string;
 }
@@ -201,11 +201,12 @@ interface Handed {
 /** The part of a response that the route of the stream uses. It reports when the connection closes. */
 const responseFor = (end: ServerEnd, token: string): Response =>
   ({
-    handed: { end, token },
+    target: { end, token },
     on: (_event: 'close', run: () => void) => end.onClose(run),
   }) as unknown as Response;
 
-const handed = (response: Response): Handed => (response as unknown as { readonly handed: Handed }).handed;
+const targetOf = (response: Response): StreamTarget =>
+  (response as unknown as { readonly target: StreamTarget }).target;
 
 const answerOf = (outcome: Outcome<unknown>): WireAnswer =>
   outcome.ok

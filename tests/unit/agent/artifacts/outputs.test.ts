@@ -73,9 +73,9 @@ function planned({ files = {}, dealt = {}, isOver = false, which = 'all', laterM
   const entries = Object.entries(dealt).map(
     ([name, done]) => [name, { mark: markOf(name), ...done }] as const,
   );
-  const since = recordScan(new Map(), all, 1_000_000);
+  const unchangedSince = recordScan(new Map(), all, 1_000_000);
   const now = 1_000_000 + laterMs;
-  return planUploads({ outputs: all, since, results: new Map(entries), now, isOver, which }).map(
+  return planUploads({ outputs: all, unchangedSince, results: new Map(entries), now, isOver, which }).map(
     ({ name }) => name,
   );
 }
@@ -112,8 +112,14 @@ describe('planned uploads', () => {
     const second = recordScan(first, scan(2), 3_000);
     const third = recordScan(second, scan(2), 6_000);
     const plan = (now: number) =>
-      planUploads({ outputs: scan(2), since: third, results: new Map(), now, isOver: false, which: 'all' })
-        .length;
+      planUploads({
+        outputs: scan(2),
+        unchangedSince: third,
+        results: new Map(),
+        now,
+        isOver: false,
+        which: 'all',
+      }).length;
     expect([plan(7_999), plan(8_000)]).toEqual([0, 1]);
   });
 

@@ -9,7 +9,7 @@ import { slurmSettings } from '../../../../support/slurm-lab.ts';
 type Call = readonly [argv: readonly string[], options: ProgramOptions];
 
 /** An engine whose commands get these answers, by the name of the program. Other commands succeed and print nothing. */
-function rig(answers: Readonly<Record<string, Partial<ProgramResult>>>, login: string | null = null) {
+function openEngine(answers: Readonly<Record<string, Partial<ProgramResult>>>, login: string | null = null) {
   const calls: Call[] = [];
   const engine = createSlurmEngine({
     fleet: 'f1',
@@ -49,19 +49,19 @@ describe('end of Slurm launches', () => {
       ['l2', '3', 'COMPLETED'],
       ['l3', '4', 'RUNNING'],
     );
-    const { engine, commands } = rig(jobs);
+    const { engine, commands } = openEngine(jobs);
     await engine.end(ids, 'now');
     expect(commands()).toEqual([squeue, 'scancel 1 2']);
   });
 
   it('signals running jobs and cancels waiting ones when launches are asked to end', async () => {
-    const { engine, commands } = rig(queue(['l1', '1', 'RUNNING'], ['l2', '2', 'PENDING']));
+    const { engine, commands } = openEngine(queue(['l1', '1', 'RUNNING'], ['l2', '2', 'PENDING']));
     await engine.end(ids, 'ask');
     expect(commands()).toEqual([squeue, 'scancel --state=PENDING 1 2', 'scancel --batch --signal=TERM 1 2']);
   });
 
   it('cancels nothing when no job has the name of a launch', async () => {
-    const { engine, commands } = rig(queue(['l3', '4', 'RUNNING']));
+    const { engine, commands } = openEngine(queue(['l3', '4', 'RUNNING']));
     await engine.end(ids, 'now');
     await engine.end([], 'now');
     expect(commands()).toEqual([squeue]);
@@ -72,7 +72,7 @@ describe('end of Slurm launches', () => {
     ['scancel: error: Kill job error on job id 1: Invalid job id specified\n', 1],
     ['', 229],
   ])('accepts the error %j for a job that has ended meanwhile', async (stderr, code) => {
-    await rig({ ...queue(['l1', '1', 'RUNNING']), scancel: { code, stderr } }).engine.end(ids, 'now');
+    await openEngine({ ...queue(['l1', '1', 'RUNNING']), scancel: { code, stderr } }).engine.end(ids, 'now');
     expect(code).toBeGreaterThan(0);
   });
 
@@ -84,9 +84,9 @@ describe('end of Slurm launches', () => {
     [{ code: 1, stderr: '' }, /exit code 1/],
     [{ code: null, timedOut: true }, /did not answer in time/],
   ])('throws when Slurm did not accept the request: %o', async (scancel, message) => {
-    await expect(rig({ ...queue(['l1', '1', 'RUNNING']), scancel }).engine.end(ids, 'now')).rejects.toThrow(
-      message,
-    );
+    await expect(
+      openEngine({ ...queue(['l1', '1', 'RUNNING']), scancel }).engine.end(ids, 'now'),
+    ).rejects.toThrow(message);
   });
 });
 
@@ -99,13 +99,13 @@ describe('list of Slurm launches', () => {
     [{ code: null, timedOut: true, stdout: 'trainyard-f1-l1' }, /did not answer in time/],
     [{ stdout: 'trainyard-f1-l1\u001F1\u001FRUN' }, /only a part/],
   ])('throws when squeue returns %o', async (squeueAnswer, message) => {
-    await expect(rig({ squeue: squeueAnswer }).engine.list()).rejects.toThrow(message);
+    await expect(openEngine({ squeue: squeueAnswer }).engine.list()).rejects.toThrow(message);
   });
 });
 
 describe('environment of Slurm commands', () => {
   it('contains the token for sbatch alone, and no variable that hides jobs', async () => {
-    const { engine, calls } = rig({ sbatch: { stdout: '5\n' } });
+    const { engine, calls } = openEngine({ sbatch: { stdout: '5\n' } });
     await engine.launch(orderOf(ids[0]!, { joinToken: 'tj_secret' }));
     await engine.list();
     const [submitted, listed] = calls.map(([, { env }]) => env);
@@ -118,7 +118,7 @@ describe('environment of Slurm commands', () => {
 
 describe('Slurm commands over ssh', () => {
   it('receive the token as the first line of stdin, and the host after "--"', async () => {
-    const { engine, calls } = rig({ sbatch: { stdout: '5\n' } }, 'me@login');
+    const { engine, calls } = openEngine({ sbatch: { stdout: '5\n' } }, 'me@login');
     await engine.launch(orderOf(ids[0]!, { joinToken: 'tj_secret' }));
     const [argv = [], options] = calls[0] ?? [];
     expect(argv.slice(0, -1)).toEqual([
@@ -136,7 +136,7 @@ describe('Slurm commands over ssh', () => {
   });
 
   it('quote each argument for the shell of the login machine', async () => {
-    const { engine, calls } = rig({}, 'login');
+    const { engine, calls } = openEngine({}, 'login');
     await engine.list();
     const line = calls[0]?.[0].at(-1) ?? '';
     const run = createRunProgram({ PATH: process.env['PATH'], SQUEUE_STATES: 'CANCELLED' });
@@ -158,13 +158,13 @@ describe('Slurm commands over ssh', () => {
 describe('check of a Slurm pool', () => {
   it('names the missing program and the unreachable controller', async () => {
     const missing = { code: 127, stderr: 'sbatch: not found' };
-    expect(await rig({ sbatch: missing }).engine.check()).toMatchObject({
+    expect(await openEngine({ sbatch: missing }).engine.check()).toMatchObject({
       ok: false,
       version: null,
       detail: 'sbatch was not found: sbatch: not found',
     });
     const down = { code: 1, stderr: 'slurm_load_partitions: Unable to contact slurm controller\n' };
-    expect(await rig({ sinfo: down }).engine.check()).toMatchObject({
+    expect(await openEngine({ sinfo: down }).engine.check()).toMatchObject({
       ok: false,
       detail: expect.stringMatching(/^sinfo failed .*Unable to contact/),
     });
