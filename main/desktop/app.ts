@@ -42,7 +42,7 @@ interface Setup extends AppOptions {
   readonly words: Words;
   readonly fleets: Fleets;
   readonly holder: OwnHolder;
-  readonly stage: ActiveFleet;
+  readonly activeFleet: ActiveFleet;
 }
 
 /** Starts the app once Electron is ready. Returns null when it cannot start; by then, the user has seen the reason. */
@@ -51,9 +51,9 @@ export async function startApp(deps: AppOptions): Promise<DesktopApp | null> {
   const words = wordsFor(app.getPreferredSystemLanguages());
   const fleets = createFleets(settings, systemVault);
   const holder = createOwnHolder(deps.own, words);
-  const stage = createActiveFleet({ settings, fleets, openOwn: holder.open });
-  guardSession(session.defaultSession, stage.shown);
-  const setup = { ...deps, words, fleets, holder, stage };
+  const activeFleet = createActiveFleet({ settings, fleets, openOwn: holder.open });
+  guardSession(session.defaultSession, activeFleet.shown);
+  const setup = { ...deps, words, fleets, holder, activeFleet };
   try {
     const trouble = await showFirstFleet(setup);
     notifyRestored(holder, words);
@@ -76,10 +76,10 @@ function notifyRestored(holder: OwnHolder, words: Words): void {
  * Shows the fleet from the settings. If that fails, shows this computer's own fleet and returns the reason. Returns null on
  * success.
  */
-async function showFirstFleet({ settings, stage, holder, fleets }: Setup): Promise<string | null> {
+async function showFirstFleet({ settings, activeFleet, holder, fleets }: Setup): Promise<string | null> {
   const { shown, runs_own: runsOwn } = settings.now;
-  const trouble = await stage.show(shown !== null && fleets.has(shown) ? shown : null);
-  if (trouble !== null) await stage.show(null);
+  const trouble = await activeFleet.show(shown !== null && fleets.has(shown) ? shown : null);
+  if (trouble !== null) await activeFleet.show(null);
   if (runsOwn) await holder.open();
   return trouble;
 }
@@ -90,11 +90,11 @@ const after = (ms: number, run: () => void): (() => void) => {
 };
 
 function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
-  const { words, settings, fleets, holder, stage, log } = setup;
-  const { key } = stage;
+  const { words, settings, fleets, holder, activeFleet, log } = setup;
+  const { key } = activeFleet;
   let trouble = firstTrouble;
   const show = async (fleet: FleetKey, page = '/'): Promise<string | null> => {
-    const why = await stage.show(fleet);
+    const why = await activeFleet.show(fleet);
     if (why !== null) return why;
     trouble = null;
     settings.change({ shown: fleet, ...(fleet === null && { runs_own: true }) });
@@ -119,7 +119,7 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
   const power = createPower(() => holder.now()?.noteWake());
   const window = createWindow({
     ...setup,
-    shown: stage.shown,
+    shown: activeFleet.shown,
     onClosed: () => notifyContinues(settings, words, () => openAt(key(), null), notifications.show),
   });
   const quitFlow = createQuitFlow({
@@ -131,7 +131,7 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
   const act = (what: TrayAct): void => {
     if (what.type === 'open') openAt(key(), what.page);
     else if (what.type === 'quit') void quitFlow.quit();
-    else void setPaused(stage.connection(), what.type);
+    else void setPaused(activeFleet.connection(), what.type);
   };
   const tray = createTray({ icon: setup.icons.tray, words, act });
   const updateStatus = (): void => {
@@ -160,39 +160,39 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
     refresh,
     trouble: () => trouble ?? watchers.trouble(key()),
   });
-  answerPage({ window, stage, power, answer });
+  answerPage({ window, activeFleet, power, answer });
   refresh();
   return { ...quitFlow, openFirstPage: window.openFirstPage, open: page => openAt(key(), page) };
 }
 
 interface PageAccess {
   readonly window: PanelWindow;
-  readonly stage: ActiveFleet;
+  readonly activeFleet: ActiveFleet;
   readonly power: Power;
   readonly answer: (request: DesktopRequest) => Promise<DesktopAnswer>;
 }
 
-function answerPage({ window, stage, power, answer }: PageAccess): void {
+function answerPage({ window, activeFleet, power, answer }: PageAccess): void {
   answerPanel({
     contents: () => window.contents,
-    origin: () => stage.shown()?.origin ?? null,
+    origin: () => activeFleet.shown()?.origin ?? null,
     answer,
     onBattery: power.battery,
   });
 }
 
 /** Returns the name of the current fleet. */
-function nameOf({ stage, fleets, words }: Setup): string {
-  const key = stage.key();
+function nameOf({ activeFleet, fleets, words }: Setup): string {
+  const key = activeFleet.key();
   return (key === null ? null : fleets.name(key)) ?? words.thisComputer;
 }
 
 /** Returns the fleets to watch: the current one, and this computer's own while it runs. */
-function fleetsToWatch({ stage, holder }: Setup): ReadonlyMap<FleetKey, FleetConnection> {
-  const [connection, own] = [stage.connection(), holder.now()];
+function fleetsToWatch({ activeFleet, holder }: Setup): ReadonlyMap<FleetKey, FleetConnection> {
+  const [connection, own] = [activeFleet.connection(), holder.now()];
   return new Map<FleetKey, FleetConnection>([
     ...(own === null ? [] : [[null, { url: own.url, token: own.token }] as const]),
-    ...(connection === null || stage.key() === null ? [] : [[stage.key(), connection] as const]),
+    ...(connection === null || activeFleet.key() === null ? [] : [[activeFleet.key(), connection] as const]),
   ]);
 }
 

@@ -68,7 +68,7 @@ async function startOwn(deps: OwnOrchestratorDeps, words: Words): Promise<OwnOrc
 interface QuitFlowDeps {
   readonly words: Words;
   readonly holder: OwnHolder;
-  readonly stage: ActiveFleet;
+  readonly activeFleet: ActiveFleet;
   readonly log: Pick<ScopedLog, 'error'>;
   readonly window: PanelWindow;
   /** Returns the summary of this computer's own fleet; null when it is unknown. */
@@ -78,12 +78,20 @@ interface QuitFlowDeps {
 }
 
 /** Creates the steps of quitting: first everything visible stops, then the orchestrator. A second call waits for the first. */
-export function createQuitFlow({ words, holder, stage, log, window, ownSummary, stopAll }: QuitFlowDeps) {
+export function createQuitFlow({
+  words,
+  holder,
+  activeFleet,
+  log,
+  window,
+  ownSummary,
+  stopAll,
+}: QuitFlowDeps) {
   let quitting: Promise<void> | null = null;
   const end = async (): Promise<void> => {
     stopAll();
     window.allowClose();
-    stage.close();
+    activeFleet.close();
     await holder.close().catch((cause: unknown) => log.error('desktop.not_closed', { cause }));
     app.exit(0);
   };

@@ -15,21 +15,21 @@ export async function measureStart(rounds: number): Promise<readonly Line[]> {
   const program = buildServer();
   const folder = benchFolder();
   await fillLargeFleet(folder, scale);
-  const ours = async (): Promise<number> => {
+  const startOurs = async (): Promise<number> => {
     const server = await startServer(folder, [], { program });
     await server.end();
     return server.readyMs;
   };
-  const bare = async (): Promise<number> => {
+  const startMinimal = async (): Promise<number> => {
     const server = await startProgram(['tests/bench/bare.ts', join(folder, 'trainyard.db')], folder);
     await server.end();
     return server.readyMs;
   };
-  const [our, least] = await alternate(rounds, ours, bare);
+  const [serverMs, minimalMs] = await alternate(rounds, startOurs, startMinimal);
   rmSync(folder, { recursive: true });
   return [
-    { what: 'start to ready, 100,000 jobs', figure: our, unit: 'ms' },
-    { what: '  minimal Express program with the same database', figure: least, unit: 'ms' },
-    { what: '  ratio', figure: our / least, unit: 'x', atMost: 2 },
+    { what: 'start to ready, 100,000 jobs', figure: serverMs, unit: 'ms' },
+    { what: '  minimal Express program with the same database', figure: minimalMs, unit: 'ms' },
+    { what: '  ratio', figure: serverMs / minimalMs, unit: 'x', atMost: 2 },
   ];
 }

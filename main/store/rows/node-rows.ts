@@ -3,15 +3,15 @@ import type { AttemptId, WorkerId } from '../../../protocol/ids.ts';
 import type { AttemptNode, NodeReads, NodeWrites, Tx } from '../../orchestrator/ports/index.ts';
 
 interface NodeRow {
-  /** The whole node as JSON; the other columns are what queries need. */
+  /** The whole node as JSON. The other columns repeat the fields that queries need. */
   readonly fact: string;
 }
 
 const parseNode = ({ fact }: NodeRow): AttemptNode => JSON.parse(fact) as AttemptNode;
 
 /**
- * Workers of attempts on several workers. The held ones are few and every placement asks for them, so they are cached. A rollback
- * clears the cache.
+ * Stores the nodes: the workers of an attempt that trains on several workers. Held nodes are cached, because they are few and every
+ * placement reads them. A rollback clears the cache.
  */
 export function createNodeRows(db: Database, afterRollback: Tx['afterRollback']): NodeReads & NodeWrites {
   const ofAttempt = db.prepare<[string], NodeRow>(

@@ -269,7 +269,7 @@ const toBehaviour = (play: StartPlan): TrainingBehaviour =>
 function calmSince(world: VirtualClock, host: OrchestratorHost, disk: Disk, rig: Rig): number {
   const { stream } = rig.link;
   const isUp = rig.process?.isPaused === false && host.life?.process.isPaused === false;
-  if (!isUp || disk.isFull || !rig.link.isCalm || stream === null || !stream.isWhole) return world.mono();
+  if (!isUp || disk.isFull || !rig.link.isCalm || stream === null || !stream.isHealthy) return world.mono();
   return Math.max(rig.link.disturbedAt, rig.changedAt, host.changedAt, stream.openSince);
 }
 

@@ -15,7 +15,7 @@ export interface StreamListeners {
 /** A TCP connection that carries frames from the server to the client, in order. */
 export interface Connection {
   /** True when both ends keep the connection open and data arrives. */
-  readonly isWhole: boolean;
+  readonly isHealthy: boolean;
   /** World time at which the client learned that the stream is open; infinite before. */
   readonly openSince: number;
   /** Closes the connection at the client's end. */
@@ -24,11 +24,11 @@ export interface Connection {
   /** Delivers the data that an outage has held back. */
   flush(): void;
   /** Calls back when both ends have closed the connection. */
-  onGone(run: () => void): void;
+  onClosed(run: () => void): void;
 }
 
 /** The properties of a link that its connections need. */
-export interface Way {
+export interface LinkProperties {
   readonly name: string;
   isCut(direction: 'up' | 'down'): boolean;
   /** Returns the travel time of a message in ms. */
@@ -38,7 +38,7 @@ export interface Way {
 interface ConnectionDeps {
   readonly world: VirtualClock;
   readonly random: Random;
-  readonly link: Way;
+  readonly link: LinkProperties;
   readonly server: () => Server | null;
   readonly process: SimProcess;
   readonly request: WireRequest;
@@ -48,21 +48,21 @@ interface ConnectionDeps {
 /** A client gives up a connection that no server has accepted after this time, in ms. */
 const connectMs = 20_000;
 
-export function openConnection(parts: ConnectionDeps): Connection {
-  const { world, random, link, process, request, listeners } = parts;
-  let clientHolds = true;
-  let serverHolds = false;
+export function openConnection(deps: ConnectionDeps): Connection {
+  const { world, random, link, process, request, listeners } = deps;
+  let isClientOpen = true;
+  let isServerOpen = false;
   /** True when the connection carries no data but neither end has noticed. */
   let isHalfOpen = false;
-  let orderly = 0;
+  let lastArrivalAt = 0;
   let openSince = Number.POSITIVE_INFINITY;
   let stalled: (() => void)[] = [];
   let release = (): void => {};
   const closers: (() => void)[] = [];
   const closeListeners: (() => void)[] = [];
 
-  const notifyGone = (): void => {
-    if (!clientHolds && !serverHolds) for (const run of closeListeners) run();
+  const notifyIfClosed = (): void => {
+    if (!isClientOpen && !isServerOpen) for (const run of closeListeners) run();
   };
   const toClient = (run: () => void): void => {
     if (isHalfOpen) return;
@@ -71,90 +71,92 @@ export function openConnection(parts: ConnectionDeps): Connection {
       return;
     }
     // Keep the order: no message overtakes an earlier one.
-    orderly = Math.max(orderly, world.mono() + link.transitMs());
-    world.after(orderly - world.mono(), () => {
-      if (!isHalfOpen) process.deliver(() => clientHolds && run());
+    lastArrivalAt = Math.max(lastArrivalAt, world.mono() + link.transitMs());
+    world.after(lastArrivalAt - world.mono(), () => {
+      if (!isHalfOpen) process.deliver(() => isClientOpen && run());
     });
   };
-  const leave = (tell: () => void) => (): void => {
-    clientHolds = false;
-    tell();
-    notifyGone();
+  const closeClientAnd = (notify: () => void) => (): void => {
+    isClientOpen = false;
+    notify();
+    notifyIfClosed();
   };
-  const serverLoses = (): void => {
-    if (!serverHolds) return;
-    serverHolds = false;
+  const closeServer = (): void => {
+    if (!isServerOpen) return;
+    isServerOpen = false;
     release();
-    const server = parts.server();
+    const server = deps.server();
     for (const run of closers) server?.process.deliver(run);
-    notifyGone();
+    notifyIfClosed();
   };
   /** The server notices after 15 s to 10 min that the client is gone, by a keepalive or a failed send. */
-  const serverLosesLater = (): void => {
+  const closeServerLater = (): void => {
     const knows = !isHalfOpen && !link.isCut('up');
-    world.after(knows ? link.transitMs() : random.int(15_000, 600_000), serverLoses);
+    world.after(knows ? link.transitMs() : random.int(15_000, 600_000), closeServer);
   };
-  const clientLeaves = (): void => {
-    if (!clientHolds) return;
-    clientHolds = false;
-    serverLosesLater();
-    notifyGone();
+  const closeClient = (): void => {
+    if (!isClientOpen) return;
+    isClientOpen = false;
+    closeServerLater();
+    notifyIfClosed();
   };
 
   const end: ServerEnd = {
     send: frame => toClient(() => listeners.onFrame(frame)),
     end() {
-      toClient(leave(() => listeners.onEnd()));
-      world.after(random.int(1, 400), serverLoses);
+      toClient(closeClientAnd(() => listeners.onEnd()));
+      world.after(random.int(1, 400), closeServer);
     },
     onClose: run => void closers.push(run),
   };
   const accept = (): void => {
-    const server = parts.server();
+    const server = deps.server();
     if (server === null) {
-      toClient(leave(() => listeners.onError()));
+      toClient(closeClientAnd(() => listeners.onError()));
       return;
     }
     server.process.deliver(() => {
-      if (!clientHolds) return;
-      serverHolds = true;
+      if (!isClientOpen) return;
+      isServerOpen = true;
       release = server.hold(() => {
-        serverHolds = false;
-        toClient(leave(() => listeners.onError()));
+        isServerOpen = false;
+        toClient(closeClientAnd(() => listeners.onError()));
         if (link.isCut('down')) isHalfOpen = true;
-        notifyGone();
+        notifyIfClosed();
       });
       const status = server.open(request, end, link.name);
       toClient(() => {
         openSince = world.mono();
         listeners.onOpen(status);
       });
-      if (status !== 200) serverLoses();
+      if (status !== 200) closeServer();
     });
   };
 
-  process.onDeath(clientLeaves);
+  process.onDeath(closeClient);
   if (link.isCut('up')) {
-    world.after(connectMs, () => process.deliver(() => clientHolds && leave(() => listeners.onError())()));
+    world.after(connectMs, () =>
+      process.deliver(() => isClientOpen && closeClientAnd(() => listeners.onError())()),
+    );
   } else world.after(link.transitMs(), accept);
 
   return {
-    get isWhole() {
-      return clientHolds && serverHolds && !isHalfOpen && stalled.length === 0;
+    get isHealthy() {
+      return isClientOpen && isServerOpen && !isHalfOpen && stalled.length === 0;
     },
     get openSince() {
       return openSince;
     },
-    close: clientLeaves,
+    close: closeClient,
     break(how) {
       if (how === 'half-open') {
         isHalfOpen = true;
         stalled = [];
-        world.after(random.int(15_000, 600_000), serverLoses);
+        world.after(random.int(15_000, 600_000), closeServer);
         return;
       }
-      world.after(link.transitMs(), serverLoses);
-      process.deliver(() => clientHolds && leave(() => listeners.onError())());
+      world.after(link.transitMs(), closeServer);
+      process.deliver(() => isClientOpen && closeClientAnd(() => listeners.onError())());
     },
     flush() {
       if (link.isCut('down')) return;
@@ -162,6 +164,6 @@ export function openConnection(parts: ConnectionDeps): Connection {
       stalled = [];
       for (const run of waiting) toClient(run);
     },
-    onGone: run => void closeListeners.push(run),
+    onClosed: run => void closeListeners.push(run),
   };
 }

@@ -1,5 +1,5 @@
 import type { VirtualClock } from '../../support/virtual-clock.ts';
-import { type Connection, openConnection, type StreamListeners, type Way } from './connection.ts';
+import { type Connection, openConnection, type StreamListeners, type LinkProperties } from './connection.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Server, WireAnswer, WireRequest } from './wire.ts';
@@ -21,7 +21,7 @@ export interface Condition {
 }
 
 /** The path between one client and the orchestrator. */
-export interface Link extends Way {
+export interface Link extends LinkProperties {
   /** Applies a condition. The returned function ends it. */
   impose(condition: Condition): () => void;
   /** True while the link loses no data and adds no long delay. */
@@ -121,14 +121,14 @@ export function createLink(parts: LinkDeps): Link {
       const connection = openConnection({ world, random, link, server, process, request, listeners });
       connections.add(connection);
       stream = connection;
-      connection.onGone(() => connections.delete(connection));
+      connection.onClosed(() => connections.delete(connection));
       return connection;
     },
     breakStreams(how) {
       for (const connection of connections) connection.break(how);
     },
     wakeDeadStreams() {
-      for (const connection of connections) if (!connection.isWhole) connection.break('reset');
+      for (const connection of connections) if (!connection.isHealthy) connection.break('reset');
     },
   };
   return link;

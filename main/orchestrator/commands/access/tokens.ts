@@ -7,10 +7,10 @@ import { type Actor, type ApiToken, nameOf, type Principal } from '../../model.t
 import type { Tx } from '../../ports/index.ts';
 import { noteSession } from './sessions.ts';
 
-/** Minimum time between two writes of the last use, so that not every request writes. */
-const usedWithinMs = 300_000;
+/** Minimum time between two writes of a token's last use in ms, so that not every request writes. */
+const minUseIntervalMs = 300_000;
 
-/** Names that mean something else in the audit trail. */
+/** Names that have a fixed meaning in the audit trail. */
 const reserved: readonly string[] = ['admin', 'system'];
 
 export interface IssuedApiToken extends TokenView {
@@ -27,7 +27,7 @@ export function createTokenCalls(core: Core) {
   const noted = new Map<TokenId, number>();
 
   const noteUse = ({ id, usedAt }: ApiToken, now: number): void => {
-    if (now - Math.max(noted.get(id) ?? 0, usedAt ?? 0) < usedWithinMs || !store.acceptsWrites()) return;
+    if (now - Math.max(noted.get(id) ?? 0, usedAt ?? 0) < minUseIntervalMs || !store.acceptsWrites()) return;
     noted.set(id, now);
     core.enqueue(tx => tx.setApiTokenUsed(id, now));
   };
@@ -77,7 +77,7 @@ async function createToken(
   if (lacking.length > 0)
     return refuse(
       'permission_missing',
-      `Your own token does not have ${lacking.join(', ')}: it can give nobody that`,
+      `Your own token does not have ${lacking.join(', ')}, so you cannot grant it`,
     );
   const { token, hash } = core.ids.apiToken();
   const now = core.clock.wall();

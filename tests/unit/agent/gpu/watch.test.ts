@@ -1,4 +1,4 @@
-/** When the agent checks its GPUs, and which problems it reports. */
+/** Tests when the agent checks its GPUs, and which problems it reports. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -14,34 +14,34 @@ import { holdRun } from '../held-runs.ts';
 
 const job = JobId.parse('j_1');
 const report = makeReport('cuda', [{ index: 0, name: 'A100', uuid: 'GPU-a' }]);
-const ears = { onProgress: () => {}, onFigures: () => {}, onLine: () => {} };
-const well = '0, 97, 61342, 64, 298.31, GPU-a, 0';
+const listeners = { onProgress: () => {}, onFigures: () => {}, onLine: () => {} };
+const healthyCard = '0, 97, 61342, 64, 298.31, GPU-a, 0';
 
 /** A machine whose GPUs and processes the test determines. */
-function open(options: { readonly found?: JobId; readonly blind?: boolean } = {}) {
+function open(options: { readonly found?: JobId; readonly hidesProcesses?: boolean } = {}) {
   const clock = createVirtualClock();
-  const rig = { cards: exited(0, well), apps: '', looks: 0 };
+  const rig = { cards: exited(0, healthyCard), apps: '', processQueries: 0 };
   const facts = new Map<number, Partial<ProcessFacts>>();
-  const said: string[] = [];
+  const logged: string[] = [];
   const table = (pid: number): ProcessFacts | null => {
     const known = facts.get(pid);
     return known === undefined
       ? null
       : { parent: 1, group: pid, session: pid, name: 'python', isContained: false, jobId: null, ...known };
   };
-  const parts = {
+  const deps = {
     run: async (_command: string, [question = '']: readonly string[]) => {
       if (question.startsWith('--query-gpu')) return rig.cards;
-      rig.looks += 1;
+      rig.processQueries += 1;
       return exited(0, rig.apps);
     },
     report,
     clock,
-    table: options.blind === true ? null : table,
-    log: (line: string) => void said.push(line),
+    table: options.hidesProcesses === true ? null : table,
+    log: (line: string) => void logged.push(line),
     found: options.found ?? null,
   };
-  return { clock, rig, facts, said, parts, watch: createGpuWatch(parts) };
+  return { clock, rig, facts, logged, deps, watch: createGpuWatch(deps) };
 }
 
 test('lists GPU processes at most every 30 s while there is no foreign process', async () => {
@@ -50,11 +50,11 @@ test('lists GPU processes at most every 30 s while there is no foreign process',
     await watch.checkIfDue();
     await clock.advance(10_000);
   }
-  expect(rig.looks).toBe(3);
+  expect(rig.processQueries).toBe(3);
 });
 
-test('reports a foreign process after its second sighting, which follows soon', async () => {
-  const { clock, rig, facts, said, watch } = open();
+test('reports a foreign process when a second check soon after finds it again', async () => {
+  const { clock, rig, facts, logged, watch } = open();
   facts.set(200, { name: 'blender' });
   rig.apps = '200, GPU-a, 9216';
   await watch.checkIfDue();
@@ -63,20 +63,20 @@ test('reports a foreign process after its second sighting, which follows soon', 
   await clock.advance(2_000);
   await settled;
   expect(watch.troubles()).toMatchObject([{ gpu: 0, kind: 'held' }]);
-  expect(said).toEqual([expect.stringMatching(/^GPU 0: process 200 \(blender\) uses/)]);
+  expect(logged).toEqual([expect.stringMatching(/^GPU 0: process 200 \(blender\) uses/)]);
   rig.apps = '';
   await clock.advance(30_000);
   await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
-  expect(said.at(-1)).toBe('No other process uses a GPU any more');
+  expect(logged.at(-1)).toBe('No other process uses a GPU any more');
 });
 
 test('lists the GPU processes before the worker registers', async () => {
-  const { clock, rig, facts, parts } = open();
+  const { clock, rig, facts, deps } = open();
   facts.set(200, {});
   rig.apps = '200, GPU-a, 9216';
   rig.cards = exited(0, '0, 97, 61342, 64, 298.31, GPU-a, 3');
-  const opened = openTelemetry(parts);
+  const opened = openTelemetry(deps);
   await clock.advance(2_000);
   const { telemetry } = await opened;
   expect(telemetry.latest()).toMatchObject({
@@ -89,7 +89,7 @@ test('lists the GPU processes before the worker registers', async () => {
 });
 
 test('reports no held GPU when processes cannot be read', async () => {
-  const { rig, watch } = open({ blind: true });
+  const { rig, watch } = open({ hidesProcesses: true });
   rig.apps = '200, GPU-a, 9216';
   await watch.checkIfDue();
   await watch.checkIfDue();
@@ -97,16 +97,16 @@ test('reports no held GPU when processes cannot be read', async () => {
 });
 
 test('reports problems from the start as long as the worker runs', async () => {
-  const { parts } = open();
+  const { deps } = open();
   const presentAtStart = [{ gpu: 3, kind: 'missing', detail: 'it is lost' }] as const;
-  const { watch } = await openTelemetry({ ...parts, presentAtStart });
+  const { watch } = await openTelemetry({ ...deps, presentAtStart });
   expect(watch.troubles()).toEqual(presentAtStart);
 });
 
 describe('end of an attempt', () => {
   test('ends immediately when no process of the attempt is left on the GPU', async () => {
     const { clock, rig, facts, watch } = open();
-    const held = holdRun(ears);
+    const held = holdRun(listeners);
     const run = watch.follow(job, held.run);
     facts.set(4711, {});
     rig.apps = '4711, GPU-a, 40000';
@@ -122,7 +122,7 @@ describe('end of an attempt', () => {
 
   test('waits for memory that is freed slowly, without reporting a problem', async () => {
     const { clock, rig, facts, watch } = open();
-    const held = holdRun(ears);
+    const held = holdRun(listeners);
     const run = watch.follow(job, held.run);
     facts.set(4711, {});
     rig.apps = '4711, GPU-a, 40000';
@@ -136,7 +136,7 @@ describe('end of an attempt', () => {
 
   test('ends with a problem when a child process stays on the GPU', async () => {
     const { clock, rig, facts, watch } = open();
-    const held = holdRun(ears);
+    const held = holdRun(listeners);
     const run = watch.follow(job, held.run);
     facts.set(4800, { session: 4711, name: 'pt_worker' });
     rig.apps = '4800, GPU-a, 12000';
@@ -150,12 +150,12 @@ describe('end of an attempt', () => {
 
   test('ends without another query when the driver does not answer', async () => {
     const { rig, watch } = open();
-    const held = holdRun(ears);
+    const held = holdRun(listeners);
     const run = watch.follow(job, held.run);
     watch.noteCards({ kind: 'silent', message: 'nvidia-smi did not answer within 10 s' });
     held.end(0);
     expect(await run.finished).toMatchObject({ code: 0 });
-    expect(rig.looks).toBe(0);
+    expect(rig.processQueries).toBe(0);
   });
 });
 
@@ -166,7 +166,7 @@ test('attributes processes of an adopted job to it until it has ended', async ()
   await watch.checkIfDue();
   await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
-  const held = holdRun(ears);
+  const held = holdRun(listeners);
   const run = watch.follow(job, held.run);
   held.end(0);
   await clock.advance(2_000);
@@ -175,17 +175,17 @@ test('attributes processes of an adopted job to it until it has ended', async ()
 });
 
 test('reports a hanging driver at its second timeout, until it answers again', async () => {
-  const { rig, said, parts } = open();
-  const { watch, telemetry } = await openTelemetry(parts);
+  const { rig, logged, deps } = open();
+  const { watch, telemetry } = await openTelemetry(deps);
   rig.cards = TIMED_OUT;
   await telemetry.probe();
   expect(watch.troubles()).toEqual([]);
   await telemetry.probe();
   expect(watch.troubles()).toMatchObject([{ gpu: 0, kind: 'missing' }]);
-  rig.cards = exited(0, well);
+  rig.cards = exited(0, healthyCard);
   await telemetry.probe();
   expect(watch.troubles()).toEqual([]);
-  expect(said.at(-1)).toBe('All GPUs are available again, without errors');
+  expect(logged.at(-1)).toBe('All GPUs are available again, without errors');
 });
 
 describe('process table', () => {
