@@ -1,2 +1,2 @@
-export { createGateway, type Gateway, type FarFleet } from './gateway/gateway.ts';
+export { createGateway, type Gateway, type RemoteFleet } from './gateway/gateway.ts';
 export { parseFleetAddress } from './gateway/gateway.ts';

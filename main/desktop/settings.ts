@@ -4,7 +4,7 @@ import { writeWhole } from '../host/whole-file.ts';
 
 const Rectangle = z.object({ x: z.number(), y: z.number(), width: z.number(), height: z.number() });
 
-const KeptFleet = z.object({
+const StoredFleet = z.object({
   id: z.string(),
   name: z.string(),
   url: z.string(),
@@ -15,11 +15,11 @@ const KeptFleet = z.object({
     z.object({ kept: z.literal('plain'), text: z.string() }),
   ]),
 });
-export type KeptFleet = z.output<typeof KeptFleet>;
+export type StoredFleet = z.output<typeof StoredFleet>;
 
 /** Settings of the app itself. The orchestrator has its own settings. */
 const DesktopSettings = z.object({
-  fleets: z.array(KeptFleet).default([]),
+  fleets: z.array(StoredFleet).default([]),
   /** Id of the fleet in the window; null for this computer's own. */
   shown: z.string().nullable().default(null),
   runs_own: z.boolean().default(true),

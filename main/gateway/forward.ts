@@ -4,7 +4,7 @@ import { finished, pipeline } from 'node:stream/promises';
 import { type Fetch, piecesOf } from '../../protocol/client.ts';
 
 /** A remote orchestrator and the token that the app uses there. */
-export interface FarFleet {
+export interface RemoteFleet {
   /** URL without a slash at the end. */
   readonly url: string;
   readonly fetch: Fetch;
@@ -31,7 +31,7 @@ const handedBack = [
  * identity, closes the connection, so the page sees an ordinary network failure.
  */
 export async function forward(
-  fleet: FarFleet,
+  fleet: RemoteFleet,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import express, { type RequestHandler } from 'express';
 import type { Fetch } from '../../protocol/client.ts';
 import { servePanel } from '../http/routes/panel.ts';
-import { type FarFleet, forward } from './forward.ts';
+import { type RemoteFleet, forward } from './forward.ts';
 import { openNetwork, parseTrust } from '../../agent/connection/network.ts';
 
 interface FleetAddress {
@@ -32,7 +32,7 @@ export function parseFleetAddress(given: { readonly url: string; readonly pin: s
   return { ok: true, value: { url: address, fetch: openNetwork(trust.value) } };
 }
 
-export type { FarFleet };
+export type { RemoteFleet };
 
 export interface Gateway {
   readonly origin: string;
@@ -50,7 +50,7 @@ export interface GatewayDeps {
    */
   readonly port: number;
   /** Returns the fleet that receives the calls; null for none. */
-  readonly fleet: () => FarFleet | null;
+  readonly fleet: () => RemoteFleet | null;
 }
 
 const loopback = '127.0.0.1';

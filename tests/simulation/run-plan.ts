@@ -139,9 +139,9 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
 }
 
 /** Schedules everything that the plan contains. */
-function schedulePlan({ scene, people, troubles, addWorker: hire }: World, plan: Plan): void {
+function schedulePlan({ scene, people, troubles, addWorker: addWorker }: World, plan: Plan): void {
   void people.enrol(plan.teams);
-  for (const rig of plan.rigs) void hire(rig);
+  for (const rig of plan.rigs) void addWorker(rig);
   for (const job of plan.jobs) scene.world.after(job.atMs, () => void people.submit(job));
   for (const act of plan.acts) scene.world.after(act.atMs, () => void people.carryOut(act));
   for (const fault of plan.faults) scene.world.after(fault.atMs, () => troubles.begin(fault));

@@ -3,9 +3,9 @@ import { createMarkSeal, createSeal } from '../../main/audit/chain.ts';
 import type { HeadKeeper } from '../../main/audit/head.ts';
 import type { AuditPage, AuditTrail } from '../../main/orchestrator/ports/index.ts';
 
+/** The key of every audit trail in the tests. */
 const key = new Uint8Array(32).fill(7);
 
-/** The key of every audit trail in the tests. */
 export const testSeal = createSeal(key);
 export const testMarkSeal = createMarkSeal(key);
 

@@ -3,7 +3,7 @@ import { type HttpListener, openHttpListener, type SocketLimits, type TlsIdentit
 import type { StreamRegistry } from './stream-registry.ts';
 import type { RequestTracker } from './connections.ts';
 
-export type Listener = Omit<HttpListener, 'present'>;
+export type Listener = Omit<HttpListener, 'setCertificate'>;
 
 /** All sockets of the server, which share one request handler. */
 export interface Listeners {

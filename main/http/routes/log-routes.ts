@@ -22,7 +22,7 @@ export interface LogDeps {
 }
 
 /** A download uses open files and up to a few megabytes of memory, for as long as the client reads. */
-const usualDownloads: DownloadLimits = {
+const defaultDownloadLimits: DownloadLimits = {
   inAll: 32,
   perAddress: 8,
   pace: { spanMs: 30_000, minBytes: 65_536 },
@@ -61,10 +61,7 @@ export function mountLogRoutes(router: Router, deps: LogDeps): void {
     async ({ params, query: { attempt, line, pings }, caller, request }, response) => {
       const holder = principalBehind(caller).user;
       if (!streams.hasRoom(holder))
-        return refuse(
-          'too_many_streams',
-          `The token ${holder} has as many streams open as it may: close some`,
-        );
+        return refuse('too_many_streams', `The token ${holder} has too many open streams: close some`);
       const resumed = resumedAt(request.headers['last-event-id']);
       if (resumed === 'unreadable')
         return refuse(
@@ -83,7 +80,7 @@ export function mountLogRoutes(router: Router, deps: LogDeps): void {
       return accept(undefined);
     },
   );
-  const downloads = createDownloads(deps.downloadLimits ?? usualDownloads);
+  const downloads = createDownloads(deps.downloadLimits ?? defaultDownloadLimits);
   router.write(logsApi.text, async ({ params, query: { attempt }, caller }, response) => {
     const found = await findLog(deps, params.id, attempt);
     if (!found.ok) return found;
@@ -103,13 +100,13 @@ export function mountLogRoutes(router: Router, deps: LogDeps): void {
 
 function mountSearch(router: Router, deps: LogDeps): void {
   const { files, mono } = deps;
-  let underWay = 0;
+  let searches = 0;
   router.write(logsApi.search, async ({ params, query: { attempt, q, line, limit } }, response) => {
     const found = await findLog(deps, params.id, attempt);
     if (!found.ok) return found;
-    if (underWay >= maxSearches)
-      return refuse('too_many_searches', 'Too many logs are searched at once: try again in a moment');
-    underWay += 1;
+    if (searches >= maxSearches)
+      return refuse('too_many_searches', 'Too many log searches are in progress: try again in a moment');
+    searches += 1;
     const startedAt = mono();
     const isOver = (): boolean => response.destroyed || mono() - startedAt > maxSearchMs;
     try {
@@ -125,7 +122,7 @@ function mountSearch(router: Router, deps: LogDeps): void {
       response.json({ ...stateOf(deps, found.value), matches, total_matches: result.total });
       return accept(undefined);
     } finally {
-      underWay -= 1;
+      searches -= 1;
     }
   });
 }

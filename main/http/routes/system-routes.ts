@@ -96,7 +96,7 @@ export function mountSystemRoutes(router: Router, deps: SystemDeps): void {
     const holder = principal.user;
     const isLimited = onlyUserOf(caller) !== null;
     if (!streams.hasRoom(holder))
-      return refuse('too_many_streams', `The token ${holder} has as many streams open as it may: close some`);
+      return refuse('too_many_streams', `The token ${holder} has too many open streams: close some`);
     const isAllowed = (): boolean => authenticate(request, eventsApi.stream).ok;
     const { pingMs } = orchestrator.lifecycle.times;
     const ping = { kind: 'ping' as const, every_ms: pingMs };

@@ -8,7 +8,7 @@ import type {
 } from '../../orchestrator/ports/index.ts';
 
 interface FactRow {
-  /** The whole object as JSON; the other columns are what queries need. */
+  /** The whole object as JSON. The other columns repeat the fields that queries need. */
   readonly fact: string;
 }
 

@@ -3,7 +3,7 @@ import type { PoolId } from '../../../protocol/ids.ts';
 import type { Launch, Pool, PoolReads, PoolWrites } from '../../orchestrator/ports/index.ts';
 
 interface FactRow {
-  /** The whole pool or launch as JSON; the other columns are what queries need. */
+  /** The whole pool or launch as JSON. The other columns repeat the fields that queries need. */
   readonly fact: string;
 }
 

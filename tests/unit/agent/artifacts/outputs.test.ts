@@ -13,7 +13,7 @@ const found = (bytes = 1, changedAt = 1): Found => ({ bytes, changedAt });
 const outputs = (...keys: readonly string[]) => outputsOf(new Map(keys.map(key => [key, found()])));
 
 describe('outputs', () => {
-  it('groups files into outputs, with checkpoint folders as one each', () => {
+  it('groups files into outputs, and each checkpoint folder into one output', () => {
     const keys = [
       'checkpoint-500/b',
       'checkpoint-000600.bin',
@@ -58,19 +58,19 @@ describe('outputs', () => {
   });
 });
 
-interface Story {
+interface UploadCase {
   readonly files?: Readonly<Record<string, Found>>;
-  readonly dealt?: Readonly<Record<string, Omit<OutputResult, 'mark'> & { readonly mark?: string }>>;
+  readonly results?: Readonly<Record<string, Omit<OutputResult, 'mark'> & { readonly mark?: string }>>;
   readonly isOver?: boolean;
   readonly which?: 'all' | 'checkpoints';
   /** Time from the only scan until the plan, in ms. */
   readonly laterMs?: number;
 }
 
-function planned({ files = {}, dealt = {}, isOver = false, which = 'all', laterMs = 5_000 }: Story) {
+function planned({ files = {}, results = {}, isOver = false, which = 'all', laterMs = 5_000 }: UploadCase) {
   const all = outputsOf(new Map(Object.entries(files)));
   const markOf = (name: string): string => all.find(output => output.name === name)?.mark ?? '';
-  const entries = Object.entries(dealt).map(
+  const entries = Object.entries(results).map(
     ([name, done]) => [name, { mark: markOf(name), ...done }] as const,
   );
   const unchangedSince = recordScan(new Map(), all, 1_000_000);
@@ -100,7 +100,7 @@ describe('planned uploads', () => {
     expect(planned({ files, laterMs: 0, isOver: true })).toHaveLength(5);
   });
 
-  it('plans a checkpoint folder when none of its files changes any more', () => {
+  it('plans a checkpoint folder once none of its files has changed for a while', () => {
     const scan = (bytes: number) =>
       outputsOf(
         new Map([
@@ -124,41 +124,41 @@ describe('planned uploads', () => {
   });
 
   const at = 1_000_000;
-  it.each<[string, Story, boolean]>([
-    ['an output that was uploaded unchanged', { dealt: { 'a.png': { at, result: 'uploaded' } } }, false],
+  it.each<[string, UploadCase, boolean]>([
+    ['an output that was uploaded unchanged', { results: { 'a.png': { at, result: 'uploaded' } } }, false],
     [
       'an output that has changed since its upload',
-      { dealt: { 'a.png': { at, result: 'uploaded', mark: 'before' } } },
+      { results: { 'a.png': { at, result: 'uploaded', mark: 'before' } } },
       true,
     ],
     [
       'an output that the server refused',
-      { dealt: { 'a.png': { at, result: 'refused' } }, isOver: true },
+      { results: { 'a.png': { at, result: 'refused' } }, isOver: true },
       false,
     ],
-    ['an output without room on the server', { dealt: { 'a.png': { at, result: 'left' } } }, false],
+    ['an output without room on the server', { results: { 'a.png': { at, result: 'left' } } }, false],
     [
       'an output without room, five minutes later',
-      { dealt: { 'a.png': { at, result: 'left' } }, laterMs: 300_000 },
+      { results: { 'a.png': { at, result: 'left' } }, laterMs: 300_000 },
       true,
     ],
     [
       'an output without room, after the run',
-      { dealt: { 'a.png': { at, result: 'left' } }, laterMs: 300_000, isOver: true },
+      { results: { 'a.png': { at, result: 'left' } }, laterMs: 300_000, isOver: true },
       false,
     ],
-  ])('plans %s: %j is %j', (_what, story, isPlanned) => {
-    expect(planned({ files: { 'a.png': found() }, ...story })).toEqual(isPlanned ? ['a.png'] : []);
+  ])('plans uploads correctly for %s', (_what, uploadCase, isPlanned) => {
+    expect(planned({ files: { 'a.png': found() }, ...uploadCase })).toEqual(isPlanned ? ['a.png'] : []);
   });
 
-  it('plans a growing file only now and then, and after the run', () => {
-    const story = {
+  it('plans a growing file every five minutes, and after the run', () => {
+    const uploadCase = {
       files: { 'log.txt': found() },
-      dealt: { 'log.txt': { at, result: 'uploaded', mark: 'shorter' } },
+      results: { 'log.txt': { at, result: 'uploaded', mark: 'shorter' } },
     } as const;
-    expect(planned(story)).toEqual([]);
-    expect(planned({ ...story, laterMs: 300_000 })).toEqual(['log.txt']);
-    expect(planned({ ...story, isOver: true })).toEqual(['log.txt']);
+    expect(planned(uploadCase)).toEqual([]);
+    expect(planned({ ...uploadCase, laterMs: 300_000 })).toEqual(['log.txt']);
+    expect(planned({ ...uploadCase, isOver: true })).toEqual(['log.txt']);
   });
 });
 

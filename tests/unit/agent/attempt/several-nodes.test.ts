@@ -10,8 +10,8 @@ import { offerOf, rigOf, tempFolder } from '../builders.ts';
 
 const nodes = { count: 3, address: 'node-1', port: 21_234 };
 
-describe('the nodes of an allocation', () => {
-  test('are what the batch script exports', () => {
+describe('nodesIn', () => {
+  test('reads the nodes that the batch script exports', () => {
     const env = { TRAINYARD_NODES: '3', MASTER_ADDR: 'node-1', MASTER_PORT: '21234' };
     expect(nodesIn(env)).toEqual(nodes);
   });
@@ -21,7 +21,7 @@ describe('the nodes of an allocation', () => {
     { TRAINYARD_NODES: '1', MASTER_ADDR: 'node-1', MASTER_PORT: '21234' },
     { MASTER_ADDR: 'node-1', MASTER_PORT: '21234' },
     { TRAINYARD_NODES: '3' },
-  ])('are one for %j', env => expect(nodesIn(env)).toBeNull());
+  ])('returns null for the environment %j of a single node', env => expect(nodesIn(env)).toBeNull());
 });
 
 describe('a job on several nodes', () => {
@@ -36,7 +36,7 @@ describe('a job on several nodes', () => {
     logFile: '/shared/j_1/trainer.log',
   };
 
-  test('starts the same command on each node by a step of srun', () => {
+  test('starts the same command on each node with srun', () => {
     const { argv, ...rest } = onNodes(job, nodes, 8);
     expect(argv.slice(0, 2)).toEqual(['bash', '-c']);
     expect(argv.slice(5)).toEqual([
@@ -50,7 +50,7 @@ describe('a job on several nodes', () => {
   test.each([
     [8, '24'],
     [0, '3'],
-  ])('with %d GPUs each has a world of %s', (gpus, world) => {
+  ])('with %d GPUs per node, sets WORLD_SIZE to %s', (gpus, world) => {
     expect(onNodes(job, nodes, gpus).env).toMatchObject({
       PATH: '/bin',
       MASTER_ADDR: 'node-1',
@@ -62,7 +62,7 @@ describe('a job on several nodes', () => {
 });
 
 describe('trainers on several nodes', () => {
-  const words = (config: object, trainers: Parameters<typeof rigOf>[1]) => {
+  const argumentsFor = (config: object, trainers: Parameters<typeof rigOf>[1]) => {
     const prepared = prepareJob(
       offerOf('j1', 'a1', { config: { ...config }, gpus: [0, 1] }),
       rigOf(tempFolder(), { ...trainers, nodes }),
@@ -76,12 +76,12 @@ describe('trainers on several nodes', () => {
     '--main_process_port=21234',
   ];
 
-  test('SimpleTuner starts through accelerate, whose rank each node adds', () => {
+  test('starts SimpleTuner through accelerate, and each node adds its rank', () => {
     const trainers = [{ kind: 'package', name: 'simpletuner', python: '/opt/st/bin/python' }] as const;
-    const argv = words(simpletuner, { trainers });
+    const argv = argumentsFor(simpletuner, { trainers });
     expect(argv).toEqual(expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]));
     expect(argv).not.toContain('--num_machines=1');
-    const own = words(
+    const own = argumentsFor(
       { ...simpletuner, accelerate_config: '/shared/accelerate.yaml' },
       { trainers, allowedConfigKeys: ['accelerate_config'] },
     );
@@ -90,21 +90,23 @@ describe('trainers on several nodes', () => {
     );
   });
 
-  test("kohya's scripts, too", () => {
+  test("starts kohya's scripts through accelerate", () => {
     const trainers = [{ kind: 'checkout', name: 'kohya', folder: tempFolder(), python: '/python' }] as const;
-    expect(words(kohya, { trainers })).toEqual(
+    expect(argumentsFor(kohya, { trainers })).toEqual(
       expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]),
     );
   });
 
-  test('ai-toolkit and the built-in trainings refuse', () => {
+  test('refuses ai-toolkit and the built-in trainings', () => {
     const trainers = [
       { kind: 'checkout', name: 'ai-toolkit', folder: tempFolder(), python: '/python' },
     ] as const;
-    expect(words(aiToolkit, { trainers })).toBe(
+    expect(argumentsFor(aiToolkit, { trainers })).toBe(
       'ai-toolkit trains on one node only. Submit the job without --nodes',
     );
-    expect(words({ trainer: 'selftest', seconds: 1 }, {})).toBe('The built-in trainings run on one node');
+    expect(argumentsFor({ trainer: 'selftest', seconds: 1 }, {})).toBe(
+      'The built-in trainings run on one node',
+    );
   });
 });
 
@@ -132,11 +134,11 @@ describe('the folder of a job on several nodes', () => {
     }
   };
 
-  test('is looked for on each node', async () => {
+  test('is checked on each node', async () => {
     expect(await check(exited(''))).toEqual(['--overlap --nodes=3 --ntasks=3 --ntasks-per-node=1 true']);
   });
 
-  test('names the nodes that do not see it, and what to do', async () => {
+  test('causes an error that names the nodes without access and the remedy', async () => {
     expect(await check(exited('node-3\nnode-2\n'))).toBe(
       "node node-2, node-3 cannot see the job's folder FOLDER. A job on several nodes needs a folder that all of them share: " +
         'add --work-dir FOLDER to worker_options of the pool',
@@ -146,11 +148,11 @@ describe('the folder of a job on several nodes', () => {
   test.each<[CommandResult, string]>([
     [exited('', 1, 'srun: error: Unable to create step\n'), 'srun: error: Unable to create step'],
     [{ kind: 'missing' }, 'srun: missing'],
-  ])('says why srun fails: %j', async (result, why) => {
+  ])('causes an error with the reason why srun fails: %j', async (result, why) => {
     expect(await check(result)).toBe(`the 3 nodes of the allocation cannot be used: ${why}`);
   });
 
-  test('has the trainer of the first node, which requests go to', async () => {
+  test('contains the pid of the trainer on the first node, which receives requests', async () => {
     const folder = tempFolder();
     const processes = { identify: async (pid: number) => ({ pid, start: '1' }) };
     expect(await firstRankOf(folder, processes)).toBeNull();

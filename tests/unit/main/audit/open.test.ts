@@ -14,7 +14,7 @@ interface Bench {
   readonly store: Store;
   readonly file: HeadFile & { text: string | null };
   readonly logged: string[];
-  act(count: number): Promise<void>;
+  appendRows(count: number): Promise<void>;
   open(options?: {
     isRestored?: boolean;
     store?: Parameters<typeof openAudit>[0]['store'];
@@ -40,7 +40,7 @@ function openBench(): Bench {
     store,
     file,
     logged,
-    act: count =>
+    appendRows: count =>
       store.write(tx => {
         for (let n = 0; n < count; n += 1)
           tx.appendAudit({
@@ -82,14 +82,14 @@ function openBench(): Bench {
 
 const newest = ({ store }: Bench) => store.audit.row(store.audit.lastSeq());
 
-test('opens a new, a killed and a continued trail without a warning', async () => {
+test('opens a new trail, and reopens it after a kill and after a stop, without a warning', async () => {
   const bench = openBench();
   // The process was killed, so the trail did not write its head at the end.
   await bench.open();
-  await bench.act(2);
+  await bench.appendRows(2);
   const audit = await bench.open({ days: 30 });
   expect(newest(bench)).toMatchObject({ seq: 2, type: 'queue.paused' });
-  await bench.act(1);
+  await bench.appendRows(1);
   await audit.stop();
   const again = await bench.open();
   expect(newest(bench)).toMatchObject({ seq: 3, type: 'queue.paused' });
@@ -100,7 +100,7 @@ test('opens a new, a killed and a continued trail without a warning', async () =
 test('records a missing head once and starts a new one', async () => {
   const bench = openBench();
   await (await bench.open()).stop();
-  await bench.act(2);
+  await bench.appendRows(2);
   bench.file.text = null;
   const audit = await bench.open();
   expect(newest(bench)).toMatchObject({ type: 'audit.head_lost' });
@@ -126,7 +126,7 @@ test('records a missing head even when all rows are gone too', async () => {
 test('records a restored backup with the rows that it lost, and moves the head to it', async () => {
   const bench = openBench();
   await (await bench.open()).stop();
-  await bench.act(2);
+  await bench.appendRows(2);
   await (await bench.open()).stop();
   const { seq, hash } = JSON.parse(bench.file.text ?? '') as { seq: number; hash: string };
   bench.file.text = JSON.stringify({ ...(JSON.parse(bench.file.text ?? '') as object), seq: 90 });
@@ -143,10 +143,10 @@ test('records a restored backup with the rows that it lost, and moves the head t
   expect(await audit.book.verify({ from: seq + 2, to: null })).toMatchObject({ valid: true });
 });
 
-test('records a restored backup that has every row of the head without lost rows', async () => {
+test('records no lost rows for a restored backup that has every row up to the head', async () => {
   const bench = openBench();
   await (await bench.open()).stop();
-  await bench.act(2);
+  await bench.appendRows(2);
   await (await bench.open()).stop();
   const audit = await bench.open({ isRestored: true });
   expect(audit.lost).toBeNull();
@@ -154,19 +154,19 @@ test('records a restored backup that has every row of the head without lost rows
   expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
 });
 
-interface Named {
+interface RestoreRow {
   readonly type?: 'audit.restored' | 'queue.paused';
   readonly head?: object | null;
 }
 
-// Creates a trail beside the head of the trail that it replaced, as a crash leaves them.
-async function replaced({ type = 'audit.restored', head }: Named = {}): Promise<Bench> {
+// Creates the state after a crash during a restore: a new trail, beside the head of the trail that it replaced.
+async function openReplaced({ type = 'audit.restored', head }: RestoreRow = {}): Promise<Bench> {
   const before = openBench();
-  await before.act(5);
+  await before.appendRows(5);
   await (await before.open()).stop();
   const { seq, hash } = JSON.parse(before.file.text ?? '') as { seq: number; hash: string };
   const bench = openBench();
-  await bench.act(2);
+  await bench.appendRows(2);
   await bench.store.write(tx =>
     tx.appendAudit({
       at: 0,
@@ -180,8 +180,8 @@ async function replaced({ type = 'audit.restored', head }: Named = {}): Promise<
   return bench;
 }
 
-test('continues a trail whose sealed newest row names the head that it replaced, once', async () => {
-  const bench = await replaced();
+test('accepts the head of the replaced trail when the sealed newest row names it, and only once', async () => {
+  const bench = await openReplaced();
   const audit = await bench.open();
   expect(newest(bench)).toMatchObject({ seq: 3, type: 'audit.restored' });
   expect(bench.logged).toEqual([]);
@@ -194,13 +194,13 @@ test('continues a trail whose sealed newest row names the head that it replaced,
   expect(await (await bench.open()).book.verify(wholeTrail)).toMatchObject({ valid: true });
 });
 
-test.each<[string, Named]>([
+test.each<[string, RestoreRow]>([
   ['names another head', { head: { seq: 5, hash: 'of another trail' } }],
   ['names no head', { head: null }],
   ['names an invalid head', { head: ['5'] }],
   ['is of another type', { type: 'queue.paused' }],
 ])('reports a broken trail when its newest row %s', async (_what, named) => {
-  const bench = await replaced(named);
+  const bench = await openReplaced(named);
   const { text } = bench.file;
   const audit = await bench.open();
   expect(bench.logged).toEqual(['audit.broken']);
@@ -209,18 +209,18 @@ test.each<[string, Named]>([
 });
 
 test('reports a broken trail when rows follow, or the head has another seal', async () => {
-  const goneOn = await replaced();
-  await goneOn.act(1);
-  await goneOn.open();
-  expect(goneOn.logged).toEqual(['audit.broken']);
-  const foreign = await replaced();
+  const continued = await openReplaced();
+  await continued.appendRows(1);
+  await continued.open();
+  expect(continued.logged).toEqual(['audit.broken']);
+  const foreign = await openReplaced();
   foreign.file.text = JSON.stringify({ ...(JSON.parse(foreign.file.text ?? '') as object), seal: '00' });
   await foreign.open();
   expect(foreign.logged).toEqual(['audit.broken']);
 });
 
 test('reports a broken trail when the restore row is not sealed with the key', async () => {
-  const bench = await replaced();
+  const bench = await openReplaced();
   const { audit } = bench.store;
   const forged = { ...bench.store, audit: { ...audit, row: (seq: number) => forgedRow(audit.row(seq)) } };
   const opened = await bench.open({ store: forged });
@@ -233,7 +233,7 @@ const forgedRow = <R extends { readonly type: string } | null>(row: R): R =>
 
 test('treats an unreadable head as missing', async () => {
   const bench = openBench();
-  await bench.act(1);
+  await bench.appendRows(1);
   bench.file.text = '{';
   await bench.open({ isRestored: true });
   expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: 1, head: null });
@@ -242,7 +242,7 @@ test('treats an unreadable head as missing', async () => {
 test('logs a trail that was cut off, and starts anyway', async () => {
   const bench = openBench();
   await (await bench.open()).stop();
-  await bench.act(3);
+  await bench.appendRows(3);
   await (await bench.open()).stop();
   bench.file.text = JSON.stringify({ ...(JSON.parse(bench.file.text ?? '') as object), seq: 90 });
   const audit = await bench.open();
@@ -252,7 +252,7 @@ test('logs a trail that was cut off, and starts anyway', async () => {
 
 test('starts when a full disk refuses the record of a missing head', async () => {
   const bench = openBench();
-  await bench.act(1);
+  await bench.appendRows(1);
   const full = { ...bench.store, write: () => Promise.reject(new Error('full')) };
   const audit = await bench.open({ store: full });
   expect(await audit.book.verify(wholeTrail)).toMatchObject({
@@ -268,7 +268,7 @@ test('starts when a full disk refuses the record of a missing head', async () =>
 
 test('counts and lists a large trail in pages', async () => {
   const bench = openBench();
-  await bench.act(1_100);
+  await bench.appendRows(1_100);
   const { book } = await bench.open();
   const all = { type: null, actorId: null, targetType: null, targetId: null, since: null, until: null };
   expect(book.figures(all)).toMatchObject({
@@ -292,7 +292,7 @@ test('counts and lists a large trail in pages', async () => {
 });
 
 /** A witness that keeps its marks in memory. */
-function createRemembering(marks: { readonly seq: number; readonly hash: string }[]): Witness {
+function createMemoryWitness(marks: { readonly seq: number; readonly hash: string }[]): Witness {
   return {
     name: '/var/log/witness',
     tell: async mark => void marks.push(mark),
@@ -302,8 +302,8 @@ function createRemembering(marks: { readonly seq: number; readonly hash: string 
 
 test('records a rollback once when the newest row of a witness is missing', async () => {
   const bench = openBench();
-  const witnesses = [createRemembering([{ seq: 9, hash: 'f'.repeat(64) }])];
-  await bench.act(2);
+  const witnesses = [createMemoryWitness([{ seq: 9, hash: 'f'.repeat(64) }])];
+  await bench.appendRows(2);
   bench.file.text = null;
   await (await bench.open()).stop();
   bench.logged.length = 0;
@@ -329,22 +329,22 @@ test('records a rollback once when the newest row of a witness is missing', asyn
 test('opens without a warning when the trail has the newest row of its witness', async () => {
   const bench = openBench();
   const marks: { seq: number; hash: string }[] = [];
-  await bench.act(3);
+  await bench.appendRows(3);
   bench.file.text = null;
-  await (await bench.open({ witnesses: [createRemembering(marks)] })).stop();
+  await (await bench.open({ witnesses: [createMemoryWitness(marks)] })).stop();
   bench.logged.length = 0;
   expect(marks.length).toBeGreaterThan(0);
-  await bench.act(1);
-  await bench.open({ witnesses: [createRemembering(marks)] });
+  await bench.appendRows(1);
+  await bench.open({ witnesses: [createMemoryWitness(marks)] });
   expect(bench.logged).toEqual([]);
 });
 
 test('does not report a rollback when a restored backup lacks the row of a witness', async () => {
   const bench = openBench();
-  await bench.act(1);
+  await bench.appendRows(1);
   await bench.open({
     isRestored: true,
-    witnesses: [createRemembering([{ seq: 9, hash: 'f'.repeat(64) }])],
+    witnesses: [createMemoryWitness([{ seq: 9, hash: 'f'.repeat(64) }])],
   });
   expect(newest(bench)).toMatchObject({ type: 'audit.restored' });
 });
@@ -358,7 +358,7 @@ test('starts when a witness cannot be read', async () => {
       throw new Error('EACCES');
     },
   };
-  const { newest: _cannotBeAsked, ...webhook } = witness;
+  const { newest: _withoutNewest, ...webhook } = witness;
   await bench.open({ witnesses: [webhook, witness] });
   expect(bench.logged).toEqual(['audit.witness_not_read']);
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFleets, type Vault } from '../../../../main/desktop/fleets.ts';
 import { openDesktopSettings } from '../../../../main/desktop/settings.ts';
-import { createGateway, type FarFleet, parseFleetAddress } from '../../../../main/gateway.ts';
+import { createGateway, type RemoteFleet, parseFleetAddress } from '../../../../main/gateway.ts';
 import { makeIdentity } from '../../../support/tls/identity.ts';
 import { startListener } from '../../../support/tls/listener.ts';
 import { systemApi } from '../../../../protocol/admin-api.ts';
@@ -67,7 +67,7 @@ describe('createFleets', () => {
     const [{ id } = { id: '' }] = elsewhere.list();
     expect(await elsewhere.reach(id)).toMatchObject({
       ok: false,
-      detail: expect.stringMatching(/cannot be unsealed/),
+      detail: expect.stringMatching(/cannot be decrypted/),
     });
   });
 
@@ -91,7 +91,7 @@ describe('createFleets', () => {
     const evil = { id, url: 'https://evil.example' };
     expect(await fleets.change(evil)).toMatchObject({
       ok: false,
-      detail: expect.stringMatching(/needs its token/),
+      detail: expect.stringMatching(/Enter the token again/),
     });
     expect(await fleets.change({ ...evil, token: 'tk_other' })).toMatchObject({ ok: true });
     expect(await fleets.change({ id, name: 'Lab 2' })).toMatchObject({ ok: true });
@@ -122,7 +122,7 @@ describe('openDesktopSettings', () => {
 });
 
 interface FakeOrchestrator {
-  readonly fleet: FarFleet;
+  readonly fleet: RemoteFleet;
   readonly calls: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
 }
 
@@ -165,7 +165,7 @@ async function startFakeOrchestrator(): Promise<FakeOrchestrator> {
   return { calls, fleet: { ...address.value, token: 'tk_far' } };
 }
 
-async function startGateway(fleet: () => FarFleet | null, port = 0) {
+async function startGateway(fleet: () => RemoteFleet | null, port = 0) {
   const panelDir = mkdtempSync(join(tmpdir(), 'trainyard-panel-'));
   mkdirSync(join(panelDir, 'assets'));
   writeFileSync(join(panelDir, 'index.html'), '<title>own panel</title>');
@@ -239,7 +239,7 @@ describe('the gateway to a fleet', () => {
     const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
     const far = await startFakeOrchestrator();
     const secure = await startListener(ours, { to: far.fleet.url });
-    const fleetOf = (pinned: string): FarFleet => {
+    const fleetOf = (pinned: string): RemoteFleet => {
       const address = parseFleetAddress({ url: secure.url, pin: pinned });
       if (!address.ok) throw new Error(address.detail);
       return { ...address.value, token: 'tk_far' };
