@@ -95,7 +95,7 @@ async function composeWith(config: ServerConfig, deps: TimedDeps): Promise<Compo
     addresses,
     otherNames,
     listen: (host, port, isSecure) => http.listen(host, port, isSecure),
-    present: ({ key, certificate }) => http.setCertificate({ key, certificate }),
+    setCertificate: ({ key, certificate }) => http.setCertificate({ key, certificate }),
     clock,
     log,
     orchestrator: {

@@ -78,12 +78,12 @@ const minMib = 256;
 export interface Holding {
   readonly troubles: readonly KnownTrouble[];
   /**
-   * All processes of this probe that should not be on a GPU. They are reported only if the next probe also finds them,
+   * All processes of this probe that no current run owns. They are reported only if the next probe also finds them,
    * because they may be about to exit.
    */
   readonly suspects: ReadonlySet<string>;
   /** Whether a suspect was found for the first time, so that another probe must confirm it. */
-  readonly isOpen: boolean;
+  readonly needsConfirmation: boolean;
 }
 
 /**
@@ -107,7 +107,7 @@ export function holdingOf(
       first === undefined ? [] : [troubleOf(gpu, first, others.length)],
     ),
     suspects: new Set(suspects.map(keyOf)),
-    isOpen: confirmed.length < suspects.length,
+    needsConfirmation: confirmed.length < suspects.length,
   };
 }
 

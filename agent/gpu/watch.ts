@@ -50,7 +50,7 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
   const known = { conditions: noTroubles, holding: noTroubles };
   let wasSilent = false;
   let suspects: ReadonlySet<string> = new Set();
-  let isOpen = false;
+  let needsConfirmation = false;
   let checkedAt = Number.NEGATIVE_INFINITY;
   let last: Promise<void> = Promise.resolve();
   let live: readonly OwnRun[] = found === null ? [] : [{ jobId: found, leader: null }];
@@ -76,7 +76,7 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
     if (probed === null) return;
     if (probed.cards !== undefined) noteCards(probed.cards);
     const holding = holdingOf(probed.processes, pid => ownerOf(pid, table, { live, ended }), suspects);
-    ({ suspects, isOpen } = holding);
+    ({ suspects, needsConfirmation } = holding);
     recordTroubles('holding', holding.troubles);
   };
   /** Runs one check at a time. Each caller gets a check that starts after its call. */
@@ -85,7 +85,7 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
     return last;
   };
   const confirmSuspects = async (): Promise<void> => {
-    if (isOpen && (await pause(clock, againAfterMs, never))) await check();
+    if (needsConfirmation && (await pause(clock, againAfterMs, never))) await check();
   };
 
   return {
@@ -93,7 +93,7 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
     noteCards,
     confirmSuspects,
     async checkIfDue() {
-      if (isOpen || clock.mono() - checkedAt >= everyMs) await check();
+      if (needsConfirmation || clock.mono() - checkedAt >= everyMs) await check();
     },
     follow(jobId, run) {
       const own: OwnRun = { jobId, leader: run.pid };

@@ -34,7 +34,7 @@ interface NetworkAccessDeps {
   /** Returns names of the machine that it cannot detect itself. */
   readonly otherNames: () => readonly string[];
   readonly listen: NetworkDeps['listen'];
-  readonly present: TlsDeps['present'];
+  readonly setCertificate: TlsDeps['setCertificate'];
   readonly clock: Clock;
   readonly log: Log;
   readonly orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> };
@@ -42,7 +42,7 @@ interface NetworkAccessDeps {
 
 /** Creates the network and its certificates. */
 export function createNetworkAccess(deps: NetworkAccessDeps) {
-  const { given, settings, addresses, otherNames, listen, present, clock, log, orchestrator } = deps;
+  const { given, settings, addresses, otherNames, listen, setCertificate, clock, log, orchestrator } = deps;
   const network = createNetwork({
     listen,
     addresses,
@@ -60,7 +60,7 @@ export function createNetworkAccess(deps: NetworkAccessDeps) {
     clock,
     log,
     orchestrator,
-    present,
+    setCertificate,
   });
   return { network, certificates };
 }

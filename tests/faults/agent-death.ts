@@ -14,7 +14,7 @@ async function startJob(bench: Bench) {
   return { rig, job, pid };
 }
 
-async function comesBack(bench: Bench, rig: Rig): Promise<void> {
+async function restartAgent(bench: Bench, rig: Rig): Promise<void> {
   const from = bench.events.events.length;
   rig.start();
   await bench.events.worker(rig.id, 'worker.connected', from);
@@ -28,7 +28,7 @@ export const agentDeaths: readonly Scenario[] = [
     async run(bench) {
       const { rig, job, pid } = await startJob(bench);
       await rig.kill();
-      await comesBack(bench, rig);
+      await restartAgent(bench, rig);
       await expectUninterruptedEnd(bench, job, pid);
     },
   },
@@ -41,7 +41,7 @@ export const agentDeaths: readonly Scenario[] = [
       await rig.kill();
       job.finish();
       await untilDead(pid);
-      await comesBack(bench, rig);
+      await restartAgent(bench, rig);
       await expectUninterruptedEnd(bench, job, pid);
     },
   },
@@ -54,7 +54,7 @@ export const agentDeaths: readonly Scenario[] = [
       // Kill every process except the server, as a power cut of the rig does.
       for (const each of processesOf(bench.folder)) if (each !== bench.server.pid) signal(each, 'SIGKILL');
       await untilDead(pid);
-      await comesBack(bench, rig);
+      await restartAgent(bench, rig);
       await bench.trainers.waitFor('the second trainer', record => record.runs(job.id)[1]);
       assert.deepEqual(
         eventsOf(bench, ['worker.offline', 'job.recovering']),

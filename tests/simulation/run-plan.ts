@@ -139,7 +139,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
 }
 
 /** Schedules everything that the plan contains. */
-function schedulePlan({ scene, people, troubles, addWorker: addWorker }: World, plan: Plan): void {
+function schedulePlan({ scene, people, troubles, addWorker }: World, plan: Plan): void {
   void people.enrol(plan.teams);
   for (const rig of plan.rigs) void addWorker(rig);
   for (const job of plan.jobs) scene.world.after(job.atMs, () => void people.submit(job));

@@ -16,16 +16,16 @@ export interface TlsDeps {
   readonly log: Log;
   readonly orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> };
   /** Called with each new certificate. Connections use it from then on. */
-  readonly present: (identity: Identity) => void;
+  readonly setCertificate: (identity: Identity) => void;
 }
 
 /** Provides the TLS certificate from files, or creates one. */
 export function createCertificates(deps: TlsDeps): Certificates {
-  const { files, folder, names, clock, log, orchestrator, present } = deps;
+  const { files, folder, names, clock, log, orchestrator, setCertificate } = deps;
   const common = {
     clock,
     log,
-    onChange: present,
+    onChange: setCertificate,
     note: (identity: Identity, why: Why) =>
       orchestrator.access.noteSettings([factOf(identity, why)], { type: 'system' }),
   };

@@ -1,4 +1,4 @@
-/** Breaks each invariant once, and no other one, because a check that never fails proves nothing. */
+/** Each case breaks exactly one invariant, because a check that never fails proves nothing. */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, judge } from '../../support/invariants.ts';
 import type { EventLine } from '../../support/stream-record.ts';
@@ -7,9 +7,9 @@ import { runsOf, type TrainerLine } from '../../support/trainer-record.ts';
 const mib = 1_048_576;
 const token = 'wt_0123456789abcdef0123456789abcdef';
 
-type Told = readonly [type: string, job: string | null, worker: string | null, attempt?: number];
+type EventRow = readonly [type: string, job: string | null, worker: string | null, attempt?: number];
 
-const tell = (history: readonly Told[]): readonly EventLine[] =>
+const toEvents = (history: readonly EventRow[]): readonly EventLine[] =>
   history.map(([type, job, worker, attempt = 0], n) => ({
     seq: n + 1,
     kind: job === null ? 'worker' : 'job',
@@ -22,7 +22,7 @@ const tell = (history: readonly Told[]): readonly EventLine[] =>
     worker: null,
   }));
 
-const audited = (events: readonly EventLine[]): readonly string[] =>
+const toAuditRows = (events: readonly EventLine[]): readonly string[] =>
   events
     .filter(({ type }) => type !== 'job.progress')
     .map(({ type, job_id: job, worker_id: worker, attempt }) =>
@@ -30,7 +30,7 @@ const audited = (events: readonly EventLine[]): readonly string[] =>
     );
 
 /** One job runs on two workers, one after the other, while a third worker is drained and undrained. */
-const good: readonly Told[] = [
+const goodHistory: readonly EventRow[] = [
   ['job.submitted', 'j_1', null],
   ['job.dispatched', 'j_1', 'w_1', 1],
   ['job.running', 'j_1', 'w_1', 1],
@@ -53,8 +53,8 @@ const lines = [line('start', 1, 11), line('tick', 2, 11), line('start', 3, 12), 
 
 const attempt = { job_id: 'j_1', outcome: 'completed', ended_at: 1 };
 
-function evidence(changes: Partial<Evidence> = {}, history = good): Evidence {
-  const events = changes.events ?? tell(history);
+function evidence(changes: Partial<Evidence> = {}, history = goodHistory): Evidence {
+  const events = changes.events ?? toEvents(history);
   return {
     accepted: ['j_1'],
     statuses: new Map([['j_1', 'completed']]),
@@ -69,7 +69,7 @@ function evidence(changes: Partial<Evidence> = {}, history = good): Evidence {
         { ...attempt, id: 'a_1', n: 1, worker_id: 'w_1', outcome: 'requeued' },
         { ...attempt, id: 'a_2', n: 2, worker_id: 'w_2' },
       ],
-      transitions: audited(events),
+      transitions: toAuditRows(events),
       integrity: 'ok',
       guards: ['one_live_attempt_per_job', 'one_live_attempt_per_worker', 'ended_jobs_stay'],
     },
@@ -89,7 +89,7 @@ function evidence(changes: Partial<Evidence> = {}, history = good): Evidence {
 
 const stored = (changes: Partial<Evidence['stored']>): Evidence =>
   evidence({ stored: { ...evidence().stored, ...changes } });
-const afterwards = (...more: readonly Told[]): Evidence => evidence({}, [...good, ...more]);
+const withEvents = (...more: readonly EventRow[]): Evidence => evidence({}, [...goodHistory, ...more]);
 const live = (id: string, job: string, worker: string) => ({
   ...attempt,
   id,
@@ -109,7 +109,7 @@ test('finds that every invariant holds in a good run', () => {
 
 test('does not report an invariant as held when the run had nothing to check', () => {
   const { held, broken } = judge(
-    evidence({ oldTokens: [], runs: [], connections: 1, events: tell([]), lastSeq: 0, accepted: [] }),
+    evidence({ oldTokens: [], runs: [], connections: 1, events: toEvents([]), lastSeq: 0, accepted: [] }),
   );
   expect(held).not.toEqual(expect.arrayContaining(['I9']));
   expect(['I1', 'I6', 'I8', 'I9', 'I12'].filter(id => held.includes(id))).toEqual([]);
@@ -140,9 +140,9 @@ const broken: readonly (readonly [id: string, what: string, evidence: Evidence])
   [
     'I2',
     'a busy worker is given a second job',
-    afterwards(['job.dispatched', 'j_2', 'w_1', 1], ['job.dispatched', 'j_3', 'w_1', 1]),
+    withEvents(['job.dispatched', 'j_2', 'w_1', 1], ['job.dispatched', 'j_3', 'w_1', 1]),
   ],
-  ['I3', 'an ended job changes again', afterwards(['job.cancelling', 'j_1', 'w_2', 2])],
+  ['I3', 'an ended job changes again', withEvents(['job.cancelling', 'j_1', 'w_2', 2])],
   [
     'I3',
     'a final state has no event',
@@ -153,11 +153,11 @@ const broken: readonly (readonly [id: string, what: string, evidence: Evidence])
       ]),
     }),
   ],
-  ['I4', 'an attempt number is skipped', afterwards(['job.dispatched', 'j_2', 'w_1', 2])],
+  ['I4', 'an attempt number is skipped', withEvents(['job.dispatched', 'j_2', 'w_1', 2])],
   [
     'I4',
     'an older attempt changes its job',
-    afterwards(
+    withEvents(
       ['job.dispatched', 'j_2', 'w_1', 1],
       ['job.requeued', 'j_2', 'w_1', 1],
       ['job.dispatched', 'j_2', 'w_2', 2],
@@ -184,7 +184,7 @@ const broken: readonly (readonly [id: string, what: string, evidence: Evidence])
   [
     'I8',
     'a draining worker gets an offer',
-    afterwards(['worker.draining', null, 'w_3'], ['job.dispatched', 'j_2', 'w_3', 1]),
+    withEvents(['worker.draining', null, 'w_3'], ['job.dispatched', 'j_2', 'w_3', 1]),
   ],
   ['I9', 'a rotated token is accepted', evidence({ oldTokens: [{ call: 'POST /x', status: 200 }] })],
   ['I10', 'a file descriptor leaks', evidence({ atEnd: { descriptors: ['socket', 'pipe'], memory: 0 } })],

@@ -30,12 +30,17 @@ const folderWith = (files: Readonly<Record<string, string>>): Record<string, str
   [`${folder}/checkpoint-manifest.json`]: manifestOf(files),
 });
 
-function fetching(shelf: Shelf, checkpoint: string, outputDir = tempFolder(), over = new AbortController()) {
+function startFetch(
+  shelf: Shelf,
+  checkpoint: string,
+  outputDir = tempFolder(),
+  over = new AbortController(),
+) {
   const parts = { storage: shelf.storage, clock: createHastyClock(), random: () => 0, signal: over.signal };
   const fetched = fetchCheckpoint({ checkpoint, step: 500 }, outputDir, parts);
   return { fetched, outputDir, read: (path: string) => readFileSync(join(outputDir, path), 'utf8') };
 }
-const asked = ({ calls }: Shelf): readonly string[] => calls.filter(call => call.startsWith('GET'));
+const downloadsOf = ({ calls }: Shelf): readonly string[] => calls.filter(call => call.startsWith('GET'));
 const failure = (message: string | RegExp): Fetched => ({
   kind: 'failed',
   message: expect.stringMatching(message) as string,
@@ -43,7 +48,7 @@ const failure = (message: string | RegExp): Fetched => ({
 
 describe('checkpoint files', () => {
   it('downloads a checkpoint file with a private mode, and reports its size', async () => {
-    const { fetched, outputDir, read } = fetching(createShelf({ [file]: 'x'.repeat(1_234_567) }), file);
+    const { fetched, outputDir, read } = startFetch(createShelf({ [file]: 'x'.repeat(1_234_567) }), file);
     expect(await fetched).toEqual({
       kind: 'ready',
       message: `Resuming from ${file} (step 500), 1.2 MB fetched`,
@@ -57,12 +62,12 @@ describe('checkpoint files', () => {
     const shelf = createShelf({ [file]: 'right' });
     const outputDir = tempFolder();
     writeFileSync(join(outputDir, file), 'right');
-    expect(await fetching(shelf, file, outputDir).fetched).toMatchObject({
+    expect(await startFetch(shelf, file, outputDir).fetched).toMatchObject({
       message: `Resuming from ${file} (step 500), which is already on this rig`,
     });
-    expect(asked(shelf)).toEqual([]);
+    expect(downloadsOf(shelf)).toEqual([]);
     writeFileSync(join(outputDir, file), 'wrong');
-    const { fetched, read } = fetching(shelf, file, outputDir);
+    const { fetched, read } = startFetch(shelf, file, outputDir);
     await fetched;
     expect(read(file)).toBe('right');
   });
@@ -70,14 +75,14 @@ describe('checkpoint files', () => {
   it('resumes a download that a broken connection or an earlier attempt left', async () => {
     const shelf = createShelf({ [file]: '0123456789abcdef' });
     shelf.fail(`GET ${file}`, 'cut', refusalOf(503), 'cut');
-    const { fetched, read } = fetching(shelf, file);
+    const { fetched, read } = startFetch(shelf, file);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(read(file)).toBe('0123456789abcdef');
-    expect(asked(shelf)).toEqual([0, 8, 8, 12].map(at => `GET ${file} ${at}`));
+    expect(downloadsOf(shelf)).toEqual([0, 8, 8, 12].map(at => `GET ${file} ${at}`));
     const outputDir = tempFolder();
     writeFileSync(join(outputDir, `.${file}.fetching`), '0123');
-    await fetching(shelf, file, outputDir).fetched;
-    expect(asked(shelf).at(-1)).toBe(`GET ${file} 4`);
+    await startFetch(shelf, file, outputDir).fetched;
+    expect(downloadsOf(shelf).at(-1)).toBe(`GET ${file} 4`);
   });
 
   it('downloads a checkpoint with a wrong digest once more, and then gives up', async () => {
@@ -85,18 +90,18 @@ describe('checkpoint files', () => {
     // A partial download with other content is left from an earlier attempt.
     writeFileSync(join(outputDir, `.${file}.fetching`), 'zzzz');
     const shelf = createShelf({ [file]: '01234567' });
-    const { fetched, read } = fetching(shelf, file, outputDir);
+    const { fetched, read } = startFetch(shelf, file, outputDir);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(read(file)).toBe('01234567');
     const { storage } = createShelf({ [file]: 'true' });
-    const lying: Shelf = {
+    const wrongDigest: Shelf = {
       ...shelf,
       storage: {
         ...storage,
         progress: async () => ({ ok: true, value: { offset: 4, total: 4, sha256: sha256Of('lies') } }),
       },
     };
-    const second = fetching(lying, file);
+    const second = startFetch(wrongDigest, file);
     expect(await second.fetched).toEqual(
       failure(
         /^Checkpoint checkpoint-000500.bin cannot be used to resume: .*was downloaded 2 times.*Delete that checkpoint/,
@@ -108,25 +113,25 @@ describe('checkpoint files', () => {
   it("downloads ai-toolkit's optimizer state with the weights, if there is one", async () => {
     const weights = 'dog/dog_000000250.safetensors';
     const all = createShelf({ [weights]: 'weights', 'dog/optimizer.pt': 'state', 'dog/other.pt': 'x' });
-    const { fetched, outputDir, read } = fetching(all, weights);
+    const { fetched, outputDir, read } = startFetch(all, weights);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(readdirSync(join(outputDir, 'dog')).toSorted()).toEqual([
       'dog_000000250.safetensors',
       'optimizer.pt',
     ]);
     expect([read(weights), read('dog/optimizer.pt')]).toEqual(['weights', 'state']);
-    expect(await fetching(createShelf({ [weights]: 'weights' }), weights).fetched).toMatchObject({
+    expect(await startFetch(createShelf({ [weights]: 'weights' }), weights).fetched).toMatchObject({
       kind: 'ready',
     });
   });
 
   it('reports a missing checkpoint, and one that the server refuses', async () => {
-    expect(await fetching(createShelf(), file).fetched).toEqual(
+    expect(await startFetch(createShelf(), file).fetched).toEqual(
       failure(/neither the file nor checkpoint-manifest.json/),
     );
     const over = createShelf({ [file]: 'x' });
     over.failAll('', refusalOf(401));
-    expect(await fetching(over, file).fetched).toEqual(failure(/refused with 401/));
+    expect(await startFetch(over, file).fetched).toEqual(failure(/refused with 401/));
   });
 
   it('stops the download when it is aborted', async () => {
@@ -134,12 +139,14 @@ describe('checkpoint files', () => {
     shelf.failAll('GET', 'cut');
     const over = new AbortController();
     shelf.onCall = () => void (shelf.calls.length > 3 && over.abort());
-    expect(await fetching(shelf, file, tempFolder(), over).fetched).toEqual({ kind: 'aborted' });
+    expect(await startFetch(shelf, file, tempFolder(), over).fetched).toEqual({ kind: 'aborted' });
   });
 
   it('reports a checkpoint that the disk cannot hold', async () => {
     const outputDir = join(tempFolder(), 'none');
-    expect(await fetching(createShelf({ [file]: 'x' }), file, outputDir).fetched).toEqual(failure(/ENOENT/));
+    expect(await startFetch(createShelf({ [file]: 'x' }), file, outputDir).fetched).toEqual(
+      failure(/ENOENT/),
+    );
   });
 });
 
@@ -148,7 +155,7 @@ describe('checkpoint folders', () => {
 
   it('downloads a checkpoint folder, and shows it only when it is complete', async () => {
     const shelf = createShelf(folderWith(files));
-    const { fetched, outputDir, read } = fetching(shelf, folder);
+    const { fetched, outputDir, read } = startFetch(shelf, folder);
     shelf.onCall = () => expect(existsSync(join(outputDir, folder))).toBe(false);
     expect(await fetched).toEqual({
       kind: 'ready',
@@ -169,12 +176,12 @@ describe('checkpoint folders', () => {
       ['more', ''],
     ] as const)
       writeFileSync(join(outputDir, folder, name), text);
-    const { fetched, read } = fetching(shelf, folder, outputDir);
+    const { fetched, read } = startFetch(shelf, folder, outputDir);
     expect(await fetched).toMatchObject({ kind: 'ready' });
-    expect(asked(shelf).some(call => call.includes('model.bin'))).toBe(false);
+    expect(downloadsOf(shelf).some(call => call.includes('model.bin'))).toBe(false);
     expect([read(`${folder}/model.bin`), read(`${folder}/empty`)]).toEqual(['weights', '']);
     expect(existsSync(join(outputDir, folder, 'more'))).toBe(false);
-    expect(await fetching(shelf, folder, outputDir).fetched).toMatchObject({
+    expect(await startFetch(shelf, folder, outputDir).fetched).toMatchObject({
       message: expect.stringMatching(/already on this rig/) as string,
     });
   });
@@ -196,7 +203,7 @@ describe('checkpoint folders', () => {
     ],
   ])('rejects a checkpoint manifest with %s', async (_what, manifest) => {
     const shelf = createShelf({ [`${folder}/checkpoint-manifest.json`]: manifest });
-    const { fetched, outputDir } = fetching(shelf, folder);
+    const { fetched, outputDir } = startFetch(shelf, folder);
     expect(await fetched).toEqual(failure(/checkpoint-manifest.json (?:is invalid|has an invalid path)/));
     expect(readdirSync(outputDir)).toEqual([]);
   });
@@ -207,7 +214,7 @@ describe('checkpoint folders', () => {
       const [outputDir, elsewhere] = [tempFolder(), tempFolder()];
       mkdirSync(join(outputDir, path, '..'), { recursive: true });
       symlinkSync(elsewhere, join(outputDir, path));
-      const { fetched } = fetching(createShelf(folderWith(files)), folder, outputDir);
+      const { fetched } = startFetch(createShelf(folderWith(files)), folder, outputDir);
       expect(await fetched).toEqual(failure(/exists and is not a folder/));
       expect(readdirSync(elsewhere)).toEqual([]);
     },
@@ -218,7 +225,7 @@ describe('checkpoint folders', () => {
     mkdirSync(join(outputDir, folder), { recursive: true });
     writeFileSync(join(elsewhere, 'model.bin'), 'weights');
     symlinkSync(join(elsewhere, 'model.bin'), join(outputDir, folder, 'model.bin'));
-    const { fetched } = fetching(createShelf(folderWith({ 'model.bin': 'weights' })), folder, outputDir);
+    const { fetched } = startFetch(createShelf(folderWith({ 'model.bin': 'weights' })), folder, outputDir);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(statSync(join(outputDir, folder, 'model.bin')).isFile()).toBe(true);
     expect(readFileSync(join(elsewhere, 'model.bin'), 'utf8')).toBe('weights');
@@ -227,7 +234,7 @@ describe('checkpoint folders', () => {
   it('leaves nothing behind when a file of a checkpoint folder is missing', async () => {
     const shelf = createShelf(folderWith(files));
     shelf.files.delete(`${folder}/model.bin`);
-    const { fetched, outputDir } = fetching(shelf, folder);
+    const { fetched, outputDir } = startFetch(shelf, folder);
     expect(await fetched).toEqual(failure(/run\/checkpoint-500\/model.bin: refused with 404/));
     expect(readdirSync(join(outputDir, 'run'))).toEqual([]);
   });

@@ -108,16 +108,16 @@ describe('held GPUs', () => {
 
   test('reports a foreign process on a GPU that two checks in a row find', () => {
     const first = look(none, [1, 200, 9216]);
-    expect(first).toMatchObject({ troubles: [], isOpen: true });
+    expect(first).toMatchObject({ troubles: [], needsConfirmation: true });
     const second = look(first.suspects, [1, 200, 9216]);
     expect(second).toMatchObject({
       troubles: [
         { gpu: 1, kind: 'held', detail: expect.stringMatching(/^process 200 \(blender\) uses .*--gpus/) },
       ],
-      isOpen: false,
+      needsConfirmation: false,
     });
     expect(second.troubles[0]?.ours).toBeUndefined();
-    expect(look(second.suspects)).toMatchObject({ troubles: [], isOpen: false });
+    expect(look(second.suspects)).toMatchObject({ troubles: [], needsConfirmation: false });
   });
 
   test('ignores a process that replaced another one or is on another GPU', () => {
@@ -126,8 +126,8 @@ describe('held GPUs', () => {
   });
 
   test('ignores processes of the job, and those with little memory', () => {
-    expect(look(none, [0, 100, 40_000], [1, 200, 255])).toMatchObject({ troubles: [], isOpen: false });
-    expect(look(none, [1, 200, 256]).isOpen).toBe(true);
+    expect(look(none, [0, 100, 40_000], [1, 200, 255])).toMatchObject({ troubles: [], needsConfirmation: false });
+    expect(look(none, [1, 200, 256]).needsConfirmation).toBe(true);
   });
 
   test('reports a process left over from a job, and names the one with the most memory', () => {

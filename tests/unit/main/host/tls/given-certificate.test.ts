@@ -32,7 +32,7 @@ async function open() {
     clock,
     log: { info: say, warn: say, error: say },
     orchestrator: { access: { noteSettings: async told => void facts.push(...told) } },
-    present: identity => void shown.push(identity),
+    setCertificate: identity => void shown.push(identity),
   });
   onTestFinished(() => certificates.stop());
   return { certificates, files, issue, clock, shown, facts, log };

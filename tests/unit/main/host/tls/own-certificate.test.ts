@@ -41,7 +41,7 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
         },
       },
     },
-    present(identity) {
+    setCertificate(identity) {
       shown.push(identity);
       notices.changed();
     },

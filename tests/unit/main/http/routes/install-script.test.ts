@@ -34,7 +34,7 @@ const scriptOf = (files: readonly (readonly [typeof bundleName | typeof executab
     version,
     files.map(([name, text]) => ({ name, sha256: sha256(text) })),
   );
-const usual = scriptOf([
+const defaultScript = scriptOf([
   [bundleName, bundle],
   [executableName, executable],
 ]);
@@ -66,13 +66,13 @@ function openMachine(machine: Machine = {}) {
     );
   const run = (
     args: readonly string[],
-    { input = '', script = machine.script ?? usual, home: at = home } = {},
+    { input = '', script = machine.script ?? defaultScript, home: homeFolder = home } = {},
   ) => {
     const { status, stdout, stderr } = spawnSync('sh', ['-c', script, 'trainyard', ...args], {
       cwd: home,
       input,
       encoding: 'utf8',
-      env: { PATH: tools, ...(at !== '' && { HOME: at }) },
+      env: { PATH: tools, ...(homeFolder !== '' && { HOME: homeFolder }) },
     });
     return { status, stdout, stderr };
   };
@@ -87,13 +87,13 @@ function openMachine(machine: Machine = {}) {
   };
 }
 
-const at = ['--orchestrator-url', 'http://yard:8001'] as const;
+const serverOptions = ['--orchestrator-url', 'http://yard:8001'] as const;
 
 test('passes the options to the worker in order, and the token only through stdin', () => {
   const machine = openMachine();
   const odd = `it's "x" $HOME \`id\``;
   const { status, stdout, stderr } = machine.run(
-    ['--token-stdin', ...at, '--name', odd, '--persistent', '--label', 'a=b'],
+    ['--token-stdin', ...serverOptions, '--name', odd, '--persistent', '--label', 'a=b'],
     { input: 'tj_secret\nmore\n' },
   );
   expect([status, stderr]).toEqual([
@@ -110,7 +110,7 @@ test('passes the options to the worker in order, and the token only through stdi
 test('accepts a name that looks like an option', () => {
   const machine = openMachine();
   const { stdout } = machine.run([
-    ...at,
+    ...serverOptions,
     '--name',
     '--dir=/x',
     '--label',
@@ -132,11 +132,14 @@ test('passes every option with a value together with its value', () => {
   const others = taking.filter(option => !read.includes(option));
   expect(others).toContain('--allow-config-scripts');
   const machine = openMachine();
-  const { status, stdout } = machine.run([...at, ...others.flatMap(option => [option, '--install-only'])]);
+  const { status, stdout } = machine.run([
+    ...serverOptions,
+    ...others.flatMap(option => [option, '--install-only']),
+  ]);
   expect(status).toBe(0);
   for (const option of others) expect(stdout).toContain(`${option} --install-only`);
   for (const option of taking)
-    expect(openMachine().run([...at, option])).toMatchObject({
+    expect(openMachine().run([...serverOptions, option])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining(`${option} needs a value`),
     });
@@ -146,24 +149,29 @@ test('passes flags to the worker without taking the next word as a value', () =>
   const flags = longNames(commandOptions.filter(({ required, optional }) => !required && !optional));
   expect(flags).toContain('--persistent');
   const machine = openMachine();
-  const { stdout } = machine.run([...at, ...flags.flatMap(flag => [flag, '--name', 'rig'])]);
+  const { stdout } = machine.run([...serverOptions, ...flags.flatMap(flag => [flag, '--name', 'rig'])]);
   for (const flag of flags) expect(stdout).toContain(`${flag} --name rig`);
 });
 
 test('downloads the worker only when the installed one is missing or different', () => {
   const machine = openMachine();
-  machine.run(at);
+  machine.run(serverOptions);
   expect(machine.calls()).toHaveLength(1);
-  expect(machine.run(at)).toMatchObject({ status: 0, stderr: '' });
+  expect(machine.run(serverOptions)).toMatchObject({ status: 0, stderr: '' });
   expect(machine.calls()).toHaveLength(1);
   writeFileSync(join(machine.bin, 'trainyard-worker'), 'an older one');
-  machine.run(at);
+  machine.run(serverOptions);
   expect(readFileSync(join(machine.bin, 'trainyard-worker'), 'utf8')).toBe(executable);
 });
 
 test('starts nothing with --install-only and installs into --dir', () => {
   const machine = openMachine();
-  const { stdout, status } = machine.run([...at, '--install-only', '--dir', `${machine.home}/a b`]);
+  const { stdout, status } = machine.run([
+    ...serverOptions,
+    '--install-only',
+    '--dir',
+    `${machine.home}/a b`,
+  ]);
   expect([status, stdout, readdirSync(`${machine.home}/a b`)]).toEqual([0, '', ['trainyard-worker']]);
 });
 
@@ -177,7 +185,7 @@ test.each([
   ['wget', ['--ssl-no-verify'], '--no-check-certificate '],
 ] as const)('passes server identity options to %s: %j', (fetcher, args, options) => {
   const machine = openMachine({ fetcher });
-  expect(machine.run([...at, ...args]).status).toBe(0);
+  expect(machine.run([...serverOptions, ...args]).status).toBe(0);
   const [call = ''] = machine.calls();
   expect(call.startsWith(`${fetcher} ${options}`)).toBe(true);
   expect(call.endsWith(`http://yard:8001/agent/${executableName}`)).toBe(true);
@@ -194,50 +202,62 @@ describe('failing installations', () => {
         2,
         'Say where the orchestrator is',
       ],
-      ['an option without its value', {}, [...at, '--pin'], 2, '--pin needs a value'],
-      ['a pin in another format', {}, [...at, '--pin', 'abc'], 2, '--pin takes sha256:...'],
-      ['no token after --token-stdin', {}, ['--token-stdin', ...at], 2, 'Standard input contains no token'],
-      ['neither curl nor wget', { fetcher: null }, at, 1, 'neither curl nor wget'],
-      ['no program for checksums', { without: ['sha256sum'] }, at, 1, 'no sha256sum, shasum or openssl'],
+      ['an option without its value', {}, [...serverOptions, '--pin'], 2, '--pin needs a value'],
+      ['a pin in another format', {}, [...serverOptions, '--pin', 'abc'], 2, '--pin takes sha256:...'],
+      [
+        'no token after --token-stdin',
+        {},
+        ['--token-stdin', ...serverOptions],
+        2,
+        'Standard input contains no token',
+      ],
+      ['neither curl nor wget', { fetcher: null }, serverOptions, 1, 'neither curl nor wget'],
+      [
+        'no program for checksums',
+        { without: ['sha256sum'] },
+        serverOptions,
+        1,
+        'no sha256sum, shasum or openssl',
+      ],
       [
         'an unreachable orchestrator',
         { files: {} },
-        at,
+        serverOptions,
         1,
         'could not be downloaded from http://yard:8001/agent/',
       ],
       [
         'a different program',
         { files: { [executableName]: 'evil' } },
-        at,
+        serverOptions,
         1,
         'is not the worker of this script',
       ],
       [
         'half of the program',
         { files: { [executableName]: executable.slice(0, 40) } },
-        at,
+        serverOptions,
         1,
         'is not the worker',
       ],
       [
         'another platform without Node',
         { kind: 'Darwin arm64' },
-        at,
+        serverOptions,
         1,
         'needs Node 22.19 or newer: install it',
       ],
       [
         'another platform with an old Node',
         { kind: 'Linux aarch64', node: '18.1.0' },
-        at,
+        serverOptions,
         1,
         'this machine has v18.1.0',
       ],
       [
         'an orchestrator without worker programs',
         { script: scriptOf([]) },
-        at,
+        serverOptions,
         1,
         'has no worker for this machine',
       ],
@@ -253,7 +273,7 @@ describe('failing installations', () => {
     const machine = openMachine({ files: { [executableName]: 'evil' } });
     mkdirSync(machine.bin, { recursive: true });
     writeFileSync(join(machine.bin, 'trainyard-worker'), 'an older one');
-    expect(machine.run(at).status).toBe(1);
+    expect(machine.run(serverOptions).status).toBe(1);
     expect(machine.installed()).toEqual(['trainyard-worker']);
     expect(readFileSync(join(machine.bin, 'trainyard-worker'), 'utf8')).toBe('an older one');
   });
@@ -266,7 +286,10 @@ describe('installing the bundle for an existing Node', () => {
     ['when the orchestrator has no executable', { node: '24.1.0', script: scriptOf([[bundleName, bundle]]) }],
   ])('installs the bundle %s', (_what, machine) => {
     const opened = openMachine({ ...machine, files });
-    expect(opened.run(at)).toMatchObject({ status: 0, stdout: expect.stringContaining('started') as string });
+    expect(opened.run(serverOptions)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('started') as string,
+    });
     expect(opened.installed()).toEqual(['trainyard-worker', 'trainyard-worker.mjs']);
     expect(readFileSync(join(opened.bin, 'trainyard-worker'), 'utf8')).toBe(bundle);
   });
@@ -281,7 +304,7 @@ describe('installing the bundle for an existing Node', () => {
         [executableName, broken],
       ]),
     });
-    const { status, stderr } = opened.run(at);
+    const { status, stderr } = opened.run(serverOptions);
     expect(status).toBe(0);
     expect(stderr).toContain('libstdc++.so.6: cannot open shared object file');
     expect(stderr).toContain('trying the one for Node');
@@ -290,21 +313,21 @@ describe('installing the bundle for an existing Node', () => {
 });
 
 test.each(['sh', 'dash', 'bash'])('parses the install script with %s', shell => {
-  const { error, status } = spawnSync(shell, ['-n'], { input: usual });
+  const { error, status } = spawnSync(shell, ['-n'], { input: defaultScript });
   // Skip a shell that is not installed on this machine.
   expect(error === undefined ? status : 0).toBe(0);
 });
 
 test('does nothing when the script is cut off anywhere', () => {
   const machine = openMachine();
-  const whole = usual.lastIndexOf('}');
+  const whole = defaultScript.lastIndexOf('}');
   const cuts = [
     ...Array.from({ length: Math.floor(whole / 151) }, (_, index) => index * 151),
     ...Array.from({ length: 25 }, (_, index) => whole - index),
   ];
   for (const cut of cuts) {
-    const { stdout } = machine.run(at, { script: usual.slice(0, cut) });
+    const { stdout } = machine.run(serverOptions, { script: defaultScript.slice(0, cut) });
     expect([cut, stdout, machine.calls(), machine.installed()]).toEqual([cut, '', [], []]);
   }
-  expect(machine.run(at).status).toBe(0);
+  expect(machine.run(serverOptions).status).toBe(0);
 }, 30_000);

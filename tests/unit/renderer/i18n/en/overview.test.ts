@@ -100,15 +100,15 @@ test('sorts needs by urgency, a silent worker with a job first', () => {
   ]);
 });
 
-test('lists only pending jobs among those no worker can take', () => {
+test('lists a job that no worker can take only while it is pending', () => {
   const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
-  const told = ['j_1', 'j_2', 'j_3'].map(id => ({ job_id: JobId.parse(id), count: 2 }));
-  expect(findNeeds([], jobs, statsWith(told), now)).toMatchObject([
+  const waiting = ['j_1', 'j_2', 'j_3'].map(id => ({ job_id: JobId.parse(id), count: 2 }));
+  expect(findNeeds([], jobs, statsWith(waiting), now)).toMatchObject([
     { kind: 'unsatisfiable', job: { id: 'j_1' }, more: 1 },
   ]);
 });
 
-test('lists a worker once when jobs wait for it alone, whether lost or stopped', () => {
+test('lists an offline worker once when jobs wait only for it, whether it was lost or stopped', () => {
   const workers = [
     workerView({
       id: workerId('w_lost'),
@@ -120,25 +120,25 @@ test('lists a worker once when jobs wait for it alone, whether lost or stopped',
     workerView({ id: workerId('w_back') }),
   ];
   const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
-  const told = (worker: string, id: string, more = 0) => ({
+  const waiting = (worker: string, id: string, more = 0) => ({
     worker_id: workerId(worker),
     worker_name: worker,
     worker_count: 1 + more,
     job_id: jobId(id),
     count: 2,
   });
-  const needs = (...all: readonly ReturnType<typeof told>[]) =>
+  const needs = (...all: readonly ReturnType<typeof waiting>[]) =>
     findNeeds(workers, jobs, { ...statsWith([]), waiting_for_offline: [...all] }, now);
-  expect(needs(told('w_lost', 'j_1'), told('w_left', 'j_1'))).toMatchObject([
+  expect(needs(waiting('w_lost', 'j_1'), waiting('w_left', 'j_1'))).toMatchObject([
     { kind: 'waitsForOffline', worker: { id: 'w_lost' }, others: 0, count: 2 },
     { kind: 'waitsForOffline', worker: { id: 'w_left' }, others: 0, count: 2 },
   ]);
   // Other workers could run that job too, so the lost connection of this worker is shown as well.
-  expect(needs(told('w_lost', 'j_1', 1))).toMatchObject([
+  expect(needs(waiting('w_lost', 'j_1', 1))).toMatchObject([
     { kind: 'waitsForOffline', others: 1 },
     { kind: 'offline', worker: { id: 'w_lost' } },
   ]);
   // In these cases, the worker has returned, the job was cancelled, or the worker was deleted.
-  const stale = needs(told('w_back', 'j_1'), told('w_lost', 'j_2'), told('w_gone', 'j_1'));
+  const stale = needs(waiting('w_back', 'j_1'), waiting('w_lost', 'j_2'), waiting('w_gone', 'j_1'));
   expect(stale.map(({ kind }) => kind)).toEqual(['offline']);
 });

@@ -5,7 +5,7 @@ import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
-const apart = 20_000;
+const minGapMs = 20_000;
 // Heartbeats that do not name the job.
 const beats: readonly (readonly [string, (rig: FleetWorker) => ReturnType<FleetWorker['beat']>])[] = [
   ['names no job', rig => rig.beat()],
@@ -37,7 +37,7 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
     test('keeps the attempt after heartbeats that are too close together', async () => {
       const { fleet, rig, job } = await start();
       await rig.beat();
-      await fleet.clock.advance(apart - 1);
+      await fleet.clock.advance(minGapMs - 1);
       await rig.beat();
       expect(fleet.job(job)).toMatchObject({ status, attempt: 1 });
       expect(rig.stream.ended).toBe(false);
@@ -47,11 +47,11 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
       const { fleet, rig, job } = await start();
       for (const [index, word] of ['beat', 'report', 'registration', 'beat'].entries()) {
         await rig.beat();
-        await fleet.clock.advance(apart / 2);
+        await fleet.clock.advance(minGapMs / 2);
         if (word === 'beat') await rig.beat(job);
         if (word === 'report') await rig.report(job, status === 'starting' ? 'starting' : 'running');
         if (word === 'registration') await rig.register({ currentJobId: job });
-        await fleet.clock.advance(apart / 2);
+        await fleet.clock.advance(minGapMs / 2);
         await rig.beat();
         expect([index, fleet.job(job).attempt, rig.stream.ended]).toEqual([index, 1, false]);
         await rig.beat(job);
@@ -63,7 +63,7 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
       const { fleet, rig, job } = await start();
       await rig.beat();
       await rig.report(job, 'completed');
-      await fleet.clock.advance(apart);
+      await fleet.clock.advance(minGapMs);
       await rig.beat();
       expect(fleet.job(job)).toMatchObject({ status: 'completed', attempt: 1 });
     });
@@ -77,7 +77,7 @@ describe("heartbeats of Trainyard's agent without its job", () => {
     const job = await fleet.runJob(rig);
     const other = await fleet.addIdleWorker();
     await rig.beat();
-    await fleet.clock.advance(apart);
+    await fleet.clock.advance(minGapMs);
     expect((await beat(rig)).ok).toBe(true);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'worker_lost' });
@@ -92,7 +92,7 @@ describe("heartbeats of Trainyard's agent without its job", () => {
     await fleet.clock.advance(120_000);
     await rig.beat();
     expect(fleet.job(job)).toMatchObject({ status: 'recovering', hold: { kind: 'silent', until: null } });
-    await fleet.clock.advance(apart);
+    await fleet.clock.advance(minGapMs);
     await rig.beat();
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
@@ -103,7 +103,7 @@ describe("heartbeats of Trainyard's agent without its job", () => {
     const job = await fleet.runJob(rig);
     await fleet.cancel(job);
     expect(valueOf(await rig.beat()).cancel).toMatchObject({ job_id: job });
-    await fleet.clock.advance(apart);
+    await fleet.clock.advance(minGapMs);
     expect(valueOf(await rig.beat()).cancel).toBeNull();
     expect(fleet.job(job)).toMatchObject({ status: 'cancelled', error_message: null });
     expect(rig.view().status).toBe('idle');
@@ -115,22 +115,22 @@ describe("heartbeats of Trainyard's agent without its job", () => {
     const { jobId } = await fleet.submit();
     await fleet.cancel(jobId);
     await rig.beat();
-    await fleet.clock.advance(apart);
+    await fleet.clock.advance(minGapMs);
     await rig.beat();
     expect(fleet.job(jobId)).toMatchObject({ status: 'cancelled', attempt: 1 });
     expect(await fleet.submit()).toMatchObject({ workerId: rig.id });
   });
 
-  test('does not count a report about another job as a sign of this one', async () => {
+  test('does not count a report about another job as contact about this one', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const former = await fleet.runJob(rig);
     await rig.report(former, 'completed');
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await rig.beat();
-    await fleet.clock.advance(apart / 2);
+    await fleet.clock.advance(minGapMs / 2);
     await rig.report(former, 'completed');
-    await fleet.clock.advance(apart / 2);
+    await fleet.clock.advance(minGapMs / 2);
     await rig.beat();
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
@@ -156,7 +156,7 @@ describe('heartbeats of the published agent without its job', () => {
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await rig.beat();
-    await fleet.clock.advance(apart);
+    await fleet.clock.advance(minGapMs);
     await rig.beat();
     return { fleet, rig, job };
   };
@@ -170,7 +170,7 @@ describe('heartbeats of the published agent without its job', () => {
   test('resumes the job that the published agent names when it registers', async () => {
     const { fleet, rig, job } = await start();
     await rig.connect({ currentJobId: job });
-    await fleet.clock.advance(apart);
+    await fleet.clock.advance(minGapMs);
     await rig.beat(job);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
     expect(rig.stream.ended).toBe(false);
@@ -186,7 +186,7 @@ describe('heartbeats of the published agent without its job', () => {
     const { fleet, rig } = await start();
     await rig.openStream();
     await rig.beat();
-    await fleet.clock.advance(apart);
+    await fleet.clock.advance(minGapMs);
     await rig.beat();
     expect(rig.stream.ended).toBe(true);
   });
@@ -197,7 +197,7 @@ describe('heartbeats of the published agent without its job', () => {
     const { jobId } = await fleet.submit();
     await fleet.cancel(jobId);
     await rig.beat();
-    await fleet.clock.advance(apart);
+    await fleet.clock.advance(minGapMs);
     await rig.beat();
     expect(fleet.job(jobId).status).toBe('cancelling');
     expect(rig.stream.ended).toBe(true);
