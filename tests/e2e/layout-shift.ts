@@ -9,17 +9,16 @@ interface Shift {
 declare const PerformanceObserver: new (
   then: (list: { getEntries(): readonly Shift[] }) => void,
 ) => { observe(options: { type: 'layout-shift'; buffered: boolean }): void };
-declare const globalThis: { shifts: number };
+declare const window: { shifts: number };
 
 /** Records shifts of all pages that are opened from now on. */
 export const recordShifts = (page: Page): Promise<unknown> =>
   page.addInitScript(() => {
-    globalThis.shifts = 0;
+    window.shifts = 0;
     new PerformanceObserver(list => {
-      for (const { value, hadRecentInput } of list.getEntries())
-        if (!hadRecentInput) globalThis.shifts += value;
+      for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shifts += value;
     }).observe({ type: 'layout-shift', buffered: true });
   });
 
 /** Returns the cumulative layout shift: the sum of the shares of the window that moved, each by the share it moved. */
-export const shiftOf = (page: Page): Promise<number> => page.evaluate(() => globalThis.shifts);
+export const shiftOf = (page: Page): Promise<number> => page.evaluate(() => window.shifts);

@@ -13,7 +13,7 @@ declare const scrollTo: (x: number, y: number) => void;
 interface Scrolling {
   readonly framesPerSecond: number;
   /** The largest number of elements that match the selector in one frame. */
-  readonly mostTiles: number;
+  readonly peakTiles: number;
   /** Height of the page in pixels. */
   readonly height: number;
 }
@@ -24,12 +24,12 @@ export const measureScrolling = (page: Page, selector: string): Promise<Scrollin
     const frames = 240;
     const height = document.documentElement.scrollHeight;
     const times: number[] = [];
-    let mostTiles = 0;
+    let peakTiles = 0;
     for (let n = 0; n <= frames; n++) {
       scrollTo(0, ((height - innerHeight) * n) / frames);
       times.push(await new Promise<number>(resolve => requestAnimationFrame(resolve)));
-      mostTiles = Math.max(mostTiles, document.querySelectorAll(tiles).length);
+      peakTiles = Math.max(peakTiles, document.querySelectorAll(tiles).length);
     }
     const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1_000;
-    return { framesPerSecond: frames / seconds, mostTiles, height };
+    return { framesPerSecond: frames / seconds, peakTiles, height };
   }, selector);

@@ -33,7 +33,7 @@ async function addSample(step: number): Promise<void> {
 const report = (step: number): Promise<void> =>
   rig.report(roses, 'running', { progress: { step, total_steps: 1000, loss: 0.5 } });
 
-/** What each view shows of the job at one step. */
+/** Expects the text by which each view shows the job at one step. */
 const shows: Readonly<Record<string, (page: Page, step: number) => Promise<void>>> = {
   overview: (page, step) => expect(page.getByText(new RegExp(`\\b${step / 10}\\s?%`)).first()).toBeVisible(),
   gallery: (page, step) =>

@@ -68,7 +68,7 @@ export function OverviewPage() {
           </AllTexts>
         </Suspense>
       )}
-      {/* What is below waits too. Otherwise it would move when the picture arrives. */}
+      {/* The part below waits too. Otherwise it would move when the picture arrives. */}
       <Suspense fallback={<section className="card fleet-waiting" aria-busy="true" />}>
         {hasGpus && <FleetPicture workers={workers} running={seesJobs ? running : noJobs} />}
         {seesJobs && !hasGpus && <RunningJobs jobs={running} />}

@@ -126,7 +126,10 @@ describe('held GPUs', () => {
   });
 
   test('ignores processes of the job, and those with little memory', () => {
-    expect(look(none, [0, 100, 40_000], [1, 200, 255])).toMatchObject({ troubles: [], needsConfirmation: false });
+    expect(look(none, [0, 100, 40_000], [1, 200, 255])).toMatchObject({
+      troubles: [],
+      needsConfirmation: false,
+    });
     expect(look(none, [1, 200, 256]).needsConfirmation).toBe(true);
   });
 
