@@ -47,6 +47,8 @@ export const JobEventType = z
     /** The files of a completed job that its worker still has to upload have changed. */
     'job.outstanding',
     'job.approved',
+    /** Every job that it waited for has ended as required. */
+    'job.dependencies_met',
     'job.priority_changed',
     'job.moved_to_top',
     /** Name, notes, tags or group have changed. */

@@ -4,7 +4,7 @@ import { ShownStatus } from './job.ts';
 import { JobWait } from './job-wait.ts';
 
 export const WaitCode = z
-  .enum(['storage', 'approval', 'paused', 'target', 'limit', 'backoff', 'ahead'])
+  .enum(['storage', 'approval', 'after', 'paused', 'target', 'limit', 'backoff', 'ahead'])
   .describe('Why the job is blocked, independently of the workers.');
 
 const CheckCode = z

@@ -2,31 +2,15 @@ import { z } from 'zod';
 import { JobData } from './dataset.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { SweepValues } from './job-about.ts';
+import { JobChild, JobParents } from './job-dependencies.ts';
+import { ShownStatus } from './job-status.ts';
 import { JobWait } from './job-wait.ts';
 import { Progress } from './reports.ts';
 import { RequestKind } from './requests.ts';
 import { LabelPatterns } from './text.ts';
 
-export const liveStatuses = ['dispatched', 'starting', 'running', 'recovering', 'cancelling'] as const;
-export type LiveStatus = (typeof liveStatuses)[number];
-
-export const finalStatuses = ['completed', 'failed', 'cancelled'] as const;
-export type FinalStatus = (typeof finalStatuses)[number];
-
-export const JobStatus = z.enum(['pending', ...liveStatuses, ...finalStatuses]);
-export type JobStatus = z.infer<typeof JobStatus>;
-
-export const ShownStatus = z
-  .enum(['pending', 'blocked', ...liveStatuses, ...finalStatuses])
-  .describe('Status of the job. A pending job that waits for approval is `blocked`.');
-export type ShownStatus = z.infer<typeof ShownStatus>;
-
-/** Whether the job waits for a worker or for approval. */
-export const isWaiting = (status: ShownStatus): status is 'pending' | 'blocked' =>
-  status === 'pending' || status === 'blocked';
-
-export const isFinal = (status: ShownStatus): status is FinalStatus =>
-  status === 'completed' || status === 'failed' || status === 'cancelled';
+export { finalStatuses, isFinal, isWaiting, JobStatus, liveStatuses, ShownStatus } from './job-status.ts';
+export type { FinalStatus, LiveStatus } from './job-status.ts';
 
 export const FailureCause = z
   .enum([
@@ -270,10 +254,15 @@ export const JobView = z
     is_top: z.boolean().describe('Whether a user moved it to the top of the queue.'),
     approval: Approval.nullable().describe('`wanted`: waits for approval; null when none is needed.'),
     retry_of: JobId.nullable().describe('The job that this one retries.'),
+    after: JobParents.nullable()
+      .default(null)
+      .describe('The jobs that must end before this one starts; null for none. Older servers omit it.'),
     position: z
       .number()
       .nullable()
-      .describe('Position in the queue, 1 for the next job; null unless pending and approved.'),
+      .describe(
+        'Position in the queue, 1 for the next job; null unless pending, approved and not waiting for other jobs.',
+      ),
     worker_id: WorkerId.nullable().describe('Worker of the current or last attempt; null before the first.'),
     worker_name: z.string().nullable().describe('Name of that worker; null when there is none.'),
     worker_deleted: z.boolean().default(false).describe('Whether that worker was deleted since.'),
@@ -369,5 +358,13 @@ export const JobDetail = JobView.extend({
     .array(JobDataView)
     .default([])
     .describe('Training data that the worker fetches; older servers omit it.'),
+  children: z
+    .array(JobChild)
+    .default([])
+    .describe('Jobs that start after this one, at most 100, oldest first. Older servers omit it.'),
+  children_count: z
+    .number()
+    .default(0)
+    .describe('Number of jobs that start after this one. Older servers omit it.'),
 }).meta({ id: 'JobDetail', description: 'A job with its attempts.' });
 export type JobDetail = z.output<typeof JobDetail>;

@@ -47,6 +47,7 @@ export const problems = {
   nothing_to_release: { status: 409, title: 'The job does not wait for its worker' },
   not_registered: { status: 409, title: 'The worker has not registered' },
   attempt_superseded: { status: 409, title: 'A newer attempt has taken over' },
+  job_awaited: { status: 409, title: 'Other jobs wait for the job' },
   job_not_final: { status: 409, title: 'The job has not ended' },
   nothing_outstanding: { status: 409, title: 'No files are outstanding' },
   job_not_running: { status: 409, title: 'The job does not run' },

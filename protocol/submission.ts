@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DataRequest } from './dataset.ts';
 import { aboutFields } from './job-about.ts';
+import { afterFields } from './job-dependencies.ts';
 import {
   ConfigFiles,
   Dataloader,
@@ -46,6 +47,7 @@ export const SubmitRequest = z
         'Dataset versions that the job needs. The worker fetches them and replaces these paths in the config by their locations.',
       ),
     ...aboutFields,
+    ...afterFields,
     target: Target.default('auto'),
     worker_labels: LabelPatterns.default({}),
     gpu_count: z
@@ -121,5 +123,9 @@ export const SubmitRequest = z
   .refine(body => body.config !== undefined || body.files === undefined, {
     path: ['files'],
     message: 'files requires config: a config in the folder has its own files',
+  })
+  .refine(body => body.after !== undefined || body.after_on === undefined, {
+    path: ['after_on'],
+    message: 'after_on requires after',
   });
 export type SubmitRequest = z.output<typeof SubmitRequest>;

@@ -20,6 +20,7 @@ import { createEventViewer } from './views/event-views.ts';
 import { knowsNewCommands } from './v1-agent.ts';
 import { isEphemeral, type LiveJob, type Worker } from './model.ts';
 import { backoffMs } from './rules/failures.ts';
+import { releaseMore } from './commands/jobs/dependencies.ts';
 import { beginningOf } from './commands/transitions.ts';
 import { awaitFirst } from './commands/workers/worker-admin.ts';
 import type { PendingCandidate } from './ports/jobs.ts';
@@ -82,6 +83,7 @@ export function createLifecycle({
       grantGrace(core, live);
       resumeDeadlines(core, live);
       core.store.onRecovery(() => catchUp(core));
+      releaseMore(core, core.store.untoldParents());
       endUnboundSessions(core);
       recallLaunches(core);
       core.lookWithin(0);
@@ -125,6 +127,7 @@ function catchUp(core: Core): void {
   enqueueCommand(core, tx => {
     for (const id of core.connections.streaming()) greet(core, tx, id);
   });
+  releaseMore(core, core.store.untoldParents());
   core.lookWithin(0);
 }
 

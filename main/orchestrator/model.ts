@@ -11,6 +11,7 @@ import type {
 import type { Bundle } from '../../trainers/index.ts';
 import type { JobAbout } from '../../protocol/job-about.ts';
 import type { JobData } from '../../protocol/dataset.ts';
+import type { AfterOn } from '../../protocol/job-dependencies.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
 import type { Closed, Progress } from '../../protocol/reports.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
@@ -264,6 +265,21 @@ export interface AttemptEnd {
   readonly signal: string | null;
 }
 
+/** A job that another one waits for. */
+export interface Parent {
+  readonly id: JobId;
+  /** The first of the retries that the parent belongs to. Any of them can complete the work that the child waits for. */
+  readonly root: JobId;
+  /** Whether it has ended as required. Stored, so that the parent may be deleted afterwards. */
+  readonly isDone: boolean;
+}
+
+/** The jobs that have to end before a job starts. */
+export interface Dependencies {
+  readonly on: AfterOn;
+  readonly parents: readonly Parent[];
+}
+
 interface JobBase {
   readonly id: JobId;
   /** Order of submission, unique. */
@@ -278,6 +294,10 @@ interface JobBase {
   readonly approval: Approval | null;
   /** The ended job that this one repeats; null for none. */
   readonly retryOf: JobId | null;
+  /** The first job of a chain of retries; null for a job that is no retry. */
+  readonly retryRoot: JobId | null;
+  /** Null for a job that waits for no other job. */
+  readonly dependencies: Dependencies | null;
   readonly queuedAt: WallMs;
   readonly retriesUsed: number;
   readonly progress: Progress | null;

@@ -7,6 +7,7 @@ import { createAuditAppend, createAuditTrail, createEventRows, passOverEvents } 
 import { createDiskState, type DiskState, movedAway, openFailure } from './db/disk-state.ts';
 import { createDatasetRows } from './rows/dataset-rows.ts';
 import { createWriter } from './db/group-commit.ts';
+import { createDependencyRows } from './rows/dependency-rows.ts';
 import { createJobRows } from './rows/job-rows.ts';
 import { createMetricRows } from './rows/metric-rows.ts';
 import { createNodeRows } from './rows/node-rows.ts';
@@ -70,6 +71,7 @@ export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteSt
   const stored = {
     ...createWorkerRows(db),
     ...createJobRows(db),
+    ...createDependencyRows(db),
     ...createQueueRows(db),
     ...createSessionRows(db),
     ...createTokenRows(db),

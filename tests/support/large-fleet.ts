@@ -184,6 +184,8 @@ function jobOf(n: number, queuedAt: number): PendingJob {
     rank: { priority, boosts: 0, boostAt: null, top: 0, level: priority },
     approval: null,
     retryOf: null,
+    retryRoot: null,
+    dependencies: null,
     queuedAt,
     notBefore: 0,
     retriesUsed: 0,

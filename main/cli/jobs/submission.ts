@@ -56,6 +56,7 @@ export function submittedFacts(answer: Accepted): readonly Fact[] {
     ['Blocked', answer.status === 'blocked' ? blockedText(answer) : null],
     ['Warning', warningsText(answer.warnings)],
     ['Position', place && [place, reason].filter(part => part !== null).join(': ')],
+    ['Now', place === null && answer.status === 'queued' ? reason : null],
   ];
 }
 

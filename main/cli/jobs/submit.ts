@@ -1,4 +1,6 @@
 import { type Command, Option } from 'commander';
+import type { JobId } from '../../../protocol/ids.ts';
+import { AfterOn } from '../../../protocol/job-dependencies.ts';
 import { FailureCause, OnLostContact, priorities, Target } from '../../../protocol/job.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { CommandEnd, exitCodes, fail } from '../failure.ts';
@@ -8,6 +10,7 @@ import type { Remote } from '../remote.ts';
 import { aboutFields, withAboutOptions } from './about.ts';
 import { priorityOf } from './change.ts';
 import { type ConfigArgument, readConfigArgument } from './config-argument.ts';
+import { findNewestJob } from './find.ts';
 import { pushLocalData } from './push-data.ts';
 import { concludeSubmission, concludeDryRun, withWaitOptions } from './submission.ts';
 import { submitSweep, withSweepOption } from './sweep.ts';
@@ -26,6 +29,7 @@ const fields = {
   'retry-on': 'retry_on',
   timeout: 'timeout_s',
   'on-lost-contact': 'on_lost_contact',
+  'after-on': 'after_on',
   'requires-approval': 'requires_approval',
   /** SimpleTuner's name for --requires-approval. */
   'for-approval': 'requires_approval',
@@ -37,6 +41,7 @@ const fields = {
 
 const namesOfFields = {
   config_name: 'CONFIG',
+  after: '--after',
   ...Object.fromEntries(Object.entries(fields).map(([option, field]) => [field, `--${option}`])),
 };
 
@@ -46,6 +51,7 @@ export const submit: RemoteSpec = {
   examples: [
     'trainyard jobs submit my-config --gpus 1 --follow',
     "trainyard jobs submit ./config.json --label 'gpu_type=a100*' --timeout 12h",
+    'trainyard jobs submit my-eval --after flux-base',
     'trainyard jobs submit my-config --sweep learning_rate=1e-4,3e-4 --sweep rank=8,16',
   ],
   shape: addOptions,
@@ -54,8 +60,10 @@ export const submit: RemoteSpec = {
     const values = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
     const argument = await readConfigArgument(word, remote.terminal);
     const data = await dataOf(remote, argument, word);
+    const after = await parentsOf(remote);
     const request = {
       ...argument,
+      ...(after.length > 0 && { after }),
       ...(data.length > 0 && { data }),
       ...Object.fromEntries(values.filter(([, value]) => value !== undefined)),
     };
@@ -66,6 +74,17 @@ export const submit: RemoteSpec = {
     return concludeSubmission(remote, answer);
   },
 };
+
+/** Finds the jobs to wait for. A name means the newest job with this name. */
+async function parentsOf(remote: Remote): Promise<readonly JobId[]> {
+  const { flags } = remote;
+  const words = Array.isArray(flags['after']) ? flags['after'].map(String) : [];
+  if (words.length === 0 && flags['after-on'] !== undefined)
+    return fail(exitCodes.usage, '--after-on needs --after');
+  const ids: JobId[] = [];
+  for (const word of words) ids.push((await findNewestJob(remote, word)).id);
+  return [...new Set(ids)];
+}
 
 /** Pushes the data of a local config. The paths in a config of the orchestrator refer to data on the rigs. */
 async function dataOf(remote: Remote, argument: ConfigArgument, configPath: string) {
@@ -122,6 +141,17 @@ function addOptions(command: Command): Command {
           '--on-lost-contact <what>',
           'what the worker does when it loses contact with the orchestrator',
         ).choices(OnLostContact.options),
+      )
+      .option(
+        '--after <job>',
+        'start only after this job: an id, the start of an id, or a name; repeatable',
+        collect,
+      )
+      .addOption(
+        new Option(
+          '--after-on <end>',
+          'which end of those jobs to wait for: success, or any end (default: success)',
+        ).choices(AfterOn.options),
       )
       .option(
         '--data <path>',

@@ -1,3 +1,4 @@
+import type { JobParents } from '../../../protocol/job-dependencies.ts';
 import { shownName, type SweepValues } from '../../../protocol/job-about.ts';
 import type {
   AttemptView,
@@ -89,6 +90,7 @@ export const jobFacts = (job: JobView): readonly Fact[] => [
   ['Priority', priorityText(job)],
   ['Approval', job.approval],
   ['Retry of', job.retry_of],
+  ['After', job.after && parentsText(job.after)],
   ['Position', job.position === null ? null : String(job.position)],
   ['Requires', requirementsText(job)],
   ['Submitted', job.queued_at],
@@ -98,6 +100,7 @@ export const jobFacts = (job: JobView): readonly Fact[] => [
 
 export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ...jobFacts(job),
+  ['Then', childrenText(job)],
   ['Notes', job.notes],
   ['Data', job.data.map(dataText).join('\n') || null],
   ['Warning', warningsText(job.warnings)],
@@ -107,6 +110,22 @@ export const detailFacts = (job: JobDetail): readonly Fact[] => [
     job.attempts.flatMap(attempt => [attemptText(attempt), ...nodeLines(attempt)]).join('\n') || null,
   ],
 ];
+
+/** One line per job that this one waits for, or has waited for. */
+const parentsText = ({ on, parents }: JobParents): string =>
+  parents
+    .map(({ job_id: id, name, status, retry_id: retry, done }) => {
+      const state = status === null ? 'deleted' : retry === null ? status : `${status} as retry ${retry}`;
+      return `${name ?? 'unknown'} (${id})  ${done ? 'done' : state}${on === 'end' ? ', any end' : ''}`;
+    })
+    .join('\n');
+
+/** One line per job that starts after this one; null for none. */
+function childrenText({ children, children_count: count }: JobDetail): string | null {
+  const lines = children.map(({ job_id: id, name, status }) => `${name} (${id})  ${status}`);
+  const more = count - children.length;
+  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n') || null;
+}
 
 function dataText({ path, version, files, bytes, dataset }: JobDataView): string {
   const id = version.slice(0, 12);

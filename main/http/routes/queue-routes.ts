@@ -31,7 +31,7 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
     const outcome = await orchestrator.jobs.retry(params.id, actorOf(caller, request));
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
   });
-  router.answer(queueApi.get, ({ params }) => orchestrator.jobs.get(params.id));
+  router.answer(queueApi.get, ({ params, caller }) => orchestrator.jobs.get(params.id, onlyUserOf(caller)));
   router.answer(queueApi.config, ({ params, request }) => {
     const found = orchestrator.jobs.config(params.id);
     if (!found.ok) return found;

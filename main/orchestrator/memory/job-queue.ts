@@ -1,4 +1,5 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import { isQueued, unmetOf } from '../rules/dependencies.ts';
 import { barredWorker, blockersOf } from '../rules/queue-rules.ts';
 import type { Job, MonoMs, PendingJob } from '../model.ts';
 import { createAgenda } from './placement/ranking.ts';
@@ -57,7 +58,8 @@ export function createJobQueue(): JobQueue {
     if (job.team !== null) loads.noteTeam(job.team);
     const ready = readyAt(context, job.id);
     if (blockersOf(job, ready, context.clock.mono()).length === 0) return index.addJob(job);
-    if (job.approval !== 'wanted') jobs.addAt(job.id, ready);
+    // The end of the backoff is not notified; everything else that blocks a job is.
+    if (job.approval !== 'wanted' && job.unmet === 0) jobs.addAt(job.id, ready);
     index.removeJob(job.id);
   };
   const takeJob = (context: EligibilityContext, job: Job): void => {
@@ -104,7 +106,7 @@ export function createJobQueue(): JobQueue {
       return null;
     },
     takerFor(context, read, job) {
-      if (job.approval === 'wanted') return null;
+      if (!isQueued(job)) return null;
       while (lookAround(context, read)) {
         const worker = index.wouldPlace(inLine(job), gathers(context, read));
         if (worker === null || isFree(context, read, worker)) return worker;
@@ -159,6 +161,7 @@ export const inLine = (job: PendingJob): PendingCandidate => ({
   order: job.order,
   avoid: job.attempt?.workerId ?? null,
   approval: job.approval,
+  unmet: unmetOf(job.dependencies),
   notBefore: job.notBefore,
   lastCause: job.attempt?.end?.cause ?? null,
   retriesUsed: job.retriesUsed,

@@ -1,3 +1,4 @@
+import type { AfterOn } from '../../../protocol/job-dependencies.ts';
 import type { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { JobSort, JobSearch } from '../../../protocol/job-search.ts';
 import type { ShownStatus, Approval, JobStatus, FailureCause, Requirements } from '../../../protocol/job.ts';
@@ -32,6 +33,8 @@ export interface WaitingJob {
 /** A job with the fields that may delay its placement. */
 export interface PendingCandidate extends WaitingJob {
   readonly approval: Approval | null;
+  /** Number of jobs that it still waits for. */
+  readonly unmet: number;
   readonly notBefore: WallMs;
   /** Cause of the last attempt's end; null if there is none. */
   readonly lastCause: FailureCause | null;
@@ -126,9 +129,34 @@ export interface JobReads {
   jobTimes(since: WallMs): JobTimes;
   /** Returns the total GPU time of all jobs from `since` until `now`, in milliseconds. Deleted jobs are not included. */
   gpuMs(since: WallMs, now: WallMs): number;
-  /** Returns jobs that ended before this time, the earliest first. */
+  /** Returns jobs that ended before this time, the earliest first. Excludes jobs that pending jobs wait for. */
   endedJobs(before: WallMs, limit: number): readonly JobId[];
+  /** Returns the newest retry in a chain, one that has not failed if possible, else the root; null when none is stored. */
+  newestRetry(root: JobId): Job | null;
+  /** Whether a job of a chain of retries has completed. */
+  hasCompleted(root: JobId): boolean;
   submissionOf(user: string, key: string): KeyedSubmission | null;
+}
+
+/** Pending jobs that still wait for a parent. */
+export interface OpenChildren {
+  /** The first job of the parent's retries. */
+  readonly root: JobId;
+  readonly on: AfterOn;
+  /** Only children that named this job; null for those that named any of its retries. */
+  readonly parent: JobId | null;
+}
+
+/** Which jobs wait for which. */
+export interface DependencyReads {
+  openChildren(which: OpenChildren, limit: number): readonly JobId[];
+  /** Returns the jobs that named this one as a parent, the oldest first. */
+  children(parent: JobId, limit: number): readonly JobId[];
+  countChildren(parent: JobId): number;
+  /** Whether a pending job still waits for this one, which must have ended. */
+  isAwaited(job: JobId): boolean;
+  /** Returns ended jobs whose children have not been told of that end, because the process stopped before. */
+  untoldParents(): readonly JobId[];
 }
 
 export interface JobWrites {
@@ -158,22 +186,24 @@ export interface WaitingKind {
 
 /** The pending jobs in their order, and the settings of the queue. */
 export interface QueueReads {
-  /** In dispatch order: by level, then by submission. Includes jobs that wait for approval. */
+  /** In dispatch order: by level, then by submission. Includes jobs that wait for approval or for other jobs. */
   pendingJobs(): readonly PendingJob[];
-  /** Returns the same jobs in any order, with only the fields that placement needs. */
+  /** Returns jobs that wait for other jobs and not for approval, in the order in which they would be dispatched. */
+  dependentJobs(limit: number): readonly JobId[];
+  /** Returns the same jobs as `pendingJobs` in any order, with only the fields that placement needs. */
   waitingJobs(): readonly PendingCandidate[];
-  /** Returns the jobs that are dispatched before this one, in dispatch order. Excludes jobs that wait for approval. */
+  /** Returns the jobs that are dispatched before this one, in dispatch order. Excludes jobs that wait for approval or for other jobs. */
   pendingAhead(job: PendingJob, limit: number): readonly PendingJob[];
-  /** Returns 1 for the next job. Jobs that wait for approval do not count. */
+  /** Returns 1 for the next job. Jobs that wait for approval or for other jobs do not count. */
   position(job: PendingJob): number;
   /** Returns the jobs that `position` counts, the next one first. */
   line(limit: number): readonly JobId[];
   /** Returns the same jobs grouped by requirements, each group with its first job. */
   waitingKinds(limit: number, user: string | null): readonly WaitingKind[];
-  /** Returns the number of pending jobs with target `local`, without those that wait for approval. */
+  /** Returns the number of pending jobs with target `local`, without those that wait for approval or for other jobs. */
   pendingLocally(): number;
   jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
-  /** Returns the time at which the oldest pending job started to wait; null for none. Excludes jobs that wait for approval. */
+  /** Returns the time at which the oldest pending job started to wait; null for none. Excludes jobs that wait for approval or for other jobs. */
   oldestPending(): WallMs | null;
   /** Returns jobs whose boost is due, the longest overdue first. */
   starvingJobs(now: WallMs, limit: number): readonly PendingJob[];

@@ -1,7 +1,7 @@
 import type { ArtifactReads, ArtifactWrites, MetricReads, MetricWrites } from './outputs.ts';
 import type { AuditTrail, SealedMark } from './audit.ts';
 import type { DatasetReads, DatasetWrites } from './inputs.ts';
-import type { JobReads, JobWrites, QueueReads, QueueWrites } from './jobs.ts';
+import type { DependencyReads, JobReads, JobWrites, QueueReads, QueueWrites } from './jobs.ts';
 import type { NodeReads, NodeWrites } from './nodes.ts';
 import type { NotificationReads, NotificationWrites } from './notifications.ts';
 import type { PoolReads, PoolWrites } from './pools.ts';
@@ -100,6 +100,7 @@ interface EventWrites {
 export interface Read
   extends WorkerReads,
     JobReads,
+    DependencyReads,
     QueueReads,
     AccessReads,
     EventReads,

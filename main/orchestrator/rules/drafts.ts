@@ -6,7 +6,7 @@ import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { type Bundle, isBuiltIn, trainerFor } from '../../../trainers/index.ts';
 import type { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { requestKinds, requestsOf } from '../../../protocol/requests.ts';
-import type { JobPayload, JobSpec } from '../model.ts';
+import type { Dependencies, JobPayload, JobSpec } from '../model.ts';
 import type { Configs } from '../ports/index.ts';
 import type { SweepRequest } from '../../../protocol/sweep.ts';
 import { gridOf, sweepName, withValues } from './sweeps.ts';
@@ -19,6 +19,8 @@ export interface Draft {
   readonly requiresApproval: boolean;
   readonly noWait: boolean;
   readonly retryOf: JobId | null;
+  readonly retryRoot: JobId | null;
+  readonly dependencies: Dependencies | null;
   /** Notes of the submitter; null for none. */
   readonly notes: string | null;
 }
@@ -109,6 +111,8 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
     requiresApproval: request.requires_approval,
     noWait: request.no_wait,
     retryOf: null,
+    retryRoot: null,
+    dependencies: null,
     notes: request.notes?.trim() ? request.notes : null,
   });
 }

@@ -1,3 +1,4 @@
+import { unmetOf } from './dependencies.ts';
 import type { JobStatus } from '../../../protocol/job.ts';
 import {
   type Advance,
@@ -87,6 +88,8 @@ const notPending = (job: Job): Advance =>
   deny('attempt_superseded', `job ${job.id} is ${job.status} and cannot be offered`);
 const unapproved = (job: Job): Advance =>
   deny('attempt_superseded', `job ${job.id} waits for approval and cannot be offered`);
+const dependent = (job: Job): Advance =>
+  deny('attempt_superseded', `job ${job.id} waits for other jobs and cannot be offered`);
 const nothingToRelease = (job: Job): Advance =>
   deny('nothing_to_release', `job ${job.id} is ${job.status}: it does not wait for a silent worker`);
 
@@ -214,7 +217,10 @@ const ended = {
 /** A rule for every (status, event) pair. A missing one does not compile. */
 const table: { readonly [S in JobStatus]: Row<S> } = {
   pending: {
-    offer: (job, { attempt }) => (job.approval === 'wanted' ? unapproved(job) : dispatchTo(job, attempt)),
+    offer: (job, { attempt }) => {
+      if (job.approval === 'wanted') return unapproved(job);
+      return unmetOf(job.dependencies) > 0 ? dependent(job) : dispatchTo(job, attempt);
+    },
     // The worker has started nothing yet, so the withdrawn offer stays withdrawn.
     claim: job => deny('attempt_superseded', `the offer of job ${job.id} was taken back`, 'stop'),
     run: readopt,

@@ -42,8 +42,10 @@ export const deny = (code: Refusal['code'], detail: string, action?: 'stop'): Ad
 
 /** The fields that a job keeps in every status. */
 const baseOf = (job: Job) => {
-  const { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
-  return { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress };
+  const { id, order, spec, user, team, rank, approval, retryOf, retryRoot, dependencies } = job;
+  const { queuedAt, retriesUsed, progress } = job;
+  const origin = { retryOf, retryRoot, dependencies, queuedAt };
+  return { id, order, spec, user, team, rank, approval, ...origin, retriesUsed, progress };
 };
 
 export function dispatchTo(job: PendingJob, attempt: Attempt): Advance {

@@ -7,6 +7,8 @@ import { priorities } from '../../../protocol/job.ts';
 /** A blocker: why no worker may take a job. */
 export type JobBlocker =
   | { readonly code: 'approval' }
+  /** Jobs that have to end before this one starts. */
+  | { readonly code: 'after' }
   | { readonly code: 'backoff'; readonly until: MonoMs }
   | { readonly code: 'paused'; readonly by: string; readonly note: string | null }
   | {
@@ -18,17 +20,21 @@ export type JobBlocker =
       readonly limit: number;
     };
 
+/** Blockers that are described without other jobs. */
+export type FixedBlocker = Exclude<JobBlocker, { readonly code: 'after' }>;
+
 /**
  * Blockers of the job itself. A blocked job is not in the queue. Backoff after the loss of a worker applies to that
  * worker only.
  */
 export function blockersOf(
-  { approval, lastCause }: Pick<PendingCandidate, 'approval' | 'lastCause'>,
+  { approval, unmet, lastCause }: Pick<PendingCandidate, 'approval' | 'unmet' | 'lastCause'>,
   readyAt: MonoMs,
   now: MonoMs,
 ): readonly JobBlocker[] {
   const blockers: JobBlocker[] = [];
   if (approval === 'wanted') blockers.push({ code: 'approval' });
+  if (unmet > 0) blockers.push({ code: 'after' });
   if (readyAt > now && !isWorkerLoss(lastCause)) blockers.push({ code: 'backoff', until: readyAt });
   return blockers;
 }

@@ -2,12 +2,12 @@ import type { WaitReason, WorkerReason } from '../../../protocol/explain.ts';
 import type { GpuTrouble, GpuTroubleKind } from '../../../protocol/worker.ts';
 import { trainerNamed } from '../../../trainers/index.ts';
 import type { Mismatch } from './matching.ts';
-import type { JobBlocker } from './queue-rules.ts';
+import type { FixedBlocker } from './queue-rules.ts';
 import type { IneligibilityReason } from './worker-rules.ts';
 
 /** Describes a blocker of the job itself. `isoAt` formats a monotonic time. */
 export function describeBlocker(
-  blocker: JobBlocker,
+  blocker: FixedBlocker,
   isoAt: (at: number) => string,
 ): Pick<WaitReason, 'code' | 'detail'> {
   const { code } = blocker;

@@ -4,7 +4,7 @@ import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { Requirements } from '../../../protocol/job.ts';
 import type { Offering } from '../model.ts';
 import { compileMatcher, type Mismatch } from './matching.ts';
-import type { JobBlocker } from './queue-rules.ts';
+import type { FixedBlocker } from './queue-rules.ts';
 import { describeIneligibility, shortly, wordFor, words } from './wait-texts.ts';
 import type { IneligibilityReason } from './worker-rules.ts';
 
@@ -159,12 +159,12 @@ function missing(mismatches: readonly Mismatch[]): readonly string[] {
 }
 
 /** Converts a blocker to its form for programs. `isoAt` formats a monotonic time. */
-export function waitOf(blocker: JobBlocker, isoAt: (at: number) => string): JobWait {
+export function waitOf(blocker: FixedBlocker, isoAt: (at: number) => string): JobWait {
   const { code } = blocker;
   return { code, params: paramsOf(blocker, isoAt), workers: [] };
 }
 
-function paramsOf(blocker: JobBlocker, isoAt: (at: number) => string): JobWait['params'] {
+function paramsOf(blocker: FixedBlocker, isoAt: (at: number) => string): JobWait['params'] {
   switch (blocker.code) {
     case 'approval':
       return {};

@@ -3,8 +3,10 @@ import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Requirements } from '../../../protocol/job.ts';
 import type { Core } from '../core.ts';
-import { forecast, type PredictedStart, predictStart } from './forecast.ts';
+import { awaitedBy } from './dependency-views.ts';
+import { forecast, measuredLeft, type PredictedStart, predictStart } from './forecast.ts';
 import { createPoolLines } from './pool-lines.ts';
+import { nameOfJob, shownStatus } from './shown-status.ts';
 import {
   barredWorker,
   type JobBlocker,
@@ -13,9 +15,10 @@ import {
   blockersOfTeam,
   blockersOfUser,
 } from '../rules/queue-rules.ts';
+import { describeParents, isQueued, waitForParents } from '../rules/dependencies.ts';
 import { inLine } from '../memory/job-queue.ts';
 import { shapeOf } from '../rules/matching.ts';
-import type { Job, PendingJob, Worker } from '../model.ts';
+import { isLive, type Job, type PendingJob, type Worker } from '../model.ts';
 import type { Read } from '../ports/index.ts';
 import { candidacyOf, offeringIn, settingsOf } from '../memory/eligibility.ts';
 import {
@@ -118,11 +121,22 @@ export function createExplainer(core: Core, read: Read): Explainer {
     ];
   };
 
-  const reasonsFor = (job: PendingJob): readonly ToldReason[] => {
-    const described = blockersFor(job).map(blocker => ({
-      ...describeBlocker(blocker, isoAt),
-      wait: waitOf(blocker, isoAt),
+  const parentsReason = (job: PendingJob): ToldReason => {
+    const parents = awaitedBy(read, job).map(parent => ({
+      id: parent.id,
+      name: nameOfJob(parent),
+      status: shownStatus(parent),
+      leftMs: isLive(parent) ? measuredLeft(core, parent) : null,
     }));
+    return { code: 'after', detail: describeParents(parents), wait: waitForParents(parents) };
+  };
+
+  const reasonsFor = (job: PendingJob): readonly ToldReason[] => {
+    const described = blockersFor(job).map(blocker =>
+      blocker.code === 'after'
+        ? parentsReason(job)
+        : { ...describeBlocker(blocker, isoAt), wait: waitOf(blocker, isoAt) },
+    );
     const isUnmanned = job.spec.requirements.target === 'local' && !core.runsLocally();
     const reasons = [
       ...(core.store.acceptsWrites() ? [] : [noStorage]),
@@ -163,10 +177,10 @@ export function createExplainer(core: Core, read: Read): Explainer {
       const { verdict, reasons } = known;
       return {
         job_id: job.id,
-        status: job.approval === 'wanted' ? 'blocked' : 'pending',
+        status: shownStatus(job),
         summary: summaryOf(job, reasons).reason,
         unsatisfiable: verdictOf(job.spec.requirements).isUnsatisfiable,
-        position: job.approval === 'wanted' ? null : read.position(job),
+        position: isQueued(job) ? read.position(job) : null,
         reasons: reasons.map(({ code, wait: { params }, detail }) => ({ code, params, detail })),
         workers: verdict.map(judged => ({
           worker_id: judged.candidate.id,

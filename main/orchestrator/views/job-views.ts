@@ -1,23 +1,16 @@
 import type { JobId } from '../../../protocol/ids.ts';
-import {
-  type AttemptView,
-  type JobView,
-  type NodeView,
-  priorityName,
-  type ShownStatus,
-} from '../../../protocol/job.ts';
+import { type AttemptView, type JobView, type NodeView, priorityName } from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/reports.ts';
 import { type Core, lastContact } from '../core.ts';
 import { patienceOf } from '../memory/eligibility.ts';
 import { type Attempt, gpusFor, isLive, type Job, type PendingJob, type Worker } from '../model.ts';
 import type { AttemptNode } from '../node-model.ts';
 import type { Read } from '../ports/index.ts';
+import { isQueued } from '../rules/dependencies.ts';
+import { parentsView } from './dependency-views.ts';
 import { createExplainer } from './explain.ts';
+import { shownStatus } from './shown-status.ts';
 import { isoOrNull } from './worker-views.ts';
-
-/** The job's status, but `blocked` for a pending job that waits for approval. */
-export const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
-  job.status === 'pending' && job.approval === 'wanted' ? 'blocked' : job.status;
 
 /** Returns a function that makes views of jobs. The views share costly results: why a job shape waits, and the queue positions. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
@@ -47,7 +40,8 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     is_top: job.rank.top > 0,
     approval: job.approval,
     retry_of: job.retryOf,
-    position: job.status === 'pending' && job.approval !== 'wanted' ? positionOf(job) : null,
+    after: parentsView(read, job),
+    position: job.status === 'pending' && isQueued(job) ? positionOf(job) : null,
     worker_id: job.attempt?.workerId ?? null,
     ...workerNameOf(read, job.attempt?.workerId ?? null),
     attempt: job.attempt?.n ?? 0,

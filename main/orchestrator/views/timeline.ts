@@ -15,7 +15,8 @@ import type { TimelineAttempt, TimelineFilter } from '../ports/index.ts';
 import { timelineRange } from '../rules/timeline-range.ts';
 import { createExplainer } from './explain.ts';
 import { measuredLeft } from './forecast.ts';
-import { shownStatus, workerNameOf } from './job-views.ts';
+import { workerNameOf } from './job-views.ts';
+import { shownStatus } from './shown-status.ts';
 import { isoOrNull } from './worker-views.ts';
 
 type Timeline = Omit<ValueOf<typeof timelineApi.read>, 'as_of_seq'>;

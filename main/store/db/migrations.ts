@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { aboutMigrations } from './about-migrations.ts';
+import { dependencyMigrations } from './dependency-migrations.ts';
 import { nodeMigrations, poolMigrations, timelineMigrations } from './pool-migrations.ts';
 import { notificationMigrations } from './notification-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
@@ -439,6 +440,7 @@ const migrations: readonly string[] = [
   CREATE INDEX artifacts_samples ON artifacts (ord) WHERE kind = 'sample_image';
   CREATE INDEX artifacts_samples_job ON artifacts (job_id, ord) WHERE kind = 'sample_image';
   `,
+  ...dependencyMigrations,
 ];
 
 /** The newest schema that this version supports. */

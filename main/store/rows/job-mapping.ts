@@ -54,6 +54,9 @@ export interface JobRow {
   readonly level: number;
   readonly approval: Approval | null;
   readonly retry_of: Job['id'] | null;
+  readonly retry_root: Job['id'] | null;
+  readonly dependencies: string | null;
+  readonly unmet: number;
   readonly requests: string;
   readonly name: string | null;
   readonly tags: string;
@@ -216,6 +219,8 @@ export function createJobReader(): (row: JoinedRow) => Job {
     },
     approval: row.approval,
     retryOf: row.retry_of,
+    retryRoot: row.retry_root,
+    dependencies: row.dependencies === null ? null : (JSON.parse(row.dependencies) as Job['dependencies']),
     queuedAt: row.queued_at,
     retriesUsed: row.retries_used,
     progress: row.progress === null ? null : (JSON.parse(row.progress) as Job['progress']),
@@ -269,6 +274,8 @@ export const changingColumns = [
   'top',
   'level',
   'approval',
+  'dependencies',
+  'unmet',
   'worker_id',
   'waited_ms',
   'ran_ms',
@@ -291,6 +298,7 @@ export const jobColumns = [
   'user',
   'team',
   'retry_of',
+  'retry_root',
   'requests',
   'sweep',
   ...changingColumns,
@@ -312,6 +320,8 @@ export const changingRow = (job: Job): Written<(typeof changingColumns)[number]>
   top: job.rank.top,
   level: job.rank.level,
   approval: job.approval,
+  dependencies: job.dependencies,
+  unmet: job.dependencies?.parents.filter(({ isDone }) => !isDone).length ?? 0,
   worker_id: job.attempt?.workerId ?? null,
   ...timesOf(job),
   name: job.spec.about.name,
@@ -345,6 +355,7 @@ export const jobRow = (job: Job): Written<(typeof jobColumns)[number]> => ({
   user: job.user,
   team: job.team,
   retry_of: job.retryOf,
+  retry_root: job.retryRoot,
   requests: job.spec.requests,
   sweep: job.spec.about.sweep,
 });

@@ -17,7 +17,9 @@ import {
   toAttempt,
   type Written,
 } from './job-mapping.ts';
+import { createParentWrites } from './dependency-rows.ts';
 import { createJobSearch } from './job-search.ts';
+import { isDependent, isQueued, isUnapproved } from './pending-sets.ts';
 
 export type JobStatements = Pick<
   Tx,
@@ -30,6 +32,8 @@ export type JobStatements = Pick<
   | 'liveJobs'
   | 'liveJobOf'
   | 'payload'
+  | 'newestRetry'
+  | 'hasCompleted'
   | 'notesOf'
   | 'setNotes'
   | 'attempts'
@@ -63,9 +67,9 @@ const joined = `SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}
 const selectFrom = (jobs: string): string =>
   `${joined} FROM ${jobs} LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n`;
 const select = selectFrom('jobs j');
-/** Pending jobs that wait for a worker and not for approval. */
-const inLine = `${selectFrom('jobs j INDEXED BY jobs_pending')} WHERE j.status = 'pending' AND j.approval IS NOT 'wanted'`;
-const unapproved = `${selectFrom('jobs j INDEXED BY jobs_unapproved')} WHERE j.status = 'pending' AND j.approval = 'wanted'`;
+const inLine = `${selectFrom('jobs j INDEXED BY jobs_pending')} WHERE ${isQueued('j.')}`;
+const dependent = `${selectFrom('jobs j INDEXED BY jobs_dependent')} WHERE ${isDependent('j.')}`;
+const unapproved = `${selectFrom('jobs j INDEXED BY jobs_unapproved')} WHERE ${isUnapproved('j.')}`;
 const live = liveStatuses.map(status => `'${status}'`).join(', ');
 
 /** Values are bound by position: binding by name takes longer than many statements. */
@@ -115,7 +119,9 @@ const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ?
 function jobReads(db: Database) {
   const toJob = createJobReader();
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE ${jobById}`);
-  const pending = db.prepare<[], JoinedRow>(`${inLine} UNION ALL ${unapproved} ORDER BY j.level DESC, j.ord`);
+  const pending = db.prepare<[], JoinedRow>(
+    `${inLine} UNION ALL ${dependent} UNION ALL ${unapproved} ORDER BY j.level DESC, j.ord`,
+  );
   // Two index ranges: a single condition would also scan everything behind the job.
   const ahead = ['j.level > @level', 'j.level = @level AND j.ord < @order'].map(range =>
     db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine}
@@ -131,11 +137,23 @@ function jobReads(db: Database) {
   const payloadOf = db.prepare<[string], PayloadTexts>(
     'SELECT config, dataloader, files, data FROM payloads WHERE job_id = ?',
   );
+  const newestRetry = db.prepare<[Record<string, unknown>], JoinedRow>(
+    `${select} WHERE j.rowid = coalesce(
+       (SELECT rowid FROM jobs INDEXED BY jobs_retry_root WHERE retry_root = @root
+        ORDER BY status IN ('failed', 'cancelled'), ord DESC LIMIT 1),
+       (SELECT rowid FROM jobs WHERE id = @root))`,
+  );
+  const completed = db
+    .prepare<[Record<string, unknown>], 1>(
+      `SELECT 1 FROM jobs WHERE id = @root AND status = 'completed' UNION ALL
+       SELECT 1 FROM jobs INDEXED BY jobs_retry_root WHERE retry_root = @root AND status = 'completed' LIMIT 1`,
+    )
+    .pluck();
   const notesOf = db.prepare<[string], string>('SELECT notes FROM job_notes WHERE job_id = ?').pluck();
   const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
   const starving = db.prepare<[number, number], JoinedRow>(
     `${selectFrom('jobs j INDEXED BY jobs_starving')}
-     WHERE j.status = 'pending' AND j.approval IS NOT 'wanted' AND j.boost_at <= ?
+     WHERE ${isQueued('j.')} AND j.boost_at <= ?
      ORDER BY j.boost_at, j.ord LIMIT ?`,
   );
   return {
@@ -168,6 +186,11 @@ function jobReads(db: Database) {
         ...(row.data !== null && { data: JSON.parse(row.data) as NonNullable<JobPayload['data']> }),
       };
     },
+    newestRetry(root: string) {
+      const row = newestRetry.get({ root });
+      return row === undefined ? null : toJob(row);
+    },
+    hasCompleted: (root: string) => completed.get({ root }) !== undefined,
     notesOf: (job: string) => notesOf.get(job) ?? null,
     attempts: (job: string) => attemptsOf.all(job).map(toAttempt),
   };
@@ -194,9 +217,11 @@ function jobWrites(db: Database) {
     'artifacts',
     'payloads',
     'job_notes',
+    'job_parents',
     'attempt_nodes',
     'attempts',
   ].map(table => db.prepare(`DELETE FROM ${table} WHERE job_id = ?`));
+  const parents = createParentWrites(db);
   const removeRow = db.prepare('DELETE FROM jobs WHERE id = ?');
   const writes: Pick<
     JobStatements,
@@ -206,10 +231,12 @@ function jobWrites(db: Database) {
       const { config, dataloader, files, data } = textsOf(payload);
       insert(jobRow(job));
       insertPayload.run(job.id, config, dataloader, files, data);
+      parents.insert(job);
     },
     replaceJob(was, next) {
       const { id, attempt } = next;
       if (!replace(changingRow(was), changingRow(next), id, was.status, was.attempt?.n ?? 0)) return false;
+      parents.update(was, next);
       if (attempt === null || attempt === was.attempt) return true;
       if (attempt.id !== was.attempt?.id) insertAttempt(newAttemptRow(attempt, next));
       else if (attempt.startedAt !== was.attempt.startedAt || attempt.end !== was.attempt.end)

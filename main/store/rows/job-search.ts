@@ -3,6 +3,7 @@ import { liveStatuses } from '../../../protocol/job.ts';
 import { jobStates, type JobSort } from '../../../protocol/job-search.ts';
 import type { JobFilter, JobPlace, StatusCount, Tx } from '../../orchestrator/ports/index.ts';
 import type { JoinedRow } from './job-mapping.ts';
+import { isDependent, isQueued, isUnapproved } from './pending-sets.ts';
 
 type Value = string | number;
 type Filter = Pick<JobFilter, 'includeFinal' | 'user' | 'workerId' | 'search'>;
@@ -16,7 +17,7 @@ interface Conditions {
 const percent =
   "coalesce(j.progress ->> '$.percent', 100.0 * (j.progress ->> '$.step') / (j.progress ->> '$.total_steps'))";
 const states = jobStates.map((state, at) => `WHEN '${state}' THEN ${at}`).join(' ');
-const isBlocked = "(j.status = 'pending' AND j.approval = 'wanted')";
+const isBlocked = `(${isUnapproved('j.')})`;
 const state = `CASE WHEN j.status = 'pending' AND j.approval = 'wanted' THEN 'blocked'
   WHEN j.status = 'dispatched' THEN 'starting' ELSE j.status END`;
 
@@ -35,8 +36,9 @@ const sortValues: Readonly<Record<JobSort, string>> = {
 
 /** Matches jobs that have not ended, without scanning those that have. */
 const unended = `j.rowid IN (
-  SELECT rowid FROM jobs INDEXED BY jobs_pending WHERE status = 'pending' AND approval IS NOT 'wanted'
-  UNION ALL SELECT rowid FROM jobs INDEXED BY jobs_unapproved WHERE status = 'pending' AND approval = 'wanted'
+  SELECT rowid FROM jobs INDEXED BY jobs_pending WHERE ${isQueued()}
+  UNION ALL SELECT rowid FROM jobs INDEXED BY jobs_dependent WHERE ${isDependent()}
+  UNION ALL SELECT rowid FROM jobs INDEXED BY jobs_unapproved WHERE ${isUnapproved()}
   UNION ALL SELECT r.rowid FROM attempts a INDEXED BY one_live_attempt_per_job JOIN jobs r ON r.id = a.job_id
     WHERE a.ended_at IS NULL)`;
 const notFinal: ReadonlySet<string> = new Set(['pending', ...liveStatuses]);
@@ -45,10 +47,10 @@ const notFinal: ReadonlySet<string> = new Set(['pending', ...liveStatuses]);
 const allCounts = `
   SELECT status, NULL AS approval, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
     WHERE ended_at IS NOT NULL GROUP BY status
-  UNION ALL SELECT 'pending', NULL, count(*) FROM jobs INDEXED BY jobs_pending
-    WHERE status = 'pending' AND approval IS NOT 'wanted'
-  UNION ALL SELECT 'pending', 'wanted', count(*) FROM jobs INDEXED BY jobs_unapproved
-    WHERE status = 'pending' AND approval = 'wanted'
+  UNION ALL SELECT 'pending', NULL, count(*) FROM (
+    SELECT 1 FROM jobs INDEXED BY jobs_pending WHERE ${isQueued()}
+    UNION ALL SELECT 1 FROM jobs INDEXED BY jobs_dependent WHERE ${isDependent()})
+  UNION ALL SELECT 'pending', 'wanted', count(*) FROM jobs INDEXED BY jobs_unapproved WHERE ${isUnapproved()}
   UNION ALL SELECT j.status, NULL, count(*)
     FROM attempts a INDEXED BY one_live_attempt_per_job CROSS JOIN jobs j ON j.id = a.job_id
     WHERE a.ended_at IS NULL GROUP BY j.status`;

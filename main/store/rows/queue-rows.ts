@@ -9,7 +9,9 @@ import type {
   Tx,
   WaitingKind,
 } from '../../orchestrator/ports/index.ts';
+import { isAwaited } from './dependency-rows.ts';
 import { createRequirementsReader } from './job-mapping.ts';
+import { isDependent, isQueued, isUnapproved } from './pending-sets.ts';
 
 type QueueStatements = Pick<
   Tx,
@@ -22,6 +24,7 @@ type QueueStatements = Pick<
   | 'jobTimes'
   | 'gpuMs'
   | 'line'
+  | 'dependentJobs'
   | 'waitingJobs'
   | 'waitingKinds'
   | 'pendingLocally'
@@ -37,9 +40,9 @@ interface SubmissionRow {
   readonly at: number;
 }
 
-/** Pending jobs that wait for a worker and not for approval. */
-const line = "jobs INDEXED BY jobs_pending WHERE status = 'pending' AND approval IS NOT 'wanted'";
-const unapproved = "jobs INDEXED BY jobs_unapproved WHERE status = 'pending' AND approval = 'wanted'";
+const line = `jobs INDEXED BY jobs_pending WHERE ${isQueued()}`;
+const dependent = `jobs INDEXED BY jobs_dependent WHERE ${isDependent()}`;
+const unapproved = `jobs INDEXED BY jobs_unapproved WHERE ${isUnapproved()}`;
 /** Attempts of active jobs; no other job has an attempt without an end. */
 const running = 'attempts INDEXED BY one_live_attempt_per_job WHERE ended_at IS NULL';
 
@@ -61,12 +64,13 @@ function queueReads(db: Database) {
   const oldest = db.prepare<[], number | null>(`SELECT min(queued_at) FROM ${line}`).pluck();
   const counts = db.prepare<[], ReturnType<Tx['jobCounts']>>(
     `SELECT approved + blocked AS pending, blocked, live
-     FROM (SELECT (SELECT count(*) FROM ${line}) AS approved, (SELECT count(*) FROM ${unapproved}) AS blocked,
-                  (SELECT count(*) FROM ${running}) AS live)`,
+     FROM (SELECT (SELECT count(*) FROM ${line}) + (SELECT count(*) FROM ${dependent}) AS approved,
+                  (SELECT count(*) FROM ${unapproved}) AS blocked, (SELECT count(*) FROM ${running}) AS live)`,
   );
   const ended = db
     .prepare<[number, number], PendingJob['id']>(
-      'SELECT id FROM jobs WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at, ord LIMIT ?',
+      `SELECT id FROM jobs WHERE ended_at IS NOT NULL AND ended_at < ? AND NOT ${isAwaited('jobs')}
+       ORDER BY ended_at, ord LIMIT ?`,
     )
     .pluck();
   // Includes running jobs: if one returns to the queue, it must not overtake a job that was moved to the top meanwhile.
@@ -78,7 +82,8 @@ function queueReads(db: Database) {
   const users = db.prepare<[], JobCount>(
     `SELECT user, status, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
      WHERE ended_at IS NOT NULL GROUP BY user, status
-     UNION ALL SELECT user, 'pending', count(*) FROM ${line} GROUP BY user
+     UNION ALL SELECT user, 'pending', count(*) FROM (
+       SELECT user FROM ${line} UNION ALL SELECT user FROM ${dependent}) GROUP BY user
      UNION ALL SELECT user, 'blocked', count(*) FROM ${unapproved} GROUP BY user
      UNION ALL SELECT user, status, count(*) FROM jobs WHERE id IN (SELECT job_id FROM ${running})
      GROUP BY user, status
@@ -119,19 +124,24 @@ interface WaitingRow {
   readonly notBefore: number;
   readonly lastCause: PendingCandidate['lastCause'];
   readonly retriesUsed: number;
+  readonly unmet: number;
 }
 
 /** Jobs without an attempt skip the lookup of their last worker. */
 const waiting = `SELECT id, requirements, user, team, level, ord AS "order", approval, not_before AS notBefore,
-  retries_used AS retriesUsed,
+  retries_used AS retriesUsed, unmet,
   iif(attempt_n = 0, NULL, (SELECT worker_id FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS avoid,
   iif(attempt_n = 0, NULL, (SELECT cause FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS lastCause FROM`;
 
 function lineReads(db: Database) {
   const requirementsIn = createRequirementsReader();
-  const all = db.prepare<[], WaitingRow>(`${waiting} ${line} UNION ALL ${waiting} ${unapproved}`);
+  const all = db.prepare<[], WaitingRow>(`${waiting} ${line} UNION ALL ${waiting} ${dependent}
+    UNION ALL ${waiting} ${unapproved}`);
   const ids = db
     .prepare<[number], PendingJob['id']>(`SELECT id FROM ${line} ORDER BY level DESC, ord LIMIT ?`)
+    .pluck();
+  const dependents = db
+    .prepare<[number], PendingJob['id']>(`SELECT id FROM ${dependent} ORDER BY level DESC, ord LIMIT ?`)
     .pluck();
   // With min(), SQLite takes the other columns from the row of the minimum.
   const kinds = db.prepare<[{ readonly limit: number; readonly user: string | null }], KindRow>(
@@ -144,6 +154,7 @@ function lineReads(db: Database) {
   return {
     pendingLocally: () => local.get() ?? 0,
     line: (limit: number) => ids.all(limit),
+    dependentJobs: (limit: number) => dependents.all(limit),
     waitingJobs: (): readonly PendingCandidate[] =>
       all.all().map(row => ({ ...row, requirements: requirementsIn(row.requirements) })),
     waitingKinds: (limit: number, user: string | null): readonly WaitingKind[] =>

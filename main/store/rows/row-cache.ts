@@ -17,6 +17,8 @@ type JobRows = Omit<
   | 'liveJobs'
   | 'starvingJobs'
   | 'attempts'
+  | 'newestRetry'
+  | 'hasCompleted'
 >;
 type WorkerRows = Omit<
   WorkerStatements,

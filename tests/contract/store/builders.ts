@@ -113,6 +113,8 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
     rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },
     approval: null,
     retryOf: null,
+    retryRoot: null,
+    dependencies: null,
     queuedAt: at(0),
     retriesUsed: 0,
     progress: null,
@@ -128,8 +130,10 @@ export const withPriority = (order: number, priority: number): PendingJob =>
 
 // The fields of a job that do not depend on its status.
 const baseOf = (job: Job) => {
-  const { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
-  return { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress };
+  const { id, order, spec, user, team, rank, approval, retryOf, retryRoot, dependencies } = job;
+  const { queuedAt, retriesUsed, progress } = job;
+  const origin = { retryOf, retryRoot, dependencies, queuedAt };
+  return { id, order, spec, user, team, rank, approval, ...origin, retriesUsed, progress };
 };
 
 export function asLive(job: Job, status: LiveStatus, attempt: Partial<Attempt> = {}): LiveJob {

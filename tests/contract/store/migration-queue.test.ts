@@ -84,7 +84,14 @@ describe.each([
       })),
     );
     for (const job of pending)
-      expect(job).toMatchObject({ user: 'admin', approval: null, retryOf: null, spec: { devices: null } });
+      expect(job).toMatchObject({
+        user: 'admin',
+        approval: null,
+        retryOf: null,
+        retryRoot: null,
+        dependencies: null,
+        spec: { devices: null },
+      });
     expect(store.starvingJobs(at(3_603), 9).map(({ order }) => order)).toEqual([1, 3]);
     expect(store.job(jobId('j_7'))).toMatchObject({ status: 'cancelled', user: 'admin' });
     expect(store.endedJobs(at(10), 9)).toEqual(['j_7']);

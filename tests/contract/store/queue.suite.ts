@@ -351,6 +351,7 @@ function describeLine(open: OpenStore): void {
       notBefore: 0,
       lastCause: null,
       retriesUsed: 0,
+      unmet: 0,
     };
     expect(store.waitingJobs().toSorted((a, b) => a.order - b.order)).toEqual([
       { ...facts, id: 'j_1', order: 1, user: 'bob' },

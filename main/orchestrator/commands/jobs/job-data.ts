@@ -30,10 +30,12 @@ export function dataFor(
 
 /** The datasets that the jobs of a user may use. */
 function usableBy(read: Read, user: string): DatasetFilter {
-  const seesAll =
-    user === adminPrincipal.user || read.apiTokenByName(user)?.permissions.includes('queue.view') === true;
-  return { owner: seesAll ? null : user, name: null };
+  return { owner: seesAllJobs(read, user) ? null : user, name: null };
 }
+
+/** Whether a user may see the jobs of other users. */
+export const seesAllJobs = (read: Read, user: string): boolean =>
+  user === adminPrincipal.user || read.apiTokenByName(user)?.permissions.includes('queue.view') === true;
 
 /** The data of a job with its datasets, as far as they are stored and its user may use them. */
 export function dataOfJob(read: Read, { id, user }: Pick<Job, 'id' | 'user'>): JobDetail['data'] {

@@ -15,6 +15,7 @@ import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
 import { outstandingView } from '../files/outstanding.ts';
 import { endNodesOf } from './node-reports.ts';
 import { applyEvent } from '../transitions.ts';
+import { childrenView } from '../../views/dependency-views.ts';
 import { attemptView, createJobViewer, holdOf } from '../../views/job-views.ts';
 
 export interface JobPage {
@@ -39,6 +40,16 @@ export async function changeJob(
   const job = core.store.job(id);
   return job === null ? unknown(id) : accept(createJobViewer(core, core.store)(job));
 }
+
+/** A failed parent stays, because a retry of it could still let its children start. */
+function refuseAwaited(tx: Tx, { id }: Job): Outcome<never> {
+  const [child] = tx.children(id, maxNamed).filter(other => tx.job(other)?.status === 'pending');
+  const named = child === undefined ? '' : `, such as ${child}`;
+  return refuse('job_awaited', `Pending jobs wait for job ${id}${named}: cancel them first, then delete it`);
+}
+
+/** Maximum number of children to look through for an example. */
+const maxNamed = 500;
 
 /** Calls of users about their jobs. */
 export function createJobCalls(core: Core) {
@@ -77,7 +88,8 @@ export function createJobCalls(core: Core) {
     /** The owner of the job; null when there is no such job. */
     ownerOf: (id: JobId): string | null => core.store.job(id)?.user ?? null,
 
-    job(id: JobId): Outcome<JobDetail> {
+    /** `onlyUser`: the user whose jobs may be shown as children; null for all. */
+    job(id: JobId, onlyUser: string | null = null): Outcome<JobDetail> {
       const job = core.store.job(id);
       if (job === null) return unknown(id);
       const attempts = core.store.attempts(id).map(attempt => attemptView(core, core.store, attempt));
@@ -87,7 +99,8 @@ export function createJobCalls(core: Core) {
       const data = dataOfJob(core.store, job);
       const notes = core.store.notesOf(id);
       const view = createJobViewer(core, core.store)(job);
-      return accept({ ...view, notes, attempts, outstanding, warnings, data });
+      const children = childrenView(core.store, job, onlyUser);
+      return accept({ ...view, notes, attempts, outstanding, warnings, data, ...children });
     },
 
     /** The config as it was submitted, even if the file has changed since. */
@@ -115,6 +128,7 @@ export function createJobCalls(core: Core) {
         if (!('endedAt' in job)) {
           return refuse('job_not_final', `Job ${id} is ${job.status}: cancel it first, then delete it`);
         }
+        if (tx.isAwaited(id)) return refuseAwaited(tx, job);
         recordJobEvent(core, tx, 'job.deleted', job, by, { config_name: job.spec.configName });
         endNodesOf(core, tx, id);
         tx.removeJob(id);

@@ -54,6 +54,8 @@ export function newJob(core: Core, read: Read, order: number, draft: Draft, user
     rank: freshRank(draft.priority, core.queueTime()),
     approval: draft.requiresApproval || needsApproval(policy, user, mayManage) ? 'wanted' : null,
     retryOf: draft.retryOf,
+    retryRoot: draft.retryRoot,
+    dependencies: draft.dependencies,
     queuedAt: now,
     notBefore: 0,
     retriesUsed: 0,

@@ -3,13 +3,15 @@ import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { FinalStatus, JobWarning } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { Core } from '../../core.ts';
+import { dependenciesAgain, dependenciesFor } from './dependencies.ts';
 import { dataFor } from './job-data.ts';
 import { command, isTakenAtOnce } from '../command.ts';
 import { type DryRun, needsOf, tryOut } from './dry-run.ts';
 import { draftWithData, insertJob, newJob, noLocalRuns } from './new-job.ts';
 import { earlierJob, type IdempotencyKey, rememberKey } from './submission-keys.ts';
-import { type Actor, isLive, type Job, nameOf } from '../../model.ts';
-import type { Configs } from '../../ports/index.ts';
+import { type Actor, type Dependencies, isLive, type Job, nameOf } from '../../model.ts';
+import type { Configs, Read } from '../../ports/index.ts';
+import { rootOf } from '../../rules/dependencies.ts';
 import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
 import { type Draft, prepare } from '../../rules/drafts.ts';
 import { createJobViewer, gpusOf } from '../../views/job-views.ts';
@@ -45,6 +47,8 @@ export function createSubmissions(core: Core, configs: Configs) {
     draft: Draft,
     by: Actor,
     idempotency: IdempotencyKey | null,
+    /** Called in the transaction, because a parent may end or be deleted before it. */
+    dependenciesIn: (read: Read) => Outcome<Dependencies | null>,
   ): Promise<Outcome<Submitted>> => {
     let isRepeat = false;
     const entered = await command(core, (tx): Outcome<JobId> | Draft => {
@@ -55,9 +59,12 @@ export function createSubmissions(core: Core, configs: Configs) {
       // A dataset may have been removed since the draft was made.
       const data = draft.retryOf === null ? dataFor(tx, draft.payload.data ?? [], by) : accept(null);
       if (!data.ok) return data;
-      const hypothetical = () => newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
-      if (draft.noWait && !isTakenAtOnce(core, tx, hypothetical)) return draft;
-      const { id: jobId } = insertJob(core, tx, draft, by);
+      const dependencies = dependenciesIn(tx);
+      if (!dependencies.ok) return dependencies;
+      const bound = { ...draft, dependencies: dependencies.value };
+      const hypothetical = () => newJob(core, tx, tx.nextJobOrder(), bound, nameOf(by));
+      if (draft.noWait && !isTakenAtOnce(core, tx, hypothetical)) return bound;
+      const { id: jobId } = insertJob(core, tx, bound, by);
       if (idempotency !== null) rememberKey(core, tx, by, idempotency, jobId);
       return accept(jobId);
     });
@@ -81,7 +88,8 @@ export function createSubmissions(core: Core, configs: Configs) {
         prepared instanceof Promise ? await prepared : prepared,
         by,
       );
-      return draft.ok ? enter(draft.value, by, idempotency) : draft;
+      if (!draft.ok) return draft;
+      return enter(draft.value, by, idempotency, read => dependenciesFor(read, request, by));
     },
 
     /** Predicts the result of a submission without creating a job. Refuses what `submit` refuses. */
@@ -89,7 +97,10 @@ export function createSubmissions(core: Core, configs: Configs) {
       const draft = draftWithData(core.store, request, await prepare(configs, request), by);
       if (!draft.ok) return draft;
       if (request.target === 'local' && !core.runsLocally()) return noLocalRuns;
-      const job = newJob(core, core.store, lastOrder, draft.value, nameOf(by));
+      const dependencies = dependenciesFor(core.store, request, by);
+      if (!dependencies.ok) return dependencies;
+      const bound = { ...draft.value, dependencies: dependencies.value };
+      const job = newJob(core, core.store, lastOrder, bound, nameOf(by));
       const needs = needsOf(job, draft.value.payload);
       return accept({ ...tryOut(core, job, draft.value.payload, draft.value.noWait), needs });
     },
@@ -111,9 +122,11 @@ export function createSubmissions(core: Core, configs: Configs) {
         requiresApproval,
         noWait: false,
         retryOf: id,
+        retryRoot: rootOf(job),
+        dependencies: job.dependencies,
         notes: null,
       };
-      return enter(draft, by, null);
+      return enter(draft, by, null, read => dependenciesAgain(read, job));
     },
   };
 }

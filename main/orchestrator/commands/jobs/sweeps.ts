@@ -10,6 +10,7 @@ import type { Configs, Read } from '../../ports/index.ts';
 import { type Draft, prepareSweep } from '../../rules/drafts.ts';
 import { configWarnings } from '../../rules/job-warnings.ts';
 import { sweepGroup } from '../../rules/sweeps.ts';
+import { dependenciesFor } from './dependencies.ts';
 import { dataFor } from './job-data.ts';
 import { draftWithData, insertJob, noLocalRuns } from './new-job.ts';
 import { earlierJob, type IdempotencyKey, rememberKey } from './submission-keys.ts';
@@ -61,7 +62,11 @@ export function createSweeps(core: Core, configs: Configs) {
         // A dataset may have been removed since the drafts were made.
         const data = dataFor(tx, request.data ?? [], by);
         if (!data.ok) return data;
-        const ids = drafts.map(draft => insertJob(core, tx, draft, by).id);
+        const dependencies = dependenciesFor(tx, request, by);
+        if (!dependencies.ok) return dependencies;
+        const ids = drafts.map(
+          draft => insertJob(core, tx, { ...draft, dependencies: dependencies.value }, by).id,
+        );
         if (idempotency !== null)
           for (const [place, id] of ids.entries()) rememberKey(core, tx, by, keyAt(idempotency, place), id);
         return accept(ids);
@@ -74,6 +79,8 @@ export function createSweeps(core: Core, configs: Configs) {
     async drySweep(request: SweepRequest, by: Actor): Promise<Outcome<Sweep>> {
       const drafts = await prepare(request, by);
       if (!drafts.ok) return drafts;
+      const dependencies = dependenciesFor(core.store, request, by);
+      if (!dependencies.ok) return dependencies;
       const warnings = warningsOf(core, drafts.value);
       return accept({ ...sweepOf(drafts.value, []), warnings, isRepeat: false });
     },

@@ -113,6 +113,8 @@ const base = {
   rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },
   approval: null,
   retryOf: null,
+  retryRoot: null,
+  dependencies: null,
   queuedAt: 400_000,
   progress: { step: 5 },
 } as const;

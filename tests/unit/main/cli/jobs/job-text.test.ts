@@ -7,6 +7,8 @@ import { Explanation } from '../../../../../protocol/explain.ts';
 import { AttemptView, type JobDetail } from '../../../../../protocol/job.ts';
 import { jobView } from '../../../../support/job-view.ts';
 
+const childless = { children: [], children_count: 0 };
+
 const facts = (given: Parameters<typeof jobView>[0]): Readonly<Record<string, string | null>> =>
   Object.fromEntries(jobFacts(jobView(given)));
 
@@ -76,6 +78,7 @@ describe('detailFacts of an attempt', () => {
         outstanding: null,
         data: [],
         notes: null,
+        ...childless,
       }),
     );
     return all['Attempts'] ?? '';
@@ -115,7 +118,15 @@ describe('detailFacts of an attempt', () => {
 describe('data of a job', () => {
   const photos = { path: '/home/me/photos', version: 'ab'.repeat(32), files: 2_000, bytes: 2_100_000_000 };
   const dataFact = (data: JobDetail['data']): string | null | undefined => {
-    const job = { ...jobView({}), attempts: [], warnings: [], outstanding: null, data, notes: null };
+    const job = {
+      ...jobView({}),
+      attempts: [],
+      warnings: [],
+      outstanding: null,
+      data,
+      notes: null,
+      ...childless,
+    };
     return Object.fromEntries(detailFacts(job))['Data'];
   };
 

@@ -33,19 +33,26 @@ describe('blockersOf', () => {
   ])(
     'returns the blockers for approval %s and a job ready at %i (now 1000): %j',
     (approval, readyAt, codes) => {
-      expect(blockersOf({ approval, lastCause: null }, readyAt, 1000).map(({ code }) => code)).toEqual(codes);
+      expect(
+        blockersOf({ approval, unmet: 0, lastCause: null }, readyAt, 1000).map(({ code }) => code),
+      ).toEqual(codes);
     },
   );
 
+  test.each([0, 1, 2])('blocks a job that waits for %i other jobs only if there are any', unmet => {
+    const codes = blockersOf({ approval: null, unmet, lastCause: null }, 0, 1000).map(({ code }) => code);
+    expect(codes).toEqual(unmet === 0 ? [] : ['after']);
+  });
+
   test('includes the end of the back-off', () => {
-    expect(blockersOf({ approval: null, lastCause: 'timeout' }, 1001, 1000)).toEqual([
+    expect(blockersOf({ approval: null, unmet: 0, lastCause: 'timeout' }, 1001, 1000)).toEqual([
       { code: 'backoff', until: 1001 },
     ]);
   });
 });
 
 describe('back-off after the loss of a worker', () => {
-  const lost = { approval: null, lastCause: 'worker_lost', avoid: workerId('w1') } as const;
+  const lost = { approval: null, unmet: 0, lastCause: 'worker_lost', avoid: workerId('w1') } as const;
 
   test('does not block the job on other workers', () => {
     expect(blockersOf(lost, 1001, 1000)).toEqual([]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkerId } from '../../../../../protocol/ids.ts';
-import type { JobBlocker } from '../../../../../main/orchestrator/rules/queue-rules.ts';
+import type { FixedBlocker } from '../../../../../main/orchestrator/rules/queue-rules.ts';
 import {
   type Judged,
   plainWait,
@@ -10,7 +10,7 @@ import {
 
 const isoAt = (at: number): string => `moment ${at}`;
 
-test.each<[JobBlocker, object]>([
+test.each<[FixedBlocker, object]>([
   [{ code: 'approval' }, {}],
   [{ code: 'backoff', until: 7 }, { until: 'moment 7' }],
   [{ code: 'paused', by: 'ada', note: null }, { by: 'ada' }],

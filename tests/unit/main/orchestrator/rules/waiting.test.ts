@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JobBlocker } from '../../../../../main/orchestrator/rules/queue-rules.ts';
+import type { FixedBlocker } from '../../../../../main/orchestrator/rules/queue-rules.ts';
 import type { IneligibilityReason } from '../../../../../main/orchestrator/rules/worker-rules.ts';
 import {
   type Candidate,
@@ -358,7 +358,7 @@ test('names the workers that could run a job only while all of them are offline'
   expect(takers([small])).toEqual([]);
 });
 
-test.each<readonly [blocker: JobBlocker, detail: string]>([
+test.each<readonly [blocker: FixedBlocker, detail: string]>([
   [{ code: 'approval' }, 'Waits for approval by somebody who may manage the queue'],
   [{ code: 'backoff', until: 7 }, 'Waits until moment 7 before the next attempt'],
   [{ code: 'paused', by: 'ada', note: 'new disks' }, 'The queue is paused by ada: new disks'],

@@ -1,0 +1,93 @@
+import type { AfterOn } from '../../../../protocol/job-dependencies.ts';
+import type { JobId } from '../../../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
+import {
+  type Actor,
+  type Dependencies,
+  type EndedJob,
+  type Job,
+  nameOf,
+  type Parent,
+  system,
+} from '../../model.ts';
+import type { Read, Tx } from '../../ports/index.ts';
+import { seesAllJobs } from './job-data.ts';
+import { afterEnd, rootOf, unmetOf } from '../../rules/dependencies.ts';
+import { startWaiting } from '../../rules/queue-rules.ts';
+
+type AfterRequest = Pick<SubmitRequest, 'after' | 'after_on'>;
+
+/** The dependencies of a new job. Its parents already exist, so none of them can wait for it: cycles are impossible. */
+export function dependenciesFor(
+  read: Read,
+  { after, after_on: on = 'success' }: AfterRequest,
+  by: Actor,
+): Outcome<Dependencies | null> {
+  if (after === undefined) return accept(null);
+  const user = nameOf(by);
+  const seesAll = seesAllJobs(read, user);
+  const parents: Parent[] = [];
+  for (const id of after) {
+    const job = read.job(id);
+    if (job === null || (!seesAll && job.user !== user))
+      return refuse('job_not_found', `There is no job ${id} to wait for`);
+    parents.push({ id, root: rootOf(job), isDone: hasEnded(read, job, on) });
+  }
+  return accept({ on, parents });
+}
+
+const hasEnded = (read: Read, job: Job, on: AfterOn): boolean =>
+  on === 'end' ? 'endedAt' in job : job.status === 'completed' || read.hasCompleted(rootOf(job));
+
+/** The dependencies of a retry: it waits again for the parents that the job had still waited for. */
+export function dependenciesAgain(
+  read: Read,
+  { id, dependencies }: Pick<Job, 'id' | 'dependencies'>,
+): Outcome<Dependencies | null> {
+  if (dependencies === null) return accept(null);
+  const parents: Parent[] = [];
+  for (const parent of dependencies.parents) {
+    const job = read.job(parent.id);
+    if (job === null && !parent.isDone)
+      return refuse('job_not_found', `Job ${id} waited for job ${parent.id}, which was deleted`);
+    const isDone = parent.isDone || (job !== null && hasEnded(read, job, dependencies.on));
+    parents.push({ ...parent, isDone });
+  }
+  return accept({ on: dependencies.on, parents });
+}
+
+/** Maximum number of children that one transaction releases. Other commands can run in between. */
+const batch = 500;
+
+/** Lets the children of a job that has just ended start, unless they wait for something else. */
+export function releaseChildren(core: Core, tx: Tx, ended: EndedJob): void {
+  const root = rootOf(ended);
+  const found = new Set([
+    ...tx.openChildren({ root, on: 'end', parent: ended.id }, batch),
+    ...(ended.status === 'completed' ? tx.openChildren({ root, on: 'success', parent: null }, batch) : []),
+  ]);
+  for (const id of found) releaseChild(core, tx, id, ended);
+  if (found.size >= batch) tx.afterCommit(() => core.after(0, () => releaseMore(core, [ended.id])));
+}
+
+function releaseChild(core: Core, tx: Tx, id: JobId, ended: EndedJob): void {
+  const child = tx.job(id);
+  if (child?.status !== 'pending' || child.dependencies === null) return;
+  const dependencies = afterEnd(child.dependencies, ended);
+  const isFree = unmetOf(dependencies) === 0;
+  const rank = isFree ? startWaiting(child.rank, core.queueTime()) : child.rank;
+  const next = { ...child, dependencies, rank };
+  if (!tx.replaceJob(child, next)) throw new Error(`job ${id} changed under its own transaction`);
+  if (isFree) recordJobEvent(core, tx, 'job.dependencies_met', next, system, { parent: ended.id });
+}
+
+/** Continues after a first batch, a restart, or a time in which the disk refused changes. */
+export function releaseMore(core: Core, parents: readonly JobId[]): void {
+  for (const id of parents)
+    core.later(0, tx => {
+      const parent = tx.job(id);
+      if (parent !== null && 'endedAt' in parent) releaseChildren(core, tx, parent);
+    });
+}

@@ -1,0 +1,117 @@
+import type { JobId } from '../../../protocol/ids.ts';
+import type { JobWait } from '../../../protocol/job-wait.ts';
+import { type Approval, type FinalStatus, isFinal, type ShownStatus } from '../../../protocol/job.ts';
+import type { Dependencies, EndedJob, Job, Parent } from '../model.ts';
+
+/** The first job of a chain of retries. A job that is no retry is its own root. */
+export const rootOf = ({ id, retryRoot }: Pick<Job, 'id' | 'retryRoot'>): JobId => retryRoot ?? id;
+
+/** Number of parents that have not ended as required. */
+export const unmetOf = (dependencies: Dependencies | null): number =>
+  dependencies === null ? 0 : dependencies.parents.filter(({ isDone }) => !isDone).length;
+
+/** Whether a pending job waits only for a worker and its turn. */
+export const isQueued = (job: {
+  readonly approval: Approval | null;
+  readonly dependencies: Dependencies | null;
+}): boolean => job.approval !== 'wanted' && unmetOf(job.dependencies) === 0;
+
+/** Whether this end of a job is what a child of `parent` waits for. A completed retry completes the work of all its predecessors. */
+function meets(
+  on: Dependencies['on'],
+  parent: Pick<Parent, 'id' | 'root'>,
+  ended: Pick<EndedJob, 'id' | 'retryRoot' | 'status'>,
+): boolean {
+  return on === 'end'
+    ? parent.id === ended.id
+    : ended.status === 'completed' && parent.root === rootOf(ended);
+}
+
+/** The dependencies of a child after the end of a job. */
+export const afterEnd = (
+  { on, parents }: Dependencies,
+  ended: Pick<EndedJob, 'id' | 'retryRoot' | 'status'>,
+): Dependencies => ({
+  on,
+  parents: parents.map(parent => (meets(on, parent, ended) ? { ...parent, isDone: true } : parent)),
+});
+
+/** A parent that a job still waits for. */
+export interface AwaitedParent {
+  /** The parent, or its newest retry. */
+  readonly id: JobId;
+  readonly name: string;
+  readonly status: ShownStatus;
+  /** Estimated time until its end; null if unknown. */
+  readonly leftMs: number | null;
+}
+
+/** Maximum number of parents to name in a sentence. */
+const maxNamed = 3;
+
+const hasFailed = ({ status }: AwaitedParent): boolean => status === 'failed' || status === 'cancelled';
+
+/** The parents that need an action first: those that ended otherwise than required. */
+const byUrgency = (parents: readonly AwaitedParent[]): readonly AwaitedParent[] =>
+  parents.toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)));
+
+/** Why a job waits for other jobs, as a sentence. */
+export function describeParents(parents: readonly AwaitedParent[]): string {
+  const sorted = byUrgency(parents);
+  const failed = sorted.filter(hasFailed);
+  const [only] = sorted;
+  const advice =
+    failed.length === 0
+      ? ''
+      : `. Retry ${failed.length === 1 ? 'that job' : 'those jobs'}, or cancel this one`;
+  if (only !== undefined && sorted.length === 1) return `Waits for ${toPhrase(only)}${advice}`;
+  const named = sorted.slice(0, maxNamed).map(toPhrase).join(', ');
+  const more = sorted.length > maxNamed ? ` and ${sorted.length - maxNamed} more` : '';
+  return `Waits for ${sorted.length} jobs: ${named}${more}${advice}`;
+}
+
+const toPhrase = ({ name, status, leftMs }: AwaitedParent): string =>
+  isFinal(status)
+    ? `${name}, ${endings[status]}`
+    : `${name} (${statusWords[status]}${leftMs === null ? '' : `, ${toRemaining(leftMs)} left`})`;
+
+const endings: Readonly<Record<FinalStatus, string>> = {
+  completed: 'which has completed',
+  failed: 'which failed',
+  cancelled: 'which was cancelled',
+};
+
+const statusWords: Readonly<Record<Exclude<ShownStatus, FinalStatus>, string>> = {
+  pending: 'pending',
+  blocked: 'waits for approval',
+  dispatched: 'starting',
+  starting: 'starting',
+  running: 'running',
+  recovering: 'its worker is silent',
+  cancelling: 'stopping',
+};
+
+const minuteMs = 60_000;
+
+function toRemaining(ms: number): string {
+  const minutes = Math.round(ms / minuteMs);
+  if (minutes < 1) return 'less than a minute';
+  if (minutes < 90) return `about ${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `about ${hours} h` : `about ${Math.round(hours / 24)} days`;
+}
+
+/** The same for programs, with the parent that needs an action first. */
+export function waitForParents(parents: readonly AwaitedParent[]): JobWait {
+  const [first] = byUrgency(parents);
+  const known =
+    first === undefined
+      ? {}
+      : {
+          job_id: first.id,
+          name: first.name,
+          state: first.status,
+          ...(first.leftMs !== null && { left_s: Math.round(first.leftMs / 1000) }),
+        };
+  return { code: 'after', params: { count: parents.length, ...known }, workers: [] };
+}

@@ -1,0 +1,69 @@
+import type { AfterOn, JobChild, JobParents } from '../../../protocol/job-dependencies.ts';
+import type { Job, Parent } from '../model.ts';
+import type { Read } from '../ports/index.ts';
+import { nameOfJob, shownStatus } from './shown-status.ts';
+
+/**
+ * The job whose end decides about a parent: itself, or a retry of it. Null when it was deleted. A retry does not count for children that
+ * wait for any end.
+ */
+function currentOf(read: Read, { id, root }: Parent, on: AfterOn): Job | null {
+  const named = read.job(id);
+  if (on === 'end') return named;
+  if (named !== null && !('endedAt' in named && named.status !== 'completed')) return named;
+  return read.newestRetry(root) ?? named;
+}
+
+/** The jobs that a job waits for; null for none. */
+export function parentsView(read: Read, { dependencies }: Job): JobParents | null {
+  if (dependencies === null) return null;
+  const { on, parents } = dependencies;
+  return {
+    on,
+    parents: parents.map(parent => {
+      const job = read.job(parent.id);
+      const current = currentOf(read, parent, on);
+      return {
+        job_id: parent.id,
+        name: job === null ? null : nameOfJob(job),
+        status: current === null ? null : shownStatus(current),
+        retry_id: current === null || current.id === parent.id ? null : current.id,
+        done: parent.isDone,
+      };
+    }),
+  };
+}
+
+/** The parents that a job still waits for, each as the job whose end decides. */
+export const awaitedBy = (read: Read, { dependencies }: Job): readonly Job[] =>
+  dependencies === null
+    ? []
+    : dependencies.parents
+        .filter(({ isDone }) => !isDone)
+        .map(parent => currentOf(read, parent, dependencies.on))
+        .filter(job => job !== null);
+
+/** Maximum number of children to show. */
+const maxShown = 100;
+
+/** The jobs that named this one as a parent. `onlyUser`: the user whose jobs may be shown; null for all. */
+export function childrenView(
+  read: Read,
+  { id }: Job,
+  onlyUser: string | null,
+): { readonly children: JobChild[]; readonly children_count: number } {
+  const children = read
+    .children(id, maxShown)
+    .map(child => read.job(child))
+    .filter(child => child !== null)
+    .filter(({ user }) => onlyUser === null || user === onlyUser);
+  return {
+    children: children.map(child => ({
+      job_id: child.id,
+      name: nameOfJob(child),
+      status: shownStatus(child),
+      on: child.dependencies?.on ?? 'success',
+    })),
+    children_count: onlyUser === null ? read.countChildren(id) : children.length,
+  };
+}

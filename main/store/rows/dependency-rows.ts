@@ -1,0 +1,81 @@
+import type { Database } from 'better-sqlite3';
+import type { DependencyReads, Job, PendingJob } from '../../orchestrator/ports/index.ts';
+
+type Id = Job['id'];
+
+/**
+ * Whether a pending job still waits for this ended one: it named it, or it waits for the completion of any of its retries and has not
+ * been told of this one. `j`: the alias of the ended job's row.
+ */
+export const isAwaited = (j: string): string => `EXISTS (
+  SELECT 1 FROM job_parents INDEXED BY job_parents_open
+  WHERE is_open = 1 AND root_id = coalesce(${j}.retry_root, ${j}.id)
+    AND (parent_id = ${j}.id OR (needs = 'success' AND ${j}.status = 'completed')))`;
+
+const isOpen = 'job_parents INDEXED BY job_parents_open WHERE is_open = 1';
+
+/** Finds the children of a job. */
+export function createDependencyRows(db: Database): DependencyReads {
+  const open = db
+    .prepare<[Record<string, unknown>], Id>(
+      `SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = @on
+       AND (@parent IS NULL OR parent_id = @parent) LIMIT @limit`,
+    )
+    .pluck();
+  const children = db
+    .prepare<[string, number], Id>(
+      `SELECT j.id FROM job_parents p INDEXED BY job_parents_parent CROSS JOIN jobs j ON j.id = p.job_id
+       WHERE p.parent_id = ? ORDER BY j.ord LIMIT ?`,
+    )
+    .pluck();
+  const count = db
+    .prepare<[string], number>(
+      'SELECT count(*) FROM job_parents INDEXED BY job_parents_parent WHERE parent_id = ?',
+    )
+    .pluck();
+  const awaited = db.prepare<[string], 0 | 1>(`SELECT ${isAwaited('jobs')} FROM jobs WHERE id = ?`).pluck();
+  const untold = db
+    .prepare<[], Id>(
+      `WITH links AS MATERIALIZED (SELECT DISTINCT root_id, needs, parent_id FROM ${isOpen})
+       SELECT j.id FROM links CROSS JOIN jobs j ON j.id = parent_id
+         WHERE needs = 'end' AND j.ended_at IS NOT NULL
+       UNION SELECT j.id FROM links CROSS JOIN jobs j ON j.id = root_id
+         WHERE needs = 'success' AND j.status = 'completed'
+       UNION SELECT j.id FROM links CROSS JOIN jobs j INDEXED BY jobs_retry_root ON j.retry_root = root_id
+         WHERE needs = 'success' AND j.status = 'completed'`,
+    )
+    .pluck();
+  return {
+    openChildren: ({ root, on, parent }, limit) => open.all({ root, on, parent, limit }),
+    children: (parent, limit) => children.all(parent, limit),
+    countChildren: parent => count.get(parent) ?? 0,
+    isAwaited: id => awaited.get(id) === 1,
+    untoldParents: () => untold.all(),
+  };
+}
+
+/** Keeps the index of parents equal to the dependencies in the rows of the jobs. */
+export function createParentWrites(db: Database) {
+  const put = db.prepare(
+    'INSERT INTO job_parents (job_id, parent_id, root_id, needs, is_open) VALUES (?, ?, ?, ?, ?)',
+  );
+  const close = db.prepare('UPDATE job_parents SET is_open = 0 WHERE job_id = ? AND parent_id = ?');
+  const closeAll = db.prepare('UPDATE job_parents SET is_open = 0 WHERE job_id = ?');
+  return {
+    insert({ id, dependencies }: PendingJob): void {
+      if (dependencies === null) return;
+      const { on, parents } = dependencies;
+      for (const parent of parents) put.run(id, parent.id, parent.root, on, parent.isDone ? 0 : 1);
+    },
+    /** A job that has ended waits for nothing. */
+    update(was: Job, next: Job): void {
+      if (next.dependencies === null) return;
+      if ('endedAt' in next) {
+        if (!('endedAt' in was)) closeAll.run(next.id);
+        return;
+      }
+      if (next.dependencies === was.dependencies) return;
+      for (const { id, isDone } of next.dependencies.parents) if (isDone) close.run(next.id, id);
+    },
+  };
+}
