@@ -3,10 +3,10 @@ import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Requirements } from '../../../protocol/job.ts';
 import type { Core } from '../core.ts';
-import { awaitedBy } from './dependency-views.ts';
-import { forecast, measuredLeft, type PredictedStart, predictStart } from './forecast.ts';
+import { forecast, type PredictedStart, predictStart } from './forecast.ts';
+import { createParentForecast, parentsReason } from './parent-forecast.ts';
 import { createPoolLines } from './pool-lines.ts';
-import { nameOfJob, shownStatus } from './shown-status.ts';
+import { shownStatus } from './shown-status.ts';
 import {
   barredWorker,
   type JobBlocker,
@@ -15,10 +15,10 @@ import {
   blockersOfTeam,
   blockersOfUser,
 } from '../rules/queue-rules.ts';
-import { describeParents, isQueued, waitForParents } from '../rules/dependencies.ts';
+import { isQueued } from '../rules/dependencies.ts';
 import { inLine } from '../memory/job-queue.ts';
 import { shapeOf } from '../rules/matching.ts';
-import { isLive, type Job, type PendingJob, type Worker } from '../model.ts';
+import type { Job, PendingJob, Worker } from '../model.ts';
 import type { Read } from '../ports/index.ts';
 import { candidacyOf, offeringIn, settingsOf } from '../memory/eligibility.ts';
 import {
@@ -121,20 +121,10 @@ export function createExplainer(core: Core, read: Read): Explainer {
     ];
   };
 
-  const parentsReason = (job: PendingJob): ToldReason => {
-    const parents = awaitedBy(read, job).map(parent => ({
-      id: parent.id,
-      name: nameOfJob(parent),
-      status: shownStatus(parent),
-      leftMs: isLive(parent) ? measuredLeft(core, parent) : null,
-    }));
-    return { code: 'after', detail: describeParents(parents), wait: waitForParents(parents) };
-  };
-
   const reasonsFor = (job: PendingJob): readonly ToldReason[] => {
     const described = blockersFor(job).map(blocker =>
       blocker.code === 'after'
-        ? parentsReason(job)
+        ? parentsReason(core, read, job)
         : { ...describeBlocker(blocker, isoAt), wait: waitOf(blocker, isoAt) },
     );
     const isUnmanned = job.spec.requirements.target === 'local' && !core.runsLocally();
@@ -160,11 +150,16 @@ export function createExplainer(core: Core, read: Read): Explainer {
       : { reason: verdict.whyNobody(), wait: verdict.wait() };
   };
 
-  /** Returns the facts that a forecast of the job needs. */
-  const knownAbout = (job: PendingJob) => {
+  /** Returns the facts that a forecast of the job needs. `depth`: how many jobs wait for each other from the asked one to this one. */
+  const knownAbout = (job: PendingJob, depth = 0) => {
     const ahead = rivalsOf(job)?.map(({ spec }) => verdictOf(spec.requirements)) ?? null;
-    return { job, verdict: judgedFor(job), reasons: reasonsFor(job), ahead };
+    const parentsInMs = parentsIn(job, depth);
+    return { job, verdict: judgedFor(job), reasons: reasonsFor(job), parentsInMs, ahead };
   };
+
+  const parentsIn = createParentForecast(core, read, (job, depth) =>
+    predictStart(core, read, knownAbout(job, depth)),
+  );
 
   return {
     why: job => summaryOf(job, reasonsFor(job)),
@@ -182,14 +177,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
         unsatisfiable: verdictOf(job.spec.requirements).isUnsatisfiable,
         position: isQueued(job) ? read.position(job) : null,
         reasons: reasons.map(({ code, wait: { params }, detail }) => ({ code, params, detail })),
-        workers: verdict.map(judged => ({
-          worker_id: judged.candidate.id,
-          name: judged.candidate.name,
-          local: judged.candidate.local,
-          fits: judged.fits,
-          datasets: datasetsAt(judged.candidate, job.spec.requirements),
-          reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
-        })),
+        workers: verdict.map(judged => workerVerdict(judged, job)),
         pools: [...pools.linesOf(job)],
         ...forecast(core, read, known),
       };
@@ -281,6 +269,15 @@ function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
     ineligibilityReasons,
   };
 }
+
+const workerVerdict = (judged: Judged, job: PendingJob): Explanation['workers'][number] => ({
+  worker_id: judged.candidate.id,
+  name: judged.candidate.name,
+  local: judged.candidate.local,
+  fits: judged.fits,
+  datasets: datasetsAt(judged.candidate, job.spec.requirements),
+  reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
+});
 
 function datasetsAt(
   { datasets }: Candidate,

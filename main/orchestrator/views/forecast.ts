@@ -2,8 +2,9 @@ import type { Explanation, WaitReason } from '../../../protocol/explain.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Core } from '../core.ts';
 import { blockersOf } from '../rules/queue-rules.ts';
+import { unmetOf } from '../rules/dependencies.ts';
 import { inLine } from '../memory/job-queue.ts';
-import { isLive, leavesAfterJob, type LiveJob, type PendingJob } from '../model.ts';
+import { isLive, type Job, leavesAfterJob, type LiveJob, type PendingJob } from '../model.ts';
 import type { Read } from '../ports/index.ts';
 import { predictPlacement, remainingMs, type Taker } from '../rules/predict.ts';
 import { isUnsatisfiable, type Judged } from '../rules/waiting.ts';
@@ -15,6 +16,8 @@ interface Known {
   /** The evaluation of each worker, in the same order for every job. */
   readonly verdict: readonly Judged[];
   readonly reasons: readonly Pick<WaitReason, 'code' | 'detail'>[];
+  /** Estimated time until the jobs that it waits for have ended; 0 for none, null if unknown. */
+  readonly parentsInMs: number | null;
   /** The evaluations for each job ahead; null when there are too many. */
   readonly ahead: readonly { readonly judged: readonly Judged[]; readonly nodes: number }[] | null;
 }
@@ -52,14 +55,16 @@ export function forecast(core: Core, read: Read, known: Known): Forecast {
   };
 }
 
-type Prediction =
+export type Prediction =
   | { readonly start: PredictedStart; readonly why: null }
   | { readonly start: null; readonly why: string };
 
 /** Estimates when and where a job will start, or says why there is no estimate. */
 export function predictStart(core: Core, read: Read, known: Known): Prediction {
-  const { job, verdict, reasons, ahead } = known;
-  const barred = reasons.find(({ code }) => code !== 'backoff' && code !== 'ahead');
+  const { job, verdict, reasons, parentsInMs, ahead } = known;
+  const isPassed = ({ code }: Pick<WaitReason, 'code'>): boolean =>
+    code === 'backoff' || code === 'ahead' || (code === 'after' && parentsInMs !== null);
+  const barred = reasons.find(reason => !isPassed(reason));
   if (barred !== undefined) return unknown(barred.detail);
   const nodes = job.spec.requirements.nodes ?? 1;
   if (isUnsatisfiable(verdict, nodes)) return unknown('No worker that ever registered could take it');
@@ -85,8 +90,8 @@ export function predictStart(core: Core, read: Read, known: Known): Prediction {
   const placement = predictPlacement({ workers: takers, job: own, ahead: rivals, runMs });
   if (placement === null) return unknown(whyUnknown(verdict));
   const { inMs: freeMs, workers } = placement;
-  const inMs = isHeldBack ? Math.max(freeMs, backoffMs) : freeMs;
-  const basis = basisOf(takers.filter(fits), rivals.length, freeMs);
+  const inMs = Math.max(freeMs, isHeldBack ? backoffMs : 0, parentsInMs ?? 0);
+  const basis = basisOf(takers.filter(fits), rivals.length, freeMs, unmetOf(job.dependencies));
   return { start: { inMs, basis, workers: workers.map(({ id }) => id), runMs }, why: null };
 }
 
@@ -130,6 +135,14 @@ function timeLeft(
   return runMs === null ? null : { freeInMs: Math.max(0, runMs - elapsedMs), source: 'usual' };
 }
 
+/** Estimates when a job ends that is neither pending nor failed; null if unknown. */
+export function endInMs(core: Core, read: Read, job: Job): number | null {
+  if (job.status === 'completed') return 0;
+  if (!isLive(job)) return null;
+  const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
+  return timeLeft(core, read, job.id, runMs)?.freeInMs ?? null;
+}
+
 /** Returns the remaining time of a running job by its progress; null if that is unknown. */
 export const measuredLeft = (core: Core, job: LiveJob): number | null =>
   job.status === 'running' ? remainingMs(job.progress, elapsedOf(core, job)) : null;
@@ -146,11 +159,13 @@ function whyUnknown(verdict: readonly Judged[]): string {
     : 'Every worker that fits is away, and nobody knows for how long';
 }
 
-function basisOf(takers: readonly KnownTaker[], ahead: number, freeMs: number): string {
-  if (ahead === 0 && freeMs === 0) return 'an idle worker fits';
+function basisOf(takers: readonly KnownTaker[], ahead: number, freeMs: number, parents: number): string {
+  const ends = parents === 0 ? [] : [`estimated end of ${counted(parents, 'job')} that it waits for`];
+  if (ahead === 0 && freeMs === 0) return [...ends, 'an idle worker fits'].join('; ');
   const measured = takers.filter(({ source }) => source === 'measured').length;
   const usual = ahead > 0 || takers.some(({ source }) => source === 'usual');
   return [
+    ...ends,
     counted(ahead, 'job', 'ahead'),
     ...(measured > 0 ? [`speed of ${counted(measured, 'running job')}`] : []),
     ...(usual ? ['average run of the last 24 hours'] : []),

@@ -108,9 +108,13 @@ function timeLeft(core: Core, id: Job['id']): number | null {
   return job !== null && isLive(job) ? measuredLeft(core, job) : null;
 }
 
-/** The pending jobs whose start can be predicted in a short time: the first ones of the queue, or the job that was asked for. */
+/**
+ * The pending jobs whose start can be predicted in a short time: the first ones of the queue, then those that wait for other jobs, or the
+ * job that was asked for.
+ */
 function predictable({ store }: Core, { user, jobId }: TimelineRange): readonly PendingJob[] {
-  const ids = jobId === null ? store.line(maxPredictions) : [jobId];
+  const line = jobId === null ? store.line(maxPredictions) : [jobId];
+  const ids = jobId === null ? [...line, ...store.dependentJobs(maxPredictions - line.length)] : line;
   return ids.flatMap(id => {
     const job = store.job(id);
     return job?.status === 'pending' && (user === null || job.user === user) ? [job] : [];

@@ -5,6 +5,7 @@ import { stateOf } from '../../../../protocol/job-search.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { JobCounts } from '../../../../protocol/queue-api.ts';
 import { type Core, recordJobEvent } from '../../core.ts';
+import { refuseAwaited } from './dependencies.ts';
 import { dataOfJob } from './job-data.ts';
 import { command } from '../command.ts';
 import { createExplainer } from '../../views/explain.ts';
@@ -41,15 +42,19 @@ export async function changeJob(
   return job === null ? unknown(id) : accept(createJobViewer(core, core.store)(job));
 }
 
-/** A failed parent stays, because a retry of it could still let its children start. */
-function refuseAwaited(tx: Tx, { id }: Job): Outcome<never> {
-  const [child] = tx.children(id, maxNamed).filter(other => tx.job(other)?.status === 'pending');
-  const named = child === undefined ? '' : `, such as ${child}`;
-  return refuse('job_awaited', `Pending jobs wait for job ${id}${named}: cancel them first, then delete it`);
+function removeEnded(core: Core, tx: Tx, id: JobId, by: Actor): Outcome<JobId> {
+  const job = tx.job(id);
+  if (job === null) return unknown(id);
+  if (!('endedAt' in job))
+    return refuse('job_not_final', `Job ${id} is ${job.status}: cancel it first, then delete it`);
+  if (tx.isAwaited(id)) return refuseAwaited(tx, id);
+  recordJobEvent(core, tx, 'job.deleted', job, by, { config_name: job.spec.configName });
+  endNodesOf(core, tx, id);
+  tx.removeJob(id);
+  tx.afterCommit(core.onFilesDropped);
+  tx.afterCommit(() => core.dropLogs([id]));
+  return accept(id);
 }
-
-/** Maximum number of children to look through for an example. */
-const maxNamed = 500;
 
 /** Calls of users about their jobs. */
 export function createJobCalls(core: Core) {
@@ -122,20 +127,7 @@ export function createJobCalls(core: Core) {
       happen(id, { type: 'reject', by: nameOf(by), reason }, by),
 
     removeJob: (id: JobId, by: Actor): Promise<Outcome<JobId>> =>
-      command(core, (tx): Outcome<JobId> => {
-        const job = tx.job(id);
-        if (job === null) return unknown(id);
-        if (!('endedAt' in job)) {
-          return refuse('job_not_final', `Job ${id} is ${job.status}: cancel it first, then delete it`);
-        }
-        if (tx.isAwaited(id)) return refuseAwaited(tx, job);
-        recordJobEvent(core, tx, 'job.deleted', job, by, { config_name: job.spec.configName });
-        endNodesOf(core, tx, id);
-        tx.removeJob(id);
-        tx.afterCommit(core.onFilesDropped);
-        tx.afterCommit(() => core.dropLogs([id]));
-        return accept(id);
-      }),
+      command(core, tx => removeEnded(core, tx, id, by)),
 
     /** Stops waiting for a silent worker, or for an unconfirmed stop. */
     release(id: JobId, by: Actor): Promise<Outcome<JobView>> {

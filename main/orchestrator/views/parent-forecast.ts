@@ -1,0 +1,58 @@
+import type { WaitReason } from '../../../protocol/explain.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import type { JobWait } from '../../../protocol/job-wait.ts';
+import type { Core } from '../core.ts';
+import { isLive, type Job, type PendingJob } from '../model.ts';
+import type { Read } from '../ports/index.ts';
+import { describeParents, unmetOf, waitForParents } from '../rules/dependencies.ts';
+import { awaitedBy } from './dependency-views.ts';
+import { endInMs, measuredLeft, type Prediction } from './forecast.ts';
+import { nameOfJob, shownStatus } from './shown-status.ts';
+
+/** Maximum number of jobs that wait for each other in a row for which a start is predicted. */
+const maxChain = 8;
+
+/** Why a job waits for other jobs, for people and for programs. */
+export function parentsReason(
+  core: Core,
+  read: Read,
+  job: PendingJob,
+): Pick<WaitReason, 'code' | 'detail'> & { readonly wait: JobWait } {
+  const parents = awaitedBy(read, job).map(parent => ({
+    id: parent.id,
+    name: nameOfJob(parent),
+    status: shownStatus(parent),
+    leftMs: isLive(parent) ? measuredLeft(core, parent) : null,
+  }));
+  return { code: 'after', detail: describeParents(parents), wait: waitForParents(parents) };
+}
+
+/**
+ * Returns a function that estimates the time until all jobs have ended that a job waits for: 0 for none, null if unknown. `predict`
+ * predicts the start of a job that is this many steps away from the job that was asked for.
+ */
+export function createParentForecast(
+  core: Core,
+  read: Read,
+  predict: (job: PendingJob, depth: number) => Prediction,
+): (job: PendingJob, depth: number) => number | null {
+  const ends = new Map<JobId, number | null>();
+  const estimate = (job: Job, depth: number): number | null => {
+    if (job.status !== 'pending') return endInMs(core, read, job);
+    const { start } = depth < maxChain ? predict(job, depth + 1) : { start: null };
+    return start === null || start.runMs === null ? null : start.inMs + start.runMs;
+  };
+  const endOf = (job: Job, depth: number): number | null => {
+    const known = ends.get(job.id);
+    if (known !== undefined) return known;
+    const end = estimate(job, depth);
+    ends.set(job.id, end);
+    return end;
+  };
+  return (job, depth) => {
+    if (unmetOf(job.dependencies) === 0) return 0;
+    const all = awaitedBy(read, job).map(parent => endOf(parent, depth));
+    const known = all.filter(end => end !== null);
+    return known.length < all.length ? null : Math.max(0, ...known);
+  };
+}

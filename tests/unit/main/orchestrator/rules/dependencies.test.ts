@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import type { JobStatus } from '../../../../../protocol/job.ts';
+import type { Dependencies } from '../../../../../main/orchestrator/model.ts';
+import {
+  afterEnd,
+  type AwaitedParent,
+  describeParents,
+  isQueued,
+  rootOf,
+  unmetOf,
+  waitForParents,
+} from '../../../../../main/orchestrator/rules/dependencies.ts';
+import { jobId } from '../builders.ts';
+
+const dependsOn = (on: Dependencies['on'], ...ids: readonly string[]): Dependencies => ({
+  on,
+  parents: ids.map(id => ({ id: jobId(id), root: jobId(id), isDone: false })),
+});
+const ended = (id: string, status: 'completed' | 'failed' | 'cancelled', root: string | null = null) => ({
+  id: jobId(id),
+  status,
+  retryRoot: root === null ? null : jobId(root),
+});
+const doneOf = ({ parents }: Dependencies) => parents.map(({ isDone }) => isDone);
+
+describe('afterEnd', () => {
+  test.each([
+    ['success', ended('j_1', 'completed'), [true, false]],
+    ['success', ended('j_1', 'failed'), [false, false]],
+    ['success', ended('j_1', 'cancelled'), [false, false]],
+    ['success', ended('j_9', 'completed', 'j_1'), [true, false]],
+    ['success', ended('j_9', 'completed'), [false, false]],
+    ['end', ended('j_2', 'completed'), [false, true]],
+    ['end', ended('j_2', 'failed'), [false, true]],
+    ['end', ended('j_9', 'completed', 'j_2'), [false, false]],
+  ] as const)('with "%s", after %j, returns the parents that are done: %j', (on, end, done) => {
+    expect(doneOf(afterEnd(dependsOn(on, 'j_1', 'j_2'), end))).toEqual(done);
+  });
+
+  test('keeps parents that are done', () => {
+    const first = afterEnd(dependsOn('end', 'j_1', 'j_2'), ended('j_1', 'failed'));
+    expect(unmetOf(afterEnd(first, ended('j_2', 'failed')))).toBe(0);
+  });
+});
+
+test('counts the parents that a job still waits for', () => {
+  const two = dependsOn('end', 'j_1', 'j_2');
+  expect([unmetOf(null), unmetOf(two), unmetOf(afterEnd(two, ended('j_1', 'failed')))]).toEqual([0, 2, 1]);
+});
+
+test('puts a job into the queue unless it waits for approval or for other jobs', () => {
+  const waits = dependsOn('end', 'j_1');
+  expect(isQueued({ approval: null, dependencies: null })).toBe(true);
+  expect(isQueued({ approval: 'given', dependencies: null })).toBe(true);
+  expect(isQueued({ approval: 'wanted', dependencies: null })).toBe(false);
+  expect(isQueued({ approval: null, dependencies: waits })).toBe(false);
+});
+
+test('a job that is no retry is its own root', () => {
+  expect(rootOf(ended('j_1', 'failed'))).toBe('j_1');
+  expect(rootOf(ended('j_3', 'failed', 'j_1'))).toBe('j_1');
+});
+
+const parent = (
+  status: JobStatus | 'blocked',
+  leftMs: number | null = null,
+  name = 'flux',
+): AwaitedParent => ({
+  id: jobId('j_1'),
+  name,
+  status,
+  leftMs,
+});
+const minutes = (count: number): number => count * 60_000;
+
+describe('describeParents', () => {
+  test.each([
+    [[parent('running')], 'Waits for flux (running)'],
+    [[parent('running', minutes(0.2))], 'Waits for flux (running, less than a minute left)'],
+    [[parent('running', minutes(40))], 'Waits for flux (running, about 40 min left)'],
+    [[parent('running', minutes(300))], 'Waits for flux (running, about 5 h left)'],
+    [[parent('running', minutes(3 * 24 * 60))], 'Waits for flux (running, about 3 days left)'],
+    [[parent('blocked')], 'Waits for flux (waits for approval)'],
+    [[parent('completed')], 'Waits for flux, which has completed'],
+    [[parent('failed')], 'Waits for flux, which failed. Retry that job, or cancel this one'],
+    [
+      [parent('pending'), parent('cancelled', null, 'sdxl')],
+      'Waits for 2 jobs: sdxl, which was cancelled, flux (pending). Retry that job, or cancel this one',
+    ],
+    [
+      [parent('failed', null, 'a'), parent('failed', null, 'b')],
+      'Waits for 2 jobs: a, which failed, b, which failed. Retry those jobs, or cancel this one',
+    ],
+    [
+      ['a', 'b', 'c', 'd', 'e'].map(name => parent('pending', null, name)),
+      'Waits for 5 jobs: a (pending), b (pending), c (pending) and 2 more',
+    ],
+  ])('describes %j', (parents, text) => {
+    expect(describeParents(parents)).toBe(text);
+  });
+});
+
+test('converts the wait to parameters, with the parent that needs an action first', () => {
+  expect(waitForParents([parent('running', 61_000), parent('failed', null, 'sdxl')])).toEqual({
+    code: 'after',
+    params: { count: 2, job_id: 'j_1', name: 'sdxl', state: 'failed' },
+    workers: [],
+  });
+  expect(waitForParents([parent('running', 61_400)]).params).toEqual({
+    count: 1,
+    job_id: 'j_1',
+    name: 'flux',
+    state: 'running',
+    left_s: 61,
+  });
+  expect(waitForParents([])).toEqual({ code: 'after', params: { count: 0 }, workers: [] });
+});
