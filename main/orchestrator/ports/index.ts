@@ -4,6 +4,7 @@ export type {
   ApiToken,
   Attempt,
   AttemptEnd,
+  Dependencies,
   Job,
   JobPayload,
   JoinToken,

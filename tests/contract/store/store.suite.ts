@@ -4,6 +4,7 @@ import { describeArtifacts } from './artifacts.suite.ts';
 import { describeAudit } from './audit.suite.ts';
 
 import type { OpenStore } from './builders.ts';
+import { describeDependencies } from './dependencies.suite.ts';
 import { describeEvents } from './events.suite.ts';
 import { describeJoinTokens } from './join-tokens.suite.ts';
 import { describeJobGuards } from './job-guards.suite.ts';
@@ -26,6 +27,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeAbout(open);
     describeJobGuards(open);
     describeQueue(open);
+    describeDependencies(open);
     describeQueueSettings(open);
     describeSearch(open);
     describeEvents(open);

@@ -17,6 +17,7 @@ import {
   makePending,
   NOW,
   workerId,
+  jobId,
 } from '../builders.ts';
 
 const secondAttempt = makeAttempt({ id: attemptId('a2'), n: 2, workerId: workerId('w2'), startedAt: null });
@@ -59,12 +60,15 @@ const types: { readonly [T in JobEvent['type']]: true } = {
   reject: true,
 };
 
+const waits = { on: 'success', parents: [{ id: jobId('j_0'), root: jobId('j_0'), isDone: false }] } as const;
+
 // All statuses in the order of the table, `cancelling` once per reason.
 const jobs: Readonly<Record<string, Job>> = {
   ...Object.fromEntries(JobStatus.options.map(status => [status, makeJob(status)])),
   'cancelling/timeout': makeLive('cancelling', { why: 'timeout' }),
   'cancelling/drain': makeLive('cancelling', { why: 'drain' }),
   'cancelling/node': makeLive('cancelling', { why: 'node' }),
+  'pending/after': makePending({ dependencies: waits, attempt: null, retriesUsed: 0 }),
   'pending/blocked': makePending({ approval: 'wanted', attempt: null, retriesUsed: 0 }),
 };
 
@@ -84,6 +88,7 @@ const table = `
   cancelling/timeout old        -        -       completed failed    failed    cancelling -          -          -          -          -        failed    failed    failed    failed    unasked
   cancelling/drain   old        -        -       completed pending   pending   cancelling -          -          -          -          -        pending   pending   pending   pending   unasked
   cancelling/node    old        -        -       completed pending   pending   cancelling -          -          -          -          -        pending   pending   pending   pending   unasked
+  pending/after      old        old!     old!    old!      again     again     cancelled  -          -          -          -          old!     -         -         none      -         unasked
   pending/blocked    old        old!     old!    old!      again     again     cancelled  -          -          -          -          old!     -         -         none      -         failed
 `;
 
@@ -125,7 +130,7 @@ test('has a cell for every status and event in its table', () => {
   expect(rows.map(([status]) => status)).toEqual(Object.keys(jobs));
   expect(columns).toEqual(Object.keys(events));
   expect(new Set(Object.values(events).map(({ type }) => type))).toEqual(new Set(Object.keys(types)));
-  expect(pairs).toHaveLength(13 * 17);
+  expect(pairs).toHaveLength(14 * 17);
 });
 
 const titled = 'applies event $event to a $status job: $expected';

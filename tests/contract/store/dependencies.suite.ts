@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import type { Dependencies, Job, PendingJob, Store } from '../../../main/orchestrator/ports/index.ts';
+import { parseSearch } from '../../../protocol/job-search.ts';
+import { everyJob } from '../../support/every-job.ts';
+import { asEnded, at, jobId, makeJob, type OpenStore, put } from './builders.ts';
+
+const needs = (on: Dependencies['on'], ...orders: readonly number[]): Dependencies => ({
+  on,
+  parents: orders.map(order => ({ id: jobId(`j_${order}`), root: jobId(`j_${order}`), isDone: false })),
+});
+const allDone = ({ on, parents }: Dependencies): Dependencies => ({
+  on,
+  parents: parents.map(parent => ({ ...parent, isDone: true })),
+});
+const idsOf = (jobs: readonly Pick<Job, 'id'>[]) => jobs.map(({ id }) => id);
+const dependent = (order: number, dependencies: Dependencies, more: Partial<PendingJob> = {}) =>
+  makeJob(order, { dependencies, ...more });
+
+async function release(store: Store, child: PendingJob): Promise<void> {
+  const { dependencies } = child;
+  if (dependencies === null) throw new Error('it waits for nothing');
+  await store.write(tx => tx.replaceJob(child, { ...child, dependencies: allDone(dependencies) }));
+}
+
+export function describeDependencies(open: OpenStore): void {
+  describe('jobs that wait for other jobs', () => {
+    test('are pending, but not in the queue until their parents have ended', async () => {
+      const store = open();
+      const child = dependent(2, needs('success', 1));
+      await put(store, makeJob(1));
+      await put(store, child);
+      await put(store, makeJob(3));
+      await put(store, dependent(4, needs('end', 1), { approval: 'wanted' }));
+      const filter = { includeFinal: true, user: null, workerId: null, search: parseSearch('') };
+      const seen = () => ({
+        line: store.line(9),
+        dependent: store.dependentJobs(9),
+        pending: idsOf(store.pendingJobs()),
+        counts: store.jobCounts(),
+        found: store.countFound(filter).filter(({ count }) => count > 0),
+        ofUsers: store.countJobs().map(({ status, count }) => [status, count]),
+        listed: store.jobs({ ...everyJob, includeFinal: false, limit: 9, offset: 0 }).length,
+        unmet: store.waitingJobs().map(({ id, unmet }) => [id, unmet]),
+        position: store.position(makeJob(3)),
+      });
+      const same = {
+        pending: ['j_1', 'j_2', 'j_3', 'j_4'],
+        counts: { pending: 4, blocked: 1, live: 0 },
+        found: [
+          { status: 'pending', approval: null, count: 3 },
+          { status: 'pending', approval: 'wanted', count: 1 },
+        ],
+        ofUsers: [
+          ['blocked', 1],
+          ['pending', 3],
+        ],
+        listed: 4,
+      };
+      expect(seen()).toMatchObject({ ...same, line: ['j_1', 'j_3'], dependent: ['j_2'], position: 2 });
+      expect(seen().unmet.toSorted()).toEqual([
+        ['j_1', 0],
+        ['j_2', 1],
+        ['j_3', 0],
+        ['j_4', 1],
+      ]);
+      await release(store, child);
+      expect(seen()).toMatchObject({ ...same, line: ['j_1', 'j_2', 'j_3'], dependent: [], position: 3 });
+      expect(store.job(child.id)?.dependencies).toEqual(allDone(needs('success', 1)));
+    });
+
+    test('are found by their parent while they wait, and are not due for a boost', async () => {
+      const store = open();
+      const rank = { ...makeJob(1).rank, boostAt: at(1) };
+      const [first, second, third] = [
+        dependent(2, needs('success', 1), { rank }),
+        dependent(3, needs('success', 1)),
+        dependent(4, needs('end', 1)),
+      ];
+      await put(store, makeJob(1));
+      for (const child of [first, second, third]) await put(store, child);
+      const open1 = (on: 'success' | 'end', parent: string | null, limit = 9) =>
+        store.openChildren({ root: jobId('j_1'), on, parent: parent === null ? null : jobId(parent) }, limit);
+      expect(open1('success', null)).toEqual(['j_2', 'j_3']);
+      expect(open1('success', null, 1)).toEqual(['j_2']);
+      expect([open1('end', 'j_1'), open1('end', 'j_9')]).toEqual([['j_4'], []]);
+      expect(store.starvingJobs(at(9), 9)).toEqual([]);
+      await release(store, first);
+      await store.write(tx => tx.replaceJob(second, asEnded(second, 'cancelled')));
+      expect([open1('success', null), store.isAwaited(jobId('j_1'))]).toEqual([[], true]);
+      await store.write(tx => tx.removeJob(third.id));
+      expect(store.isAwaited(jobId('j_1'))).toBe(false);
+      expect(store.children(jobId('j_1'), 9)).toEqual(['j_2', 'j_3']);
+      expect(store.countChildren(jobId('j_1'))).toBe(2);
+    });
+
+    test('keep an ended parent from being listed for deletion', async () => {
+      const store = open();
+      for (const order of [1, 2]) await put(store, makeJob(order), asEnded(makeJob(order), 'failed'));
+      const child = dependent(3, needs('success', 1));
+      await put(store, child);
+      expect(store.endedJobs(at(99), 9)).toEqual(['j_2']);
+      await store.write(tx => tx.replaceJob(child, asEnded(child, 'cancelled')));
+      expect(store.endedJobs(at(99), 9)).toEqual(['j_1', 'j_2', 'j_3']);
+    });
+
+    test('are found again when their parent has ended and they were not released', async () => {
+      const store = open();
+      const retry = makeJob(3, { retryOf: jobId('j_1'), retryRoot: jobId('j_1') });
+      await put(store, makeJob(1), asEnded(makeJob(1), 'failed'));
+      await put(store, makeJob(2), asEnded(makeJob(2), 'cancelled'));
+      await put(store, retry);
+      await put(store, dependent(4, needs('success', 1, 2)));
+      expect(store.untoldParents()).toEqual([]);
+      await put(store, dependent(5, needs('end', 2)));
+      expect(store.untoldParents()).toEqual(['j_2']);
+      await store.write(tx => tx.replaceJob(retry, asEnded(retry, 'completed')));
+      expect(store.untoldParents().toSorted()).toEqual(['j_2', 'j_3']);
+      expect(store.isAwaited(retry.id)).toBe(true);
+    });
+  });
+
+  test('finds the retry of a job that may still complete, else the newest', async () => {
+    const store = open();
+    const root = jobId('j_1');
+    const retry = (order: number) => makeJob(order, { retryOf: root, retryRoot: root });
+    const current = () => [store.newestRetry(root)?.id ?? null, store.hasCompleted(root)];
+    expect(current()).toEqual([null, false]);
+    await put(store, makeJob(1), asEnded(makeJob(1), 'failed'));
+    expect(current()).toEqual(['j_1', false]);
+    await put(store, retry(2));
+    await put(store, retry(3), asEnded(retry(3), 'failed'));
+    expect(current()).toEqual(['j_2', false]);
+    await store.write(tx => tx.replaceJob(retry(2), asEnded(retry(2), 'cancelled')));
+    expect(current()).toEqual(['j_3', false]);
+    await put(store, retry(4), asEnded(retry(4), 'completed'));
+    expect(current()).toEqual(['j_4', true]);
+  });
+}
