@@ -69,7 +69,7 @@ export function refuseAwaited(read: Read, id: JobId): Outcome<never> {
 }
 
 /** Maximum number of children that one transaction releases. Other commands can run in between. */
-const batch = 500;
+const batch = 100;
 
 /** Lets the children of a job that has just ended start, unless they wait for something else. */
 export function releaseChildren(core: Core, tx: Tx, ended: EndedJob): void {
