@@ -49,6 +49,8 @@ export const JobEventType = z
     'job.approved',
     /** Every job that it waited for has ended as required. */
     'job.dependencies_met',
+    /** A job that it waits for has another status, or a retry. */
+    'job.parent_changed',
     'job.priority_changed',
     'job.moved_to_top',
     /** Name, notes, tags or group have changed. */
@@ -65,7 +67,12 @@ export const JobEventType = z
 export type JobEventType = z.infer<typeof JobEventType>;
 
 /** Job events that are not state transitions. They are frequent and are not audited. */
-export const jobUpdates = ['job.progress', 'job.outstanding', 'job.node_changed'] as const;
+export const jobUpdates = [
+  'job.progress',
+  'job.outstanding',
+  'job.node_changed',
+  'job.parent_changed',
+] as const;
 export const isJobUpdate = (type: JobEventType): type is (typeof jobUpdates)[number] =>
   jobUpdates.some(update => update === type);
 

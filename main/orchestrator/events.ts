@@ -125,7 +125,8 @@ export type AuditType =
 /** All types of rows of the audit trail. */
 export const auditTypes: readonly AuditType[] = [
   ...WorkerEventType.options,
-  ...JobEventType.exclude(['job.progress', 'job.outstanding', 'job.node_changed']).options,
+  ...JobEventType.exclude(['job.progress', 'job.outstanding', 'job.node_changed', 'job.parent_changed'])
+    .options,
   ...QueueEventType.options,
   ...PoolEventType.exclude(['launch.updated']).options,
   ...ownTypes,

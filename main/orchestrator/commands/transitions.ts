@@ -12,7 +12,7 @@ import {
   system,
   type Worker,
 } from '../model.ts';
-import { releaseChildren } from './jobs/dependencies.ts';
+import { notifyChildren, releaseChildren } from './jobs/dependencies.ts';
 import { releaseWithAttempt } from './files/outstanding.ts';
 import { sendCancel, sendNodeCancel, sendOffer } from './offers.ts';
 import type { AttemptNode } from '../node-model.ts';
@@ -41,6 +41,7 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   recordJobEvent(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });
   noteDeadlines(core, tx, next);
   if ('endedAt' in next) releaseChildren(core, tx, next);
+  if (next.status !== job.status) notifyChildren(core, tx, next);
   releaseWithAttempt(core, tx, next);
   if (isLive(job) && !isLive(next)) {
     freeWorker(core, tx, job, next);

@@ -42,6 +42,8 @@ const leavesWorker: ReadonlySet<JobEventType> = new Set([
   'job.moved_to_top',
   'job.edited',
   'job.boosted',
+  'job.dependencies_met',
+  'job.parent_changed',
   'job.asked',
   'job.deleted',
 ]);

@@ -29,6 +29,7 @@ export const activity = {
   'activity.job.requeued': '{job} returned to the queue',
   'activity.job.late_result': 'A late result of {job} arrived',
   'activity.job.approved': '{job} was approved',
+  'activity.job.dependencies_met': '{job} no longer waits for other jobs',
   'activity.job.rejected': '{job} was rejected',
   'activity.job.priority_changed': 'The priority of {job} was changed',
   'activity.job.moved_to_top': '{job} was moved to the top of the queue',

@@ -30,6 +30,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.requeued': '{job} volvió a la cola',
   'activity.job.late_result': 'Llegó un resultado tardío de {job}',
   'activity.job.approved': 'Se aprobó {job}',
+  'activity.job.dependencies_met': '{job} ya no espera a otros trabajos',
   'activity.job.rejected': 'Se rechazó {job}',
   'activity.job.priority_changed': 'Se cambió la prioridad de {job}',
   'activity.job.moved_to_top': '{job} pasó al principio de la cola',

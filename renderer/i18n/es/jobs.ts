@@ -43,6 +43,12 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.teamLimit':
     'Límite del equipo {team} alcanzado: {running, number} de {max, number} en ejecución',
   'jobs.wait.backoff': 'Próximo intento a las {time}',
+  'jobs.wait.after': 'Esperando a {job}',
+  'jobs.wait.afterMore': 'Esperando a {job} y a {count, plural, one {# trabajo más} other {# trabajos más}}',
+  'jobs.wait.afterFailed':
+    'Esperando a {job}, que {state, select, cancelled {se canceló} other {falló}}. Reintente ese trabajo o cancele este.',
+  'jobs.wait.parent': '{name} ({state})',
+  'jobs.wait.parentLeft': '{name} ({state}, quedan {left})',
   'jobs.wait.storage': 'El servidor no puede escribir en su disco',
   'jobs.wait.target': 'Esperando a esta máquina: active su worker en Ajustes',
   'jobs.wait.gathering':
@@ -281,6 +287,14 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.submit.try': 'Simular',
   'jobs.submit.back': 'Volver al formulario',
   'jobs.explain.unsatisfiable': 'Ningún worker registrado cumple estos requisitos',
+  'jobs.chain.title': 'Orden de los trabajos',
+  'jobs.chain.before':
+    '{on, select, end {Empieza cuando termine, con cualquier resultado} other {Empieza cuando se complete}}',
+  'jobs.chain.self': 'Este trabajo',
+  'jobs.chain.then': 'Después empieza',
+  'jobs.chain.more': '{count, plural, one {y # más} other {y # más}}',
+  'jobs.chain.deleted': 'eliminado',
+  'jobs.chain.retry': 'reintento',
   'jobs.explain.start': 'Inicio estimado:',
   'jobs.explain.workers': '{count, plural, one {# worker comprobado} other {# workers comprobados}}',
   'jobs.explain.fits': 'sirve',

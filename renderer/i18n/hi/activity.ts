@@ -30,6 +30,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.requeued': '{job} कतार में लौट आया',
   'activity.job.late_result': '{job} का परिणाम देर से मिला',
   'activity.job.approved': '{job} स्वीकृत हुआ',
+  'activity.job.dependencies_met': '{job} अब दूसरे जॉब की प्रतीक्षा में नहीं है',
   'activity.job.rejected': '{job} अस्वीकृत हुआ',
   'activity.job.priority_changed': '{job} की प्राथमिकता बदली गई',
   'activity.job.moved_to_top': '{job} कतार में सबसे ऊपर लाया गया',

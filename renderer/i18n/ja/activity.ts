@@ -30,6 +30,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.requeued': '{job} がキューに戻りました',
   'activity.job.late_result': '{job} の結果が遅れて届きました',
   'activity.job.approved': '{job} が承認されました',
+  'activity.job.dependencies_met': '{job} が待っていたジョブはすべて終わりました',
   'activity.job.rejected': '{job} が却下されました',
   'activity.job.priority_changed': '{job} の優先度が変更されました',
   'activity.job.moved_to_top': '{job} がキューの先頭に移動しました',

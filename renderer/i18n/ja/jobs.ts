@@ -42,6 +42,12 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.teamLimit':
     'チーム {team} の上限に達しています: {max, number} 件中 {running, number} 件を実行中',
   'jobs.wait.backoff': '次の試行: {time}',
+  'jobs.wait.after': '{job} を待っています',
+  'jobs.wait.afterMore': '{job} とほか {count} 件のジョブを待っています',
+  'jobs.wait.afterFailed':
+    '{job} を待っていますが、{state, select, cancelled {キャンセルされました} other {失敗しました}}。そのジョブを再試行するか、このジョブをキャンセルしてください。',
+  'jobs.wait.parent': '{name}（{state}）',
+  'jobs.wait.parentLeft': '{name}（{state}、残り {left}）',
   'jobs.wait.storage': 'サーバーがディスクに書き込めません',
   'jobs.wait.target': 'このマシンを待っています: 設定でワーカーを有効にしてください',
   'jobs.wait.gathering': '{wanted} 台のワーカーが同時に空くのを待っています（現在の空き: {free} 台）',
@@ -276,6 +282,14 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.submit.try': 'ドライラン',
   'jobs.submit.back': 'フォームに戻る',
   'jobs.explain.unsatisfiable': 'この要件を満たす登録済みのワーカーはありません',
+  'jobs.chain.title': 'ジョブの順序',
+  'jobs.chain.before':
+    '{on, select, end {次のジョブの終了後に開始（結果を問わない）} other {次のジョブの完了後に開始}}',
+  'jobs.chain.self': 'このジョブ',
+  'jobs.chain.then': '続いて開始',
+  'jobs.chain.more': 'ほか {count} 件',
+  'jobs.chain.deleted': '削除済み',
+  'jobs.chain.retry': '再試行',
   'jobs.explain.start': '開始の見込み:',
   'jobs.explain.workers': '{count, plural, other {# 台のワーカーを確認}}',
   'jobs.explain.fits': '適合',

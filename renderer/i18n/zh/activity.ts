@@ -30,6 +30,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.requeued': '{job} 已返回队列',
   'activity.job.late_result': '收到 {job} 迟到的结果',
   'activity.job.approved': '已批准 {job}',
+  'activity.job.dependencies_met': '{job} 不再等待其他任务',
   'activity.job.rejected': '已拒绝 {job}',
   'activity.job.priority_changed': '已更改 {job} 的优先级',
   'activity.job.moved_to_top': '{job} 已移到队首',

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { shownName } from '../../../protocol/job-about.ts';
+import type { JobId } from '../../../protocol/ids.ts';
 import { type Hold, isFinal, isWaiting, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
@@ -16,7 +17,7 @@ import { clock, duration, priorityText, progressText, runTime, speed } from './f
 import { shownState } from './list/filter.ts';
 import { useJobActions } from './job-actions.tsx';
 import { JobChips } from './job-chips.tsx';
-import { waitText } from './wait-text.ts';
+import { waitText, withTimeLeft } from './wait-text.ts';
 import { Loss } from './loss.tsx';
 
 interface JobProps {
@@ -74,7 +75,8 @@ export function ProgressCell({ job }: JobProps) {
 export function WhyWaiting({ job }: JobProps) {
   const t = useT();
   const pausedBy = useFleet(({ fleet }) => fleet.queue?.paused?.by ?? null);
-  const text = waitReason(job, pausedBy, t);
+  const parent = useFleet(({ fleet }) => fleet.jobs.get(awaitedId(job) ?? job.id));
+  const text = waitReason(job, pausedBy, parent, t);
   return (
     <span className="clamped over-3 muted" title={job.reason ?? text}>
       {text}
@@ -82,9 +84,24 @@ export function WhyWaiting({ job }: JobProps) {
   );
 }
 
-/** A missing approval comes first, then a paused queue, then the reason that the server gives for this job. */
-function waitReason(job: JobView, pausedBy: string | null, t: Translator): string {
+/** The parent that the server names in the reason of a job. */
+const awaitedId = ({ after, wait }: JobView): JobId | undefined =>
+  wait?.code === 'after'
+    ? after?.parents
+        .map(({ job_id: id, retry_id: retry }) => retry ?? id)
+        .find(id => id === wait.params['job_id'])
+    : undefined;
+
+/** A missing approval comes first, then other jobs, then a paused queue, then the reason that the server gives for this job. */
+function waitReason(
+  job: JobView,
+  pausedBy: string | null,
+  parent: JobView | undefined,
+  t: Translator,
+): string {
   if (shownState(job) === 'blocked') return t('jobs.why.approval');
+  if (job.wait?.code === 'after')
+    return waitText({ ...job.wait, params: withTimeLeft(job.wait.params, parent) }, t) ?? job.reason ?? '';
   if (pausedBy !== null) return t('jobs.why.paused', { by: pausedBy });
   // A server of another version may report a reason without a text here, so fall back to its own words.
   return (job.wait && waitText(job.wait, t)) ?? job.reason ?? '';

@@ -1,6 +1,7 @@
+import type { JobView } from '../../../protocol/job.ts';
 import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
-import { clock } from './figures.ts';
+import { clock, duration } from './figures.ts';
 
 /** Text keys of worker states, by the code of the reason that prevents a worker from taking a job. */
 const states: Readonly<Record<string, MessageKey>> = {
@@ -33,6 +34,8 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
       return params['user'] === undefined ? t('jobs.wait.limit', params) : t('jobs.wait.userLimit', params);
     case 'ahead':
       return params['count'] === undefined ? t('jobs.wait.aheadMany') : t('jobs.wait.ahead', params);
+    case 'after':
+      return afterText(params, t);
     case 'busy':
       return busyText(workers, t);
     case 'gathering':
@@ -48,6 +51,37 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
     default:
       return null;
   }
+}
+
+/** Text keys of the states of a job that another one waits for. */
+const parentStates: Readonly<Record<string, MessageKey>> = {
+  pending: 'state.pending',
+  blocked: 'state.blocked',
+  dispatched: 'state.dispatched',
+  starting: 'state.starting',
+  running: 'state.running',
+  recovering: 'state.recovering',
+  cancelling: 'state.cancelling',
+};
+
+function afterText({ count, name = '', state = '', left_s: left }: JobWait['params'], t: Translator): string {
+  if (state === 'failed' || state === 'cancelled') return t('jobs.wait.afterFailed', { job: name, state });
+  const key = parentStates[state];
+  const job =
+    key === undefined
+      ? String(name)
+      : left === undefined
+        ? t('jobs.wait.parent', { name, state: t(key) })
+        : t('jobs.wait.parentLeft', { name, state: t(key), left: duration(Number(left), t.language) });
+  const others = Number(count) - 1;
+  return others > 0 ? t('jobs.wait.afterMore', { job, count: others }) : t('jobs.wait.after', { job });
+}
+
+/** Returns the parameters of a wait for other jobs with the time that the parent has left by now. */
+export function withTimeLeft(params: JobWait['params'], parent: JobView | undefined): JobWait['params'] {
+  const { left_s: _outdated, ...others } = params;
+  const left = parent?.status === 'running' ? parent.progress?.eta_s : undefined;
+  return left === undefined ? others : { ...others, left_s: left };
 }
 
 function requestedText({ pool = '', state = '', reason, until }: JobWait['params'], t: Translator): string {

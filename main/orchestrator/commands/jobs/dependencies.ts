@@ -93,6 +93,22 @@ function releaseChild(core: Core, tx: Tx, id: JobId, ended: EndedJob): void {
   if (isFree) recordJobEvent(core, tx, 'job.dependencies_met', next, system, { parent: ended.id });
 }
 
+/** Maximum number of children whose views are updated when the status of their parent changes. */
+const maxNotified = 100;
+
+/** Tells observers of the jobs that still wait for this one that its status has changed, or that it is a new retry. */
+export function notifyChildren(core: Core, tx: Tx, parent: Job): void {
+  const root = rootOf(parent);
+  const ids = [
+    ...tx.openChildren({ root, on: 'success', parent: null }, maxNotified),
+    ...tx.openChildren({ root, on: 'end', parent: parent.id }, maxNotified),
+  ];
+  for (const id of ids) {
+    const child = tx.job(id);
+    if (child !== null) recordJobEvent(core, tx, 'job.parent_changed', child, system);
+  }
+}
+
 /** Continues after a first batch, a restart, or a time in which the disk refused changes. */
 export function releaseMore(core: Core, parents: readonly JobId[]): void {
   for (const id of parents)

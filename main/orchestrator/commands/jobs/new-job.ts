@@ -2,6 +2,7 @@ import { everyone } from '../../../../protocol/queue.ts';
 import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type Core, recordJobEvent } from '../../core.ts';
+import { notifyChildren } from './dependencies.ts';
 import { dataFor } from './job-data.ts';
 import { type Actor, nameOf, type PendingJob } from '../../model.ts';
 import type { Read, Tx } from '../../ports/index.ts';
@@ -36,6 +37,7 @@ export function insertJob(core: Core, tx: Tx, draft: Draft, by: Actor): PendingJ
   if (draft.notes !== null) tx.setNotes(job.id, draft.notes);
   const { spec, retryOf } = job;
   recordJobEvent(core, tx, 'job.submitted', job, by, { config_name: spec.configName, retry_of: retryOf });
+  if (retryOf !== null) notifyChildren(core, tx, job);
   return job;
 }
 

@@ -4,7 +4,7 @@ import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
 import { isFinal, isWaiting, type JobDetail, type JobView } from '../../../../protocol/job.ts';
 import { logsApi } from '../../../../protocol/logs-api.ts';
 import { metricsApi } from '../../../../protocol/metrics-api.ts';
-import { useMay } from '../../../app/context.ts';
+import { useFleet, useMay } from '../../../app/context.ts';
 import { loadPart } from '../../../app/part.ts';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { Progress, State } from '../../../ui/indicators.tsx';
@@ -29,6 +29,9 @@ const LogTail = lazy(() =>
   loadPart(async () => ({ default: (await import('../logs/log-tail.tsx')).LogTail })),
 );
 
+/** Loaded on demand, because most jobs wait for no other job. */
+const JobChain = lazy(() => loadPart(async () => ({ default: (await import('./chain.tsx')).JobChain })));
+
 const JobTimeline = lazy(() =>
   loadPart(async () => ({ default: (await import('../../timeline/card.tsx')).JobTimeline })),
 );
@@ -40,6 +43,7 @@ interface JobProps {
 export const JobOverview = ({ job }: JobProps) => (
   <>
     <Glance job={job} />
+    <Chain job={job} />
     <Facts job={job} />
     <JobData job={job} />
     {job.attempt > 0 && (
@@ -50,6 +54,21 @@ export const JobOverview = ({ job }: JobProps) => (
     <Attempts job={job} />
   </>
 );
+
+/** Shows the order of jobs, if this one waits for others or others wait for it. */
+function Chain({ job }: JobProps) {
+  const isParent = useFleet(
+    ({ fleet }) =>
+      job.children_count > 0 ||
+      [...fleet.jobs.values()].some(({ after }) => after?.parents.some(({ job_id: id }) => id === job.id)),
+  );
+  if (job.after === null && !isParent) return null;
+  return (
+    <Suspense fallback={<div aria-busy="true" />}>
+      <JobChain job={job} />
+    </Suspense>
+  );
+}
 
 /** Shows how the training is doing: progress, main curve, newest samples, and the end of the log. */
 function Glance({ job }: JobProps) {

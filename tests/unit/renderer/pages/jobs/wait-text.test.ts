@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { JobWait } from '../../../../../protocol/job-wait.ts';
+import { jobView } from '../../../../support/job-view.ts';
 import { loadTexts } from '../../../../support/texts.ts';
-import { waitText } from '../../../../../renderer/pages/jobs/wait-text.ts';
+import { waitText, withTimeLeft } from '../../../../../renderer/pages/jobs/wait-text.ts';
 
 const en = await loadTexts('en', 'utc');
 const ja = await loadTexts('ja', 'utc');
@@ -31,6 +32,16 @@ test.each<[JobWait, string]>([
     }),
     'Requested from pool gpu: Resources; expected start: 2:20 PM',
   ],
+  [wait('after', { count: 1, name: 'flux', state: 'pending' }), 'Waits for flux (pending)'],
+  [
+    wait('after', { count: 3, name: 'flux', state: 'running', left_s: 2_400 }),
+    'Waits for flux (running, 40 min left) and 2 other jobs',
+  ],
+  [wait('after', { count: 2, name: 'flux', state: 'hibernating' }), 'Waits for flux and 1 other job'],
+  [
+    wait('after', { count: 1, name: 'flux', state: 'cancelled' }),
+    'Waits for flux, which was cancelled. Retry that job, or cancel this one.',
+  ],
   [wait('unmet'), 'No registered worker meets these requirements'],
   [wait('no_workers'), 'No workers yet'],
   [
@@ -47,6 +58,13 @@ test.each<[JobWait, string]>([
 
 test('translates a wait into the chosen language', () => {
   expect(waitText(wait('ahead', { count: 3 }), ja)).toBe('先に 3 件のジョブがあります');
+});
+
+test('replaces the time that a parent has left by what the page knows', () => {
+  const params = { count: 1, name: 'flux', state: 'running', left_s: 2_400 };
+  const parent = jobView({ status: 'running', progress: { step: 9, eta_s: 60 } });
+  expect(withTimeLeft(params, parent)).toEqual({ ...params, left_s: 60 });
+  expect(withTimeLeft(params, undefined)).toEqual({ count: 1, name: 'flux', state: 'running' });
 });
 
 test('returns null for an unknown wait or reason', () => {

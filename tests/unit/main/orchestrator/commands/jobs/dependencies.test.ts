@@ -247,6 +247,26 @@ describe('restarts', () => {
   });
 });
 
+test('observers of a waiting job learn of each change of its parent', async () => {
+  const { fleet, rig, parent, child } = await openPair();
+  const reasons = () =>
+    fleet.events.flatMap(event =>
+      event.kind === 'job' && event.type === 'job.parent_changed' && event.job_id === child
+        ? [event.job?.reason]
+        : [],
+    );
+  await fail(rig, parent);
+  await rig.run(await retry(fleet, parent));
+  expect(reasons()).toEqual([
+    'Waits for flux-base, which failed. Retry that job, or cancel this one',
+    'Waits for flux-base (starting)',
+    'Waits for flux-base (starting)',
+    'Waits for flux-base (starting)',
+    'Waits for flux-base (running)',
+  ]);
+  expect(fleet.audit().filter(({ target_id: id }) => id === child)).toHaveLength(1);
+});
+
 describe('children of a job', () => {
   test('are listed with their state, without those of users that the viewer may not see', async () => {
     const { fleet, parent, child } = await openPair({ name: 'eval' });
