@@ -88,6 +88,35 @@ async function makeDryRun(page: Page): Promise<void> {
   await page.locator('.explained summary').click();
 }
 
+/** Names of jobs that run after one of the fleet, and after each other. */
+const chained = ['flux-upscaler', 'flux-distilled', 'flux-turbo'] as const;
+
+/** Opens a job that waits for a running one, and for which two others wait. */
+async function openChain(page: Page, { orchestrator, fleet }: Stage): Promise<void> {
+  const [first, ...others] = chained;
+  const job = (name: string, after: string) =>
+    orchestrator.submit({
+      config: {},
+      name,
+      after: [after],
+      worker_labels: { gpu_type: 'a100*' },
+      gpu_count: 4,
+    });
+  const middle = await job(first, fleet.jobs.get('flux-full-finetune') ?? '');
+  for (const name of others) await job(name, middle);
+  await page.goto(`${new URL(page.url()).origin}/jobs/${middle}`);
+  await expect(page.locator('.chain-job')).toHaveCount(4);
+}
+
+async function deleteChain({ orchestrator }: Stage): Promise<void> {
+  const { entries } = (await orchestrator.call('GET', '/api/queue?include_completed=false&limit=100')) as {
+    readonly entries: readonly { readonly id: string; readonly name: string | null }[];
+  };
+  const ids = entries.filter(({ name }) => chained.some(other => other === name)).map(({ id }) => id);
+  for (const id of ids) await orchestrator.call('POST', `/api/queue/${id}/cancel`);
+  for (const id of ids) await orchestrator.call('DELETE', `/api/queue/${id}`);
+}
+
 async function choosePalette(page: Page): Promise<void> {
   await page.keyboard.press('Control+k');
   await page.locator('[cmdk-input]').fill('flux');
@@ -160,6 +189,13 @@ export const scenes: readonly Scene[] = [
   },
   { name: 'job', path: jobPath('kolors-lora-fashion'), ready: '.timeline li:nth-child(2)' },
   { name: 'job-waiting', path: jobPath('sd35-lora-interiors'), ready: '.explained' },
+  {
+    name: 'job-chain',
+    path: jobPath('flux-full-finetune'),
+    ready: '.timeline li',
+    open: openChain,
+    close: deleteChain,
+  },
   { name: 'job-failed', path: jobPath('sdxl-lora-portraits'), ready: '.timeline li' },
   { name: 'job-files', path: jobPath('flux-lora-product', '?tab=files'), ready: '.empty, .files-head' },
   { name: 'job-events', path: jobPath('kolors-lora-fashion', '?tab=events'), ready: '.events td' },

@@ -30,7 +30,7 @@ export function JobChain({ job }: { readonly job: JobDetail }) {
   const parents = job.after === null ? [] : parentsOf(job.after.parents);
   const count = Math.max(job.children_count, children.length);
   return (
-    <section className="card" aria-labelledby="job-chain">
+    <section className="card chain-card" aria-labelledby="job-chain">
       <h2 id="job-chain">{t('jobs.chain.title')}</h2>
       <ol className="chain">
         {job.after !== null && (

@@ -35,7 +35,7 @@ test.each<[JobWait, string]>([
   [wait('after', { count: 1, name: 'flux', state: 'pending' }), 'Waits for flux (pending)'],
   [
     wait('after', { count: 3, name: 'flux', state: 'running', left_s: 2_400 }),
-    'Waits for flux (running, 40 min left) and 2 other jobs',
+    'Waits for flux (running, 40m left) and 2 other jobs',
   ],
   [wait('after', { count: 2, name: 'flux', state: 'hibernating' }), 'Waits for flux and 1 other job'],
   [
