@@ -636,7 +636,10 @@ class JobView(TypedDict, total=False):
     approval: Optional[Literal["wanted", "given"]]
     # The job that this one retries.
     retry_of: Optional[str]
-    # Position in the queue, 1 for the next job; null unless pending and approved.
+    # The jobs that must end before this one starts; null for none. Older servers omit it.
+    after: Optional[JobParents]
+    # Position in the queue, 1 for the next job; null unless pending, approved and not waiting for
+    # other jobs.
     position: Optional[float]
     # Worker of the current or last attempt; null before the first.
     worker_id: Optional[str]
@@ -676,6 +679,16 @@ class JobView(TypedDict, total=False):
     hold: Optional[Dict[str, Any]]
 
 
+class JobParents(TypedDict, total=False):
+    """The jobs that must end before a job starts."""
+
+    # Which end of the parents lets a job start: `success` only their completion, `end` any end,
+    # also a failure or a cancellation.
+    on: Literal["success", "end"]
+    # The parents in the order of the submission.
+    parents: List[Dict[str, Any]]
+
+
 class Progress(TypedDict, total=False):
     """Progress of a trainer. Every field is optional."""
 
@@ -712,8 +725,9 @@ class JobWait(TypedDict, total=False):
     # ordered a machine for it) or `no_workers`. Later versions may add codes.
     code: str
     # Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs
-    # ahead: `count`. Gathering: `free` and `wanted`. Requested: `pool`, `state`, and where known
-    # `engine_id`, `reason` and `until`.
+    # ahead: `count`. After: `count` (jobs that it still waits for), and of one of them `job_id`,
+    # `name`, `state` and where known `left_s` (seconds until its end). Gathering: `free` and
+    # `wanted`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.
     params: Dict[str, Union[str, float]]
     # With `busy`: counts the workers that meet the requirements by what prevents dispatch (codes of
     # the explanation).
@@ -828,7 +842,10 @@ class JobDetail(TypedDict, total=False):
     approval: Optional[Literal["wanted", "given"]]
     # The job that this one retries.
     retry_of: Optional[str]
-    # Position in the queue, 1 for the next job; null unless pending and approved.
+    # The jobs that must end before this one starts; null for none. Older servers omit it.
+    after: Optional[JobParents]
+    # Position in the queue, 1 for the next job; null unless pending, approved and not waiting for
+    # other jobs.
     position: Optional[float]
     # Worker of the current or last attempt; null before the first.
     worker_id: Optional[str]
@@ -877,6 +894,10 @@ class JobDetail(TypedDict, total=False):
     outstanding: Optional[Dict[str, Any]]
     # Training data that the worker fetches; older servers omit it.
     data: List[JobDataView]
+    # Jobs that start after this one, at most 100, oldest first. Older servers omit it.
+    children: List[JobChild]
+    # Number of jobs that start after this one. Older servers omit it.
+    children_count: float
 
 
 class AttemptView(TypedDict, total=False):
@@ -934,6 +955,20 @@ class JobDataView(TypedDict, total=False):
     is_file: bool
     # Null when the version is not stored, or when the job's owner may no longer use it.
     dataset: Optional[Dict[str, Any]]
+
+
+class JobChild(TypedDict, total=False):
+    """A job that starts after another one."""
+
+    # Id of a job: up to 64 letters, digits, `_` and `-`.
+    job_id: str
+    # Name of the job.
+    name: str
+    # Status of the job. A pending job that waits for approval is `blocked`.
+    status: Literal["pending", "blocked", "dispatched", "starting", "running", "recovering", "cancelling", "completed", "failed", "cancelled"]
+    # Which end of the parents lets a job start: `success` only their completion, `end` any end,
+    # also a failure or a cancellation.
+    on: Literal["success", "end"]
 
 
 class SweepAxis(TypedDict, total=False):
@@ -2230,6 +2265,8 @@ class Trainyard:
         notes: str = UNSET,
         tags: List[str] = UNSET,
         group: str = UNSET,
+        after: List[str] = UNSET,
+        after_on: Literal["success", "end"] = UNSET,
         target: Literal["auto", "worker", "local"] = UNSET,
         worker_labels: Dict[str, Union[str, float, bool]] = UNSET,
         gpu_count: int = UNSET,
@@ -2272,6 +2309,12 @@ class Trainyard:
 
         group: Group of jobs that belong together, such as an experiment.
 
+        after: Ids of the jobs that must end before this one starts, at most 64. Each of them must
+        exist. Omitted to start as soon as a worker is free.
+
+        after_on: Which end of the jobs in `after` lets this one start: `success` (default) only
+        their completion, `end` any end.
+
         target: Where the job may run: `worker` excludes the orchestrator's own machine, `local`
         allows only that machine, `auto` allows both.
 
@@ -2312,7 +2355,7 @@ class Trainyard:
         idempotency_key: For 24 hours, the same key returns the same job. Equivalent to the header
         `Idempotency-Key`.
         """
-        return self._transport.json("POST", "/api/queue/submit", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key}))
+        return self._transport.json("POST", "/api/queue/submit", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key}))
 
     def retry_job(
         self,
@@ -2515,6 +2558,8 @@ class Trainyard:
         notes: str = UNSET,
         tags: List[str] = UNSET,
         group: str = UNSET,
+        after: List[str] = UNSET,
+        after_on: Literal["success", "end"] = UNSET,
         target: Literal["auto", "worker", "local"] = UNSET,
         worker_labels: Dict[str, Union[str, float, bool]] = UNSET,
         gpu_count: int = UNSET,
@@ -2556,6 +2601,12 @@ class Trainyard:
         tags: Words to find the job by, at most 16 of 40 characters.
 
         group: Group of jobs that belong together, such as an experiment.
+
+        after: Ids of the jobs that must end before this one starts, at most 64. Each of them must
+        exist. Omitted to start as soon as a worker is free.
+
+        after_on: Which end of the jobs in `after` lets this one start: `success` (default) only
+        their completion, `end` any end.
 
         target: Where the job may run: `worker` excludes the orchestrator's own machine, `local`
         allows only that machine, `auto` allows both.
@@ -2599,7 +2650,7 @@ class Trainyard:
 
         sweep: Values to try. One job is submitted for each combination, at most 256.
         """
-        return self._transport.json("POST", "/api/queue/sweeps", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
+        return self._transport.json("POST", "/api/queue/sweeps", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
 
     def list_artifacts(
         self,

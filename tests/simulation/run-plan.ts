@@ -1,6 +1,7 @@
 import { watchAudit } from './checks/audit.ts';
 import { watchAuthority } from './checks/authority.ts';
 import { watchJobs } from './checks/jobs.ts';
+import { watchDependencies } from './checks/dependencies.ts';
 import { createDeadline, haveAllEnded, reportWaitingJobs, watchStatuses } from './checks/liveness.ts';
 import { watchNodes } from './checks/nodes.ts';
 import { watchMute, watchOffers, watchSettling } from './checks/offers.ts';
@@ -57,6 +58,7 @@ const checks: readonly Check[] = [
   watchPanel,
   watchAudit,
   watchQueue,
+  watchDependencies,
   watchDeletions,
   watchSubmissions,
   watchStatuses,

@@ -9,8 +9,10 @@ export function createDeadline() {
   let waitsUntil = 0;
   const check: Check = scene => ({
     onCommit({ changes }) {
-      for (const { next } of changes) {
+      for (const { was, next } of changes) {
         if (next.status !== 'pending') continue;
+        // A job that waited for another one starts its time when that has ended.
+        if (next.dependencies !== was.dependencies) waitsUntil = Math.max(waitsUntil, scene.world.mono());
         const waitMs = next.notBefore - scene.host.machine.wall();
         waitsUntil = Math.max(waitsUntil, scene.world.mono() + Math.max(0, waitMs));
       }

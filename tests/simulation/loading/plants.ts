@@ -38,6 +38,26 @@ export const plants: readonly Plant[] = [
     changes: [orchestrator('rules/recovery', 'times.repeatOfferMs[offer.sent - 1]', 'undefined')],
   },
   {
+    name: 'a parent counts as ended while it runs',
+    changes: [
+      orchestrator(
+        'commands/jobs/dependencies',
+        "on === 'end' ? 'endedAt' in job : job.status === 'completed'",
+        "on === 'end' ? true : job.status !== 'pending'",
+      ),
+    ],
+  },
+  {
+    name: 'a completed parent releases no child',
+    changes: [
+      orchestrator(
+        'commands/transitions',
+        "if ('endedAt' in next) releaseChildren",
+        "if ('endedAt' in next && next.status !== 'completed') releaseChildren",
+      ),
+    ],
+  },
+  {
     name: 'the takeover happens too early',
     changes: [orchestrator('rules/times', 'takeoverMs: t + t / 3,', 'takeoverMs: t + t / 12,')],
   },

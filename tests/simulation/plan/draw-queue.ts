@@ -2,14 +2,20 @@ import type { Random } from '../world/random.ts';
 import type { Act, SubmitTerms, JobPlan, Span } from './plan.ts';
 
 /** Draws how a job is submitted. Uses a random stream of its own, so that it does not change what the job does. */
-export function drawSubmitTerms(random: Random): SubmitTerms {
+export function drawSubmitTerms(random: Random, index: number): SubmitTerms {
   const needsApproval = random.chance(0.15);
   return {
     user: random.pick(['ada', 'ada', 'bob']),
     needsApproval,
     isNow: !needsApproval && random.chance(0.08),
     hasKey: random.chance(0.3),
+    after: drawParent(random.fork('after'), index),
   };
+}
+
+function drawParent(random: Random, index: number): SubmitTerms['after'] {
+  if (index === 0 || !random.chance(0.4)) return null;
+  return { job: random.int(0, index - 1), on: random.pick(['success', 'end']) };
 }
 
 /** Draws the acts of users who manage the queue. They are rare enough that jobs keep running. */

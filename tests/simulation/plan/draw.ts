@@ -91,7 +91,7 @@ function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
         ...(isOnTwo && { num_nodes: 2, worker_labels: {} }),
       },
       stopsWithoutContact: own.chance(0.4),
-      submitTerms: drawSubmitTerms(own.fork('manners')),
+      submitTerms: drawSubmitTerms(own.fork('manners'), index),
       starts: [plays[0] ?? 'rejected', ...plays.slice(1)],
     };
   });

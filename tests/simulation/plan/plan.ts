@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { AfterOn } from '../../../protocol/job-dependencies.ts';
 import type { SubmitRequest } from '../../../protocol/queue-api.ts';
 import type { CrashPoint } from '../world/disk.ts';
 import type { Condition } from '../world/link.ts';
@@ -74,6 +75,8 @@ export interface SubmitTerms {
   readonly needsApproval: boolean;
   /** The submission fails unless the job can be dispatched immediately. */
   readonly isNow: boolean;
+  /** The job waits for this one, if that was submitted before by the same user; null for none. */
+  readonly after: { readonly job: number; readonly on: AfterOn } | null;
   /** The submission has an idempotency key, so it may be repeated. */
   readonly hasKey: boolean;
 }

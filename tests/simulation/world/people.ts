@@ -41,9 +41,13 @@ const patienceMs = 10_000;
 /** Number of failed tries after which users give up. */
 const maxTries = 100;
 
-const requestOf = ({ request, stopsWithoutContact, submitTerms: manners }: JobPlan): SubmitRequest =>
+const requestOf = (
+  { request, stopsWithoutContact, submitTerms: manners }: JobPlan,
+  parent: JobId | null,
+): SubmitRequest =>
   SubmitRequest.parse({
     ...request,
+    ...(parent !== null && { after: [parent], after_on: manners.after?.on }),
     on_lost_contact: stopsWithoutContact ? 'stop' : 'continue',
     requires_approval: manners.needsApproval,
     no_wait: manners.isNow,
@@ -59,6 +63,12 @@ type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
 export function createPeople({ process, link, random, rigOf }: PeopleDeps): People {
   const jobs = new Map<number, JobId>();
+  const owners = new Map<JobId, SubmitTerms['user']>();
+  /** A user may name only jobs of their own. */
+  const parentOf = ({ submitTerms: { after, user } }: JobPlan): JobId | null => {
+    const id = after === null ? undefined : jobs.get(after.job);
+    return id !== undefined && owners.get(id) === user ? id : null;
+  };
 
   const ask = (what: string, act: Ask): Promise<WireAnswer> =>
     link.call(process, { kind: 'person', what, act }, patienceMs);
@@ -127,11 +137,15 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
       const { user, hasKey } = job.submitTerms;
       const key = { key: `job ${job.index}`, fingerprint: 'the same' };
       // Without a key, submit only once, because a repetition after a lost answer could create a second job.
+      const request = requestOf(job, parentOf(job));
       const answer = await (hasKey ? repeatUntilAnswered : ask)(submissionOf(job), orchestrator =>
-        orchestrator.jobs.submit(requestOf(job), personCalled(user), hasKey ? key : null),
+        orchestrator.jobs.submit(request, personCalled(user), hasKey ? key : null),
       );
       const id = fieldOf(answer, 'jobId');
-      if (id !== null) jobs.set(job.index, id as JobId);
+      if (id !== null) {
+        jobs.set(job.index, id as JobId);
+        owners.set(id as JobId, user);
+      }
     },
     carryOut: act => ('job' in act ? onJob(act) : 'rig' in act ? onRig(act) : queue.onQueue(act)),
     openQueue: () => queue.openQueue(),

@@ -120,5 +120,23 @@ export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeop
     });
     for (const id of blocked)
       await repeatUntilAnswered(`approve ${id}`, orchestrator => orchestrator.jobs.approve(id, by));
+    await cancelOrphans();
+  }
+
+  /** Cancels jobs that wait for a job which did not complete. */
+  async function cancelOrphans(): Promise<void> {
+    const orphans: JobId[] = [];
+    await repeatUntilAnswered('list the orphans', orchestrator => {
+      const { entries } = orchestrator.jobs.list({ ...everyJob, includeFinal: false, limit: 100, offset: 0 });
+      const waits = entries.filter(
+        ({ wait }) =>
+          wait?.code === 'after' &&
+          (wait.params['state'] === 'failed' || wait.params['state'] === 'cancelled'),
+      );
+      orphans.splice(0, orphans.length, ...waits.map(({ id }) => id));
+      return answered(Promise.resolve(waits.length));
+    });
+    for (const id of orphans)
+      await repeatUntilAnswered(`cancel ${id}`, orchestrator => orchestrator.jobs.cancel(id, by));
   }
 }

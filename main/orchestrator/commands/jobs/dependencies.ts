@@ -90,7 +90,11 @@ function releaseChild(core: Core, tx: Tx, id: JobId, ended: EndedJob): void {
   const rank = isFree ? startWaiting(child.rank, core.queueTime()) : child.rank;
   const next = { ...child, dependencies, rank };
   if (!tx.replaceJob(child, next)) throw new Error(`job ${id} changed under its own transaction`);
-  if (isFree) recordJobEvent(core, tx, 'job.dependencies_met', next, system, { parent: ended.id });
+  if (!isFree) return;
+  const { priority, boosts, top } = rank;
+  const status = { from: next.status, to: next.status };
+  const details = { ...status, priority, boosts, top, parent: ended.id };
+  recordJobEvent(core, tx, 'job.dependencies_met', next, system, details);
 }
 
 /** Maximum number of children whose views are updated when the status of their parent changes. */
