@@ -67,7 +67,8 @@ const ofPeople: ReadonlySet<string> = new Set([
 
 /** Returns why this call, or the passing of time, must not cause this event; null when it may. */
 function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string): string | null {
-  if (on === 'offer') return null;
+  // The end of another job causes the second; `watchDependencies` checks it.
+  if (on === 'offer' || on === 'job.dependencies_met') return null;
   if (cause === null) return ofTime.has(on) ? null : 'has no cause';
   if (cause.kind !== 'worker') return ofPeople.has(on) ? null : 'was caused by a person';
   const worker = scene.workerOf(cause.token);
