@@ -73,6 +73,8 @@ test('submits and cancels a job with --allow-write', async () => {
   const { call } = await connect(['queue.view', 'queue.submit', 'queue.cancel'], '--allow-write');
   const submitted = await call('submitJob', { body: { config_name: 'by-assistant', config: { rank: 8 } } });
   const { job_id: id } = z.object({ job_id: z.string() }).parse(JSON.parse(submitted.text));
+  const next = await call('submitJob', { body: { config_name: 'next', config: {}, after: [id] } });
+  expect(JSON.parse(next.text)).toMatchObject({ reason: 'Waits for by-assistant (pending)' });
   expect((await call('cancelJob', { id })).isError).toBe(false);
   const { text } = await call('getJob', { id });
   expect(JSON.parse(text)).toMatchObject({ config_name: 'by-assistant', status: 'cancelled' });

@@ -51,6 +51,7 @@ const pendingWords: ReadonlySet<string> = new Set([
   'submitted',
   'requeued',
   'approved',
+  'dependencies_met',
   'priority_changed',
   'moved_to_top',
   'boosted',
@@ -187,6 +188,9 @@ test('writes one valid audit row per event, from which the stored state can be r
   const all = [...types, 'job.report_refused'];
   expect(all.filter(type => !reached.has(type))).toEqual([
     'job.progress',
+    // The tests of dependencies cover jobs that wait for others.
+    'job.dependencies_met',
+    'job.parent_changed',
     // Its own test covers jobs on several workers.
     'job.node_changed',
     'job.node_ended',

@@ -1,0 +1,57 @@
+/** `trainyard jobs submit --after`, in this process against a server. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runTrainyard } from '../support/cli.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let base: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  base = await server.submit({ name: 'flux-base', config: {} });
+});
+afterAll(() => server.close());
+
+const jobs = (...args: readonly string[]) => runTrainyard(['jobs', ...args, '--data-dir', server.dataDir]);
+const submit = (...args: readonly string[]) => {
+  server.config('flowers', {});
+  return jobs('submit', 'flowers', ...args);
+};
+const idIn = (out: string): string => /j_\w+/.exec(out)?.[0] ?? '';
+
+describe('trainyard jobs submit --after', () => {
+  it('submits a job that waits for jobs named by id, start of an id and name', async () => {
+    const first = await submit('--name', 'upscaler', '--after', 'flux-base');
+    expect(first).toMatchObject({ code: 0, err: '' });
+    expect(first.out).toContain('Waits for flux-base (pending)');
+    const upscaler = idIn(first.out);
+    const words = ['--after', base.slice(0, -1), '--after', base, '--after', upscaler];
+    const second = await submit('--name', 'report', ...words, '--after-on', 'end');
+    expect(second.out).toContain('Waits for 2 jobs: flux-base (pending), upscaler (pending)');
+    const shown = (await jobs('get', idIn(second.out))).out;
+    expect(shown).toMatch(
+      new RegExp(`After +flux-base \\(${base}\\)  pending, any end\\n +upscaler \\(${upscaler}\\)`),
+    );
+    expect((await jobs('get', 'upscaler')).out).toMatch(/Then +report \(j_\w+\) {2}pending/);
+    expect((await jobs('why', 'upscaler')).out).toMatch(/Why +Waits for flux-base \(pending\)/);
+  });
+
+  it('prints the wait in a dry run, and submits each job of a sweep with it', async () => {
+    const dry = await submit('--after', 'flux-base', '--dry-run');
+    expect(dry.out).toMatch(/Why +Waits for flux-base/);
+    const swept = await submit('--after', base, '--sweep', 'rank=1,2', '--json');
+    const { jobs: all } = JSON.parse(swept.out) as { readonly jobs: readonly { readonly job_id: string }[] };
+    const shown = await Promise.all(all.map(({ job_id: id }) => jobs('get', id)));
+    expect(shown.every(({ out }) => out.includes('Waits for flux-base'))).toBe(true);
+  });
+
+  it.each([
+    [['--after', 'nobody'], 4, /nobody/],
+    [['--after-on', 'end'], 2, /--after-on needs --after/],
+    [['--after', 'flux-base', '--after-on', 'luck'], 2, /success, end/],
+    [['--after', 'flux-base', '--no-wait'], 7, /Waits for flux-base/],
+  ])('refuses %j', async (args, code, text) => {
+    const refused = await submit(...args);
+    expect([refused.code, refused.out]).toEqual([code, '']);
+    expect(refused.err).toMatch(text);
+  });
+});
