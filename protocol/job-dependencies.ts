@@ -30,7 +30,6 @@ export const afterFields = {
   ),
 } as const;
 
-/** @internal */
 export const JobParents = z
   .object({
     on: AfterOn,
@@ -50,9 +49,7 @@ export const JobParents = z
   })
   .meta({ id: 'JobParents', description: 'The jobs that must end before a job starts.' });
 export type JobParents = z.output<typeof JobParents>;
-export type JobParent = JobParents['parents'][number];
 
-/** @internal */
 export const JobChild = z
   .object({
     job_id: JobId,

@@ -4,7 +4,6 @@ export type {
   ApiToken,
   Attempt,
   AttemptEnd,
-  Dependencies,
   Job,
   JobPayload,
   JoinToken,

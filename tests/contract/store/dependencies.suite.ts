@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { Dependencies, Job, PendingJob, Store } from '../../../main/orchestrator/ports/index.ts';
+import type { Job, PendingJob, Store } from '../../../main/orchestrator/ports/index.ts';
 import { parseSearch } from '../../../protocol/job-search.ts';
 import { everyJob } from '../../support/every-job.ts';
 import { asEnded, at, jobId, makeJob, type OpenStore, put } from './builders.ts';
+
+type Dependencies = NonNullable<Job['dependencies']>;
 
 const needs = (on: Dependencies['on'], ...orders: readonly number[]): Dependencies => ({
   on,
@@ -40,7 +42,7 @@ export function describeDependencies(open: OpenStore): void {
         found: store.countFound(filter).filter(({ count }) => count > 0),
         ofUsers: store.countJobs().map(({ status, count }) => [status, count]),
         listed: store.jobs({ ...everyJob, includeFinal: false, limit: 9, offset: 0 }).length,
-        unmet: store.waitingJobs().map(({ id, unmet }) => [id, unmet]),
+        unmet: store.waitingJobs().map(({ id, unmet }) => [id, unmet] as const),
         position: store.position(makeJob(3)),
       });
       const same = {
@@ -57,7 +59,7 @@ export function describeDependencies(open: OpenStore): void {
         listed: 4,
       };
       expect(seen()).toMatchObject({ ...same, line: ['j_1', 'j_3'], dependent: ['j_2'], position: 2 });
-      expect(seen().unmet.toSorted()).toEqual([
+      expect(seen().unmet.toSorted(([a], [b]) => a.localeCompare(b))).toEqual([
         ['j_1', 0],
         ['j_2', 1],
         ['j_3', 0],
