@@ -7,6 +7,7 @@ import { ShownStatus } from './job-status.ts';
 import { JobWait } from './job-wait.ts';
 import { Progress } from './reports.ts';
 import { RequestKind } from './requests.ts';
+import { RunLink } from './run-link.ts';
 import { LabelPatterns } from './text.ts';
 
 export { finalStatuses, isFinal, isWaiting, JobStatus, liveStatuses, ShownStatus } from './job-status.ts';
@@ -193,6 +194,10 @@ export const AttemptView = z
       .describe(
         'Result that arrived after another attempt had taken over. It is stored but changes nothing.',
       ),
+    links: z
+      .array(RunLink)
+      .default([])
+      .describe('Links to the run of the attempt at experiment trackers, in order; at most 4.'),
     nodes: z
       .array(NodeView)
       .default([])
@@ -353,6 +358,12 @@ export const JobDetail = JobView.extend({
     .default(null)
     .describe(
       'Files of a completed job that its worker has not uploaded yet. Null when every file was uploaded or given up; older servers omit it.',
+    ),
+  links: z
+    .array(RunLink)
+    .default([])
+    .describe(
+      'Links to the run at experiment trackers, of the newest attempt that has any; older servers omit it.',
     ),
   data: z
     .array(JobDataView)

@@ -14,6 +14,7 @@ import {
   Outputs,
   Trainers,
 } from './reports.ts';
+import { ReportedLinks } from './tracker-urls.ts';
 import { CleanLine, Labels } from './text.ts';
 import {
   type Capabilities,
@@ -237,6 +238,9 @@ export const StatusReport = z.object({
     ),
   ready: ReadyNode.nullish().describe(
     'With `starting`, for an attempt on several machines: everything that the trainer needs is in place here. The agent starts it when all are ready.',
+  ),
+  links: ReportedLinks.describe(
+    "Addresses of the run at experiment trackers, found in the trainer's log: at most 4 objects with `kind` and `url`. Invalid ones are dropped.",
   ),
   uploads_pending: z
     .boolean()

@@ -6,6 +6,7 @@ import {
   attendFound,
   type AttemptDeps,
   catchUpCurve,
+  findingsOf,
   type HeldAttempt,
   startOffer,
   stoppedBefore,
@@ -60,14 +61,14 @@ export function createLife(deps: LifeDeps, reported: Attempts): Life {
   };
 
   const conclude = (report: StatusReportBody, held: HeldAttempt): Promise<true> | true => {
-    const { jobId, attemptId, progress } = held;
+    const { jobId, attemptId } = held;
     // The agent's next process determines how the run ended.
     if (held.isReleased) return true;
     if (held.given.signal.aborted) {
       deps.drop(attemptId);
       return true;
     }
-    const final = { jobId, attemptId, body: { ...report, ...(progress && { progress }) } };
+    const final = { jobId, attemptId, body: { ...report, ...findingsOf(held) } };
     keep(deps, final);
     return deliver(final, held);
   };

@@ -1,4 +1,5 @@
 import type { Progress } from '../../protocol/reports.ts';
+import type { RunLink } from '../../protocol/run-link.ts';
 import type { StatusReportBody } from '../../protocol/worker-api.ts';
 import type { FoundRun } from './adopt.ts';
 import type { AttemptLogs } from '../logs/attempt-logs.ts';
@@ -11,7 +12,7 @@ import type { Clock } from '../clock.ts';
 import type { Contact, ExitRecord, Order } from '../guard/guard-files.ts';
 import { graceUntilEnd, isHalfway, type Preemption, uploadMs } from './preemption.ts';
 import { awaitOthers, type RendezvousDeps } from './rendezvous.ts';
-import { shownLine } from './sent-progress.ts';
+import { containsSecret, shownLine } from './sent-progress.ts';
 import { onWorkers } from './several-nodes.ts';
 import type { Run, RunOrigin } from './run.ts';
 import type { RunListeners } from './run-follow.ts';
@@ -60,6 +61,8 @@ export interface HeldAttempt extends Held {
   isAskedToSave: boolean;
   run: Run | null;
   progress: Progress | null;
+  /** Links to the run at experiment trackers. Each report contains all of them, because a report can be lost. */
+  links: readonly RunLink[];
   /** When the last answered call was sent, in ms of machine uptime; 0 when there was none. */
   sentAt: number;
   /** Whether the final report is being sent. */
@@ -86,6 +89,7 @@ export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => (
   isAskedToSave: false,
   run: null,
   progress: null,
+  links: [],
   sentAt: 0,
   ended: false,
   isReleased: false,
@@ -150,8 +154,7 @@ export function noteContact(
 /** All workers of the attempt are ready. If its trainer runs already, the report of that was lost, so this repeats it. */
 export function noteRendezvous(held: HeldAttempt, rendezvous: Rendezvous, deps: AttemptDeps): void {
   held.rendezvous.resolve(rendezvous);
-  const { run, progress } = held;
-  if (run !== null) deps.reportProgress(held, { status: 'running', ...(progress && { progress }) });
+  if (held.run !== null) deps.reportProgress(held, { status: 'running', ...findingsOf(held) });
 }
 
 /**
@@ -320,8 +323,17 @@ function noteFiled(
   const { step = 0 } = filed;
   if (held.ended || step <= (held.progress?.step ?? -1)) return;
   held.progress = { ...held.progress, ...filed };
-  reportProgress?.(held, { status: 'running', progress: held.progress });
+  reportProgress?.(held, { status: 'running', ...findingsOf(held) });
 }
+
+/** What the output of the trainer has shown so far. */
+export const findingsOf = ({
+  progress,
+  links,
+}: Pick<HeldAttempt, 'progress' | 'links'>): Pick<StatusReportBody, 'progress' | 'links'> => ({
+  ...(progress && { progress }),
+  ...(links.length > 0 && { links }),
+});
 
 async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<StatusReportBody> {
   held.run = run;
@@ -379,15 +391,23 @@ function toListeners(
   deps: AttemptDeps,
   secrets: readonly string[] = [],
 ): RunListeners {
+  const report = (): void => {
+    if (reportsProgress) deps.reportProgress(held, { status: 'running', ...findingsOf(held) });
+  };
   const noteProgress = (progress: Progress): void => {
     if (held.rank > 0) return;
     held.progress = { ...held.progress, ...progress };
-    if (reportsProgress) deps.reportProgress(held, { status: 'running', progress: held.progress });
+    report();
   };
   return {
     onLine: deps.onLine,
     onFigures: curve.note,
     onProgress: noteProgress,
+    onLink(link) {
+      if (held.rank > 0 || containsSecret(link.url, secrets)) return;
+      held.links = [...held.links, link];
+      report();
+    },
     onStage: ({ stage, line }) =>
       noteProgress({
         ...(stage !== null && { stage }),

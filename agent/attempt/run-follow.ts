@@ -1,4 +1,5 @@
 import type { Progress } from '../../protocol/reports.ts';
+import type { RunLink } from '../../protocol/run-link.ts';
 import { watchFolder } from '../files/folder-watch.ts';
 import { type ExitRecord, readExit, readTrainer, type RunFolder } from '../guard/guard-files.ts';
 import type { Guarded, LaunchDeps } from '../guard/guard-launch.ts';
@@ -7,6 +8,7 @@ import type { Figures } from '../metrics/point-book.ts';
 import { endGroup } from '../process/process-group.ts';
 import { isRunning } from '../process/processes.ts';
 import { createProgressReader, type OutputItem } from '../metrics/progress.ts';
+import { createTrackerLinks } from '../metrics/tracker-links.ts';
 import { createStageReader, wireProgress, type StageAndLine } from './sent-progress.ts';
 
 const checkEveryMs = 250;
@@ -26,6 +28,8 @@ export interface RunListeners {
   readonly onLine: (line: string) => void;
   /** The stage or the newest line has changed. Lines are reported every few seconds at most, and at the end. */
   readonly onStage?: (stageAndLine: StageAndLine) => void;
+  /** The output contains the address of the run at an experiment tracker. Includes output from before this agent process. */
+  readonly onLink?: (link: RunLink) => void;
 }
 
 export interface Attended {
@@ -81,6 +85,7 @@ function createFollowedOutput(
   const reader = createProgressReader();
   let isKnown = isAdopted;
   const stageReader = createStageReader();
+  const links = createTrackerLinks();
   let reported: StageAndLine = stageReader.current();
   let reportedAt = Number.NEGATIVE_INFINITY;
 
@@ -100,6 +105,8 @@ function createFollowedOutput(
     let progress = earlier;
     for (const item of items) {
       stageReader.note(item);
+      const link = item.kind === 'line' ? links.note(item.text) : null;
+      if (link !== null) listeners.onLink?.(link);
       if (item.kind === 'progress') {
         const figures = wireProgress(item.progress);
         listeners.onFigures({ progress: figures, gaps: item.progress.gaps ?? [] }, isKnown);

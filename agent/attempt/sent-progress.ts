@@ -1,7 +1,7 @@
 import { cleanLine } from '../../protocol/text.ts';
 import type { OutputItem, Progress } from '../metrics/progress.ts';
 import { stripAnsi } from '../metrics/progress-line.ts';
-import { latin1, showFrom } from '../logs/redact.ts';
+import { findSecrets, latin1, showFrom } from '../logs/redact.ts';
 import { Progress as WireProgress } from '../../protocol/reports.ts';
 
 /** Text from a trainer's output: the stage of the run, and the newest line of its log. */
@@ -53,6 +53,9 @@ export function shownLine(line: string, known: readonly string[]): string {
   const shown = showFrom(latin1(plain), 0, known.map(latin1)).replaceAll(blob, '[redacted]');
   return cleanLine(shown).trim().slice(0, lineChars).toWellFormed();
 }
+
+export const containsSecret = (text: string, known: readonly string[]): boolean =>
+  findSecrets(latin1(text), known.map(latin1)).length > 0;
 
 /** Converts a trainer's progress to the form in which it is sent. Returns an empty object when a field violates the contract. */
 export function wireProgress(progress: Progress): WireProgress {

@@ -1,5 +1,6 @@
 import type { AttemptId } from '../../protocol/ids.ts';
 import type { Progress } from '../../protocol/reports.ts';
+import type { RunLink } from '../../protocol/run-link.ts';
 import type { ShipCall } from '../connection/api-client.ts';
 import type { AttemptLogs } from '../logs/attempt-logs.ts';
 import type { Clock } from '../clock.ts';
@@ -26,6 +27,7 @@ export interface SimulatedTraining {
 export type SimulatedTrainer = (
   job: SimulatedJob,
   onProgress: (progress: Progress) => void,
+  onLink: (link: RunLink) => void,
 ) => SimulatedTraining;
 
 interface SimulatedRunDeps {
@@ -43,10 +45,11 @@ export function simulateRun(origin: RunOrigin, listeners: RunListeners, deps: Si
   let { contact } = origin;
   let stopped: Order | 'lost_contact' | null = null;
   let takeBack = (): void => {};
-  const training = trainer(job, progress => {
+  const onProgress = (progress: Progress): void => {
     listeners.onFigures({ progress, gaps: [] }, false);
     listeners.onProgress(progress);
-  });
+  };
+  const training = trainer(job, onProgress, link => listeners.onLink?.(link));
   const stop = (why: Order | 'lost_contact'): void => {
     stopped ??= why;
     training.stop();

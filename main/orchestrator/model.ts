@@ -14,6 +14,7 @@ import type { JobData } from '../../protocol/dataset.ts';
 import type { AfterOn } from '../../protocol/job-dependencies.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
 import type { Closed, Progress } from '../../protocol/reports.ts';
+import type { RunLink } from '../../protocol/run-link.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
 import { hasGuard, publishedTrainers } from './v1-agent.ts';
 import type { Labels } from '../../protocol/text.ts';
@@ -233,6 +234,8 @@ export interface Attempt {
   readonly late: LateResult | null;
   /** The checkpoint to continue from, chosen when the attempt was offered; null if there was none. */
   readonly resumed: Resumption | null;
+  /** Links to its run at experiment trackers, as its worker found them in the log; absent for none. */
+  readonly links?: readonly RunLink[];
 }
 
 /** The checkpoint from which an attempt continues. */

@@ -279,6 +279,11 @@ function createCrew(orchestrator: Orchestrator) {
   };
 }
 
+const fluxLinks = [
+  { kind: 'wandb', url: 'https://wandb.ai/atelier/flux/runs/8k2v1q0x' },
+  { kind: 'mlflow', url: 'http://127.0.0.1:5000/#/experiments/4/runs/0b7f5e9c2d' },
+] as const;
+
 const outOfMemory = [
   'Traceback (most recent call last):',
   '  File "simpletuner/train.py", line 41, in <module>',
@@ -306,7 +311,8 @@ function startWorker(
       vramGb,
       ...('driver' in more ? { driver: more.driver } : {}),
     })),
-    trainer({ configName }, report) {
+    trainer({ configName }, report, link) {
+      if (configName === 'flux-full-finetune') for (const each of fluxLinks) link(each);
       const exited = Promise.withResolvers<Exit>();
       running += 1;
       const end = (exit: Exit): void => {

@@ -11,7 +11,8 @@ import type {
 } from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/reports.ts';
 import { duration } from '../progress-bar.ts';
-import { type Column, type Fact, plainLines } from '../table.ts';
+import { isLoopbackLink, type RunLink, trackerName } from '../../../protocol/run-link.ts';
+import { type Column, type Fact, plain, plainLines } from '../table.ts';
 import { timeText } from '../time.ts';
 import { sizeText } from '../../../protocol/text.ts';
 
@@ -102,6 +103,7 @@ export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ...jobFacts(job),
   ['Then', childrenText(job)],
   ['Notes', job.notes],
+  ['Trackers', job.links.map(linkText).join('\n') || null],
   ['Data', job.data.map(dataText).join('\n') || null],
   ['Warning', warningsText(job.warnings)],
   ['Outstanding', job.outstanding && outstandingText(job.outstanding)],
@@ -126,6 +128,10 @@ function childrenText({ children, children_count: count }: JobDetail): string | 
   const more = count - children.length;
   return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n') || null;
 }
+
+/** The whole address, so that its host is visible. */
+const linkText = (link: RunLink): string =>
+  `${trackerName(link)}  ${plain(link.url)}${isLoopbackLink(link) ? '  (opens only on its worker)' : ''}`;
 
 function dataText({ path, version, files, bytes, dataset }: JobDataView): string {
   const id = version.slice(0, 12);

@@ -3,6 +3,7 @@ import type { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { JobSort, JobSearch } from '../../../protocol/job-search.ts';
 import type { ShownStatus, Approval, JobStatus, FailureCause, Requirements } from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/reports.ts';
+import type { RunLink } from '../../../protocol/run-link.ts';
 import type {
   Attempt,
   Job,
@@ -170,6 +171,8 @@ export interface JobWrites {
   /** Replaces the notes of people about a job; null removes them. */
   setNotes(job: JobId, notes: string | null): void;
   setLateResult(attempt: AttemptId, late: LateResult): void;
+  /** Replaces the links of an attempt. */
+  setLinks(attempt: AttemptId, links: readonly RunLink[]): void;
   nextJobOrder(): number;
   /** Removes a job and everything stored about it, except its events and audit rows. */
   removeJob(job: JobId): void;

@@ -106,6 +106,7 @@ export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptVi
       status: attempt.late.status,
       exit_code: attempt.late.exitCode,
     },
+    links: [...(attempt.links ?? [])],
     nodes: read.nodesOf(attempt.id).map(node => nodeView(read, attempt, node)),
   };
 }

@@ -441,6 +441,10 @@ const migrations: readonly string[] = [
   CREATE INDEX artifacts_samples_job ON artifacts (job_id, ord) WHERE kind = 'sample_image';
   `,
   ...dependencyMigrations,
+  `
+  -- Links to the run at experiment trackers, as JSON; null for none.
+  ALTER TABLE attempts ADD COLUMN links TEXT;
+  `,
 ];
 
 /** The newest schema that this version supports. */

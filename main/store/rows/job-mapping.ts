@@ -23,6 +23,7 @@ export interface AttemptRow {
   readonly charged: 0 | 1;
   readonly late: string | null;
   readonly resumed: string | null;
+  readonly links: string | null;
 }
 
 export interface JobRow {
@@ -99,6 +100,7 @@ export function toAttempt(row: AttemptRow): Attempt {
     end,
     late: row.late === null ? null : (JSON.parse(row.late) as Attempt['late']),
     resumed: row.resumed === null ? null : (JSON.parse(row.resumed) as Attempt['resumed']),
+    ...(row.links !== null && { links: JSON.parse(row.links) as NonNullable<Attempt['links']> }),
   };
 }
 
@@ -122,6 +124,7 @@ export const attemptColumns = [
   'offered_at',
   'late',
   'resumed',
+  'links',
   ...endingColumns,
 ] as const satisfies readonly (keyof AttemptRow)[];
 
@@ -156,6 +159,7 @@ const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[number]> 
   offered_at: attempt.offeredAt,
   late: attempt.late,
   resumed: attempt.resumed,
+  links: attempt.links ?? null,
 });
 
 /** Defaults for jobs stored before these requirements existed. */

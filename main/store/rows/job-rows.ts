@@ -41,6 +41,7 @@ export type JobStatements = Pick<
   | 'replaceJob'
   | 'setProgress'
   | 'setLateResult'
+  | 'setLinks'
   | 'nextJobOrder'
   | 'starvingJobs'
   | 'removeJob'
@@ -205,6 +206,7 @@ function jobWrites(db: Database) {
   const insertAttempt = createInsert(db, 'attempts', newAttemptColumns);
   const updateAttempt = createUpdates(db, 'attempts', endingColumns, 'id = ?');
   const late = db.prepare('UPDATE attempts SET late = ? WHERE id = ?');
+  const links = db.prepare('UPDATE attempts SET links = ? WHERE id = ?');
   const progress = db.prepare('UPDATE jobs SET progress = ? WHERE id = ?');
   const putNotes = db.prepare('INSERT OR REPLACE INTO job_notes (job_id, notes) VALUES (?, ?)');
   const dropNotes = db.prepare('DELETE FROM job_notes WHERE job_id = ?');
@@ -225,7 +227,14 @@ function jobWrites(db: Database) {
   const removeRow = db.prepare('DELETE FROM jobs WHERE id = ?');
   const writes: Pick<
     JobStatements,
-    'insertJob' | 'replaceJob' | 'setNotes' | 'setProgress' | 'setLateResult' | 'nextJobOrder' | 'removeJob'
+    | 'insertJob'
+    | 'replaceJob'
+    | 'setNotes'
+    | 'setProgress'
+    | 'setLateResult'
+    | 'setLinks'
+    | 'nextJobOrder'
+    | 'removeJob'
   > = {
     insertJob(job, payload) {
       const { config, dataloader, files, data } = textsOf(payload);
@@ -245,6 +254,7 @@ function jobWrites(db: Database) {
     },
     setNotes: (job, notes) => void (notes === null ? dropNotes.run(job) : putNotes.run(job, notes)),
     setLateResult: (attempt, result) => void late.run(JSON.stringify(result), attempt),
+    setLinks: (attempt, value) => void links.run(JSON.stringify(value), attempt),
     setProgress: (job, value) => void progress.run(JSON.stringify(value), job),
     nextJobOrder: () => nextOrder.get() ?? 1,
     removeJob(id) {

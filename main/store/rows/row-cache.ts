@@ -94,6 +94,10 @@ function cacheJobs(rows: JobRows, forget: Forget): JobRows {
       rows.setLateResult(attempt, late);
       forget(jobs.clear);
     },
+    setLinks(attempt, links) {
+      rows.setLinks(attempt, links);
+      forget(jobs.clear);
+    },
     removeJob(id) {
       rows.removeJob(id);
       forget(() => {

@@ -32,6 +32,8 @@ export const runs = {
   'runs.edit.notes': 'Notes',
   'runs.edit.save': 'Save',
   'runs.compareGroup': 'Compare group',
+  'runs.links': 'Experiment trackers',
+  'runs.links.onlyThere': 'opens only on {worker}',
 } as const;
 
 export type RunKey = keyof typeof runs;

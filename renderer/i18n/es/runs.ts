@@ -34,4 +34,6 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.edit.notes': 'Notas',
   'runs.edit.save': 'Guardar',
   'runs.compareGroup': 'Comparar grupo',
+  'runs.links': 'Seguimiento de experimentos',
+  'runs.links.onlyThere': 'solo se abre en {worker}',
 };

@@ -12,6 +12,7 @@ import { newestCheckpoint } from '../files/checkpoints.ts';
 import type { Read, Tx } from '../../ports/index.ts';
 import { workerIsHeld } from '../../memory/eligibility.ts';
 import { answerNode, hadNodes, noteFirst } from './node-reports.ts';
+import { noteLinks } from './run-links.ts';
 import { applyEvent, startCooldown, welcome } from '../transitions.ts';
 import { needsCooldown, resumesGivenUpAttempts } from '../../v1-agent.ts';
 import type { Progress } from '../../../../protocol/reports.ts';
@@ -98,7 +99,10 @@ export function createReports(core: Core, progress: ProgressBook) {
       }
       if (isLive(job)) core.connections.clearAbsence(id);
       const step = apply(core, tx, worker, job, report, progress);
-      if (step.kind !== 'refused') noteFirst(core, tx, job, report);
+      if (step.kind !== 'refused') {
+        noteFirst(core, tx, job, report);
+        noteLinks(core, tx, jobId, report);
+      }
       return answer(step);
     });
     // A final report has already stored its progress, and another attempt may have started since.

@@ -8,6 +8,7 @@ import { usePanel } from '../../../app/context.ts';
 import { Button } from '../../../ui/button.tsx';
 import { RunTexts, useRunT } from '../../compare/texts.tsx';
 import { JobChips } from '../job-chips.tsx';
+import { RunLinks } from './run-links.tsx';
 
 interface JobProps {
   readonly job: JobDetail;
@@ -29,6 +30,7 @@ function About({ job }: JobProps) {
     <div className="job-about">
       <div className="job-about-line">
         <JobChips job={job} />
+        <RunLinks job={job} />
         {job.group !== null && (
           <Link className="button button-quiet" href={`/compare?group=${encodeURIComponent(job.group)}`}>
             {t('runs.compareGroup')}

@@ -1,0 +1,25 @@
+import type { JobId } from '../../../../protocol/ids.ts';
+import { isFinal } from '../../../../protocol/job.ts';
+import { addRunLinks } from '../../../../protocol/tracker-urls.ts';
+import type { StatusReport } from '../../../../protocol/worker-api.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
+import { asWorker } from '../../model.ts';
+import type { Tx } from '../../ports/index.ts';
+
+/**
+ * Stores the links of an accepted report. A worker sends all its links with each report, so most reports change nothing.
+ * Links of an earlier process of the agent stay, because a new one reads the log from the start.
+ */
+export function noteLinks(core: Core, tx: Tx, id: JobId, { links, status }: StatusReport): void {
+  if (links === undefined) return;
+  const attempt = tx.job(id)?.attempt;
+  if (!attempt) return;
+  const known = attempt.links ?? [];
+  const all = addRunLinks(known, links);
+  if (all === known) return;
+  tx.setLinks(attempt.id, all);
+  const job = tx.job(id);
+  // The end of a job has its own event. Any other event makes pages read the attempts again.
+  if (job !== null && !isFinal(status))
+    recordJobEvent(core, tx, 'job.progress', job, asWorker(attempt.workerId));
+}

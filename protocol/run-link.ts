@@ -1,0 +1,48 @@
+/** Links to the run of a training at an experiment tracker, such as Weights & Biases or MLflow. */
+import { z } from 'zod';
+
+const trackers = ['wandb', 'mlflow', 'trackio', 'comet', 'swanlab'] as const;
+export type Tracker = (typeof trackers)[number];
+export const isTracker = (word: string): word is Tracker => trackers.some(tracker => tracker === word);
+
+export const RunLink = z
+  .object({
+    kind: z
+      .string()
+      .describe(
+        'The tracker: `wandb`, `mlflow`, `trackio`, `comet` or `swanlab`. Newer servers may send others.',
+      ),
+    url: z
+      .string()
+      .describe(
+        'Address of the run: `http` or `https`, without user, password and secrets. A program in the training has printed it, so nobody has checked where it leads.',
+      ),
+  })
+  .meta({
+    id: 'RunLink',
+    description: "Link to the run at an experiment tracker, found in the trainer's log.",
+  });
+export type RunLink = Readonly<z.output<typeof RunLink>>;
+
+/** Addresses that only the machine itself can open. */
+const loopback = /^(?:localhost|.*\.localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])$/;
+
+/**
+ * Returns the host of a link as it is shown, with its port; null for a link that must not be followed. Names in other
+ * alphabets stay in their encoded form (`xn--`), so that they cannot imitate a known name.
+ */
+export const hostOfLink = ({ url }: RunLink): string | null =>
+  URL.canParse(url) && /^https?:/.test(new URL(url).protocol) ? new URL(url).host : null;
+
+/** Whether a link works only on the machine whose program has printed it. */
+export const isLoopbackLink = ({ url }: RunLink): boolean =>
+  URL.canParse(url) && loopback.test(new URL(url).hostname);
+
+const names: Readonly<Record<Tracker, string>> = {
+  wandb: 'Weights & Biases',
+  mlflow: 'MLflow',
+  trackio: 'Trackio',
+  comet: 'Comet',
+  swanlab: 'SwanLab',
+};
+export const trackerName = ({ kind }: RunLink): string => (isTracker(kind) ? names[kind] : kind);

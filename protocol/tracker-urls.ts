@@ -1,0 +1,76 @@
+/** The addresses that clients of experiment trackers print, and the links in the reports of workers. */
+import { z } from 'zod';
+import { isTracker, RunLink, type Tracker } from './run-link.ts';
+
+/** Maximum number of links of an attempt. Later ones are dropped. */
+export const maxRunLinks = 4;
+const maxUrl = 500;
+
+/** The form of a tracker's addresses. Only the listed parts of an address are kept. */
+interface Form {
+  readonly path: RegExp;
+  /** Parameters of the query that are kept, if present. All others may be secrets, such as `apiKey` or `write_token`. */
+  readonly query?: readonly string[];
+  /** Required fragment. Without it, a fragment is dropped. */
+  readonly hash?: RegExp;
+}
+
+const name = '[^/]{1,200}';
+const forms: Readonly<Record<Tracker, readonly Form[]>> = {
+  wandb: [{ path: new RegExp(`^(?:/${name}){2,4}/runs/${name}$`) }],
+  swanlab: [{ path: new RegExp(`^(?:/${name}){0,2}/@${name}/${name}/runs/${name}(?:/chart)?$`) }],
+  mlflow: [
+    // The open-source server, possibly below a path, and Databricks.
+    {
+      path: new RegExp(`^(?:/${name}){0,4}/?$`),
+      hash: /^#\/experiments\/[\w-]{1,64}\/runs\/[\w-]{1,256}$/,
+    },
+    { path: /^\/ml\/experiments\/[\w-]{1,64}\/runs\/[\w-]{1,256}$/, query: ['o'] },
+  ],
+  // A Space of Hugging Face, or a server of one's own.
+  trackio: [{ path: new RegExp(`^(?:/spaces/${name}/${name}|/?)$`), query: ['project'] }],
+  comet: [{ path: new RegExp(`^/${name}/${name}/[0-9a-zA-Z]{8,64}$`) }],
+};
+
+/** Returns the address of a run without anything that may be secret; null if it is not one of this tracker. */
+export function cleanRunUrl(kind: Tracker, text: string): string | null {
+  if (text.length > 2 * maxUrl || !URL.canParse(text)) return null;
+  const { protocol, host, pathname, searchParams, hash } = new URL(text);
+  if (protocol !== 'https:' && protocol !== 'http:') return null;
+  const form = forms[kind].find(
+    ({ path, hash: wanted }) => path.test(pathname) && (wanted === undefined || wanted.test(hash)),
+  );
+  if (form === undefined) return null;
+  const kept = new URLSearchParams();
+  for (const key of form.query ?? []) {
+    const value = searchParams.get(key);
+    if (value !== null) kept.set(key, value);
+  }
+  const query = kept.size === 0 ? '' : `?${kept.toString()}`;
+  const url = `${protocol}//${host}${pathname}${query}${form.hash === undefined ? '' : hash}`;
+  return url.length > maxUrl ? null : url;
+}
+
+/** Adds links to those of an attempt, without repetitions. Returns the same list when nothing is new. */
+export function addRunLinks(known: readonly RunLink[], added: readonly RunLink[]): readonly RunLink[] {
+  const isNew = ({ url }: RunLink, at: number): boolean =>
+    !known.some(link => link.url === url) && added.findIndex(link => link.url === url) === at;
+  const fresh = added.filter(isNew).slice(0, Math.max(0, maxRunLinks - known.length));
+  return fresh.length === 0 ? known : [...known, ...fresh];
+}
+
+/** Links in a report. Invalid ones are dropped, because a report must not fail because of them. */
+export const ReportedLinks = z
+  .unknown()
+  .transform((value): readonly RunLink[] | undefined =>
+    Array.isArray(value) ? value.slice(0, maxRunLinks).flatMap(cleanLink) : undefined,
+  )
+  .optional();
+
+function cleanLink(value: unknown): readonly RunLink[] {
+  const parsed = RunLink.safeParse(value);
+  if (!parsed.success || !isTracker(parsed.data.kind)) return [];
+  const { kind } = parsed.data;
+  const url = cleanRunUrl(kind, parsed.data.url);
+  return url === null ? [] : [{ kind, url }];
+}
