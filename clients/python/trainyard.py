@@ -892,6 +892,9 @@ class JobDetail(TypedDict, total=False):
     # Files of a completed job that its worker has not uploaded yet. Null when every file was
     # uploaded or given up; older servers omit it.
     outstanding: Optional[Dict[str, Any]]
+    # Links to the run at experiment trackers, of the newest attempt that has any; older servers
+    # omit it.
+    links: List[RunLink]
     # Training data that the worker fetches; older servers omit it.
     data: List[JobDataView]
     # Jobs that start after this one, at most 100, oldest first. Older servers omit it.
@@ -936,8 +939,21 @@ class AttemptView(TypedDict, total=False):
     resumed: Optional[Dict[str, Any]]
     # Result that arrived after another attempt had taken over. It is stored but changes nothing.
     late_result: Optional[Dict[str, Any]]
+    # Links to the run of the attempt at experiment trackers, in order; at most 4.
+    links: List[RunLink]
     # Workers that trained the job together, by rank; empty for an attempt on one worker.
     nodes: List[Dict[str, Any]]
+
+
+class RunLink(TypedDict, total=False):
+    """Link to the run at an experiment tracker, found in the trainer's log."""
+
+    # The tracker: `wandb`, `mlflow`, `trackio`, `comet` or `swanlab`. Newer servers may send
+    # others.
+    kind: str
+    # Address of the run: `http` or `https`, without user, password and secrets. A program in the
+    # training has printed it, so nobody has checked where it leads.
+    url: str
 
 
 class JobDataView(TypedDict, total=False):

@@ -148,6 +148,20 @@ function describeShapes(open: OpenStore): void {
       expect(store.attempts(job.id)[0]?.late).toEqual(late);
     });
 
+    test('keeps the links of an attempt when its job changes later', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const live = asLive(job, 'running');
+      await put(store, job, live);
+      const links = [{ kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/1' }];
+      await store.write(tx => tx.setLinks(live.attempt.id, links));
+      const linked = { ...live, attempt: { ...live.attempt, links } };
+      expect(store.job(job.id)).toEqual(linked);
+      await store.write(tx => tx.replaceJob(linked, asEnded(linked, 'completed')));
+      expect(store.attempts(job.id)[0]?.links).toEqual(links);
+    });
+
     test('keeps the late result of the newest attempt when that attempt is replaced', async () => {
       const store = open();
       await putWorkers(store, 'w_1');

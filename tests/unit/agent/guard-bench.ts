@@ -50,6 +50,7 @@ export interface GuardHere {
     readonly onLine?: (line: string) => void;
     readonly onProgress?: (p: Progress) => void;
     readonly onFigures?: RunListeners['onFigures'];
+    readonly onLink?: RunListeners['onLink'];
   }): Run;
 }
 
@@ -93,11 +94,11 @@ export function guardHere(job: PreparedJob, options: GuardHereOptions = {}): Gua
       if (exit === null) throw new Error('there is no exit record');
       return exit;
     },
-    attend({ onLine = () => {}, onProgress = () => {}, onFigures = () => {} } = {}) {
+    attend({ onLine = () => {}, onProgress = () => {}, onFigures = () => {}, onLink = () => {} } = {}) {
       const guard = { pid: process.pid, start: 'here' };
       const here = { ...launching, processes: { ...processes, identify: async () => guard } };
       const attended = { run, guarded: { guard, trainer: null }, logFile: job.logFile, isAdopted: false };
-      return attendRun(attended, { onLine, onProgress, onFigures }, here);
+      return attendRun(attended, { onLine, onProgress, onFigures, onLink }, here);
     },
   };
 }

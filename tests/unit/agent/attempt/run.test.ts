@@ -39,6 +39,14 @@ describe('output of a trainer', () => {
     expect(lines.some(line => line.includes('"progress"'))).toBe(false);
   });
 
+  it('finds the address of the run at an experiment tracker, also behind a colour', async () => {
+    const script = `console.log('\\u001b[34mwandb\\u001b[0m: View run at \\u001b[4mhttps://wandb.ai/a/b/runs/c\\u001b[0m')`;
+    const links: object[] = [];
+    const job = scriptJob(tempFolder(), script);
+    await guardHere(job).attend({ onLink: link => void links.push(link) }).finished;
+    expect(links).toEqual([{ kind: 'wandb', url: 'https://wandb.ai/a/b/runs/c' }]);
+  });
+
   it('reads output up to the last moment, and completes the log', async () => {
     const folder = tempFolder();
     const job = scriptJob(folder, `process.stdout.write('x'.repeat(999_999) + '\\n'); console.error('last')`);

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, type Rig } from '../../support/upload-bench.ts';
+
+const wandb = { kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/8k2v1q0x' };
+const mlflow = { kind: 'mlflow', url: 'http://mlflow.lan:5000/#/experiments/1/runs/0b7f' };
+
+let server: TestServer;
+let rig: Rig;
+beforeAll(async () => {
+  server = await startTestServer();
+  rig = await openRig(server);
+});
+afterAll(() => server.close());
+
+// Starts a job on the only worker. Each test ends its job, so that the next one can start.
+async function start() {
+  const id = await server.submit({ config: {} });
+  const offered = await rig.offered();
+  const report = async (status: string, more: object = {}): Promise<void> =>
+    expect((await rig.report(offered, status, more)).status).toBe(200);
+  await report('starting');
+  const jobOf = async () => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
+  return { id, report, jobOf };
+}
+
+describe('links of a job to experiment trackers', () => {
+  test('stores the links of a report with the attempt, and shows them with the job', async () => {
+    const { report, jobOf } = await start();
+    expect(await jobOf()).toMatchObject({ links: [] });
+    await report('running', { links: [wandb] });
+    expect(await jobOf()).toMatchObject({ links: [wandb], attempts: [{ links: [wandb] }] });
+    await report('running', { links: [wandb, mlflow] });
+    await report('running');
+    await report('completed', { links: [mlflow] });
+    expect((await jobOf()).links).toEqual([wandb, mlflow]);
+  });
+
+  test('removes secrets, and drops what is no address of a run', async () => {
+    const { report, jobOf } = await start();
+    const url = 'https://u:p@wandb.ai/ada/flux/runs/8k2v1q0x?apiKey=0123456789abcdef';
+    const odd = [{ kind: 'wandb', url: 'javascript:alert(1)//a/b/runs/c' }, 'x', { kind: 'wandb', url }];
+    await report('running', { links: odd });
+    expect((await jobOf()).links).toEqual([wandb]);
+    await report('completed', { links: 'nonsense' });
+    expect((await jobOf()).links).toEqual([wandb]);
+  });
+
+  test('keeps at most four links of an attempt', async () => {
+    const { report, jobOf } = await start();
+    for (let n = 0; n < 6; n += 1)
+      await report('running', { links: [{ kind: 'wandb', url: `https://wandb.ai/a/b/runs/${n}` }] });
+    expect((await jobOf()).links.map(({ url }) => url.at(-1))).toEqual(['0', '1', '2', '3']);
+    await report('completed');
+  });
+
+  test('announces a new link once, so that pages read the job again', async () => {
+    const { id, report } = await start();
+    for (let n = 0; n < 3; n += 1) await report('running', { links: [wandb] });
+    await report('completed');
+    await server.watch.job(id, 'completed');
+    const own = server.watch.seen.flatMap(event =>
+      event.kind === 'job' && event.job_id === id ? [event.type] : [],
+    );
+    expect(own.filter(type => type === 'job.progress')).toHaveLength(1);
+  });
+});
