@@ -65,7 +65,10 @@ export const ReportedLinks = z
   .transform((value): readonly RunLink[] | undefined =>
     Array.isArray(value) ? value.slice(0, maxRunLinks).flatMap(cleanLink) : undefined,
   )
-  .optional();
+  .optional()
+  .describe(
+    "Addresses of the run at experiment trackers, found in the trainer's log: at most 4 objects with `kind` and `url`. Invalid ones are dropped.",
+  );
 
 function cleanLink(value: unknown): readonly RunLink[] {
   const parsed = RunLink.safeParse(value);

@@ -239,16 +239,13 @@ export const StatusReport = z.object({
   ready: ReadyNode.nullish().describe(
     'With `starting`, for an attempt on several machines: everything that the trainer needs is in place here. The agent starts it when all are ready.',
   ),
-  links: ReportedLinks.describe(
-    "Addresses of the run at experiment trackers, found in the trainer's log: at most 4 objects with `kind` and `url`. Invalid ones are dropped.",
-  ),
+  links: ReportedLinks,
   uploads_pending: z
     .boolean()
     .nullish()
     .describe('With `completed`: the agent is still uploading files and reports when all are uploaded.'),
 });
 export type StatusReport = z.output<typeof StatusReport>;
-/** Request body as an agent sends it. */
 export type StatusReportBody = z.input<typeof StatusReport>;
 
 const Heartbeat = z.object({
@@ -266,7 +263,6 @@ const Heartbeat = z.object({
   closed: Closed.nullish(),
 });
 export type Heartbeat = z.output<typeof Heartbeat>;
-/** Request body as an agent sends it. */
 export type HeartbeatBody = z.input<typeof Heartbeat>;
 
 const HeartbeatReply = z.object({

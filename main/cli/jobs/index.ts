@@ -4,6 +4,7 @@ import { cancel, purge, release } from './cancel.ts';
 import { approve, giveUp, priority, reject, remove, retry, sample, save, top } from './change.ts';
 import { compare } from './compare.ts';
 import { download } from './download.ts';
+import { exportJob } from './export.ts';
 import { artifacts, checkpoints } from './files.ts';
 import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
@@ -25,6 +26,7 @@ export const jobCommands: readonly RemoteSpec[] = [
   artifacts,
   checkpoints,
   download,
+  exportJob,
   giveUp,
   edit,
   priority,

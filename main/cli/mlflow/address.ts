@@ -1,0 +1,71 @@
+import { openNetwork, usualTrust } from '../../../agent/connection/network.ts';
+import type { Send } from '../../../protocol/client.ts';
+import { isLoopbackLink } from '../../../protocol/run-link.ts';
+import { exitCodes, fail, reasonOf } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+
+/** The address of a tracking server, and how to call it. */
+export interface TrackingServer {
+  /** Without a slash at the end. */
+  readonly url: string;
+  /** Value of the Authorization header; null for none. */
+  readonly authorization: string | null;
+  readonly send: Send;
+}
+
+type Env = Invocation['env'];
+
+/** Finds the tracking server, with the environment variables of MLflow's own client. Ends the command when that fails. */
+export function findTrackingServer(
+  flag: string | null,
+  env: Env,
+  warn: (text: string) => void,
+): TrackingServer {
+  const given = flag ?? env['MLFLOW_TRACKING_URI'] ?? '';
+  if (given === '') fail(exitCodes.usage, 'Give the address of the tracking server with --tracking-uri');
+  const url = parseAddress(given);
+  const authorization = authorizationFrom(env);
+  if (authorization !== null && url.startsWith('http:') && !isLoopbackLink({ kind: '', url }))
+    warn('Warning: the credentials for MLflow travel unencrypted, because its address starts with http:\n');
+  return { url, authorization, send: networkTo(env) };
+}
+
+function parseAddress(given: string): string {
+  const parsed = URL.canParse(given) ? new URL(given) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+    return fail(
+      exitCodes.usage,
+      'The tracking server must have an address such as https://mlflow.example.com. Folders, databases and "databricks" are not supported',
+    );
+  if (parsed.username !== '' || parsed.password !== '')
+    return fail(
+      exitCodes.usage,
+      'Other users can see a password in the address. Use the variables MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD',
+    );
+  return `${parsed.origin}${parsed.pathname}`.replace(/\/+$/, '');
+}
+
+/** As in MLflow's own client, user and password go before a token. */
+function authorizationFrom(env: Env): string | null {
+  const {
+    MLFLOW_TRACKING_USERNAME: user,
+    MLFLOW_TRACKING_PASSWORD: password,
+    MLFLOW_TRACKING_TOKEN: token,
+  } = env;
+  if (user && password) return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  if (!token) return null;
+  // Other characters would end the header, or be refused with an error that shows the token.
+  if (!/^[\x21-\x7e]+$/.test(token))
+    return fail(exitCodes.usage, 'MLFLOW_TRACKING_TOKEN contains a character that a token cannot have');
+  return `Bearer ${token}`;
+}
+
+function networkTo(env: Env): Send {
+  const { MLFLOW_TRACKING_SERVER_CERT_PATH: given = '' } = env;
+  const caFile = given === '' ? null : given;
+  try {
+    return openNetwork({ ...usualTrust, caFile });
+  } catch (cause) {
+    return fail(exitCodes.usage, `MLFLOW_TRACKING_SERVER_CERT_PATH ${caFile}: ${reasonOf(cause)}`);
+  }
+}

@@ -1,0 +1,87 @@
+import type { JobDetail } from '../../../protocol/job.ts';
+import type { Mlflow, Run } from './client.ts';
+import { batchesOf, limits } from './limits.ts';
+import { type Metric, newerThan } from './metrics.ts';
+import type { Pair } from './params.ts';
+import {
+  endOfRun,
+  jobIdTag,
+  nameOfRun,
+  startOfRun,
+  statusOfRun,
+  tagsOfJob,
+  tagsOfNewRun,
+} from './run-facts.ts';
+
+/** What is exported of a job. */
+export interface Exported {
+  readonly job: JobDetail;
+  /** The address of the orchestrator. */
+  readonly server: string;
+  readonly params: readonly Pair[];
+  readonly metrics: readonly Metric[];
+}
+
+/** What an export has changed in MLflow. */
+export interface ExportResult {
+  readonly experimentId: string;
+  readonly runId: string;
+  /** False when an earlier export has created the run. */
+  readonly isNew: boolean;
+  /** Number of params and values that the run did not have before. */
+  readonly params: number;
+  readonly values: number;
+}
+
+/**
+ * Writes a job into MLflow. A run with the job's tag is continued: it gets only the params and values that it lacks, because
+ * MLflow refuses a changed param, and would store a repeated value twice. So an export can be repeated at any time, also
+ * after a failure in the middle. `onSent` gets the share of the values that is sent, 0 to 1.
+ */
+export async function exportRun(
+  mlflow: Mlflow,
+  { job, server, params, metrics }: Exported,
+  experiment: string,
+  onSent: (share: number) => void,
+): Promise<ExportResult> {
+  const experimentId = await mlflow.experiment(experiment);
+  const found = await mlflow.findRun(experimentId, { key: jobIdTag, value: job.id });
+  const run = found ?? (await create(mlflow, job, experimentId));
+  const newParams = params.filter(({ key }) => !run.params.has(key));
+  const newMetrics = newerThan(metrics, await newestValues(mlflow, run));
+  for (const batch of batchesOf(newParams, limits.pairsOfBatch)) await mlflow.log(run.id, { params: batch });
+  let sent = 0;
+  for (const batch of batchesOf(newMetrics, limits.metricsOfBatch)) {
+    await mlflow.log(run.id, { metrics: batch });
+    sent += batch.length;
+    onSent(sent / newMetrics.length);
+  }
+  for (const batch of batchesOf(tagsOfJob(job, server), limits.pairsOfBatch))
+    await mlflow.log(run.id, { tags: batch });
+  await mlflow.setStatus(run.id, statusOfRun(job), endOfRun(job));
+  return {
+    experimentId,
+    runId: run.id,
+    isNew: found === null,
+    params: newParams.length,
+    values: newMetrics.length,
+  };
+}
+
+const create = (mlflow: Mlflow, job: JobDetail, experimentId: string): Promise<Run> =>
+  mlflow.createRun({
+    experiment_id: experimentId,
+    run_name: nameOfRun(job),
+    start_time: startOfRun(job),
+    tags: tagsOfNewRun(job),
+  });
+
+/** Returns the time of the newest value of each metric that the run has. */
+async function newestValues(mlflow: Mlflow, run: Run): Promise<ReadonlyMap<string, number>> {
+  const newest = new Map<string, number>();
+  for (const metric of run.metrics) {
+    const at = await mlflow.newestValue(run.id, metric);
+    if (at !== null) newest.set(metric, at);
+  }
+  return newest;
+}

@@ -1,0 +1,49 @@
+import type { ReplyOf } from '../../../protocol/call.ts';
+import type { metricsApi } from '../../../protocol/metrics-api.ts';
+import type { JobDetail } from '../../../protocol/job.ts';
+import { toMlflowNames } from './limits.ts';
+
+export type Curves = ReplyOf<typeof metricsApi.read>['attempts'];
+
+/** A value of a metric, as MLflow stores it. */
+export interface Metric {
+  readonly key: string;
+  readonly value: number;
+  /** ms since 1970. */
+  readonly timestamp: number;
+  readonly step: number;
+}
+
+/**
+ * Returns the values of the curves of all attempts, oldest first. A section of a curve becomes one value: its mean, at its end.
+ * A gap has no value. Curves without steps, such as the load of a GPU, count their values instead.
+ */
+export function toMetrics(
+  { attempts: known }: Pick<JobDetail, 'attempts'>,
+  attempts: Curves,
+): readonly Metric[] {
+  const names = toMlflowNames([...new Set(attempts.flatMap(({ series }) => series.map(({ key }) => key)))]);
+  const counts = new Map<string, number>();
+  const metrics: Metric[] = [];
+  for (const { attempt, started_at: startedAt, series } of attempts) {
+    const offeredAt = known.find(each => each.attempt === attempt)?.offered_at ?? null;
+    const start = Date.parse(startedAt ?? offeredAt ?? '');
+    for (const { key, points } of series) {
+      for (const { step, elapsed_ms: elapsedMs, mean } of points) {
+        const count = counts.get(key) ?? 0;
+        counts.set(key, count + 1);
+        if (mean === null || !Number.isFinite(start)) continue;
+        const timestamp = Math.round(start + elapsedMs);
+        metrics.push({ key: names.get(key) ?? key, value: mean, timestamp, step: Math.round(step ?? count) });
+      }
+    }
+  }
+  return metrics.toSorted((a, b) => a.timestamp - b.timestamp);
+}
+
+/** Returns the values that are newer than those that the run has. `newest`: the time of the newest value by metric. */
+export const newerThan = (
+  metrics: readonly Metric[],
+  newest: ReadonlyMap<string, number>,
+): readonly Metric[] =>
+  metrics.filter(({ key, timestamp }) => timestamp > (newest.get(key) ?? Number.NEGATIVE_INFINITY));

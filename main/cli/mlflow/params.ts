@@ -1,0 +1,51 @@
+import { type FlatConfig, flatten } from '../../../protocol/compare-configs.ts';
+import { cutTo, limits, toMlflowNames } from './limits.ts';
+
+/** A param or tag of a run. */
+export interface Pair {
+  readonly key: string;
+  readonly value: string;
+}
+
+const masked = '[hidden]';
+
+/** The last word of a key whose value is a secret: `hub_token`, `wandb_api_key`, but not `max_token_length`. */
+const secretKey =
+  /(?:^|[_.-])(?:tokens?|secrets?|password|passwd|passphrase|api_?key|access_?key|secret_?key|private_?key|credentials?|authorization|auth|webhook(?:_?url)?|cookie)$/;
+/** Tokens of known services, keys of cloud storage, and the user and password of an address. */
+const secretValues = [
+  /\b(?:hf_|api_org_|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|wandb_v1_|r8_|[sr]k[-_]|(?:wt|tj|ta|tk|ts|tu)_)[\w.-]{16,}/g,
+  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
+  /\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/g,
+  /(?<=:\/\/)[^\s/@"'<>]{1,500}(?=@)/g,
+  /(?<=[?&](?:access_token|token|api_?key|sig|signature|x-amz-signature|x-amz-security-token)=)[^\s&"'<>]{1,2000}/gi,
+  /(?<=hooks\.slack\.com\/services\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{8,}/g,
+];
+
+/** Converts `hubToken` and `HUB-TOKEN` to the form of `secretKey`. */
+const plainKey = (path: string): string => path.replaceAll(/([a-z\d])([A-Z])/g, '$1_$2').toLowerCase();
+
+function isSecretPath(path: string): boolean {
+  const names = path.split('.');
+  // Everything below `credentials` is secret, too. The position in a list says nothing.
+  return names.some((_, at) => secretKey.test(plainKey(names.slice(0, at + 1).join('.'))));
+}
+
+/** Returns a value of a config as text, without secrets. @internal */
+export function paramText(path: string, value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+  const isEmpty = value === null || value === '' || typeof value === 'boolean' || typeof value === 'number';
+  if (!isEmpty && isSecretPath(path)) return masked;
+  return secretValues.reduce((shown, pattern) => shown.replaceAll(pattern, masked), text);
+}
+
+/** Returns the config of a job as the params of a run, without secrets. */
+export function toParams(config: unknown, dataloader: unknown): readonly Pair[] {
+  const loader: FlatConfig = dataloader === null ? new Map() : flatten({ dataloader });
+  const flat = new Map([...flatten(config), ...loader]);
+  const names = toMlflowNames([...flat.keys()]);
+  return [...flat].map(([path, value]) => ({
+    key: names.get(path) ?? path,
+    value: cutTo(paramText(path, value), limits.paramValue),
+  }));
+}
