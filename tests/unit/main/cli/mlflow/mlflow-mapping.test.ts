@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { batchesOf, limits, toMlflowName, toMlflowNames } from '../../../../../main/cli/mlflow/limits.ts';
+import { newerThan } from '../../../../../main/cli/mlflow/metrics.ts';
+import { toParams } from '../../../../../main/cli/mlflow/params.ts';
+
+describe('names in MLflow', () => {
+  it.each([
+    ['loss', 'loss'],
+    ['gpu.0.power_w', 'gpu.0.power_w'],
+    ['train/größe 2', 'train/größe 2'],
+    ['lr:1,2', 'lr_1_2'],
+    ['/../a//./b/', 'a/b'],
+    ['..a', '_.a'],
+    ['//', '_'],
+    ['', '_'],
+    ['x'.repeat(300), 'x'.repeat(250)],
+  ])('turns %j into %j', (name, expected) => expect(toMlflowName(name)).toBe(expected));
+
+  it('gives different names to names that become equal, and no file the name of a folder', () => {
+    const names = ['a:b', 'a_b', 'a;b', 'loss', 'loss/val', 'x/y'];
+    expect([...toMlflowNames(names).values()]).toEqual(['a_b', 'a_b_2', 'a_b_3', 'loss', 'loss.val', 'x/y']);
+  });
+
+  it('gives any names different names that MLflow accepts', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 300 }), { maxLength: 30 }), names => {
+        const given = [...toMlflowNames(names).values()];
+        expect(new Set(given).size).toBe(names.length);
+        for (const name of given) {
+          expect(name).toMatch(/^[\p{L}\p{N}_/.\- ]{1,250}$/u);
+          expect(name.split('/').some(part => ['', '.', '..'].includes(part))).toBe(false);
+        }
+      }),
+    );
+  });
+});
+
+describe('batchesOf', () => {
+  it('limits the items and the bytes of a batch', () => {
+    const long = 'ä'.repeat(limits.bytesOfBatch / 4);
+    expect([...batchesOf([1, 2, 3, 4, 5], 2)]).toEqual([[1, 2], [3, 4], [5]]);
+    expect([...batchesOf([long, long, long], 10)].map(batch => batch.length)).toEqual([1, 1, 1]);
+    expect([...batchesOf([], 10)]).toEqual([]);
+  });
+});
+
+describe('params of a config', () => {
+  const paramsOf = (config: object): object =>
+    Object.fromEntries(toParams(config, null).map(({ key, value }) => [key, value]));
+
+  it.each([
+    [{ hub_token: 'abc' }, { hub_token: '[hidden]' }],
+    [{ wandbApiKey: 'abc' }, { wandbApiKey: '[hidden]' }],
+    [{ credentials: { user: 'ada', id: 7 } }, { 'credentials.user': '[hidden]', 'credentials.id': '7' }],
+    [{ tokens: ['a', 'b'] }, { tokens: '[hidden]' }],
+    [{ webhook_url: 'https://x.lan/1' }, { webhook_url: '[hidden]' }],
+    [
+      { url: 'https://hooks.slack.com/services/T0/B0/abcdefgh' },
+      { url: 'https://hooks.slack.com/services/[hidden]' },
+    ],
+    [{ note: `use hf_${'a1'.repeat(17)} here` }, { note: 'use [hidden] here' }],
+    [{ repo: 'https://h.lan/x?a=1&sig=abc&b=2' }, { repo: 'https://h.lan/x?a=1&sig=[hidden]&b=2' }],
+  ])('hides secrets: %j', (config, params) => expect(paramsOf(config)).toEqual(params));
+
+  it('keeps keys that only look like secrets, and empty values', () => {
+    const config = {
+      max_token_length: '77',
+      tokenizer: 't5',
+      hub_token: null,
+      push_token: '',
+      use_auth: true,
+    };
+    expect(paramsOf(config)).toEqual({
+      max_token_length: '77',
+      tokenizer: 't5',
+      hub_token: 'null',
+      push_token: '',
+      use_auth: 'true',
+    });
+  });
+
+  it('lists nested values and the dataloader by their paths, and cuts long ones', () => {
+    const params = toParams({ a: [{ b: 'x'.repeat(7_000) }], c: [1, 2] }, [{ id: 'set' }]);
+    expect(params).toEqual([
+      { key: 'a.0.b', value: 'x'.repeat(limits.paramValue) },
+      { key: 'c', value: '[1,2]' },
+      { key: 'dataloader.0.id', value: 'set' },
+    ]);
+  });
+});
+
+describe('newerThan', () => {
+  it('keeps the values after the newest one of each metric', () => {
+    const at = (key: string, timestamp: number) => ({ key, timestamp, value: 0, step: 0 });
+    const all = [at('a', 1), at('a', 2), at('b', 1)];
+    expect(newerThan(all, new Map([['a', 1]]))).toEqual([at('a', 2), at('b', 1)]);
+  });
+});
