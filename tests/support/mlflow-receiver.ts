@@ -59,7 +59,7 @@ function checkName(name: string): void {
   const parts = name.split('/');
   const isPlain = !parts.some(part => part === '' || part === '.' || part === '..') && !name.startsWith('..');
   if (!isPlain) invalid(`Invalid name: '${name}'. Names may be treated as files`);
-  if ([...name].length > 250) invalid(`Name '${name}' exceeded length limit of 250`);
+  if (name.length > 250) invalid(`Name '${name}' exceeded length limit of 250`);
 }
 
 /** The file store keeps each name as a file below the folder of the run. */
@@ -108,13 +108,13 @@ function logBatch(run: ReceivedRun, { metrics = [], params = [], tags = [] }: In
   }
   for (const { key, value } of params) {
     checkName(key);
-    if ([...value].length > 6_000) invalid(`Param value of '${key}' exceeded length limit of 6000`);
+    if (value.length > 6_000) invalid(`Param value of '${key}' exceeded length limit of 6000`);
     if ((run.params.get(key) ?? value) !== value) invalid(`Changing param values is not allowed: '${key}'`);
   }
   if (new Set(params.map(({ key }) => key)).size < params.length) invalid('Duplicate parameter keys');
   for (const { key, value } of tags) {
     checkName(key);
-    if ([...value].length > 5_000) invalid(`Tag value of '${key}' exceeded length limit of 5000`);
+    if (value.length > 5_000) invalid(`Tag value of '${key}' exceeded length limit of 5000`);
   }
   checkFolders([...run.params.keys(), ...params.map(({ key }) => key)]);
   checkFolders([...run.metrics, ...metrics].map(({ key }) => key));

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes, fail } from '../failure.ts';
 import type { TrackingServer } from './address.ts';
-import type { Metric } from './metrics.ts';
+import { isLater, type Metric, type Moment } from './metrics.ts';
 import type { Pair } from './params.ts';
 import type { RunStatus } from './run-facts.ts';
 
@@ -28,8 +28,8 @@ export interface Mlflow {
   /** Returns the run with this tag; null when there is none. */
   findRun(experimentId: string, tag: Pair): Promise<Run | null>;
   createRun(run: NewRun): Promise<Run>;
-  /** Returns the time of the newest value of a metric, in ms since 1970; null without values. */
-  newestValue(runId: string, metric: string): Promise<number | null>;
+  /** Returns the time and step of the last value of a metric; null without values. */
+  lastValue(runId: string, metric: string): Promise<Moment | null>;
   log(
     runId: string,
     batch: { readonly [K in 'metrics' | 'params' | 'tags']?: readonly (Metric | Pair)[] },
@@ -93,21 +93,23 @@ export function createMlflow(server: TrackingServer): Mlflow {
     async createRun(run) {
       return toRun(objectIn(await need('runs/create', 'POST', { ...run }), 'run'));
     },
-    async newestValue(runId, metric) {
-      let newest: number | null = null;
+    async lastValue(runId, metric) {
+      let last: Moment | null = null;
       for (let token: string | null = ''; token !== null; ) {
-        const query = {
+        const page: Json = await need('metrics/get-history', 'GET', {
           run_id: runId,
           metric_key: metric,
           max_results: pageSize,
           ...(token && { page_token: token }),
-        };
-        const page: Json = await need('metrics/get-history', 'GET', query);
-        for (const value of listIn(page, 'metrics'))
-          newest = Math.max(newest ?? 0, Number(value['timestamp']) || 0);
+        });
+        for (const value of listIn(page, 'metrics')) {
+          // MLflow writes large numbers as text.
+          const moment = { timestamp: Number(value['timestamp']), step: Number(value['step'] ?? 0) };
+          if (last === null || isLater(moment, last)) last = moment;
+        }
         token = textIn(page, 'next_page_token') || null;
       }
-      return newest;
+      return last;
     },
     async log(runId, batch) {
       await need('runs/log-batch', 'POST', { run_id: runId, ...batch });

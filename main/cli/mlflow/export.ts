@@ -1,7 +1,7 @@
 import type { JobDetail } from '../../../protocol/job.ts';
 import type { Mlflow, Run } from './client.ts';
 import { batchesOf, limits } from './limits.ts';
-import { type Metric, newerThan } from './metrics.ts';
+import { laterThan, type Metric, type Moment } from './metrics.ts';
 import type { Pair } from './params.ts';
 import {
   endOfRun,
@@ -48,7 +48,7 @@ export async function exportRun(
   const found = await mlflow.findRun(experimentId, { key: jobIdTag, value: job.id });
   const run = found ?? (await create(mlflow, job, experimentId));
   const newParams = params.filter(({ key }) => !run.params.has(key));
-  const newMetrics = newerThan(metrics, await newestValues(mlflow, run));
+  const newMetrics = laterThan(metrics, await lastValues(mlflow, run));
   for (const batch of batchesOf(newParams, limits.pairsOfBatch)) await mlflow.log(run.id, { params: batch });
   let sent = 0;
   for (const batch of batchesOf(newMetrics, limits.metricsOfBatch)) {
@@ -76,12 +76,12 @@ const create = (mlflow: Mlflow, job: JobDetail, experimentId: string): Promise<R
     tags: tagsOfNewRun(job),
   });
 
-/** Returns the time of the newest value of each metric that the run has. */
-async function newestValues(mlflow: Mlflow, run: Run): Promise<ReadonlyMap<string, number>> {
-  const newest = new Map<string, number>();
+/** Returns the last value of each metric that the run has. */
+async function lastValues(mlflow: Mlflow, run: Run): Promise<ReadonlyMap<string, Moment>> {
+  const values = new Map<string, Moment>();
   for (const metric of run.metrics) {
-    const at = await mlflow.newestValue(run.id, metric);
-    if (at !== null) newest.set(metric, at);
+    const last = await mlflow.lastValue(run.id, metric);
+    if (last !== null) values.set(metric, last);
   }
-  return newest;
+  return values;
 }

@@ -38,12 +38,21 @@ export function toMetrics(
       }
     }
   }
-  return metrics.toSorted((a, b) => a.timestamp - b.timestamp);
+  return metrics.toSorted((a, b) => a.timestamp - b.timestamp || a.step - b.step);
 }
 
-/** Returns the values that are newer than those that the run has. `newest`: the time of the newest value by metric. */
-export const newerThan = (
+/** The time and step of a value. Values of one metric are sent in this order. */
+export type Moment = Pick<Metric, 'timestamp' | 'step'>;
+
+export const isLater = (a: Moment, b: Moment): boolean =>
+  a.timestamp > b.timestamp || (a.timestamp === b.timestamp && a.step > b.step);
+
+/** Returns the values that come after those that the run has. `newest`: the last value of each metric. */
+export const laterThan = (
   metrics: readonly Metric[],
-  newest: ReadonlyMap<string, number>,
+  newest: ReadonlyMap<string, Moment>,
 ): readonly Metric[] =>
-  metrics.filter(({ key, timestamp }) => timestamp > (newest.get(key) ?? Number.NEGATIVE_INFINITY));
+  metrics.filter(metric => {
+    const last = newest.get(metric.key);
+    return last === undefined || isLater(metric, last);
+  });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { batchesOf, limits, toMlflowName, toMlflowNames } from '../../../../../main/cli/mlflow/limits.ts';
-import { newerThan } from '../../../../../main/cli/mlflow/metrics.ts';
+import { laterThan } from '../../../../../main/cli/mlflow/metrics.ts';
 import { toParams } from '../../../../../main/cli/mlflow/params.ts';
 
 describe('names in MLflow', () => {
@@ -90,10 +90,10 @@ describe('params of a config', () => {
   });
 });
 
-describe('newerThan', () => {
-  it('keeps the values after the newest one of each metric', () => {
-    const at = (key: string, timestamp: number) => ({ key, timestamp, value: 0, step: 0 });
-    const all = [at('a', 1), at('a', 2), at('b', 1)];
-    expect(newerThan(all, new Map([['a', 1]]))).toEqual([at('a', 2), at('b', 1)]);
+describe('laterThan', () => {
+  it('keeps the values after the last one of each metric, by time and then by step', () => {
+    const at = (key: string, timestamp: number, step: number) => ({ key, timestamp, step, value: 0 });
+    const all = [at('a', 1, 1), at('a', 1, 2), at('a', 1, 3), at('b', 1, 1), at('a', 2, 1)];
+    expect(laterThan(all, new Map([['a', { timestamp: 1, step: 2 }]]))).toEqual(all.slice(2));
   });
 });
