@@ -1,6 +1,6 @@
 import { createOutputBook, type OutputBook, type OutputBookDeps } from './output-book.ts';
 import { type OutputEnd, createSender, type Sender } from './output-sender.ts';
-import type { Output } from './outputs.ts';
+import type { Output, UploadScope } from './outputs.ts';
 import { describeFailure, formatBytes } from '../files/failure-text.ts';
 import { decide, loopWaits, policyOf } from '../retry/decisions.ts';
 import { createBackoff, pause, retry } from '../retry/retry.ts';
@@ -18,12 +18,13 @@ export interface ArtifactUploader {
    * Call when the trainer has ended, and its files no longer change. `completed`: uploads everything, without a time
    * limit, until the server closes the uploads. `preempted`: uploads only checkpoints, and retries nothing. `killed`:
    * like `preempted`, but skips checkpoints that may be incomplete, because the trainer may have been writing them.
+   * `stopped`: uploads only event files of TensorBoard, and retries nothing.
    */
   finish(end: UploadsEnd): void;
   stop(): void;
 }
 
-export type UploadsEnd = 'completed' | 'preempted' | 'killed';
+export type UploadsEnd = 'completed' | 'preempted' | 'killed' | 'stopped';
 
 export interface ArtifactUploaderDeps
   extends UploadDeps,
@@ -147,7 +148,10 @@ function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
     killedAt: () => killedAt,
     isHasty: () => hasty.signal.aborted,
     isStopped: () => stopped.signal.aborted,
-    which: () => ((ending === null ? !hasty.signal.aborted : ending === 'completed') ? which : 'checkpoints'),
+    which(): UploadScope {
+      if (ending === 'stopped') return 'events';
+      return (ending === null ? !hasty.signal.aborted : ending === 'completed') ? which : 'checkpoints';
+    },
     /** Returns the signal that ends a pause. It leaves out signals that have fired, because they would end every pause at once. */
     pauseSignal(): AbortSignal {
       if (over.signal.aborted) return signal;
@@ -175,7 +179,7 @@ function createLeftReport(
   book: OutputBook,
 ) {
   let reported = '';
-  return async (which: ArtifactUploaderDeps['which'], why: string | null): Promise<boolean> => {
+  return async (which: UploadScope, why: string | null): Promise<boolean> => {
     const left = book.withoutRoom(which).flatMap(({ files }) => files);
     const bytes = left.reduce((sum, [, found]) => sum + found.bytes, 0);
     const report = { files: left.length, bytes, reason: left.length === 0 ? null : why };

@@ -40,8 +40,9 @@ export interface AttemptOutputs {
   /**
    * Call when the trainer has ended and the job will be retried, before the attempt's end is reported. Resolves when its
    * checkpoints are uploaded, or after `withinMs`. `killed` skips checkpoints that the trainer may have been writing.
+   * `stopped`, for a job that will not be retried, uploads only event files of TensorBoard.
    */
-  rescue(attemptId: AttemptId, withinMs: number, end?: 'preempted' | 'killed'): Promise<void>;
+  rescue(attemptId: AttemptId, withinMs: number, end?: 'preempted' | 'killed' | 'stopped'): Promise<void>;
   /**
    * Call when the trainer will be stopped soon. From now on, uploads only its checkpoints, as soon as they are complete.
    * Returns false when this attempt has no uploads.
@@ -111,6 +112,7 @@ export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
     async rescue(attemptId, withinMs, end = 'preempted') {
       const uploader = uploaders.get(attemptId);
       if (uploader === undefined) return;
+      if (end === 'stopped' && which !== 'all') return uploader.stop();
       uploader.finish(end);
       const allDone = new AbortController();
       void uploader.done.then(() => allDone.abort());

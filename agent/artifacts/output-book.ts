@@ -11,6 +11,7 @@ import {
   outputsBeforeStored,
   outputsOf,
   planUploads,
+  type UploadScope,
 } from './outputs.ts';
 
 export interface OutputBookDeps {
@@ -28,18 +29,18 @@ export interface OutputBookDeps {
 /** Records the files in an output folder and the result of each upload. Decides which to upload next. */
 export interface OutputBook {
   /** Scans the folder. Returns true when there is more to scan immediately. */
-  scan(which: 'all' | 'checkpoints'): Promise<boolean>;
+  scan(which: UploadScope): Promise<boolean>;
   /** Returns the path of the file with this key. */
   pathOf(key: string): string;
   /** Returns the outputs from the last scan that can be uploaded now, the most important first. */
-  due(isOver: boolean, which: 'all' | 'checkpoints', killedAt?: number | null): readonly Output[];
+  due(isOver: boolean, which: UploadScope, killedAt?: number | null): readonly Output[];
   recordEnd(output: Output, end: OutputEnd): void;
   /** Returns the checkpoints of the last scan whose current content was uploaded. */
   storedCheckpoints(): readonly Output[];
   /** Records the keys that the server stored before this process. Only the first call has an effect. */
   recordListing(stored: Iterable<string>): void;
   /** Returns the outputs of the last scan that the server refused for lack of storage. */
-  withoutRoom(which: 'all' | 'checkpoints'): readonly Output[];
+  withoutRoom(which: UploadScope): readonly Output[];
   /** Makes these outputs due again. */
   retryWithoutRoom(): void;
 }

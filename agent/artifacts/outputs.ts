@@ -21,10 +21,22 @@ export interface Output {
   readonly mark: string;
 }
 
+/** The outputs to upload now. `events`: only the event files of TensorBoard. */
+export type UploadScope = 'all' | 'checkpoints' | 'events';
+
+/** TensorBoard's event files. Writers only append to them, and readers accept a cut end, so any state of one can be uploaded. */
+const isEventFile = (name: string): boolean => /(?:^|\/)events\.out\.tfevents\.[^/]+$/.test(name);
+
+const isIn = (scope: UploadScope, { name, kind }: Output): boolean =>
+  scope === 'all' ||
+  (scope === 'checkpoints' ? kind === 'checkpoint' : kind === 'other' && isEventFile(name));
+
 /** A file counts as completely written after it has not changed for this long. */
 const quietMs = 5_000;
 /** Minimum time between two uploads of the same file of kind `other`. Logs, for example, grow all the time. */
 const otherEveryMs = 300_000;
+/** A larger file is uploaded again less often, in proportion to its size. */
+const usualOtherBytes = 100_000_000;
 /** Delay before the retry of an output for which there was no room. */
 const againAfterMs = 300_000;
 
@@ -91,23 +103,26 @@ export interface ScanResult {
   readonly isOver: boolean;
   /** When the trainer was killed; null when it was not. A file that it wrote shortly before may be incomplete. */
   readonly killedAt?: number | null;
-  readonly which: 'all' | 'checkpoints';
+  readonly which: UploadScope;
 }
 
 /** Returns the outputs to upload now: checkpoints, then samples, then the rest. Within each kind, the newest is first. */
 export function planUploads(scan: ScanResult): readonly Output[] {
   const { outputs, unchangedSince, results, now, isOver, which, killedAt = null } = scan;
   const quietUntil = killedAt ?? (isOver ? null : now);
-  const isDue = ({ name, mark, kind }: Output): boolean => {
+  const isDue = ({ name, mark, kind, files }: Output): boolean => {
     const at = unchangedSince.get(name)?.at ?? now;
-    if (quietUntil !== null && quietUntil - at < quietMs) return false;
+    const mustBeQuiet = quietUntil !== null && !(kind === 'other' && isEventFile(name));
+    if (mustBeQuiet && quietUntil - at < quietMs) return false;
     const last = results.get(name);
     if (last === undefined) return true;
     if (last.result === 'left') return !isOver && now - last.at >= againAfterMs;
     if (last.mark === mark) return false;
-    return isOver || kind !== 'other' || now - last.at >= otherEveryMs;
+    const bytes = files.reduce((sum, [, found]) => sum + found.bytes, 0);
+    const everyMs = otherEveryMs * Math.max(1, bytes / usualOtherBytes);
+    return isOver || kind !== 'other' || now - last.at >= everyMs;
   };
-  const wanted = outputs.filter(output => (which === 'all' || output.kind === 'checkpoint') && isDue(output));
+  const wanted = outputs.filter(output => isIn(which, output) && isDue(output));
   return wanted.toSorted(
     (a, b) => order[a.kind] - order[b.kind] || (b.step ?? -1) - (a.step ?? -1) || newest(b) - newest(a),
   );

@@ -75,6 +75,9 @@ export interface HeldAttempt extends Held {
   readonly halted: AbortController;
 }
 
+/** Time in ms to upload the event files of a failed or cancelled run, before its end is reported. */
+const eventsMs = 5_000;
+
 /** Time in ms to upload the checkpoints of a preempted run. It is a part of the time that a worker has to stop. */
 const rescueMs = 15_000;
 
@@ -348,6 +351,8 @@ async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<S
   const report = endReport(exit, held.order, { ...workerStopped, isHalfway: held.rank > 0 });
   // The orchestrator accepts files that a trainer wrote when it was stopped, until its end is reported.
   if (report.cause === 'preempted') await deps.outputs?.rescue(held.attemptId, rescueMs);
+  else if (report.status !== 'completed' && !held.given.signal.aborted)
+    await deps.outputs?.rescue(held.attemptId, eventsMs, 'stopped');
   else if (deps.outputs?.finish(held.attemptId, report.status === 'completed'))
     return { ...report, uploads_pending: true };
   return report;

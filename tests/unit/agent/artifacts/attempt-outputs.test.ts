@@ -112,6 +112,27 @@ test('uploads the checkpoints of an attempt that will be retried, within the giv
   await eventually('forgotten', () => kept().length === 0);
 });
 
+test('uploads only the event files of an attempt that failed, with their folders', async () => {
+  const bucket = await openBucket();
+  const { outputs, kept } = openOutputs(bucket);
+  const job = jobWith('a.png', 'checkpoint-5.bin');
+  mkdirSync(join(job.outputDir, 'runs', 'Nov23'), { recursive: true });
+  writeFileSync(join(job.outputDir, 'runs', 'Nov23', eventsName), 'events');
+  void outputs.follow(offer, job);
+  await outputs.rescue(attemptId('a1'), 600_000, 'stopped');
+  expect([...bucket.files]).toEqual([[`runs/Nov23/${eventsName}`, 'events']]);
+  await eventually('forgotten', () => kept().length === 0);
+});
+
+test('uploads no event files of a failed attempt on a rig that uploads only checkpoints', async () => {
+  const bucket = await openBucket();
+  const { outputs, kept } = openOutputs(bucket, tempFolder(), { which: 'checkpoints' });
+  void outputs.follow(offer, jobWith(eventsName));
+  await outputs.rescue(attemptId('a1'), 600_000, 'stopped');
+  await eventually('forgotten', () => kept().length === 0);
+  expect(bucket.files.size).toBe(0);
+});
+
 test('continues the uploads of ended and running attempts in the next agent process', async () => {
   const bucket = await openBucket();
   bucket.isAway = true;

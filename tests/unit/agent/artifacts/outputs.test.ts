@@ -7,6 +7,7 @@ import {
   outputsBeforeStored,
   outputsOf,
   planUploads,
+  type UploadScope,
 } from '../../../../agent/artifacts/outputs.ts';
 
 const found = (bytes = 1, changedAt = 1): Found => ({ bytes, changedAt });
@@ -62,7 +63,7 @@ interface UploadCase {
   readonly files?: Readonly<Record<string, Found>>;
   readonly results?: Readonly<Record<string, Omit<OutputResult, 'mark'> & { readonly mark?: string }>>;
   readonly isOver?: boolean;
-  readonly which?: 'all' | 'checkpoints';
+  readonly which?: UploadScope;
   /** Time from the only scan until the plan, in ms. */
   readonly laterMs?: number;
 }
@@ -99,6 +100,27 @@ describe('planned uploads', () => {
     expect(planned({ files, laterMs: 4_999 })).toEqual([]);
     expect(planned({ files, laterMs: 0, isOver: true })).toHaveLength(5);
   });
+
+  it('plans the event files of TensorBoard although they grow, and only them for a run that was stopped', () => {
+    const events = 'logs/events.out.tfevents.1.vm.2.0';
+    const all = { ...files, [events]: found(), 'checkpoint-10/events.out.tfevents.1.vm.2.0': found() };
+    expect(planned({ files: all, laterMs: 0 })).toEqual([events]);
+    expect(planned({ files: all, which: 'events', isOver: true })).toEqual([events]);
+  });
+
+  it.each([
+    [100_000_000, 300_000, true],
+    [200_000_000, 599_999, false],
+    [200_000_000, 600_000, true],
+  ])(
+    'plans a growing file of %i bytes again %i ms after its last upload: %s',
+    (bytes, laterMs, isPlanned) => {
+      const log = { 'log.txt': found(bytes) };
+      const results = { 'log.txt': { at: 1_000_000, result: 'uploaded', mark: 'before' } } as const;
+      expect(planned({ files: log, dealt, laterMs })).toHaveLength(isPlanned ? 1 : 0);
+      expect(planned({ files: log, dealt, isOver: true })).toHaveLength(1);
+    },
+  );
 
   it('plans a checkpoint folder once none of its files has changed for a while', () => {
     const scan = (bytes: number) =>

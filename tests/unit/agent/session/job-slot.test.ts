@@ -64,7 +64,8 @@ describe('offer to report', () => {
             outputs.push(`finish ${attempt} ${isCompleted}`);
             return isCompleted;
           },
-          rescue: async attempt => void outputs.push(`rescue ${attempt}`),
+          rescue: async (attempt, _withinMs, end = 'preempted') =>
+            void outputs.push(`rescue ${attempt} ${end}`),
           hasten: () => false,
           saved: () => 'none',
         },
@@ -118,15 +119,16 @@ describe('offer to report', () => {
       await come({ kind: 'ready', message: '' });
       slot.leaveNow();
       await endRun(newest(runs), 143);
-      expect(outputs.at(-1)).toBe('rescue a1');
+      expect(outputs.at(-1)).toBe('rescue a1 preempted');
       expect(newest(reports).body).toMatchObject({ cause: 'preempted' });
     });
 
-    it('rescues no checkpoints of a training that failed', async () => {
-      const { come, runs, outputs } = await fetching();
+    it('uploads only the event files of a training that failed before it reports the end', async () => {
+      const { come, runs, outputs, reports } = await fetching();
       await come({ kind: 'ready', message: '' });
       await endRun(newest(runs), 1);
-      expect(outputs.at(-1)).toBe('finish a1 false');
+      expect(outputs.at(-1)).toBe('rescue a1 stopped');
+      expect(newest(reports).body).toMatchObject({ status: 'failed', exit_code: 1 });
     });
   });
 
