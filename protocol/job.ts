@@ -295,6 +295,10 @@ export const JobView = z
     requests: z
       .array(RequestKind)
       .describe('Actions that the trainer supports while it runs, according to its config.'),
+    links: z
+      .array(RunLink)
+      .default([])
+      .describe('Links to the run of the current or last attempt at experiment trackers; at most 4.'),
     hold: Hold.nullable().describe('The wait of a recovering or cancelling job; null for other jobs.'),
   })
   .meta({ id: 'JobView', description: 'A job.' });
@@ -358,12 +362,6 @@ export const JobDetail = JobView.extend({
     .default(null)
     .describe(
       'Files of a completed job that its worker has not uploaded yet. Null when every file was uploaded or given up; older servers omit it.',
-    ),
-  links: z
-    .array(RunLink)
-    .default([])
-    .describe(
-      'Links to the run at experiment trackers, of the newest attempt that has any; older servers omit it.',
     ),
   data: z
     .array(JobDataView)

@@ -24,6 +24,16 @@ export const RunLink = z
   });
 export type RunLink = Readonly<z.output<typeof RunLink>>;
 
+/** Returns the links of a job, or those of its newest attempt that has any: a new attempt has none until it prints them. */
+export const linksOfJob = ({
+  links,
+  attempts,
+}: {
+  readonly links: readonly RunLink[];
+  readonly attempts: readonly { readonly links: readonly RunLink[] }[];
+}): readonly RunLink[] =>
+  links.length > 0 ? links : (attempts.findLast(attempt => attempt.links.length > 0)?.links ?? []);
+
 /** Addresses that only the machine itself can open. */
 const loopback = /^(?:localhost|.*\.localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])$/;
 

@@ -329,7 +329,7 @@ function noteFiled(
   reportProgress?.(held, { status: 'running', ...findingsOf(held) });
 }
 
-/** What the output of the trainer has shown so far. */
+/** Returns the progress and links that the output has shown so far, for a report. */
 export const findingsOf = ({
   progress,
   links,

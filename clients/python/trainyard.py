@@ -675,6 +675,8 @@ class JobView(TypedDict, total=False):
     on_lost_contact: Literal["continue", "stop"]
     # Actions that the trainer supports while it runs, according to its config.
     requests: List[Literal["save", "sample"]]
+    # Links to the run of the current or last attempt at experiment trackers; at most 4.
+    links: List[RunLink]
     # The wait of a recovering or cancelling job; null for other jobs.
     hold: Optional[Dict[str, Any]]
 
@@ -732,6 +734,17 @@ class JobWait(TypedDict, total=False):
     # With `busy`: counts the workers that meet the requirements by what prevents dispatch (codes of
     # the explanation).
     workers: List[Dict[str, Any]]
+
+
+class RunLink(TypedDict, total=False):
+    """Link to the run at an experiment tracker, found in the trainer's log."""
+
+    # The tracker: `wandb`, `mlflow`, `trackio`, `comet` or `swanlab`. Newer servers may send
+    # others.
+    kind: str
+    # Address of the run: `http` or `https`, without user, password and secrets. A program in the
+    # training has printed it, so nobody has checked where it leads.
+    url: str
 
 
 class JobCounts(TypedDict, total=False):
@@ -881,6 +894,8 @@ class JobDetail(TypedDict, total=False):
     on_lost_contact: Literal["continue", "stop"]
     # Actions that the trainer supports while it runs, according to its config.
     requests: List[Literal["save", "sample"]]
+    # Links to the run of the current or last attempt at experiment trackers; at most 4.
+    links: List[RunLink]
     # The wait of a recovering or cancelling job; null for other jobs.
     hold: Optional[Dict[str, Any]]
     # Notes of people about the job; null for none.
@@ -892,9 +907,6 @@ class JobDetail(TypedDict, total=False):
     # Files of a completed job that its worker has not uploaded yet. Null when every file was
     # uploaded or given up; older servers omit it.
     outstanding: Optional[Dict[str, Any]]
-    # Links to the run at experiment trackers, of the newest attempt that has any; older servers
-    # omit it.
-    links: List[RunLink]
     # Training data that the worker fetches; older servers omit it.
     data: List[JobDataView]
     # Jobs that start after this one, at most 100, oldest first. Older servers omit it.
@@ -943,17 +955,6 @@ class AttemptView(TypedDict, total=False):
     links: List[RunLink]
     # Workers that trained the job together, by rank; empty for an attempt on one worker.
     nodes: List[Dict[str, Any]]
-
-
-class RunLink(TypedDict, total=False):
-    """Link to the run at an experiment tracker, found in the trainer's log."""
-
-    # The tracker: `wandb`, `mlflow`, `trackio`, `comet` or `swanlab`. Newer servers may send
-    # others.
-    kind: str
-    # Address of the run: `http` or `https`, without user, password and secrets. A program in the
-    # training has printed it, so nobody has checked where it leads.
-    url: str
 
 
 class JobDataView(TypedDict, total=False):

@@ -29,13 +29,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function startRig(name: string): Promise<void> {
-  const { token } = await server.createWorker({ name, labels: { rig: name } });
+async function startRig(rig: string): Promise<void> {
+  const { token } = await server.createWorker({ name: rig, labels: { rig } });
   const stateHome = temporaryFolder();
   const script = join(stateHome, 'train.mjs');
   writeFileSync(script, trainer);
   const command = `'${process.execPath}' '${script}' {config_path} {output_dir} '${recording}'`;
-  startWorker({ url: server.url, token, stateHome, args: ['--name', name, '--trainer', command] });
+  startWorker({ url: server.url, token, stateHome, args: ['--name', rig, '--trainer', command] });
 }
 
 test.each([

@@ -11,7 +11,7 @@ import type {
 } from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/reports.ts';
 import { duration } from '../progress-bar.ts';
-import { isLoopbackLink, type RunLink, trackerName } from '../../../protocol/run-link.ts';
+import { isLoopbackLink, linksOfJob, type RunLink, trackerName } from '../../../protocol/run-link.ts';
 import { type Column, type Fact, plain, plainLines } from '../table.ts';
 import { timeText } from '../time.ts';
 import { sizeText } from '../../../protocol/text.ts';
@@ -103,7 +103,7 @@ export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ...jobFacts(job),
   ['Then', childrenText(job)],
   ['Notes', job.notes],
-  ['Trackers', job.links.map(linkText).join('\n') || null],
+  ['Trackers', linksOfJob(job).map(linkText).join('\n') || null],
   ['Data', job.data.map(dataText).join('\n') || null],
   ['Warning', warningsText(job.warnings)],
   ['Outstanding', job.outstanding && outstandingText(job.outstanding)],

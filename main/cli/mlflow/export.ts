@@ -13,7 +13,7 @@ import {
   tagsOfNewRun,
 } from './run-facts.ts';
 
-/** What is exported of a job. */
+/** The part of a job that is exported. */
 export interface Exported {
   readonly job: JobDetail;
   /** The address of the orchestrator. */
@@ -22,7 +22,7 @@ export interface Exported {
   readonly metrics: readonly Metric[];
 }
 
-/** What an export has changed in MLflow. */
+/** The changes that an export has made in MLflow. */
 export interface ExportResult {
   readonly experimentId: string;
   readonly runId: string;

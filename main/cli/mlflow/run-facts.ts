@@ -1,6 +1,6 @@
 import { shownName } from '../../../protocol/job-about.ts';
 import type { JobDetail, ShownStatus } from '../../../protocol/job.ts';
-import { isLoopbackLink } from '../../../protocol/run-link.ts';
+import { isLoopbackLink, linksOfJob } from '../../../protocol/run-link.ts';
 import { cutTo, limits } from './limits.ts';
 import type { Pair } from './params.ts';
 
@@ -58,7 +58,7 @@ export const tagsOfJob = (job: JobDetail, server: string): readonly Pair[] =>
     ['trainyard.attempts', String(job.attempts.length)],
     ['trainyard.cause', job.cause],
     ['trainyard.error', job.error_message],
-    ...job.links.map(({ kind, url }) => [`trainyard.link.${kind}`, url] as const),
+    ...linksOfJob(job).map(({ kind, url }) => [`trainyard.link.${kind}`, url] as const),
   ]);
 
 const toPairs = (tags: readonly (readonly [key: string, value: string | null])[]): readonly Pair[] =>

@@ -57,6 +57,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     retry_on: [...job.spec.retryOn],
     on_lost_contact: job.spec.onLostContact,
     requests: [...job.spec.requests],
+    links: [...(job.attempt?.links ?? [])],
     hold: holdOf(core, read, job),
   });
 }

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { hostOfLink, isLoopbackLink, type Tracker, trackerName } from '../../../protocol/run-link.ts';
+import {
+  hostOfLink,
+  isLoopbackLink,
+  linksOfJob,
+  type Tracker,
+  trackerName,
+} from '../../../protocol/run-link.ts';
 import { addRunLinks, cleanRunUrl, maxRunLinks, ReportedLinks } from '../../../protocol/tracker-urls.ts';
 
 describe('cleanRunUrl', () => {
@@ -101,6 +107,14 @@ describe('addRunLinks', () => {
 
 describe('a shown link', () => {
   const at = (url: string, kind = 'mlflow') => ({ kind, url });
+
+  it('is that of the newest attempt that has printed one', () => {
+    const [first, second] = [at('https://a.lan/'), at('https://b.lan/')];
+    const attempts = [{ links: [first] }, { links: [second] }, { links: [] }];
+    expect(linksOfJob({ links: [first], attempts })).toEqual([first]);
+    expect(linksOfJob({ links: [], attempts })).toEqual([second]);
+    expect(linksOfJob({ links: [], attempts: [] })).toEqual([]);
+  });
 
   it('names its tracker and its host with the port', () => {
     expect(trackerName(at('', 'wandb'))).toBe('Weights & Biases');

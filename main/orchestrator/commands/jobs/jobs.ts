@@ -103,10 +103,9 @@ export function createJobCalls(core: Core) {
       const warnings = [...about, ...warningsAbout(core.store, job.attempt?.workerId ?? null, job)];
       const data = dataOfJob(core.store, job);
       const notes = core.store.notesOf(id);
-      const links = attempts.findLast(attempt => attempt.links.length > 0)?.links ?? [];
       const view = createJobViewer(core, core.store)(job);
       const children = childrenView(core.store, job, onlyUser);
-      return accept({ ...view, notes, attempts, outstanding, warnings, links, data, ...children });
+      return accept({ ...view, notes, attempts, outstanding, warnings, data, ...children });
     },
 
     /** The config as it was submitted, even if the file has changed since. */

@@ -19,7 +19,7 @@ export function noteLinks(core: Core, tx: Tx, id: JobId, { links, status }: Stat
   if (all === known) return;
   tx.setLinks(attempt.id, all);
   const job = tx.job(id);
-  // The end of a job has its own event. Any other event makes pages read the attempts again.
+  // The end of a job has its own event, which contains the links, too.
   if (job !== null && !isFinal(status))
     recordJobEvent(core, tx, 'job.progress', job, asWorker(attempt.workerId));
 }

@@ -1,15 +1,21 @@
 import ExternalLink from 'lucide-react/icons/external-link';
 import type { JobDetail } from '../../../../protocol/job.ts';
-import { hostOfLink, isLoopbackLink, type RunLink, trackerName } from '../../../../protocol/run-link.ts';
+import {
+  hostOfLink,
+  isLoopbackLink,
+  linksOfJob,
+  type RunLink,
+  trackerName,
+} from '../../../../protocol/run-link.ts';
 import { useRunT } from '../../compare/texts.tsx';
 
 /**
  * Links to the run of the job at experiment trackers; renders nothing without any. Any program in the training can print
  * such an address, so each link shows its host, and the page never loads it.
  */
-export function RunLinks({ job: { links, worker_name: worker } }: { readonly job: JobDetail }) {
+export function RunLinks({ job }: { readonly job: JobDetail }) {
   const t = useRunT();
-  const shown = links.filter(link => hostOfLink(link) !== null);
+  const shown = linksOfJob(job).filter(link => hostOfLink(link) !== null);
   if (shown.length === 0) return null;
   return (
     <ul className="chips run-links" aria-label={t('runs.links')}>
@@ -18,7 +24,7 @@ export function RunLinks({ job: { links, worker_name: worker } }: { readonly job
           {isLoopbackLink(link) ? (
             <span className="chip" title={link.url}>
               <Target link={link} />
-              <span>{t('runs.links.onlyThere', { worker: worker ?? '' })}</span>
+              <span>{t('runs.links.onlyThere', { worker: job.worker_name ?? '' })}</span>
             </span>
           ) : (
             <a className="chip" href={link.url} title={link.url} target="_blank" rel="noopener noreferrer">

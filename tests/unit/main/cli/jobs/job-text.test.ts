@@ -76,7 +76,6 @@ describe('detailFacts of an attempt', () => {
         attempts: [attempt],
         warnings: [],
         outstanding: null,
-        links: [],
         data: [],
         notes: null,
         ...childless,
@@ -124,7 +123,7 @@ describe('data of a job', () => {
       attempts: [],
       warnings: [],
       outstanding: null,
-      links: [],
+
       data,
       notes: null,
       ...childless,
