@@ -28,7 +28,7 @@ const introductions: readonly (readonly [kind: Tracker, isBefore: (text: string)
   ['trackio', before => trackioLines.some(line => before.endsWith(line))],
 ];
 
-/** Finds the address that the client of an experiment tracker prints; null when the line has none. */
+/** Finds the address that the client of an experiment tracker prints; null when the line has none. @internal */
 export function findTrackerLink(line: string): RunLink | null {
   // Almost no line contains an address.
   if (!line.includes('://')) return null;

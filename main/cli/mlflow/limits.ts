@@ -18,6 +18,7 @@ export const cutTo = (text: string, chars: number): string =>
 /**
  * Returns a name that MLflow accepts for a metric, param or tag: letters, digits, and `_ / . -` or blanks. It stores some of
  * them as paths, so the name must be a plain relative path.
+ * @internal
  */
 export function toMlflowName(name: string): string {
   const parts = name

@@ -31,8 +31,8 @@ function isSecretPath(path: string): boolean {
   return names.some((_, at) => secretKey.test(plainKey(names.slice(0, at + 1).join('.'))));
 }
 
-/** Returns a value of a config as text, without secrets. @internal */
-export function paramText(path: string, value: unknown): string {
+/** Returns a value of a config as text, without secrets. */
+function paramText(path: string, value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
   const isEmpty = value === null || value === '' || typeof value === 'boolean' || typeof value === 'number';
   if (!isEmpty && isSecretPath(path)) return masked;
