@@ -279,8 +279,8 @@ function createCrew(orchestrator: Orchestrator) {
   };
 }
 
-const fluxLinks = [
-  { kind: 'wandb', url: 'https://wandb.ai/atelier/flux/runs/8k2v1q0x' },
+const trackerLinks = [
+  { kind: 'wandb', url: 'https://wandb.ai/atelier/kolors/runs/8k2v1q0x' },
   { kind: 'mlflow', url: 'http://127.0.0.1:5000/#/experiments/4/runs/0b7f5e9c2d' },
 ] as const;
 
@@ -312,7 +312,7 @@ function startWorker(
       ...('driver' in more ? { driver: more.driver } : {}),
     })),
     trainer({ configName }, report, link) {
-      if (configName === 'flux-full-finetune') for (const each of fluxLinks) link(each);
+      if (configName === 'kolors-lora-fashion') for (const each of trackerLinks) link(each);
       const exited = Promise.withResolvers<Exit>();
       running += 1;
       const end = (exit: Exit): void => {
