@@ -117,8 +117,8 @@ describe('planned uploads', () => {
     (bytes, laterMs, isPlanned) => {
       const log = { 'log.txt': found(bytes) };
       const results = { 'log.txt': { at: 1_000_000, result: 'uploaded', mark: 'before' } } as const;
-      expect(planned({ files: log, dealt, laterMs })).toHaveLength(isPlanned ? 1 : 0);
-      expect(planned({ files: log, dealt, isOver: true })).toHaveLength(1);
+      expect(planned({ files: log, results, laterMs })).toHaveLength(isPlanned ? 1 : 0);
+      expect(planned({ files: log, results, isOver: true })).toHaveLength(1);
     },
   );
 
