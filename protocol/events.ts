@@ -53,6 +53,8 @@ export const JobEventType = z
     'job.parent_changed',
     'job.priority_changed',
     'job.moved_to_top',
+    /** A user has moved the job before or after another one. */
+    'job.moved',
     /** Name, notes, tags or group have changed. */
     'job.edited',
     'job.boosted',

@@ -55,6 +55,7 @@ export const problems = {
   worker_unable: { status: 409, title: 'The worker does not support this action' },
   worker_not_connected: { status: 409, title: 'The worker is not connected' },
   job_not_pending: { status: 409, title: 'The job does not wait' },
+  priority_boundary: { status: 409, title: 'The jobs differ in priority' },
   no_approval_wanted: { status: 409, title: 'The job does not wait for approval' },
   job_final: { status: 409, title: 'The job has ended' },
   config_in_the_way: { status: 409, title: 'The name belongs to another object' },

@@ -356,6 +356,23 @@ export const queueApi = {
     params: byJob,
     reply: Done,
   }),
+  move: call({
+    method: 'POST',
+    path: '/api/queue/:id/move',
+    authority: 'queue.manage',
+    own: 'refused',
+    summary: 'Move a pending job directly before or after another one of the same priority',
+    params: byJob,
+    body: z
+      .strictObject({
+        before: JobId.optional().describe('The job moves directly before this one.'),
+        after: JobId.optional().describe('The job moves directly after this one.'),
+      })
+      .refine(({ before, after }) => (before === undefined) !== (after === undefined), {
+        error: 'either `before` or `after` is required',
+      }),
+    reply: Done,
+  }),
   approve: call({
     method: 'POST',
     path: '/api/queue/:id/approve',

@@ -2534,6 +2534,25 @@ class Trainyard:
         """
         return self._transport.json("POST", _path("/api/queue/{id}/top", id=id), None)
 
+    def move_job(
+        self,
+        id: str,
+        *,
+        before: str = UNSET,
+        after: str = UNSET,
+    ) -> Dict[str, Any]:
+        """Move a pending job directly before or after another one of the same priority.
+
+        Needs the permission `queue.manage`.
+
+        id: Id of a job: up to 64 letters, digits, `_` and `-`.
+
+        before: The job moves directly before this one.
+
+        after: The job moves directly after this one.
+        """
+        return self._transport.json("POST", _path("/api/queue/{id}/move", id=id), None, _given({"before": before, "after": after}))
+
     def approve_job(
         self,
         id: str,

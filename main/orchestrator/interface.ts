@@ -15,6 +15,7 @@ import { createJobEdits } from './commands/jobs/edit.ts';
 import { createSampleCalls } from './commands/files/samples.ts';
 import { createJobCalls } from './commands/jobs/jobs.ts';
 import { createLaunchRequests, createPoolCalls, type PoolCallsDeps } from './commands/pools/pools.ts';
+import { createMoveCalls } from './commands/queue/move-job.ts';
 import { createTurnCalls, createQueueCalls } from './commands/queue/queue.ts';
 import { createReports, type ProgressBook } from './commands/jobs/reports.ts';
 import { createSubmissions } from './commands/jobs/submit.ts';
@@ -94,6 +95,7 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
     approve: order.approve,
     setPriority: order.setPriority,
     moveToTop: order.moveToTop,
+    move: createMoveCalls(core).move,
     requestAction: createAskCalls(core).ask,
     sweep: sweeps.sweep,
     drySweep: sweeps.drySweep,

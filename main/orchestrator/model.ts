@@ -216,8 +216,10 @@ export interface Rank {
   readonly boostAt: WallMs | null;
   /** 0 unless the job was moved to the top of the queue; later moves have higher numbers. */
   readonly top: number;
-  /** Derived from the other fields. Higher goes first; within a level, the order of submission decides. */
+  /** Derived from priority, boosts and top. Higher goes first. */
   readonly level: number;
+  /** Lower goes first within a level. The number of the submission, until a user moves the job; then it can be a fraction. */
+  readonly turn: number;
 }
 
 /** One dispatch of a job, the unit of authority: only the newest attempt may change its job. */

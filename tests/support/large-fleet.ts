@@ -181,7 +181,7 @@ function jobOf(n: number, queuedAt: number): PendingJob {
     user: ['admin', 'ada', 'grace', 'ci'][n % 4] ?? 'admin',
     team: null,
     // No priority boost is pending, so the rank stays constant during a measurement.
-    rank: { priority, boosts: 0, boostAt: null, top: 0, level: priority },
+    rank: { priority, boosts: 0, boostAt: null, top: 0, level: priority, turn: n + 1 },
     approval: null,
     retryOf: null,
     retryRoot: null,

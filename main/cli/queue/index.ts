@@ -5,6 +5,7 @@ import { printOne } from '../output.ts';
 import { duration } from '../progress-bar.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { limits } from './limits.ts';
+import { move } from './move.ts';
 import { queueFacts, statsFacts } from './text.ts';
 
 const status: RemoteSpec = {
@@ -83,4 +84,4 @@ const stats: RemoteSpec = {
 };
 
 /** Subcommands of `trainyard queue`, in the order of the help. */
-export const queueCommands: readonly RemoteSpec[] = [status, pause, resume, limits, cleanup, stats];
+export const queueCommands: readonly RemoteSpec[] = [status, pause, resume, move, limits, cleanup, stats];

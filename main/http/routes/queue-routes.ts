@@ -60,6 +60,13 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
   router.answer(queueApi.moveToTop, async ({ params, caller, request }) =>
     done(await orchestrator.jobs.moveToTop(params.id, actorOf(caller, request))),
   );
+  router.answer(queueApi.move, async ({ params, body: { before, after }, caller, request }) => {
+    const to =
+      before === undefined
+        ? { id: after ?? params.id, side: 'after' as const }
+        : { id: before, side: 'before' as const };
+    return done(await orchestrator.jobs.move(params.id, to, actorOf(caller, request)));
+  });
   router.answer(queueApi.approve, async ({ params, caller, request }) =>
     done(await orchestrator.jobs.approve(params.id, actorOf(caller, request))),
   );

@@ -158,7 +158,7 @@ export const inLine = (job: PendingJob): PendingCandidate => ({
   user: job.user,
   team: job.team,
   level: job.rank.level,
-  order: job.order,
+  order: job.rank.turn,
   avoid: job.attempt?.workerId ?? null,
   approval: job.approval,
   unmet: unmetOf(job.dependencies),

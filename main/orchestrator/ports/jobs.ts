@@ -25,7 +25,7 @@ export interface WaitingJob {
   readonly team: string | null;
   /** Jobs with a higher level are dispatched first. */
   readonly level: number;
-  /** Within a level, jobs with a lower number are dispatched first. Unique. */
+  /** `rank.turn`: within a level, jobs with a lower number are dispatched first. */
   readonly order: number;
   /** The worker of the last attempt. Other workers are tried first. */
   readonly avoid: WorkerId | null;
@@ -189,7 +189,7 @@ export interface WaitingKind {
 
 /** The pending jobs in their order, and the settings of the queue. */
 export interface QueueReads {
-  /** In dispatch order: by level, then by submission. Includes jobs that wait for approval or for other jobs. */
+  /** In dispatch order: by level, then by turn. Includes jobs that wait for approval or for other jobs. */
   pendingJobs(): readonly PendingJob[];
   /** Returns jobs that wait for other jobs and not for approval, in the order in which they would be dispatched. */
   dependentJobs(limit: number): readonly JobId[];
@@ -197,6 +197,11 @@ export interface QueueReads {
   waitingJobs(): readonly PendingCandidate[];
   /** Returns the jobs that are dispatched before this one, in dispatch order. Excludes jobs that wait for approval or for other jobs. */
   pendingAhead(job: PendingJob, limit: number): readonly PendingJob[];
+  /**
+   * Returns jobs of the same level on one side of this job, the nearest first. Excludes jobs that wait for approval or for other
+   * jobs.
+   */
+  neighbours(job: PendingJob, side: 'before' | 'after', limit: number): readonly PendingJob[];
   /** Returns 1 for the next job. Jobs that wait for approval or for other jobs do not count. */
   position(job: PendingJob): number;
   /** Returns the jobs that `position` counts, the next one first. */

@@ -97,14 +97,22 @@ const maxBoosted = priorities.critical;
 /** Above all priorities. */
 const topLevel = 100;
 
-/** The rank after a user has set the priority. It discards earlier boosts, and an earlier "move to top". */
-export const freshRank = (priority: number, now: WallMs): Rank => startWaiting({ priority, top: 0 }, now);
+/**
+ * The rank of a new job, and of one whose priority a user has set. It discards earlier boosts and moves. `order` is the number
+ * of the submission.
+ */
+export const freshRank = (priority: number, order: number, now: WallMs): Rank =>
+  startWaiting({ priority, top: 0, turn: order }, now);
 
 /** The rank of a job that starts to wait: it was approved, or its attempt on a worker has ended. */
-export const startWaiting = ({ priority, top }: Pick<Rank, 'priority' | 'top'>, now: WallMs): Rank =>
+export const startWaiting = (
+  { priority, top, turn }: Pick<Rank, 'priority' | 'top' | 'turn'>,
+  now: WallMs,
+): Rank =>
   withLevel({
     priority,
     top,
+    turn,
     boosts: 0,
     boostAt: priority < maxBoosted ? now + boostAfterMs : null,
   });

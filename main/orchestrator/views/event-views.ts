@@ -40,6 +40,7 @@ const leavesWorker: ReadonlySet<JobEventType> = new Set([
   'job.outstanding',
   'job.priority_changed',
   'job.moved_to_top',
+  'job.moved',
   'job.edited',
   'job.boosted',
   'job.dependencies_met',

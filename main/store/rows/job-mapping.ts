@@ -53,6 +53,7 @@ export interface JobRow {
   readonly boost_at: number | null;
   readonly top: number;
   readonly level: number;
+  readonly turn: number;
   readonly approval: Approval | null;
   readonly retry_of: Job['id'] | null;
   readonly retry_root: Job['id'] | null;
@@ -220,6 +221,7 @@ export function createJobReader(): (row: JoinedRow) => Job {
       boostAt: row.boost_at,
       top: row.top,
       level: row.level,
+      turn: row.turn,
     },
     approval: row.approval,
     retryOf: row.retry_of,
@@ -277,6 +279,7 @@ export const changingColumns = [
   'boost_at',
   'top',
   'level',
+  'turn',
   'approval',
   'dependencies',
   'unmet',
@@ -323,6 +326,7 @@ export const changingRow = (job: Job): Written<(typeof changingColumns)[number]>
   boost_at: job.rank.boostAt,
   top: job.rank.top,
   level: job.rank.level,
+  turn: job.rank.turn,
   approval: job.approval,
   dependencies: job.dependencies,
   unmet: job.dependencies?.parents.filter(({ isDone }) => !isDone).length ?? 0,

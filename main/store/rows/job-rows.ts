@@ -29,6 +29,7 @@ export type JobStatements = Pick<
   | 'countFound'
   | 'pendingJobs'
   | 'pendingAhead'
+  | 'neighbours'
   | 'liveJobs'
   | 'liveJobOf'
   | 'payload'
@@ -121,13 +122,19 @@ function jobReads(db: Database) {
   const toJob = createJobReader();
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE ${jobById}`);
   const pending = db.prepare<[], JoinedRow>(
-    `${inLine} UNION ALL ${dependent} UNION ALL ${unapproved} ORDER BY j.level DESC, j.ord`,
+    `${inLine} UNION ALL ${dependent} UNION ALL ${unapproved} ORDER BY j.level DESC, j.turn, j.ord`,
   );
   // Two index ranges: a single condition would also scan everything behind the job.
-  const ahead = ['j.level > @level', 'j.level = @level AND j.ord < @order'].map(range =>
+  const ahead = ['j.level > @level', 'j.level = @level AND (j.turn, j.ord) < (@turn, @order)'].map(range =>
     db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine}
-      AND ${range} ORDER BY j.level DESC, j.ord LIMIT @limit`),
+      AND ${range} ORDER BY j.level DESC, j.turn, j.ord LIMIT @limit`),
   );
+  const neighbours = {
+    before: db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine} AND j.level = @level
+      AND (j.turn, j.ord) < (@turn, @order) ORDER BY j.turn DESC, j.ord DESC LIMIT @limit`),
+    after: db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine} AND j.level = @level
+      AND (j.turn, j.ord) > (@turn, @order) ORDER BY j.turn, j.ord LIMIT @limit`),
+  };
   const alive = db.prepare<[], JoinedRow>(`${joined}
     FROM attempts a INDEXED BY one_live_attempt_per_job CROSS JOIN jobs j ON j.id = a.job_id AND j.attempt_n = a.n
     WHERE a.ended_at IS NULL AND j.status IN (${live}) ORDER BY j.ord`);
@@ -167,11 +174,17 @@ function jobReads(db: Database) {
     ...searches,
     jobs: (filter: JobFilter) => findJobs(filter).map(toJob),
     pendingJobs: () => pending.all().map(row => toJob(row) as PendingJob),
-    pendingAhead: ({ rank: { level }, order }: PendingJob, limit: number) =>
+    pendingAhead: ({ rank: { level, turn }, order }: PendingJob, limit: number) =>
       ahead
-        .flatMap(range => range.all({ level, order, limit }))
+        .flatMap(range => range.all({ level, turn, order, limit }))
         .slice(0, limit)
         .map(row => toJob(row) as PendingJob),
+    neighbours: (
+      { rank: { level, turn }, order }: PendingJob,
+      side: 'before' | 'after',
+      limit: number,
+    ): readonly PendingJob[] =>
+      neighbours[side].all({ level, turn, order, limit }).map(row => toJob(row) as PendingJob),
     liveJobs: () => alive.all().map(row => toJob(row) as LiveJob),
     liveJobOf(worker: string) {
       const row = ofWorker.get(worker);

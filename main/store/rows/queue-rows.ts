@@ -58,7 +58,7 @@ function queueReads(db: Database) {
   const ahead = db
     .prepare<[Record<string, unknown>], number>(
       `SELECT (SELECT count(*) FROM ${line} AND level > @level)
-            + (SELECT count(*) FROM ${line} AND level = @level AND ord < @order)`,
+            + (SELECT count(*) FROM ${line} AND level = @level AND (turn, ord) < (@turn, @order))`,
     )
     .pluck();
   const oldest = db.prepare<[], number | null>(`SELECT min(queued_at) FROM ${line}`).pluck();
@@ -96,7 +96,8 @@ function queueReads(db: Database) {
            avg(waited_ms) AS averageWaitMs, avg(ran_ms) AS averageRunMs
     FROM jobs INDEXED BY jobs_ended WHERE ended_at >= ?`);
   return {
-    position: (job: PendingJob) => (ahead.get({ level: job.rank.level, order: job.order }) ?? 0) + 1,
+    position: (job: PendingJob) =>
+      (ahead.get({ level: job.rank.level, turn: job.rank.turn, order: job.order }) ?? 0) + 1,
     highestTop: () => top.get() ?? 0,
     endedJobs: (before: number, limit: number) => ended.all(before, limit),
     jobCounts: () => counts.get() ?? { pending: 0, blocked: 0, live: 0 },
@@ -128,7 +129,7 @@ interface WaitingRow {
 }
 
 /** Jobs without an attempt skip the lookup of their last worker. */
-const waiting = `SELECT id, requirements, user, team, level, ord AS "order", approval, not_before AS notBefore,
+const waiting = `SELECT id, requirements, user, team, level, turn AS "order", approval, not_before AS notBefore,
   retries_used AS retriesUsed, unmet,
   iif(attempt_n = 0, NULL, (SELECT worker_id FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS avoid,
   iif(attempt_n = 0, NULL, (SELECT cause FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS lastCause FROM`;
@@ -138,10 +139,10 @@ function lineReads(db: Database) {
   const all = db.prepare<[], WaitingRow>(`${waiting} ${line} UNION ALL ${waiting} ${dependent}
     UNION ALL ${waiting} ${unapproved}`);
   const ids = db
-    .prepare<[number], PendingJob['id']>(`SELECT id FROM ${line} ORDER BY level DESC, ord LIMIT ?`)
+    .prepare<[number], PendingJob['id']>(`SELECT id FROM ${line} ORDER BY level DESC, turn, ord LIMIT ?`)
     .pluck();
   const dependents = db
-    .prepare<[number], PendingJob['id']>(`SELECT id FROM ${dependent} ORDER BY level DESC, ord LIMIT ?`)
+    .prepare<[number], PendingJob['id']>(`SELECT id FROM ${dependent} ORDER BY level DESC, turn, ord LIMIT ?`)
     .pluck();
   // With min(), SQLite takes the other columns from the row of the minimum.
   const kinds = db.prepare<[{ readonly limit: number; readonly user: string | null }], KindRow>(

@@ -14,6 +14,7 @@ type JobRows = Omit<
   | 'countFound'
   | 'pendingJobs'
   | 'pendingAhead'
+  | 'neighbours'
   | 'liveJobs'
   | 'starvingJobs'
   | 'attempts'

@@ -33,6 +33,7 @@ export const activity = {
   'activity.job.rejected': '{job} was rejected',
   'activity.job.priority_changed': 'The priority of {job} was changed',
   'activity.job.moved_to_top': '{job} was moved to the top of the queue',
+  'activity.job.moved': '{job} was moved in the queue',
   'activity.job.edited': '{job} was renamed or described',
   'activity.job.boosted': '{job} gained priority after a long wait',
   'activity.job.asked': '{job} was asked to save or sample',

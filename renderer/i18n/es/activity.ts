@@ -34,6 +34,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.rejected': 'Se rechazó {job}',
   'activity.job.priority_changed': 'Se cambió la prioridad de {job}',
   'activity.job.moved_to_top': '{job} pasó al principio de la cola',
+  'activity.job.moved': '{job} cambió de lugar en la cola',
   'activity.job.edited': 'Se cambió el nombre o la descripción de {job}',
   'activity.job.boosted': '{job} ganó prioridad tras una larga espera',
   'activity.job.asked': 'Se pidió a {job} que guarde o genere muestras',

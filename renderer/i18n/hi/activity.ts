@@ -34,6 +34,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.rejected': '{job} अस्वीकृत हुआ',
   'activity.job.priority_changed': '{job} की प्राथमिकता बदली गई',
   'activity.job.moved_to_top': '{job} कतार में सबसे ऊपर लाया गया',
+  'activity.job.moved': '{job} को कतार में दूसरी जगह रखा गया',
   'activity.job.edited': '{job} का नाम या विवरण बदला गया',
   'activity.job.boosted': 'लंबे इंतज़ार के बाद {job} की प्राथमिकता बढ़ी',
   'activity.job.asked': '{job} से सहेजने या सैंपल बनाने को कहा गया',

@@ -34,6 +34,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.rejected': '{job} が却下されました',
   'activity.job.priority_changed': '{job} の優先度が変更されました',
   'activity.job.moved_to_top': '{job} がキューの先頭に移動しました',
+  'activity.job.moved': '{job} のキュー内の順番が変わりました',
   'activity.job.edited': '{job} の名前または説明が変更されました',
   'activity.job.boosted': '長く待ったため {job} の優先度が上がりました',
   'activity.job.asked': '{job} に保存またはサンプル生成が要求されました',

@@ -34,6 +34,7 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.job.rejected': '已拒绝 {job}',
   'activity.job.priority_changed': '已更改 {job} 的优先级',
   'activity.job.moved_to_top': '{job} 已移到队首',
+  'activity.job.moved': '已调整 {job} 在队列中的顺序',
   'activity.job.edited': '{job} 的名称或说明已更改',
   'activity.job.boosted': '{job} 因等待过久提升了优先级',
   'activity.job.asked': '已请求 {job} 保存或生成样本',

@@ -72,6 +72,9 @@ describe('invalid input of queue calls', () => {
     ['a missing priority', '/api/queue/j_1/priority', { body: {} }, /priority/],
     ['a priority of 51', '/api/queue/j_1/priority', { body: { priority: 51 } }, /priority/],
     ['an unknown priority', '/api/queue/j_1/priority', { body: { priority: 'asap' } }, /priority/],
+    ['a move without a target', '/api/queue/j_1/move', { body: {} }, /before/],
+    ['a move with two targets', '/api/queue/j_1/move', { body: { before: 'j_2', after: 'j_3' } }, /before/],
+    ['a move to a number', '/api/queue/j_1/move', { body: { before: 3 } }, /before/],
     [
       'a priority with an unknown field',
       '/api/queue/j_1/priority',

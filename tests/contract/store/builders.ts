@@ -110,7 +110,7 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
     },
     user: 'ada',
     team: null,
-    rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },
+    rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10, turn: order },
     approval: null,
     retryOf: null,
     retryRoot: null,

@@ -80,6 +80,7 @@ describe.each([
         level: priority,
         boosts: 0,
         top: 0,
+        turn: pending[index]?.order,
         boostAt: priority < 40 ? at(pending[index]?.order ?? 0) + 3_600_000 : null,
       })),
     );

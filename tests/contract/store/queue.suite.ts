@@ -146,14 +146,14 @@ function describeRanks(open: OpenStore): void {
   describe('rank of a job', () => {
     test('stores and replaces the rank of a job unchanged', async () => {
       const store = open();
-      const rank = { priority: 7, boosts: 2, boostAt: at(3_600), top: 3, level: 103 };
+      const rank = { priority: 7, boosts: 2, boostAt: at(3_600), top: 3, level: 103, turn: 1.5 };
       const job = makeJob(1, { rank, user: 'größe', approval: 'wanted', retryOf: jobId('j_0') });
       await put(store, job);
       expect(store.job(job.id)).toEqual(job);
       const next: PendingJob = {
         ...job,
         approval: 'given',
-        rank: { priority: 50, boosts: 0, boostAt: null, top: 0, level: 50 },
+        rank: { priority: 50, boosts: 0, boostAt: null, top: 0, level: 50, turn: 2 },
       };
       await store.write(tx => tx.replaceJob(job, next));
       expect(store.job(job.id)).toEqual(next);
@@ -317,6 +317,24 @@ function describeLine(open: OpenStore): void {
     expect(store.line(2)).toEqual(['j_3', 'j_2']);
     const waiting = jobs.filter(({ approval }) => approval !== 'wanted');
     for (const job of waiting) expect(store.line(10)[store.position(job) - 1]).toBe(job.id);
+  });
+
+  test('orders jobs of one level by turn, then by submission, and finds the neighbours of a job', async () => {
+    const store = open();
+    const turns = [1, 2, 0.5, 2, 1.5];
+    const jobs = turns.map((turn, index) => ranked(index + 1, { turn }));
+    for (const job of jobs) await put(store, job);
+    await put(store, ranked(6, { level: 30, turn: 1 }));
+    await put(store, ranked(7, { turn: 1.2 }, { approval: 'wanted' }));
+    expect(store.line(10)).toEqual(['j_6', 'j_3', 'j_1', 'j_5', 'j_2', 'j_4']);
+    const inOrder = [3, 1, 5, 2, 4].map(order => ranked(order, { turn: turns[order - 1] ?? 0 }));
+    expect(inOrder.map(job => store.position(job))).toEqual([2, 3, 4, 5, 6]);
+    for (const [place, job] of inOrder.entries()) {
+      expect(orders(store.pendingAhead(job, 9))).toEqual([6, ...orders(inOrder.slice(0, place))]);
+      expect(store.neighbours(job, 'before', 2)).toEqual(inOrder.slice(0, place).toReversed().slice(0, 2));
+      expect(store.neighbours(job, 'after', 2)).toEqual(inOrder.slice(place + 1, place + 3));
+    }
+    expect(orders(store.pendingJobs())).toEqual([6, 3, 1, 7, 5, 2, 4]);
   });
 
   test('returns the placement data of all pending jobs, and only of those', async () => {

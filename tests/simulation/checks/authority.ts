@@ -62,6 +62,7 @@ const ofPeople: ReadonlySet<string> = new Set([
   'job.approved',
   'job.priority_changed',
   'job.moved_to_top',
+  'job.moved',
   'job.edited',
 ]);
 

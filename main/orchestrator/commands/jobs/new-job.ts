@@ -53,7 +53,7 @@ export function newJob(core: Core, read: Read, order: number, draft: Draft, user
     spec: draft.spec,
     user,
     team: token?.team ?? null,
-    rank: freshRank(draft.priority, core.queueTime()),
+    rank: freshRank(draft.priority, order, core.queueTime()),
     approval: draft.requiresApproval || needsApproval(policy, user, mayManage) ? 'wanted' : null,
     retryOf: draft.retryOf,
     retryRoot: draft.retryRoot,

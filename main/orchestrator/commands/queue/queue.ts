@@ -132,7 +132,7 @@ export function createTurnCalls(core: Core) {
 
     setPriority: (id: JobId, priority: number, by: Actor) =>
       change(id, 'job.priority_changed', by, (_tx, job) =>
-        accept({ ...job, rank: freshRank(priority, core.queueTime()) }),
+        accept({ ...job, rank: freshRank(priority, job.order, core.queueTime()) }),
       ),
 
     /** Moves the job before all others, including those that were moved to the top before. */

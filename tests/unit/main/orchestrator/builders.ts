@@ -110,7 +110,7 @@ const base = {
   order: 7,
   user: 'ada',
   team: null,
-  rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },
+  rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10, turn: 7 },
   approval: null,
   retryOf: null,
   retryRoot: null,

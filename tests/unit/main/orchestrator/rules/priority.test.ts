@@ -32,7 +32,7 @@ describe('boosted', () => {
     [35, [35, 40, 40]],
     [39, [39, 40, 40]],
   ])('boosts priority %i by one level per hour, up to critical', (set, levels) => {
-    const rank = freezeDeep(freshRank(set, NOW));
+    const rank = freezeDeep(freshRank(set, 7, NOW));
     expect(levels.map((_, hours) => after(hours, rank).level)).toEqual(levels);
     expect(after(10, rank)).toMatchObject({ priority: set, boostAt: null });
   });
@@ -40,25 +40,25 @@ describe('boosted', () => {
   test('neither raises nor lowers a priority above critical', () => {
     fc.assert(
       fc.property(fc.integer({ min: 40, max: 50 }), fc.nat({ max: 60 }), (set, hours) => {
-        const rank = freshRank(set, NOW);
-        expect(rank).toEqual({ priority: set, boosts: 0, boostAt: null, top: 0, level: set });
+        const rank = freshRank(set, 7, NOW);
+        expect(rank).toEqual({ priority: set, boosts: 0, boostAt: null, top: 0, level: set, turn: 7 });
         expect(after(hours, rank)).toBe(rank);
       }),
     );
   });
 
   test('boosts once per hour, exactly at the hour', () => {
-    const rank = freezeDeep(freshRank(priorities.normal, NOW));
+    const rank = freezeDeep(freshRank(priorities.normal, 7, NOW));
     expect(boosted(rank, NOW + hourMs - 1)).toBe(rank);
     const first = boosted(rank, NOW + hourMs);
-    expect(first).toEqual({ priority: 10, boosts: 1, boostAt: NOW + 2 * hourMs, top: 0, level: 20 });
+    expect(first).toEqual({ priority: 10, boosts: 1, boostAt: NOW + 2 * hourMs, top: 0, level: 20, turn: 7 });
     expect(boosted(first, NOW + 2 * hourMs - 1)).toBe(first);
     expect(boosted(first, NOW + 2 * hourMs)).toMatchObject({ boosts: 2, level: 30 });
   });
 
   test('catches up missed boosts one step per call', () => {
     const late = NOW + 2.5 * hourMs;
-    const first = boosted(freshRank(priorities.low, NOW), late);
+    const first = boosted(freshRank(priorities.low, 7, NOW), late);
     const second = boosted(first, late);
     expect([first.level, second.level]).toEqual([10, 20]);
     expect(second.boostAt).toBe(NOW + 3 * hourMs);
@@ -68,8 +68,8 @@ describe('boosted', () => {
   test('never lowers the level by waiting, and never exceeds critical', () => {
     fc.assert(
       fc.property(priority, fc.nat({ max: 8 }), (set, hours) => {
-        const before = after(hours, freshRank(set, NOW));
-        const next = after(hours + 1, freshRank(set, NOW));
+        const before = after(hours, freshRank(set, 7, NOW));
+        const next = after(hours + 1, freshRank(set, 7, NOW));
         expect(next.level).toBeGreaterThanOrEqual(before.level);
         expect(next.level).toBeLessThanOrEqual(Math.max(set, priorities.critical));
         expect(next.priority).toBe(set);
@@ -82,16 +82,16 @@ describe('toTop', () => {
   test('ranks a job at the top above every boosted priority', () => {
     fc.assert(
       fc.property(priority, priority, fc.nat({ max: 5 }), (mine, other, hours) => {
-        const first = toTop(freshRank(mine, NOW), 0);
-        expect(first.level).toBeGreaterThan(after(hours, freshRank(other, NOW)).level);
+        const first = toTop(freshRank(mine, 7, NOW), 0);
+        expect(first.level).toBeGreaterThan(after(hours, freshRank(other, 7, NOW)).level);
         expect(after(hours, first).level).toBe(first.level);
       }),
     );
   });
 
   test('ranks the job that was moved to the top last first', () => {
-    const first = toTop(freshRank(50, NOW), 0);
-    const second = toTop(freshRank(0, NOW), first.top);
+    const first = toTop(freshRank(50, 7, NOW), 0);
+    const second = toTop(freshRank(0, 7, NOW), first.top);
     const again = toTop(first, second.top);
     expect([first.top, second.top, again.top]).toEqual([1, 2, 3]);
     expect(second.level).toBeGreaterThan(first.level);
@@ -99,31 +99,33 @@ describe('toTop', () => {
   });
 
   test('loses the top position and the boosts when the priority is set', () => {
-    const rank = toTop(after(2, freshRank(10, NOW)), 4);
+    const rank = toTop(after(2, freshRank(10, 7, NOW)), 4);
     expect(rank).toMatchObject({ boosts: 2, top: 5 });
-    expect(freshRank(20, NOW + hourMs)).toEqual({
+    expect(freshRank(20, 7, NOW + hourMs)).toEqual({
       priority: 20,
       boosts: 0,
       boostAt: NOW + 2 * hourMs,
       top: 0,
       level: 20,
+      turn: 7,
     });
   });
 
   test('keeps the top position when waiting restarts', () => {
-    const rank = toTop(after(2, freshRank(10, NOW)), 4);
+    const rank = toTop(after(2, freshRank(10, 7, NOW)), 4);
     expect(startWaiting(rank, NOW + 5 * hourMs)).toEqual({
       priority: 10,
       boosts: 0,
       boostAt: NOW + 6 * hourMs,
       top: 5,
       level: rank.level,
+      turn: 7,
     });
   });
 });
 
 describe('rank of a requeued job', () => {
-  const waited = freezeDeep(after(2, freshRank(10, NOW)));
+  const waited = freezeDeep(after(2, freshRank(10, 7, NOW)));
   const later = NOW + 3 * hourMs;
   const moved = (job: Job, event: Parameters<typeof advance>[1]): Job => {
     const step = advance(job, event, later);

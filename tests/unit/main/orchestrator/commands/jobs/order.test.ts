@@ -95,6 +95,101 @@ describe('setting a priority', () => {
   );
 });
 
+describe('moving a job next to another', () => {
+  const move = (fleet: Fleet, id: JobId, side: 'before' | 'after', to: JobId) =>
+    fleet.orchestrator.jobs.move(id, { id: to, side }, bob);
+
+  test('moves a job before and after others, also after a restart, and records an event', async () => {
+    const { fleet, rig, running, jobs, first, second, third } = await openLine(10, 10, 10);
+    expect(valueOf(await move(fleet, third, 'before', first))).toMatchObject({ position: 1, priority: 10 });
+    expect(lastRow(fleet)).toMatchObject({
+      type: 'job.moved',
+      actor_id: 'bob',
+      target_id: third,
+      details: { from: 'pending', to: 'pending', priority: 10, boosts: 0, top: 0, before: first },
+    });
+    valueOf(await move(fleet, first, 'after', second));
+    expect(lastRow(fleet)).toMatchObject({ type: 'job.moved', details: { after: second } });
+    expect(positions(fleet, jobs)).toEqual([3, 2, 1]);
+    const { jobId: last } = await fleet.submit({ priority: 10 });
+    expect(fleet.job(last).position).toBe(4);
+    await fleet.restart({ crash: true });
+    expect(positions(fleet, [...jobs, last])).toEqual([3, 2, 1, 4]);
+    await rig.connect({ currentJobId: running });
+    expect(await workOff(fleet, rig, running)).toEqual([third, second, first, last]);
+  });
+
+  test('records nothing when the job is already there', async () => {
+    const { fleet, first, second } = await openLine(10, 10, 10);
+    const before = fleet.events.length;
+    expect(valueOf(await move(fleet, first, 'before', second)).position).toBe(1);
+    expect(valueOf(await move(fleet, second, 'after', first)).position).toBe(2);
+    expect(fleet.events).toHaveLength(before);
+  });
+
+  test('keeps the order of all other jobs after a hundred moves into one gap', async () => {
+    const { fleet, jobs, first, second, third } = await openLine(10, 10, 10, 10);
+    for (let n = 0; n < 50; n += 1) {
+      valueOf(await move(fleet, second, 'after', first));
+      valueOf(await move(fleet, third, 'after', first));
+    }
+    expect(positions(fleet, jobs)).toEqual([1, 3, 2, 4]);
+    for (let n = 0; n < 50; n += 1) {
+      valueOf(await move(fleet, first, 'after', jobs[3] ?? first));
+      valueOf(await move(fleet, second, 'after', first));
+      valueOf(await move(fleet, jobs[3] ?? first, 'after', second));
+    }
+    expect(positions(fleet, jobs)).toEqual([2, 3, 1, 4]);
+  });
+
+  test('moves jobs at the top among themselves, and loses a move when the priority is set', async () => {
+    const { fleet, jobs, first, second, third } = await openLine(10, 10, 20);
+    await fleet.orchestrator.jobs.moveToTop(first, bob);
+    await fleet.orchestrator.jobs.moveToTop(third, bob);
+    valueOf(await move(fleet, third, 'after', first));
+    expect(positions(fleet, jobs)).toEqual([1, 3, 2]);
+    await fleet.orchestrator.jobs.setPriority(third, 10, bob);
+    await fleet.orchestrator.jobs.setPriority(first, 10, bob);
+    expect(positions(fleet, jobs)).toEqual([1, 2, 3]);
+    expect(second).toBe(jobs[1]);
+  });
+
+  test('refuses moves across priorities, and next to jobs without a position', async () => {
+    const { fleet, running, first, second, third } = await openLine(10, 20, 10);
+    await fleet.orchestrator.jobs.moveToTop(third, bob);
+    const { jobId: blocked } = await fleet.submit({ requires_approval: true });
+    const before = fleet.events.length;
+    const codes = [
+      [first, second, 'priority_boundary'],
+      [first, third, 'priority_boundary'],
+      [third, first, 'priority_boundary'],
+      [first, running, 'job_not_pending'],
+      [running, first, 'job_not_pending'],
+      [first, blocked, 'job_not_pending'],
+      [blocked, first, 'job_not_pending'],
+      [first, first, 'invalid_request'],
+      [first, 'j_none' as JobId, 'job_not_found'],
+      ['j_none' as JobId, first, 'job_not_found'],
+    ] as const;
+    for (const [id, to, code] of codes)
+      expect(refusalOf(await move(fleet, id, 'before', to))).toEqual({ code });
+    expect(fleet.events).toHaveLength(before);
+  });
+
+  test('applies moves of two users in order, and refuses one next to a job that has started', async () => {
+    const { fleet, rig, running, jobs, first, second, third } = await openLine(10, 10, 10);
+    const both = await Promise.all([
+      move(fleet, third, 'before', first),
+      move(fleet, second, 'before', first),
+    ]);
+    expect(both.map(({ ok }) => ok)).toEqual([true, true]);
+    expect(positions(fleet, jobs)).toEqual([3, 2, 1]);
+    await rig.report(running, 'completed');
+    expect(refusalOf(await move(fleet, first, 'before', third))).toEqual({ code: 'job_not_pending' });
+    expect(positions(fleet, [second, first])).toEqual([1, 2]);
+  });
+});
+
 describe('moving a job to the top of the queue', () => {
   test('puts the latest moved job before every priority, also after a restart', async () => {
     const { fleet, rig, running, jobs, first, second, third } = await openLine(50, 10, 0);

@@ -1,0 +1,119 @@
+import type { JobId } from '../../../../protocol/ids.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
+import type { Actor, Job, PendingJob } from '../../model.ts';
+import type { Tx } from '../../ports/index.ts';
+import {
+  type Boundary,
+  boundaryBetween,
+  rankBeside,
+  type Spread,
+  spreadInto,
+} from '../../rules/queue-moves.ts';
+import { changeJob } from '../jobs/jobs.ts';
+
+type Side = 'before' | 'after';
+
+/** Where a job moves: directly before or after another pending job. */
+export interface MoveTarget {
+  readonly id: JobId;
+  readonly side: Side;
+}
+
+/** Moves a pending job next to another one that goes first for the same reason. */
+export const createMoveCalls = (core: Core) => ({
+  move: (id: JobId, to: MoveTarget, by: Actor): Promise<Outcome<JobView>> =>
+    changeJob(core, id, (tx, job) => {
+      const other = tx.job(to.id);
+      if (other === null) return refuse('job_not_found', `There is no job ${to.id}`);
+      if (!isInQueue(job)) return notInQueue(job);
+      if (!isInQueue(other)) return notInQueue(other);
+      if (job.id === other.id) return refuse('invalid_request', `Job ${id} cannot move next to itself`);
+      const boundary = boundaryBetween(job.rank, other.rank);
+      if (boundary !== null) return refuse('priority_boundary', describeBoundary(boundary, job, other));
+      const [next] = tx.neighbours(other, to.side, 1);
+      if (next?.id !== job.id) moveBeside(core, tx, job, other, to.side, by);
+      return accept(true);
+    }),
+});
+
+const isInQueue = (job: Job): job is PendingJob => job.status === 'pending' && job.approval !== 'wanted';
+
+const notInQueue = ({ id, status }: Job) =>
+  status === 'pending'
+    ? refuse('job_not_pending', `Job ${id} waits for approval: it has no position before that`)
+    : refuse('job_not_pending', `Job ${id} is ${status}: only a pending job has a position in the queue`);
+
+function describeBoundary(boundary: Boundary, { id }: Job, other: Job): string {
+  switch (boundary) {
+    case 'target_is_top':
+      return `Job ${other.id} was moved to the top, and job ${id} was not: move job ${id} to the top, too`;
+    case 'job_is_top':
+      return `Job ${id} was moved to the top, and job ${other.id} was not: set the priority of job ${id} first`;
+    case 'priority':
+      return `Jobs ${id} and ${other.id} differ in priority: set the priority of job ${id} first`;
+  }
+}
+
+function moveBeside(core: Core, tx: Tx, job: PendingJob, other: PendingJob, side: Side, by: Actor): void {
+  const { spread, below, above } = makeRoom(tx, job, other, side);
+  // These jobs keep their order, so there is no event.
+  giveTurns(tx, below, spread.below);
+  giveTurns(tx, above, spread.above);
+  const moved = { ...job, rank: rankBeside(job.rank, other.rank, spread.turn) };
+  replace(tx, job, moved);
+  const { priority, boosts, top } = moved.rank;
+  const { status } = moved;
+  recordJobEvent(core, tx, 'job.moved', moved, by, {
+    from: status,
+    to: status,
+    priority,
+    boosts,
+    top,
+    [side]: other.id,
+  });
+}
+
+function giveTurns(tx: Tx, jobs: readonly PendingJob[], turns: readonly number[]): void {
+  for (const [index, was] of jobs.slice(0, turns.length).entries())
+    replace(tx, was, { ...was, rank: { ...was.rank, turn: turns[index] ?? was.rank.turn } });
+}
+
+function replace(tx: Tx, was: PendingJob, next: PendingJob): void {
+  if (!tx.replaceJob(was, next)) throw new Error(`job ${was.id} changed under its own transaction`);
+}
+
+interface Room {
+  readonly spread: Spread;
+  /** The jobs around the gap, the nearest first. */
+  readonly below: readonly PendingJob[];
+  readonly above: readonly PendingJob[];
+}
+
+/** Nearly always, there is room between the nearest jobs. */
+const nearest = 8;
+
+/** Finds the turn of the moved job. Reads more neighbours until there is room for it. */
+function makeRoom(tx: Tx, job: PendingJob, other: PendingJob, side: Side, limit = nearest): Room {
+  const read = (of: Side) => {
+    const found = tx.neighbours(other, of, limit);
+    const jobs = of === side ? found : [other, ...found];
+    return { jobs: jobs.filter(({ id }) => id !== job.id), isAll: found.length < limit };
+  };
+  const [before, after] = [read('before'), read('after')];
+  const below = before.jobs.map(turnOf);
+  const above = after.jobs.map(turnOf);
+  const first = Math.min(...below, ...above);
+  // New jobs come after the moved one.
+  const last = Math.max(tx.nextJobOrder(), Math.max(...below, ...above) + 2 ** -10);
+  const spread = spreadInto({
+    below: before.isAll ? [...below, first - 1] : below,
+    above: after.isAll ? [...above, last] : above,
+  });
+  return spread === null
+    ? makeRoom(tx, job, other, side, limit * 8)
+    : { spread, below: before.jobs, above: after.jobs };
+}
+
+const turnOf = ({ rank }: PendingJob): number => rank.turn;
