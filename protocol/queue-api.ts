@@ -10,6 +10,7 @@ import { RequestKind } from './requests.ts';
 import { DryRunResult, Submitted } from './submitted.ts';
 import { SubmitRequest } from './submission.ts';
 import { Line } from './text.ts';
+import { WaitGroups } from './wait-groups.ts';
 
 export { IdempotencyKey, SubmitRequest } from './submission.ts';
 
@@ -113,6 +114,14 @@ export const queueApi = {
         .number()
         .describe('Number of the newest event that the response includes; follow the events after it.'),
     }),
+  }),
+  waiting: call({
+    method: 'GET',
+    path: '/api/queue/waiting',
+    authority: 'queue.view',
+    own: 'filtered',
+    summary: 'Group pending jobs by the reason why they wait',
+    reply: WaitGroups,
   }),
   me: call({
     method: 'GET',

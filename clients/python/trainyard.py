@@ -586,6 +586,42 @@ class TimelineWorker(TypedDict, total=False):
     deleted: bool
 
 
+class WaitGroup(TypedDict, total=False):
+    """Pending jobs that wait for the same reason."""
+
+    # Why the jobs are pending, in one line.
+    reason: str
+    wait: JobWait
+    # Number of jobs in the group.
+    count: float
+    # The jobs in dispatch order.
+    job_ids: List[str]
+    # Requirements of the jobs; null when the jobs differ in them.
+    needs: Optional[Dict[str, Any]]
+    # Number of workers that meet the requirements; null when the jobs differ in them.
+    workers: Optional[float]
+    # Estimated seconds until enough of these workers are free, from the jobs that they run now;
+    # null when unknown.
+    next_free_s: Optional[float]
+
+
+class JobWait(TypedDict, total=False):
+    """Why a job is pending, in a form that programs can translate."""
+
+    # Code of the reason: a code of the explanation, or `next` (an idle worker fits), `busy`
+    # (fitting workers cannot take a job now), `unmet` (no worker meets the requirements),
+    # `gathering` (it needs several workers at once, and some are free), `requested` (a pool has
+    # ordered a machine for it) or `no_workers`. Later versions may add codes.
+    code: str
+    # Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs
+    # ahead: `count`. Gathering: `free` and `wanted`. Requested: `pool`, `state`, and where known
+    # `engine_id`, `reason` and `until`.
+    params: Dict[str, Union[str, float]]
+    # With `busy`: counts the workers that meet the requirements by what prevents dispatch (codes of
+    # the explanation).
+    workers: List[Dict[str, Any]]
+
+
 class JobView(TypedDict, total=False):
     """A job."""
 
@@ -2107,6 +2143,14 @@ class Trainyard:
         job_id: Only attempts of this job.
         """
         return self._transport.json("GET", "/api/timeline", {"from": from_, "to": to, "worker_id": worker_id, "job_id": job_id})
+
+    def group_waiting_jobs(self) -> Dict[str, Any]:
+        """Group pending jobs by the reason why they wait.
+
+        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
+        response contains no others.
+        """
+        return self._transport.json("GET", "/api/queue/waiting", None)
 
     def list_own_jobs(self) -> Dict[str, Any]:
         """List the caller's pending and running jobs.

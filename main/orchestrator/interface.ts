@@ -120,6 +120,7 @@ export function queueOf(core: Core) {
     position: figures.position,
     stats: figures.queueStats,
     order: figures.line,
+    waiting: figures.waiting,
     jobsOf: figures.jobsOf,
     timeline: createTimeline(core),
     figures: () => fleetFigures(core),

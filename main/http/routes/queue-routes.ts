@@ -149,6 +149,7 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
     if (!timeline.ok) return timeline;
     return accept({ ...timeline.value, as_of_seq: orchestrator.lifecycle.lastSeq() });
   });
+  router.answer(queueApi.waiting, ({ caller }) => accept(waitingReply(orchestrator, onlyUserOf(caller))));
   router.answer(queueApi.me, ({ caller, request }) => {
     const user = nameOf(actorOf(caller, request));
     const { entries, nextPosition } = orchestrator.queue.jobsOf(user);
@@ -238,6 +239,31 @@ const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
       };
 
 const unplaced = { job_id: null, allocated_worker_id: null, allocated_gpus: null, queue_position: null };
+
+function waitingReply(orchestrator: Orchestrator, only: string | null): ReplyOf<typeof queueApi.waiting> {
+  const as_of_seq = orchestrator.lifecycle.lastSeq();
+  const { groups, ungrouped } = orchestrator.queue.waiting(only);
+  return {
+    groups: groups.map(({ reason, wait, jobs, needs, workers, nextFreeMs }) => ({
+      reason,
+      wait,
+      count: jobs.length,
+      job_ids: [...jobs],
+      needs: needs && {
+        gpu_count: needs.gpuCount,
+        num_nodes: needs.nodes ?? 1,
+        gpu_vram_gb: needs.vramGb,
+        accelerator: needs.accelerator,
+        worker_labels: needs.labels,
+        target: needs.target,
+      },
+      workers,
+      next_free_s: nextFreeMs === null ? null : Math.round(nextFreeMs / 1_000),
+    })),
+    ungrouped,
+    as_of_seq,
+  };
+}
 
 function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<typeof queueApi.stats> {
   const queue = ownLimits(orchestrator.queue.view(), only);

@@ -1,42 +1,26 @@
 import { type Explanation, WaitCode, type WaitReason } from '../../../protocol/explain.ts';
 import type { JobWait } from '../../../protocol/job-wait.ts';
-import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Requirements } from '../../../protocol/job.ts';
 import type { Core } from '../core.ts';
-import { forecast, type PredictedStart, predictStart } from './forecast.ts';
-import { createParentForecast, parentsReason } from './parent-forecast.ts';
-import { createPoolLines } from './pool-lines.ts';
-import { shownStatus } from './shown-status.ts';
-import {
-  barredWorker,
-  type JobBlocker,
-  blockersOf,
-  blockersOfAll,
-  blockersOfTeam,
-  blockersOfUser,
-} from '../rules/queue-rules.ts';
-import { isQueued } from '../rules/dependencies.ts';
-import { inLine } from '../memory/job-queue.ts';
-import { shapeOf } from '../rules/matching.ts';
-import type { Job, PendingJob, Worker } from '../model.ts';
+import type { Job, PendingJob } from '../model.ts';
 import type { Read } from '../ports/index.ts';
-import { candidacyOf, offeringIn, settingsOf } from '../memory/eligibility.ts';
+import { isQueued } from '../rules/dependencies.ts';
+import { shapeOf } from '../rules/matching.ts';
+import type { JobBlocker } from '../rules/queue-rules.ts';
+import { describeBlocker } from '../rules/wait-texts.ts';
 import {
   type Candidate,
-  describeGathering,
-  gatheringOf,
-  isUnsatisfiable,
-  judge,
   type Judged,
   offlineTakers,
   plainWait,
   reasonsOf,
-  waitForWorkers,
   waitOf,
-  whyNobody,
 } from '../rules/waiting.ts';
-import { describeBlocker } from '../rules/wait-texts.ts';
-import { withBatchedReads } from '../memory/store-wrappers.ts';
+import { forecast, nextFreeMs, type PredictedStart, predictStart } from './forecast.ts';
+import { createParentForecast, parentsReason } from './parent-forecast.ts';
+import { createPoolLines } from './pool-lines.ts';
+import { shownStatus } from './shown-status.ts';
+import { createJobBlockers, createVerdicts, type Verdict } from './verdicts.ts';
 
 /** Maximum number of jobs ahead that are evaluated. */
 const maxAhead = 300;
@@ -49,48 +33,14 @@ export interface Explainer {
   explain(job: Job): Explanation;
   /** Returns when and where the job is predicted to start; null if that cannot be predicted. */
   predict(job: PendingJob): PredictedStart | null;
+  /** Returns a key that jobs share if they wait for the same reason. Cheap, so that it can be computed for many jobs. */
+  reasonKey(job: PendingJob): string;
+  /** Returns the number of workers that meet the requirements, and when enough of them are free next; null if that is unknown. */
+  takersFor(needs: Requirements): { readonly count: number; readonly nextFreeMs: number | null };
   /** Returns true if no worker that ever registered could take a job with these requirements. */
   isUnsatisfiable(needs: Requirements): boolean;
   /** Returns the workers that could take a job with these requirements if all of them are offline; otherwise an empty list. */
   offlineTakers(needs: Requirements): readonly Pick<Candidate, 'id' | 'name'>[];
-}
-
-/** Evaluates which workers could take a job, once for all jobs with the same requirements. */
-function createVerdicts(core: Core, read: Read, now: number) {
-  const candidates = lazily(() => {
-    const all = withBatchedReads(read);
-    return all.workers().map(worker => candidateOf(core, all, worker));
-  });
-  const verdictOf = remembered(shapeOf, (needs: Requirements): Verdict => {
-    const judged = judge(needs, candidates());
-    const nodes = needs.nodes ?? 1;
-    const gathering = gatheringOf(judged, nodes);
-    const isGathering = gathering !== null && gathering.free > 0 && !isUnsatisfiable(judged, nodes);
-    return {
-      judged,
-      nodes,
-      isUnsatisfiable: isUnsatisfiable(judged, nodes),
-      someFit: gathering === null && judged.some(({ fits }) => fits),
-      whyNobody: lazily(() => (isGathering ? describeGathering(gathering) : whyNobody(judged))),
-      wait: lazily(() =>
-        isGathering ? { code: 'gathering', params: { ...gathering }, workers: [] } : waitForWorkers(judged),
-      ),
-    };
-  });
-
-  const barredFor = (job: PendingJob): WorkerId | null =>
-    barredWorker(inLine(job), core.deadlines.backoff.get(job.id) ?? 0, now);
-
-  /** Returns the evaluation for a job. A worker that lost this job does not fit. */
-  const judgedFor = (job: PendingJob): readonly Judged[] => {
-    const { judged } = verdictOf(job.spec.requirements);
-    const barred = barredFor(job);
-    return barred === null
-      ? judged
-      : judged.map(one => (one.candidate.id === barred ? { ...one, fits: false } : one));
-  };
-
-  return { verdictOf, judgedFor };
 }
 
 /**
@@ -99,7 +49,7 @@ function createVerdicts(core: Core, read: Read, now: number) {
  */
 export function createExplainer(core: Core, read: Read): Explainer {
   const now = core.clock.mono();
-  const { verdictOf, judgedFor } = createVerdicts(core, read, now);
+  const { verdictOf, barredFor, judgedFor } = createVerdicts(core, read, now);
   const isoAt = (at: number): string => core.clock.iso(core.clock.wall() + at - now);
   const blockersFor = createJobBlockers(core, read);
   const pools = createPoolLines(core, read);
@@ -164,6 +114,9 @@ export function createExplainer(core: Core, read: Read): Explainer {
   return {
     why: job => summaryOf(job, reasonsFor(job)),
     predict: job => predictStart(core, read, knownAbout(job)).start,
+    reasonKey: job =>
+      reasonKey(job, blockersFor(job), [barredFor(job), pools.requestFor(job)?.wait.params['pool']]),
+    takersFor: needs => takersOf(core, read, verdictOf(needs)),
     isUnsatisfiable: needs => verdictOf(needs).isUnsatisfiable,
     offlineTakers: needs => offlineTakers(verdictOf(needs).judged),
     explain(job) {
@@ -185,15 +138,23 @@ export function createExplainer(core: Core, read: Read): Explainer {
   };
 }
 
-/** The evaluation of all workers for jobs with the same requirements. */
-interface Verdict {
-  readonly judged: readonly Judged[];
-  /** Number of workers that the job needs at once, unless one has all machines. */
-  readonly nodes: number;
-  readonly isUnsatisfiable: boolean;
-  readonly someFit: boolean;
-  readonly whyNobody: () => string;
-  readonly wait: () => JobWait;
+/** The end of a backoff does not count, because it differs for each job. */
+function reasonKey(
+  { spec, dependencies }: PendingJob,
+  blockers: readonly JobBlocker[],
+  others: readonly unknown[],
+): string {
+  if (blockers.length === 0) return JSON.stringify([shapeOf(spec.requirements), ...others]);
+  const keyOf = (blocker: JobBlocker): unknown => {
+    if (blocker.code === 'after') return [blocker.code, dependencies?.parents];
+    return blocker.code === 'backoff' ? blocker.code : blocker;
+  };
+  return JSON.stringify(blockers.map(keyOf));
+}
+
+function takersOf(core: Core, read: Read, { judged, nodes }: Verdict) {
+  const takers = judged.filter(({ mismatches }) => mismatches.length === 0);
+  return { count: takers.length, nextFreeMs: nextFreeMs(core, read, takers, nodes) };
 }
 
 /** A reason for people, and the same for programs. */
@@ -238,38 +199,6 @@ const noLocalWorker: ToldReason = {
 
 const orderOf = ({ code }: ToldReason): number => WaitCode.options.indexOf(code);
 
-function createJobBlockers(core: Core, read: Read): (job: PendingJob) => readonly JobBlocker[] {
-  const settings = lazily(() => settingsOf(read));
-  const live = lazily(() => read.liveJobs());
-  return job => {
-    const readyAt = core.deadlines.backoff.get(job.id) ?? 0;
-    const { maxRunning, maxRunningPerUser } = settings();
-    const running = maxRunning === null ? 0 : live().length;
-    const ofUser = maxRunningPerUser === null ? 0 : live().filter(({ user }) => user === job.user).length;
-    const ofTeam = job.team === null ? 0 : live().filter(({ team }) => team === job.team).length;
-    return [
-      ...blockersOf(inLine(job), readyAt, core.clock.mono()),
-      ...blockersOfAll(settings(), running),
-      ...blockersOfUser(settings(), job.user, ofUser),
-      ...blockersOfTeam(settings(), job.team, ofTeam),
-    ];
-  };
-}
-
-function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
-  const { id, name, local, agent } = worker;
-  const { ineligibilityReasons } = candidacyOf(core, read, worker);
-  return {
-    id,
-    name,
-    local,
-    isKnown: agent !== null,
-    offering: offeringIn(read, worker),
-    datasets: agent?.datasets ?? [],
-    ineligibilityReasons,
-  };
-}
-
 const workerVerdict = (judged: Judged, job: PendingJob): Explanation['workers'][number] => ({
   worker_id: judged.candidate.id,
   name: judged.candidate.name,
@@ -285,19 +214,4 @@ function datasetsAt(
 ): Explanation['workers'][number]['datasets'] {
   if (data === undefined) return null;
   return { here: data.filter(version => datasets.includes(version)).length, wanted: data.length };
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
-}
-
-function remembered<I, T>(keyOf: (input: I) => string, make: (input: I) => T): (input: I) => T {
-  const known = new Map<string, { readonly value: T }>();
-  return input => {
-    const key = keyOf(input);
-    const made = known.get(key) ?? { value: make(input) };
-    known.set(key, made);
-    return made.value;
-  };
 }

@@ -120,6 +120,15 @@ function takerOf(
   return left && { id, index, takesOne, ...left };
 }
 
+/** Returns when this many of the workers are free next, by their current jobs alone; null if that is unknown. */
+export function nextFreeMs(core: Core, read: Read, takers: readonly Judged[], nodes: number): number | null {
+  const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
+  const free = takers.flatMap(
+    ({ candidate }, index) => takerOf(core, read, candidate, index, runMs)?.freeInMs ?? [],
+  );
+  return free.toSorted((a, b) => a - b)[nodes - 1] ?? null;
+}
+
 function timeLeft(
   core: Core,
   read: Read,

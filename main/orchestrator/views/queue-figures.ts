@@ -6,6 +6,7 @@ import type { Core } from '../core.ts';
 import { createExplainer } from './explain.ts';
 import type { WaitingKind } from '../ports/index.ts';
 import { createJobViewer, maxPositions } from './job-views.ts';
+import { groupWaiting } from './wait-groups.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -48,6 +49,9 @@ export function createQueueFigures(core: Core) {
         ...stuckKinds(core, only),
       };
     },
+
+    /** Pending jobs by the reason why they wait. */
+    waiting: (only: string | null) => groupWaiting(core, only),
 
     /** Pending jobs, the next one first. */
     line: (): readonly JobId[] => core.store.line(maxPositions),

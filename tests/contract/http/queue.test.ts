@@ -115,7 +115,7 @@ describe('invalid input of queue calls', () => {
   });
 
   test('does not read the name of a queue call as a job id', async () => {
-    for (const word of ['status', 'stats', 'me', 'concurrency'])
+    for (const word of ['status', 'stats', 'me', 'concurrency', 'waiting'])
       expect(await send(`/api/queue/${word}`, { method: 'GET' })).toMatchObject({ status: 200 });
   });
 });

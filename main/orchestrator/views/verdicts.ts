@@ -1,0 +1,125 @@
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { JobWait } from '../../../protocol/job-wait.ts';
+import type { Requirements } from '../../../protocol/job.ts';
+import type { Core } from '../core.ts';
+import { candidacyOf, offeringIn, settingsOf } from '../memory/eligibility.ts';
+import { inLine } from '../memory/job-queue.ts';
+import { withBatchedReads } from '../memory/store-wrappers.ts';
+import type { PendingJob, Worker } from '../model.ts';
+import type { Read } from '../ports/index.ts';
+import { shapeOf } from '../rules/matching.ts';
+import {
+  barredWorker,
+  type JobBlocker,
+  blockersOf,
+  blockersOfAll,
+  blockersOfTeam,
+  blockersOfUser,
+} from '../rules/queue-rules.ts';
+import {
+  type Candidate,
+  describeGathering,
+  gatheringOf,
+  isUnsatisfiable,
+  judge,
+  type Judged,
+  waitForWorkers,
+  whyNobody,
+} from '../rules/waiting.ts';
+
+/** The evaluation of all workers for jobs with the same requirements. */
+export interface Verdict {
+  readonly judged: readonly Judged[];
+  /** Number of workers that the job needs at once, unless one has all machines. */
+  readonly nodes: number;
+  readonly isUnsatisfiable: boolean;
+  readonly someFit: boolean;
+  readonly whyNobody: () => string;
+  readonly wait: () => JobWait;
+}
+
+/** Evaluates which workers could take a job, once for all jobs with the same requirements. */
+export function createVerdicts(core: Core, read: Read, now: number) {
+  const candidates = lazily(() => {
+    const all = withBatchedReads(read);
+    return all.workers().map(worker => candidateOf(core, all, worker));
+  });
+  const verdictOf = remembered(shapeOf, (needs: Requirements): Verdict => {
+    const judged = judge(needs, candidates());
+    const nodes = needs.nodes ?? 1;
+    const gathering = gatheringOf(judged, nodes);
+    const isGathering = gathering !== null && gathering.free > 0 && !isUnsatisfiable(judged, nodes);
+    return {
+      judged,
+      nodes,
+      isUnsatisfiable: isUnsatisfiable(judged, nodes),
+      someFit: gathering === null && judged.some(({ fits }) => fits),
+      whyNobody: lazily(() => (isGathering ? describeGathering(gathering) : whyNobody(judged))),
+      wait: lazily(() =>
+        isGathering ? { code: 'gathering', params: { ...gathering }, workers: [] } : waitForWorkers(judged),
+      ),
+    };
+  });
+
+  const barredFor = (job: PendingJob): WorkerId | null =>
+    barredWorker(inLine(job), core.deadlines.backoff.get(job.id) ?? 0, now);
+
+  /** Returns the evaluation for a job. A worker that lost this job does not fit. */
+  const judgedFor = (job: PendingJob): readonly Judged[] => {
+    const { judged } = verdictOf(job.spec.requirements);
+    const barred = barredFor(job);
+    return barred === null
+      ? judged
+      : judged.map(one => (one.candidate.id === barred ? { ...one, fits: false } : one));
+  };
+
+  return { verdictOf, barredFor, judgedFor };
+}
+
+/** Returns a function that lists why no worker may take a job. It reads settings and live jobs once. */
+export function createJobBlockers(core: Core, read: Read): (job: PendingJob) => readonly JobBlocker[] {
+  const settings = lazily(() => settingsOf(read));
+  const live = lazily(() => read.liveJobs());
+  return job => {
+    const readyAt = core.deadlines.backoff.get(job.id) ?? 0;
+    const { maxRunning, maxRunningPerUser } = settings();
+    const running = maxRunning === null ? 0 : live().length;
+    const ofUser = maxRunningPerUser === null ? 0 : live().filter(({ user }) => user === job.user).length;
+    const ofTeam = job.team === null ? 0 : live().filter(({ team }) => team === job.team).length;
+    return [
+      ...blockersOf(inLine(job), readyAt, core.clock.mono()),
+      ...blockersOfAll(settings(), running),
+      ...blockersOfUser(settings(), job.user, ofUser),
+      ...blockersOfTeam(settings(), job.team, ofTeam),
+    ];
+  };
+}
+
+function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
+  const { id, name, local, agent } = worker;
+  const { ineligibilityReasons } = candidacyOf(core, read, worker);
+  return {
+    id,
+    name,
+    local,
+    isKnown: agent !== null,
+    offering: offeringIn(read, worker),
+    datasets: agent?.datasets ?? [],
+    ineligibilityReasons,
+  };
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
+}
+
+function remembered<I, T>(keyOf: (input: I) => string, make: (input: I) => T): (input: I) => T {
+  const known = new Map<string, { readonly value: T }>();
+  return input => {
+    const key = keyOf(input);
+    const made = known.get(key) ?? { value: make(input) };
+    known.set(key, made);
+    return made.value;
+  };
+}
