@@ -29,6 +29,10 @@ export function createWindow(): (range: Range) => number[] {
   };
 }
 
+/** Adds the index of a row to be rendered even out of view; -1 for none. @internal */
+export const withKept = (indexes: number[], kept: number): number[] =>
+  kept < 0 || indexes.includes(kept) ? indexes : [...indexes, kept].toSorted((a, b) => a - b);
+
 /** Schedules the rendering of cells in rows that scroll into view. */
 export interface Filling {
   /** Runs `fill` in one of the next frames. The returned function cancels it. */

@@ -4,13 +4,15 @@ import {
   type KeyboardEvent,
   type MouseEvent,
   type ReactNode,
+  type RefObject,
   useEffect,
+  useImperativeHandle,
   useMemo,
   useRef,
   useState,
 } from 'react';
 import { Icon } from './icon.tsx';
-import { type Filling, createFilling, createWindow } from './table-rendering.ts';
+import { type Filling, createFilling, createWindow, withKept } from './table-rendering.ts';
 import { type Order, useSteadyOrder } from './table-order.ts';
 
 export interface Column<R> {
@@ -46,11 +48,22 @@ interface TableProps<R> {
   readonly onOrder?: (order: Order) => void;
   /** Called when the end of the table comes into view, to load more rows. */
   readonly onNearEnd?: () => void;
+  readonly control?: RefObject<TableControl<R> | null>;
+  /** The id of a row that is rendered even out of view, so that it keeps the focus. */
+  readonly keptId?: string | null;
+}
+
+/** Lets the parent of a table work with the rows as they are shown. */
+export interface TableControl<R> {
+  readonly rows: readonly R[];
+  /** Lets rows move although the pointer is over the table. */
+  readonly unfreeze: () => void;
+  readonly scrollTo: (index: number) => void;
 }
 
 /** `onNearEnd` is called this many rows before the end, about two screens. */
 const nearEnd = 30;
-const rowHeight = 48;
+export const rowHeight = 48;
 const detailsHeight = 220;
 const closedRow = { height: rowHeight };
 const openRow = {
@@ -71,6 +84,8 @@ export function Table<R>(props: TableProps<R>) {
   const [rangeExtractor] = useState(createWindow);
   const [opened, setOpened] = useState<string | null>(null);
   const shown = useSteadyOrder(rows, idOf, columns, ownOrder);
+  const { keptId = null } = props;
+  const kept = keptId === null ? -1 : shown.rows.findIndex(row => idOf(row) === keptId);
   const virtual = useVirtualizer({
     count: shown.rows.length,
     getScrollElement: () => scroller.current,
@@ -78,8 +93,13 @@ export function Table<R>(props: TableProps<R>) {
       const row = shown.rows[index];
       return row !== undefined && idOf(row) === opened ? rowHeight + detailsHeight : rowHeight;
     },
-    rangeExtractor,
+    rangeExtractor: range => withKept(rangeExtractor(range), kept),
   });
+  useImperativeHandle(props.control, () => ({
+    rows: shown.rows,
+    unfreeze: shown.unfreeze,
+    scrollTo: index => virtual.scrollToIndex(index),
+  }));
   const grid = useMemo(() => gridOf(columns), [columns]);
   const changeOrder = (column: string): void => {
     const next = { column, isDescending: order?.column === column && !order.isDescending };

@@ -3,19 +3,28 @@ import { Link } from 'wouter';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
-import { useT } from '../../i18n/index.ts';
 import { countStates } from '../jobs/list/filter.ts';
 import { JobActionsProvider } from '../jobs/job-actions.tsx';
 import '../jobs/jobs.css';
 import { Approvals } from './approvals.tsx';
 import { Cleanup } from './cleanup.tsx';
 import { Limits, LimitsForm } from './limits.tsx';
+import { useQueueOrder } from './order.ts';
 import { PendingJobs } from './pending-jobs.tsx';
 import { PauseButton, PausedBanner } from './pause.tsx';
+import { QueueTexts, useQueueT } from './texts.ts';
+import { WaitGroups } from './wait-groups.tsx';
 import './queue.css';
 
-export function QueuePage() {
-  const t = useT();
+export const QueuePage = () => (
+  <QueueTexts>
+    <Page />
+  </QueueTexts>
+);
+
+function Page() {
+  const t = useQueueT();
+  const { order, readAgain } = useQueueOrder();
   const may = useMay();
   const queue = useFleet(({ fleet }) => fleet.queue);
   if (queue === null) return <div className="page" aria-busy="true" />;
@@ -46,13 +55,14 @@ export function QueuePage() {
         <div className="page-head">
           <div className="queue-title">
             <h1>{t('nav.queue')}</h1>
-            <Figures />
+            <Figures max={max_concurrent} />
           </div>
           <Allowed call={queueApi.pause}>{paused === null && <PauseButton />}</Allowed>
         </div>
         {paused !== null && <PausedBanner paused={paused} />}
         <Approvals />
-        <PendingJobs />
+        <WaitGroups order={order} />
+        <PendingJobs order={order} readAgain={readAgain} queue={queue} />
         <div className="queue-forms">
           {may(queueApi.limit) ? (
             <LimitsForm key={JSON.stringify(limits)} limits={limits} />
@@ -69,13 +79,14 @@ export function QueuePage() {
 }
 
 /** Numbers of pending and running jobs, each a link to those jobs. */
-function Figures() {
-  const t = useT();
+function Figures({ max }: { readonly max: number | null }) {
+  const t = useQueueT();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const { pending, starting, running, recovering, cancelling } = useMemo(
     () => countStates(jobs.values()),
     [jobs],
   );
+  const live = starting + running + recovering + cancelling;
   return (
     <ul className="queue-figures" aria-label={t('queue.figures')}>
       <li>
@@ -83,7 +94,7 @@ function Figures() {
       </li>
       <li>
         <Link href="/jobs?q=state:starting,running,recovering,cancelling">
-          {t('queue.running', { count: starting + running + recovering + cancelling })}
+          {max === null ? t('queue.running', { count: live }) : t('queue.runningOf', { running: live, max })}
         </Link>
       </li>
     </ul>

@@ -66,7 +66,7 @@ function byRank(a: JobView, b: JobView): number {
   return level(b) - level(a) || (a.queued_at < b.queued_at ? -1 : a.queued_at > b.queued_at ? 1 : 0);
 }
 
-const level = ({ priority, boosts }: JobView): number =>
+export const level = ({ priority, boosts }: JobView): number =>
   Math.max(priority, Math.min(priorities.critical, priority + boosts * boostBy));
 
 /**
@@ -89,8 +89,8 @@ const readDelayMs = 1_000;
 const longReadDelayMs = 2_000;
 const longQueue = 5_000;
 
-/** Returns the server's order of pending jobs; null until loaded. */
-export function useQueueOrder(): Order | null {
+/** Returns the server's order of pending jobs, null until loaded, and a function that reads it at once. */
+export function useQueueOrder(): { readonly order: Order | null; readonly readAgain: () => Promise<void> } {
   const { client } = usePanel();
   const [order, setOrder] = useState<Order | null>(null);
   const read = useCallback(
@@ -101,5 +101,6 @@ export function useQueueOrder(): Order | null {
     [client],
   );
   useEventReads(read, (order?.ids.length ?? 0) > longQueue ? longReadDelayMs : readDelayMs);
-  return order;
+  const readAgain = useCallback(() => read(new AbortController().signal), [read]);
+  return { order, readAgain };
 }

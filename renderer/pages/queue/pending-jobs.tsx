@@ -1,28 +1,44 @@
-import { useCallback, useMemo } from 'react';
+import { useCallback, useMemo, useRef } from 'react';
 import { useLocation } from 'wouter';
 import { shownName } from '../../../protocol/job-about.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import type { QueueView } from '../../../protocol/queue.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import { useFleet, useMay } from '../../app/context.ts';
+import { useFleet, useMay, usePanel } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
 import { perLanguage } from '../../i18n/formats.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, Table, type TableControl } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { ConfigCell, MenuCell, PriorityCell, WhyWaiting } from '../jobs/cells.tsx';
 import { useJobActions, mayActOnJobs } from '../jobs/job-actions.tsx';
-import { createRowCache, toQueueRows, type QueueRow, useQueueOrder } from './order.ts';
+import { DragArea } from './drag-area.tsx';
+import { Grip } from './grip.tsx';
+import type { Target } from './moves.ts';
+import { createRowCache, type Order, toQueueRows, type QueueRow } from './order.ts';
+import { TeamTurns } from './team-turns.tsx';
+import { type QueueTranslator, useQueueT } from './texts.ts';
+import { useMoving } from './use-moving.ts';
+
 const idOf = ({ job }: QueueRow): string => job.id;
 
+interface PendingJobsProps {
+  readonly order: Order | null;
+  readonly readAgain: () => Promise<void>;
+  readonly queue: QueueView;
+}
+
 /** Table of the pending jobs in dispatch order. */
-export function PendingJobs() {
-  const t = useT();
+export function PendingJobs({ order, readAgain, queue }: PendingJobsProps) {
+  const t = useQueueT();
   const may = useMay();
+  const { client } = usePanel();
   const [, go] = useLocation();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
-  const order = useQueueOrder();
   const placed = useMemo(createRowCache, []);
   const rows = useMemo(() => toQueueRows(jobs, order, placed), [jobs, order, placed]);
   const nameOf = useCallback(
@@ -30,26 +46,54 @@ export function PendingJobs() {
       t('queue.rowName', { position: placeText(place, t), config: shownName(job) }),
     [t],
   );
+  const mayMove = may(queueApi.move);
   const columns = useMemo(
-    () => (mayActOnJobs(may) ? [...lineColumns(t), actsColumn(t)] : lineColumns(t)),
-    [t, may],
+    () => [
+      ...(mayMove ? [gripColumn(t)] : []),
+      ...lineColumns(t),
+      ...(mayActOnJobs(may) ? [actsColumn(t)] : []),
+    ],
+    [t, may, mayMove],
   );
+  const table = useRef<TableControl<QueueRow>>(null);
+  const send = async (id: JobId, { id: to, side }: Target): Promise<boolean> => {
+    const body = side === 'before' ? { before: to } : { after: to };
+    const answer = await client.call(queueApi.move, { params: { id }, body });
+    if (answer.ok) await readAgain();
+    else showFailure(t, answer.failure);
+    return answer.ok;
+  };
+  const control = useMoving({ table, send });
+  const byId = useMemo(() => new Map(rows.map(row => [row.job.id as string, row])), [rows]);
   return (
     <section className="line" aria-labelledby="queue-order">
       <h2 id="queue-order">{t('queue.order')}</h2>
       <p className="muted">{t('queue.explain')}</p>
-      <Table
-        label={t('queue.order')}
-        columns={columns}
-        rows={rows}
-        idOf={idOf}
-        nameOf={nameOf}
-        onOpen={({ job }) => go(`/jobs/${job.id}`)}
-        empty={<Empty why={t('queue.none')} />}
-      />
+      <TeamTurns queue={queue} />
+      <DragArea control={control} rowOf={id => byId.get(id)}>
+        <Table
+          control={table}
+          keptId={control.moving?.job.id ?? control.ended?.job.id ?? null}
+          label={t('queue.order')}
+          columns={columns}
+          rows={rows}
+          idOf={idOf}
+          nameOf={nameOf}
+          onOpen={({ job }) => go(`/jobs/${job.id}`)}
+          empty={<Empty why={t('queue.none')} />}
+        />
+      </DragArea>
     </section>
   );
 }
+
+const gripColumn = (t: QueueTranslator): Column<QueueRow> => ({
+  id: 'grip',
+  title: t('queue.column.grip'),
+  isTitleHidden: true,
+  width: '28px',
+  cell: ({ job }) => <Grip job={job} />,
+});
 
 const lineColumns = (t: Translator): readonly Column<QueueRow>[] => [
   {

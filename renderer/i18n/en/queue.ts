@@ -1,0 +1,42 @@
+/** Texts of the queue page. They load together with it. */
+export const queue = {
+  'queue.column.grip': 'Move',
+  'queue.move.grip': 'Move job {config}',
+  'queue.move.hint': 'Drag to move, or press Space and use the arrow keys',
+  'queue.move.grabbed':
+    '{config} is at position {position}. Choose a place with the arrow keys, then press Space. Escape cancels.',
+  'queue.move.to': '{config} moves to position {position}',
+  'queue.move.stays': '{config} stays at position {position}',
+  'queue.move.moved': '{config} moved to position {position}',
+  'queue.move.gone': '{config} is no longer pending',
+  'queue.move.targetIsTop':
+    'Not possible: {other} was moved to the top, and {config} was not. Move {config} to the top, too.',
+  'queue.move.jobIsTop':
+    'Not possible: {config} was moved to the top, and {other} was not. Set the priority of {config} first.',
+  'queue.move.priority':
+    'Not possible: {other} counts as {otherPriority} priority, and {config} as {priority}. Change the priority first.',
+  'queue.move.up': 'Up',
+  'queue.move.down': 'Down',
+  'queue.move.drop': 'Move here',
+  'queue.move.cancel': 'Cancel',
+  'queue.runningOf': '{running, number} of {max, number} jobs running',
+  'queue.teams': 'Teams take turns at equal priority. Running jobs: {list}.',
+  'queue.team.of': '{team} {running, number} of {max, number}',
+  'queue.team': '{team} {running, number}',
+  'queue.groups': 'Why jobs wait',
+  'queue.group.for': '{count, plural, one {# job waits for {needs}} other {# jobs wait for {needs}}}',
+  'queue.group.any': '{count, plural, one {# job waits} other {# jobs wait}}',
+  'queue.group.gpus': '{count, plural, one {# GPU} other {# GPUs}}',
+  'queue.group.vram': '{size, number} GB per GPU',
+  'queue.group.nodes': '{count, plural, one {# worker} other {# workers}} at once',
+  'queue.group.local': "the server's machine",
+  'queue.group.allBusy':
+    '{count, plural, one {The only matching worker is busy} other {All # matching workers are busy}}',
+  'queue.group.nextFree': 'next free in about {time}',
+  'queue.group.more': '{count, plural, one {Show # more job} other {Show # more jobs}}',
+  'queue.group.rest':
+    '{count, plural, one {# more pending job is in no group.} other {# more pending jobs are in no group.}}',
+  'queue.group.limits': 'Change limits',
+} as const;
+
+export type QueueKey = keyof typeof queue;

@@ -1,0 +1,124 @@
+import { type PointerEvent, type ReactNode, useEffect, useRef } from 'react';
+import { shownName } from '../../../protocol/job-about.ts';
+import { rowHeight } from '../../ui/table.tsx';
+import { MoveContext, MoveBar, refusalText } from './grip.tsx';
+import type { QueueRow } from './order.ts';
+import { useQueueT } from './texts.ts';
+import { type MoveControl, useEdgeScroll } from './use-moving.ts';
+
+/** A pointer that moves less than this has clicked. */
+const clickPx = 4;
+
+interface DragAreaProps {
+  readonly control: MoveControl;
+  readonly rowOf: (id: string) => QueueRow | undefined;
+  readonly children: ReactNode;
+}
+
+/** Lets the user drag the rows of the table in it by their grips. A click on a grip does the same as Space. */
+export function DragArea({ control, rowOf, children }: DragAreaProps) {
+  const { moving } = control;
+  const box = useRef<HTMLDivElement>(null);
+  const ghost = useRef<HTMLDivElement>(null);
+  const pressed = useRef<Pressed | null>(null);
+  const pointerY = useRef(0);
+  const isDragged = moving?.by === 'pointer';
+
+  const pointToGap = (): void => {
+    const body = box.current?.querySelector('.table-body');
+    if (body === null || body === undefined) return;
+    control.pointTo(Math.round((pointerY.current - body.getBoundingClientRect().top) / rowHeight));
+  };
+  useEdgeScroll(isDragged, box, pointerY, pointToGap);
+  const { cancel } = control;
+  useEffect(() => {
+    if (!isDragged) return undefined;
+    const onKeyDown = ({ key }: globalThis.KeyboardEvent): void => {
+      if (key === 'Escape') cancel();
+    };
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
+  });
+
+  const onPointerDown = ({ target, button, pointerId, clientX, clientY }: PointerEvent): void => {
+    const grip = target instanceof Element ? target.closest<HTMLElement>('[data-grip]') : null;
+    const row = grip === null ? undefined : rowOf(grip.dataset['grip'] ?? '');
+    if (row === undefined || button !== 0) return;
+    // The area keeps the pointer, because the grip leaves the page when its row scrolls out of view.
+    box.current?.setPointerCapture(pointerId);
+    pressed.current = { row, x: clientX, y: clientY, pointerId };
+  };
+  const onPointerMove = ({ clientX, clientY, pointerId }: PointerEvent): void => {
+    const from = pressed.current;
+    if (from === null || from.pointerId !== pointerId) return;
+    pointerY.current = clientY;
+    if (!isDragged && Math.hypot(clientX - from.x, clientY - from.y) < clickPx) return;
+    if (!isDragged) control.start(from.row.job, 'pointer');
+    if (ghost.current !== null) ghost.current.style.transform = `translate(${clientX}px, ${clientY}px)`;
+    pointToGap();
+  };
+  const onPointerUp = ({ pointerId }: PointerEvent): void => {
+    const from = pressed.current;
+    if (from === null || from.pointerId !== pointerId) return;
+    pressed.current = null;
+    if (isDragged) return void control.drop();
+    const isGrabbed = moving?.job.id === from.row.job.id;
+    if (isGrabbed) void control.drop();
+    else control.start(from.row.job, 'keys');
+    box.current?.querySelector<HTMLElement>(`[data-grip="${CSS.escape(from.row.job.id)}"]`)?.focus();
+  };
+  const onPointerCancel = (): void => {
+    pressed.current = null;
+    if (isDragged) control.cancel();
+  };
+  return (
+    <MoveContext value={control}>
+      <MoveBar control={control} />
+      <div
+        ref={box}
+        className="drag-area"
+        data-dragging={isDragged}
+        {...{ onPointerDown, onPointerMove, onPointerUp, onPointerCancel }}
+      >
+        {children}
+      </div>
+      <Ghost control={control} box={ghost} />
+    </MoveContext>
+  );
+}
+
+interface Pressed {
+  readonly row: QueueRow;
+  readonly x: number;
+  readonly y: number;
+  readonly pointerId: number;
+}
+
+/** Follows the pointer with the name of the dragged job, and why it cannot be dropped here. */
+function Ghost({
+  control: { moving },
+  box,
+}: {
+  readonly control: MoveControl;
+  readonly box: React.RefObject<HTMLDivElement | null>;
+}) {
+  const t = useQueueT();
+  const isShown = moving?.by === 'pointer';
+  const refused = isShown && moving.plan.kind === 'refused' ? refusalText(moving.job, moving.plan, t) : null;
+  return (
+    <div
+      ref={box}
+      className="drag-ghost"
+      hidden={!isShown}
+      data-refused={refused !== null}
+      aria-hidden="true"
+    >
+      {isShown && (
+        <>
+          <strong>{shownName(moving.job)}</strong>
+          {refused !== null && <span>{refused}</span>}
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+import type { JobId } from '../../../protocol/ids.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { level, type QueueRow } from './order.ts';
+
+/** Where a job moves: directly before or after another one. */
+export interface Target {
+  readonly id: JobId;
+  readonly side: 'before' | 'after';
+}
+
+/** Why a job cannot move next to another: only jobs that go first for the same reason have an order to choose. */
+type Refusal = 'targetIsTop' | 'jobIsTop' | 'priority';
+
+/** The result of dropping a job into a gap between two rows. */
+export type Plan =
+  | { readonly kind: 'stay' }
+  | { readonly kind: 'move'; readonly target: Target }
+  | { readonly kind: 'refused'; readonly why: Refusal; readonly beside: JobView };
+
+/** Returns why the server would refuse to move the job next to the other one; null if it would not. */
+function refusalOf(job: JobView, other: JobView): Refusal | null {
+  if (other.is_top) return job.is_top ? null : 'targetIsTop';
+  if (job.is_top) return 'jobIsTop';
+  return level(job) === level(other) ? null : 'priority';
+}
+
+/** Plans the drop of a job into the gap above the row with this index. */
+export function planMove(rows: readonly QueueRow[], job: JobView, gap: number): Plan {
+  const above = rows[gap - 1]?.job;
+  const below = rows[gap]?.job;
+  if (above?.id === job.id || below?.id === job.id) return { kind: 'stay' };
+  if (below !== undefined && refusalOf(job, below) === null)
+    return { kind: 'move', target: { id: below.id, side: 'before' } };
+  if (above !== undefined && refusalOf(job, above) === null)
+    return { kind: 'move', target: { id: above.id, side: 'after' } };
+  const beside = below ?? above;
+  const why = beside === undefined ? null : refusalOf(job, beside);
+  return beside === undefined || why === null ? { kind: 'stay' } : { kind: 'refused', why, beside };
+}
+
+/** The line that shows the gap, at the row below it, or at the last row. */
+export function lineAt(rows: readonly QueueRow[], gap: number): Target | null {
+  const below = rows[gap]?.job;
+  if (below !== undefined) return { id: below.id, side: 'before' };
+  const above = rows[gap - 1]?.job;
+  return above === undefined ? null : { id: above.id, side: 'after' };
+}
+
+/** The position of a job in the table after a drop into the gap, starting at 1. `from` is the index of its row. */
+export const positionAt = (from: number, gap: number): number => (gap > from ? gap : gap + 1);
+
+export type Step = 'up' | 'down' | 'pageUp' | 'pageDown' | 'first' | 'last';
+
+const pageRows = 10;
+
+/** Returns the gap after a step of the keyboard. The two gaps beside the job's own row count as one. */
+export function stepFrom(gap: number, { step, from, count }: StepInput): number {
+  const others = count - 1;
+  // Positions among the other rows: the job's own place is `from`.
+  const at = gap > from ? gap - 1 : gap;
+  const wanted = {
+    up: at - 1,
+    down: at + 1,
+    pageUp: at - pageRows,
+    pageDown: at + pageRows,
+    first: 0,
+    last: others,
+  }[step];
+  const to = Math.max(0, Math.min(others, wanted));
+  return to > from ? to + 1 : to;
+}
+
+interface StepInput {
+  readonly step: Step;
+  /** Index of the job's row. */
+  readonly from: number;
+  readonly count: number;
+}
+
+/** Returns the farthest gap on the way that the job may move to, so that the keyboard stops at a boundary. */
+export function allowedGap(
+  rows: readonly QueueRow[],
+  job: JobView,
+  { from, to }: { readonly from: number; readonly to: number },
+): number {
+  const way = Math.sign(to - from);
+  let allowed = from;
+  for (let gap = from; way !== 0 && gap !== to + way; gap += way)
+    if (planMove(rows, job, gap).kind !== 'refused') allowed = gap;
+  return allowed;
+}

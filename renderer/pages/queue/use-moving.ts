@@ -1,0 +1,148 @@
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import type { JobId } from '../../../protocol/ids.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import type { TableControl } from '../../ui/table.tsx';
+import {
+  allowedGap,
+  lineAt,
+  type Plan,
+  planMove,
+  positionAt,
+  type Step,
+  stepFrom,
+  type Target,
+} from './moves.ts';
+import type { QueueRow } from './order.ts';
+
+/** A job that the user is moving. */
+export interface Moving {
+  readonly job: JobView;
+  readonly by: 'pointer' | 'keys';
+  /** The line at the gap that the user points to. */
+  readonly line: Target | null;
+  readonly plan: Plan;
+  /** Position after the drop. */
+  readonly position: number;
+  /** The step of the keyboard that a boundary stopped. */
+  readonly stopped: Plan | null;
+}
+
+/** The end of a move, to be announced. */
+export interface Ended {
+  readonly job: JobView;
+  readonly kind: 'moved' | 'stayed' | 'gone' | 'refused';
+  readonly position: number;
+}
+
+interface MovingDeps {
+  readonly table: RefObject<TableControl<QueueRow> | null>;
+  /** Sends the move. Returns false when the server refused it. */
+  readonly send: (id: JobId, target: Target) => Promise<boolean>;
+}
+
+/** The state of moving one job within the table, by pointer or keyboard. */
+export function useMoving({ table, send }: MovingDeps) {
+  const [moving, setMoving] = useState<Moving | null>(null);
+  const [ended, setEnded] = useState<Ended | null>(null);
+  /** The same as the state, for handlers that run before the next render. */
+  const current = useRef<Moving | null>(null);
+  const put = useCallback((next: Moving | null): void => {
+    current.current = next;
+    setMoving(next);
+  }, []);
+  const rows = (): readonly QueueRow[] => table.current?.rows ?? [];
+  const indexOf = (id: JobId): number => rows().findIndex(({ job }) => job.id === id);
+
+  const point = (job: JobView, by: Moving['by'], gap: number, stopped: Plan | null = null): void => {
+    const all = rows();
+    const plan = planMove(all, job, gap);
+    const at = indexOf(job.id);
+    const position = plan.kind === 'move' ? positionAt(at, gap) : at + 1;
+    put({ job, by, line: lineAt(all, gap), plan, position, stopped });
+  };
+  const end = (job: JobView, kind: Ended['kind'], position: number): void => {
+    put(null);
+    setEnded({ job, kind, position });
+  };
+  const gapOf = ({ job, line }: Moving): number => {
+    const at = indexOf(line?.id ?? job.id);
+    return line?.side === 'after' ? at + 1 : at;
+  };
+
+  return {
+    moving,
+    ended,
+    start(job: JobView, by: Moving['by']): void {
+      setEnded(null);
+      table.current?.unfreeze();
+      point(job, by, indexOf(job.id));
+    },
+    /** Points to a gap of the table as it is shown. */
+    pointTo(gap: number): void {
+      const now = current.current;
+      if (now !== null) point(now.job, now.by, Math.max(0, Math.min(gap, rows().length)));
+    },
+    step(step: Step): void {
+      const now = current.current;
+      if (now === null) return;
+      const from = indexOf(now.job.id);
+      const gap = gapOf(now);
+      const to = stepFrom(gap, { step, from, count: rows().length });
+      const allowed = allowedGap(rows(), now.job, { from: gap, to });
+      const beyond = allowed === to ? null : planMove(rows(), now.job, allowed + Math.sign(to - gap));
+      point(now.job, 'keys', allowed, beyond?.kind === 'refused' ? beyond : null);
+      table.current?.scrollTo(Math.min(allowed, rows().length - 1));
+    },
+    cancel(): void {
+      const now = current.current;
+      if (now !== null) end(now.job, 'stayed', indexOf(now.job.id) + 1);
+    },
+    async drop(): Promise<void> {
+      const now = current.current;
+      if (now === null) return;
+      const at = indexOf(now.job.id);
+      if (at < 0) return end(now.job, 'gone', 0);
+      const plan = planMove(rows(), now.job, gapOf(now));
+      if (plan.kind !== 'move') return end(now.job, plan.kind === 'stay' ? 'stayed' : 'refused', at + 1);
+      const position = positionAt(at, gapOf(now));
+      put(null);
+      const isMoved = await send(now.job.id, plan.target);
+      setEnded({ job: now.job, kind: isMoved ? 'moved' : 'stayed', position: isMoved ? position : at + 1 });
+    },
+  };
+}
+
+export type MoveControl = ReturnType<typeof useMoving>;
+
+/** Distance from an edge of the table within which a drag scrolls it, and the pixels per frame. */
+const edge = 40;
+const scrollStep = 12;
+
+/** Scrolls the table while a drag is near its upper or lower edge. */
+export function useEdgeScroll(
+  isOn: boolean,
+  box: RefObject<HTMLElement | null>,
+  pointer: RefObject<number>,
+  onScroll: () => void,
+): void {
+  const scrolled = useRef(onScroll);
+  scrolled.current = onScroll;
+  useEffect(() => {
+    if (!isOn) return undefined;
+    let frame = 0;
+    const look = (): void => {
+      const scroller = box.current?.querySelector('.table-scroll');
+      if (scroller !== null && scroller !== undefined) {
+        const { top, bottom } = scroller.getBoundingClientRect();
+        const y = pointer.current;
+        const by = y < top + edge ? -scrollStep : y > bottom - edge ? scrollStep : 0;
+        const before = scroller.scrollTop;
+        if (by !== 0) scroller.scrollTop += by;
+        if (scroller.scrollTop !== before) scrolled.current();
+      }
+      frame = requestAnimationFrame(look);
+    };
+    frame = requestAnimationFrame(look);
+    return () => cancelAnimationFrame(frame);
+  }, [isOn, box, pointer]);
+}

@@ -1,0 +1,139 @@
+import { useCallback, useId, useMemo, useState } from 'react';
+import { Link } from 'wouter';
+import { shownName } from '../../../protocol/job-about.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import type { WaitGroup, WaitGroups as Groups } from '../../../protocol/wait-groups.ts';
+import { useFleet, usePanel } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
+import { useEventReads } from '../../app/use-event-reads.ts';
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { waitText } from '../jobs/wait-text.ts';
+import { freeText, groupTitle } from './group-texts.ts';
+import type { Order } from './order.ts';
+import { useQueueT } from './texts.ts';
+
+/** The groups are read again this long after an event. */
+const delayMs = 3_000;
+
+function useWaitGroups(): Groups | null {
+  const { client } = usePanel();
+  const [groups, setGroups] = useState<Groups | null>(null);
+  const read = useCallback(
+    async (signal: AbortSignal): Promise<void> => {
+      const answer = await client.call(queueApi.waiting, { signal });
+      if (!signal.aborted && answer.ok) setGroups(answer.value);
+    },
+    [client],
+  );
+  useEventReads(read, delayMs);
+  return groups;
+}
+
+/** Names each reason why jobs wait once, with its jobs folded under it. While the queue is paused, its banner does that. */
+export function WaitGroups({ order }: { readonly order: Order | null }) {
+  const t = useQueueT();
+  const id = useId();
+  const read = useWaitGroups();
+  const places = useMemo(
+    () => new Map(order?.ids.map((job, index) => [job, order.places?.[index] ?? index + 1])),
+    [order],
+  );
+  const groups = read?.groups.filter(({ wait }) => wait.code !== 'paused') ?? [];
+  if (groups.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby={id}>
+      <h2 id={id}>{t('queue.groups')}</h2>
+      <ul className="wait-groups">
+        {groups.map(group => (
+          <Group key={group.job_ids[0]} group={group} places={places} />
+        ))}
+      </ul>
+      {read !== null && read.ungrouped > 0 && (
+        <p className="muted">{t('queue.group.rest', { count: read.ungrouped })}</p>
+      )}
+    </section>
+  );
+}
+
+interface GroupProps {
+  readonly group: WaitGroup;
+  readonly places: ReadonlyMap<JobId, number>;
+}
+
+/** Number of jobs that each step of an expanded group adds. */
+const stepJobs = 20;
+
+function Group({ group, places }: GroupProps) {
+  const t = useQueueT();
+  const id = useId();
+  const [isOpen, setOpen] = useState(false);
+  const [limit, setLimit] = useState(stepJobs);
+  const jobs = useFleet(({ fleet }) => fleet.jobs);
+  const { wait, reason, job_ids: ids, count } = group;
+  const shown = isOpen ? ids.slice(0, limit) : [];
+  const free = freeText(group, t);
+  return (
+    <li>
+      <div className="wait-head">
+        <button
+          type="button"
+          className="wait-toggle"
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={() => setOpen(was => !was)}
+        >
+          <Icon name={isOpen ? 'up' : 'down'} />
+          <strong>{groupTitle(group, t)}</strong>
+        </button>
+        <LimitMeter group={group} />
+        <span className="muted">{free ?? waitText(wait, t) ?? reason}</span>
+        {wait.code === 'limit' && (
+          <Allowed call={queueApi.limit}>
+            <a href="#queue-limits" onClick={focusLimits}>
+              {t('queue.group.limits')}
+            </a>
+          </Allowed>
+        )}
+      </div>
+      <ol id={id} className="wait-jobs" hidden={!isOpen}>
+        {shown.map(job => {
+          const view = jobs.get(job);
+          return (
+            <li key={job}>
+              <span className="wait-place">{places.get(job) ?? t('time.none')}</span>
+              <Link href={`/jobs/${job}`}>{view === undefined ? job : shownName(view)}</Link>
+              {view !== undefined && <span className="muted">{view.user}</span>}
+            </li>
+          );
+        })}
+      </ol>
+      {isOpen && count > limit && (
+        <Button kind="quiet" onClick={() => setLimit(was => was + stepJobs)}>
+          {t('queue.group.more', { count: Math.min(stepJobs, count - limit) })}
+        </Button>
+      )}
+    </li>
+  );
+}
+
+/** Moves the focus to the form, which is further down on the page. */
+function focusLimits(event: { readonly preventDefault: () => void }): void {
+  event.preventDefault();
+  const title = document.querySelector('#queue-limits');
+  title?.scrollIntoView({ block: 'start' });
+  title?.closest('form')?.querySelector('input')?.focus();
+}
+
+/** How much of a limit is used. The text beside it says the same. */
+function LimitMeter({ group: { wait } }: Pick<GroupProps, 'group'>) {
+  const { running, max } = wait.params;
+  if (wait.code !== 'limit' || typeof running !== 'number' || typeof max !== 'number' || max === 0)
+    return null;
+  return (
+    <span className="limit-meter" aria-hidden="true">
+      <span style={{ width: `${Math.min(100, (running / max) * 100)}%` }} />
+    </span>
+  );
+}
