@@ -1,10 +1,11 @@
-import { type PointerEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type PointerEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
 import { shownName } from '../../../protocol/job-about.ts';
 import { rowHeight } from '../../ui/table.tsx';
 import { MoveContext, MoveBar, refusalText } from './grip.tsx';
 import type { QueueRow } from './order.ts';
 import { useQueueT } from './texts.ts';
-import { type MoveControl, useEdgeScroll } from './use-moving.ts';
+import { useEdgeScroll } from './use-edge-scroll.ts';
+import type { MoveControl } from './use-moving.ts';
 
 /** A pointer that moves less than this has clicked. */
 const clickPx = 4;
@@ -29,12 +30,20 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     if (body === null || body === undefined) return;
     control.pointTo(Math.round((pointerY.current - body.getBoundingClientRect().top) / rowHeight));
   };
-  useEdgeScroll(isDragged, box, pointerY, pointToGap);
+  useEdgeScroll({ isOn: isDragged, box, pointer: pointerY, onScroll: pointToGap });
+  // The list moves the row within the page, and the buttons of the bar disappear; both lose the focus.
+  const { ended } = control;
+  useEffect(() => {
+    if (ended?.by !== 'keys' || !isFocusLost()) return;
+    gripOf(box.current, ended.job.id)?.focus();
+  }, [ended]);
   const { cancel } = control;
   useEffect(() => {
     if (!isDragged) return undefined;
     const onKeyDown = ({ key }: globalThis.KeyboardEvent): void => {
-      if (key === 'Escape') cancel();
+      if (key !== 'Escape') return;
+      pressed.current = null;
+      cancel();
     };
     addEventListener('keydown', onKeyDown);
     return () => removeEventListener('keydown', onKeyDown);
@@ -65,7 +74,7 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     const isGrabbed = moving?.job.id === from.row.job.id;
     if (isGrabbed) void control.drop();
     else control.start(from.row.job, 'keys');
-    box.current?.querySelector<HTMLElement>(`[data-grip="${CSS.escape(from.row.job.id)}"]`)?.focus();
+    gripOf(box.current, from.row.job.id)?.focus();
   };
   const onPointerCancel = (): void => {
     pressed.current = null;
@@ -87,6 +96,12 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
   );
 }
 
+const gripOf = (box: HTMLElement | null, id: string): HTMLElement | null =>
+  box?.querySelector<HTMLElement>(`[data-grip="${CSS.escape(id)}"]`) ?? null;
+
+const isFocusLost = (): boolean =>
+  document.activeElement === null || document.activeElement === document.body;
+
 interface Pressed {
   readonly row: QueueRow;
   readonly x: number;
@@ -100,7 +115,7 @@ function Ghost({
   box,
 }: {
   readonly control: MoveControl;
-  readonly box: React.RefObject<HTMLDivElement | null>;
+  readonly box: RefObject<HTMLDivElement | null>;
 }) {
   const t = useQueueT();
   const isShown = moving?.by === 'pointer';

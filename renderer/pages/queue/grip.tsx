@@ -68,7 +68,7 @@ export function MoveBar({ control }: { readonly control: MoveControl }) {
   const text = moving === null ? (ended === null ? '' : endText(ended, t)) : movingText(moving, t);
   const refused = moving?.plan.kind === 'refused' || (moving?.stopped ?? null) !== null;
   return (
-    <div className={moving === null ? 'unseen' : 'move-bar'} data-refused={refused}>
+    <div className={moving?.by === 'keys' ? 'move-bar' : 'unseen'} data-refused={refused}>
       <span role="status">{text}</span>
       {moving?.by === 'keys' && (
         <span className="move-acts">
@@ -113,7 +113,6 @@ function endText({ job, kind, position }: Ended, t: QueueTranslator): string {
     case 'gone':
       return t('queue.move.gone', values);
     case 'stayed':
-    case 'refused':
       return t('queue.move.stays', values);
   }
 }

@@ -73,7 +73,7 @@ export function PendingJobs({ order, readAgain, queue }: PendingJobsProps) {
       <DragArea control={control} rowOf={id => byId.get(id)}>
         <Table
           control={table}
-          keptId={control.moving?.job.id ?? control.ended?.job.id ?? null}
+          keptId={control.keptId}
           label={t('queue.order')}
           columns={columns}
           rows={rows}

@@ -1,4 +1,4 @@
-import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useRef, useState } from 'react';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import type { TableControl } from '../../ui/table.tsx';
@@ -30,7 +30,8 @@ export interface Moving {
 /** The end of a move, to be announced. */
 export interface Ended {
   readonly job: JobView;
-  readonly kind: 'moved' | 'stayed' | 'gone' | 'refused';
+  readonly kind: 'moved' | 'stayed' | 'gone';
+  readonly by: Moving['by'];
   readonly position: number;
 }
 
@@ -44,6 +45,7 @@ interface MovingDeps {
 export function useMoving({ table, send }: MovingDeps) {
   const [moving, setMoving] = useState<Moving | null>(null);
   const [ended, setEnded] = useState<Ended | null>(null);
+  const [sentId, setSentId] = useState<JobId | null>(null);
   /** The same as the state, for handlers that run before the next render. */
   const current = useRef<Moving | null>(null);
   const put = useCallback((next: Moving | null): void => {
@@ -60,9 +62,9 @@ export function useMoving({ table, send }: MovingDeps) {
     const position = plan.kind === 'move' ? positionAt(at, gap) : at + 1;
     put({ job, by, line: lineAt(all, gap), plan, position, stopped });
   };
-  const end = (job: JobView, kind: Ended['kind'], position: number): void => {
+  const end = ({ job, by }: Moving, kind: Ended['kind'], position: number): void => {
     put(null);
-    setEnded({ job, kind, position });
+    setEnded({ job, by, kind, position });
   };
   const gapOf = ({ job, line }: Moving): number => {
     const at = indexOf(line?.id ?? job.id);
@@ -72,15 +74,20 @@ export function useMoving({ table, send }: MovingDeps) {
   return {
     moving,
     ended,
+    /** The job that moves or has moved. Its row stays in the page, so that it keeps the focus. */
+    keptId: moving?.job.id ?? sentId,
     start(job: JobView, by: Moving['by']): void {
       setEnded(null);
+      setSentId(null);
       table.current?.unfreeze();
       point(job, by, indexOf(job.id));
     },
     /** Points to a gap of the table as it is shown. */
     pointTo(gap: number): void {
       const now = current.current;
-      if (now !== null) point(now.job, now.by, Math.max(0, Math.min(gap, rows().length)));
+      const to = Math.max(0, Math.min(gap, rows().length));
+      // Most movements of the pointer stay within one gap.
+      if (now !== null && to !== gapOf(now)) point(now.job, now.by, to);
     },
     step(step: Step): void {
       const now = current.current;
@@ -95,54 +102,26 @@ export function useMoving({ table, send }: MovingDeps) {
     },
     cancel(): void {
       const now = current.current;
-      if (now !== null) end(now.job, 'stayed', indexOf(now.job.id) + 1);
+      if (now !== null) end(now, 'stayed', indexOf(now.job.id) + 1);
     },
     async drop(): Promise<void> {
       const now = current.current;
       if (now === null) return;
       const at = indexOf(now.job.id);
-      if (at < 0) return end(now.job, 'gone', 0);
+      if (at < 0) return end(now, 'gone', 0);
       const plan = planMove(rows(), now.job, gapOf(now));
-      if (plan.kind !== 'move') return end(now.job, plan.kind === 'stay' ? 'stayed' : 'refused', at + 1);
+      if (plan.kind === 'refused' && now.by === 'keys') return point(now.job, 'keys', gapOf(now));
+      if (plan.kind !== 'move') return end(now, 'stayed', at + 1);
       const position = positionAt(at, gapOf(now));
       put(null);
+      setSentId(now.job.id);
       const isMoved = await send(now.job.id, plan.target);
-      setEnded({ job: now.job, kind: isMoved ? 'moved' : 'stayed', position: isMoved ? position : at + 1 });
+      // The pointer has entered the table again with the drop.
+      table.current?.unfreeze();
+      end(now, isMoved ? 'moved' : 'stayed', isMoved ? position : at + 1);
+      if (isMoved) table.current?.scrollTo(position - 1);
     },
   };
 }
 
 export type MoveControl = ReturnType<typeof useMoving>;
-
-/** Distance from an edge of the table within which a drag scrolls it, and the pixels per frame. */
-const edge = 40;
-const scrollStep = 12;
-
-/** Scrolls the table while a drag is near its upper or lower edge. */
-export function useEdgeScroll(
-  isOn: boolean,
-  box: RefObject<HTMLElement | null>,
-  pointer: RefObject<number>,
-  onScroll: () => void,
-): void {
-  const scrolled = useRef(onScroll);
-  scrolled.current = onScroll;
-  useEffect(() => {
-    if (!isOn) return undefined;
-    let frame = 0;
-    const look = (): void => {
-      const scroller = box.current?.querySelector('.table-scroll');
-      if (scroller !== null && scroller !== undefined) {
-        const { top, bottom } = scroller.getBoundingClientRect();
-        const y = pointer.current;
-        const by = y < top + edge ? -scrollStep : y > bottom - edge ? scrollStep : 0;
-        const before = scroller.scrollTop;
-        if (by !== 0) scroller.scrollTop += by;
-        if (scroller.scrollTop !== before) scrolled.current();
-      }
-      frame = requestAnimationFrame(look);
-    };
-    frame = requestAnimationFrame(look);
-    return () => cancelAnimationFrame(frame);
-  }, [isOn, box, pointer]);
-}

@@ -1,0 +1,50 @@
+import { type RefObject, useEffect, useRef } from 'react';
+
+/** Distance in pixels from an edge of the table within which a drag scrolls it. */
+const edge = 40;
+/** Pixels per millisecond at the edge itself, and the maximum outside the table. */
+const speed = 1;
+const maxSpeed = 4;
+/** A slow frame must not scroll further than this many milliseconds would. */
+const maxFrameMs = 50;
+
+interface EdgeScroll {
+  readonly isOn: boolean;
+  readonly box: RefObject<HTMLElement | null>;
+  /** The vertical position of the pointer in the window. */
+  readonly pointer: RefObject<number>;
+  readonly onScroll: () => void;
+}
+
+/** Scrolls the table while a drag is near its upper or lower edge, faster beyond the edge. */
+export function useEdgeScroll({ isOn, box, pointer, onScroll }: EdgeScroll): void {
+  const scrolled = useRef(onScroll);
+  scrolled.current = onScroll;
+  useEffect(() => {
+    if (!isOn) return undefined;
+    let last = performance.now();
+    const look = (now: number): void => {
+      const ms = Math.min(maxFrameMs, now - last);
+      last = now;
+      const scroller = box.current?.querySelector('.table-scroll');
+      if (scroller !== null && scroller !== undefined) {
+        const { top, bottom } = scroller.getBoundingClientRect();
+        const before = scroller.scrollTop;
+        scroller.scrollTop += speedAt(pointer.current, top, bottom) * ms;
+        if (scroller.scrollTop !== before) scrolled.current();
+      }
+      frame = requestAnimationFrame(look);
+    };
+    let frame = requestAnimationFrame(look);
+    return () => cancelAnimationFrame(frame);
+  }, [isOn, box, pointer]);
+}
+
+/** Returns pixels per millisecond, negative upwards; 0 away from the edges. */
+export function speedAt(y: number, top: number, bottom: number): number {
+  const above = top + edge - y;
+  const below = y - (bottom - edge);
+  const depth = Math.max(above, below);
+  if (depth <= 0) return 0;
+  return Math.min(maxSpeed, (depth / edge) * speed) * (above > below ? -1 : 1);
+}

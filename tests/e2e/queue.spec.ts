@@ -1,0 +1,234 @@
+/** The queue page: moving jobs by mouse, finger and keyboard, and the groups of jobs that wait for the same reason. */
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { openTrainingRig } from './training-rig.ts';
+
+let orchestrator: Orchestrator;
+test.beforeEach(async () => {
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
+});
+test.afterEach(() => orchestrator.close());
+
+const submit = (name: string, more: object = {}): Promise<string> =>
+  orchestrator.submit({ config_name: name, config: { trainer: 'selftest' }, gpu_count: 9, ...more });
+
+async function submitAll(names: readonly string[], more: object = {}): Promise<void> {
+  for (const name of names) await submit(name, more);
+}
+
+async function open(page: Page): Promise<void> {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/queue`);
+  await expect(page.locator('[data-row="0"]')).toBeVisible();
+}
+
+const grip = (page: Page, name: string): Locator =>
+  page.getByRole('button', { name: `Move job ${name}`, exact: true });
+const status = (page: Page): Locator => page.locator('.queue-page [role="status"]').last();
+
+/** The names of the jobs in the table, in the order of their rows. */
+async function shownOrder(page: Page): Promise<readonly string[]> {
+  const rows = await page.locator('[data-row]').all();
+  const named = await Promise.all(
+    rows.map(async row => ({
+      at: Number(await row.getAttribute('data-row')),
+      name: (await row.getByRole('link').first().textContent()) ?? '',
+    })),
+  );
+  return named.toSorted((a, b) => a.at - b.at).map(({ name }) => name);
+}
+
+const expectOrder = (page: Page, names: readonly string[]): Promise<void> =>
+  expect.poll(() => shownOrder(page)).toEqual(names);
+
+/** Presses the grip of a job, and moves the pointer over the upper or lower half of another row. */
+async function drag(page: Page, name: string, over: string, half: 'upper' | 'lower'): Promise<void> {
+  const from = await grip(page, name).boundingBox();
+  const to = await grip(page, over).boundingBox();
+  if (from === null || to === null) throw new Error('a grip is out of view');
+  await page.mouse.move(from.x + 10, from.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(to.x + 14, to.y + (half === 'upper' ? 5 : 35), { steps: 4 });
+}
+
+test('moves a job with the mouse, and two tabs and a restarted server show the same order', async ({
+  page,
+  context,
+}) => {
+  await submitAll(['one', 'two', 'three', 'four']);
+  await open(page);
+  const other = await context.newPage();
+  await open(other);
+  await drag(page, 'four', 'two', 'upper');
+  await expect(page.locator('.drag-ghost')).toContainText('four');
+  await expect(status(page)).toHaveText('four moves to position 2');
+  await page.screenshot({ path: `${test.info().project.outputDir}/screens/queue-dragging.png` });
+  await page.mouse.up();
+  for (const tab of [page, other]) await expectOrder(tab, ['one', 'four', 'two', 'three']);
+  await orchestrator.crash();
+  await orchestrator.restart();
+  await expect(page.locator('.stream-badge')).toHaveText('Live', { timeout: 30_000 });
+  await page.reload();
+  await expectOrder(page, ['one', 'four', 'two', 'three']);
+  await drag(page, 'one', 'three', 'lower');
+  await page.keyboard.press('Escape');
+  await page.mouse.up();
+  await expect(status(page)).toHaveText('one stays at position 1');
+  await expectOrder(page, ['one', 'four', 'two', 'three']);
+});
+
+test('refuses a drop among other priorities before it happens, and says why', async ({ page }) => {
+  await submitAll(['first', 'second'], { priority: 'high' });
+  await submitAll(['third', 'fourth']);
+  await open(page);
+  await drag(page, 'fourth', 'first', 'upper');
+  const reason = 'first counts as high priority, and fourth as normal';
+  await expect(page.locator('.drag-ghost')).toContainText(reason);
+  await expect(status(page)).toContainText(reason);
+  await expect(page.locator('.drop-line')).toHaveAttribute('data-refused', 'true');
+  await page.screenshot({ path: `${test.info().project.outputDir}/screens/queue-refused.png` });
+  await page.mouse.up();
+  await expectOrder(page, ['first', 'second', 'third', 'fourth']);
+  // Between the priorities, the job may go first among its own.
+  await drag(page, 'fourth', 'third', 'upper');
+  await page.mouse.up();
+  await expectOrder(page, ['first', 'second', 'fourth', 'third']);
+});
+
+test('moves a job with the keyboard, stops at the priority, and keeps the focus', async ({ page }) => {
+  await submitAll(['top'], { priority: 'high' });
+  await submitAll(['one', 'two', 'three']);
+  await open(page);
+  await grip(page, 'three').focus();
+  await page.keyboard.press('Space');
+  await expect(grip(page, 'three')).toHaveAttribute('aria-pressed', 'true');
+  await expect(status(page)).toContainText('three is at position 4');
+  await page.keyboard.press('ArrowUp');
+  await expect(status(page)).toHaveText('three moves to position 3');
+  await page.keyboard.press('Home');
+  await expect(status(page)).toContainText('top counts as high priority');
+  await expect(page.locator('.move-bar')).toHaveAttribute('data-refused', 'true');
+  await page.keyboard.press('Enter');
+  await expectOrder(page, ['top', 'three', 'one', 'two']);
+  await expect(status(page)).toHaveText('three moved to position 2');
+  await expect(grip(page, 'three')).toBeFocused();
+  await page.keyboard.press('Space');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Escape');
+  await expect(status(page)).toHaveText('three stays at position 2');
+  await expectOrder(page, ['top', 'three', 'one', 'two']);
+  // Without a grabbed job, the arrow keys move between rows as in every table.
+  await page.keyboard.press('ArrowDown');
+  await expect(page.locator('[data-row="2"]')).toBeFocused();
+});
+
+test('moves a job by taps alone, and says why when a priority has changed meanwhile', async ({ browser }) => {
+  await submitAll(['one', 'two', 'three']);
+  const last = await submit('four');
+  const context = await browser.newContext({ hasTouch: true, viewport: { width: 390, height: 800 } });
+  const page = await context.newPage();
+  await open(page);
+  await grip(page, 'three').tap();
+  await page.getByRole('button', { name: 'Up', exact: true }).tap();
+  await page.screenshot({ path: `${test.info().project.outputDir}/screens/queue-tapped-390.png` });
+  await page.getByRole('button', { name: 'Move here' }).tap();
+  await expectOrder(page, ['one', 'three', 'two', 'four']);
+  await grip(page, 'two').tap();
+  await page.getByRole('button', { name: 'Down', exact: true }).tap();
+  await orchestrator.call('POST', `/api/queue/${last}/priority`, { priority: 'low' });
+  await page.getByRole('button', { name: 'Move here' }).tap();
+  await expect(status(page)).toContainText('four counts as low priority, and two as normal');
+  await page.getByRole('button', { name: 'Cancel', exact: true }).tap();
+  await expectOrder(page, ['one', 'three', 'two', 'four']);
+  await context.close();
+});
+
+test('moves a job through a list of 2,000 rows with keys and with the mouse at the edge', async ({
+  page,
+}) => {
+  test.setTimeout(120_000);
+  for (let n = 0; n < 2_000; n += 100)
+    await Promise.all(Array.from({ length: 100 }, (_, at) => submit(`job-${n + at}`)));
+  await open(page);
+  const [first = ''] = await shownOrder(page);
+  await grip(page, first).focus();
+  await page.keyboard.press('Space');
+  for (let pages = 0; pages < 12; pages += 1) await page.keyboard.press('PageDown');
+  await expect(status(page)).toHaveText(`${first} moves to position 121`);
+  await expect(page.locator('.drop-line')).toBeVisible();
+  await page.keyboard.press('Space');
+  await expect(status(page)).toHaveText(`${first} moved to position 121`);
+  await expect(grip(page, first)).toBeFocused();
+  await expect(page.locator('[data-row="120"]')).toContainText(first);
+
+  const box = await grip(page, first).boundingBox();
+  const table = await page.locator('.table-scroll').boundingBox();
+  if (box === null || table === null) throw new Error('the table is out of view');
+  await page.mouse.move(box.x + 10, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 12, table.y + table.height + 60, { steps: 3 });
+  await expect
+    .poll(() => page.locator('.table-scroll').evaluate(box => Number(Reflect.get(box, 'scrollTop'))))
+    .toBeGreaterThan(9_000);
+  await page.mouse.move(box.x + 12, table.y + 200);
+  await expect(status(page)).toContainText(`${first} moves to position`);
+  await page.mouse.up();
+  await expect(status(page)).toContainText(`${first} moved to position`);
+  const position = Number(/(\d+)$/.exec((await status(page).textContent()) ?? '')?.[1]);
+  expect(position).toBeGreaterThan(180);
+  await expect(page.locator(`[data-row="${position - 1}"]`)).toContainText(first);
+});
+
+test('names each reason once with its jobs under it, beside the limit that acts', async ({ page }) => {
+  const rig = await openTrainingRig(orchestrator, 'rig-1');
+  const running = await orchestrator.submit({
+    config_name: 'busy',
+    config: { trainer: 'selftest' },
+    gpu_count: 0,
+  });
+  const job = await rig.takeOffer();
+  expect(job.jobId).toBe(running);
+  await rig.report(job, 'running', { progress: { step: 10, total_steps: 100, steps_per_second: 0.05 } });
+  for (const name of ['same-1', 'same-2', 'same-3']) await submit(name, { gpu_count: 0 });
+  await submit('huge', { gpu_count: 64 });
+  await open(page);
+  const groups = page.locator('.wait-groups > li');
+  await expect(groups).toHaveCount(2);
+  await expect(groups.first()).toContainText('3 jobs wait');
+  await expect(groups.first()).toContainText('The only matching worker is busy');
+  await expect(groups.first()).toContainText('next free in about 30m');
+  await expect(groups.last()).toContainText('1 job waits for 64 GPUs');
+  await groups.first().getByRole('button').focus();
+  await page.keyboard.press('Enter');
+  await expect(groups.first().getByRole('listitem')).toHaveText([/1.*same-1/, /2.*same-2/, /3.*same-3/]);
+  await expectShownWell(page, 'groups');
+  await page.keyboard.press('Enter');
+  await expect(groups.first().getByRole('listitem')).toHaveCount(0);
+
+  await orchestrator.call('POST', '/api/queue/concurrency', { max_concurrent: 1 });
+  await expect(groups).toHaveCount(1, { timeout: 15_000 });
+  await expect(groups).toContainText('Queue limit reached: 1 of 1 running');
+  await expect(page.locator('.queue-figures')).toContainText('1 of 1 jobs running');
+  await groups.getByRole('link', { name: 'Change limits' }).click();
+  await expect(page.getByLabel('Max running jobs')).toBeFocused();
+  await expectShownWell(page, 'limit');
+});
+
+/** Checks the accessibility and the fit of the page in both themes and at three widths, and takes pictures. */
+async function expectShownWell(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1440, 1280, 390]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      await untilLoaded(page);
+      const path = `${test.info().project.outputDir}/screens/queue-${name}-${colorScheme}-${width}.png`;
+      await page.screenshot({ path, animations: 'disabled', fullPage: true });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      expect(await tooWide(page)).toEqual([]);
+      expect(await cutTexts(page)).toEqual([]);
+    }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
