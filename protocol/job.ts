@@ -271,6 +271,15 @@ export const JobView = z
     worker_id: WorkerId.nullable().describe('Worker of the current or last attempt; null before the first.'),
     worker_name: z.string().nullable().describe('Name of that worker; null when there is none.'),
     worker_deleted: z.boolean().default(false).describe('Whether that worker was deleted since.'),
+    other_workers: z
+      .array(
+        z.object({
+          worker_id: WorkerId,
+          worker_name: z.string().nullable().describe('Name of the worker; null when unknown.'),
+        }),
+      )
+      .optional()
+      .describe('The other workers of an attempt on several workers; omitted when there are none.'),
     attempt: z.number().describe('Number of the current or last attempt; 0 before the first.'),
     max_attempts: z.number().describe('Number of attempts after which a failure is final.'),
     queued_at: Time.describe('When the job was submitted.'),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AuditEntry } from './admin-api.ts';
 import { call } from './call.ts';
+import { ConfigValues, ConfigValuesQuery } from './config-values.ts';
 import { Explanation } from './explain.ts';
 import { JobId } from './ids.ts';
 import { JobsQuery } from './job-search.ts';
@@ -122,6 +123,15 @@ export const queueApi = {
     own: 'filtered',
     summary: 'Group pending jobs by the reason why they wait',
     reply: WaitGroups,
+  }),
+  configValues: call({
+    method: 'GET',
+    path: '/api/queue/config-values',
+    authority: 'queue.manage',
+    own: 'filtered',
+    summary: 'Show single values of the configs of jobs, or the keys in which these configs differ',
+    query: ConfigValuesQuery,
+    reply: ConfigValues,
   }),
   me: call({
     method: 'GET',

@@ -683,6 +683,8 @@ class JobView(TypedDict, total=False):
     worker_name: Optional[str]
     # Whether that worker was deleted since.
     worker_deleted: bool
+    # The other workers of an attempt on several workers; omitted when there are none.
+    other_workers: List[Dict[str, Any]]
     # Number of the current or last attempt; 0 before the first.
     attempt: float
     # Number of attempts after which a failure is final.
@@ -902,6 +904,8 @@ class JobDetail(TypedDict, total=False):
     worker_name: Optional[str]
     # Whether that worker was deleted since.
     worker_deleted: bool
+    # The other workers of an attempt on several workers; omitted when there are none.
+    other_workers: List[Dict[str, Any]]
     # Number of the current or last attempt; 0 before the first.
     attempt: float
     # Number of attempts after which a failure is final.
@@ -2151,6 +2155,24 @@ class Trainyard:
         response contains no others.
         """
         return self._transport.json("GET", "/api/queue/waiting", None)
+
+    def list_config_values(
+        self,
+        *,
+        jobs: Union[str, int, bool],
+        keys: Union[str, int, bool] = UNSET,
+    ) -> Dict[str, Any]:
+        """Show single values of the configs of jobs, or the keys in which these configs differ.
+
+        Needs the permission `queue.manage`, or `queue.manage.own` for the token's own jobs: the
+        response contains no others.
+
+        jobs: Ids of the jobs, separated by commas; at most 100.
+
+        keys: Paths of values in the configs, separated by commas; at most 8. Without it, the
+        response has no values.
+        """
+        return self._transport.json("GET", "/api/queue/config-values", {"jobs": jobs, "keys": keys})
 
     def list_own_jobs(self) -> Dict[str, Any]:
         """List the caller's pending and running jobs.

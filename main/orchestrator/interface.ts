@@ -28,6 +28,7 @@ import { createWorkerCalls } from './commands/workers/worker-calls.ts';
 import type { Core } from './core.ts';
 import type { Configs, Courier, LogFiles } from './ports/index.ts';
 import { fleetFigures } from './views/fleet-figures.ts';
+import { readConfigValues, type ValuesWanted } from './views/config-values.ts';
 import { createGpuAllocations } from './views/gpu-allocation.ts';
 import { createQueueFigures } from './views/queue-figures.ts';
 import { createTimeline } from './views/timeline.ts';
@@ -122,6 +123,7 @@ export function queueOf(core: Core) {
     order: figures.line,
     waiting: figures.waiting,
     jobsOf: figures.jobsOf,
+    configValues: (wanted: ValuesWanted) => readConfigValues(core, wanted),
     timeline: createTimeline(core),
     figures: () => fleetFigures(core),
     localAndWorkers: gpus.localAndWorkers,

@@ -26,6 +26,7 @@ export const resources: Readonly<Record<string, Resource>> = {
       'POST /api/queue/:id/retry': 'retryJob',
       'POST /api/queue/:id/priority': 'setJobPriority',
       'POST /api/queue/:id/top': 'moveJobToTop',
+      'GET /api/queue/config-values': 'listConfigValues',
       'GET /api/queue/waiting': 'groupWaitingJobs',
       'POST /api/queue/:id/move': 'moveJob',
       'POST /api/queue/:id/approve': 'approveJob',

@@ -150,6 +150,11 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
     return accept({ ...timeline.value, as_of_seq: orchestrator.lifecycle.lastSeq() });
   });
   router.answer(queueApi.waiting, ({ caller }) => accept(waitingReply(orchestrator, onlyUserOf(caller))));
+  router.answer(queueApi.configValues, ({ query: { jobs, keys = null }, caller, request }) => {
+    keepPrivate(request);
+    const found = orchestrator.queue.configValues({ jobs, keys, only: onlyUserOf(caller) });
+    return accept({ values: found.values, keys: [...found.keys] });
+  });
   router.answer(queueApi.me, ({ caller, request }) => {
     const user = nameOf(actorOf(caller, request));
     const { entries, nextPosition } = orchestrator.queue.jobsOf(user);

@@ -1,7 +1,14 @@
 import type { AfterOn } from '../../../protocol/job-dependencies.ts';
 import type { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { JobSort, JobSearch } from '../../../protocol/job-search.ts';
-import type { ShownStatus, Approval, JobStatus, FailureCause, Requirements } from '../../../protocol/job.ts';
+import type {
+  Approval,
+  FailureCause,
+  JobStatus,
+  Requirements,
+  ShownStatus,
+  TrainerConfig,
+} from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/reports.ts';
 import type { RunLink } from '../../../protocol/run-link.ts';
 import type {
@@ -202,6 +209,8 @@ export interface QueueReads {
    * jobs.
    */
   neighbours(job: PendingJob, side: 'before' | 'after', limit: number): readonly PendingJob[];
+  /** Returns the job's config without its files; null if it is longer than this many characters, or if there is no such job. */
+  configOf(job: JobId, maxLength: number): TrainerConfig | null;
   /** Returns 1 for the next job. Jobs that wait for approval or for other jobs do not count. */
   position(job: PendingJob): number;
   /** Returns the jobs that `position` counts, the next one first. */

@@ -44,6 +44,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     position: job.status === 'pending' && isQueued(job) ? positionOf(job) : null,
     worker_id: job.attempt?.workerId ?? null,
     ...workerNameOf(read, job.attempt?.workerId ?? null),
+    ...otherWorkersOf(read, job),
     attempt: job.attempt?.n ?? 0,
     max_attempts: job.spec.maxRetries + 1,
     queued_at: core.clock.iso(job.queuedAt),
@@ -63,6 +64,18 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
 }
 
 const notWaiting = { reason: null, wait: null };
+
+/** Most jobs run on one worker, and then this reads nothing. */
+function otherWorkersOf(read: Read, { spec, attempt }: Job): Pick<JobView, 'other_workers'> {
+  if (attempt === null || (spec.requirements.nodes ?? 1) === 1) return {};
+  const others = read.nodesOf(attempt.id).filter(({ rank }) => rank > 0);
+  if (others.length === 0) return {};
+  const toView = ({ workerId }: AttemptNode) => ({
+    worker_id: workerId,
+    worker_name: workerNameOf(read, workerId).worker_name,
+  });
+  return { other_workers: others.map(toView) };
+}
 
 /** Also works for a deleted worker: the history of its jobs keeps its name. */
 export function workerNameOf(read: Read, id: Worker['id'] | null) {

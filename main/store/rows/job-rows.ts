@@ -35,6 +35,7 @@ export type JobStatements = Pick<
   | 'payload'
   | 'newestRetry'
   | 'hasCompleted'
+  | 'configOf'
   | 'notesOf'
   | 'setNotes'
   | 'attempts'
@@ -157,6 +158,9 @@ function jobReads(db: Database) {
        SELECT 1 FROM jobs INDEXED BY jobs_retry_root WHERE retry_root = @root AND status = 'completed' LIMIT 1`,
     )
     .pluck();
+  const configOf = db
+    .prepare<[string, number], string>('SELECT config FROM payloads WHERE job_id = ? AND length(config) <= ?')
+    .pluck();
   const notesOf = db.prepare<[string], string>('SELECT notes FROM job_notes WHERE job_id = ?').pluck();
   const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
   const starving = db.prepare<[number, number], JoinedRow>(
@@ -205,6 +209,10 @@ function jobReads(db: Database) {
       return row === undefined ? null : toJob(row);
     },
     hasCompleted: (root: string) => completed.get({ root }) !== undefined,
+    configOf(job: string, maxLength: number) {
+      const text = configOf.get(job, maxLength);
+      return text === undefined ? null : (JSON.parse(text) as JobPayload['config']);
+    },
     notesOf: (job: string) => notesOf.get(job) ?? null,
     attempts: (job: string) => attemptsOf.all(job).map(toAttempt),
   };

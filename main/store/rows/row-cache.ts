@@ -8,6 +8,7 @@ type JobRows = Omit<
   JobStatements,
   | 'jobs'
   | 'payload'
+  | 'configOf'
   | 'notesOf'
   | 'setNotes'
   | 'jobPlace'

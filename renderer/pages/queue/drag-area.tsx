@@ -37,17 +37,18 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     if (ended?.by !== 'keys' || !isFocusLost()) return;
     gripOf(box.current, ended.job.id)?.focus();
   }, [ended]);
-  const { cancel } = control;
+  const newest = useRef(control);
+  newest.current = control;
   useEffect(() => {
-    if (!isDragged) return undefined;
     const onKeyDown = ({ key }: globalThis.KeyboardEvent): void => {
-      if (key !== 'Escape') return;
+      if (key !== 'Escape' || newest.current.movedBy() !== 'pointer') return;
       pressed.current = null;
-      cancel();
+      newest.current.cancel();
     };
-    addEventListener('keydown', onKeyDown);
-    return () => removeEventListener('keydown', onKeyDown);
-  });
+    // Before the grip, which has the focus and handles the key itself.
+    addEventListener('keydown', onKeyDown, true);
+    return () => removeEventListener('keydown', onKeyDown, true);
+  }, []);
 
   const onPointerDown = ({ target, button, pointerId, clientX, clientY }: PointerEvent): void => {
     const grip = target instanceof Element ? target.closest<HTMLElement>('[data-grip]') : null;
@@ -61,8 +62,10 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     const from = pressed.current;
     if (from === null || from.pointerId !== pointerId) return;
     pointerY.current = clientY;
-    if (!isDragged && Math.hypot(clientX - from.x, clientY - from.y) < clickPx) return;
-    if (!isDragged) control.start(from.row.job, 'pointer');
+    // Several events can arrive before the next render.
+    const isStarted = control.movedBy() === 'pointer';
+    if (!isStarted && Math.hypot(clientX - from.x, clientY - from.y) < clickPx) return;
+    if (!isStarted) control.start(from.row.job, 'pointer');
     if (ghost.current !== null) ghost.current.style.transform = `translate(${clientX}px, ${clientY}px)`;
     pointToGap();
   };
@@ -70,7 +73,7 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     const from = pressed.current;
     if (from === null || from.pointerId !== pointerId) return;
     pressed.current = null;
-    if (isDragged) return void control.drop();
+    if (control.movedBy() === 'pointer') return void control.drop();
     const isGrabbed = moving?.job.id === from.row.job.id;
     if (isGrabbed) void control.drop();
     else control.start(from.row.job, 'keys');
@@ -78,7 +81,7 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
   };
   const onPointerCancel = (): void => {
     pressed.current = null;
-    if (isDragged) control.cancel();
+    if (control.movedBy() === 'pointer') control.cancel();
   };
   return (
     <MoveContext value={control}>

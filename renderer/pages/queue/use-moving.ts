@@ -74,6 +74,8 @@ export function useMoving({ table, send }: MovingDeps) {
   return {
     moving,
     ended,
+    /** Returns how a job is being moved at this moment; null when none is. */
+    movedBy: (): Moving['by'] | null => current.current?.by ?? null,
     /** The job that moves or has moved. Its row stays in the page, so that it keeps the focus. */
     keptId: moving?.job.id ?? sentId,
     start(job: JobView, by: Moving['by']): void {

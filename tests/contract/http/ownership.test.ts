@@ -128,7 +128,31 @@ describe('calls for one job', () => {
 
 describe('calls about several jobs', () => {
   // Skip dataset versions, which are found by id. The dataset tests check what other users see of them.
-  const plain = having('filtered').filter(([, row]) => row !== eventsApi.stream && row !== datasetsApi.pin);
+  // Config values need the ids of jobs, and have a test below.
+  const others: readonly Call[] = [eventsApi.stream, datasetsApi.pin, queueApi.configValues];
+  const plain = having('filtered').filter(([, row]) => !others.includes(row));
+
+  test('omits config values of the jobs of others, also when their ids are given', async () => {
+    const [foreign, own] = [
+      await submit(alice, { config: { trainer: 'selftest', rate: 1 } }),
+      await submit(bob, { config: { trainer: 'selftest', rate: 2 } }),
+    ];
+    const values = (user: typeof bob, keys?: string) =>
+      user.client.call(queueApi.configValues, {
+        query: { jobs: `${foreign},${own}`, ...(keys !== undefined && { keys }) },
+      });
+    expect(valueOf(await values(bob, 'rate'))).toEqual({ values: { [own]: { rate: '2' } }, keys: [] });
+    expect(valueOf(await values(bob))).toEqual({ values: {}, keys: [] });
+    const all = { jobs: `${foreign},${own},j_none`, keys: 'rate,absent' };
+    expect(valueOf(await server.admin.call(queueApi.configValues, { query: all })).values).toEqual({
+      [foreign]: { rate: '1' },
+      [own]: { rate: '2' },
+    });
+    const { keys } = valueOf(
+      await server.admin.call(queueApi.configValues, { query: { jobs: `${foreign},${own}` } }),
+    );
+    expect(keys).toEqual(['rate']);
+  });
 
   test.each(plain)('omits the jobs of others in %s', async (_name, row) => {
     const id = await submit(alice, { gpu_vram_gb: 9_999 });

@@ -80,6 +80,7 @@ describe('tables of calls', () => {
       'GET /api/queue/stats (queue.view)',
       'GET /api/queue/line (queue.view)',
       'GET /api/queue/waiting (queue.view)',
+      'GET /api/queue/config-values (queue.manage)',
       'GET /api/queue/me (queue.view)',
       'GET /api/queue/concurrency (queue.view)',
       'POST /api/queue/concurrency (queue.manage)',
