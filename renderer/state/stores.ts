@@ -50,6 +50,8 @@ export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly language: Language | typeof pseudo;
   readonly zone: Zone;
+  /** Paths of config values that the table of jobs shows as columns. */
+  readonly jobColumns: readonly string[];
 }
 
 const preferencesKey = 'trainyard.preferences';
@@ -79,8 +81,12 @@ function readPreferences(storage: Storage, wanted: readonly string[]): Preferenc
         ? language
         : preferredLanguage(wanted),
     zone: stored['zone'] === 'utc' ? 'utc' : 'local',
+    jobColumns: textsIn(stored['jobColumns']).slice(0, 8),
   };
 }
+
+const textsIn = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter(each => typeof each === 'string') : [];
 
 function parseObject(text: string | null): Readonly<Record<string, unknown>> {
   try {

@@ -18,6 +18,8 @@ import { type Order, useSteadyOrder } from './table-order.ts';
 export interface Column<R> {
   readonly id: string;
   readonly title: string;
+  /** Explains a short title. */
+  readonly hint?: string;
   /** A width for `grid-template-columns`: `minmax(120px, 2fr)`, `90px`, ... */
   readonly width: string;
   readonly cell: (row: R) => ReactNode;
@@ -233,6 +235,7 @@ function Head<R>({ columns, order, grid, onOrder }: HeadProps<R>) {
           role="columnheader"
           data-align={column.align}
           aria-sort={sortOf(order, column.id)}
+          title={column.hint}
         >
           {column.sortBy === undefined ? (
             <span className={column.isTitleHidden === true ? 'unseen' : undefined}>{column.title}</span>

@@ -20,6 +20,9 @@ export const runs = {
   'runs.curves': 'Curves',
   'runs.firstCurves': 'Curves of the first {count, number} jobs',
   'runs.noCurves': 'None of these jobs has reported a curve yet.',
+  'runs.samples': 'Samples',
+  'runs.firstSamples': 'Samples of the first {count, number} jobs',
+  'runs.gallery': 'Open in gallery',
   'runs.parallel': 'Values and loss',
   'runs.parallel.label':
     'One line per job through its values {keys} and its loss. The table above has the same data.',

@@ -22,6 +22,9 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.curves': 'Curvas',
   'runs.firstCurves': 'Curvas de los primeros {count, number} trabajos',
   'runs.noCurves': 'Ninguno de estos trabajos ha enviado curvas todavía.',
+  'runs.samples': 'Muestras',
+  'runs.firstSamples': 'Muestras de los primeros {count, number} trabajos',
+  'runs.gallery': 'Abrir en la galería',
   'runs.parallel': 'Valores y loss',
   'runs.parallel.label':
     'Una línea por trabajo a través de sus valores {keys} y su loss. La tabla anterior tiene los mismos datos.',

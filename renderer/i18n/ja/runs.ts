@@ -21,6 +21,9 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.curves': '曲線',
   'runs.firstCurves': '最初の {count, number} 件のジョブの曲線',
   'runs.noCurves': 'まだどのジョブも曲線を報告していません。',
+  'runs.samples': 'サンプル',
+  'runs.firstSamples': '最初の {count, number} 件のジョブのサンプル',
+  'runs.gallery': 'ギャラリーで開く',
   'runs.parallel': '値と loss',
   'runs.parallel.label':
     'ジョブごとに 1 本の線が値 {keys} と loss を通ります。上の表に同じデータがあります。',

@@ -10,6 +10,7 @@ import { RunCurves } from './curves.tsx';
 import { Parallel } from './parallel.tsx';
 import { Results } from './results.tsx';
 import { type Run, variedKeys } from './runs.ts';
+import { RunSamples } from './samples.tsx';
 import { RunTexts, useRunT } from './texts.tsx';
 import { maxRuns, parseSelection, type Selection, useLiveRuns, useRuns } from './use-runs.ts';
 
@@ -72,7 +73,8 @@ function Runs({ runs: read }: { readonly runs: readonly Run[] }) {
   const runs = useLiveRuns(read);
   const runsOfCurves = useDelayedValue(runs, curvesEveryMs);
   const varied = useMemo(() => variedKeys(runs), [runs]);
-  const ids = runs.slice(0, maxRuns).map(({ job }) => job.id);
+  const all = useMemo(() => runs.map(({ job }) => job.id), [runs]);
+  const ids = all.slice(0, maxRuns);
   const isSweep = runs.every(({ job }) => job.sweep !== null);
   const isHidden = !isSweep && runs.some(({ job }) => !may(queueApi.config, job));
   return (
@@ -82,6 +84,7 @@ function Runs({ runs: read }: { readonly runs: readonly Run[] }) {
       )}
       <Results runs={runs} varied={varied} />
       {isSweep && varied.keys.length >= minParallelKeys && <Parallel runs={runs} varied={varied} />}
+      <RunSamples ids={all} />
       <section aria-labelledby="compare-curves" className="compare-curves">
         <h2 id="compare-curves">
           {runs.length > maxRuns ? t('runs.firstCurves', { count: maxRuns }) : t('runs.curves')}

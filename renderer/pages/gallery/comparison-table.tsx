@@ -13,7 +13,8 @@ interface ComparisonTableProps {
   readonly rows: readonly PromptRow[];
   readonly position: number;
   readonly onOpen: (job: JobId, prompt: string) => void;
-  readonly onRemove: (job: JobId) => void;
+  /** Removes a job from the comparison; without it, there is no button for that. */
+  readonly onRemove?: (job: JobId) => void;
   /** Called when a sample gets the focus. */
   readonly onFocus: (job: JobId, prompt: string) => void;
 }
@@ -39,13 +40,15 @@ export function ComparisonTable(props: ComparisonTableProps) {
                       {nameOf(job)}
                     </JobLink>
                   </span>
-                  <Button
-                    kind="quiet"
-                    aria-label={t('gallery.remove', { job: nameOf(job) })}
-                    onClick={() => onRemove(job)}
-                  >
-                    ×
-                  </Button>
+                  {onRemove !== undefined && (
+                    <Button
+                      kind="quiet"
+                      aria-label={t('gallery.remove', { job: nameOf(job) })}
+                      onClick={() => onRemove(job)}
+                    >
+                      ×
+                    </Button>
+                  )}
                 </span>
               </th>
             ))}

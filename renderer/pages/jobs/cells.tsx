@@ -164,17 +164,24 @@ export function EtaCell({ job: { progress, status } }: JobProps) {
 /** Shows nothing for a pending job, because the loss of its last attempt says nothing about the next attempt. */
 export const LossCell = ({ job }: JobProps) => (isWaiting(job.status) ? null : <Loss job={job} />);
 
+/** Names of several workers that are not longer fit the column; otherwise it shows the first and counts the others. */
+const fittingNames = 13;
+
 export function WorkerCell({ job }: JobProps) {
   const t = useT();
   if (job.attempt === 0) return null;
-  const { worker_id: id, worker_name: name, attempt, max_attempts: most } = job;
+  const { worker_id: id, worker_name: name, other_workers: others = [], attempt, max_attempts: most } = job;
+  const names = [name ?? id, ...others.map(other => other.worker_name ?? other.worker_id)].join(', ');
   return (
     <Lines
       first={
         id !== null && (
-          <WorkerLink id={id} title={name ?? id} isDeleted={job.worker_deleted}>
-            {name ?? id}
-          </WorkerLink>
+          <>
+            <WorkerLink id={id} title={names} isDeleted={job.worker_deleted}>
+              {names.length <= fittingNames ? names : (name ?? id)}
+            </WorkerLink>
+            {names.length > fittingNames && others.length > 0 && <span title={names}> +{others.length}</span>}
+          </>
         )
       }
       second={t('jobs.attempt', { attempt, most })}

@@ -98,10 +98,11 @@ interface TickProps {
   readonly label: ReactNode;
   readonly error?: string | undefined;
   readonly isOn: boolean;
+  readonly isDisabled?: boolean;
   readonly onChange: (isOn: boolean) => void;
 }
 
-export function Tick({ label, error, isOn, onChange }: TickProps) {
+export function Tick({ label, error, isOn, isDisabled = false, onChange }: TickProps) {
   const id = useId();
   return (
     <div className="field">
@@ -110,6 +111,7 @@ export function Tick({ label, error, isOn, onChange }: TickProps) {
           id={id}
           type="checkbox"
           checked={isOn}
+          disabled={isDisabled}
           aria-invalid={error !== undefined}
           aria-describedby={error === undefined ? undefined : `${id}-error`}
           onChange={({ target }) => onChange(target.checked)}

@@ -17,17 +17,33 @@ import { mayActOnJobs } from '../job-actions.tsx';
 export type Toggle = (id: JobId) => void;
 
 /** Returns the columns of the job list. Omits menu and checkbox for users who may perform no action on jobs. */
-export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): readonly Column<JobView>[] {
+export function useJobColumns(
+  chosen: ReadonlySet<JobId>,
+  toggle: Toggle,
+  configColumns: readonly Column<JobView>[],
+): readonly Column<JobView>[] {
   const t = useT();
   const may = useMay();
   const plain = useMemo(
-    () => (mayActOnJobs(may) ? [...plainColumns(t), menuColumn(t)] : plainColumns(t)),
-    [t, may],
+    () => [
+      ...withConfigValues(plainColumns(t), configColumns),
+      ...(mayActOnJobs(may) ? [menuColumn(t)] : []),
+    ],
+    [t, may, configColumns],
   );
   return useMemo(
     () => (maySelect(undefined, may) ? [selectColumn(t, may, chosen, toggle), ...plain] : plain),
     [t, may, chosen, toggle, plain],
   );
+}
+
+/** Puts the columns with config values after the name. */
+function withConfigValues(
+  plain: readonly Column<JobView>[],
+  configColumns: readonly Column<JobView>[],
+): readonly Column<JobView>[] {
+  const at = plain.findIndex(({ id }) => id === 'name') + 1;
+  return plain.toSpliced(at, 0, ...configColumns);
 }
 
 const selectColumn = (

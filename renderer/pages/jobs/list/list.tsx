@@ -14,7 +14,9 @@ import { FilterChips } from '../../../ui/indicators.tsx';
 import { Empty } from '../../../ui/empty.tsx';
 import { Table } from '../../../ui/table.tsx';
 import { BulkBar } from './bulk.tsx';
+import { ColumnChooser } from './column-chooser.tsx';
 import { useJobColumns } from './columns.tsx';
+import { ConfigValuesContext, useConfigColumns } from './config-columns.tsx';
 import { causeParam, FailureChips, useCauseParam, useTriage } from './failures.tsx';
 import { chosenStates, shownState, type StateCounts, withState } from './filter.ts';
 import { parseOrder, shownOrder, withOrder } from './job-order.ts';
@@ -33,7 +35,8 @@ export function JobList() {
   const triage = useTriage(text, cause, found);
   const { rows } = triage;
   const { chosen, choose, toggle } = useChosen(rows);
-  const columns = useJobColumns(chosen, toggle);
+  const config = useConfigColumns();
+  const columns = useJobColumns(chosen, toggle, config.columns);
   const nameOf = useCallback(
     (job: JobView) => t('jobs.rowName', { config: shownName(job), state: t(`state.${shownState(job)}`) }),
     [t],
@@ -62,6 +65,7 @@ export function JobList() {
         <span className="muted" role="status">
           {t('jobs.shown', { count: triage.isFiltered ? rows.length : total })}
         </span>
+        <ColumnChooser rows={rows} />
       </div>
       <FailureChips triage={triage} cause={cause} total={total} onChoose={setCause} />
       {failure !== null && (
@@ -70,19 +74,21 @@ export function JobList() {
         </p>
       )}
       <BulkBar rows={rows} chosen={chosen} choose={choose} />
-      <Table
-        label={t('jobs.table')}
-        columns={columns}
-        rows={rows}
-        idOf={idOf}
-        nameOf={nameOf}
-        onOpen={job => go(`/jobs/${job.id}`)}
-        isBusy={isWaiting}
-        order={shownOrder(order)}
-        onOrder={({ column, isDescending }) => setOrder(JobSort.parse(column), isDescending)}
-        onNearEnd={loadMore}
-        empty={isWaiting ? null : <NoJobs isFiltered={text !== ''} onClear={() => setText('')} />}
-      />
+      <ConfigValuesContext value={config.reader}>
+        <Table
+          label={t('jobs.table')}
+          columns={columns}
+          rows={rows}
+          idOf={idOf}
+          nameOf={nameOf}
+          onOpen={job => go(`/jobs/${job.id}`)}
+          isBusy={isWaiting}
+          order={shownOrder(order)}
+          onOrder={({ column, isDescending }) => setOrder(JobSort.parse(column), isDescending)}
+          onNearEnd={loadMore}
+          empty={isWaiting ? null : <NoJobs isFiltered={text !== ''} onClear={() => setText('')} />}
+        />
+      </ConfigValuesContext>
     </div>
   );
 }

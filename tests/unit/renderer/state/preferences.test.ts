@@ -22,29 +22,40 @@ test('follows the browser at first', () => {
     theme: 'system',
     language: 'ja',
     zone: 'local',
+    jobColumns: [],
   });
 });
 
 test('restores the saved preferences', () => {
-  createPreferences(storage(), ['en']).setState({ theme: 'dark', zone: 'utc', language: 'hi' });
+  createPreferences(storage(), ['en']).setState({
+    theme: 'dark',
+    zone: 'utc',
+    language: 'hi',
+    jobColumns: ['learning_rate', 'rank'],
+  });
   expect(createPreferences(storage(), ['en']).getState()).toEqual({
     theme: 'dark',
     zone: 'utc',
     language: 'hi',
+    jobColumns: ['learning_rate', 'rank'],
   });
 });
 
-test.each(['', 'null', '[]', '{"theme":"pink","language":"tlh","zone":"mars"}', '{"theme":1'])(
-  'ignores invalid saved preferences: %j',
-  text => {
-    kept.set('trainyard.preferences', text);
-    expect(createPreferences(storage(), ['en']).getState()).toEqual({
-      theme: 'system',
-      language: 'en',
-      zone: 'local',
-    });
-  },
-);
+test.each([
+  '',
+  'null',
+  '[]',
+  '{"theme":"pink","language":"tlh","zone":"mars","jobColumns":[1,null]}',
+  '{"theme":1',
+])('ignores invalid saved preferences: %j', text => {
+  kept.set('trainyard.preferences', text);
+  expect(createPreferences(storage(), ['en']).getState()).toEqual({
+    theme: 'system',
+    language: 'en',
+    zone: 'local',
+    jobColumns: [],
+  });
+});
 
 test('formats a time in the chosen zone', () => {
   const at = Date.UTC(2026, 0, 31, 23, 5);

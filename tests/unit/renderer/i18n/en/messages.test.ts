@@ -5,18 +5,21 @@ import { fileURLToPath } from 'node:url';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
 import { describe, expect, test } from 'vitest';
 import { en as frame } from '../../../../../renderer/i18n/en/index.ts';
+import { columns as enColumns } from '../../../../../renderer/i18n/en/columns.ts';
 import { gallery as enGallery } from '../../../../../renderer/i18n/en/gallery.ts';
 import { pools as enPools } from '../../../../../renderer/i18n/en/pools.ts';
 import { queue as enQueue } from '../../../../../renderer/i18n/en/queue.ts';
 import { runs as enRuns } from '../../../../../renderer/i18n/en/runs.ts';
 import { timeline as enTimeline } from '../../../../../renderer/i18n/en/timeline.ts';
 import { es } from '../../../../../renderer/i18n/es/index.ts';
+import { columns as esColumns } from '../../../../../renderer/i18n/es/columns.ts';
 import { gallery as esGallery } from '../../../../../renderer/i18n/es/gallery.ts';
 import { pools as esPools } from '../../../../../renderer/i18n/es/pools.ts';
 import { queue as esQueue } from '../../../../../renderer/i18n/es/queue.ts';
 import { runs as esRuns } from '../../../../../renderer/i18n/es/runs.ts';
 import { timeline as esTimeline } from '../../../../../renderer/i18n/es/timeline.ts';
 import { hi } from '../../../../../renderer/i18n/hi/index.ts';
+import { columns as hiColumns } from '../../../../../renderer/i18n/hi/columns.ts';
 import { gallery as hiGallery } from '../../../../../renderer/i18n/hi/gallery.ts';
 import { pools as hiPools } from '../../../../../renderer/i18n/hi/pools.ts';
 import { queue as hiQueue } from '../../../../../renderer/i18n/hi/queue.ts';
@@ -26,12 +29,14 @@ import type { Language } from '../../../../../renderer/i18n/index.ts';
 import { loadTexts } from '../../../../support/texts.ts';
 import { withPageTexts } from '../../../../../renderer/i18n/page-texts.ts';
 import { ja } from '../../../../../renderer/i18n/ja/index.ts';
+import { columns as jaColumns } from '../../../../../renderer/i18n/ja/columns.ts';
 import { gallery as jaGallery } from '../../../../../renderer/i18n/ja/gallery.ts';
 import { pools as jaPools } from '../../../../../renderer/i18n/ja/pools.ts';
 import { queue as jaQueue } from '../../../../../renderer/i18n/ja/queue.ts';
 import { runs as jaRuns } from '../../../../../renderer/i18n/ja/runs.ts';
 import { timeline as jaTimeline } from '../../../../../renderer/i18n/ja/timeline.ts';
 import { zh } from '../../../../../renderer/i18n/zh/index.ts';
+import { columns as zhColumns } from '../../../../../renderer/i18n/zh/columns.ts';
 import { gallery as zhGallery } from '../../../../../renderer/i18n/zh/gallery.ts';
 import { pools as zhPools } from '../../../../../renderer/i18n/zh/pools.ts';
 import { queue as zhQueue } from '../../../../../renderer/i18n/zh/queue.ts';
@@ -39,20 +44,20 @@ import { runs as zhRuns } from '../../../../../renderer/i18n/zh/runs.ts';
 import { timeline as zhTimeline } from '../../../../../renderer/i18n/zh/timeline.ts';
 
 /** Includes the texts that load together with their page. */
-const en = { ...frame, ...enPools, ...enQueue, ...enRuns, ...enTimeline, ...enGallery };
+const en = { ...frame, ...enColumns, ...enPools, ...enQueue, ...enRuns, ...enTimeline, ...enGallery };
 const pagesOf = {
-  en: { ...enPools, ...enQueue, ...enRuns, ...enTimeline, ...enGallery },
-  es: { ...esPools, ...esQueue, ...esRuns, ...esTimeline, ...esGallery },
-  zh: { ...zhPools, ...zhQueue, ...zhRuns, ...zhTimeline, ...zhGallery },
-  hi: { ...hiPools, ...hiQueue, ...hiRuns, ...hiTimeline, ...hiGallery },
-  ja: { ...jaPools, ...jaQueue, ...jaRuns, ...jaTimeline, ...jaGallery },
+  en: { ...enColumns, ...enPools, ...enQueue, ...enRuns, ...enTimeline, ...enGallery },
+  es: { ...esColumns, ...esPools, ...esQueue, ...esRuns, ...esTimeline, ...esGallery },
+  zh: { ...zhColumns, ...zhPools, ...zhQueue, ...zhRuns, ...zhTimeline, ...zhGallery },
+  hi: { ...hiColumns, ...hiPools, ...hiQueue, ...hiRuns, ...hiTimeline, ...hiGallery },
+  ja: { ...jaColumns, ...jaPools, ...jaQueue, ...jaRuns, ...jaTimeline, ...jaGallery },
 } as const;
 const catalogs = {
   en,
-  es: { ...es, ...esPools, ...esQueue, ...esRuns, ...esTimeline, ...esGallery },
-  zh: { ...zh, ...zhPools, ...zhQueue, ...zhRuns, ...zhTimeline, ...zhGallery },
-  hi: { ...hi, ...hiPools, ...hiQueue, ...hiRuns, ...hiTimeline, ...hiGallery },
-  ja: { ...ja, ...jaPools, ...jaQueue, ...jaRuns, ...jaTimeline, ...jaGallery },
+  es: { ...es, ...esColumns, ...esPools, ...esQueue, ...esRuns, ...esTimeline, ...esGallery },
+  zh: { ...zh, ...zhColumns, ...zhPools, ...zhQueue, ...zhRuns, ...zhTimeline, ...zhGallery },
+  hi: { ...hi, ...hiColumns, ...hiPools, ...hiQueue, ...hiRuns, ...hiTimeline, ...hiGallery },
+  ja: { ...ja, ...jaColumns, ...jaPools, ...jaQueue, ...jaRuns, ...jaTimeline, ...jaGallery },
 } as const;
 const keys = Object.keys(en) as readonly (keyof typeof en)[];
 

@@ -1,0 +1,114 @@
+import { useMemo } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { artifactsApi, maxSampleJobs } from '../../../protocol/artifacts-api.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { useMay } from '../../app/context.ts';
+import { Button } from '../../ui/button.tsx';
+import { type GalleryView, readView, writeView } from '../gallery/address.ts';
+import { ComparisonTable } from '../gallery/comparison-table.tsx';
+import { FullView } from '../gallery/full-view.tsx';
+import '../gallery/gallery.css';
+import { type SamplesRead, useSamples } from '../gallery/reads.ts';
+import { StepBar } from '../gallery/step-bar.tsx';
+import { GalleryTexts, useGalleryT } from '../gallery/texts.tsx';
+import { useComparison } from '../gallery/use-comparison.ts';
+import '../jobs/files/files.css';
+import { PicturesProvider, usePictures } from '../jobs/files/pictures.ts';
+import { useRunT } from './texts.tsx';
+
+interface RunSamplesProps {
+  readonly ids: readonly JobId[];
+}
+
+/** The samples of the first jobs side by side: a row per prompt, and one step for all. Renders nothing without samples. */
+export function RunSamples({ ids }: RunSamplesProps) {
+  const isAllowed = useMay()(artifactsApi.samples);
+  const pictures = usePictures();
+  const jobs = ids.slice(0, maxSampleJobs);
+  if (!isAllowed || jobs.length === 0) return null;
+  return (
+    <GalleryTexts>
+      <PicturesProvider value={pictures}>
+        <Loaded key={jobs.join(',')} jobs={jobs} isPart={ids.length > jobs.length} />
+      </PicturesProvider>
+    </GalleryTexts>
+  );
+}
+
+interface LoadedProps {
+  readonly jobs: readonly JobId[];
+  readonly isPart: boolean;
+}
+
+function Loaded(props: LoadedProps) {
+  const read = useSamples(props.jobs);
+  return read.samples.length === 0 ? null : <Samples {...props} read={read} />;
+}
+
+/** The names of the parameters in the address that belong to this part of the page. */
+const ownParams = ['at', 'prompt', 'open'] as const;
+
+function Samples({ jobs, isPart, read: { samples, more } }: LoadedProps & { readonly read: SamplesRead }) {
+  const t = useRunT();
+  const gallery = useGalleryT();
+  const [params, setParams] = useSearchParams();
+  const wanted = jobs.join(',');
+  const view = useMemo((): GalleryView => {
+    const own = new URLSearchParams(params);
+    own.set('jobs', wanted);
+    return readView(own);
+  }, [params, wanted]);
+  const onShow = (next: GalleryView): void => {
+    const written = writeView(next);
+    setParams(
+      before => {
+        const changed = new URLSearchParams(before);
+        for (const name of ownParams) {
+          const value = written.get(name);
+          if (value === null) changed.delete(name);
+          else changed.set(name, value);
+        }
+        return changed;
+      },
+      { replace: true },
+    );
+  };
+  const shown = useComparison({ view, onShow }, samples);
+  const { units, unit, positions, place, position, rows, open } = shown;
+  if (positions.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="compare-samples">
+      <div className="page-head">
+        <h2 id="compare-samples">
+          {isPart ? t('runs.firstSamples', { count: jobs.length }) : t('runs.samples')}
+        </h2>
+        <Link href={`/gallery?${writeView({ ...shown.own, jobs, open: null, isChoosing: false })}`}>
+          {t('runs.gallery')}
+        </Link>
+      </div>
+      <StepBar
+        {...{ units, unit, positions, place }}
+        onMove={shown.moveTo}
+        onUnit={next => shown.change({ unit: next, position: null })}
+      />
+      <ComparisonTable
+        {...{ jobs, samples, rows, position }}
+        onOpen={shown.openSample}
+        onFocus={shown.noteFocus}
+      />
+      {more !== null && (
+        <div>
+          <Button onClick={more}>{gallery('gallery.older')}</Button>
+        </div>
+      )}
+      {open !== null && (
+        <FullView
+          sample={open}
+          samples={samples}
+          onShow={shown.showInFull}
+          onClose={() => shown.change({ open: null })}
+        />
+      )}
+    </section>
+  );
+}

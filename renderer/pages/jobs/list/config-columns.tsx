@@ -1,0 +1,42 @@
+import { createContext, useContext, useEffect, useMemo, useSyncExternalStore } from 'react';
+import type { JobView } from '../../../../protocol/job.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import { useMay, usePanel } from '../../../app/context.ts';
+import { usePreferences } from '../../../state/stores.ts';
+import type { Column } from '../../../ui/table.tsx';
+import { type ConfigValueReader, createConfigValueReader } from './config-values.ts';
+
+export const ConfigValuesContext = createContext<ConfigValueReader | null>(null);
+
+/** Returns the columns with config values that the user has chosen in this browser, and the reader of their values. */
+export function useConfigColumns() {
+  const { client, preferences } = usePanel();
+  const isAllowed = useMay()(queueApi.configValues);
+  const { jobColumns } = usePreferences(preferences);
+  const chosen = useMemo(() => (isAllowed ? jobColumns : []), [isAllowed, jobColumns]);
+  const reader = useMemo(() => createConfigValueReader(client, chosen), [client, chosen]);
+  const columns = useMemo(() => chosen.map(configColumn), [chosen]);
+  return { columns, reader };
+}
+
+const configColumn = (key: string): Column<JobView> => ({
+  id: `config ${key}`,
+  title: key.slice(key.lastIndexOf('.') + 1),
+  hint: key,
+  width: 'minmax(84px, 0.5fr)',
+  cell: job => <ConfigValue job={job} name={key} />,
+});
+
+function ConfigValue({ job: { id }, name }: { readonly job: JobView; readonly name: string }) {
+  const reader = useContext(ConfigValuesContext);
+  useEffect(() => reader?.want(id), [reader, id]);
+  const values = useSyncExternalStore(reader?.subscribe ?? never, () => reader?.valuesOf(id) ?? null);
+  const text = values?.[name];
+  return text === undefined ? null : (
+    <span className="mono config-value" title={text} translate="no">
+      {text}
+    </span>
+  );
+}
+
+const never = () => (): void => undefined;

@@ -1,0 +1,61 @@
+import type { Client } from '../../../../protocol/client.ts';
+import { maxValueJobs } from '../../../../protocol/config-values.ts';
+import type { JobId } from '../../../../protocol/ids.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+/** Reads config values of the jobs whose rows are visible, many jobs in one request. A job's config never changes. */
+export interface ConfigValueReader {
+  /** Null until loaded, and for jobs whose config the user may not see. */
+  readonly valuesOf: (id: JobId) => Values | null;
+  /** Loads the values of a job if necessary. */
+  readonly want: (id: JobId) => void;
+  readonly subscribe: (onChange: () => void) => () => void;
+}
+
+/** Rows that come into view within this time share a request. */
+const gatherMs = 50;
+/** Maximum number of jobs whose values are kept; when full, all are dropped. */
+const maxKept = 5_000;
+const nothing: Values = {};
+
+export function createConfigValueReader(client: Client, keys: readonly string[]): ConfigValueReader {
+  const known = new Map<JobId, Values | null>();
+  const wanted = new Set<JobId>();
+  const listeners = new Set<() => void>();
+  let isPlanned = false;
+  const read = async (): Promise<void> => {
+    isPlanned = false;
+    const ids = [...wanted].slice(0, maxValueJobs);
+    for (const id of ids) wanted.delete(id);
+    if (wanted.size > 0) plan();
+    const query = { jobs: ids.join(), keys: keys.join() };
+    const answer = await client.call(queueApi.configValues, { query });
+    for (const id of ids) {
+      // After a failure, the row asks again when it is next shown.
+      if (answer.ok) known.set(id, answer.value.values[id] ?? nothing);
+      else known.delete(id);
+    }
+    for (const onChange of listeners) onChange();
+  };
+  const plan = (): void => {
+    if (isPlanned) return;
+    isPlanned = true;
+    setTimeout(() => void read(), gatherMs);
+  };
+  return {
+    valuesOf: id => known.get(id) ?? null,
+    want(id) {
+      if (known.has(id)) return;
+      if (known.size >= maxKept) known.clear();
+      known.set(id, null);
+      wanted.add(id);
+      plan();
+    },
+    subscribe(onChange) {
+      listeners.add(onChange);
+      return () => void listeners.delete(onChange);
+    },
+  };
+}
