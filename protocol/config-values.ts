@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type FlatConfig, differingKeys } from './compare-configs.ts';
 import { JobId } from './ids.ts';
+import { isSecretName } from './secret-names.ts';
 
 /** Maximum number of jobs in one request, because the server reads the config of each. */
 export const maxValueJobs = 100;
@@ -41,17 +42,15 @@ export const ConfigValues = z.object({
     .describe('Paths at which the configs of these jobs differ; at most 200. Empty if `keys` was given.'),
 });
 
-/** The value of a secret is never shown. */
+/** Stands for a value that probably is a secret. */
 const redacted = '[redacted]';
-const secretKey =
-  /(^|[_-])(token|secret|password|passwd|passphrase|credentials?|api_?key|access_?key|webhook(_?url)?)$/i;
 
 /** Returns the value at a path as text for a table; undefined if the config has none there. */
 export function valueText(config: FlatConfig, key: string): string | undefined {
   if (!config.has(key)) return undefined;
   const value = config.get(key);
-  const name = key.slice(key.lastIndexOf('.') + 1);
-  if (secretKey.test(name) && value !== null && value !== '') return redacted;
+  const isFilled = value !== null && value !== '';
+  if (isFilled && key.split('.').some(isSecretName)) return redacted;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > maxText ? `${text.slice(0, maxText - 1)}…` : text;
 }

@@ -1,7 +1,8 @@
 /** Names, tags and notes of jobs in the panel, and the page that compares jobs. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
-import type { Offered } from '../support/upload-bench.ts';
+import { pngOf } from '../support/picture.ts';
+import { type Offered, upload } from '../support/upload-bench.ts';
 import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 import { openTrainingRig, type TrainingRig } from './training-rig.ts';
@@ -27,6 +28,7 @@ test.beforeAll(async () => {
   for (const at of Array.from({ length: 8 }, (_, place) => place)) {
     const job = await rig.takeOffer();
     await postLoss(job, 1 + ((at * 5) % 8));
+    if (at < 2) await uploadSamples(job, at);
     await rig.report(job, 'running', {
       progress: { step: 100, total_steps: 100, loss: 0.1 * (1 + ((at * 5) % 8)) },
     });
@@ -34,6 +36,16 @@ test.beforeAll(async () => {
   }
 });
 test.afterAll(() => orchestrator.close());
+
+/** Uploads samples of two prompts at two steps. */
+async function uploadSamples({ token }: Offered, at: number): Promise<void> {
+  for (const step of [50, 100])
+    for (const prompt of ['red', 'blue']) {
+      const body = pngOf(64, 64, (x, y) => (x < step / 2 && y > at * 20 ? [200, 60, step] : [240, 240, 240]));
+      const key = `step_${step}_${prompt}_0_64x64.png`;
+      expect((await upload(orchestrator.url, token, key, { body })).status).toBe(200);
+    }
+}
 
 async function postLoss({ jobId, attemptId }: Offered, level: number): Promise<void> {
   const points = Array.from({ length: 100 }, (_, step) => ({
@@ -88,6 +100,24 @@ test('shows the values, results and curves of a group, and its best job', async 
   await expectShownWell(page, 'group');
   await best.getByRole('link').click();
   await expect(page).toHaveURL(/\/jobs\/j_/);
+});
+
+test('shows the samples of the first jobs by prompt, with one step for all and an address to share', async ({
+  page,
+}) => {
+  await open(page, '/compare?group=rates');
+  const samples = page.getByRole('region', { name: 'Samples of the first 4 jobs' });
+  await expect(samples.getByRole('columnheader')).toHaveCount(4);
+  await expect(samples.getByRole('img')).toHaveCount(4);
+  await expect(samples.getByText('Step 100')).toHaveCount(4);
+  await samples.getByRole('button', { name: 'Previous step' }).click();
+  await expect(samples.getByText('Step 50')).toHaveCount(4);
+  await expect(page).toHaveURL(/group=rates.*at=step-50/);
+  await page.reload();
+  await expect(samples.getByText('Step 50')).toHaveCount(4);
+  await expectShownWell(page, 'samples');
+  await samples.getByRole('link', { name: 'Open in gallery' }).click();
+  await expect(page).toHaveURL(/\/gallery\?jobs=j_.*at=step-50/);
 });
 
 test('compares the jobs that are selected in the table, under an address that can be shared', async ({

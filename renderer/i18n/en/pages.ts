@@ -2,7 +2,7 @@
 export const pages = {
   'queue.order': 'Jobs in dispatch order',
   'queue.explain':
-    'The first job that fits an idle worker is dispatched. Higher priorities go first; among equals, the oldest job.',
+    'The first job that fits an idle worker is dispatched. Higher priorities go first; among equals, the oldest job, unless you move jobs.',
   'queue.column.position': 'Position',
   'queue.column.job': 'Config, user',
   'queue.column.why': 'Reason',

@@ -3,7 +3,7 @@ import type { pages as source } from '../en/pages.ts';
 export const pages: Readonly<Record<keyof typeof source, string>> = {
   'queue.order': 'भेजे जाने के क्रम में जॉब',
   'queue.explain':
-    'वह पहला जॉब भेजा जाता है जो किसी खाली वर्कर के लिए उपयुक्त हो। ऊँची प्राथमिकता पहले; बराबर हों तो सबसे पुराना।',
+    'वह पहला जॉब भेजा जाता है जो किसी खाली वर्कर के लिए उपयुक्त हो। ऊँची प्राथमिकता पहले; बराबर हों तो सबसे पुराना, जब तक आप जॉब की जगह न बदलें।',
   'queue.column.position': 'स्थान',
   'queue.column.job': 'कॉन्फ़िग, उपयोगकर्ता',
   'queue.column.why': 'कारण',

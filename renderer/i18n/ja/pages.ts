@@ -3,7 +3,7 @@ import type { pages as source } from '../en/pages.ts';
 export const pages: Readonly<Record<keyof typeof source, string>> = {
   'queue.order': '割り当て順のジョブ',
   'queue.explain':
-    '待機中のワーカーに適合する最初のジョブが割り当てられます。優先度の高いものが先で、同じなら古いものが先です。',
+    '待機中のワーカーに適合する最初のジョブが割り当てられます。優先度の高いものが先で、同じなら古いものが先です。ジョブは移動できます。',
   'queue.column.position': '順番',
   'queue.column.job': '設定、ユーザー',
   'queue.column.why': '理由',

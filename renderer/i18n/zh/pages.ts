@@ -2,7 +2,7 @@ import type { pages as source } from '../en/pages.ts';
 
 export const pages: Readonly<Record<keyof typeof source, string>> = {
   'queue.order': '按派发顺序排列的任务',
-  'queue.explain': '先派发第一个适合空闲工作节点的任务。优先级高的在前；相同则最早的在前。',
+  'queue.explain': '先派发第一个适合空闲工作节点的任务。优先级高的在前；相同则最早的在前，除非您移动任务。',
   'queue.column.position': '位置',
   'queue.column.job': '配置、用户',
   'queue.column.why': '原因',

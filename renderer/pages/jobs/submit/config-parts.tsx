@@ -1,17 +1,7 @@
 import { useMemo, useState } from 'react';
+import { isSecretName } from '../../../../protocol/secret-names.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
-
-/**
- * Matches setting names that usually hold credentials of other services: `hub_token`, `--tracker_api_key`,
- * `awsSecretKey`.
- */
-const secretWords =
-  /(?:^|[_\W])(?:tokens?|secrets?|passwords?|passphrases?|credentials?|(?:api|access|private|secret)_?keys?)(?:$|[_\W])/i;
-
-/** @internal */
-export const isSecret = (name: string): boolean =>
-  secretWords.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'));
 
 /** @internal */
 export const hidden = '••••••';
@@ -31,7 +21,7 @@ export function conceal(value: unknown): Concealed {
   if (typeof value !== 'object' || value === null) return { value, count: 0 };
   const parts = Object.entries(value).map(([name, part]: readonly [string, unknown]) => ({
     name,
-    ...(isSecret(name) && isFilled(part) ? { value: hidden, count: 1 } : conceal(part)),
+    ...(isSecretName(name) && isFilled(part) ? { value: hidden, count: 1 } : conceal(part)),
   }));
   return { value: Object.fromEntries(parts.map(part => [part.name, part.value])), count: sum(parts) };
 }
@@ -157,7 +147,7 @@ function DiffRow({ difference: { path, before, after } }: { readonly difference:
   const t = useT();
   const shown = (value: string | null) => {
     if (value === null) return <span className="muted">{t('jobs.diff.absent')}</span>;
-    const text = path.split('.').some(isSecret) ? hidden : value;
+    const text = path.split('.').some(isSecretName) ? hidden : value;
     return <code title={text}>{text}</code>;
   };
   return (

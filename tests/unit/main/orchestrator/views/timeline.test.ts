@@ -73,6 +73,11 @@ describe('bars of the timeline', () => {
       await fleet.addIdleWorker({ agent: { isMultiNode: true } }),
     ];
     const { jobId } = await fleet.submit({ num_nodes: 2, gpu_count: 1 });
+    const [, other] = rigs;
+    expect(fleet.job(jobId)).toMatchObject({
+      worker_id: rigs[0]?.id,
+      other_workers: [{ worker_id: other?.id, worker_name: 'rig-2' }],
+    });
     const bars = read(fleet).bars.map(({ rank, worker_id: id }) => [rank, id]);
     expect(bars).toEqual(rigs.map(({ id }, rank) => [rank, id]));
     const [, second] = rigs;
