@@ -56,7 +56,7 @@ test('offers the keys in which the configs differ, shows their values, and remem
 });
 
 test('hides config values from users who may not see configs', async ({ page }) => {
-  const created = await orchestrator.call('POST', '/api/admin/tokens', {
+  const created = await orchestrator.call('POST', '/api/tokens', {
     name: 'viewer',
     permissions: ['queue.view'],
   });

@@ -19,13 +19,22 @@ export function useConfigColumns() {
   return { columns, reader };
 }
 
-const configColumn = (key: string): Column<JobView> => ({
-  id: `config ${key}`,
-  title: key.slice(key.lastIndexOf('.') + 1),
-  hint: key,
-  width: 'minmax(84px, 0.5fr)',
-  cell: job => <ConfigValue job={job} name={key} />,
-});
+/** Longer titles are cut; their hint is the whole key. */
+const maxTitle = 24;
+/** Width of a character of a title in pixels, about. */
+const titlePx = 7.5;
+
+function configColumn(key: string): Column<JobView> {
+  const name = key.slice(key.lastIndexOf('.') + 1);
+  const title = name.length > maxTitle ? `${name.slice(0, maxTitle - 1)}…` : name;
+  return {
+    id: `config ${key}`,
+    title,
+    hint: key,
+    width: `minmax(${Math.max(84, Math.ceil(title.length * titlePx))}px, 0.5fr)`,
+    cell: job => <ConfigValue job={job} name={key} />,
+  };
+}
 
 function ConfigValue({ job: { id }, name }: { readonly job: JobView; readonly name: string }) {
   const reader = useContext(ConfigValuesContext);

@@ -13,6 +13,7 @@ import {
   compareWithFolder,
 } from '../../../../../../renderer/pages/jobs/submit/draft.ts';
 import { priorityChoices } from '../../../../../../renderer/pages/jobs/figures.ts';
+import { isSecretName } from '../../../../../../protocol/secret-names.ts';
 import { jobView } from '../../../../../support/job-view.ts';
 import { aboutConfig } from '../../../../../../renderer/pages/jobs/submit/config-picker.tsx';
 import {
@@ -90,6 +91,43 @@ const canonical = (value: unknown): string =>
       ? { fields: Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)) }
       : part,
   );
+
+describe('isSecretName', () => {
+  it.each([
+    'hub_token',
+    '--hub_token',
+    'token',
+    'tracker_api_key',
+    'apiKey',
+    'awsSecretKey',
+    'aws_secret_access_key',
+  ])('treats the key %s as secret', name => expect(isSecretName(name)).toBe(true));
+  it.each(['tokenizer_max_length', 'max_tokenizer', 'keyframes', 'secretary', 'lr', 'api', 'key'])(
+    'does not treat the key %s as secret',
+    name => expect(isSecretName(name)).toBe(false),
+  );
+
+  it('masks the values of secret keys at any depth and nothing else', () => {
+    const config = {
+      lr: 1,
+      hub_token: 'hf_x',
+      empty_token: '',
+      token: { a: 'x' },
+      data: [{ api_key: 'y', path: '/x' }],
+    };
+    expect(conceal(config)).toEqual({
+      count: 2,
+      value: {
+        lr: 1,
+        hub_token: hidden,
+        empty_token: '',
+        token: { a: 'x' },
+        data: [{ api_key: hidden, path: '/x' }],
+      },
+    });
+    expect(conceal([1, null])).toEqual({ count: 0, value: [1, null] });
+  });
+});
 
 describe('a duplicate', () => {
   const own = { config: { lr: 1 }, dataloader: null };
