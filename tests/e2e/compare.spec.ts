@@ -108,6 +108,7 @@ test('shows the samples of the first jobs by prompt, with one step for all and a
   await open(page, '/compare?group=rates');
   const samples = page.getByRole('region', { name: 'Samples of the first 4 jobs' });
   await expect(samples.getByRole('columnheader')).toHaveCount(4);
+  await samples.getByRole('slider').scrollIntoViewIfNeeded();
   await expect(samples.locator('img').first()).toBeVisible();
   await expect(samples.getByRole('button', { name: /, Step 100$/ })).toHaveCount(4);
   await samples.getByRole('button', { name: 'Previous step' }).click();

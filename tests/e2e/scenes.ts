@@ -212,6 +212,26 @@ export const scenes: readonly Scene[] = [
   { name: 'submit', path: at('/jobs/new'), ready: '.submit-form' },
   { name: 'submit-tried', path: at('/jobs/new'), ready: '.submit-form', open: makeDryRun },
   { name: 'queue', path: at('/queue'), ready: '[data-row="2"]' },
+  {
+    name: 'queue-moving',
+    path: at('/queue'),
+    ready: '.wait-groups li',
+    async open(page) {
+      await page.locator('.wait-toggle').first().click();
+      await page.locator('.grip').last().press('Space');
+      await expect(page.locator('.move-bar')).toBeVisible();
+      await page.keyboard.press('Home');
+    },
+  },
+  {
+    name: 'jobs-columns',
+    path: at('/jobs'),
+    ready: '[data-row="9"]',
+    async open(page) {
+      await page.locator('.filter-row .button').click();
+      await expect(dialogOf(page).locator('[aria-busy="false"]')).toBeVisible();
+    },
+  },
   { name: 'timeline', path: at('/timeline'), ready: '.timeline-bar' },
   {
     name: 'queue-pause',

@@ -73,8 +73,7 @@ function Runs({ runs: read }: { readonly runs: readonly Run[] }) {
   const runs = useLiveRuns(read);
   const runsOfCurves = useDelayedValue(runs, curvesEveryMs);
   const varied = useMemo(() => variedKeys(runs), [runs]);
-  const all = useMemo(() => runs.map(({ job }) => job.id), [runs]);
-  const ids = all.slice(0, maxRuns);
+  const ids = runs.slice(0, maxRuns).map(({ job }) => job.id);
   const isSweep = runs.every(({ job }) => job.sweep !== null);
   const isHidden = !isSweep && runs.some(({ job }) => !may(queueApi.config, job));
   return (
@@ -84,7 +83,7 @@ function Runs({ runs: read }: { readonly runs: readonly Run[] }) {
       )}
       <Results runs={runs} varied={varied} />
       {isSweep && varied.keys.length >= minParallelKeys && <Parallel runs={runs} varied={varied} />}
-      <RunSamples ids={all} />
+      <RunSamples runs={runs} />
       <section aria-labelledby="compare-curves" className="compare-curves">
         <h2 id="compare-curves">
           {runs.length > maxRuns ? t('runs.firstCurves', { count: maxRuns }) : t('runs.curves')}

@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { artifactsApi, maxSampleJobs } from '../../../protocol/artifacts-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
+import { shownName } from '../../../protocol/job-about.ts';
 import { useMay } from '../../app/context.ts';
 import { Button } from '../../ui/button.tsx';
 import { type GalleryView, readView, writeView } from '../gallery/address.ts';
@@ -14,22 +15,24 @@ import { GalleryTexts, useGalleryT } from '../gallery/texts.tsx';
 import { useComparison } from '../gallery/use-comparison.ts';
 import '../jobs/files/files.css';
 import { PicturesProvider, usePictures } from '../jobs/files/pictures.ts';
+import type { Run } from './runs.ts';
 import { useRunT } from './texts.tsx';
 
 interface RunSamplesProps {
-  readonly ids: readonly JobId[];
+  readonly runs: readonly Run[];
 }
 
 /** The samples of the first jobs side by side: a row per prompt, and one step for all. Renders nothing without samples. */
-export function RunSamples({ ids }: RunSamplesProps) {
+export function RunSamples({ runs }: RunSamplesProps) {
   const isAllowed = useMay()(artifactsApi.samples);
   const pictures = usePictures();
-  const jobs = ids.slice(0, maxSampleJobs);
+  const jobs = runs.slice(0, maxSampleJobs).map(({ job }) => job.id);
+  const names = useMemo(() => new Map(runs.map(({ job }) => [job.id, shownName(job)])), [runs]);
   if (!isAllowed || jobs.length === 0) return null;
   return (
     <GalleryTexts>
       <PicturesProvider value={pictures}>
-        <Loaded key={jobs.join(',')} jobs={jobs} isPart={ids.length > jobs.length} />
+        <Loaded key={jobs.join(',')} jobs={jobs} names={names} isPart={runs.length > jobs.length} />
       </PicturesProvider>
     </GalleryTexts>
   );
@@ -37,6 +40,7 @@ export function RunSamples({ ids }: RunSamplesProps) {
 
 interface LoadedProps {
   readonly jobs: readonly JobId[];
+  readonly names: ReadonlyMap<JobId, string>;
   readonly isPart: boolean;
 }
 
@@ -48,7 +52,12 @@ function Loaded(props: LoadedProps) {
 /** The names of the parameters in the address that belong to this part of the page. */
 const ownParams = ['at', 'prompt', 'open'] as const;
 
-function Samples({ jobs, isPart, read: { samples, more } }: LoadedProps & { readonly read: SamplesRead }) {
+function Samples({
+  jobs,
+  names,
+  isPart,
+  read: { samples, more },
+}: LoadedProps & { readonly read: SamplesRead }) {
   const t = useRunT();
   const gallery = useGalleryT();
   const [params, setParams] = useSearchParams();
@@ -92,7 +101,7 @@ function Samples({ jobs, isPart, read: { samples, more } }: LoadedProps & { read
         onUnit={next => shown.change({ unit: next, position: null })}
       />
       <ComparisonTable
-        {...{ jobs, samples, rows, position }}
+        {...{ jobs, samples, names, rows, position }}
         onOpen={shown.openSample}
         onFocus={shown.noteFocus}
       />

@@ -10,6 +10,8 @@ import { placeText, promptText, sampleText, useGalleryT } from './texts.tsx';
 interface ComparisonTableProps {
   readonly jobs: readonly JobId[];
   readonly samples: readonly GallerySample[];
+  /** Names of jobs that may have no samples. */
+  readonly names?: ReadonlyMap<JobId, string>;
   readonly rows: readonly PromptRow[];
   readonly position: number;
   readonly onOpen: (job: JobId, prompt: string) => void;
@@ -21,11 +23,11 @@ interface ComparisonTableProps {
 
 /** A column per job and two rows per prompt: its name, which needs the full width on a phone, and its samples. */
 export function ComparisonTable(props: ComparisonTableProps) {
-  const { jobs, samples, rows, position, onOpen, onRemove, onFocus } = props;
+  const { jobs, samples, names, rows, position, onOpen, onRemove, onFocus } = props;
   const t = useGalleryT();
   const nameOf = (job: JobId): string => {
     const sample = samples.find(({ view }) => view.job_id === job);
-    return sample === undefined ? job : shownName(sample.view);
+    return sample === undefined ? (names?.get(job) ?? job) : shownName(sample.view);
   };
   return (
     <div className="gallery-scroll">
