@@ -2,7 +2,7 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { level, type QueueRow } from './order.ts';
 
-/** Where a job moves: directly before or after another one. */
+/** The place to which a job moves: directly before or after another one. */
 export interface Target {
   readonly id: JobId;
   readonly side: 'before' | 'after';

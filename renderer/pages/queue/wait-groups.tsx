@@ -126,7 +126,7 @@ function focusLimits(event: { readonly preventDefault: () => void }): void {
   title?.closest('form')?.querySelector('input')?.focus();
 }
 
-/** How much of a limit is used. The text beside it says the same. */
+/** Shows the used part of a limit. The text beside it says the same. */
 function LimitMeter({ group: { wait } }: Pick<GroupProps, 'group'>) {
   const { running, max } = wait.params;
   if (wait.code !== 'limit' || typeof running !== 'number' || typeof max !== 'number' || max === 0)

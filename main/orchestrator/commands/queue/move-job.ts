@@ -15,7 +15,7 @@ import { changeJob } from '../jobs/jobs.ts';
 
 type Side = 'before' | 'after';
 
-/** Where a job moves: directly before or after another pending job. */
+/** The place to which a job moves: directly before or after another pending job. */
 export interface MoveTarget {
   readonly id: JobId;
   readonly side: Side;
