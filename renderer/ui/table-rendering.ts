@@ -29,7 +29,7 @@ export function createWindow(): (range: Range) => number[] {
   };
 }
 
-/** Adds the index of a row to be rendered even out of view; -1 for none. @internal */
+/** Adds the index of a row to be rendered even out of view; -1 for none. */
 export const withKept = (indexes: number[], kept: number): number[] =>
   kept < 0 || indexes.includes(kept) ? indexes : [...indexes, kept].toSorted((a, b) => a - b);
 

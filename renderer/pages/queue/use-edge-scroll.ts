@@ -40,7 +40,7 @@ export function useEdgeScroll({ isOn, box, pointer, onScroll }: EdgeScroll): voi
   }, [isOn, box, pointer]);
 }
 
-/** Returns pixels per millisecond, negative upwards; 0 away from the edges. */
+/** Returns pixels per millisecond, negative upwards; 0 away from the edges. @internal */
 export function speedAt(y: number, top: number, bottom: number): number {
   const above = top + edge - y;
   const below = y - (bottom - edge);
