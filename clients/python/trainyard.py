@@ -614,8 +614,9 @@ class JobWait(TypedDict, total=False):
     # ordered a machine for it) or `no_workers`. Later versions may add codes.
     code: str
     # Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs
-    # ahead: `count`. Gathering: `free` and `wanted`. Requested: `pool`, `state`, and where known
-    # `engine_id`, `reason` and `until`.
+    # ahead: `count`. After: `count` (jobs that it still waits for), and of one of them `job_id`,
+    # `name`, `state` and where known `left_s` (seconds until its end). Gathering: `free` and
+    # `wanted`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.
     params: Dict[str, Union[str, float]]
     # With `busy`: counts the workers that meet the requirements by what prevents dispatch (codes of
     # the explanation).
@@ -754,24 +755,6 @@ class Progress(TypedDict, total=False):
     last_log: str
     # Other figures of the trainer, by name; at most 64.
     metrics: Dict[str, float]
-
-
-class JobWait(TypedDict, total=False):
-    """Why a job is pending, in a form that programs can translate."""
-
-    # Code of the reason: a code of the explanation, or `next` (an idle worker fits), `busy`
-    # (fitting workers cannot take a job now), `unmet` (no worker meets the requirements),
-    # `gathering` (it needs several workers at once, and some are free), `requested` (a pool has
-    # ordered a machine for it) or `no_workers`. Later versions may add codes.
-    code: str
-    # Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs
-    # ahead: `count`. After: `count` (jobs that it still waits for), and of one of them `job_id`,
-    # `name`, `state` and where known `left_s` (seconds until its end). Gathering: `free` and
-    # `wanted`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.
-    params: Dict[str, Union[str, float]]
-    # With `busy`: counts the workers that meet the requirements by what prevents dispatch (codes of
-    # the explanation).
-    workers: List[Dict[str, Any]]
 
 
 class RunLink(TypedDict, total=False):
