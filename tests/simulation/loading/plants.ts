@@ -286,11 +286,7 @@ export const plants: readonly Plant[] = [
         "if (approval === 'wanted') blockers.push({ code: 'approval' });",
         '',
       ),
-      orchestrator(
-        'rules/job-lifecycle',
-        "job.approval === 'wanted' ? unapproved(job) : dispatchTo(job, attempt)",
-        'job.id === "" ? unapproved(job) : dispatchTo(job, attempt)',
-      ),
+      orchestrator('rules/job-lifecycle', "if (job.approval === 'wanted') return unapproved(job);", ''),
     ],
   },
   {
@@ -302,7 +298,7 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'commands/jobs/submit',
-        'if (draft.noWait && !isTakenAtOnce(core, tx, hypothetical)) return draft;',
+        'if (draft.noWait && !isTakenAtOnce(core, tx, hypothetical)) return bound;',
         '',
       ),
     ],
@@ -310,7 +306,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a live job is deleted',
     changes: [
-      orchestrator('commands/jobs/jobs', "if (!('endedAt' in job)) {", "if (job.status === 'dispatched') {"),
+      orchestrator('commands/jobs/jobs', "if (!('endedAt' in job))", "if (job.status === 'dispatched')"),
     ],
   },
   {
