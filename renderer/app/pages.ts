@@ -67,7 +67,7 @@ export const pages: readonly PageEntry[] = [
   },
   { name: 'data', path: '/data', pattern: '/data/:id?', key: 'd', calls: [datasetsApi.list] },
   { name: 'audit', path: '/audit', key: 'a', calls: [auditApi.list] },
-  { name: 'settings', path: '/settings', key: 's', calls: [] },
+  { name: 'settings', path: '/settings', pattern: '/settings/:topic?', key: 's', calls: [] },
   { name: 'help', path: '/help', key: 'h', calls: [] },
 ];
 

@@ -13,8 +13,8 @@ import { Guarded } from './guarded.tsx';
 import mark from './icon.svg';
 import { useShortcuts } from './keyboard.tsx';
 import { type PageName, pages, pagesFor } from './pages.ts';
-import { loadPart, PartUnavailable } from './part.ts';
-import { Boundary, Unavailable } from './unavailable.tsx';
+import { loadPart } from './part.ts';
+import { Boundary, explainFailure } from './unavailable.tsx';
 
 const parts = {
   overview: lazy(() =>
@@ -92,7 +92,7 @@ export function Shell() {
         <StreamBadge />
       </header>
       <main id="content" tabIndex={-1}>
-        <Boundary key={path} onFailure={explainFailure}>
+        <Boundary key={toPageKey(path)} onFailure={explainFailure}>
           <Suspense fallback={<div className="page" aria-busy="true" />}>
             <Pages />
           </Suspense>
@@ -111,7 +111,8 @@ export function Shell() {
   );
 }
 
-const explainFailure = (failure: unknown) => failure instanceof PartUnavailable && <Unavailable />;
+/** Topics of the settings share one page, so that its search and its list of topics keep the focus. */
+const toPageKey = (path: string): string => (path.startsWith('/settings/') ? '/settings' : path);
 
 /** Compares jobs. It has no entry in the navigation, because it needs a selection of jobs. */
 const Compare = lazy(() =>

@@ -3,7 +3,7 @@ import { systemApi } from '../../protocol/admin-api.ts';
 import { useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import { usePanel } from './context.ts';
-import { mayReload } from './part.ts';
+import { mayReload, PartUnavailable } from './part.ts';
 
 interface BoundaryProps {
   readonly children: ReactNode;
@@ -32,6 +32,9 @@ export class Boundary extends Component<BoundaryProps, { readonly failure: Error
     );
   }
 }
+
+/** For a boundary around a part of the panel that loads later. */
+export const explainFailure = (failure: unknown) => failure instanceof PartUnavailable && <Unavailable />;
 
 const pollMs = 2_000;
 

@@ -16,7 +16,7 @@ test('creates a backup and restores it by its name, without its later changes, w
 }) => {
   await makeWorker('rig-1');
   await signIn(page, orchestrator);
-  await page.goto(`${orchestrator.url}/settings`);
+  await page.goto(`${orchestrator.url}/settings/data`);
   const card = cardOf(page, 'Backups');
   await card.getByRole('button', { name: 'Create backup' }).click();
   const row = card.getByRole('listitem').filter({ hasText: 'Manual' });
@@ -49,7 +49,7 @@ test('signs out sessions newer than the restored backup, and keeps the audit ret
 }) => {
   const made = await orchestrator.call('POST', '/api/backup', {});
   await signIn(page, orchestrator);
-  await page.goto(`${orchestrator.url}/settings`);
+  await page.goto(`${orchestrator.url}/settings/data`);
   const trail = cardOf(page, 'Audit trail');
   await expect(trail).toContainText('All entries are kept.');
   await trail.getByRole('spinbutton').fill('90');
@@ -63,7 +63,7 @@ test('signs out sessions newer than the restored backup, and keeps the audit ret
   await dialog.getByRole('button', { name: 'Restore backup' }).click();
   await expect(page.getByRole('navigation')).toHaveCount(0);
   await signIn(page, orchestrator);
-  await page.goto(`${orchestrator.url}/settings`);
+  await page.goto(`${orchestrator.url}/settings/data`);
   await expect(trail).toContainText('Entries are kept for 90 days.');
 });
 
@@ -78,11 +78,11 @@ test('hides backups from users without the permission', async ({ page, browser }
   await own.getByRole('textbox').fill(String(token));
   await own.keyboard.press('Enter');
   await expect(own.getByRole('navigation')).toBeVisible();
-  await own.goto(`${orchestrator.url}/settings`);
+  await own.goto(`${orchestrator.url}/settings/data`);
   await expect(cardOf(own, 'Audit trail')).toBeVisible();
   await expect(cardOf(own, 'Backups')).toHaveCount(0);
   await context.close();
   await signIn(page, orchestrator);
-  await page.goto(`${orchestrator.url}/settings`);
+  await page.goto(`${orchestrator.url}/settings/data`);
   await expect(cardOf(page, 'Backups')).toBeVisible();
 });

@@ -202,7 +202,7 @@ test('lets a worker manager drain workers without requesting jobs or the event s
   await expect(rowOf(page, 'rig-a')).toContainText('by rigger');
   await selectMenuItem(page, 'rig-a', 'Undrain');
   await expect(rowOf(page, 'rig-a')).toContainText('idle');
-  await page.goto(`${orchestrator.url}/settings`);
+  await page.goto(`${orchestrator.url}/settings/network`);
   await expect(page.getByRole('region', { name: 'Network' })).toBeVisible();
   await expectQuiet(page);
   expect(asked.refused()).toEqual([]);
@@ -211,7 +211,7 @@ test('lets a worker manager drain workers without requesting jobs or the event s
 
 test('offers a token manager only its own permissions for a new token', async ({ page }) => {
   const asked = await signInAs(page, 'keeper', ['queue.view', 'admin.tokens']);
-  await page.goto(`${orchestrator.url}/settings`);
+  await page.goto(`${orchestrator.url}/settings/access`);
   await page.getByRole('button', { name: 'Add token' }).click();
   await expect(page.getByRole('dialog').getByRole('checkbox')).toHaveCount(3);
   await expect(page.getByRole('checkbox', { name: 'Manage tokens' })).toBeVisible();

@@ -265,7 +265,24 @@ export const scenes: readonly Scene[] = [
     ready: '[data-row="2"]',
   },
   { name: 'audit', path: at('/audit'), ready: '[data-row="9"]' },
-  { name: 'settings', path: at('/settings'), ready: 'select' },
+  { name: 'settings', path: at('/settings'), ready: '#settings-theme' },
+  { name: 'settings-network', path: at('/settings/network'), ready: '#settings-network' },
+  { name: 'settings-queue', path: at('/settings/queue'), ready: '#queue-limits' },
+  { name: 'settings-workers', path: at('/settings/workers'), ready: '#settings-gpu-trouble' },
+  { name: 'settings-pools', path: at('/settings/pools'), ready: '#settings-pools' },
+  { name: 'settings-data', path: at('/settings/data'), ready: '#settings-backups' },
+  { name: 'settings-access', path: at('/settings/access'), ready: '#settings-tokens' },
+  {
+    name: 'settings-search',
+    path: at('/settings'),
+    ready: '#settings-theme',
+    async open(page) {
+      const search = page.locator('.settings-search input');
+      await search.fill('TLS');
+      await search.press('ArrowDown');
+      await expect(page.locator('.settings-found-one').first()).toBeVisible();
+    },
+  },
   { name: 'help', path: at('/help'), ready: '.keys' },
   { name: 'palette', path: at('/'), ready: '.rig-card', open: choosePalette },
   { name: 'nothing-here', path: at('/workers/no-such-worker'), ready: '.empty' },

@@ -9,7 +9,7 @@ test('turns TLS on in the settings, and shows the fingerprint and the pin', asyn
   try {
     await page.goto(orchestrator.url + (await orchestrator.signInPath()));
     await expect(page.getByRole('navigation')).toBeVisible();
-    await page.goto(`${orchestrator.url}/settings`);
+    await page.goto(`${orchestrator.url}/settings/network`);
     const turn = page.getByRole('switch', { name: 'Use TLS for other machines' });
     await expect(turn).not.toBeChecked();
     await turn.click();
@@ -37,7 +37,7 @@ test('serves the panel over TLS, and adds the pin to join commands', async ({ pa
     await expect(page.getByRole('navigation')).toBeVisible();
     const [cookie] = await page.context().cookies();
     expect(cookie?.secure).toBe(true);
-    await page.goto(`${secure}/settings`);
+    await page.goto(`${secure}/settings/network`);
     await expect(page.getByRole('switch', { name: 'Use TLS for other machines' })).toBeDisabled();
     await expect(page.getByText('Set by --ssl')).toBeVisible();
     await page.goto(`${secure}/workers`);

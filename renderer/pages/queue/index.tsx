@@ -1,14 +1,14 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import { useFleet, useMay } from '../../app/context.ts';
+import { useFleet } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
 import { countStates } from '../jobs/list/filter.ts';
 import { JobActionsProvider } from '../jobs/job-actions.tsx';
 import '../jobs/jobs.css';
 import { Approvals } from './approvals.tsx';
 import { Cleanup } from './cleanup.tsx';
-import { Limits, LimitsForm } from './limits.tsx';
+import { QueueLimits } from './limits.tsx';
 import { useQueueOrder } from './order.ts';
 import { PendingJobs } from './pending-jobs.tsx';
 import { PauseButton, PausedBanner } from './pause.tsx';
@@ -25,30 +25,9 @@ export const QueuePage = () => (
 function Page() {
   const t = useQueueT();
   const { order, readAgain } = useQueueOrder();
-  const may = useMay();
   const queue = useFleet(({ fleet }) => fleet.queue);
   if (queue === null) return <div className="page" aria-busy="true" />;
-  const {
-    paused,
-    max_concurrent,
-    user_max_concurrent,
-    team_max_concurrent,
-    team_limits,
-    enable_fair_share,
-    approval_required_for,
-    local_gpu_max_concurrent,
-    local_job_max_concurrent,
-  } = queue;
-  const limits = {
-    max_concurrent,
-    user_max_concurrent,
-    team_max_concurrent,
-    team_limits,
-    enable_fair_share,
-    approval_required_for,
-    local_gpu_max_concurrent,
-    local_job_max_concurrent,
-  };
+  const { paused } = queue;
   return (
     <JobActionsProvider>
       <div className="page queue-page">
@@ -64,11 +43,7 @@ function Page() {
         <WaitGroups order={order} />
         <PendingJobs order={order} readAgain={readAgain} queue={queue} />
         <div className="queue-forms">
-          {may(queueApi.limit) ? (
-            <LimitsForm key={JSON.stringify(limits)} limits={limits} />
-          ) : (
-            <Limits limits={limits} />
-          )}
+          <QueueLimits />
           <Allowed call={queueApi.cleanup}>
             <Cleanup />
           </Allowed>

@@ -1,7 +1,7 @@
 import { Fragment, type SubmitEvent, useState } from 'react';
 import type { Concurrency } from '../../../protocol/queue.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import { usePanel } from '../../app/context.ts';
+import { useFleet, useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { showFailure } from '../../ui/toast.tsx';
@@ -12,8 +12,30 @@ interface LimitsProps {
   readonly limits: Concurrency;
 }
 
+/** Shows the limits of the queue, in a form for users who may change them. */
+export function QueueLimits() {
+  const may = useMay();
+  const queue = useFleet(({ fleet }) => fleet.queue);
+  if (queue === null) return null;
+  const limits = {
+    max_concurrent: queue.max_concurrent,
+    user_max_concurrent: queue.user_max_concurrent,
+    team_max_concurrent: queue.team_max_concurrent,
+    team_limits: queue.team_limits,
+    enable_fair_share: queue.enable_fair_share,
+    approval_required_for: queue.approval_required_for,
+    local_gpu_max_concurrent: queue.local_gpu_max_concurrent,
+    local_job_max_concurrent: queue.local_job_max_concurrent,
+  };
+  return may(queueApi.limit) ? (
+    <LimitsForm key={JSON.stringify(limits)} limits={limits} />
+  ) : (
+    <Limits limits={limits} />
+  );
+}
+
 /** Shows the queue limits without a form, for users who may not change them. */
-export function Limits({ limits }: LimitsProps) {
+function Limits({ limits }: LimitsProps) {
   const t = useT();
   const number = new Intl.NumberFormat(t.language);
   const shown = (limit: number | null): string =>
@@ -60,7 +82,7 @@ const namesIn = (text: string): string[] =>
  * A form for the queue limits. Give it a new `key` when another user changes the limits, so that it shows the new
  * values.
  */
-export function LimitsForm({ limits }: LimitsProps) {
+function LimitsForm({ limits }: LimitsProps) {
   const t = useT();
   const { client } = usePanel();
   const [all, setAll] = useState(String(limits.max_concurrent ?? ''));

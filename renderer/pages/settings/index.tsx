@@ -1,137 +1,112 @@
-import type { SettingsView } from '../../../protocol/settings-api.ts';
-import { sessionApi } from '../../../protocol/session-api.ts';
-import { tokensApi } from '../../../protocol/tokens-api.ts';
-import { usePanel } from '../../app/context.ts';
-import { Allowed } from '../../app/guarded.tsx';
-import { desktop } from '../../app/desktop.tsx';
+import { Suspense, useMemo, useRef } from 'react';
+import { Link, useParams } from 'wouter';
+import { useMay } from '../../app/context.ts';
+import { Missing } from '../../app/guarded.tsx';
 import { useSettings } from '../../app/settings.tsx';
-import { isLanguage, languages, useT } from '../../i18n/index.ts';
-import { usePreferences } from '../../state/stores.ts';
-import { Backups } from './backups.tsx';
-import { DesktopSettings } from './desktop/desktop.tsx';
-import { GpuTrouble } from './gpu-trouble.tsx';
-import { Network } from './network.tsx';
-import { Retention } from './retention.tsx';
-import { ThisMachine } from './this-machine.tsx';
-import { Sessions, Account } from './account.tsx';
+import { Boundary, explainFailure } from '../../app/unavailable.tsx';
+import { SettingsSearch } from './search.tsx';
 import './settings.css';
-import { Tokens } from './tokens.tsx';
-import { PathLine } from './settings-form.tsx';
-import { backupApi } from '../../../protocol/backup-api.ts';
+import { SettingsTexts, useSettingsT } from './texts.tsx';
+import { type Topic, topics, topicsFor } from './topics.ts';
+import { useJump } from './use-jump.ts';
 
-const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** The preferences of this browser and the settings of the server, by topic. */
+export const SettingsPage = () => (
+  <SettingsTexts>
+    <Settings />
+  </SettingsTexts>
+);
 
-const themes = ['system', 'light', 'dark'] as const;
+const addressOf = ({ name }: Topic): string => `/settings/${name}`;
 
-/** The preferences of this browser and the settings of the server. */
-export function SettingsPage() {
-  const t = useT();
-  const { preferences, baseUrl } = usePanel();
-  const { theme, language, zone } = usePreferences(preferences);
-  const { settings, change } = useSettings();
+function Settings() {
+  const t = useSettingsT();
+  const may = useMay();
+  const { topic: wanted = 'general' } = useParams<{ readonly topic?: string }>();
+  const content = useRef<HTMLDivElement>(null);
+  const allowed = useMemo(() => topicsFor(may), [may]);
+  const jump = useJump(content, wanted);
   return (
-    <div className="page">
-      <h1>{t('nav.settings')}</h1>
-      <Account />
-      {desktop !== null && <DesktopSettings desktop={desktop} />}
-      <section className="card" aria-labelledby="settings-looks">
-        <h2 id="settings-looks">{t('settings.looks')}</h2>
-        <label>
-          {t('settings.theme')}
-          <select
-            value={theme}
-            onChange={event => {
-              const chosen = themes.find(name => name === event.target.value);
-              if (chosen !== undefined) preferences.setState({ theme: chosen });
-            }}
-          >
-            {themes.map(name => (
-              <option key={name} value={name}>
-                {t(`settings.theme.${name}`)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          {t('settings.language')}
-          <select
-            value={language}
-            onChange={event => {
-              const chosen = event.target.value;
-              if (isLanguage(chosen)) preferences.setState({ language: chosen });
-            }}
-          >
-            {Object.entries(languages).map(([tag, name]) => (
-              <option key={tag} value={tag} lang={tag}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          {t('settings.zone')}
-          <select
-            value={zone}
-            onChange={event => preferences.setState({ zone: event.target.value === 'utc' ? 'utc' : 'local' })}
-          >
-            <option value="local">{t('settings.zone.local', { zone: ownZone })}</option>
-            <option value="utc">{t('settings.zone.utc')}</option>
-          </select>
-        </label>
-      </section>
-      {settings !== null && <Network settings={settings} change={change} />}
-      {settings !== null && <ThisMachine settings={settings} change={change} />}
-      {settings !== null && <GpuTrouble kinds={settings.gpu_troubles} change={change} />}
-      {settings !== null && <Folders settings={settings} />}
-      <Access />
-      <Allowed call={backupApi.list}>
-        <Backups />
-      </Allowed>
-      {settings !== null && <Retention audit={settings.audit} change={change} />}
-      <section className="card" aria-labelledby="settings-server">
-        <h2 id="settings-server">{t('settings.server')}</h2>
-        <p>
-          {t('settings.address')} <code>{baseUrl}</code>
-        </p>
-        {settings !== null && (
-          <p>
-            {t('settings.version')} <code>{settings.version}</code>
-          </p>
-        )}
-      </section>
+    <div className="page settings-page">
+      <div className="page-head">
+        <h1>{t('nav.settings')}</h1>
+        <SettingsSearch topics={allowed} onJump={jump} />
+      </div>
+      <div className="settings-columns">
+        <TopicList topics={allowed} open={wanted} />
+        <TopicChoice topics={allowed} open={wanted} onChoose={jump} />
+        <div ref={content} className="settings-content">
+          <Content name={wanted} allowed={allowed} />
+        </div>
+      </div>
     </div>
   );
 }
 
-/** API tokens, and the browser sessions that were opened with them. */
-function Access() {
+interface TopicListProps {
+  readonly topics: readonly Topic[];
+  /** Name of the shown topic. */
+  readonly open: string;
+}
+
+/** The topics beside the settings, in a wide window. */
+function TopicList({ topics: shown, open }: TopicListProps) {
+  const t = useSettingsT();
   return (
-    <>
-      <Allowed call={tokensApi.list}>
-        <Tokens />
-      </Allowed>
-      <Allowed call={sessionApi.list}>
-        <Sessions />
-      </Allowed>
-    </>
+    <nav className="settings-topics" aria-label={t('topics.label')}>
+      {shown.map(topic => (
+        <Link
+          key={topic.name}
+          href={addressOf(topic)}
+          aria-current={topic.name === open ? 'page' : undefined}
+          className="settings-topic"
+        >
+          <topic.icon size={16} strokeWidth={2} aria-hidden="true" />
+          {t(topic.title)}
+        </Link>
+      ))}
+    </nav>
   );
 }
 
-function Folders({ settings }: { readonly settings: SettingsView }) {
-  const t = useT();
+/** The topics above the settings, in a narrow window. */
+function TopicChoice({
+  topics: shown,
+  open,
+  onChoose,
+}: TopicListProps & { readonly onChoose: (href: string) => void }) {
+  const t = useSettingsT();
   return (
-    <section className="card" aria-labelledby="settings-folders">
-      <h2 id="settings-folders">{t('settings.folders')}</h2>
-      <dl className="settings-folders">
-        <dt>{t('settings.folders.configs')}</dt>
-        <dd>
-          <PathLine text={settings.configs_dir} />
-        </dd>
-        <dt>{t('settings.folders.data')}</dt>
-        <dd>
-          <PathLine text={settings.data_dir} />
-        </dd>
-      </dl>
-    </section>
+    <label className="settings-topic-choice">
+      {t('topics.choose')}
+      <select value={open} onChange={({ target }) => onChoose(`/settings/${target.value}`)}>
+        {shown.map(({ name, title }) => (
+          <option key={name} value={name}>
+            {t(title)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface ContentProps {
+  readonly name: string;
+  readonly allowed: readonly Topic[];
+}
+
+/** The settings of one topic, or the permission that a user needs to see them. */
+function Content({ name, allowed }: ContentProps) {
+  const t = useSettingsT();
+  const settings = useSettings();
+  const topic = allowed.find(each => each.name === name);
+  const [call] = topics.find(each => each.name === name)?.calls ?? [];
+  if (topic === undefined) return call === undefined ? <p>{t('page.notFound')}</p> : <Missing call={call} />;
+  return (
+    <Boundary key={name} onFailure={explainFailure}>
+      <Suspense fallback={<div aria-busy="true" />}>
+        <topic.Part {...settings} />
+      </Suspense>
+    </Boundary>
   );
 }

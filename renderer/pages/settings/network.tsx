@@ -54,7 +54,7 @@ export function Network({ settings, change }: NetworkProps) {
         </Allowed>
       ) : (
         <>
-          <p>
+          <p id="settings-public-url">
             {t('settings.publicUrl')}: <code>{settings.public_url}</code>
           </p>
           <p className="muted">{t('settings.fixed', { by: settings.public_url_fixed_by })}</p>
@@ -147,11 +147,12 @@ function PublicUrl({ url, change }: { readonly url: string; readonly change: Cha
           placeholder="https://yard.example.org"
           autoComplete="off"
           value={text}
-          aria-describedby="settings-public-url"
+          id="settings-public-url"
+          aria-describedby="settings-public-url-hint"
           onChange={event => setText(event.target.value)}
         />
       </label>
-      <p id="settings-public-url" className="muted">
+      <p id="settings-public-url-hint" className="muted">
         {t('settings.publicUrl.hint')}
       </p>
     </SettingsForm>

@@ -29,7 +29,7 @@ export function Tls({ network, change }: TlsProps) {
   };
   return (
     <div className="settings-tls">
-      <h3>{t('settings.tls')}</h3>
+      <h3 id="settings-tls">{t('settings.tls')}</h3>
       <Allowed call={settingsApi.change}>
         <label className="settings-switch">
           <input

@@ -1,0 +1,28 @@
+import type { SettingsKey } from '../en/settings-topics.ts';
+
+export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
+  'topics.label': '主题',
+  'topics.choose': '设置主题',
+  'topics.general': '通用',
+  'topics.account': '账户',
+  'topics.data': '数据与备份',
+  'topics.access': '访问权限',
+  'topics.search': '搜索设置',
+  'topics.search.results': '找到的设置',
+  'topics.search.count': '找到 {count} 项设置',
+  'topics.search.none': '没有与“{query}”匹配的设置。',
+  'topics.queue.title': '顺序与暂停',
+  'topics.queue.explain': '队列页面显示等待中任务的顺序，也可以在那里暂停队列。',
+  'topics.queue.page': '打开队列',
+  'topics.workers.title': '其他机器',
+  'topics.workers.explain': '工作节点页面列出所有机器，可以在那里添加、命名、标记、排空和删除它们。',
+  'topics.workers.page': '打开工作节点',
+  'topics.pools.explain': '有任务等待时，资源池会向集群或云订购机器。它的页面上有限额、预算和时段。',
+  'topics.pools.none': '还没有资源池。',
+  'topics.pools.edit': '编辑',
+  'topics.pools.edit.of': '编辑资源池 {name}',
+  'topics.pools.page': '打开资源池',
+  'topics.data.title': '数据集',
+  'topics.data.explain': '数据页面列出数据集及其占用的空间，可以在那里删除旧版本。',
+  'topics.data.page': '打开数据集',
+};

@@ -1,0 +1,65 @@
+import type { Entry } from './entries.ts';
+import type { SettingsTranslator } from './texts.tsx';
+import type { Topic } from './topics.ts';
+
+/** A setting that matches the search. */
+export interface FoundSetting {
+  readonly label: string;
+  /** Title of the topic. */
+  readonly topic: string;
+  /** The text that matches; null when the label or the topic matches. */
+  readonly text: string | null;
+  /** Address of the setting. */
+  readonly href: string;
+}
+
+export const maxFound = 8;
+
+/**
+ * Returns the settings that contain each word of the query in a label, topic, description or option, best matches first.
+ */
+export function findSettings(
+  topics: readonly Pick<Topic, 'name' | 'title' | 'entries'>[],
+  query: string,
+  t: SettingsTranslator,
+): readonly FoundSetting[] {
+  const words = fold(query).split(/\s+/).filter(Boolean);
+  if (words.length === 0) return [];
+  const found = topics.flatMap(({ name, title, entries }) =>
+    entries.flatMap(entry => match(entry, { name, title: t(title) }, words, t)),
+  );
+  return found.toSorted((one, other) => one.rank - other.rank).slice(0, maxFound);
+}
+
+interface Place {
+  readonly name: string;
+  readonly title: string;
+}
+
+type Ranked = FoundSetting & { readonly rank: number };
+
+function match(
+  { id, label: key, texts = [], words: names = [] }: Entry,
+  { name, title }: Place,
+  words: readonly string[],
+  t: SettingsTranslator,
+): readonly Ranked[] {
+  const label = t(key);
+  const details = [...texts.map(each => t(each)), ...names];
+  const whole = [label, title, ...details].map(fold).join('\n');
+  if (!words.every(word => whole.includes(word))) return [];
+  const isIn = (text: string): boolean => words.every(word => fold(text).includes(word));
+  const isLabel = isIn(label);
+  const shown =
+    isLabel || isIn(title) ? null : details.find(text => words.some(word => fold(text).includes(word)));
+  const starts = fold(label).startsWith(words[0] ?? '');
+  const rank = isLabel ? (starts ? 0 : 1) : isIn(title) ? 3 : 2;
+  return [{ label, topic: title, text: shown ?? null, href: `/settings/${name}#${id}`, rank }];
+}
+
+/** Ignores case and the accents of Latin letters. */
+const fold = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replaceAll(/[\u0300-\u036F]/g, '')
+    .toLowerCase();

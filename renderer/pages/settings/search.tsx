@@ -1,0 +1,86 @@
+import { useMemo, useState } from 'react';
+import { useCombobox } from '../jobs/use-combobox.ts';
+import { findSettings, type FoundSetting } from './find.ts';
+import { useSettingsT } from './texts.tsx';
+import type { Topic } from './topics.ts';
+
+interface SearchProps {
+  readonly topics: readonly Topic[];
+  readonly onJump: (href: string) => void;
+}
+
+/** Finds settings in the language of the panel, and jumps to the selected one. */
+export function SettingsSearch({ topics, onJump }: SearchProps) {
+  const t = useSettingsT();
+  const [query, setQuery] = useState('');
+  const found = useMemo(() => findSettings(topics, query, t), [topics, query, t]);
+  const box = useCombobox(
+    found.map(({ href }) => href),
+    href => {
+      setQuery('');
+      onJump(href);
+    },
+    () => undefined,
+  );
+  const isEmpty = query.trim() !== '' && found.length === 0;
+  return (
+    <div className="settings-search">
+      <input
+        {...box.field}
+        type="search"
+        aria-label={t('topics.search')}
+        placeholder={t('topics.search')}
+        value={query}
+        onChange={({ target }) => {
+          box.rewrite();
+          setQuery(target.value);
+        }}
+        onKeyDown={event => {
+          // Enter opens the best match, so that nobody must press the arrow key first.
+          const [best] = found;
+          const isChosen = box.field['aria-activedescendant'] !== undefined;
+          if (event.key === 'Enter' && best !== undefined && !isChosen) box.take(best.href);
+          else box.field.onKeyDown(event);
+        }}
+      />
+      <div {...box.list} aria-label={t('topics.search.results')} className="settings-found">
+        {found.map((each, place) => (
+          <Found key={each.href} {...box.option(place)} found={each} onChoose={() => box.take(each.href)} />
+        ))}
+      </div>
+      <span role="status" className={isEmpty ? 'settings-found-none' : 'unseen'}>
+        {isEmpty && t('topics.search.none', { query: query.trim() })}
+        {found.length > 0 && t('topics.search.count', { count: found.length })}
+      </span>
+    </div>
+  );
+}
+
+interface FoundProps {
+  readonly id: string;
+  readonly isActive: boolean;
+  readonly found: FoundSetting;
+  readonly onChoose: () => void;
+}
+
+/** Selects on mouse down, because a click would arrive after the field has lost the focus. */
+const Found = ({ id, isActive, found: { label, topic, text }, onChoose }: FoundProps) => (
+  <div
+    id={id}
+    role="option"
+    tabIndex={-1}
+    aria-selected={isActive}
+    className="settings-found-one"
+    ref={element => {
+      if (isActive) element?.scrollIntoView({ block: 'nearest' });
+    }}
+    onMouseDown={event => {
+      event.preventDefault();
+      onChoose();
+    }}
+  >
+    <span className="settings-found-name">{label}</span>
+    <span className="muted">{topic}</span>
+    {text !== null && <span className="settings-found-text">{text}</span>}
+  </div>
+);

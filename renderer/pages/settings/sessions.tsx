@@ -1,0 +1,93 @@
+import { useState } from 'react';
+import { sessionApi, type SessionView } from '../../../protocol/session-api.ts';
+import { usePanel, useLoaded } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Time } from '../../ui/time.tsx';
+import { showToast, showFailure } from '../../ui/toast.tsx';
+
+/** Lists the browsers in which this user is signed in, and can sign them out. */
+export function Sessions() {
+  const t = useT();
+  const { client } = usePanel();
+  const { value, reload } = useLoaded(sessionApi.list);
+  const sessions = value?.sessions ?? [];
+  const [isAsking, setAsking] = useState(false);
+  const revokeOthers = async (): Promise<void> => {
+    const answer = await client.call(sessionApi.revokeAll, { query: { keep_current: 'true' } });
+    if (!answer.ok) return showFailure(t, answer.failure);
+    showToast(t('sessions.revoked', { count: answer.value.revoked }));
+    reload();
+  };
+  const revoke = async ({ id }: SessionView): Promise<void> => {
+    const answer = await client.call(sessionApi.revoke, { params: { id } });
+    if (!answer.ok) return showFailure(t, answer.failure);
+    showToast(t('sessions.revoked', { count: 1 }));
+    reload();
+  };
+  return (
+    <section className="card" aria-labelledby="settings-sessions">
+      <h2 id="settings-sessions">{t('sessions.title')}</h2>
+      <p className="muted">{sessions.length === 0 ? t('sessions.none') : t('sessions.what')}</p>
+      {sessions.length > 0 && (
+        <ul className="plain-list settings-tokens">
+          {sessions.map(session => (
+            <li key={session.id}>
+              <Session session={session} onRevoke={() => void revoke(session)} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {sessions.some(({ current }) => !current) && (
+        <div>
+          <Button onClick={() => setAsking(true)}>{t('sessions.others')}</Button>
+        </div>
+      )}
+      {isAsking && (
+        <Confirm
+          title={t('sessions.others.title')}
+          consequence={t('sessions.others.consequence')}
+          act={t('sessions.others')}
+          onConfirm={() => void revokeOthers()}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </section>
+  );
+}
+
+interface SessionProps {
+  readonly session: SessionView;
+  readonly onRevoke: () => void;
+}
+
+function Session({ session, onRevoke }: SessionProps) {
+  const t = useT();
+  const device = session.device ?? t('sessions.unknown');
+  return (
+    <div className="settings-token">
+      <strong translate="no">{device}</strong>
+      <span className="settings-token-may">
+        <span translate="no">{session.user}</span>
+        {session.address !== null && <span translate="no"> · {session.address}</span>}
+        {session.current && <> · {t('sessions.current')}</>}
+      </span>
+      <span className="muted">
+        {t('sessions.since')} <Time at={session.signed_in_at} />
+      </span>
+      <span className="muted">
+        {t('tokens.used')} <Time at={session.last_used_at} />
+      </span>
+      {!session.current && (
+        <Button
+          kind="quiet"
+          aria-label={t('sessions.revoke.of', { device, user: session.user })}
+          onClick={onRevoke}
+        >
+          {t('sessions.revoke')}
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,125 @@
+/** The settings by topic, and their search. */
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import type { Permission } from '../../protocol/call.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterAll(() => orchestrator.close());
+
+const topicsOf = (page: Page): Locator => page.getByRole('navigation', { name: 'Topics' });
+const searchOf = (page: Page): Locator => page.getByRole('combobox', { name: 'Search settings' });
+const foundOf = (page: Page): Locator =>
+  page.getByRole('listbox', { name: 'Settings found' }).getByRole('option');
+
+async function open(page: Page, path = '/settings'): Promise<void> {
+  await signIn(page, orchestrator);
+  await page.goto(orchestrator.url + path);
+  await expect(page.getByRole('heading', { level: 1, name: 'Settings' })).toBeVisible();
+}
+
+async function signInWith(page: Page, name: string, permissions: readonly Permission[]): Promise<void> {
+  const { token } = await orchestrator.call('POST', '/api/tokens', { name, permissions });
+  await page.goto(orchestrator.url);
+  await page.getByLabel('Token').fill(String(token));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
+}
+
+test('opens each topic of the list, and keeps the focus on its link', async ({ page }) => {
+  await open(page);
+  const sections: readonly (readonly [topic: string, section: string])[] = [
+    ['General', 'Orchestrator'],
+    ['Network', 'Network'],
+    ['Queue', 'Limits'],
+    ['Workers', 'Broken and busy GPUs'],
+    ['Pools', 'Pools'],
+    ['Data and backups', 'Backups'],
+    ['Access', 'Tokens'],
+  ];
+  await expect(topicsOf(page).getByRole('link')).toHaveText(sections.map(([topic]) => topic));
+  for (const [topic, section] of sections) {
+    const link = topicsOf(page).getByRole('link', { name: topic, exact: true });
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await expect(
+      page.locator('.settings-content').getByRole('heading', { name: section, exact: true }),
+    ).toBeVisible();
+    await expect(link).toHaveAttribute('aria-current', 'page');
+    await expect(link).toBeFocused();
+  }
+  await page.goBack();
+  await expect(page).toHaveURL(/\/settings\/data$/);
+  await expect(page.getByRole('region', { name: 'Backups' })).toBeVisible();
+});
+
+test('finds a setting by its name, its description and its options, and focuses it', async ({ page }) => {
+  await open(page);
+  await page.keyboard.press('/');
+  await expect(searchOf(page)).toBeFocused();
+  await page.keyboard.type('dark');
+  await expect(foundOf(page)).toHaveText([/Theme.*General.*Dark/]);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('combobox', { name: 'Theme' })).toBeFocused();
+  await expect(page).toHaveURL(/\/settings\/general#settings-theme$/);
+
+  await searchOf(page).fill('uncorrectable memory');
+  await foundOf(page).click();
+  await expect(page.getByRole('region', { name: 'Broken and busy GPUs' })).toBeFocused();
+  await expect(page).toHaveURL(/\/settings\/workers#settings-gpu-trouble$/);
+
+  await searchOf(page).fill('tokens');
+  await expect(foundOf(page).first()).toContainText('Tokens');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('region', { name: 'Tokens' })).toBeFocused();
+
+  await searchOf(page).fill('no such thing');
+  await expect(page.getByText('No setting matches “no such thing”.')).toBeVisible();
+});
+
+test('opens the setting that the address names', async ({ page }) => {
+  await open(page, '/settings/network#settings-public-url');
+  await expect(page.getByLabel('Public address for join commands')).toBeFocused();
+  await page.goto(`${orchestrator.url}/settings/no-such-topic`);
+  await expect(page.getByText('Page not found.')).toBeVisible();
+});
+
+test('finds settings in the language of the panel', async ({ page }) => {
+  await open(page);
+  await page.getByRole('combobox', { name: 'Language' }).selectOption('es');
+  const search = page.getByRole('combobox', { name: 'Buscar ajustes' });
+  await search.fill('auditoria');
+  await page.getByRole('option', { name: /^Registro de auditoría/ }).click();
+  await expect(page).toHaveURL(/\/settings\/data#settings-retention$/);
+  await expect(page.locator('[aria-labelledby="settings-retention"]')).toBeFocused();
+});
+
+test('offers the topics in a field on a phone', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 800 });
+  await open(page);
+  await expect(topicsOf(page)).toBeHidden();
+  const choice = page.getByRole('combobox', { name: 'Topic', exact: true });
+  await choice.selectOption('Access');
+  await expect(page.getByRole('region', { name: 'Tokens' })).toBeVisible();
+  await expect(choice).toHaveValue('access');
+});
+
+test('offers and finds only the settings that the token permits', async ({ page }) => {
+  await signInWith(page, 'settings-viewer', ['queue.view']);
+  const refused: string[] = [];
+  page.on('response', response => {
+    if ([401, 403].includes(response.status())) refused.push(response.url());
+  });
+  await page.goto(`${orchestrator.url}/settings`);
+  await expect(topicsOf(page).getByRole('link')).toHaveText(['General', 'Queue']);
+  await searchOf(page).fill('tokens');
+  await expect(page.getByText('No setting matches')).toBeVisible();
+  await searchOf(page).fill('clean up');
+  await expect(page.getByText('No setting matches')).toBeVisible();
+  await page.goto(`${orchestrator.url}/settings/access`);
+  await expect(page.locator('.missing')).toContainText('(admin.tokens)');
+  expect(refused).toEqual([]);
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { settingsTopics as english } from '../../../../../renderer/i18n/en/settings-topics.ts';
+import { settingsTopics as spanish } from '../../../../../renderer/i18n/es/settings-topics.ts';
+import { loadLanguage } from '../../../../../renderer/i18n/index.ts';
+import { withPageTexts } from '../../../../../renderer/i18n/page-texts.ts';
+import { findSettings, maxFound } from '../../../../../renderer/pages/settings/find.ts';
+import type { Topic } from '../../../../../renderer/pages/settings/topics.ts';
+
+type Topics = readonly Pick<Topic, 'name' | 'title' | 'entries'>[];
+
+const topics: Topics = [
+  {
+    name: 'general',
+    title: 'topics.general',
+    entries: [
+      { id: 'theme', label: 'settings.theme', texts: ['settings.theme.dark', 'settings.theme.light'] },
+      { id: 'language', label: 'settings.language', words: ['Español', '日本語'] },
+    ],
+  },
+  {
+    name: 'data',
+    title: 'topics.data',
+    entries: [{ id: 'backups', label: 'backups.title', texts: ['backups.what'] }],
+  },
+];
+const en = withPageTexts(await loadLanguage('en', 'local'), english);
+const es = withPageTexts(await loadLanguage('es', 'local'), spanish);
+const hrefs = (query: string, t = en, among: Topics = topics): readonly string[] =>
+  findSettings(among, query, t).map(({ href }) => href);
+
+describe('the search of the settings', () => {
+  it('finds a setting by its label, a description, an option or its topic', () => {
+    expect(hrefs('lang')).toEqual(['/settings/general#language']);
+    expect(hrefs('audit trail')).toEqual(['/settings/data#backups']);
+    expect(hrefs('dark')).toEqual(['/settings/general#theme']);
+    expect(hrefs('general')).toEqual(['/settings/general#theme', '/settings/general#language']);
+  });
+
+  it('requires each word of the query, in any order and in any of the texts', () => {
+    expect(hrefs('light theme general')).toEqual(['/settings/general#theme']);
+    expect(hrefs('light language')).toEqual([]);
+  });
+
+  it('ignores case, accents and surrounding spaces, also in other languages', () => {
+    expect(hrefs('  ESPANOL ')).toEqual(['/settings/general#language']);
+    expect(hrefs('日本')).toEqual(['/settings/general#language']);
+    expect(hrefs('claro', es)).toEqual(['/settings/general#theme']);
+    expect(hrefs('light', es)).toEqual([]);
+  });
+
+  it('names the text that matches, unless the label or the topic matches', () => {
+    expect(findSettings(topics, 'dark', en)).toMatchObject([
+      { label: 'Theme', topic: 'General', text: 'Dark' },
+    ]);
+    expect(findSettings(topics, 'theme', en)).toMatchObject([{ label: 'Theme', text: null }]);
+  });
+
+  it('lists labels before descriptions, and at most a few settings', () => {
+    const many = Array.from({ length: 20 }, (_, n) => ({ id: `b${n}`, label: 'settings.theme' }) as const);
+    const found = hrefs('light', en, [
+      {
+        name: 'one',
+        title: 'nav.jobs',
+        entries: [{ id: 'a', label: 'nav.jobs', texts: ['settings.theme.light'] }],
+      },
+      { name: 'two', title: 'nav.jobs', entries: [{ id: 'b', label: 'settings.theme.light' }] },
+    ]);
+    expect(found).toEqual(['/settings/two#b', '/settings/one#a']);
+    expect(hrefs('theme', en, [{ name: 'x', title: 'nav.jobs', entries: many }])).toHaveLength(maxFound);
+  });
+
+  it('finds nothing for an empty query', () => {
+    expect(hrefs('')).toEqual([]);
+    expect(hrefs('   ')).toEqual([]);
+  });
+});
