@@ -39,7 +39,7 @@ export const explainFailure = (failure: unknown) => failure instanceof PartUnava
 const pollMs = 2_000;
 
 /** Shown in place of a page that failed to load. Reloads the page as soon as the server answers. */
-export function Unavailable() {
+function Unavailable() {
   const t = useT();
   const { client } = usePanel();
   const [isBack, setBack] = useState(false);

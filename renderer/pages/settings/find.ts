@@ -13,6 +13,7 @@ export interface FoundSetting {
   readonly href: string;
 }
 
+/** @internal */
 export const maxFound = 8;
 
 /**
