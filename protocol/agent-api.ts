@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { call } from './call.ts';
+import { joinPath } from './join-line.ts';
 
 /** Worker programs for rigs: a single file for an installed Node, or an executable that contains Node. */
 export const programNames = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
@@ -29,6 +30,11 @@ export const AgentManifest = z
         }),
       )
       .describe('Programs that were built.'),
+    join_path: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('Path of the join script, which is served over HTTPS; null when this version has none.'),
   })
   .meta({
     id: 'AgentManifest',
@@ -58,6 +64,14 @@ export const agentApi = {
     path: '/agent/install.sh',
     authority: 'open',
     summary: 'Download the script that installs and starts a worker',
+    reply: z.string(),
+    stream: 'text/plain',
+  }),
+  join: call({
+    method: 'GET',
+    path: joinPath,
+    authority: 'open',
+    summary: 'Download the install script with the address and the key of this server, over HTTPS',
     reply: z.string(),
     stream: 'text/plain',
   }),

@@ -41,13 +41,47 @@ export function scriptLine(
   return inPlace === true ? line : `(${line})`;
 }
 
-/** Returns the command line that installs and starts a worker. `sha256`: the hash of the install script. */
+/** Path of the script that already contains the address and the pin of its server. */
+export const joinPath = '/join';
+
+/** Options for running the join script of a server. */
+export type PipedRun = Pick<ScriptRun, 'args' | 'token' | 'asRoot'>;
+
+/**
+ * Returns a short command line for any POSIX shell. curl verifies the server: by its pin, or by its certificate. If that fails,
+ * the shell gets an empty script. The token is in the environment of the shell only, so it is in no argument, and curl does not
+ * get it.
+ */
+export function pipedLine(at: Pick<Joining, 'url' | 'pin'>, { args, token, asRoot }: PipedRun): string {
+  const given = token === undefined ? '' : `JOIN_TOKEN=${shellWord(token)} `;
+  const kept = token === undefined ? '' : '--preserve-env=JOIN_TOKEN ';
+  const shell = args === '' ? 'sh' : `sh -s -- ${args}`;
+  return `curl -fsS${curlTrust(at)} ${shellWord(at.url + joinPath)} | ${given}${asRoot === true ? `sudo ${kept}` : ''}${shell}`;
+}
+
+/** Returns true if curl can verify the server at this URL. */
+export const isVerifiable = (url: string): boolean => url.startsWith('https://');
+
+/**
+ * Returns the command line that installs and starts a worker. `sha256`: the hash of the install script, which the command
+ * verifies over plain HTTP.
+ */
 export const joinLine = (joining: Joining, sha256: string): string =>
+  isVerifiable(joining.url)
+    ? pipedLine(joining, { args: ownArguments(joining), token: joining.token })
+    : hashedLine(joining, sha256);
+
+/** Returns the command line that verifies the install script by its hash. Servers of all versions serve that script. */
+export const hashedLine = (joining: Joining, sha256: string): string =>
   scriptLine(joining, { sha256, args: `--token-stdin ${workerArguments(joining)}`, token: joining.token });
 
 /** Returns the options of the worker, quoted for the shell. */
 export const workerArguments = ({ name, persistent, ...at }: Omit<Joining, 'token'>): string =>
-  `${addressArguments(at)} ${nameArgument(name)}${persistent ? ' --persistent' : ''}`;
+  `${addressArguments(at)} ${ownArguments({ name, persistent })}`;
+
+/** Returns the options that are not about the server, quoted for the shell. */
+export const ownArguments = ({ name, persistent }: Pick<Joining, 'name' | 'persistent'>): string =>
+  `${nameArgument(name)}${persistent ? ' --persistent' : ''}`;
 
 /** Returns the option for the name. A name such as `--dir=/x` would be parsed as an option, so it is joined with `=`. */
 export const nameArgument = (name: string): string =>
@@ -60,7 +94,7 @@ export const addressArguments = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): st
 /** Returns curl's options for the URL and the pin. Without `-g`, curl would expand the brackets of an IPv6 address. */
 const curlTrust = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   (url.includes('[') ? 'g' : '') +
-  (pin === null ? '' : `k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`);
+  (pin === null ? '' : `k --pinnedpubkey ${shellWord(`sha256//${pin.slice('sha256:'.length)}`)}`);
 
 /** Quotes any text as one word for a POSIX shell. */
 export const shellWord = (text: string): string =>

@@ -198,6 +198,8 @@ class AgentManifest(TypedDict, total=False):
     sha256: Dict[str, Any]
     # Programs that were built.
     programs: List[Dict[str, Any]]
+    # Path of the join script, which is served over HTTPS; null when this version has none.
+    join_path: Optional[str]
 
 
 class WorkerView(TypedDict, total=False):

@@ -139,6 +139,15 @@ export function joinAddress(deps: NetworkViewDeps, set: Settings, called: string
   return { url, pin: pinFor(view, url) };
 }
 
+/** Returns the address for a join script. `called` is the URL under which the client has requested it. */
+export function scriptAddress(deps: NetworkViewDeps, set: Settings, called: string): JoinAddress {
+  const isPublic =
+    set.public_url !== null && URL.canParse(called) && new URL(set.public_url).host === new URL(called).host;
+  // A proxy may hide that the client uses HTTPS.
+  const url = isPublic && set.public_url !== null ? set.public_url : called;
+  return { url, pin: pinFor(networkView(deps), url) };
+}
+
 /**
  * Returns the URLs that other machines can use, and the pin of the certificate; the pin is null unless the orchestrator created
  * the certificate itself.

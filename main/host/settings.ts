@@ -9,6 +9,7 @@ import type { NetworkChange } from './network.ts';
 import {
   type JoinAddress,
   joinAddress,
+  scriptAddress,
   networkView,
   type NetworkViewDeps,
   tlsFixedBy,
@@ -118,6 +119,8 @@ export function createSettings(deps: SettingsDeps) {
     view,
     joinAddress: (called: string): JoinAddress =>
       joinAddress(deps, effectiveSettings(given, file.settings), called),
+    scriptAddress: (called: string): JoinAddress =>
+      scriptAddress(deps, effectiveSettings(given, file.settings), called),
     /** Applies changes one at a time. */
     change(wanted: SettingsChange, by: Caller): Promise<Outcome<SettingsView>> {
       const turn = last.then(() => change(wanted, by));

@@ -188,7 +188,7 @@ function createApp(deps: HttpDeps, { streams, requests, failureLimit, metrics }:
   const { idleMs } = deps.socketLimits ?? socketLimits;
   const { uploaderOf } = deps.artifacts;
   mountWorkerRoutes(router, { orchestrator, streams, uploaderOf, idleMs });
-  mountAgentRoutes(router, deps);
+  mountAgentRoutes(router, { ...deps, scriptAddress: settings.scriptAddress });
   mountWorkerAdminRoutes(router, {
     orchestrator,
     joinAddress: settings.joinAddress,

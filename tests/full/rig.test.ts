@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { agentApi } from '../../protocol/agent-api.ts';
 import { workersApi } from '../../protocol/admin-api.ts';
-import { joinLine } from '../../protocol/join-line.ts';
+import { hashedLine, joinLine } from '../../protocol/join-line.ts';
+import { pinFor, settingsApi } from '../../protocol/settings-api.ts';
 import { root, temporaryFolder } from '../support/processes.ts';
 import { argumentsOf, buildPrograms, openBare, programsIn } from '../support/rig.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
@@ -86,15 +87,43 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     const front = await startListener(identity, { to: server.url });
     const [rig, wrong] = [openBare(), openBare()];
     const other = await makeIdentity();
-    const refused = wrong.run(joinLine({ ...joining, url: front.url, pin: other.pin }, sha256.install));
+    const refused = wrong.run(hashedLine({ ...joining, url: front.url, pin: other.pin }, sha256.install));
     expect((await refused.exited).code).not.toBe(0);
     expect(refused.lines.join('\n')).toMatch(/^curl: .*public key/);
     expect(existsSync(join(wrong.home, '.local'))).toBe(false);
     expect(front.received()).not.toContain(joining.token);
 
-    const worker = rig.run(joinLine({ ...joining, url: front.url, pin: identity.pin }, sha256.install));
+    const worker = rig.run(hashedLine({ ...joining, url: front.url, pin: identity.pin }, sha256.install));
     await worker.said(/^Connected to https:.* as rig-1/);
     expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
+  }, 120_000);
+
+  test('joins over TLS with a short command, and shows the token in no list of processes', async () => {
+    const network = '127.0.0.2';
+    const server = await startTestServer({
+      workerPrograms: programs,
+      addresses: () => [{ address: network, family: 'IPv4', interface: 'eth0' }],
+      config: { host: network, isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' } },
+    });
+    onTestFinished(() => server.close());
+    const { id, token, joining, sha256 } = await offer(server);
+    const url = server.url.replace('http://127.0.0.1', `https://${network}`);
+    const pin = pinFor(valueOf(await server.admin.call(settingsApi.get)).network, url);
+    const line = joinLine({ ...joining, url, pin }, sha256.install);
+    expect(line).toMatch(
+      /^curl -fsSk --pinnedpubkey \S+ \S+\/join \| JOIN_TOKEN=tj_\S+ sh -s -- --name rig-1 --persistent$/,
+    );
+    const rig = openBare();
+    await rig.run(line).said(/^Connected to https:.* as rig-1/);
+    expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
+    for (const pid of programsIn(rig.home)) expect(argumentsOf(pid).join(' ')).not.toContain(token);
+
+    const wrong = openBare();
+    const other = await makeIdentity();
+    const refused = wrong.run(joinLine({ ...joining, url, pin: other.pin }, sha256.install));
+    await refused.exited;
+    expect(refused.lines.join('\n')).toMatch(/^curl: .*public key/);
+    expect(existsSync(join(wrong.home, '.local'))).toBe(false);
   }, 120_000);
 
   test('refuses to run an install script with another hash', async () => {

@@ -222,6 +222,7 @@ export const resources: Readonly<Record<string, Resource>> = {
       'GET /agent/manifest.json': 'getAgentManifest',
       'GET /agent/SHA256SUMS': 'getAgentSums',
       'GET /agent/install.sh': 'getInstallScript',
+      'GET /join': 'getJoinScript',
       'GET /agent/trainyard-worker.mjs': 'downloadWorkerBundle',
       'GET /agent/trainyard-worker-linux-x64': 'downloadWorkerExecutable',
     },

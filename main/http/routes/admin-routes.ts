@@ -92,7 +92,8 @@ export function mountWorkerAdminRoutes(
   });
 }
 
-function calledUrl(request: Request): string {
+/** Returns the URL under which the client has called this server; `URL` when its name is malformed. */
+export function calledUrl(request: Request): string {
   const host = request.headers.host ?? '';
   return /^[\w.:[\]-]+$/.test(host) ? `${schemeOf(request)}://${host}` : 'URL';
 }

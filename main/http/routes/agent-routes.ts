@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { Request, Response } from 'express';
 import { type AgentManifest, agentApi, type ProgramName } from '../../../protocol/agent-api.ts';
+import { joinPath } from '../../../protocol/join-line.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { addressOf } from '../auth/sender.ts';
 import { createDownloads, type DownloadLimits, downloadLimits } from './downloads.ts';
-import { installScript } from './install-script.ts';
+import { calledUrl } from './admin-routes.ts';
+import { installScript, joinScript } from './install-script.ts';
 import type { Router, WriteHandler } from './route.ts';
 import { networkOf } from '../auth/failures.ts';
 
@@ -21,9 +23,14 @@ export interface WorkerProgram {
 /** Returns the programs that exist on disk now. */
 export type WorkerPrograms = () => Promise<readonly WorkerProgram[]>;
 
-export interface AgentDeps {
+export interface ProgramDeps {
   readonly programs: WorkerPrograms;
   readonly version: string;
+}
+
+export interface AgentDeps extends ProgramDeps {
+  /** Returns the address and the pin for the join script. `called` is the URL under which the client has requested it. */
+  readonly scriptAddress: (called: string) => { readonly url: string; readonly pin: string | null };
   readonly downloadLimits?: DownloadLimits | undefined;
 }
 
@@ -50,6 +57,14 @@ export function mountAgentRoutes(router: Router, deps: AgentDeps): void {
   });
   router.write(agentApi.sums, text('sums'));
   router.write(agentApi.install, text('install'));
+  router.write(agentApi.join, async ({ request }, response) => {
+    const built = await deps.programs();
+    if (built.length === 0) return notBuilt;
+    // The script depends on the address of the request.
+    response.set({ 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' });
+    response.send(joinScript(deps.version, built, deps.scriptAddress(calledUrl(request))));
+    return accept(undefined);
+  });
   router.write(agentApi.bundle, ({ request }, response) => send('trainyard-worker.mjs', request, response));
   router.write(agentApi.executable, ({ request }, response) =>
     send('trainyard-worker-linux-x64', request, response),
@@ -57,12 +72,12 @@ export function mountAgentRoutes(router: Router, deps: AgentDeps): void {
 }
 
 /** Returns the SHA-256 of the install script; null when no worker program was built. */
-export async function scriptHash(deps: AgentDeps): Promise<string | null> {
+export async function scriptHash(deps: ProgramDeps): Promise<string | null> {
   const offered = await findOffer(deps);
   return offered.ok ? offered.value.manifest.sha256.install : null;
 }
 
-async function findOffer({ programs, version }: AgentDeps): Promise<Outcome<Offer>> {
+async function findOffer({ programs, version }: ProgramDeps): Promise<Outcome<Offer>> {
   const built = await programs();
   return built.length === 0 ? notBuilt : accept(offerOf(built, version));
 }
@@ -78,7 +93,12 @@ function offerOf(built: readonly WorkerProgram[], version: string): Offer {
   const install = installScript(version, built);
   const programs = built.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 }));
   return {
-    manifest: { version, programs, sha256: { install: sha256Of(install), sums: sha256Of(sums) } },
+    manifest: {
+      version,
+      programs,
+      sha256: { install: sha256Of(install), sums: sha256Of(sums) },
+      join_path: joinPath,
+    },
     sums,
     install,
   };

@@ -1,4 +1,5 @@
 import type { ProgramName } from '../../../protocol/agent-api.ts';
+import { addressArguments, isVerifiable } from '../../../protocol/join-line.ts';
 import { workerValueOptions } from '../../../protocol/worker-options.ts';
 
 interface Pinned {
@@ -12,7 +13,37 @@ interface Pinned {
  * contains the orchestrator's URL. The shell reads up to the last brace before it runs anything, so a truncated download does
  * nothing.
  */
-export function installScript(version: string, programs: readonly Pinned[]): string {
+export const installScript = (version: string, programs: readonly Pinned[]): string =>
+  scriptOf(version, programs, 'asks=no');
+
+/**
+ * Returns the same script with the address and the pin of the server, unless the command line names another address. Without a
+ * token, it asks for one. A script over plain HTTP could be replaced on its way, so it only explains that.
+ */
+export const joinScript = (
+  version: string,
+  programs: readonly Pinned[],
+  { url, pin }: { readonly url: string; readonly pin: string | null },
+): string =>
+  isVerifiable(url)
+    ? scriptOf(
+        version,
+        programs,
+        `asks=yes
+case " $* " in
+  *' --orchestrator-url'*) ;;
+  *) set -- "$@" ${addressArguments({ url, pin })} ;;
+esac`,
+      )
+    : unverifiable;
+
+const unverifiable = `#!/bin/sh
+echo 'trainyard: This address is not encrypted, so this script cannot be verified. Copy the whole join command from the panel' >&2
+exit 2
+`;
+
+/** `start`: commands that run before the script reads its options. */
+function scriptOf(version: string, programs: readonly Pinned[], start: string): string {
   const hashOf = (wanted: ProgramName): string => programs.find(({ name }) => name === wanted)?.sha256 ?? '';
   return `#!/bin/sh
 # Fetches the Trainyard worker ${version} from its orchestrator, checks it, and starts it.
@@ -27,6 +58,7 @@ ${helpers}
 ${parsing}
 ${fetching}
 ${installing}
+${start}
 main "$@"
 }
 `;
@@ -38,6 +70,8 @@ const usage = `#
 #   --dir FOLDER     folder of the program (default: ~/.local/bin)
 #   --install-only   installs the worker, but does not start it
 #   --token-stdin    reads the worker's token from the first line of standard input
+#
+# The environment variable JOIN_TOKEN can contain the token, too.
 `;
 
 const helpers = `say() { printf 'trainyard: %s\\n' "$1" >&2; }
@@ -52,7 +86,8 @@ const valueOptions = workerValueOptions.filter(option => !ownOptions.includes(op
 
 /** Parses the options. The worker gets all of them in the same order, except three that only the script has. */
 const parsing = `main() {
-  url='' pins='' ca='' trust=pinned dir='' start=yes from_stdin=no token=''
+  url='' pins='' ca='' trust=pinned dir='' start=yes from_stdin=no token=\${JOIN_TOKEN:-}
+  unset JOIN_TOKEN
   left=$#
   while [ "$left" -gt 0 ]; do
     word=$1
@@ -87,6 +122,7 @@ const parsing = `main() {
   esac
   [ "$from_stdin" = no ] || IFS= read -r token || :
   [ "$from_stdin" = no ] || [ -n "$token" ] || fail 'Standard input contains no token' 2
+  [ "$asks$start" != yesyes ] || [ -n "$token\${SIMPLETUNER_WORKER_TOKEN:-}" ] || ask_token "$@"
   install
   [ "$start" = yes ] || return 0
   if [ -n "$token" ]; then
@@ -94,6 +130,14 @@ const parsing = `main() {
     export SIMPLETUNER_WORKER_TOKEN
   fi
   exec "$program" "$@" </dev/null
+}
+
+# The standard input is the script itself, so the answer comes from the terminal. Without one, the worker reports a missing token.
+ask_token() {
+  case " $* " in *' --worker-token'*) return 0 ;; esac
+  { : </dev/tty; } 2>/dev/null || return 0
+  printf 'Join token (leave empty if this machine has joined before): ' >/dev/tty
+  IFS= read -r token </dev/tty || :
 }
 
 add_pin() {

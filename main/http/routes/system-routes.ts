@@ -33,6 +33,8 @@ export interface SettingsHandler {
   view(isHere: boolean): View;
   change(wanted: SettingsChange, by: Asker): Promise<Outcome<View>>;
   readonly joinAddress: JoinAddress;
+  /** The address that a join script contains. */
+  readonly scriptAddress: JoinAddress;
 }
 
 export function mountSettingsRoutes(router: Router, settings: SettingsHandler): void {

@@ -52,6 +52,7 @@ describe('authority of every call', () => {
       'GET /agent/manifest.json',
       'GET /agent/SHA256SUMS',
       'GET /agent/install.sh',
+      'GET /join',
       'GET /agent/trainyard-worker.mjs',
       'GET /agent/trainyard-worker-linux-x64',
       'GET /api/session',

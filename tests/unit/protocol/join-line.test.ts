@@ -4,10 +4,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  addressArguments,
+  hashedLine,
   joinLine,
   type Joining,
+  pipedLine,
   scriptLine,
-  addressArguments,
   workerArguments,
 } from '../../../protocol/join-line.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
@@ -36,7 +38,7 @@ function paste(line: string, given = script) {
 
 test('runs the script with its arguments and the join token on stdin', () => {
   const args = ['--token-stdin', '--orchestrator-url', 'http://yard:8001', '--name', 'rig-1'];
-  expect(paste(joinLine(joining, sha256))).toEqual([
+  expect(paste(hashedLine(joining, sha256))).toEqual([
     0,
     ['tj_secret', 'trainyard', ...args, ''].join('\n'),
     '',
@@ -52,13 +54,13 @@ test('passes a name that looks like an option as the value of --name', () => {
 test('refuses to run a different or missing script', () => {
   const said = 'The install script does not match this command: nothing was done\n';
   for (const other of [`${script}# more\n`, script.slice(0, -8), ''])
-    expect(paste(joinLine(joining, sha256), other)).toEqual([1, '', said]);
+    expect(paste(hashedLine(joining, sha256), other)).toEqual([1, '', said]);
 });
 
 test('exits with the exit code of the script', () => {
   const failing = 'exit 7\n';
   const hash = createHash('sha256').update(failing).digest('hex');
-  expect(paste(joinLine(joining, hash), failing)[0]).toBe(7);
+  expect(paste(hashedLine(joining, hash), failing)[0]).toBe(7);
 });
 
 test('passes no token without one, and runs the script as root when requested', () => {
@@ -71,10 +73,38 @@ test.each([
   [{ url: 'http://[fe80::1]:8001', pin: null }, "curl -fsSg 'http://[fe80::1]:8001/agent/install.sh'"],
   [
     { url: 'https://[::1]:8001', pin: 'sha256:Ab+/=' },
-    "curl -fsSgk --pinnedpubkey 'sha256//Ab+/=' 'https://[::1]:8001/agent/install.sh'",
+    "curl -fsSgk --pinnedpubkey sha256//Ab+/= 'https://[::1]:8001/agent/install.sh'",
   ],
 ])('passes server identity options to curl: %o', (at, expected) => {
   expect(scriptLine(at, { sha256, args: '' })).toContain(`(s=$(${expected}) && `);
+});
+
+const secure: Joining = { ...joining, url: 'https://yard:8001', pin: 'sha256:Ab+/=', persistent: true };
+
+test('verifies the hash of the script over plain HTTP, and the server over HTTPS', () => {
+  expect(joinLine(joining, sha256)).toBe(hashedLine(joining, sha256));
+  expect(joinLine(secure, sha256)).toBe(
+    'curl -fsSk --pinnedpubkey sha256//Ab+/= https://yard:8001/join | JOIN_TOKEN=tj_secret sh -s -- --name rig-1 --persistent',
+  );
+  expect(joinLine({ ...secure, url: 'https://[::1]:8001', pin: null, persistent: false }, sha256)).toBe(
+    "curl -fsSg 'https://[::1]:8001/join' | JOIN_TOKEN=tj_secret sh -s -- --name rig-1",
+  );
+});
+
+test('passes the token of a short command only in the environment of the script', () => {
+  const shows = 'printf "%s\\n" "$JOIN_TOKEN" "$@"; env | grep -c tj_secret\n';
+  expect(paste(joinLine(secure, sha256), shows)).toEqual([
+    0,
+    'tj_secret\n--name\nrig-1\n--persistent\n1\n',
+    '',
+  ]);
+  const asRoot = pipedLine(secure, { args: 'install-service', token: 'tj_secret', asRoot: true });
+  expect(asRoot).toContain('| JOIN_TOKEN=tj_secret sudo --preserve-env=JOIN_TOKEN sh -s -- install-service');
+  expect(pipedLine(secure, { args: '', asRoot: true })).toMatch(/\| sudo sh$/);
+});
+
+test('runs nothing when a short command downloads nothing', () => {
+  expect(paste(joinLine(secure, sha256), '')).toEqual([0, '', '']);
 });
 
 test('quotes each value as one shell word', () => {

@@ -40,6 +40,7 @@ describe('tables of calls', () => {
       'GET /agent/manifest.json (open)',
       'GET /agent/SHA256SUMS (open, stream)',
       'GET /agent/install.sh (open, stream)',
+      'GET /join (open, stream)',
       'GET /agent/trainyard-worker.mjs (open, stream)',
       'GET /agent/trainyard-worker-linux-x64 (open, stream)',
       'GET /api/admin/workers (admin.workers)',

@@ -41,6 +41,7 @@ export function IssuedDialog({ id, joining, offer, isNew, onClose }: IssuedDialo
     url: chosen.url,
     pin,
     script: programs?.sha256.install ?? null,
+    isShort: (programs?.join_path ?? null) !== null,
     bundle: programs?.programs.find(each => each.name === 'trainyard-worker.mjs')?.sha256 ?? null,
   };
   return (

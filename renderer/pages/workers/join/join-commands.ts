@@ -1,8 +1,11 @@
 import {
+  addressArguments,
+  hashedLine,
+  isVerifiable,
   joinLine,
   nameArgument,
+  pipedLine,
   scriptLine,
-  addressArguments,
   workerArguments,
 } from '../../../../protocol/join-line.ts';
 import type { WorkerType } from '../../../../protocol/worker.ts';
@@ -19,6 +22,8 @@ export interface Joining {
   readonly type: WorkerType;
   /** SHA-256 of the install script; missing when the worker program must already be installed. */
   readonly script?: string | null;
+  /** True when the server serves a script for short commands. Older servers do not. */
+  readonly isShort?: boolean;
   /**
    * SHA-256 of the worker as a single file for Node, for machines without a POSIX shell. Null when the server has none.
    */
@@ -32,10 +37,18 @@ const lineContinuation = ' \\\n  ';
  * Returns the command to paste into a terminal. It passes the token as an environment variable, because every user of
  * the machine can read the arguments of a process.
  */
-export const shellCommand = (joining: Joining): string =>
-  typeof joining.script === 'string'
-    ? joinLine({ ...joining, persistent: joining.type === 'persistent' }, joining.script)
-    : plainCommand(joining);
+export function shellCommand(joining: Joining): string {
+  const { script, isShort, type } = joining;
+  if (typeof script !== 'string') return plainCommand(joining);
+  return (isShort === true ? joinLine : hashedLine)(
+    { ...joining, persistent: type === 'persistent' },
+    script,
+  );
+}
+
+/** Returns true if curl verifies the server, so that a command can be short. */
+export const canPipe = ({ url, isShort }: Pick<Joining, 'url' | 'isShort'>): boolean =>
+  isShort === true && isVerifiable(url);
 
 const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
@@ -63,12 +76,13 @@ const variables = ({ url, token, name, type }: Joining): readonly string[] => [
 ];
 
 export const environmentCommands = (joining: Joining): string =>
-  [
-    ...variables(joining),
-    typeof joining.script === 'string'
-      ? scriptLine(joining, { sha256: joining.script, args: addressArguments(joining) })
-      : `trainyard worker${pinOption(joining.pin)}`,
-  ].join('\n');
+  [...variables(joining), environmentStart(joining)].join('\n');
+
+function environmentStart(joining: Joining): string {
+  if (typeof joining.script !== 'string') return `trainyard worker${pinOption(joining.pin)}`;
+  if (canPipe(joining)) return pipedLine(joining, { args: '' });
+  return scriptLine(joining, { sha256: joining.script, args: addressArguments(joining) });
+}
 
 /** Returns the commands that install the worker program; none when it must already be installed. */
 const installLines = (joining: Joining): readonly string[] =>
@@ -114,10 +128,17 @@ done
  */
 export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   const { url, pin, token, name, script } = joining;
+  const folder = isForAll ? '--dir /usr/local/bin ' : '';
+  if (typeof script === 'string' && canPipe(joining))
+    return pipedLine(joining, {
+      args: `${folder}install-service ${nameArgument(name)}`,
+      token,
+      asRoot: isForAll,
+    });
   if (typeof script === 'string')
     return scriptLine(joining, {
       sha256: script,
-      args: `--token-stdin ${isForAll ? '--dir /usr/local/bin ' : ''}install-service ${workerArguments({ url, pin, name, persistent: false })}`,
+      args: `--token-stdin ${folder}install-service ${workerArguments({ url, pin, name, persistent: false })}`,
       token,
       asRoot: isForAll,
     });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { workerCommand } from '../../../../../agent/cli/command.ts';
-import { installScript } from '../../../../../main/http/routes/install-script.ts';
+import { installScript, joinScript } from '../../../../../main/http/routes/install-script.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -55,6 +55,7 @@ function openMachine(machine: Machine = {}) {
     tool(
       fetcher,
       `echo "${fetcher} $*" >> '${home}/calls'
+       export -p >> '${home}/environments'
        while [ $# -gt 0 ]; do case $1 in -o | -O) out=$2 ;; http*) url=$1 ;; esac; shift; done
        cat '${served}'/"$(echo "$url" | sed 's#.*/##')" > "$out"`,
     );
@@ -66,19 +67,36 @@ function openMachine(machine: Machine = {}) {
     );
   const run = (
     args: readonly string[],
-    { input = '', script = machine.script ?? defaultScript, home: homeFolder = home } = {},
+    { input = '', script = machine.script ?? defaultScript, home: homeFolder = home, token = '' } = {},
   ) => {
     const { status, stdout, stderr } = spawnSync('sh', ['-c', script, 'trainyard', ...args], {
       cwd: home,
       input,
       encoding: 'utf8',
-      env: { PATH: tools, ...(homeFolder !== '' && { HOME: homeFolder }) },
+      env: {
+        PATH: tools,
+        ...(homeFolder !== '' && { HOME: homeFolder }),
+        ...(token !== '' && { JOIN_TOKEN: token }),
+      },
     });
     return { status, stdout, stderr };
   };
   const bin = join(home, '.local/bin');
+  /** Pipes the script into a shell of a terminal in which a person types `answer`. Returns what the terminal shows. */
+  const runInTerminal = (args: readonly string[], answer: string): string => {
+    writeFileSync(join(home, 'script'), machine.script ?? usual);
+    const words = ['--', ...args].map(word => `'${word}'`).join(' ');
+    const line = `PATH='${tools}' HOME='${home}' sh -c "cat '${home}/script' | sh -s ${words}"`;
+    const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
+      input: `${answer}\n`,
+      encoding: 'utf8',
+    });
+    return stdout;
+  };
   return {
     run,
+    runInTerminal,
+    environments: () => readFileSync(join(home, 'environments'), 'utf8'),
     home,
     bin,
     installed: () => (existsSync(bin) ? readdirSync(bin).toSorted() : []),
@@ -189,6 +207,69 @@ test.each([
   const [call = ''] = machine.calls();
   expect(call.startsWith(`${fetcher} ${options}`)).toBe(true);
   expect(call.endsWith(`http://yard:8001/agent/${executableName}`)).toBe(true);
+});
+
+describe('the script of a short command', () => {
+  const programs = [
+    { name: bundleName, sha256: sha256(bundle) },
+    { name: executableName, sha256: sha256(executable) },
+  ];
+  const script = joinScript(version, programs, { url: 'https://yard:8001', pin: 'sha256:Ab+/=' });
+
+  test('adds the address and the pin of the server, and takes the token from the environment', () => {
+    const machine = openMachine({ script });
+    const { status, stdout } = machine.run(['--name', 'rig-1', '--persistent'], { token: 'tj_secret' });
+    expect([status, stdout]).toEqual([
+      0,
+      'started --name rig-1 --persistent --orchestrator-url=https://yard:8001 --pin=sha256:Ab+/= token=tj_secret\nstdin=\n',
+    ]);
+    expect(machine.calls().join()).toContain('-k --pinnedpubkey sha256//Ab+/= ');
+  });
+
+  test('keeps the address of the command line', () => {
+    const { stdout } = openMachine({ script }).run(['--orchestrator-url', 'https://other'], {
+      token: 'tj_x',
+    });
+    expect(stdout).toContain('started --orchestrator-url=https://other token=tj_x');
+    expect(stdout).not.toContain('--pin');
+  });
+
+  test('removes the token from the environment of the programs that it runs', () => {
+    const machine = openMachine({ script });
+    machine.run(['--install-only'], { token: 'tj_secret' });
+    expect(machine.environments()).not.toContain('tj_secret');
+  });
+
+  test('only explains itself over plain HTTP', () => {
+    const plain = joinScript(version, programs, { url: 'http://yard:8001', pin: null });
+    const machine = openMachine({ script: plain });
+    const { status, stdout, stderr } = machine.run(['--name', 'rig-1'], { token: 'tj_secret' });
+    expect([status, stdout, machine.installed()]).toEqual([2, '', []]);
+    expect(stderr).toContain('cannot be verified. Copy the whole join command from the panel');
+  });
+
+  test('quotes the address, which comes from the request', () => {
+    const odd = joinScript(version, programs, { url: 'https://y$(touch broken)', pin: null });
+    const machine = openMachine({ script: odd });
+    expect(machine.run([], { token: 'tj_x' }).stdout).toContain(
+      '--orchestrator-url=https://y$(touch broken) ',
+    );
+    expect(existsSync(join(machine.home, 'broken'))).toBe(false);
+  });
+
+  // The program `script` of util-linux opens the terminal.
+  const hasTerminal = spawnSync('script', ['--version']).status === 0;
+  test.skipIf(!hasTerminal)('asks a person at the terminal for a missing token', () => {
+    const machine = openMachine({ script });
+    const inTerminal = (answer: string): string => machine.runInTerminal(['--name', 'rig-1'], answer);
+    const seen = inTerminal('tj_typed');
+    expect(seen).toContain('Join token (leave empty if this machine has joined before): ');
+    expect(seen).toContain(
+      'started --name rig-1 --orchestrator-url=https://yard:8001 --pin=sha256:Ab+/= token=tj_typed',
+    );
+    expect(inTerminal('')).toMatch(/started .* token=\s/);
+    expect(machine.runInTerminal(['--worker-token-file', '/x'], '')).not.toContain('Join token');
+  });
 });
 
 describe('failing installations', () => {

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { joinLine } from '../../../../../../protocol/join-line.ts';
+import { hashedLine, joinLine } from '../../../../../../protocol/join-line.ts';
 import {
   environmentCommands,
   isLoopback,
@@ -96,15 +96,13 @@ describe('commands when the server offers the worker for download', () => {
 
   test('downloads the install script with the same pin and checks its checksum in every command', () => {
     for (const text of [shellCommand, environmentCommands, podScript, ownService, wholeService]) {
-      expect(text(here)).toContain(
-        `curl -fsSk --pinnedpubkey 'sha256//Ab+/=' ${joining.url}/agent/install.sh`,
-      );
+      expect(text(here)).toContain(`curl -fsSk --pinnedpubkey sha256//Ab+/= ${joining.url}/agent/install.sh`);
       expect(text(here)).toContain(` in ${script}*) `);
     }
   });
 
   test('builds the shell command as a single line', () => {
-    expect(shellCommand(here)).toBe(joinLine({ ...here, persistent: true }, script));
+    expect(shellCommand(here)).toBe(hashedLine({ ...here, persistent: true }, script));
     for (const text of [shellCommand, ownService, wholeService]) expect(text(here)).not.toContain('\n');
   });
 
@@ -141,6 +139,22 @@ describe('commands when the server offers the worker for download', () => {
     expect(readFileSync(join(told, 'stdin'), 'utf8')).toBe(last === null ? '' : `${joining.token}\n`);
     const hasToken = readFileSync(join(told, 'env'), 'utf8').includes(joining.token);
     expect(hasToken).toBe(last === null);
+  });
+
+  test('builds short commands for HTTPS when the server serves a script for them', () => {
+    const short: Joining = { ...here, isShort: true };
+    const curl = `curl -fsSk --pinnedpubkey sha256//Ab+/= ${joining.url}/join`;
+    const token = `JOIN_TOKEN=${joining.token}`;
+    expect(shellCommand(short)).toBe(joinLine({ ...here, persistent: true }, script));
+    expect(shellCommand(short)).toBe(`${curl} | ${token} sh -s -- --name rig-3 --persistent`);
+    expect(ownService(short)).toBe(`${curl} | ${token} sh -s -- install-service --name rig-3`);
+    expect(wholeService(short)).toBe(
+      `${curl} | ${token} sudo --preserve-env=JOIN_TOKEN sh -s -- --dir /usr/local/bin install-service --name rig-3`,
+    );
+    expect(environmentCommands(short).split('\n').at(-1)).toBe(`${curl} | sh`);
+    const plain: Joining = { ...short, url: 'http://yard.example:8001', pin: null };
+    for (const text of [shellCommand, environmentCommands, ownService, wholeService])
+      expect(text(plain)).toContain(` in ${script}*) `);
   });
 
   test('starts the downloaded worker in a pod', () => {

@@ -1,0 +1,159 @@
+// Real curl and a real shell run the join commands. A shell script stands for the worker.
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { agentApi, programNames } from '../../../protocol/agent-api.ts';
+import { hashedLine, joinLine } from '../../../protocol/join-line.ts';
+import { version } from '../../../protocol/version.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
+import { makeIdentity } from '../../support/tls/identity.ts';
+import { callTls, networkUrl, openTlsServer } from './tls-bench.ts';
+
+const worker = `#!/bin/sh
+if [ "$1" = --version ]; then echo ${version}; else echo "started $* token=$SIMPLETUNER_WORKER_TOKEN"; fi
+`;
+
+async function open(options: TestServerOptions = {}): Promise<TestServer> {
+  const folder = openFolder();
+  for (const name of programNames) writeFileSync(join(folder, name), worker);
+  return openTlsServer({ ...options, workerPrograms: folder });
+}
+
+/** Returns the join command of the API for a new worker. `at` is the URL under which the API is called. */
+async function offer(server: TestServer, at = networkUrl(server)) {
+  const { id } = await server.createWorker({ name: 'rig-1' });
+  const path = workersApi.createJoinToken.path.replace(':id', id);
+  const init = { method: 'POST', headers: { authorization: `Bearer ${server.adminToken}` }, body: {} };
+  const answer = at.startsWith('https')
+    ? (await callTls(at + path, init)).body
+    : await (
+        await fetch(at + path, {
+          method: 'POST',
+          headers: { ...init.headers, 'content-type': 'application/json' },
+          body: '{}',
+        })
+      ).text();
+  const issued = workersApi.createJoinToken.reply.parse(JSON.parse(answer));
+  return { token: issued.join_token, command: issued.install_command ?? '' };
+}
+
+/** Runs a command on a machine with an empty home folder. */
+function paste(command: string) {
+  const home = openFolder();
+  return new Promise<{ readonly out: string; readonly err: string; readonly isInstalled: boolean }>(
+    resolve => {
+      const child = spawn('sh', ['-c', command], {
+        env: { HOME: home, PATH: process.env['PATH'] },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const texts = { out: '', err: '' };
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.out += text));
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.err += text));
+      child.once('close', () => resolve({ ...texts, isInstalled: existsSync(join(home, '.local')) }));
+    },
+  );
+}
+
+test('joins over TLS with a short command, which has the token in no argument or address', async () => {
+  const server = await open();
+  const { token, command } = await offer(server);
+  const pin = /sha256\/\/(\S+)/.exec(command)?.[1];
+  expect(command).toBe(
+    `curl -fsSk --pinnedpubkey sha256//${pin} ${networkUrl(server)}/join | JOIN_TOKEN=${token} sh -s -- --name rig-1 --persistent`,
+  );
+  expect(command.length).toBeLessThan(230);
+  const { out, err } = await paste(command);
+  expect(err).toContain(`The worker ${version} is in `);
+  expect(out).toBe(
+    `started --name rig-1 --persistent --orchestrator-url=${networkUrl(server)} --pin=sha256:${pin} token=${token}\n`,
+  );
+});
+
+test('runs nothing when the server has another key', async () => {
+  const server = await open();
+  const { command } = await offer(server);
+  const other = await makeIdentity();
+  const wrong = command.replace(/sha256\/\/\S+/, other.pin.replace('sha256:', 'sha256//'));
+  expect(wrong).not.toBe(command);
+  const { out, err, isInstalled } = await paste(wrong);
+  expect([out, isInstalled]).toEqual(['', false]);
+  expect(err).toMatch(/^curl: \(\d+\) .*public key/);
+});
+
+test('verifies the hash of the script in the command over plain HTTP', async () => {
+  const server = await open({ config: { isSecure: false } });
+  const { token, command } = await offer(server, server.url);
+  const { install } = valueOf(await server.admin.call(agentApi.manifest)).sha256;
+  expect(command).toContain(` in ${install}*) `);
+  expect((await paste(command)).out).toContain(` --name rig-1 --persistent token=${token}\n`);
+  const { out, err, isInstalled } = await paste(command.replace(install, 'f'.repeat(64)));
+  expect([out, isInstalled]).toEqual(['', false]);
+  expect(err).toContain('does not match this command: nothing was done');
+});
+
+test('serves no script that installs something over plain HTTP', async () => {
+  const server = await open();
+  const { out, err, isInstalled } = await paste(`curl -fsS ${server.url}/join | JOIN_TOKEN=tj_x sh -s`);
+  expect([out, isInstalled]).toEqual(['', false]);
+  expect(err).toContain('This address is not encrypted');
+});
+
+test('puts the public address into the script behind a proxy, and no pin of its own', async () => {
+  const server = await open({
+    config: {
+      isSecure: false,
+      publicUrl: 'https://yard.example.org',
+      fixedBy: { 'public-url': '--public-url' },
+    },
+  });
+  const script = async (headers: Readonly<Record<string, string>>): Promise<string> =>
+    (await fetchText(server, headers))
+      .split('\n')
+      .find(line => line.includes('set -- "$@" --orchestrator-url')) ?? '';
+  expect(await script({ host: 'yard.example.org' })).toMatch(
+    / --orchestrator-url https:\/\/yard\.example\.org ;;$/,
+  );
+  expect(await script({ 'x-forwarded-proto': 'https' })).toContain(
+    ` ${server.url.replace('http:', 'https:')} `,
+  );
+});
+
+async function fetchText({ url }: TestServer, headers: Readonly<Record<string, string>>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get(`${url}/join`, { headers }, response => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.once('end', () => resolve(text));
+    }).once('error', reject);
+  });
+}
+
+test('keeps the script out of caches, and reports a missing worker program', async () => {
+  const server = await open();
+  const { status, headers, body } = await callTls(`${networkUrl(server)}/join`);
+  expect([status, headers['cache-control'], headers['content-type']]).toEqual([
+    200,
+    'no-store',
+    'text/plain; charset=utf-8',
+  ]);
+  expect(body).toContain(`version='${version}'`);
+  const none = await openTlsServer({ workerPrograms: openFolder() });
+  expect(await callTls(`${networkUrl(none)}/join`)).toMatchObject({
+    status: 404,
+    body: expect.stringContaining('program_not_built') as string,
+  });
+});
+
+test('still accepts commands of earlier versions, with the token on standard input', async () => {
+  const server = await open();
+  const { token } = await offer(server, server.url);
+  const { sha256, join_path: path } = valueOf(await server.admin.call(agentApi.manifest));
+  expect(path).toBe('/join');
+  const joining = { url: server.url, pin: null, token, name: 'rig-1', persistent: false };
+  expect(hashedLine(joining, sha256.install)).toBe(joinLine(joining, sha256.install));
+  expect((await paste(hashedLine(joining, sha256.install))).out).toContain(`--name rig-1 token=${token}\n`);
+});
