@@ -4,6 +4,7 @@ export const settingsTopics = {
   'topics.choose': 'Topic',
   'topics.general': 'General',
   'topics.account': 'Account',
+  'topics.phone': 'Open on a phone',
   'topics.data': 'Data and backups',
   'topics.access': 'Access',
   'topics.search': 'Search settings',

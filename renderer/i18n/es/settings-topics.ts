@@ -5,6 +5,7 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.choose': 'Tema',
   'topics.general': 'General',
   'topics.account': 'Cuenta',
+  'topics.phone': 'Abrir en un teléfono',
   'topics.data': 'Datos y copias',
   'topics.access': 'Acceso',
   'topics.search': 'Buscar ajustes',

@@ -5,6 +5,7 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.choose': 'विषय',
   'topics.general': 'सामान्य',
   'topics.account': 'खाता',
+  'topics.phone': 'फ़ोन पर खोलें',
   'topics.data': 'डेटा और बैकअप',
   'topics.access': 'एक्सेस',
   'topics.search': 'सेटिंग खोजें',

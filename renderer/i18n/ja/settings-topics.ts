@@ -5,6 +5,7 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.choose': 'トピック',
   'topics.general': '全般',
   'topics.account': 'アカウント',
+  'topics.phone': 'スマートフォンで開く',
   'topics.data': 'データとバックアップ',
   'topics.access': 'アクセス',
   'topics.search': '設定を検索',

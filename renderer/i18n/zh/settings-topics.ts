@@ -5,6 +5,7 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.choose': '设置主题',
   'topics.general': '通用',
   'topics.account': '账户',
+  'topics.phone': '在手机上打开',
   'topics.data': '数据与备份',
   'topics.access': '访问权限',
   'topics.search': '搜索设置',

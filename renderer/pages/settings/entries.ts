@@ -36,7 +36,9 @@ export const generalEntries: readonly Entry[] = [
     words: Object.values(languages),
   },
   { id: 'settings-zone', label: 'settings.zone', texts: ['settings.looks', 'settings.zone.utc'] },
-  ...(desktop === null ? [] : desktopEntries()),
+  ...(desktop === null
+    ? [{ id: 'settings-phone', label: 'topics.phone', words: ['QR'] } as const]
+    : desktopEntries()),
   { id: 'settings-server', label: 'settings.server', texts: ['settings.address', 'settings.version'] },
 ];
 

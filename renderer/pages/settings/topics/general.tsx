@@ -4,17 +4,25 @@ import type { SettingsState } from '../../../app/settings.tsx';
 import { isLanguage, languages, useT } from '../../../i18n/index.ts';
 import { usePreferences } from '../../../state/stores.ts';
 import { Account } from '../account.tsx';
+import { PhoneAccess } from '../../workers/join/phone.tsx';
+import { useSettingsT } from '../texts.tsx';
 import { DesktopSettings } from '../desktop/desktop.tsx';
 
 /** The signed-in user, the preferences of this browser, and the server that it shows. */
 export function General({ settings }: SettingsState) {
-  const t = useT();
+  const t = useSettingsT();
   const { baseUrl } = usePanel();
   return (
     <>
       <Account />
       <Preferences />
       {desktop !== null && <DesktopSettings desktop={desktop} />}
+      {desktop === null && (
+        <section className="card" aria-labelledby="settings-phone">
+          <h2 id="settings-phone">{t('topics.phone')}</h2>
+          <PhoneAccess />
+        </section>
+      )}
       <section className="card" aria-labelledby="settings-server">
         <h2 id="settings-server">{t('settings.server')}</h2>
         <p>

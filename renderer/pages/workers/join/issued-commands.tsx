@@ -1,12 +1,9 @@
 import { Tabs } from 'radix-ui';
-import { Fragment, type ReactNode, useState, useRef } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
+import type { AgentManifest } from '../../../../protocol/agent-api.ts';
 import type { WorkerId } from '../../../../protocol/ids.ts';
-import { useFleet, usePanel } from '../../../app/context.ts';
-import { perLocale } from '../../../i18n/formats.ts';
 import { useT } from '../../../i18n/index.ts';
-import { Button, Copy } from '../../../ui/button.tsx';
-import { useNow } from '../../../ui/time.tsx';
-import { showFailure, showToast } from '../../../ui/toast.tsx';
+import { Effects } from './effects.tsx';
 import {
   environmentCommands,
   type Joining,
@@ -14,11 +11,11 @@ import {
   serviceCommand,
   shellCommand,
   simpletunerCommand,
-  windowsCommands,
-  maskToken,
 } from './join-commands.ts';
-import { requestJoinOffer, type JoinOffer, offerStatus } from './join-offer.ts';
-import { joinPhase } from './join-wait.tsx';
+import type { JoinOffer } from './join-offer.ts';
+import { OfferLine } from './offer-line.tsx';
+import { Secret } from './secret.tsx';
+import { windowsCommands } from './windows-commands.ts';
 
 interface IssuedCommandsProps {
   readonly id: WorkerId;
@@ -27,13 +24,15 @@ interface IssuedCommandsProps {
   /** The join token that was issued with it; null when it could not be created. */
   readonly first: JoinOffer | null;
   readonly isNew: boolean;
+  /** The worker programs of the server; null when unknown. */
+  readonly programs: AgentManifest | null;
 }
 
 /**
  * Shows the commands that connect a worker. Trainyard's agents use the one-time join token; SimpleTuner's worker needs
  * the permanent worker token.
  */
-export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProps) {
+export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCommandsProps) {
   const t = useT();
   const [offer, setOffer] = useState(first);
   const once = offer === null ? null : { ...joining, token: offer.token };
@@ -49,7 +48,11 @@ export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProp
       </Tabs.List>
       <OnceTab value="shell" joining={once} standing={standing}>
         {each => (
-          <Secret text={shellCommand(each)} token={each.token} label={t('workers.issued.copyCommand')} />
+          <>
+            <Effects joining={each} programs={programs} />
+            <p>{t('workers.issued.run')}</p>
+            <Secret text={shellCommand(each)} token={each.token} label={t('workers.issued.copyCommand')} />
+          </>
         )}
       </OnceTab>
       <OnceTab value="environment" joining={once} standing={standing}>
@@ -62,7 +65,7 @@ export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProp
         )}
       </OnceTab>
       <OnceTab value="service" joining={once} standing={standing}>
-        {each => <ServiceCommands joining={each} />}
+        {each => <ServiceCommands joining={each} programs={programs} />}
       </OnceTab>
       <OnceTab value="pod" joining={once} standing={standing}>
         {each => (
@@ -99,13 +102,18 @@ interface OnceTabProps {
 
 const OnceTab = ({ value, joining, standing, children }: OnceTabProps) => (
   <Tabs.Content value={value} className="worker-form">
-    {standing}
     {joining !== null && children(joining)}
+    {standing}
   </Tabs.Content>
 );
 
+interface ServiceCommandsProps {
+  readonly joining: Joining;
+  readonly programs: AgentManifest | null;
+}
+
 /** Shows commands that install the worker as a service: for the whole machine, for one user, and on Windows. */
-function ServiceCommands({ joining }: { readonly joining: Joining }) {
+function ServiceCommands({ joining, programs }: ServiceCommandsProps) {
   const t = useT();
   const ways = [
     ['all', serviceCommand(joining, true)],
@@ -119,6 +127,7 @@ function ServiceCommands({ joining }: { readonly joining: Joining }) {
           {t('workers.issued.serviceStays')}
         </p>
       )}
+      <Effects joining={joining} programs={programs} isService />
       {ways.map(
         ([way, command]) =>
           command !== null && (
@@ -129,84 +138,5 @@ function ServiceCommands({ joining }: { readonly joining: Joining }) {
           ),
       )}
     </>
-  );
-}
-
-const timeOfDay = perLocale({ timeStyle: 'short' });
-
-interface OfferLineProps {
-  readonly id: WorkerId;
-  readonly offer: JoinOffer | null;
-  readonly isNew: boolean;
-  readonly onNew: (offer: JoinOffer) => void;
-}
-
-/**
- * Says until when the command works, and can replace an expired join token. Renders nothing once the worker has joined.
- */
-function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
-  const t = useT();
-  const { client } = usePanel();
-  const worker = useFleet(state => state.fleet.workers.get(id));
-  const now = useNow(1_000);
-  const [isRequesting, setRequesting] = useState(false);
-  if (isNew && joinPhase(worker) !== 'listening') return null;
-  const renew = async (): Promise<void> => {
-    setRequesting(true);
-    const made = await requestJoinOffer(client, id);
-    setRequesting(false);
-    if (made.ok) onNew(made.value);
-    else showFailure(t, made.failure);
-  };
-  const standing = offerStatus(offer, now);
-  const time = offer === null ? '' : timeOfDay(t).format(offer.until);
-  return (
-    <p className="worker-offer" data-standing={standing}>
-      <span role="status">
-        {standing === 'missing' ? t('workers.join.missing') : t(`workers.join.${standing}`, { time })}
-      </span>
-      {standing !== 'open' && (
-        <Button disabled={isRequesting} onClick={() => void renew()}>
-          {t('workers.join.again')}
-        </Button>
-      )}
-    </p>
-  );
-}
-
-interface SecretProps {
-  readonly text: string;
-  readonly token: string;
-  /** Label of the copy button. */
-  readonly label: string;
-}
-
-/** Shows a command with the token hidden. Copying it includes the token. */
-function Secret({ text, token, label }: SecretProps) {
-  const t = useT();
-  const [isShown, setShown] = useState(false);
-  const box = useRef<HTMLPreElement>(null);
-  const select = (): void => {
-    setShown(true);
-    // Select the text after the token has been rendered.
-    requestAnimationFrame(() => {
-      if (box.current !== null) getSelection()?.selectAllChildren(box.current);
-    });
-    showToast(t('workers.copy.byHand'));
-  };
-  return (
-    <div className="worker-secret">
-      <pre ref={box} className="mono">
-        {isShown ? text : maskToken(text, token)}
-      </pre>
-      <div className="worker-secret-acts">
-        {text.includes(token) && (
-          <Button kind="quiet" onClick={() => setShown(!isShown)}>
-            {isShown ? t('action.hide') : t('action.reveal')}
-          </Button>
-        )}
-        <Copy text={text} label={label} onFailed={select} />
-      </div>
-    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import { pinFor } from '../../../../protocol/settings-api.ts';
 import { useSettings } from '../../../app/settings.tsx';
@@ -11,6 +11,9 @@ import type { JoinOffer } from './join-offer.ts';
 import { type JoinUrl, joinUrls } from './join-urls.ts';
 import { usePrograms } from '../server-version.ts';
 import { JoinWait } from './join-wait.tsx';
+import { JoinTexts, useJoinT } from './texts.tsx';
+import { loadPart } from '../../../app/part.ts';
+import { Boundary, explainFailure } from '../../../app/unavailable.tsx';
 
 interface IssuedDialogProps {
   readonly id: WorkerId;
@@ -23,11 +26,23 @@ interface IssuedDialogProps {
   readonly onClose: () => void;
 }
 
+const PhoneAccess = lazy(() =>
+  loadPart(async () => ({ default: (await import('./phone.tsx')).PhoneAccess })),
+);
+
 /**
  * Shows the commands for a new worker or a new token. Only the button closes the dialog, because the token cannot be
  * shown again.
  */
-export function IssuedDialog({ id, joining, offer, isNew, onClose }: IssuedDialogProps) {
+export const IssuedDialog = (props: IssuedDialogProps) => (
+  <Suspense fallback={null}>
+    <JoinTexts>
+      <Issued {...props} />
+    </JoinTexts>
+  </Suspense>
+);
+
+function Issued({ id, joining, offer, isNew, onClose }: IssuedDialogProps) {
   const t = useT();
   const { settings } = useSettings();
   const programs = usePrograms();
@@ -53,21 +68,38 @@ export function IssuedDialog({ id, joining, offer, isNew, onClose }: IssuedDialo
       <p className="worker-notice" role="note">
         {t('workers.issued.once')}
       </p>
-      {isNew && <p>{t('workers.issued.run')}</p>}
       {urls.length > 1 && <UrlChoice urls={urls} chosen={chosen} onChoose={setPicked} />}
-      <IssuedCommands id={id} joining={shown} first={offer} isNew={isNew} />
+      <IssuedCommands id={id} joining={shown} first={offer} isNew={isNew} programs={programs} />
       {chosen.note !== null && (
         <p className="muted" role="note">
           {t(`workers.issued.${chosen.note}`, { host: new URL(chosen.url).host })}
         </p>
       )}
       {isNew && <JoinWait id={id} joining={shown} />}
+      {isNew && <OnPhone />}
       <footer className="dialog-foot">
         <Button kind="primary" onClick={onClose}>
           {t('workers.done')}
         </Button>
       </footer>
     </Dialog>
+  );
+}
+
+function OnPhone() {
+  const t = useJoinT();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details className="worker-phone" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{t('phone.open')}</summary>
+      {isOpen && (
+        <Boundary onFailure={explainFailure}>
+          <Suspense fallback={<div aria-busy="true" />}>
+            <PhoneAccess />
+          </Suspense>
+        </Boundary>
+      )}
+    </details>
   );
 }
 

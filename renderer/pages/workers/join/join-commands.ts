@@ -151,42 +151,21 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
 };
 
 /**
- * Returns the commands for PowerShell, which run the worker as a single file in the machine's own Node; null when the
- * server has no such file.
- */
-export const windowsCommands = ({ url, pin, token, name, bundle }: Joining): string | null =>
-  typeof bundle === 'string'
-    ? [
-        `$env:SIMPLETUNER_WORKER_TOKEN = ${powershellQuoted(token)}`,
-        `$env:SIMPLETUNER_ORCHESTRATOR_URL = ${powershellQuoted(url)}`,
-        `$env:SIMPLETUNER_WORKER_NAME = ${powershellQuoted(name)}`,
-        String.raw`$worker = "$env:LOCALAPPDATA\trainyard-worker.mjs"`,
-        `curl.exe -gfsS${curlTrust(pin)} -o $worker ${powershellQuoted(`${url}/agent/trainyard-worker.mjs`)}`,
-        `if ((Get-FileHash $worker).Hash -eq '${bundle}') { node $worker install-service${pinOption(pin)} }`,
-        "else { Write-Error 'This is not the worker that this was made for: nothing was done' }",
-        'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
-      ].join('\n')
-    : null;
-
-/**
  * Returns the option with the pin, which has no environment variable. Base64 needs no quotes in shells and unit files.
  */
-const pinOption = (pin: string | null): string => (pin === null ? '' : ` --pin ${pin}`);
+export const pinOption = (pin: string | null): string => (pin === null ? '' : ` --pin ${pin}`);
 
 /** Returns a curl command that tests whether the server is reachable. curl writes pins in a format of its own. */
 export const reachCommand = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   `curl -sS${curlTrust(pin)} ${url}/health/live`;
 
-const curlTrust = (pin: string | null): string =>
+export const curlTrust = (pin: string | null): string =>
   pin === null ? '' : ` -k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`;
 
 const persistentFlag = (type: WorkerType): string => (type === 'persistent' ? ' --persistent' : '');
 
 const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-
-/** Quotes a text for PowerShell, which doubles inner quotes and also treats typographic quotes as quotes. */
-const powershellQuoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201B]/g, '$&$&')}'`;
 
 /**
  * Returns the command that updates an installed worker to the server's version. The hash protects the download without

@@ -16,9 +16,8 @@ import {
   serviceCommand,
   shellCommand,
   simpletunerCommand,
-  windowsCommands,
 } from '../../../../../../renderer/pages/workers/join/join-commands.ts';
-
+import { windowsCommands } from '../../../../../../renderer/pages/workers/join/windows-commands.ts';
 import { openFolder } from '../../../../../support/fleet-bench.ts';
 import { eventually } from '../../../../../support/notices.ts';
 

@@ -1,0 +1,38 @@
+/** Texts about join commands and other devices. They load together with their dialog or topic. */
+export const join = {
+  'effects.title': 'This command:',
+  'effects.download':
+    'Downloads the worker from {host}: {size} for Linux x64. Other systems need Node 22.19 and download {small}.',
+  'effects.download.one': 'Downloads the worker from {host}: {small}. The machine needs Node 22.19.',
+  'effects.pin': 'Accepts only the server with this key, and checks the SHA-256 of the worker.',
+  'effects.certificate': 'Checks the certificate of the server and the SHA-256 of the worker.',
+  'effects.hash':
+    'Checks the SHA-256 of the script and of the worker. The connection is not encrypted. With TLS (Settings, Network) the command is much shorter.',
+  'effects.put': 'Puts the worker into ~/.local/bin. Needs no root.',
+  'effects.put.service':
+    'Puts the worker into /usr/local/bin with sudo, or into ~/.local/bin for your account only.',
+  'effects.start': 'Starts the worker in this terminal. Ctrl+C stops it.',
+  'effects.start.service':
+    'Installs a service that starts the worker now and after each restart of the machine.',
+  'effects.installed': 'Starts the worker that is already installed there. It downloads nothing.',
+  'effects.installed.service':
+    'Installs a service for the worker that is already installed there. It downloads nothing.',
+  'phone.open': 'Follow it on a phone',
+  'phone.explain': 'Scan a QR code to open this panel on a phone in the same network.',
+  'phone.private': 'No other device can reach this server yet. Share it in Settings, Network.',
+  'phone.network': 'Open the network settings',
+  'phone.address': 'Address for the phone',
+  'phone.show': 'Show QR code',
+  'phone.again': 'New QR code',
+  'phone.code': 'QR code with a sign-in link for {host}',
+  'phone.code.plain': 'QR code with the address {url}',
+  'phone.until':
+    'Works once, until {time}. It signs the phone in as {user}, with the same permissions. Show it to nobody else.',
+  'phone.over': 'Expired at {time}.',
+  'phone.token': 'The phone then asks for a token.',
+  'phone.warning':
+    'The browser of the phone warns about the certificate. Continue only if it shows this fingerprint (SHA-256):',
+  'phone.copy': 'Copy sign-in link',
+} as const satisfies Readonly<Record<string, string>>;
+
+export type JoinKey = keyof typeof join;

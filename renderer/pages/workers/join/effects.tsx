@@ -1,0 +1,60 @@
+import Download from 'lucide-react/icons/download';
+import FolderDown from 'lucide-react/icons/folder-down';
+import Play from 'lucide-react/icons/play';
+import ShieldCheck from 'lucide-react/icons/shield-check';
+import type { AgentManifest } from '../../../../protocol/agent-api.ts';
+import { isVerifiable } from '../../../../protocol/join-line.ts';
+import { sizeText } from '../../jobs/figures.ts';
+import type { Joining } from './join-commands.ts';
+import { useJoinT } from './texts.tsx';
+
+interface EffectsProps {
+  readonly joining: Pick<Joining, 'url' | 'pin' | 'script'>;
+  readonly programs: AgentManifest | null;
+  readonly isService?: boolean;
+}
+
+const icons = { download: Download, check: ShieldCheck, put: FolderDown, start: Play };
+
+/** Lists what a command does, for people who read this before they paste it. */
+export function Effects({ joining, programs, isService = false }: EffectsProps) {
+  const t = useJoinT();
+  const { url, pin, script } = joining;
+  const sizeOf = (name: string): string | null => {
+    const bytes = programs?.programs.find(each => each.name === name)?.bytes;
+    return bytes === undefined ? null : sizeText(bytes, t.language);
+  };
+  const [size, small] = [sizeOf('trainyard-worker-linux-x64'), sizeOf('trainyard-worker.mjs') ?? ''];
+  const check = !isVerifiable(url) ? 'effects.hash' : pin === null ? 'effects.certificate' : 'effects.pin';
+  const { host } = new URL(url);
+  const effects =
+    typeof script === 'string'
+      ? ([
+          [
+            'download',
+            size === null
+              ? t('effects.download.one', { host, small })
+              : t('effects.download', { host, size, small }),
+          ],
+          ['check', t(check)],
+          ['put', t(isService ? 'effects.put.service' : 'effects.put')],
+          ['start', t(isService ? 'effects.start.service' : 'effects.start')],
+        ] as const)
+      : ([['start', t(isService ? 'effects.installed.service' : 'effects.installed')]] as const);
+  return (
+    <div className="worker-effects">
+      <p>{t('effects.title')}</p>
+      <ol>
+        {effects.map(([kind, text]) => {
+          const Drawing = icons[kind];
+          return (
+            <li key={kind}>
+              <Drawing size={16} strokeWidth={2} aria-hidden="true" />
+              <span>{text}</span>
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+import { useState } from 'react';
+import type { WorkerId } from '../../../../protocol/ids.ts';
+import { useFleet, usePanel } from '../../../app/context.ts';
+import { perLocale } from '../../../i18n/formats.ts';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { useNow } from '../../../ui/time.tsx';
+import { showFailure } from '../../../ui/toast.tsx';
+import { type JoinOffer, offerStatus, requestJoinOffer } from './join-offer.ts';
+import { joinPhase } from './join-wait.tsx';
+
+const timeOfDay = perLocale({ timeStyle: 'short' });
+
+interface OfferLineProps {
+  readonly id: WorkerId;
+  readonly offer: JoinOffer | null;
+  readonly isNew: boolean;
+  readonly onNew: (offer: JoinOffer) => void;
+}
+
+/**
+ * Says until when the command works, and can replace an expired join token. Renders nothing once the worker has joined.
+ */
+export function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
+  const t = useT();
+  const { client } = usePanel();
+  const worker = useFleet(state => state.fleet.workers.get(id));
+  const now = useNow(1_000);
+  const [isRequesting, setRequesting] = useState(false);
+  if (isNew && joinPhase(worker) !== 'listening') return null;
+  const renew = async (): Promise<void> => {
+    setRequesting(true);
+    const made = await requestJoinOffer(client, id);
+    setRequesting(false);
+    if (made.ok) onNew(made.value);
+    else showFailure(t, made.failure);
+  };
+  const standing = offerStatus(offer, now);
+  const time = offer === null ? '' : timeOfDay(t).format(offer.until);
+  return (
+    <p className="worker-offer" data-standing={standing}>
+      <span role="status">
+        {standing === 'missing' ? t('workers.join.missing') : t(`workers.join.${standing}`, { time })}
+      </span>
+      {standing !== 'open' && (
+        <Button disabled={isRequesting} onClick={() => void renew()}>
+          {t('workers.join.again')}
+        </Button>
+      )}
+    </p>
+  );
+}

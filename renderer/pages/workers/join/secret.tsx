@@ -1,0 +1,42 @@
+import { useRef, useState } from 'react';
+import { useT } from '../../../i18n/index.ts';
+import { Button, Copy } from '../../../ui/button.tsx';
+import { showToast } from '../../../ui/toast.tsx';
+import { maskToken } from './join-commands.ts';
+
+interface SecretProps {
+  readonly text: string;
+  readonly token: string;
+  /** Label of the copy button. */
+  readonly label: string;
+}
+
+/** Shows a command with the token hidden. Copying it includes the token. */
+export function Secret({ text, token, label }: SecretProps) {
+  const t = useT();
+  const [isShown, setShown] = useState(false);
+  const box = useRef<HTMLPreElement>(null);
+  const select = (): void => {
+    setShown(true);
+    // Select the text after the token has been rendered.
+    requestAnimationFrame(() => {
+      if (box.current !== null) getSelection()?.selectAllChildren(box.current);
+    });
+    showToast(t('workers.copy.byHand'));
+  };
+  return (
+    <div className="worker-secret">
+      <pre ref={box} className="mono">
+        {isShown ? text : maskToken(text, token)}
+      </pre>
+      <div className="worker-secret-acts">
+        {text.includes(token) && (
+          <Button kind="quiet" onClick={() => setShown(!isShown)}>
+            {isShown ? t('action.hide') : t('action.reveal')}
+          </Button>
+        )}
+        <Copy text={text} label={label} onFailed={select} />
+      </div>
+    </div>
+  );
+}
