@@ -80,7 +80,7 @@ export const workerArguments = ({ name, persistent, ...at }: Omit<Joining, 'toke
   `${addressArguments(at)} ${ownArguments({ name, persistent })}`;
 
 /** Returns the options that are not about the server, quoted for the shell. */
-export const ownArguments = ({ name, persistent }: Pick<Joining, 'name' | 'persistent'>): string =>
+const ownArguments = ({ name, persistent }: Pick<Joining, 'name' | 'persistent'>): string =>
   `${nameArgument(name)}${persistent ? ' --persistent' : ''}`;
 
 /** Returns the option for the name. A name such as `--dir=/x` would be parsed as an option, so it is joined with `=`. */

@@ -1,5 +1,5 @@
 /** The settings by topic, and their search. */
-import { expect, type Locator, type Page, test } from '@playwright/test';
+import { type Browser, expect, type Locator, type Page, test } from '@playwright/test';
 import type { Permission } from '../../protocol/call.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
@@ -122,4 +122,97 @@ test('offers and finds only the settings that the token permits', async ({ page 
   await page.goto(`${orchestrator.url}/settings/access`);
   await expect(page.locator('.missing')).toContainText('(admin.tokens)');
   expect(refused).toEqual([]);
+});
+
+/** Signs another browser in with a token, and waits until its page is live. */
+async function openElsewhere(browser: Browser, token: string): Promise<Page> {
+  const context = await browser.newContext({
+    userAgent: 'Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0',
+  });
+  const page = await context.newPage();
+  await page.goto(orchestrator.url);
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  return page;
+}
+
+test('signs another browser out at once when its session ends', async ({ page, browser }) => {
+  const phone = await openElsewhere(browser, orchestrator.token);
+  await open(page, '/settings/access');
+  const sessions = page.getByRole('region', { name: 'Signed-in browsers' });
+  const current = sessions.getByRole('listitem').filter({ hasText: 'this browser' });
+  await expect(current).toHaveCount(1);
+  await expect(current.getByRole('button')).toHaveCount(0);
+  const other = sessions.getByRole('listitem').filter({ hasText: 'Firefox 140 on Android' });
+  await expect(other).toHaveText(/admin.*127\.0\.0\.1.*Signed in: .*Last used: /);
+  await other.getByRole('button', { name: 'End session of admin on Firefox 140 on Android' }).click();
+  await expect(phone.getByLabel('Token')).toBeVisible({ timeout: 5_000 });
+  await expect(other).toHaveCount(0);
+  await expect(sessions).toBeFocused();
+  // No secret of a cookie or token is on the page.
+  const [cookie] = await page.context().cookies();
+  expect(await page.content()).not.toContain(cookie?.value);
+});
+
+test('ends all other sessions after a question, and keeps this browser signed in', async ({
+  page,
+  browser,
+}) => {
+  const [one, two] = [
+    await openElsewhere(browser, orchestrator.token),
+    await openElsewhere(browser, orchestrator.token),
+  ];
+  await open(page, '/settings/access');
+  await page.getByRole('button', { name: 'End all other sessions' }).click();
+  const question = page.getByRole('alertdialog', { name: 'End all other sessions?' });
+  await expect(question.getByRole('button', { name: 'Cancel' })).toBeFocused();
+  await question.getByRole('button', { name: 'End all other sessions' }).click();
+  for (const other of [one, two]) await expect(other.getByLabel('Token')).toBeVisible({ timeout: 5_000 });
+  const sessions = page.getByRole('region', { name: 'Signed-in browsers' });
+  await expect(sessions.getByRole('listitem')).toHaveText([/this browser/]);
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+});
+
+test('shows the permissions and the last use of a token, and signs its browsers out when it is revoked', async ({
+  page,
+  browser,
+}) => {
+  const { token } = await orchestrator.call('POST', '/api/tokens', {
+    name: 'leaving',
+    team: 'nlp',
+    permissions: ['queue.view', 'queue.cancel'],
+  });
+  const other = await openElsewhere(browser, String(token));
+  await open(page, '/settings/access');
+  const row = page
+    .getByRole('region', { name: 'Tokens' })
+    .locator('.settings-access')
+    .filter({ hasText: 'leaving' });
+  await expect(row).toContainText('Team nlp');
+  await expect(row.getByRole('listitem')).toHaveText(['View all jobs', 'Cancel any job']);
+  await expect(row).toContainText(/Last used: (?!never).*Never expires.*Created by admin:/);
+  expect(await page.content()).not.toContain(String(token));
+  await row.getByRole('button', { name: 'Revoke the token of leaving' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+  await expect(other.getByLabel('Token')).toBeVisible({ timeout: 5_000 });
+  await expect(row).toHaveCount(0);
+});
+
+test('opens every setting that the search lists', async ({ page }) => {
+  await open(page);
+  for (const topic of ['General', 'Network', 'Queue', 'Workers', 'Pools', 'Data and backups', 'Access']) {
+    await searchOf(page).fill(topic);
+    const own = foundOf(page).filter({ has: page.locator('.muted').getByText(topic, { exact: true }) });
+    const labels = await own.locator('.settings-found-name').allTextContents();
+    expect(labels.length, topic).toBeGreaterThan(0);
+    for (const label of labels) {
+      await searchOf(page).fill(`${topic} ${label}`);
+      await own
+        .filter({ has: page.getByText(label, { exact: true }) })
+        .first()
+        .click();
+      await expect(page.locator('.settings-content :focus'), `${topic}: ${label}`).toBeVisible();
+    }
+  }
 });

@@ -129,7 +129,7 @@ const browsers = [
   ['Opera', /\bOPR\/(\d+)/],
   ['Firefox', /\b(?:Firefox|FxiOS)\/(\d+)/],
   ['Electron', /\bElectron\/(\d+)/],
-  ['Chrome', /\b(?:Chrome|CriOS|Chromium)\/(\d+)/],
+  ['Chrome', /\b(?:(?:Headless)?Chrome|CriOS|Chromium)\/(\d+)/],
   ['Safari', /\bVersion\/(\d+)[.\d]* (?:Mobile\/\w+ )?Safari\//],
 ] as const;
 

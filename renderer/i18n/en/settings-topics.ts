@@ -5,6 +5,8 @@ export const settingsTopics = {
   'topics.general': 'General',
   'topics.account': 'Account',
   'topics.phone': 'Open on a phone',
+  'topics.token.created': 'Created by {by}:',
+  'topics.token.team': 'Team {team}',
   'topics.data': 'Data and backups',
   'topics.access': 'Access',
   'topics.search': 'Search settings',

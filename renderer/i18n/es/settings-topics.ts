@@ -6,6 +6,8 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.general': 'General',
   'topics.account': 'Cuenta',
   'topics.phone': 'Abrir en un teléfono',
+  'topics.token.created': 'Creado por {by}:',
+  'topics.token.team': 'Equipo {team}',
   'topics.data': 'Datos y copias',
   'topics.access': 'Acceso',
   'topics.search': 'Buscar ajustes',

@@ -6,6 +6,8 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.general': 'सामान्य',
   'topics.account': 'खाता',
   'topics.phone': 'फ़ोन पर खोलें',
+  'topics.token.created': '{by} ने बनाया:',
+  'topics.token.team': 'टीम {team}',
   'topics.data': 'डेटा और बैकअप',
   'topics.access': 'एक्सेस',
   'topics.search': 'सेटिंग खोजें',

@@ -6,6 +6,8 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.general': '全般',
   'topics.account': 'アカウント',
   'topics.phone': 'スマートフォンで開く',
+  'topics.token.created': '{by} が作成:',
+  'topics.token.team': 'チーム {team}',
   'topics.data': 'データとバックアップ',
   'topics.access': 'アクセス',
   'topics.search': '設定を検索',

@@ -6,6 +6,8 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.general': '通用',
   'topics.account': '账户',
   'topics.phone': '在手机上打开',
+  'topics.token.created': '创建者 {by}：',
+  'topics.token.team': '团队 {team}',
   'topics.data': '数据与备份',
   'topics.access': '访问权限',
   'topics.search': '搜索设置',

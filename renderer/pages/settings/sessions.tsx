@@ -1,4 +1,8 @@
-import { useState } from 'react';
+import AppWindow from 'lucide-react/icons/app-window';
+import Globe from 'lucide-react/icons/globe';
+import Monitor from 'lucide-react/icons/monitor';
+import Smartphone from 'lucide-react/icons/smartphone';
+import { useRef, useState } from 'react';
 import { sessionApi, type SessionView } from '../../../protocol/session-api.ts';
 import { usePanel, useLoaded } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
@@ -6,6 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
+import './tokens.css';
 
 /** Lists the browsers in which this user is signed in, and can sign them out. */
 export function Sessions() {
@@ -20,14 +25,17 @@ export function Sessions() {
     showToast(t('sessions.revoked', { count: answer.value.revoked }));
     reload();
   };
+  const section = useRef<HTMLElement>(null);
   const revoke = async ({ id }: SessionView): Promise<void> => {
     const answer = await client.call(sessionApi.revoke, { params: { id } });
     if (!answer.ok) return showFailure(t, answer.failure);
     showToast(t('sessions.revoked', { count: 1 }));
+    // The row with the focused button disappears.
+    section.current?.focus();
     reload();
   };
   return (
-    <section className="card" aria-labelledby="settings-sessions">
+    <section ref={section} tabIndex={-1} className="card" aria-labelledby="settings-sessions">
       <h2 id="settings-sessions">{t('sessions.title')}</h2>
       <p className="muted">{sessions.length === 0 ? t('sessions.none') : t('sessions.what')}</p>
       {sessions.length > 0 && (
@@ -62,29 +70,38 @@ interface SessionProps {
   readonly onRevoke: () => void;
 }
 
+/** Returns the kind of device that the name of a browser suggests. */
+function drawingOf(device: string | null) {
+  if (device === null) return Globe;
+  if (/\b(?:Android|iOS)$/.test(device)) return Smartphone;
+  return device.startsWith('Electron ') ? AppWindow : Monitor;
+}
+
 function Session({ session, onRevoke }: SessionProps) {
   const t = useT();
   const device = session.device ?? t('sessions.unknown');
+  const Drawing = drawingOf(session.device);
   return (
-    <div className="settings-token">
-      <strong translate="no">{device}</strong>
-      <span className="settings-token-may">
-        <span translate="no">{session.user}</span>
-        {session.address !== null && <span translate="no"> · {session.address}</span>}
-        {session.current && <> · {t('sessions.current')}</>}
-      </span>
-      <span className="muted">
-        {t('sessions.since')} <Time at={session.signed_in_at} />
-      </span>
-      <span className="muted">
-        {t('tokens.used')} <Time at={session.last_used_at} />
-      </span>
+    <div className="settings-access">
+      <Drawing size={20} strokeWidth={1.75} aria-hidden="true" />
+      <div className="settings-access-about">
+        <span className="settings-access-name">
+          <strong translate="no">{device}</strong>
+          {session.current && <span className="settings-access-mark">{t('sessions.current')}</span>}
+        </span>
+        <span className="settings-access-facts">
+          <span translate="no">{session.user}</span>
+          {session.address !== null && <span translate="no">{session.address}</span>}
+          <span>
+            {t('sessions.since')} <Time at={session.signed_in_at} />
+          </span>
+          <span>
+            {t('tokens.used')} <Time at={session.last_used_at} />
+          </span>
+        </span>
+      </div>
       {!session.current && (
-        <Button
-          kind="quiet"
-          aria-label={t('sessions.revoke.of', { device, user: session.user })}
-          onClick={onRevoke}
-        >
+        <Button aria-label={t('sessions.revoke.of', { device, user: session.user })} onClick={onRevoke}>
           {t('sessions.revoke')}
         </Button>
       )}

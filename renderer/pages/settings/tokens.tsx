@@ -1,3 +1,4 @@
+import KeyRound from 'lucide-react/icons/key-round';
 import { useState } from 'react';
 import { type TokenView, tokensApi } from '../../../protocol/tokens-api.ts';
 import { usePanel, useLoaded } from '../../app/context.ts';
@@ -7,6 +8,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
 import { NewTokenDialog } from './new-token.tsx';
+import { useSettingsT } from './texts.tsx';
 import './tokens.css';
 
 /** Lists the API tokens with their permissions. */
@@ -39,26 +41,43 @@ export function Tokens() {
 }
 
 function Token({ token, onRevoke }: { readonly token: TokenView; readonly onRevoke: () => void }) {
-  const t = useT();
+  const t = useSettingsT();
   return (
-    <div className="settings-token">
-      <strong translate="no">{token.name}</strong>
-      <span className="settings-token-may">
-        {token.permissions.map(name => t(`tokens.may.${name}`)).join(' · ')}
-      </span>
-      <span className="muted">
-        {token.expires_at === null ? (
-          t('tokens.never')
-        ) : (
-          <>
-            {t('tokens.expires')} <Time at={token.expires_at} />
-          </>
-        )}
-      </span>
-      <span className="muted">
-        {t('tokens.used')} <Time at={token.last_used_at} />
-      </span>
-      <Button kind="quiet" aria-label={t('tokens.revoke.of', { name: token.name })} onClick={onRevoke}>
+    <div className="settings-access">
+      <KeyRound size={20} strokeWidth={1.75} aria-hidden="true" />
+      <div className="settings-access-about">
+        <span className="settings-access-name">
+          <strong translate="no">{token.name}</strong>
+          {token.team !== null && (
+            <span className="settings-access-mark">{t('topics.token.team', { team: token.team })}</span>
+          )}
+        </span>
+        <ul className="settings-scopes">
+          {token.permissions.map(name => (
+            <li key={name} title={name}>
+              {t(`tokens.may.${name}`)}
+            </li>
+          ))}
+        </ul>
+        <span className="settings-access-facts">
+          <span>
+            {t('tokens.used')} <Time at={token.last_used_at} />
+          </span>
+          <span>
+            {token.expires_at === null ? (
+              t('tokens.never')
+            ) : (
+              <>
+                {t('tokens.expires')} <Time at={token.expires_at} />
+              </>
+            )}
+          </span>
+          <span>
+            {t('topics.token.created', { by: token.created_by })} <Time at={token.created_at} />
+          </span>
+        </span>
+      </div>
+      <Button aria-label={t('tokens.revoke.of', { name: token.name })} onClick={onRevoke}>
         {t('tokens.revoke')}
       </Button>
     </div>

@@ -47,7 +47,7 @@ export function shellCommand(joining: Joining): string {
 }
 
 /** Returns true if curl verifies the server, so that a command can be short. */
-export const canPipe = ({ url, isShort }: Pick<Joining, 'url' | 'isShort'>): boolean =>
+const canPipe = ({ url, isShort }: Pick<Joining, 'url' | 'isShort'>): boolean =>
   isShort === true && isVerifiable(url);
 
 const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
