@@ -62,17 +62,17 @@ export function pipedLine(at: Pick<Joining, 'url' | 'pin'>, { args, token, asRoo
 /** Returns true if curl can verify the server at this URL. */
 export const isVerifiable = (url: string): boolean => url.startsWith('https://');
 
-/**
- * Returns the command line that installs and starts a worker. `sha256`: the hash of the install script, which the command
- * verifies over plain HTTP.
- */
-export const joinLine = (joining: Joining, sha256: string): string =>
+/** Returns the short command line that installs and starts a worker; null over plain HTTP. */
+export const shortLine = (joining: Joining): string | null =>
   isVerifiable(joining.url)
     ? pipedLine(joining, { args: ownArguments(joining), token: joining.token })
-    : hashedLine(joining, sha256);
+    : null;
 
-/** Returns the command line that verifies the install script by its hash. Servers of all versions serve that script. */
-export const hashedLine = (joining: Joining, sha256: string): string =>
+/**
+ * Returns the command line that installs and starts a worker, and verifies the install script by its hash. Servers of all
+ * versions serve that script.
+ */
+export const joinLine = (joining: Joining, sha256: string): string =>
   scriptLine(joining, { sha256, args: `--token-stdin ${workerArguments(joining)}`, token: joining.token });
 
 /** Returns the options of the worker, quoted for the shell. */

@@ -25,6 +25,13 @@ export const IssuedJoinToken = z.object({
     .describe(
       'Command for a machine with only a shell: it also downloads the worker program. Null when the program was not built.',
     ),
+  short_command: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe(
+      'Short form of `install_command`: curl verifies the server. Null over plain HTTP, and when the program was not built.',
+    ),
 });
 
 const Permissions = z

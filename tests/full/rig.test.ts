@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { agentApi } from '../../protocol/agent-api.ts';
 import { workersApi } from '../../protocol/admin-api.ts';
-import { hashedLine, joinLine } from '../../protocol/join-line.ts';
+import { joinLine, shortLine } from '../../protocol/join-line.ts';
 import { pinFor, settingsApi } from '../../protocol/settings-api.ts';
 import { root, temporaryFolder } from '../support/processes.ts';
 import { argumentsOf, buildPrograms, openBare, programsIn } from '../support/rig.ts';
@@ -87,13 +87,13 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     const front = await startListener(identity, { to: server.url });
     const [rig, wrong] = [openBare(), openBare()];
     const other = await makeIdentity();
-    const refused = wrong.run(hashedLine({ ...joining, url: front.url, pin: other.pin }, sha256.install));
+    const refused = wrong.run(joinLine({ ...joining, url: front.url, pin: other.pin }, sha256.install));
     expect((await refused.exited).code).not.toBe(0);
     expect(refused.lines.join('\n')).toMatch(/^curl: .*public key/);
     expect(existsSync(join(wrong.home, '.local'))).toBe(false);
     expect(front.received()).not.toContain(joining.token);
 
-    const worker = rig.run(hashedLine({ ...joining, url: front.url, pin: identity.pin }, sha256.install));
+    const worker = rig.run(joinLine({ ...joining, url: front.url, pin: identity.pin }, sha256.install));
     await worker.said(/^Connected to https:.* as rig-1/);
     expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
   }, 120_000);
@@ -106,10 +106,10 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
       config: { host: network, isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' } },
     });
     onTestFinished(() => server.close());
-    const { id, token, joining, sha256 } = await offer(server);
+    const { id, token, joining } = await offer(server);
     const url = server.url.replace('http://127.0.0.1', `https://${network}`);
     const pin = pinFor(valueOf(await server.admin.call(settingsApi.get)).network, url);
-    const line = joinLine({ ...joining, url, pin }, sha256.install);
+    const line = shortLine({ ...joining, url, pin }) ?? '';
     expect(line).toMatch(
       /^curl -fsSk --pinnedpubkey \S+ \S+\/join \| JOIN_TOKEN=tj_\S+ sh -s -- --name rig-1 --persistent$/,
     );
@@ -120,7 +120,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
 
     const wrong = openBare();
     const other = await makeIdentity();
-    const refused = wrong.run(joinLine({ ...joining, url, pin: other.pin }, sha256.install));
+    const refused = wrong.run(shortLine({ ...joining, url, pin: other.pin }) ?? '');
     await refused.exited;
     expect(refused.lines.join('\n')).toMatch(/^curl: .*public key/);
     expect(existsSync(join(wrong.home, '.local'))).toBe(false);

@@ -96,6 +96,7 @@ describe('join commands', () => {
       'join_expires_at',
       'join_command',
       'install_command',
+      'short_command',
     ]);
     expect(fields['connection_command']).toContain(`TOKEN=${fields['token']} `);
     expect(fields['join_command']).toContain(`TOKEN=${fields['join_token']} `);

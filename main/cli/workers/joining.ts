@@ -25,6 +25,7 @@ async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.crea
       join_expires_at: join?.expires_at ?? null,
       join_command: join?.connection_command ?? null,
       install_command: join?.install_command ?? null,
+      short_command: join?.short_command ?? null,
     },
     facts: [
       ['Worker', `${name} (${id})`],
@@ -46,13 +47,15 @@ type Joinable = ValueOf<typeof workersApi.createJoinToken>;
  * The commands to paste on the rig: one for a machine without the worker program, if available, and one for a machine that has
  * it.
  */
-const startFacts = ({ install_command: install, connection_command: lasting }: Joinable): readonly Fact[] =>
-  install === null
+function startFacts({ install_command: install, short_command: short, ...rest }: Joinable): readonly Fact[] {
+  const { connection_command: lasting } = rest;
+  return install === null
     ? [['Join command', lasting]]
     : [
-        ['Join command', install],
+        ['Join command', short ?? install],
         ['If installed', lasting],
       ];
+}
 
 const onceUntil = ({ expires_at: at }: Joinable): string => `once, until ${at}`;
 

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { workersApi } from '../../../protocol/admin-api.ts';
-import { joinLine, workerArguments } from '../../../protocol/join-line.ts';
+import { joinLine, shortLine, workerArguments } from '../../../protocol/join-line.ts';
 import { accept } from '../../../protocol/problem.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import type { IssuedToken, Orchestrator } from '../../orchestrator/index.ts';
@@ -88,6 +88,7 @@ export function mountWorkerAdminRoutes(
       expires_at: expiresAt,
       connection_command: commandFor(outcome.value, at),
       install_command: hash === null ? null : joinLine({ ...at, token, name, persistent }, hash),
+      short_command: hash === null ? null : shortLine({ ...at, token, name, persistent }),
     });
   });
 }

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { agentApi, programNames } from '../../../protocol/agent-api.ts';
-import { hashedLine, joinLine } from '../../../protocol/join-line.ts';
 import { version } from '../../../protocol/version.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
@@ -38,7 +37,8 @@ async function offer(server: TestServer, at = networkUrl(server)) {
         })
       ).text();
   const issued = workersApi.createJoinToken.reply.parse(JSON.parse(answer));
-  return { token: issued.join_token, command: issued.install_command ?? '' };
+  const { install_command: long, short_command: short } = issued;
+  return { token: issued.join_token, command: short ?? long ?? '', long: long ?? '', short };
 }
 
 /** Runs a command on a machine with an empty home folder. */
@@ -148,12 +148,15 @@ test('keeps the script out of caches, and reports a missing worker program', asy
   });
 });
 
-test('still accepts commands of earlier versions, with the token on standard input', async () => {
+test('still offers the long command over TLS, into which scripts write options of the worker', async () => {
   const server = await open();
-  const { token } = await offer(server, server.url);
+  const { token, long, short } = await offer(server);
   const { sha256, join_path: path } = valueOf(await server.admin.call(agentApi.manifest));
-  expect(path).toBe('/join');
-  const joining = { url: server.url, pin: null, token, name: 'rig-1', persistent: false };
-  expect(hashedLine(joining, sha256.install)).toBe(joinLine(joining, sha256.install));
-  expect((await paste(hashedLine(joining, sha256.install))).out).toContain(`--name rig-1 token=${token}\n`);
+  expect([path, short === null, long.includes(` in ${sha256.install}*) `)]).toEqual(['/join', false, true]);
+  // docs/install.md adds a trainer in the same way.
+  const { out } = await paste(long.replace('--token-stdin', '$& install-service --trainer x=/y'));
+  expect(out).toMatch(
+    /^started install-service --trainer x=\/y --orchestrator-url=https:\S+ --pin=\S+ --name rig-1/,
+  );
+  expect(out).toContain(` token=${token}\n`);
 });

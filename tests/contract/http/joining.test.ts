@@ -50,6 +50,7 @@ test('joins a machine as a worker with a join token', async () => {
     expires_at: expect.any(String),
     connection_command: `SIMPLETUNER_WORKER_TOKEN=${made.join_token} trainyard worker --orchestrator-url ${server.url} --name rig-1`,
     install_command: null,
+    short_command: null,
   });
   expect(Math.abs(Date.parse(made.expires_at) - Date.now() - 3_600_000)).toBeLessThan(60_000);
   expect(await join(made.join_token, 'wt_mine')).toEqual([

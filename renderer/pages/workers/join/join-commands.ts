@@ -1,11 +1,11 @@
 import {
   addressArguments,
-  hashedLine,
   isVerifiable,
   joinLine,
   nameArgument,
   pipedLine,
   scriptLine,
+  shortLine,
   workerArguments,
 } from '../../../../protocol/join-line.ts';
 import type { WorkerType } from '../../../../protocol/worker.ts';
@@ -40,10 +40,8 @@ const lineContinuation = ' \\\n  ';
 export function shellCommand(joining: Joining): string {
   const { script, isShort, type } = joining;
   if (typeof script !== 'string') return plainCommand(joining);
-  return (isShort === true ? joinLine : hashedLine)(
-    { ...joining, persistent: type === 'persistent' },
-    script,
-  );
+  const whole = { ...joining, persistent: type === 'persistent' };
+  return (isShort === true ? shortLine(whole) : null) ?? joinLine(whole, script);
 }
 
 /** Returns true if curl verifies the server, so that a command can be short. */

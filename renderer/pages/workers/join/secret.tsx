@@ -27,7 +27,7 @@ export function Secret({ text, token, label }: SecretProps) {
   return (
     <div className="worker-secret">
       <pre ref={box} className="mono">
-        {isShown ? text : maskToken(text, token)}
+        {(isShown ? text : maskToken(text, token)).split(/(\s+)/).map(wrapWord)}
       </pre>
       <div className="worker-secret-acts">
         {text.includes(token) && (
@@ -40,3 +40,14 @@ export function Secret({ text, token, label }: SecretProps) {
     </div>
   );
 }
+
+/** Browsers break lines after hyphens, which would split options such as `--name`. Odd parts are spaces and line ends. */
+const wrapWord = (part: string, at: number) =>
+  at % 2 === 1 ? (
+    part
+  ) : (
+    // The words of a command have no identity besides their position.
+    <span key={at} className="worker-secret-word">
+      {part}
+    </span>
+  );

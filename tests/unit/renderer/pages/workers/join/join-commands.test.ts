@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { hashedLine, joinLine } from '../../../../../../protocol/join-line.ts';
+import { joinLine, shortLine } from '../../../../../../protocol/join-line.ts';
 import {
   environmentCommands,
   isLoopback,
@@ -101,7 +101,7 @@ describe('commands when the server offers the worker for download', () => {
   });
 
   test('builds the shell command as a single line', () => {
-    expect(shellCommand(here)).toBe(hashedLine({ ...here, persistent: true }, script));
+    expect(shellCommand(here)).toBe(joinLine({ ...here, persistent: true }, script));
     for (const text of [shellCommand, ownService, wholeService]) expect(text(here)).not.toContain('\n');
   });
 
@@ -144,7 +144,7 @@ describe('commands when the server offers the worker for download', () => {
     const short: Joining = { ...here, isShort: true };
     const curl = `curl -fsSk --pinnedpubkey sha256//Ab+/= ${joining.url}/join`;
     const token = `JOIN_TOKEN=${joining.token}`;
-    expect(shellCommand(short)).toBe(joinLine({ ...here, persistent: true }, script));
+    expect(shellCommand(short)).toBe(shortLine({ ...here, persistent: true }));
     expect(shellCommand(short)).toBe(`${curl} | ${token} sh -s -- --name rig-3 --persistent`);
     expect(ownService(short)).toBe(`${curl} | ${token} sh -s -- install-service --name rig-3`);
     expect(wholeService(short)).toBe(
