@@ -23,8 +23,12 @@ const topics: Topics = [
     entries: [{ id: 'backups', label: 'backups.title', texts: ['backups.what'] }],
   },
 ];
-const en = withPageTexts(await loadLanguage('en', 'local'), english);
-const es = withPageTexts(await loadLanguage('es', 'local'), spanish);
+async function translatorOf(language: 'en' | 'es') {
+  const { t, loadAll } = await loadLanguage(language, 'local');
+  await loadAll();
+  return withPageTexts(t, language === 'en' ? english : spanish);
+}
+const [en, es] = [await translatorOf('en'), await translatorOf('es')];
 const hrefs = (query: string, t = en, among: Topics = topics): readonly string[] =>
   findSettings(among, query, t).map(({ href }) => href);
 
