@@ -84,7 +84,7 @@ function openMachine(machine: Machine = {}) {
   const bin = join(home, '.local/bin');
   /** Pipes the script into a shell of a terminal in which a person types `answer`. Returns what the terminal shows. */
   const runInTerminal = (args: readonly string[], answer: string): string => {
-    writeFileSync(join(home, 'script'), machine.script ?? usual);
+    writeFileSync(join(home, 'script'), machine.script ?? defaultScript);
     const words = ['--', ...args].map(word => `'${word}'`).join(' ');
     const line = `PATH='${tools}' HOME='${home}' sh -c "cat '${home}/script' | sh -s ${words}"`;
     const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
