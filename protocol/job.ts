@@ -360,6 +360,25 @@ export const JobDataView = JobData.extend({
 }).meta({ id: 'JobDataView', description: 'A version of a dataset that a job uses.' });
 export type JobDataView = z.output<typeof JobDataView>;
 
+/** GPU-hours, energy and cost of all attempts of a job together. */
+export const JobUsage = z
+  .object({
+    gpu_hours: z.number().describe('GPU-hours of all attempts.'),
+    energy_kwh: z
+      .number()
+      .nullable()
+      .describe("Energy of the job's GPUs; null when its workers reported no power."),
+    cost: z
+      .number()
+      .nullable()
+      .describe(
+        "Cost of the GPU-hours on workers of pools, and of the electricity on others, at today's prices. Null when no price is known.",
+      ),
+    currency: z.string().nullable().describe('Currency of the cost; null when none is set.'),
+  })
+  .meta({ id: 'JobUsage', description: 'GPU-hours, energy and cost of a job.' });
+export type JobUsage = z.output<typeof JobUsage>;
+
 export const JobDetail = JobView.extend({
   notes: z.string().nullable().default(null).describe('Notes of people about the job; null for none.'),
   attempts: z.array(AttemptView).describe('All attempts, oldest first.'),
@@ -384,5 +403,6 @@ export const JobDetail = JobView.extend({
     .number()
     .default(0)
     .describe('Number of jobs that start after this one. Older servers omit it.'),
+  usage: JobUsage.nullable().default(null).describe('What the job used; older servers omit it.'),
 }).meta({ id: 'JobDetail', description: 'A job with its attempts.' });
 export type JobDetail = z.output<typeof JobDetail>;

@@ -68,6 +68,24 @@ const GpuTroubles = z.strictObject({
 /** The default: all troubles prevent dispatch. */
 export const defaultGpuTroubles = { missing: true, errors: true, held: true } as const;
 
+/** Price of electricity, for the costs of workers that belong to no pool. */
+const Electricity = z.strictObject({
+  price_per_kwh: z
+    .number()
+    .min(0)
+    .max(1e6)
+    .nullable()
+    .describe('Price of a kWh; null when unknown. Costs of workers outside of pools need it.'),
+  currency: Line.trim()
+    .min(1)
+    .max(12)
+    .nullable()
+    .describe('Currency of all prices, as it is shown behind costs, such as `EUR`; null for none.'),
+});
+export type ElectricityPrice = Readonly<z.output<typeof Electricity>>;
+
+export const unknownElectricity: ElectricityPrice = { price_per_kwh: null, currency: null };
+
 /** Settings that users can change at runtime. They survive restarts. */
 export const Settings = z.strictObject({
   host: Host,
@@ -84,6 +102,7 @@ export const Settings = z.strictObject({
   gpu_troubles: GpuTroubles.default(defaultGpuTroubles).describe(
     'Which GPU troubles prevent dispatch to the worker.',
   ),
+  electricity: Electricity.default(unknownElectricity).describe('Price of electricity.'),
 });
 export type Settings = z.output<typeof Settings>;
 
@@ -111,6 +130,7 @@ const SettingsChange = z
     gpu_troubles: GpuTroubles.partial()
       .optional()
       .describe('Which GPU troubles prevent dispatch to the worker.'),
+    electricity: Electricity.partial().optional().describe('Changes of the price of electricity.'),
   })
   .refine(({ shared, host }) => shared === undefined || host === undefined, {
     path: ['shared'],
@@ -217,6 +237,9 @@ const SettingsView = z
       .describe('Settings of the audit trail.'),
     gpu_troubles: GpuTroubles.describe(
       'Whether a GPU that is missing, has errors, or is used by another process prevents dispatch to its worker.',
+    ),
+    electricity: Electricity.default(unknownElectricity).describe(
+      'Price of electricity; older servers omit it.',
     ),
   })
   .meta({ id: 'Settings', description: 'Settings of the orchestrator.' });

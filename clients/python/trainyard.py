@@ -1265,6 +1265,8 @@ class Settings(TypedDict, total=False):
     # Whether a GPU that is missing, has errors, or is used by another process prevents dispatch to
     # its worker.
     gpu_troubles: Dict[str, Any]
+    # Price of electricity; older servers omit it.
+    electricity: Dict[str, Any]
 
 
 class Token(TypedDict, total=False):
@@ -3412,6 +3414,7 @@ class Trainyard:
         local_worker: Dict[str, Any] = UNSET,
         audit_retention_days: Optional[int] = UNSET,
         gpu_troubles: Dict[str, Any] = UNSET,
+        electricity: Dict[str, Any] = UNSET,
     ) -> Settings:
         """Change settings; omitted ones keep their values.
 
@@ -3432,8 +3435,10 @@ class Trainyard:
         audit_retention_days: Days after which audit rows are removed; null keeps all rows.
 
         gpu_troubles: Which GPU troubles prevent dispatch to the worker.
+
+        electricity: Changes of the price of electricity.
         """
-        return self._transport.json("PATCH", "/api/settings", None, _given({"shared": shared, "host": host, "tls": tls, "public_url": public_url, "local_worker": local_worker, "audit_retention_days": audit_retention_days, "gpu_troubles": gpu_troubles}))
+        return self._transport.json("PATCH", "/api/settings", None, _given({"shared": shared, "host": host, "tls": tls, "public_url": public_url, "local_worker": local_worker, "audit_retention_days": audit_retention_days, "gpu_troubles": gpu_troubles, "electricity": electricity}))
 
     def list_backups(self) -> Dict[str, Any]:
         """List the backups of the database, newest first.

@@ -129,6 +129,7 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
     configs,
     runsLocally,
     holdingBack: file.settings.gpu_troubles,
+    electricity: () => file.settings.electricity,
     uploadTokenOf: uploadTokens.of,
     adminHash: () => adminHash().toString('hex'),
     onFilesDropped() {

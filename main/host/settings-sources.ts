@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { defaultGpuTroubles, Settings } from '../../protocol/settings-api.ts';
+import { defaultGpuTroubles, Settings, unknownElectricity } from '../../protocol/settings-api.ts';
 import { plainIssues } from '../../protocol/plain-issue.ts';
 import { refuse } from '../../protocol/problem.ts';
 import { readSecret } from './data-folder.ts';
@@ -104,6 +104,7 @@ const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays
   },
   audit_retention_days: auditRetentionDays,
   gpu_troubles: defaultGpuTroubles,
+  electricity: unknownElectricity,
 });
 
 export type Refused = ReturnType<typeof refuse>;
@@ -151,6 +152,7 @@ const initialSettings: Settings = {
   local_worker: { enabled: false, gpus: null, trainer: null, work_dir: null },
   audit_retention_days: null,
   gpu_troubles: defaultGpuTroubles,
+  electricity: unknownElectricity,
 };
 
 /** Reads the settings. This process must hold the folder lock. Throws with a reason when the file is damaged. */

@@ -80,6 +80,7 @@ export function createSettings(deps: SettingsDeps) {
       fixed_by: given.fixedBy['audit-retention-days'] ?? null,
     },
     gpu_troubles: file.settings.gpu_troubles,
+    electricity: file.settings.electricity,
   });
 
   const change = async (wanted: SettingsChange, by: Caller): Promise<Outcome<SettingsView>> => {
@@ -134,7 +135,7 @@ function changed(
   was: Settings,
   { shared, host, tls, public_url: url, local_worker: worker, ...rest }: SettingsChange,
 ): Settings {
-  const { audit_retention_days: days, gpu_troubles: troubles } = rest;
+  const { audit_retention_days: days, gpu_troubles: troubles, electricity } = rest;
   const chosen = host ?? (shared === undefined ? was.host : hostFor(shared, was.host));
   return {
     host: chosen,
@@ -143,6 +144,7 @@ function changed(
     local_worker: { ...was.local_worker, ...worker },
     audit_retention_days: days === undefined ? was.audit_retention_days : days,
     gpu_troubles: { ...was.gpu_troubles, ...troubles },
+    electricity: { ...was.electricity, ...electricity },
   };
 }
 
@@ -183,6 +185,7 @@ const auditedSettings = [
   { type: 'settings.public_url_changed', of: ({ public_url }) => ({ public_url }) },
   { type: 'settings.audit_retention_changed', of: ({ audit_retention_days: days }) => ({ days }) },
   { type: 'settings.gpu_troubles_changed', of: ({ gpu_troubles }) => gpu_troubles },
+  { type: 'settings.electricity_changed', of: ({ electricity }) => electricity },
   { type: 'settings.local_worker_changed', of: ({ local_worker }) => local_worker },
 ] as const satisfies readonly {
   readonly type: SettingsFact['type'];

@@ -7,7 +7,9 @@ import {
 } from '../../protocol/events.ts';
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { ProblemCode } from '../../protocol/problem.ts';
+import type { ElectricityPrice } from '../../protocol/settings-api.ts';
 import { appendBounded, type AuditRepeats } from './memory/audit-repeats.ts';
+import type { EnergyBook } from './memory/energy-book.ts';
 import type { Feed } from './memory/feed.ts';
 import type { JobQueue } from './memory/job-queue.ts';
 import { notify } from './memory/outbox.ts';
@@ -44,6 +46,9 @@ export interface Core extends EligibilityContext {
   /** Current time for spans that outlive the process, and for deletion by age. `clock.wall` is for display. */
   readonly time: TrustedTime;
   readonly repeats: AuditRepeats;
+  readonly energy: EnergyBook;
+  /** The current price of electricity. */
+  readonly electricity: () => ElectricityPrice;
   readonly trainerKeys: TrainerKeyBook;
   /** Runs a command without a result; logs a failure. */
   readonly enqueue: (command: (tx: Tx) => void) => void;

@@ -66,6 +66,7 @@ const settingsTypes = [
   'settings.local_worker_changed',
   'settings.audit_retention_changed',
   'settings.gpu_troubles_changed',
+  'settings.electricity_changed',
 ] as const;
 export type SettingsFactType = (typeof settingsTypes)[number];
 

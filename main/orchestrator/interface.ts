@@ -32,6 +32,7 @@ import { readConfigValues, type ValuesWanted } from './views/config-values.ts';
 import { createGpuAllocations } from './views/gpu-allocation.ts';
 import { createQueueFigures } from './views/queue-figures.ts';
 import { createTimeline } from './views/timeline.ts';
+import { createUsage } from './views/usage.ts';
 import { createWorkerList } from './views/worker-views.ts';
 
 /** Calls of workers, and calls of people about workers. */
@@ -125,6 +126,7 @@ export function queueOf(core: Core) {
     jobsOf: figures.jobsOf,
     configValues: (wanted: ValuesWanted) => readConfigValues(core, wanted),
     timeline: createTimeline(core),
+    usage: createUsage(core).usageByDay,
     figures: () => fleetFigures(core),
     localAndWorkers: gpus.localAndWorkers,
     gpuAllocation: gpus.gpuAllocation,

@@ -1,5 +1,6 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import { closeWindows } from './memory/audit-repeats.ts';
+import { storeEnergy } from './memory/energy-book.ts';
 import { endUnboundSessions } from './commands/access/sessions.ts';
 import {
   createSettingsCalls,
@@ -106,6 +107,7 @@ export function createLifecycle({
       pools.stop();
       notifications.stop();
       closeWindows(core);
+      storeEnergy(core);
       timers.stop();
       clock.stop();
       notifyShutdown(core);

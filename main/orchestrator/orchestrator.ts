@@ -2,6 +2,7 @@ import { createGpuTroublePolicy, createLocalWorkerSettings } from './commands/ac
 import { accept } from '../../protocol/problem.ts';
 import { enqueueCommand } from './commands/command.ts';
 import { createLogDropping } from './commands/files/logs.ts';
+import { type ElectricityPrice, unknownElectricity } from '../../protocol/settings-api.ts';
 import type { HoldingBack } from '../../protocol/worker.ts';
 import type { Core } from './core.ts';
 import { accessOf, filesOf, jobsOf, notificationsOf, poolsOf, queueOf, workersOf } from './interface.ts';
@@ -11,6 +12,7 @@ import { createNotificationLoop } from './loops/notifications.ts';
 import { createPoolLoop } from './loops/pools.ts';
 import { createAuditRepeats } from './memory/audit-repeats.ts';
 import { createConnectionRegistry } from './memory/connection-registry.ts';
+import { createEnergyBook, energyFlushMs, storeEnergy } from './memory/energy-book.ts';
 import { createFeed } from './memory/feed.ts';
 import { createLaunchBook } from './memory/launch-book.ts';
 import { createJobQueue } from './memory/job-queue.ts';
@@ -65,6 +67,8 @@ export interface OrchestratorDeps {
   readonly logFiles?: LogFiles;
   /** Makes the engine of a pool. Without it, pools order nothing. */
   readonly engineOf?: EngineOf;
+  /** The current price of electricity; unknown if omitted. */
+  readonly electricity?: () => ElectricityPrice;
   /** Sends notifications. Without it, they wait in the outbox. */
   readonly courier?: Courier;
 }
@@ -104,6 +108,10 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     launches: createLaunchBook(),
     queueTime: steadyWall(clock),
     repeats: createAuditRepeats(),
+    energy: createEnergyBook(times.offlineAfterMs, () =>
+      timers.after(energyFlushMs, () => storeEnergy(core)),
+    ),
+    electricity: parts.electricity ?? (() => unknownElectricity),
     trainerKeys: createTrainerKeyBook(),
     time: parts.time ?? timeOfThisRun(parts.clock),
     enqueue,

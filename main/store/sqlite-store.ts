@@ -13,6 +13,7 @@ import { createMetricRows } from './rows/metric-rows.ts';
 import { createNodeRows } from './rows/node-rows.ts';
 import { createNotificationRows } from './rows/notification-rows.ts';
 import { createTimelineRows } from './rows/timeline-rows.ts';
+import { createUsageRows } from './rows/usage-rows.ts';
 import { createPoolRows } from './rows/pool-rows.ts';
 import { createQueueRows } from './rows/queue-rows.ts';
 import { cacheRows } from './rows/row-cache.ts';
@@ -82,6 +83,7 @@ export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteSt
     ...createPoolRows(db),
     ...createNotificationRows(db),
     ...createTimelineRows(db),
+    ...createUsageRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

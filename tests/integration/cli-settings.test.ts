@@ -45,6 +45,8 @@ test('changes several settings together, and prints the new values', async () =>
   expect(changed.out).toMatch(
     /^SETTING .*\npublic_url +https:\/\/yard\.example\.org\naudit_retention_days +90\nlocal_worker\.gpus +0,1\ngpu_troubles\.held +no\n$/,
   );
+  const price = await run('settings', 'set', 'electricity.price_per_kwh=0.32', 'electricity.currency=EUR');
+  expect(price.out).toMatch(/\nelectricity\.price_per_kwh +0\.32\nelectricity\.currency +EUR\n$/);
   const removed = await run('settings', 'set', 'public_url=none', 'local_worker.gpus=none');
   expect(removed.out).toMatch(/\npublic_url +none\nlocal_worker\.gpus +none\n$/);
   expect((await run('settings', 'get', 'audit_retention_days', '-o', 'value')).out).toBe('90\n');

@@ -17,6 +17,7 @@ import { backupApi } from '../../protocol/backup-api.ts';
 import { storageApi } from '../../protocol/storage-api.ts';
 import { timelineApi } from '../../protocol/timeline-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
+import { usageApi } from '../../protocol/usage-api.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 
 /** Every row of the contract, by table. tests/contract/http/openapi.test.ts finds mounted calls that are missing here. */
@@ -30,6 +31,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   queueApi,
   runsApi,
   timelineApi,
+  usageApi,
   logsApi,
   artifactsApi,
   storageApi,

@@ -20,6 +20,7 @@ import {
   PoolId,
 } from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
+import type { ElectricityPrice } from '../../protocol/settings-api.ts';
 import type { WorkerType, WorkerView } from '../../protocol/worker.ts';
 import { createOrchestrator, type Orchestrator } from '../../main/orchestrator/index.ts';
 import type {
@@ -53,6 +54,8 @@ export interface FleetOptions {
   readonly configs?: Configs;
   /** Makes the engine of a pool. By default, there are no engines. */
   readonly engineOf?: EngineOf;
+  /** Unknown by default. */
+  readonly electricity?: ElectricityPrice;
   /** Called around every commit and every call of an engine. It may call `kill`. */
   readonly onPoint?: (point: FleetPoint) => void;
 }
@@ -138,6 +141,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     storeFile = ':memory:',
     configs = noConfigs,
     engineOf,
+    electricity,
     onPoint = () => {},
   } = options;
   const errors: string[] = [];
@@ -164,6 +168,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       heartbeatTimeoutMs,
       v1SilenceMs,
       runsLocally: runs,
+      ...(electricity && { electricity: () => electricity }),
       ...(engineOf && { engineOf: pool => killableEngine(engineOf(pool), timers.isDead, onPoint) }),
     });
     orchestrator.lifecycle.start();

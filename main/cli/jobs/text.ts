@@ -14,6 +14,7 @@ import { duration } from '../progress-bar.ts';
 import { isLoopbackLink, linksOfJob, type RunLink, trackerName } from '../../../protocol/run-link.ts';
 import { type Column, type Fact, plain, plainLines } from '../table.ts';
 import { timeText } from '../time.ts';
+import { usageText } from '../usage-text.ts';
 import { sizeText } from '../../../protocol/text.ts';
 
 export const jobColumns: readonly Column<JobView>[] = [
@@ -102,6 +103,7 @@ export const jobFacts = (job: JobView): readonly Fact[] => [
 export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ...jobFacts(job),
   ['Then', childrenText(job)],
+  ['Used', job.usage && usageText(job.usage)],
   ['Notes', job.notes],
   ['Trackers', linksOfJob(job).map(linkText).join('\n') || null],
   ['Data', job.data.map(dataText).join('\n') || null],

@@ -1,12 +1,13 @@
 import { InvalidArgumentError } from 'commander';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import { maxUsageDays, usageApi } from '../../../protocol/usage-api.ts';
 import { numberOf, readInput, textOf, timeSpan } from '../flags.ts';
-import { printOne } from '../output.ts';
+import { printOne, printRows } from '../output.ts';
 import { duration } from '../progress-bar.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { limits } from './limits.ts';
 import { move } from './move.ts';
-import { queueFacts, statsFacts } from './text.ts';
+import { queueFacts, statsFacts, usageColumns } from './text.ts';
 
 const status: RemoteSpec = {
   name: 'status',
@@ -83,5 +84,31 @@ const stats: RemoteSpec = {
   },
 };
 
+const usage: RemoteSpec = {
+  name: 'usage',
+  description: 'Show the GPU-hours, energy and cost of the last days',
+  shape: command => command.option('-d, --days <count>', 'number of days, 1 to 30 (default: 7)', dayCount),
+  async act(remote) {
+    const days = numberOf(remote.flags, 'days') ?? undefined;
+    const answer = await remote.request(usageApi.days, { query: { days } });
+    printRows(remote, { answer, rows: answer.days, columns: usageColumns(answer.currency), none: 'No days' });
+  },
+};
+
+function dayCount(text: string): number {
+  if (!/^\d{1,2}$/.test(text) || Number(text) < 1 || Number(text) > maxUsageDays)
+    throw new InvalidArgumentError(`Give 1 to ${maxUsageDays}.`);
+  return Number(text);
+}
+
 /** Subcommands of `trainyard queue`, in the order of the help. */
-export const queueCommands: readonly RemoteSpec[] = [status, pause, resume, move, limits, cleanup, stats];
+export const queueCommands: readonly RemoteSpec[] = [
+  status,
+  pause,
+  resume,
+  move,
+  limits,
+  cleanup,
+  stats,
+  usage,
+];

@@ -2,8 +2,10 @@ import type { ValueOf } from '../../../protocol/client.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
 import type { queueApi } from '../../../protocol/queue-api.ts';
 import { type Concurrency, everyone, type QueueView } from '../../../protocol/queue.ts';
+import type { UsageDay } from '../../../protocol/usage-api.ts';
 import { duration } from '../progress-bar.ts';
-import type { Fact } from '../table.ts';
+import { costText, energyText, gpuHoursText } from '../usage-text.ts';
+import type { Column, Fact } from '../table.ts';
 
 type QueueEvent = Extract<UiEvent, { readonly kind: 'queue' }>;
 
@@ -109,3 +111,10 @@ const endedText = ({ completed, failed, cancelled }: Stats['ended_24h']): string
   `${completed} completed, ${failed} failed, ${cancelled} cancelled`;
 
 const lines = (all: readonly string[]): string | null => all.join('\n') || null;
+
+export const usageColumns = (currency: string | null): readonly Column<UsageDay>[] => [
+  { title: 'DAY', text: ({ day }) => day },
+  { title: 'GPU-HOURS', text: ({ gpu_hours: hours }) => gpuHoursText(hours) },
+  { title: 'ENERGY', text: ({ energy_kwh: kwh }) => energyText(kwh) ?? '-' },
+  { title: 'COST', text: ({ cost }) => costText(cost, currency) ?? '-' },
+];

@@ -14,6 +14,7 @@ export interface SettingKey {
 
 type Change = SettingsChange;
 type LocalKey = keyof NonNullable<Change['local_worker']>;
+type ElectricityKey = keyof NonNullable<Change['electricity']>;
 type TroubleKey = keyof NonNullable<Change['gpu_troubles']>;
 
 const localKey = (name: LocalKey, kind: SettingKey['kind']): SettingKey => ({
@@ -29,6 +30,14 @@ const troubleKey = (name: TroubleKey): SettingKey => ({
   kind: 'yes or no',
   isOptional: false,
   value: ({ gpu_troubles: troubles }) => troubles[name],
+  fixedBy: () => null,
+});
+
+const electricityKey = (name: ElectricityKey, kind: SettingKey['kind']): SettingKey => ({
+  name: `electricity.${name}`,
+  kind,
+  isOptional: true,
+  value: ({ electricity }) => electricity[name],
   fixedBy: () => null,
 });
 
@@ -72,6 +81,8 @@ export const settingKeys: readonly SettingKey[] = [
     value: ({ audit }) => audit.retention_days,
     fixedBy: ({ audit }) => audit.fixed_by,
   },
+  electricityKey('price_per_kwh', 'number'),
+  electricityKey('currency', 'text'),
   troubleKey('missing'),
   troubleKey('errors'),
   troubleKey('held'),
@@ -94,7 +105,7 @@ const words: ReadonlyMap<string, boolean> = new Map([
 export function valueFrom({ kind, isOptional }: SettingKey, text: string): Value | undefined {
   if (isOptional && text === 'none') return null;
   if (kind === 'yes or no') return words.get(text.toLowerCase());
-  if (kind === 'number') return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  if (kind === 'number') return /^\d{1,9}(\.\d{1,6})?$/.test(text) ? Number(text) : undefined;
   return text;
 }
 

@@ -40,6 +40,7 @@ export const resources: Readonly<Record<string, Resource>> = {
       'GET /api/queue/stats': 'getQueueStats',
       'GET /api/queue/line': 'listPendingJobIds',
       'GET /api/timeline': 'getTimeline',
+      'GET /api/usage': 'getUsage',
       'GET /api/queue/concurrency': 'getLimits',
       'POST /api/queue/concurrency': 'changeLimits',
       'POST /api/queue/pause': 'pauseQueue',

@@ -3,6 +3,7 @@ import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import { type JobSearch, parseSearch } from '../../../protocol/job-search.ts';
 import { accept, type Outcome } from '../../../protocol/problem.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import { usageApi } from '../../../protocol/usage-api.ts';
 import { timelineApi } from '../../../protocol/timeline-api.ts';
 import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
@@ -154,6 +155,10 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
     keepPrivate(request);
     const found = orchestrator.queue.configValues({ jobs, keys, only: onlyUserOf(caller) });
     return accept({ values: found.values, keys: [...found.keys] });
+  });
+  router.answer(usageApi.days, ({ query }) => {
+    const { days, currency } = orchestrator.queue.usage(query.days);
+    return accept({ days: [...days], currency });
   });
   router.answer(queueApi.me, ({ caller, request }) => {
     const user = nameOf(actorOf(caller, request));

@@ -71,6 +71,15 @@ export type {
 } from './notifications.ts';
 export type { PoolReads, PoolWrites } from './pools.ts';
 export type { TimelineAttempt, TimelineFilter, TimelineReads } from './timeline.ts';
+export type {
+  AttemptEnergy,
+  DayEnergy,
+  EnergyPortion,
+  GpuSpan,
+  UsageReads,
+  UsageWrites,
+  WorkerEnergy,
+} from './usage.ts';
 export type { UploadGenerations } from './store.ts';
 export type { JobCount, JobTimes, KeyedSubmission } from './jobs.ts';
 export type { WaitingKind } from './jobs.ts';

@@ -6,6 +6,7 @@ import type { NodeReads, NodeWrites } from './nodes.ts';
 import type { NotificationReads, NotificationWrites } from './notifications.ts';
 import type { PoolReads, PoolWrites } from './pools.ts';
 import type { TimelineReads } from './timeline.ts';
+import type { UsageReads, UsageWrites } from './usage.ts';
 import type { WallMs, ApiToken, Session, JoinToken, Worker } from '../model.ts';
 import type { AuditFact, EventFact, StoredEvent } from '../events.ts';
 import type { SessionId, TokenId, WorkerId } from '../../../protocol/ids.ts';
@@ -110,6 +111,7 @@ export interface Read
     NodeReads,
     NotificationReads,
     TimelineReads,
+    UsageReads,
     PoolReads {}
 
 /** A transaction. Its reads include its own writes. */
@@ -125,6 +127,7 @@ export interface Tx
     DatasetWrites,
     NodeWrites,
     NotificationWrites,
+    UsageWrites,
     PoolWrites {
   /** Calls `effect` once this transaction is on disk, in the order of the calls. After a rollback, it is never called. */
   afterCommit(effect: () => void): void;

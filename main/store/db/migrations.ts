@@ -4,6 +4,7 @@ import { dependencyMigrations } from './dependency-migrations.ts';
 import { nodeMigrations, poolMigrations, timelineMigrations } from './pool-migrations.ts';
 import { notificationMigrations } from './notification-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
+import { usageMigrations } from './usage-migrations.ts';
 
 /** One step per migration, never changed once released. Append new steps at the end (CONTRIBUTING.md). */
 const migrations: readonly string[] = [
@@ -459,6 +460,7 @@ const migrations: readonly string[] = [
   CREATE INDEX jobs_unapproved ON jobs (level DESC, turn, ord, status, approval, user)
     WHERE status = 'pending' AND approval = 'wanted';
   `,
+  ...usageMigrations,
 ];
 
 /** The newest schema that this version supports. */

@@ -241,6 +241,7 @@ function jobWrites(db: Database) {
     'payloads',
     'job_notes',
     'job_parents',
+    'attempt_energy',
     'attempt_nodes',
     'attempts',
   ].map(table => db.prepare(`DELETE FROM ${table} WHERE job_id = ?`));

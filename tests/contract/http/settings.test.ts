@@ -62,6 +62,7 @@ test('listens only on this machine at first, and returns all settings', async ()
     },
     audit: { retention_days: null, fixed_by: null },
     gpu_troubles: { missing: true, errors: true, held: true },
+    electricity: { price_per_kwh: null, currency: null },
   });
   expect(existsSync(settingsFile(server))).toBe(false);
 });

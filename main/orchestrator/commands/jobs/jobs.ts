@@ -8,6 +8,7 @@ import { type Core, recordJobEvent } from '../../core.ts';
 import { refuseAwaited } from './dependencies.ts';
 import { dataOfJob } from './job-data.ts';
 import { command } from '../command.ts';
+import { usageOfJob } from '../../views/usage.ts';
 import { createExplainer } from '../../views/explain.ts';
 import type { JobEvent } from '../../rules/job-lifecycle.ts';
 import { type Actor, type Job, type JobPayload, nameOf } from '../../model.ts';
@@ -97,7 +98,8 @@ export function createJobCalls(core: Core) {
     job(id: JobId, onlyUser: string | null = null): Outcome<JobDetail> {
       const job = core.store.job(id);
       if (job === null) return unknown(id);
-      const attempts = core.store.attempts(id).map(attempt => attemptView(core, core.store, attempt));
+      const found = core.store.attempts(id);
+      const attempts = found.map(attempt => attemptView(core, core.store, attempt));
       const outstanding = outstandingView(core, core.store, job);
       const about = configWarnings(core, job.spec, () => core.store.payload(id)?.config ?? null);
       const warnings = [...about, ...warningsAbout(core.store, job.attempt?.workerId ?? null, job)];
@@ -105,7 +107,8 @@ export function createJobCalls(core: Core) {
       const notes = core.store.notesOf(id);
       const view = createJobViewer(core, core.store)(job);
       const children = childrenView(core.store, job, onlyUser);
-      return accept({ ...view, notes, attempts, outstanding, warnings, data, ...children });
+      const usage = usageOfJob(core, job, found);
+      return accept({ ...view, notes, attempts, outstanding, warnings, data, usage, ...children });
     },
 
     /** The config as it was submitted, even if the file has changed since. */

@@ -38,6 +38,7 @@ import {
   repeatsCancelAsAbandon,
   reportsAbandonedEndLate,
 } from '../../v1-agent.ts';
+import { notePower } from '../../memory/energy-book.ts';
 import type { Closed } from '../../../../protocol/reports.ts';
 import { noteJoined, noteLeft } from '../pools/launches.ts';
 import type { ProgressBook } from '../jobs/reports.ts';
@@ -81,7 +82,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     if (worker === null) return gone;
     if (worker.agent === null)
       return refuse('not_registered', 'The worker must register before it sends heartbeats');
-    noteBeat(core, id, beat);
+    noteBeat(core, worker, beat);
     const live = core.store.liveJobOf(id);
     const jobId = beat.current_job_id ?? null;
     const interval = core.times.heartbeatMs / 1000;
@@ -196,14 +197,15 @@ function recordClosing(core: Core, tx: Tx, id: Worker['id'], actor: Actor, close
   recordWorkerEvent(core, tx, type, id, actor, { reason: closed?.reason ?? null });
 }
 
-function noteBeat({ connections }: Core, id: Worker['id'], beat: Heartbeat): void {
+function noteBeat(core: Core, worker: Worker, beat: Heartbeat): void {
   const {
     gpu_utilization: gpuUtilization = null,
     vram_used_gb: vramUsedGb = null,
     gpu_figures: gpus = [],
   } = beat;
   const namesJob = (beat.current_job_id ?? null) !== null;
-  connections.noteLoad(id, { gpuUtilization, vramUsedGb, gpus, namesJob });
+  core.connections.noteLoad(worker.id, { gpuUtilization, vramUsedGb, gpus, namesJob });
+  notePower(core, worker, gpus);
 }
 
 /** Opens the worker's stream, which replaces an older one. Returns a function to call when the stream has ended. */

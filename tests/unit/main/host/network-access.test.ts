@@ -1,6 +1,7 @@
 // Computes addresses and pins from fake dependencies.
 import { expect, test } from 'vitest';
 import type { MachineAddress } from '../../../../main/host/addresses.ts';
+import { unknownElectricity } from '../../../../protocol/settings-api.ts';
 import { joinAddress } from '../../../../main/host/network-access.ts';
 
 const pin = 'sha256:AAAA';
@@ -54,6 +55,7 @@ function addressFor(
       local_worker: { enabled: false, gpus: null, trainer: null, work_dir: null },
       audit_retention_days: null,
       gpu_troubles: { missing: true, errors: true, held: true },
+      electricity: unknownElectricity,
     },
     called,
   );

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { Network } from '../../../../main/host/network.ts';
 import { openSettingsFile } from '../../../../main/host/settings-sources.ts';
 import { createSettings } from '../../../../main/host/settings.ts';
+import { unknownElectricity } from '../../../../protocol/settings-api.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 
 const off = { enabled: false, gpus: null, trainer: null, work_dir: null };
@@ -102,6 +103,7 @@ test('applies changes one after the other without losing any', async () => {
     local_worker: off,
     audit_retention_days: null,
     gpu_troubles: { missing: true, errors: true, held: true },
+    electricity: unknownElectricity,
   });
 });
 

@@ -79,6 +79,7 @@ describe('detailFacts of an attempt', () => {
         data: [],
         notes: null,
         ...childless,
+        usage: null,
       }),
     );
     return all['Attempts'] ?? '';
@@ -123,9 +124,9 @@ describe('data of a job', () => {
       attempts: [],
       warnings: [],
       outstanding: null,
-
       data,
       notes: null,
+      usage: null,
       ...childless,
     };
     return Object.fromEntries(detailFacts(job))['Data'];

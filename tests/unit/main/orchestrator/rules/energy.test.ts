@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import {
+  addSpan,
+  dayMs,
+  dayOf,
+  energyBetween,
+  sumCosts,
+  toKwh,
+} from '../../../../../main/orchestrator/rules/energy.ts';
+
+const reading = (at: number, watts: Readonly<Record<number, number>>) => ({
+  at,
+  watts: new Map(Object.entries(watts).map(([gpu, value]) => [Number(gpu), value])),
+});
+
+describe('energy between two readings', () => {
+  test('is the average power times the time, for each GPU', () => {
+    const joules = energyBetween(
+      reading(0, { 0: 100, 1: 300 }),
+      reading(30_000, { 0: 300, 1: 300 }),
+      120_000,
+    );
+    expect(joules).toEqual(
+      new Map([
+        [0, 6_000],
+        [1, 9_000],
+      ]),
+    );
+  });
+
+  test('leaves out a GPU that only one of the readings has', () => {
+    const joules = energyBetween(reading(0, { 0: 100, 2: 50 }), reading(1_000, { 0: 100, 1: 50 }), 120_000);
+    expect(joules).toEqual(new Map([[0, 100]]));
+  });
+
+  test.each([
+    ['there is no earlier reading', null, 1_000],
+    ['the gap is too long', reading(0, { 0: 100 }), 120_001],
+    ['no time has passed', reading(1_000, { 0: 100 }), 1_000],
+    ['the clock went back', reading(2_000, { 0: 100 }), 1_000],
+  ])('is unknown when %s', (_what, before, at) => {
+    expect(energyBetween(before, reading(at, { 0: 100 }), 120_000).size).toBe(0);
+  });
+});
+
+describe('GPU time by day', () => {
+  const hour = 3_600_000;
+  test('divides a span at midnight, and leaves out days outside of the range', () => {
+    const days = new Map<number, number>();
+    addSpan(days, { startedAt: 22 * hour, endedAt: 2 * dayMs + hour, gpus: 2 }, 0, 1);
+    addSpan(days, { startedAt: dayMs, endedAt: dayMs + hour, gpus: 1 }, 0, 1);
+    expect(days).toEqual(
+      new Map([
+        [0, 4 * hour],
+        [1, 49 * hour],
+      ]),
+    );
+  });
+
+  test('ignores a span that ends before it starts, and one that ends at midnight', () => {
+    const days = new Map<number, number>();
+    addSpan(days, { startedAt: 5, endedAt: 1, gpus: 1 }, 0, 1);
+    addSpan(days, { startedAt: dayMs - 1, endedAt: dayMs, gpus: 1 }, 0, 1);
+    expect(days).toEqual(new Map([[0, 1]]));
+  });
+
+  test('counts days in UTC from 1970', () => {
+    expect(dayOf(Date.UTC(1970, 0, 3, 23, 59))).toBe(2);
+  });
+});
+
+test('converts joules to kilowatt hours', () => {
+  expect(toKwh(7_200_000)).toBe(2);
+});
+
+test('adds known costs, and returns null when none is known', () => {
+  expect(sumCosts([1, null, 2])).toBe(3);
+  expect(sumCosts([null])).toBeNull();
+});
