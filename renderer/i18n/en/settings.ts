@@ -156,6 +156,13 @@ export const settings = {
   'backups.restoring':
     'Restoring {name}: the current state is saved, and the server pauses for a moment. This page reconnects automatically.',
   'backups.restored': 'Restored. The previous state is saved as {saved}.',
+  'electricity.title': 'Electricity',
+  'electricity.none': 'No price is set, so workers outside of pools have no costs.',
+  'electricity.some': 'A kWh costs {price}.',
+  'electricity.what':
+    'The energy is that of the GPUs, from the power that workers report. Costs of pools use the price of each pool, in the same currency.',
+  'electricity.price': 'Price of a kWh (empty: unknown)',
+  'electricity.currency': 'Currency, such as EUR',
   'retention.title': 'Audit trail',
   'retention.all': 'All entries are kept.',
   'retention.some': '{count, plural, one {Entries are kept for # day.} other {Entries are kept for # days.}}',

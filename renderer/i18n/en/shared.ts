@@ -65,4 +65,6 @@ export const shared = {
   'workers.reason.silent': 'no heartbeat',
   'workers.row': 'Worker {name}: {state}, {count, plural, =0 {no GPU} one {# GPU} other {# GPUs}}',
   'workers.vram': '{used} of {total} GB',
+  'usage.unit.gpu_hours': '{value} h',
+  'usage.unit.energy_kwh': '{value} kWh',
 } as const;

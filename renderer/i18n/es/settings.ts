@@ -158,6 +158,13 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'backups.restoring':
     'Restaurando {name}: se guarda el estado actual y el servidor se detiene un momento. Esta página se reconecta sola.',
   'backups.restored': 'Restaurada. El estado anterior está guardado como {saved}.',
+  'electricity.title': 'Electricidad',
+  'electricity.none': 'No hay precio, así que los workers ajenos a los pools no tienen costes.',
+  'electricity.some': 'Un kWh cuesta {price}.',
+  'electricity.what':
+    'La energía es la de las GPU, según la potencia que informan los workers. Los costes de los pools usan el precio de cada pool, en la misma moneda.',
+  'electricity.price': 'Precio de un kWh (vacío: desconocido)',
+  'electricity.currency': 'Moneda, por ejemplo EUR',
   'retention.title': 'Registro de auditoría',
   'retention.all': 'Se conservan todas las entradas.',
   'retention.some':

@@ -67,4 +67,6 @@ export const shared: Readonly<Record<keyof typeof source, string>> = {
   'workers.reason.silent': 'sin latidos',
   'workers.row': 'Worker {name}: {state}, {count, plural, =0 {sin GPU} one {# GPU} other {# GPU}}',
   'workers.vram': '{used} de {total} GB',
+  'usage.unit.gpu_hours': '{value} h',
+  'usage.unit.energy_kwh': '{value} kWh',
 };

@@ -155,6 +155,13 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'backups.restoring':
     '{name} बहाल हो रहा है: मौजूदा स्थिति सहेजी जा रही है, और सर्वर थोड़ी देर रुकेगा। यह पेज अपने आप फिर जुड़ेगा।',
   'backups.restored': 'बहाल हो गया। पिछली स्थिति {saved} के रूप में सहेजी गई है।',
+  'electricity.title': 'बिजली',
+  'electricity.none': 'कोई कीमत सेट नहीं है, इसलिए पूल के बाहर के वर्करों की लागत नहीं दिखती।',
+  'electricity.some': 'एक kWh की कीमत {price} है।',
+  'electricity.what':
+    'ऊर्जा केवल GPU की है, वर्करों द्वारा बताई गई बिजली से। पूल की लागत हर पूल की कीमत से, उसी मुद्रा में निकलती है।',
+  'electricity.price': 'एक kWh की कीमत (खाली: अज्ञात)',
+  'electricity.currency': 'मुद्रा, जैसे INR',
   'retention.title': 'ऑडिट रिकॉर्ड',
   'retention.all': 'सब कुछ रखा जाता है।',
   'retention.some': '{count, plural, one {# दिन रखा जाता है।} other {# दिन रखा जाता है।}}',

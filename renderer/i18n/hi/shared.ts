@@ -64,4 +64,6 @@ export const shared: Readonly<Record<keyof typeof source, string>> = {
   'workers.reason.silent': 'हार्टबीट नहीं',
   'workers.row': 'वर्कर {name}: {state}, {count, plural, =0 {कोई GPU नहीं} one {# GPU} other {# GPU}}',
   'workers.vram': '{total} में से {used} GB',
+  'usage.unit.gpu_hours': '{value} घंटे',
+  'usage.unit.energy_kwh': '{value} kWh',
 };

@@ -158,6 +158,13 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'backups.restoring':
     '{name} を復元しています。現在の状態を保存し、サーバーが少しの間停止します。このページは自動的に再接続します。',
   'backups.restored': '復元しました。以前の状態は {saved} として保存されています。',
+  'electricity.title': '電気料金',
+  'electricity.none': '単価が未設定のため、プール以外のワーカーの費用は表示されません。',
+  'electricity.some': '1 kWh の単価は {price} です。',
+  'electricity.what':
+    '電力量は GPU の分のみで、ワーカーが報告する電力から計算します。プールの費用は各プールの単価を使い、同じ通貨とみなします。',
+  'electricity.price': '1 kWh の単価（空欄: 不明）',
+  'electricity.currency': '通貨（JPY など）',
   'retention.title': '監査記録',
   'retention.all': 'すべて残します。',
   'retention.some': '{count, plural, other {# 日間残します。}}',

@@ -67,4 +67,6 @@ export const shared: Readonly<Record<keyof typeof source, string>> = {
   'workers.reason.silent': 'ハートビートなし',
   'workers.row': 'ワーカー {name}: {state}、{count, plural, =0 {GPU なし} other {GPU # 基}}',
   'workers.vram': '{used} / {total} GB',
+  'usage.unit.gpu_hours': '{value} 時間',
+  'usage.unit.energy_kwh': '{value} kWh',
 };

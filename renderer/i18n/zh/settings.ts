@@ -143,6 +143,13 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'backups.restore.act': '恢复备份',
   'backups.restoring': '正在恢复 {name}：先保存当前状态，服务器会暂停片刻。此页面会自动重新连接。',
   'backups.restored': '已恢复。此前的状态已保存为 {saved}。',
+  'electricity.title': '电力',
+  'electricity.none': '未设置电价，因此资源池之外的工作节点没有费用数据。',
+  'electricity.some': '每千瓦时的价格为 {price}。',
+  'electricity.what':
+    '能耗只包括 GPU，依据工作节点报告的功耗计算。资源池的费用按各资源池的价格计算，使用同一货币。',
+  'electricity.price': '每千瓦时价格（留空：未知）',
+  'electricity.currency': '货币，例如 CNY',
   'retention.title': '审计记录',
   'retention.all': '全部保留。',
   'retention.some': '{count, plural, other {保留 # 天。}}',

@@ -62,4 +62,6 @@ export const shared: Readonly<Record<keyof typeof source, string>> = {
   'workers.reason.silent': '没有心跳',
   'workers.row': '工作节点 {name}：{state}，{count, plural, =0 {没有 GPU} other {# 块 GPU}}',
   'workers.vram': '{used} / {total} GB',
+  'usage.unit.gpu_hours': '{value} 小时',
+  'usage.unit.energy_kwh': '{value} kWh',
 };

@@ -127,6 +127,11 @@ export const workerEntries: readonly Entry[] = [
       'gpuTrouble.what',
     ],
   },
+  {
+    id: 'settings-electricity',
+    label: 'electricity.title',
+    texts: ['electricity.what', 'electricity.price', 'electricity.currency'],
+  },
   { id: 'settings-workers', label: 'workers.join', texts: ['topics.workers.explain'] },
 ];
 

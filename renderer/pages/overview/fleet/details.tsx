@@ -14,18 +14,15 @@ interface DetailsProps {
   readonly worker: WorkerView | null;
   /** Place of the GPU in the worker's list. */
   readonly place: number;
+  /** Says how to use the map, while no GPU is chosen. */
+  readonly hint: string;
 }
 
 /** The line below the map. It keeps its height, so that nothing moves while the pointer does. */
-export function Details({ worker, place }: DetailsProps) {
-  const t = useT();
+export function Details({ worker, place, hint }: DetailsProps) {
   return (
     <div className="fleet-details" aria-live="polite">
-      {worker === null ? (
-        <span className="muted">{t('fleet.hint')}</span>
-      ) : (
-        <GpuDetails worker={worker} place={place} />
-      )}
+      {worker === null ? <span className="muted">{hint}</span> : <GpuDetails worker={worker} place={place} />}
     </div>
   );
 }

@@ -66,11 +66,11 @@ export function fillLevel({ figures, state }: GpuCell): 0 | 1 | 2 | 3 | 4 {
 
 const byName = perLanguage(language => new Intl.Collator(language, { numeric: true }));
 
+export const isMapped = ({ gpu_count: count }: WorkerView): boolean => count > 0;
+
 /** Returns the workers that have GPUs, sorted by name, so that each keeps its place on the map. */
 export const mappedWorkers = (workers: Iterable<WorkerView>, language: string): readonly WorkerView[] =>
-  [...workers]
-    .filter(({ gpu_count: count }) => count > 0)
-    .toSorted((a, b) => byName(language).compare(a.name, b.name));
+  [...workers].filter(isMapped).toSorted((a, b) => byName(language).compare(a.name, b.name));
 
 const maxCards = 12;
 

@@ -3,10 +3,13 @@ import { Link } from 'wouter';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
+import { FleetTexts } from '../../../app/fleet-texts.ts';
 import { useT } from '../../../i18n/index.ts';
 import { RunningJobs } from '../running.tsx';
+import { UsageCard } from '../usage/index.tsx';
 import { RigCard } from './card.tsx';
-import { cardWorkers, mappedWorkers } from './gpu-cells.ts';
+import { cardWorkers } from './gpu-cells.ts';
+import { useMappedWorkers } from './use-cells.ts';
 import { FleetMap } from './map.tsx';
 import './fleet.css';
 
@@ -18,15 +21,17 @@ interface FleetPictureProps {
 /** The fleet at a glance: the map of all GPUs, and a card for each worker up to a limit. */
 export function FleetPicture({ workers, running }: FleetPictureProps) {
   const t = useT();
-  const sorted = useMemo(() => mappedWorkers(workers.values(), t.language), [workers, t.language]);
+  const all = useMemo(() => [...workers.values()], [workers]);
+  const sorted = useMappedWorkers(all, t.language);
   const shown = useMemo(() => cardWorkers(sorted), [sorted]);
   const others = useMemo(() => {
     const onCards = new Set(shown.map(({ current_job_id: id }) => id));
     return running.filter(({ id }) => !onCards.has(id));
   }, [running, shown]);
   return (
-    <>
+    <FleetTexts>
       <FleetMap workers={sorted} />
+      <UsageCard />
       <section className="rig-section" aria-labelledby="fleet-cards">
         <h2 id="fleet-cards">{t('fleet.cards')}</h2>
         <ul className="rig-cards">
@@ -39,6 +44,6 @@ export function FleetPicture({ workers, running }: FleetPictureProps) {
         )}
       </section>
       {others.length > 0 && <RunningJobs jobs={others} title="fleet.others" />}
-    </>
+    </FleetTexts>
   );
 }

@@ -1,11 +1,15 @@
-import { memo, type PointerEvent, type KeyboardEvent, useMemo, useRef, useState } from 'react';
-import { Link } from 'wouter';
+import { type PointerEvent, type KeyboardEvent, useDeferredValue, useMemo, useRef, useState } from 'react';
+import type { WorkerId } from '../../../../protocol/ids.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
-import { type Translator, useT } from '../../../i18n/index.ts';
-import { figure, rowName, troubleTexts } from '../../workers/texts.ts';
-import { type GpuCell, fillLevel, type MapPlace, movedPlace, totalPower } from './gpu-cells.ts';
+import { useFleetTexts } from '../../../app/fleet-texts.ts';
+import { useRemembered } from '../../../state/remembered.ts';
+import { figure as formatFigure } from '../../workers/texts.ts';
 import { Details } from './details.tsx';
-import { useCells } from './use-cells.ts';
+import { type MapFigure, mapFigures, parseMapFigure } from './figures.ts';
+import { type MapPlace, movedPlace, totalPower } from './gpu-cells.ts';
+import { Legend } from './legend.tsx';
+import { Rig } from './rig.tsx';
+import './map.css';
 
 /** With more workers than this, the map has smaller squares and no names. */
 const maxNamed = 40;
@@ -13,15 +17,23 @@ const maxNamed = 40;
 interface FleetMapProps {
   /** Workers with GPUs, in order. */
   readonly workers: readonly WorkerView[];
+  /** The selected workers, and a function that selects another one. Without it, a square opens its worker. */
+  readonly selection?: {
+    readonly chosen: ReadonlySet<WorkerId>;
+    readonly toggle: (id: WorkerId) => void;
+  };
 }
 
 /**
  * A square for each GPU, grouped by worker. The map is one stop for Tab: arrow keys move between GPUs, and Enter opens
- * the worker. The line below describes the GPU under the pointer or the focus.
+ * or selects the worker. The line below describes the GPU under the pointer or the focus.
  */
-export function FleetMap({ workers }: FleetMapProps) {
-  const t = useT();
+export function FleetMap({ workers: newest, selection }: FleetMapProps) {
+  const t = useFleetTexts();
+  // A refresh changes every square of a large fleet. React renders it in pieces, so that the page stays responsive.
+  const workers = useDeferredValue(newest);
   const list = useRef<HTMLUListElement>(null);
+  const [figure, setFigure] = useRemembered('map', parseMapFigure);
   const [place, setPlace] = useState<MapPlace | null>(null);
   const counts = useMemo(
     () => workers.map(({ gpu_count: count, gpu_info: { gpus } }) => gpus.length || count),
@@ -35,7 +47,7 @@ export function FleetMap({ workers }: FleetMapProps) {
     if (next === null) return;
     event.preventDefault();
     setPlace(next);
-    list.current?.querySelectorAll('a')[next.worker]?.focus();
+    list.current?.querySelectorAll<HTMLElement>('[data-rig]')[next.worker]?.focus();
   };
   const onPointerOver = ({ target }: PointerEvent): void => {
     const found = target instanceof Element ? target.closest<HTMLElement>('[data-gpu]') : null;
@@ -48,13 +60,14 @@ export function FleetMap({ workers }: FleetMapProps) {
     if (Number.isInteger(worker) && shown?.worker !== worker) setPlace({ worker, gpu: 0 });
   };
   return (
-    <section className="card" aria-labelledby="fleet-map">
+    <section className="card fleet-card" aria-labelledby="fleet-map">
       <div className="fleet-head">
         <h2 id="fleet-map">{t('fleet.title')}</h2>
         {power !== null && (
-          <span className="muted">{t('fleet.power', { value: figure(t, power / 1000) })}</span>
+          <span className="muted">{t('fleet.power', { value: formatFigure(t, power / 1000) })}</span>
         )}
-        <Legend />
+        <FigureChoice figure={figure} onChoose={setFigure} />
+        <Legend figure={figure} />
       </div>
       <ul
         ref={list}
@@ -70,86 +83,40 @@ export function FleetMap({ workers }: FleetMapProps) {
             key={worker.id}
             worker={worker}
             at={at}
+            figure={figure}
             active={shown?.worker === at ? shown.gpu : null}
             isTabStop={at === (shown?.worker ?? 0)}
+            isChosen={selection?.chosen.has(worker.id) ?? false}
+            onToggle={selection?.toggle}
           />
         ))}
       </ul>
-      <Details worker={shown === null ? null : (workers[shown.worker] ?? null)} place={shown?.gpu ?? 0} />
+      <Details
+        worker={shown === null ? null : (workers[shown.worker] ?? null)}
+        place={shown?.gpu ?? 0}
+        hint={t(selection === undefined ? 'fleet.hint' : 'map.hint.select')}
+      />
     </section>
   );
 }
 
-const legend = ['busy', 'idle', 'offline', 'trouble'] as const;
-
-function Legend() {
-  const t = useT();
-  return (
-    <ul className="fleet-legend muted">
-      {legend.map(name => (
-        <li key={name}>
-          <span
-            className="gpu"
-            data-state={name === 'trouble' ? 'busy' : name}
-            data-level={name === 'busy' || name === 'trouble' ? 4 : 0}
-            data-trouble={name === 'trouble' ? 'reported' : undefined}
-          />
-          {t(`fleet.legend.${name}`)}
-        </li>
-      ))}
-    </ul>
-  );
+interface FigureChoiceProps {
+  readonly figure: MapFigure;
+  readonly onChoose: (figure: MapFigure) => void;
 }
 
-interface RigProps {
-  readonly worker: WorkerView;
-  readonly at: number;
-  /** Place of the GPU that is described below the map; null when it is on another worker. */
-  readonly active: number | null;
-  readonly isTabStop: boolean;
-}
-
-/** Re-renders only when its worker, the GPUs of its job or its own place changes. */
-const Rig = memo(function Rig({ worker, at, active, isTabStop }: RigProps) {
-  const t = useT();
-  const cells = useCells(worker);
-  const label = rigLabel(t, worker, cells);
+function FigureChoice({ figure, onChoose }: FigureChoiceProps) {
+  const t = useFleetTexts();
   return (
-    <li>
-      <Link
-        href={`/workers/${worker.id}`}
-        className="fleet-rig"
-        data-rig={at}
-        tabIndex={isTabStop ? 0 : -1}
-        aria-label={label}
-      >
-        <span className="fleet-gpus">
-          {cells.map((cell, place) => (
-            <span
-              key={cell.index}
-              className="gpu"
-              data-gpu={place}
-              data-state={cell.state}
-              data-level={fillLevel(cell)}
-              data-trouble={cell.trouble ?? undefined}
-              data-active={active === place ? true : undefined}
-            />
-          ))}
-        </span>
-        <span className="fleet-name">{worker.name}</span>
-      </Link>
-    </li>
+    <label className="fleet-figure-choice muted">
+      {t('map.figure')}
+      <select value={figure} onChange={({ target }) => onChoose(parseMapFigure(target.value))}>
+        {mapFigures.map(each => (
+          <option key={each} value={each}>
+            {t(`map.figure.${each}`)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
-});
-
-/** The facts about a worker in one line, for screen readers. */
-function rigLabel(t: Translator, worker: WorkerView, cells: readonly GpuCell[]): string {
-  const load = worker.status === 'offline' ? null : worker.gpu_utilization;
-  const hot = cells.filter(({ trouble }) => trouble === 'hot');
-  return [
-    rowName(t, worker),
-    ...(load === null ? [] : [t('fleet.load', { value: Math.round(load) })]),
-    ...(worker.status === 'offline' ? [] : troubleTexts(t, worker)),
-    ...hot.map(({ figures }) => t('fleet.hot', { value: figure(t, figures?.temperature_c ?? 0) })),
-  ].join('; ');
 }

@@ -1,7 +1,8 @@
 import { useMemo } from 'react';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { useFleet } from '../../../app/context.ts';
-import { type AllocatedGpus, type GpuCell, gpuCells } from './gpu-cells.ts';
+import { createArrangement } from '../../../ui/table-order.ts';
+import { type AllocatedGpus, type GpuCell, gpuCells, isMapped, mappedWorkers } from './gpu-cells.ts';
 
 /** Returns the GPUs of a worker. Progress of its job does not change them. */
 export function useCells(worker: WorkerView): readonly GpuCell[] {
@@ -13,3 +14,19 @@ export function useCells(worker: WorkerView): readonly GpuCell[] {
 }
 
 const toNumbers = (text: string): AllocatedGpus => (text === '' ? null : text.split(',').map(Number));
+
+const idOf = ({ id }: WorkerView): string => id;
+
+/** Returns the workers that have GPUs, sorted by name. Sorts again only when a worker was added, removed or renamed. */
+export function useMappedWorkers(workers: readonly WorkerView[], language: string): readonly WorkerView[] {
+  const arrange = useMemo(
+    () =>
+      createArrangement<WorkerView>({
+        idOf,
+        arrange: rows => mappedWorkers(rows, language),
+        keepsPosition: (now, before) => now.name === before.name && isMapped(now) === isMapped(before),
+      }),
+    [language],
+  );
+  return useMemo(() => arrange(workers), [arrange, workers]);
+}

@@ -1,6 +1,7 @@
 import { workersApi } from '../../../../protocol/admin-api.ts';
 import { Allowed } from '../../../app/guarded.tsx';
 import type { SettingsState } from '../../../app/settings.tsx';
+import { Electricity } from '../electricity.tsx';
 import { GpuTrouble } from '../gpu-trouble.tsx';
 import { LinkCard } from '../link-card.tsx';
 import { useSettingsT } from '../texts.tsx';
@@ -12,6 +13,7 @@ export function WorkersTopic({ settings, change }: SettingsState) {
     <>
       {settings !== null && <ThisMachine settings={settings} change={change} />}
       {settings !== null && <GpuTrouble kinds={settings.gpu_troubles} change={change} />}
+      {settings !== null && <Electricity electricity={settings.electricity} change={change} />}
       <Allowed call={workersApi.list}>
         <LinkCard
           id="settings-workers"

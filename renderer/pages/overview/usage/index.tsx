@@ -1,0 +1,84 @@
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import { settingsApi } from '../../../../protocol/settings-api.ts';
+import { type UsageDay, usageApi } from '../../../../protocol/usage-api.ts';
+import { useLoaded, useMay } from '../../../app/context.ts';
+import { useFleetTexts } from '../../../app/fleet-texts.ts';
+import { useRemembered } from '../../../state/remembered.ts';
+import { useNow } from '../../../ui/time.tsx';
+import { formatUsage, type UsageFigure } from './format.ts';
+import { DayBars } from './bars.tsx';
+import './usage.css';
+
+const spans = [7, 30] as const;
+type Span = (typeof spans)[number];
+
+const parseSpan = (stored: unknown): Span => (stored === 30 ? 30 : 7);
+
+/** Interval at which the figures are read again. The server answers from memory for 30 seconds. */
+const readMs = 60_000;
+
+/** GPU-hours, energy and cost of the last days. Renders nothing for users who may not see them. */
+export function UsageCard() {
+  const t = useFleetTexts();
+  const may = useMay();
+  const [span, setSpan] = useRemembered('usageDays', parseSpan);
+  const input = useMemo(() => ({ query: { days: span } }), [span]);
+  const { value } = useLoaded(usageApi.days, input, String(useNow(readMs)));
+  if (!may(usageApi.days)) return null;
+  const days = value?.days ?? [];
+  const shown = (['gpu_hours', 'energy_kwh', 'cost'] as const).filter(
+    name => name === 'gpu_hours' || days.some(day => day[name] !== null),
+  );
+  const lacksPrice = value !== null && !shown.includes('cost') && shown.includes('energy_kwh');
+  return (
+    <section className="card usage" aria-labelledby="usage" aria-busy={value === null}>
+      <div className="page-head">
+        <h2 id="usage">{t('usage.title')}</h2>
+        <div className="chips" role="group" aria-label={t('usage.span')}>
+          {spans.map(each => (
+            <button
+              key={each}
+              type="button"
+              className="chip chip-button"
+              aria-pressed={each === span}
+              onClick={() => setSpan(each)}
+            >
+              {t('usage.days', { count: each })}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div className="usage-figures">
+        {shown.map(name => (
+          <Figure key={name} name={name} days={days} currency={value?.currency ?? null} />
+        ))}
+      </div>
+      {lacksPrice && may(settingsApi.change) && (
+        <p className="muted">
+          {t('usage.noPrice')} <Link href="/settings">{t('nav.settings')}</Link>
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface FigureProps {
+  readonly name: UsageFigure;
+  readonly days: readonly UsageDay[];
+  readonly currency: string | null;
+}
+
+function Figure({ name, days, currency }: FigureProps) {
+  const t = useFleetTexts();
+  const total = days.reduce((sum, day) => sum + (day[name] ?? 0), 0);
+  return (
+    <figure className="usage-figure">
+      <figcaption>
+        <span className="muted">{t(`usage.${name}`)}</span>
+        <strong>{formatUsage(t, name, total, currency)}</strong>
+      </figcaption>
+      <DayBars name={name} days={days} currency={currency} />
+    </figure>
+  );
+}
