@@ -60,6 +60,15 @@ async function openJoining(page: Page): Promise<Locator> {
   return dialog;
 }
 
+/** Selects workers in three states, and opens one of the actions for them. */
+const bulk =
+  (action: number) =>
+  async (page: Page): Promise<void> => {
+    for (const name of ['daedalus', 'fenrir', 'gaia']) await rowWith(page, name).locator('input').check();
+    await page.locator('.worker-bulk-bar .button-plain').nth(action).click();
+    await expect(dialogOf(page)).toBeVisible();
+  };
+
 const joiner = 'rig-9';
 
 async function issueToken(page: Page): Promise<void> {
@@ -143,6 +152,25 @@ export const scenes: readonly Scene[] = [
       for (const name of ['echo', 'gaia']) await rowWith(page, name).locator('input').check();
     },
   },
+  {
+    name: 'workers-heat',
+    path: at('/workers'),
+    async open(page) {
+      await page.locator('.fleet-figure-choice select').selectOption('temperature');
+      await page.locator('[data-rig] .gpu').nth(3).hover();
+    },
+  },
+  {
+    name: 'workers-columns',
+    path: at('/workers'),
+    async open(page) {
+      await page.locator('.page-head .button-plain').nth(1).click();
+      await expect(page.getByRole('menu')).toBeVisible();
+    },
+  },
+  { name: 'bulk-drain', path: at('/workers'), open: bulk(0) },
+  { name: 'bulk-undrain', path: at('/workers'), open: bulk(1) },
+  { name: 'bulk-labels', path: at('/workers'), open: bulk(2) },
   { name: 'worker', path: workerPath('atlas'), ready: '.worker-lines li' },
   { name: 'worker-draining', path: workerPath('daedalus'), ready: '.worker-notice' },
   { name: 'worker-offline', path: workerPath('fenrir'), ready: '.worker-lines li' },
@@ -233,6 +261,13 @@ export const scenes: readonly Scene[] = [
     },
   },
   { name: 'timeline', path: at('/timeline'), ready: '.timeline-bar' },
+  { name: 'gallery', path: at('/gallery'), ready: '.gallery-page .empty' },
+  {
+    name: 'compare',
+    path: ({ fleet }) =>
+      `/compare?jobs=${['flux-lora-product', 'qwen-image-edit-lora'].map(name => fleet.jobs.get(name)).join(',')}`,
+    ready: '.compare-curves',
+  },
   {
     name: 'queue-pause',
     path: at('/queue'),

@@ -86,7 +86,7 @@ export function useObjectActions(
     if (!may(workersApi[act])) return [];
     const action = t(`workers.act.${act}`).replace(/…$/, '');
     const onSelect = (): void =>
-      act === 'drain' ? start({ kind: 'drain', workers: [worker] }) : revert('undrain', worker);
+      act === 'drain' ? start({ kind: 'drain', worker }) : revert('undrain', worker);
     return [
       { id: `${act} ${worker.id}`, text: t('palette.on', { action, name: worker.name }), action, onSelect },
     ];

@@ -1,16 +1,14 @@
 import { createContext, useContext } from 'react';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
-import type { CallFailure } from '../../../protocol/client.ts';
 import type { Joining } from './join/join-commands.ts';
 import type { JoinOffer } from './join/join-offer.ts';
 
 /** An action on workers that is in progress or was just completed. Each kind has a dialog. */
 export type WorkerAction =
   | { readonly kind: 'join' }
-  | { readonly kind: 'edit' | 'rotate' | 'remove'; readonly worker: WorkerView }
-  | { readonly kind: 'drain'; readonly workers: readonly WorkerView[] }
-  | { readonly kind: 'drained'; readonly workers: readonly WorkerView[] }
+  | { readonly kind: 'drain' | 'edit' | 'rotate' | 'remove'; readonly worker: WorkerView }
+  | { readonly kind: 'bulk'; readonly what: BulkKind; readonly workers: readonly WorkerView[] }
   /**
    * A worker token was issued, which is shown only once, and a join token, which most users need instead. The join
    * token is null when it could not be created. `isNew`: the worker was just created.
@@ -27,8 +25,8 @@ export type WorkerAction =
       readonly isNew: boolean;
     };
 
-/** The result for each worker. A worker without an entry is still being processed. */
-export type Outcomes = ReadonlyMap<WorkerId, 'done' | CallFailure>;
+/** An action on several workers. */
+export type BulkKind = 'drain' | 'undrain' | 'labels' | 'update';
 
 export type StartAction = (action: WorkerAction) => void;
 

@@ -57,7 +57,7 @@ export function LostTag({ worker }: CellProps) {
   return (
     <span className="worker-tag worker-tag-warn" title={text}>
       <Icon name="stale" />
-      {text}
+      <span>{text}</span>
     </span>
   );
 }

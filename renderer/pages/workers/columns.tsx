@@ -1,16 +1,18 @@
 import { useMemo } from 'react';
 import type { WorkerView } from '../../../protocol/worker.ts';
-import { useT } from '../../i18n/index.ts';
+import { type FleetTranslator, useFleetTexts } from '../../app/fleet-texts.ts';
 import type { Column } from '../../ui/table.tsx';
+import { totalPower } from '../overview/fleet/gpu-cells.ts';
 import { ContactCell, GpusCell, JobCell, LoadCell, NameCell, StateCell } from './cells.tsx';
+import { FigureCell, TextCell } from './figure-cells.tsx';
 import { LabelsCell } from './labels.tsx';
 import { SelectCell } from './selection.tsx';
-import { shownState, shownStates } from './facts.ts';
+import { hottest, shownState, shownStates } from './facts.ts';
 import { WorkerMenu } from './worker-menu.tsx';
 
 /** Returns the columns of the table. Cells subscribe to data that changes more often than the worker does. */
 export function useColumns(): readonly Column<WorkerView>[] {
-  const t = useT();
+  const t = useFleetTexts();
   return useMemo(
     (): readonly Column<WorkerView>[] => [
       {
@@ -67,6 +69,7 @@ export function useColumns(): readonly Column<WorkerView>[] {
         cell: worker => <ContactCell worker={worker} />,
         sortBy: worker => worker.last_heartbeat ?? '',
       },
+      ...figureColumns(t),
       {
         id: 'acts',
         title: t('workers.column.acts'),
@@ -77,3 +80,35 @@ export function useColumns(): readonly Column<WorkerView>[] {
     [t],
   );
 }
+
+/** Columns that are hidden at first. */
+const figureColumns = (t: FleetTranslator): readonly Column<WorkerView>[] => [
+  {
+    id: 'temperature',
+    title: t('column.temperature'),
+    width: '90px',
+    cell: worker => <FigureCell value={hottest(worker)} unit="fleet.celsius" />,
+    sortBy: hottest,
+  },
+  {
+    id: 'power',
+    title: t('column.power'),
+    width: '90px',
+    cell: worker => <FigureCell value={totalPower([worker])} unit="fleet.watts" />,
+    sortBy: worker => totalPower([worker]),
+  },
+  {
+    id: 'host',
+    title: t('workers.detail.host'),
+    width: 'minmax(110px, 1fr)',
+    cell: ({ host }) => <TextCell text={host} />,
+    sortBy: ({ host }) => host,
+  },
+  {
+    id: 'agent',
+    title: t('workers.detail.agent'),
+    width: 'minmax(90px, 0.6fr)',
+    cell: ({ agent_version: version }) => <TextCell text={version} />,
+    sortBy: ({ agent_version: version }) => version,
+  },
+];

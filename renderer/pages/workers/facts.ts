@@ -68,3 +68,9 @@ export function identifyingLabels(
     if (other.id !== worker.id && own.every(([key, value]) => other.labels[key] === value)) return null;
   return Object.fromEntries(own);
 }
+
+/** Returns the temperature of the hottest GPU in degrees Celsius; null when none is reported. */
+export function hottest({ status, gpu_figures: gpus }: WorkerView): number | null {
+  const known = gpus.flatMap(({ temperature_c: degrees }) => degrees ?? []);
+  return status === 'offline' || known.length === 0 ? null : Math.max(...known);
+}

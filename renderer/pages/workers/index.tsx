@@ -1,6 +1,7 @@
 import { useParams, useLocation, useSearch, useSearchParams } from 'wouter';
 import { useFleet } from '../../app/context.ts';
 import { useFreshWorkers } from '../../app/fresh-workers.ts';
+import { FleetTexts, useFleetTexts } from '../../app/fleet-texts.ts';
 import { ActionDialogs } from './dialogs/action-dialogs.tsx';
 import { WorkerDetail } from './details/detail.tsx';
 import './workers.css';
@@ -9,10 +10,15 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { Allowed } from '../../app/guarded.tsx';
-import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Table } from '../../ui/table.tsx';
+import { useRemembered } from '../../state/remembered.ts';
+import { FleetMap } from '../overview/fleet/map.tsx';
+import { useMappedWorkers } from '../overview/fleet/use-cells.ts';
 import { useStartAction } from './actions.ts';
+import { BulkBar } from './bulk-bar.tsx';
+import { ColumnMenu } from './column-menu.tsx';
+import { parseColumns, visibleColumns } from './column-choice.ts';
 import { useColumns } from './columns.tsx';
 import { EmptyFleet, NoMatches } from './join/empty-list.tsx';
 import { FilterBar, parseQuery } from './filter.tsx';
@@ -23,13 +29,19 @@ import { ServerVersionProvider, useServerVersion } from './server-version.ts';
 export function WorkersPage() {
   const { id } = useParams<{ readonly id?: string }>();
   useFreshWorkers();
-  return <ActionDialogs>{id === undefined ? <WorkerList /> : <WorkerDetail id={id} />}</ActionDialogs>;
+  return (
+    <FleetTexts>
+      <ActionDialogs>{id === undefined ? <WorkerList /> : <WorkerDetail id={id} />}</ActionDialogs>
+    </FleetTexts>
+  );
 }
+
+const parseShown = (stored: unknown): boolean => stored !== false;
 
 const idOf = ({ id }: WorkerView): string => id;
 
 function WorkerList() {
-  const t = useT();
+  const t = useFleetTexts();
   const start = useStartAction();
   const [, navigate] = useLocation();
   const search = useSearch();
@@ -39,7 +51,11 @@ function WorkerList() {
   const query = useMemo(() => parseQuery(filter), [filter]);
   const rows = useMemo(() => [...byId.values()].filter(query.fits), [byId, query]);
   const { selection, chosen, choose } = useChosen(byId);
-  const columns = useColumns();
+  const [columnIds, chooseColumns] = useRemembered('workerColumns', parseColumns);
+  const allColumns = useColumns();
+  const columns = useMemo(() => visibleColumns(allColumns, columnIds), [allColumns, columnIds]);
+  const [isMapShown, showMap] = useRemembered('workerMap', parseShown);
+  const mapped = useMappedWorkers(rows, t.language);
   const nameOf = useCallback((worker: WorkerView) => rowName(t, worker), [t]);
   const version = useServerVersion();
   if (!isRead)
@@ -62,15 +78,24 @@ function WorkerList() {
     <div className="page workers workers-list">
       <header className="page-head">
         <h1>{t('workers.title')}</h1>
-        <Allowed call={workersApi.create}>
-          <Button kind="primary" onClick={() => start({ kind: 'join' })}>
-            {t('workers.join')}
-          </Button>
-        </Allowed>
+        <div className="worker-acts">
+          {mapped.length > 0 && (
+            <Button onClick={() => showMap(!isMapShown)}>
+              {t(isMapShown ? 'tools.map.hide' : 'tools.map.show')}
+            </Button>
+          )}
+          <ColumnMenu columns={allColumns} chosen={columnIds} onChoose={chooseColumns} />
+          <Allowed call={workersApi.create}>
+            <Button kind="primary" onClick={() => start({ kind: 'join' })}>
+              {t('workers.join')}
+            </Button>
+          </Allowed>
+        </div>
       </header>
       <FilterBar text={filter} query={query} onChange={setFilter} shown={rows.length} />
-      {chosen.length > 0 && <BulkBar chosen={chosen} shown={rows} onChoose={choose} />}
+      {isMapShown && mapped.length > 0 && <FleetMap workers={mapped} selection={selection} />}
       <ServerVersionProvider value={version}>
+        {chosen.length > 0 && <BulkBar chosen={chosen} shown={rows} onChoose={choose} />}
         <SelectionProvider value={selection}>
           <Table
             label={t('workers.title')}
@@ -110,34 +135,4 @@ function useChosen(byId: ReadonlyMap<WorkerId, WorkerView>) {
   const chosen = useMemo(() => [...ids].flatMap(id => byId.get(id) ?? []), [ids, byId]);
   const choose = (workers: readonly WorkerView[]): void => setIds(new Set(workers.map(({ id }) => id)));
   return { selection, chosen, choose };
-}
-
-interface BulkBarProps {
-  readonly chosen: readonly WorkerView[];
-  /** All workers that match the filter. */
-  readonly shown: readonly WorkerView[];
-  readonly onChoose: (workers: readonly WorkerView[]) => void;
-}
-
-function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
-  const t = useT();
-  const start = useStartAction();
-  return (
-    <div
-      className="worker-bulk-bar"
-      role="group"
-      aria-label={t('workers.selected', { count: chosen.length })}
-    >
-      <strong>{t('workers.selected', { count: chosen.length })}</strong>
-      <Button kind="quiet" onClick={() => onChoose(shown)}>
-        {t('workers.selectAll', { count: shown.length })}
-      </Button>
-      <Button kind="quiet" onClick={() => onChoose([])}>
-        {t('workers.selectNone')}
-      </Button>
-      <Allowed call={workersApi.drain}>
-        <Button onClick={() => start({ kind: 'drain', workers: chosen })}>{t('workers.act.drain')}</Button>
-      </Allowed>
-    </div>
-  );
 }

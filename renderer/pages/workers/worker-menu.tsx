@@ -31,7 +31,7 @@ export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
           id: 'drain',
           call: workersApi.drain,
           text: t('workers.act.drain'),
-          onSelect: () => start({ kind: 'drain', workers: [worker] }),
+          onSelect: () => start({ kind: 'drain', worker }),
         }
       : {
           id: 'undrain',

@@ -97,9 +97,7 @@ function Head({ worker }: { readonly worker: WorkerView }) {
         )}
         {worker.drain === null ? (
           <Allowed call={workersApi.drain}>
-            <Button onClick={() => start({ kind: 'drain', workers: [worker] })}>
-              {t('workers.act.drain')}
-            </Button>
+            <Button onClick={() => start({ kind: 'drain', worker })}>{t('workers.act.drain')}</Button>
           </Allowed>
         ) : (
           <Allowed call={workersApi.undrain}>

@@ -1,11 +1,13 @@
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { useT } from '../../../i18n/index.ts';
+import { GpuTable } from '../../overview/fleet/gpu-table.tsx';
 import { LoadCell, Vram } from '../cells.tsx';
-import { figure, gpusText } from '../texts.ts';
+import { gpusText } from '../texts.ts';
 
+/** The GPUs of a worker as bars, and the figures of all of them together. */
 export function GpusCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
-  const { gpus, driver, accelerator } = worker.gpu_info;
+  const { driver, accelerator } = worker.gpu_info;
   const unknown = t('workers.detail.unknown');
   return (
     <section className="card" aria-labelledby="worker-gpus">
@@ -13,43 +15,35 @@ export function GpusCard({ worker }: { readonly worker: WorkerView }) {
       {worker.gpu_count === 0 ? (
         <p className="muted">{t('workers.detail.noGpu')}</p>
       ) : (
-        <dl className="worker-facts">
-          {gpus.map(gpu => (
-            <div key={gpu.index}>
-              <dt>{t('workers.detail.gpu', { index: gpu.index })}</dt>
-              <dd>
-                {gpu.name}{' '}
-                <span className="muted">{t('workers.detail.gb', { size: figure(t, gpu.vram_gb) })}</span>
-              </dd>
-            </div>
-          ))}
-          {gpus.length === 0 && (
+        <>
+          <GpuTable worker={worker} />
+          <dl className="worker-facts">
             <div>
               <dt>{t('workers.detail.gpus')}</dt>
               <dd>{gpusText(t, worker)}</dd>
             </div>
-          )}
-          <div>
-            <dt>{t('workers.column.load')}</dt>
-            <dd>
-              <LoadCell worker={worker} />
-            </dd>
-          </div>
-          <div>
-            <dt>{t('workers.detail.memory')}</dt>
-            <dd>
-              <Vram worker={worker} />
-            </dd>
-          </div>
-          <div>
-            <dt>{t('workers.detail.accelerator')}</dt>
-            <dd>{accelerator ?? unknown}</dd>
-          </div>
-          <div>
-            <dt>{t('workers.detail.driver')}</dt>
-            <dd>{driver ?? unknown}</dd>
-          </div>
-        </dl>
+            <div>
+              <dt>{t('workers.column.load')}</dt>
+              <dd>
+                <LoadCell worker={worker} />
+              </dd>
+            </div>
+            <div>
+              <dt>{t('workers.detail.memory')}</dt>
+              <dd>
+                <Vram worker={worker} />
+              </dd>
+            </div>
+            <div>
+              <dt>{t('workers.detail.accelerator')}</dt>
+              <dd>{accelerator ?? unknown}</dd>
+            </div>
+            <div>
+              <dt>{t('workers.detail.driver')}</dt>
+              <dd>{driver ?? unknown}</dd>
+            </div>
+          </dl>
+        </>
       )}
     </section>
   );

@@ -89,7 +89,7 @@ export function VersionNotice({ worker }: { readonly worker: WorkerView }) {
   );
 }
 
-function UpdateCommand() {
+export function UpdateCommand() {
   const t = useT();
   const { baseUrl } = usePanel();
   const { settings } = useSettings();

@@ -1,10 +1,16 @@
-import { type ReactNode, useCallback, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useState } from 'react';
 import { OpenerProvider } from '../../../ui/focus.ts';
-import { type WorkerAction, type Outcomes, StartActionProvider } from '../actions.ts';
-import { DrainDialog, DrainedDialog } from './drain-dialogs.tsx';
+import { loadPart } from '../../../app/part.ts';
+import { type WorkerAction, StartActionProvider } from '../actions.ts';
+import { DrainDialog } from './drain-dialog.tsx';
 import { EditDialog, RemoveDialog, RotateDialog } from './change-dialogs.tsx';
 import { IssuedDialog } from '../join/issued-dialog.tsx';
 import { JoinDialog } from '../join/join-dialog.tsx';
+
+/** Loaded on demand, because the palette can open the other dialogs on any page. */
+const BulkDialog = lazy(() =>
+  loadPart(async () => ({ default: (await import('../bulk/index.tsx')).BulkDialog })),
+);
 
 interface Open {
   readonly action: WorkerAction;
@@ -15,10 +21,8 @@ interface Open {
 /** Lets its children open the dialogs of worker actions. Only one dialog is open at a time. */
 export function ActionDialogs({ children }: { readonly children: ReactNode }) {
   const [open, setOpen] = useState<Open | null>(null);
-  const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
   const start = useCallback((action: WorkerAction): void => {
     const { activeElement } = document;
-    if (action.kind === 'drained') setOutcomes(new Map());
     setOpen(before => ({ action, opener: before?.opener ?? activeElement }));
   }, []);
   // An action may open the next dialog before its own one closes; keep that next one open.
@@ -27,20 +31,13 @@ export function ActionDialogs({ children }: { readonly children: ReactNode }) {
     <StartActionProvider value={start}>
       {children}
       {open !== null && (
-        <OpenerProvider value={open.opener}>
-          {renderDialog(open.action, close, outcomes, setOutcomes)}
-        </OpenerProvider>
+        <OpenerProvider value={open.opener}>{renderDialog(open.action, close)}</OpenerProvider>
       )}
     </StartActionProvider>
   );
 }
 
-function renderDialog(
-  action: WorkerAction,
-  onClose: () => void,
-  outcomes: Outcomes,
-  setOutcomes: (change: (known: Outcomes) => Outcomes) => void,
-): ReactNode {
+function renderDialog(action: WorkerAction, onClose: () => void): ReactNode {
   switch (action.kind) {
     case 'join':
       return <JoinDialog onClose={onClose} />;
@@ -53,14 +50,12 @@ function renderDialog(
     case 'remove':
       return <RemoveDialog worker={action.worker} onClose={onClose} />;
     case 'drain':
+      return <DrainDialog worker={action.worker} onClose={onClose} />;
+    case 'bulk':
       return (
-        <DrainDialog
-          workers={action.workers}
-          onClose={onClose}
-          onOutcome={(id, outcome) => setOutcomes(known => new Map(known).set(id, outcome))}
-        />
+        <Suspense fallback={null}>
+          <BulkDialog what={action.what} workers={action.workers} onClose={onClose} />
+        </Suspense>
       );
-    case 'drained':
-      return <DrainedDialog workers={action.workers} outcomes={outcomes} onClose={onClose} />;
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runConcurrently } from '../../../../../../renderer/pages/workers/dialogs/drain-dialogs.tsx';
+import { runConcurrently } from '../../../../../../renderer/pages/workers/bulk/index.tsx';
 
 test('runs every task, never more than the limit at once', async () => {
   let running = 0;

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import {
+  changedLabels,
+  labelChangeText,
+} from '../../../../../../renderer/pages/workers/bulk/label-change.ts';
+
+const labels = { team: 'nlp', site: 'berlin' };
+const change = (added: Readonly<Record<string, string>>, ...removed: readonly string[]) => ({
+  added,
+  removed: new Set(removed),
+});
+
+describe('change of labels', () => {
+  test('adds, replaces and removes labels, and keeps the others', () => {
+    expect(changedLabels(labels, change({ team: 'video', rack: '4' }, 'site'))).toEqual({
+      team: 'video',
+      rack: '4',
+    });
+  });
+
+  test('prefers adding a label to removing it', () => {
+    expect(changedLabels(labels, change({ site: 'paris' }, 'site'))).toEqual({ team: 'nlp', site: 'paris' });
+  });
+
+  test.each([
+    ['adds a label that the worker has', change({ team: 'nlp' })],
+    ['removes a label that the worker lacks', change({}, 'rack')],
+    ['is empty', change({})],
+  ])('is null when it %s', (_what, nothing) => {
+    expect(changedLabels(labels, nothing)).toBeNull();
+    expect(labelChangeText(labels, nothing)).toBe('');
+  });
+
+  test('is described by what is added and removed', () => {
+    expect(labelChangeText(labels, change({ team: 'video', rack: '4' }, 'site'))).toBe(
+      '+team=video +rack=4 −site',
+    );
+  });
+});

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import {
+  defaultColumns,
+  parseColumns,
+  visibleColumns,
+} from '../../../../../renderer/pages/workers/column-choice.ts';
+
+const all = ['select', 'state', 'name', 'power', 'acts'].map(id => ({ id }));
+
+test('shows the chosen columns in their own order, and always those that name and change a worker', () => {
+  expect(visibleColumns(all, ['power', 'state', 'gone']).map(({ id }) => id)).toEqual([
+    'select',
+    'state',
+    'name',
+    'power',
+    'acts',
+  ]);
+  expect(visibleColumns(all, []).map(({ id }) => id)).toEqual(['select', 'name', 'acts']);
+});
+
+test('accepts a stored list of columns, and uses the default for anything else', () => {
+  expect(parseColumns(['power', 7])).toEqual(['power']);
+  for (const odd of [null, 'power', {}, 7]) expect(parseColumns(odd)).toBe(defaultColumns);
+});
