@@ -176,7 +176,7 @@ for (const view of [light, dark, phone]) {
   test(`shows every view without overflow, blocked content or accessibility violations: ${view.name}`, async ({
     browser,
   }) => {
-    test.setTimeout(240_000);
+    test.setTimeout(300_000);
     await visitScenes(browser, view, everything, async ({ page }, name) => {
       const problems = [
         ...(await tooWide(page)),

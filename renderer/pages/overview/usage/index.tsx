@@ -24,17 +24,24 @@ export function UsageCard() {
   const may = useMay();
   const [span, setSpan] = useRemembered('usageDays', parseSpan);
   const input = useMemo(() => ({ query: { days: span } }), [span]);
-  const { value } = useLoaded(usageApi.days, input, String(useNow(readMs)));
-  if (!may(usageApi.days)) return null;
+  const { value, failure } = useLoaded(usageApi.days, input, String(useNow(readMs)));
+  // Older servers do not know the call.
+  if (!may(usageApi.days) || (value === null && failure !== null)) return null;
   const days = value?.days ?? [];
   const shown = (['gpu_hours', 'energy_kwh', 'cost'] as const).filter(
-    name => name === 'gpu_hours' || days.some(day => day[name] !== null),
+    // All of them have their place until it is known which ones there are, so that nothing moves then.
+    name => value === null || name === 'gpu_hours' || days.some(day => day[name] !== null),
   );
   const lacksPrice = value !== null && !shown.includes('cost') && shown.includes('energy_kwh');
   return (
     <section className="card usage" aria-labelledby="usage" aria-busy={value === null}>
       <div className="page-head">
         <h2 id="usage">{t('usage.title')}</h2>
+        {lacksPrice && may(settingsApi.change) && (
+          <span className="muted">
+            {t('usage.noPrice')} <Link href="/settings">{t('nav.settings')}</Link>
+          </span>
+        )}
         <div className="chips" role="group" aria-label={t('usage.span')}>
           {spans.map(each => (
             <button
@@ -54,11 +61,6 @@ export function UsageCard() {
           <Figure key={name} name={name} days={days} currency={value?.currency ?? null} />
         ))}
       </div>
-      {lacksPrice && may(settingsApi.change) && (
-        <p className="muted">
-          {t('usage.noPrice')} <Link href="/settings">{t('nav.settings')}</Link>
-        </p>
-      )}
     </section>
   );
 }
@@ -76,7 +78,7 @@ function Figure({ name, days, currency }: FigureProps) {
     <figure className="usage-figure">
       <figcaption>
         <span className="muted">{t(`usage.${name}`)}</span>
-        <strong>{formatUsage(t, name, total, currency)}</strong>
+        <strong>{days.length === 0 ? t('time.none') : formatUsage(t, name, total, currency)}</strong>
       </figcaption>
       <DayBars name={name} days={days} currency={currency} />
     </figure>
