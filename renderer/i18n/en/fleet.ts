@@ -9,6 +9,8 @@ export const fleet = {
   'map.hint.select':
     'Point at a GPU to see its figures, or click it to select its worker. With the keyboard, use the arrow keys and Enter.',
   'map.unknown': 'Not reported',
+  'map.column.gpu': 'GPU',
+  'map.gpuModel': 'GPU {index} · {model}',
   'map.gb': '{size} GB',
   'map.gpu': 'GPU {index}: {value}',
   'tools.map.hide': 'Hide map',
@@ -46,6 +48,7 @@ export const fleet = {
   'usage.title': 'Usage',
   'usage.span': 'Days',
   'usage.days': '{count, plural, one {# day} other {# days}}',
+  'usage.ofDay': '{day}: {value}',
   'usage.today': 'today',
   'usage.gpu_hours': 'GPU-hours',
   'usage.energy_kwh': 'Energy',

@@ -10,6 +10,8 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'map.hint.select':
     'Apunte a una GPU para ver sus valores o haga clic para seleccionar su worker. Con el teclado, use las flechas e Intro.',
   'map.unknown': 'Sin dato',
+  'map.column.gpu': 'GPU',
+  'map.gpuModel': 'GPU {index} · {model}',
   'map.gb': '{size} GB',
   'map.gpu': 'GPU {index}: {value}',
   'tools.map.hide': 'Ocultar mapa',
@@ -48,6 +50,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.title': 'Consumo',
   'usage.span': 'Días',
   'usage.days': '{count, plural, one {# día} other {# días}}',
+  'usage.ofDay': '{day}: {value}',
   'usage.today': 'hoy',
   'usage.gpu_hours': 'Horas de GPU',
   'usage.energy_kwh': 'Energía',

@@ -10,6 +10,8 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'map.hint.select':
     'किसी GPU के आँकड़े देखने के लिए उस पर पॉइंटर ले जाएँ, उसका वर्कर चुनने के लिए क्लिक करें। कीबोर्ड से तीर वाली कुंजियाँ और Enter दबाएँ।',
   'map.unknown': 'आँकड़ा नहीं',
+  'map.column.gpu': 'GPU',
+  'map.gpuModel': 'GPU {index} · {model}',
   'map.gb': '{size} GB',
   'map.gpu': 'GPU {index}: {value}',
   'tools.map.hide': 'मानचित्र छिपाएँ',
@@ -47,6 +49,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.title': 'उपयोग',
   'usage.span': 'दिन',
   'usage.days': '{count, plural, one {# दिन} other {# दिन}}',
+  'usage.ofDay': '{day}: {value}',
   'usage.today': 'आज',
   'usage.gpu_hours': 'GPU-घंटे',
   'usage.energy_kwh': 'ऊर्जा',

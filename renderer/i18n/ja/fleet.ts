@@ -10,6 +10,8 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'map.hint.select':
     'GPU にポインターを合わせると値が表示され、クリックするとワーカーを選択します。キーボードでは矢印キーと Enter を使います。',
   'map.unknown': '報告なし',
+  'map.column.gpu': 'GPU',
+  'map.gpuModel': 'GPU {index} · {model}',
   'map.gb': '{size} GB',
   'map.gpu': 'GPU {index}: {value}',
   'tools.map.hide': 'マップを隠す',
@@ -47,6 +49,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.title': '使用量',
   'usage.span': '日数',
   'usage.days': '{count, plural, other {# 日間}}',
+  'usage.ofDay': '{day}: {value}',
   'usage.today': '今日',
   'usage.gpu_hours': 'GPU 時間',
   'usage.energy_kwh': '消費電力量',

@@ -1,7 +1,8 @@
 import { shownName } from '../../../../protocol/job-about.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { useFleet } from '../../../app/context.ts';
-import { type Translator, useT } from '../../../i18n/index.ts';
+import { useFleetTexts } from '../../../app/fleet-texts.ts';
+import type { Translator } from '../../../i18n/index.ts';
 import { State } from '../../../ui/indicators.tsx';
 import { JobLink, WorkerLink } from '../../../app/links.tsx';
 import { gpuModel, shownState } from '../../workers/facts.ts';
@@ -28,7 +29,7 @@ export function Details({ worker, place, hint }: DetailsProps) {
 }
 
 function GpuDetails({ worker, place }: { readonly worker: WorkerView; readonly place: number }) {
-  const t = useT();
+  const t = useFleetTexts();
   const cells = useCells(worker);
   const cell = cells[place] ?? cells[0];
   const id = worker.current_job_id;
@@ -41,8 +42,9 @@ function GpuDetails({ worker, place }: { readonly worker: WorkerView; readonly p
       </strong>
       <State name={shownState(worker)} />
       <span>
-        {t('workers.detail.gpu', { index: cell.index })}
-        {cell.name !== null && ` · ${gpuModel(cell.name)}`}
+        {cell.name === null
+          ? t('workers.detail.gpu', { index: cell.index })
+          : t('map.gpuModel', { index: cell.index, model: gpuModel(cell.name) })}
       </span>
       {figureTexts(t, cell).map(text => (
         <span key={text} className="fleet-figure">

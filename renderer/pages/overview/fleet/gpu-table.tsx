@@ -1,4 +1,5 @@
 import type { WorkerView } from '../../../../protocol/worker.ts';
+import { useFleetTexts } from '../../../app/fleet-texts.ts';
 import { useT } from '../../../i18n/index.ts';
 import { figure } from '../../workers/texts.ts';
 import type { GpuCell } from './gpu-cells.ts';
@@ -9,7 +10,7 @@ const columns = ['load', 'memory', 'temperature', 'power'] as const;
 
 /** Bars of each GPU. Workers without figures get one line instead. */
 export function GpuTable({ worker }: { readonly worker: WorkerView }) {
-  const t = useT();
+  const t = useFleetTexts();
   const cells = useCells(worker);
   if (worker.status === 'offline') return null;
   if (cells.every(({ figures }) => figures === null)) return <p className="muted">{t('fleet.noFigures')}</p>;
@@ -18,7 +19,7 @@ export function GpuTable({ worker }: { readonly worker: WorkerView }) {
       <caption className="unseen">{t('fleet.table', { worker: worker.name })}</caption>
       <thead>
         <tr>
-          <th scope="col">GPU</th>
+          <th scope="col">{t('map.column.gpu')}</th>
           {columns.map(column => (
             <th key={column} scope="col">
               {t(`fleet.column.${column}`)}

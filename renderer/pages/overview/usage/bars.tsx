@@ -21,7 +21,7 @@ export function DayBars({ name, days, currency }: DayBarsProps) {
     <>
       <div className="usage-bars" aria-hidden="true">
         {days.map(day => (
-          <span key={day.day} title={`${formatDay(t, day.day)}: ${textOf(day)}`}>
+          <span key={day.day} title={t('usage.ofDay', { day: formatDay(t, day.day), value: textOf(day) })}>
             <span style={{ height: `${max === 0 ? 0 : (100 * (day[name] ?? 0)) / max}%` }} />
           </span>
         ))}
