@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ChannelId, DeliveryId, JobId, RuleId } from './ids.ts';
+import { JobTag } from './job-about.ts';
 import { Line, Name } from './text.ts';
 
 /** The events that a rule can name. */
@@ -97,6 +98,7 @@ export const ChannelView = z
     host: z.string().describe('Host that receives the notifications. The rest of the address is secret.'),
     recipients: z.array(z.string()).describe('Recipients of e-mail; empty for other kinds.'),
     pending: z.number().describe('Number of deliveries that have not ended.'),
+    enabled: z.boolean().default(true).describe('False: the channel gets no notifications, except tests.'),
     created_at: z.iso.datetime().describe('When the channel was created.'),
   })
   .meta({ id: 'ChannelView', description: 'A channel for notifications, without its secrets.' });
@@ -113,6 +115,9 @@ export const NewRule = z.strictObject({
   user: Name.nullable()
     .default(null)
     .describe('Only jobs of this user; null for all. It does not limit disk_low and pool_budget.'),
+  tag: JobTag.nullable()
+    .default(null)
+    .describe('Only jobs with this tag; null for all. It does not limit disk_low and pool_budget.'),
   stalled_minutes: z
     .number()
     .int()

@@ -38,11 +38,12 @@ export const notificationsApi = {
     method: 'PATCH',
     path: '/api/admin/notifications/channels/:id',
     authority: 'admin.tokens',
-    summary: 'Rename a channel, or replace its target with all secrets',
+    summary: 'Rename, enable or disable a channel, or replace its target with all secrets',
     params: byChannel,
     body: z.strictObject({
       name: Name.optional().describe('New name.'),
       target: ChannelTarget.optional(),
+      enabled: z.boolean().optional().describe('False keeps the channel, but sends it only tests.'),
     }),
     reply: ChannelView,
   }),

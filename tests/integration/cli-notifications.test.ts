@@ -42,6 +42,10 @@ test('reads a whole target from standard input, and replaces it', async () => {
   const set = await notifications(['channels', 'set', 'phone', '--name', 'mobile', '--file', '-'], target);
   expect(set.out).toContain('mobile');
   expect(await notifications(['channels', 'test', 'mobile'])).toMatchObject({ code: 0 });
+  const off = await notifications(['channels', 'set', 'mobile', '--disable', '--json']);
+  expect(JSON.parse(off.out)).toMatchObject({ name: 'mobile', enabled: false });
+  const on = await notifications(['channels', 'set', 'mobile', '--enable', '--json']);
+  expect(JSON.parse(on.out)).toMatchObject({ enabled: true });
 });
 
 test('creates, changes and deletes a rule, and keeps its other settings', async () => {
@@ -63,6 +67,8 @@ test('creates, changes and deletes a rule, and keeps its other settings', async 
     id,
     '--user',
     'ana',
+    '--tag',
+    'faces',
     '--stalled-minutes',
     '5',
     '--disable',
@@ -71,11 +77,22 @@ test('creates, changes and deletes a rule, and keeps its other settings', async 
   expect(JSON.parse(set.out)).toMatchObject({
     events: ['job_failed', 'no_progress'],
     user: 'ana',
+    tag: 'faces',
     stalled_minutes: 5,
     enabled: false,
   });
-  const all = await notifications(['rules', 'set', id, '--user', 'all', '--enable', '--json']);
-  expect(JSON.parse(all.out)).toMatchObject({ user: null, stalled_minutes: 5, enabled: true });
+  const all = await notifications([
+    'rules',
+    'set',
+    id,
+    '--user',
+    'all',
+    '--tag',
+    'all',
+    '--enable',
+    '--json',
+  ]);
+  expect(JSON.parse(all.out)).toMatchObject({ user: null, tag: null, stalled_minutes: 5, enabled: true });
   expect((await notifications(['rules'])).out).toContain('job_failed no_progress');
   expect(await notifications(['rules', 'delete', id, '--yes'])).toMatchObject({ code: 0 });
   expect(await notifications(['channels', 'delete', 'team', '--yes'])).toMatchObject({ code: 0 });

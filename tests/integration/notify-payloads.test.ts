@@ -20,7 +20,7 @@ const delivery: Delivery = {
     event: 'job_failed',
     title: 'größe <b> failed',
     text: '@everyone [link](http://a.example) & more',
-    job: { id: jobId, name: 'größe', user: 'ana' },
+    job: { id: jobId, name: 'größe', user: 'ana', tags: [] },
     worker: 'rig-1',
     page: '/jobs/j1',
   },

@@ -13,14 +13,24 @@ const columns: readonly Column<ChannelView>[] = [
   { title: 'NAME', text: ({ name }) => name },
   { title: 'KIND', text: ({ kind }) => kind },
   { title: 'HOST', text: ({ host }) => host, importance: 2 },
+  { title: 'ENABLED', text: ({ enabled }) => (enabled ? 'yes' : 'no'), importance: 3 },
   { title: 'PENDING', text: ({ pending }) => String(pending), importance: 3 },
 ];
 
-const factsOf = ({ channel_id: id, name, kind, host, recipients, pending }: ChannelView): readonly Fact[] => [
+const factsOf = ({
+  channel_id: id,
+  name,
+  kind,
+  host,
+  recipients,
+  enabled,
+  pending,
+}: ChannelView): readonly Fact[] => [
   ['Channel', `${name} (${id})`],
   ['Kind', kind],
   ['Host', host],
   ['Recipients', recipients.join(', ') || null],
+  ['Enabled', enabled ? 'yes' : 'no'],
   ['Pending', String(pending)],
 ];
 
@@ -80,16 +90,23 @@ function printChannel(remote: Remote, answer: ChannelView, newSecret: string | n
 
 const set: RemoteSpec = {
   name: 'set',
-  description: 'Rename a channel, or replace its target with all secrets',
+  description: 'Rename, enable or disable a channel, or replace its target with all secrets',
   shape: command =>
-    withTarget(command.argument('<channel>', 'channel id or name').option('--name <name>', 'new name')),
+    withTarget(
+      command
+        .argument('<channel>', 'channel id or name')
+        .option('--name <name>', 'new name')
+        .option('--enable', 'send what matches a rule')
+        .option('--disable', 'keep the channel and its rules, but send only tests'),
+    ),
   async act(remote, [word]) {
     const name = textOf(remote.flags, 'name') ?? undefined;
     const given = await readTarget(remote);
-    if (name === undefined && given === null)
-      fail(exitCodes.usage, 'Give --name, --kind and --url-file, or --file');
+    const enabled = remote.flags['disable'] === true ? false : remote.flags['enable'] === true || undefined;
+    if (name === undefined && given === null && enabled === undefined)
+      fail(exitCodes.usage, 'Give --name, --enable, --disable, --kind and --url-file, or --file');
     const { channel_id: id } = await findChannel(remote, word);
-    const body = { name, target: given?.target };
+    const body = { name, enabled, target: given?.target };
     const answer = await remote.request(notificationsApi.updateChannel, { params: { id }, body });
     printChannel(remote, answer, given?.newSecret ?? null);
   },

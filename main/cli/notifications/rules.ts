@@ -14,6 +14,7 @@ const columns: readonly Column<RuleView>[] = [
   { title: 'CHANNEL', text: ({ channel_name: name }) => name },
   { title: 'EVENTS', text: ({ events }) => events.join(' '), minWidth: 20 },
   { title: 'USER', text: ({ user }) => user ?? 'all', importance: 2 },
+  { title: 'TAG', text: ({ tag }) => tag ?? 'all', importance: 2 },
   { title: 'ENABLED', text: ({ enabled }) => (enabled ? 'yes' : 'no'), importance: 3 },
 ];
 
@@ -22,6 +23,7 @@ const factsOf = (rule: RuleView): readonly Fact[] => [
   ['Channel', rule.channel_name],
   ['Events', rule.events.join(', ')],
   ['User', rule.user ?? 'all'],
+  ['Tag', rule.tag ?? 'all'],
   ['Stalled after', `${rule.stalled_minutes} min`],
   ['Enabled', rule.enabled ? 'yes' : 'no'],
 ];
@@ -34,6 +36,7 @@ const withRule = (command: Command): Command =>
       wordsAmong('event', notificationEvents),
     )
     .option('--user <name>', 'only jobs of this user; "all" for all users (default: all)')
+    .option('--tag <tag>', 'only jobs with this tag; "all" for all jobs (default: all)')
     .option(
       '--stalled-minutes <count>',
       'minutes without a new step for no_progress (default: 30)',
@@ -47,17 +50,19 @@ type Changes = Readonly<Record<string, unknown>>;
 /** Returns only the fields that the flags change. */
 function changesOf({ flags }: Remote): Changes {
   const user = textOf(flags, 'user');
+  const tag = textOf(flags, 'tag');
   const minutes = numberOf(flags, 'stalled-minutes');
   return {
     ...(flags['on'] !== undefined && { events: flags['on'] }),
     ...(user !== null && { user: user === 'all' ? null : user }),
+    ...(tag !== null && { tag: tag === 'all' ? null : tag }),
     ...(minutes !== null && { stalled_minutes: minutes }),
     ...(flags['enable'] === true && { enabled: true }),
     ...(flags['disable'] === true && { enabled: false }),
   };
 }
 
-const labels = { events: '--on', user: '--user', stalled_minutes: '--stalled-minutes' };
+const labels = { events: '--on', user: '--user', tag: '--tag', stalled_minutes: '--stalled-minutes' };
 const parse = (value: Changes) => readInput(notificationsApi.createRule.body, value, labels);
 
 async function findRule(remote: Remote, word = ''): Promise<RuleView> {

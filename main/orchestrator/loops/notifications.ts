@@ -27,6 +27,9 @@ const maxSampleBytes = 4 * 2 ** 20;
 /** Number of newest files among which to look for a sample. */
 const searchedFiles = 50;
 
+/** Ends what still waited when a user disabled the channel. */
+const disabled = { kind: 'permanent', detail: 'the channel is disabled' } as const;
+
 export interface NotificationLoop {
   start(): void;
   /** Delivers what is due at once. */
@@ -65,7 +68,9 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
         const channel = core.store.channel(id);
         const delivery = core.store.nextDelivery(id, core.time.now());
         if (stopped || channel === null || delivery === null || !core.store.acceptsWrites()) return;
-        const answer = await courier.deliver(channel.target, delivery, sampleOf(core, delivery));
+        const answer = channel.enabled
+          ? await courier.deliver(channel.target, delivery, sampleOf(core, delivery))
+          : disabled;
         // After a crash before this write, the receiver gets the same id again.
         await core.store.write(tx => {
           const next = afterTry(delivery, answer, core.time.now());

@@ -31,6 +31,7 @@ export function sendTo(
   notification: Notification,
   occasion: string,
 ): void {
+  if (tx.channel(channelId)?.enabled === false) return;
   const now = time.now();
   const isFull = tx.pendingDeliveries(channelId) >= maxPending;
   tx.insertDelivery({

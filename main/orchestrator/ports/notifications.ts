@@ -14,6 +14,8 @@ export interface Channel {
   readonly id: ChannelId;
   readonly name: string;
   readonly target: ChannelTarget;
+  /** A disabled channel gets nothing but tests. */
+  readonly enabled: boolean;
   readonly createdAt: WallMs;
 }
 
@@ -23,6 +25,7 @@ export interface Rule {
   readonly channelId: ChannelId;
   readonly events: readonly NotificationEvent[];
   readonly user: NewRule['user'];
+  readonly tag: NewRule['tag'];
   readonly stalledMinutes: number;
   readonly enabled: boolean;
 }
@@ -32,7 +35,12 @@ export interface Notification {
   readonly event: NotificationEvent;
   readonly title: string;
   readonly text: string;
-  readonly job: { readonly id: JobId; readonly name: string; readonly user: string } | null;
+  readonly job: {
+    readonly id: JobId;
+    readonly name: string;
+    readonly user: string;
+    readonly tags: readonly string[];
+  } | null;
   /** Name of the worker; null for none. */
   readonly worker: string | null;
   /** Path of the panel's page about it. */

@@ -15,7 +15,7 @@ const jobEvents: ReadonlyMap<JobEventType, NotificationEvent> = new Map([
 const nameOf = ({ spec }: Job): string => spec.about.name ?? spec.configName;
 
 const about = (job: Job) => ({
-  job: { id: job.id, name: nameOf(job), user: job.user },
+  job: { id: job.id, name: nameOf(job), user: job.user, tags: job.spec.about.tags },
   page: `/jobs/${job.id}`,
 });
 
@@ -153,14 +153,16 @@ export function budgetNotification(
   };
 }
 
-/** These concern nobody's job, so the user of a rule does not limit them. */
+/** These concern nobody's job, so the user and the tag of a rule do not limit them. */
 const ofFleet: ReadonlySet<NotificationEvent> = new Set(['disk_low', 'pool_budget']);
 
 /** Returns true if a rule asks for a notification. */
 export const matchesRule = (rule: Rule, { event, job }: Notification): boolean =>
   rule.enabled &&
   rule.events.includes(event) &&
-  (rule.user === null || ofFleet.has(event) || rule.user === job?.user);
+  (ofFleet.has(event) ||
+    ((rule.user === null || rule.user === job?.user) &&
+      (rule.tag === null || job?.tags.includes(rule.tag) === true)));
 
 /** Returns the channels that get a notification, each once. */
 export const channelsFor = (rules: readonly Rule[], notification: Notification): readonly ChannelId[] => [

@@ -9,7 +9,7 @@ const hostOf = (target: ChannelTarget): string =>
 export const channelView = (
   core: Core,
   read: Read,
-  { id, name, target, createdAt }: Channel,
+  { id, name, target, enabled, createdAt }: Channel,
 ): ChannelView => ({
   channel_id: id,
   name,
@@ -17,6 +17,7 @@ export const channelView = (
   host: hostOf(target),
   recipients: target.kind === 'email' ? [...target.to] : [],
   pending: read.pendingDeliveries(id),
+  enabled,
   created_at: core.clock.iso(createdAt),
 });
 
@@ -26,6 +27,7 @@ export const ruleView = (read: Read, rule: Rule): RuleView => ({
   channel_name: read.channel(rule.channelId)?.name ?? '',
   events: [...rule.events],
   user: rule.user,
+  tag: rule.tag,
   stalled_minutes: rule.stalledMinutes,
   enabled: rule.enabled,
 });

@@ -12,8 +12,14 @@ interface FactRow {
   readonly fact: string;
 }
 
-const parseChannel = ({ fact }: FactRow): Channel => JSON.parse(fact) as Channel;
-const parseRule = ({ fact }: FactRow): Rule => JSON.parse(fact) as Rule;
+/** An object as an earlier version may have stored it: without the fields `K`. */
+type Earlier<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
+
+const parseChannel = ({ fact }: FactRow): Channel => ({
+  enabled: true,
+  ...(JSON.parse(fact) as Earlier<Channel, 'enabled'>),
+});
+const parseRule = ({ fact }: FactRow): Rule => ({ tag: null, ...(JSON.parse(fact) as Earlier<Rule, 'tag'>) });
 const parseDelivery = ({ fact }: FactRow): Delivery => JSON.parse(fact) as Delivery;
 
 /** Notification channels, rules, and the outbox. */

@@ -9,6 +9,7 @@ const makeChannel = (id: string): Channel => ({
   id: channelId(id),
   name: id,
   target: { kind: 'discord', url: 'https://a.example/größe' },
+  enabled: true,
   createdAt: at(0),
 });
 
@@ -17,6 +18,7 @@ const makeRule = (id: string, channel: string): Rule => ({
   channelId: channelId(channel),
   events: ['job_failed'],
   user: null,
+  tag: null,
   stalledMinutes: 30,
   enabled: true,
 });

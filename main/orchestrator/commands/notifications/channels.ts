@@ -19,6 +19,13 @@ export const unknownChannel = (id: ChannelId) =>
 
 const maxChannels = 50;
 
+/** What to change. Fields that are undefined stay. */
+interface ChannelChanges {
+  readonly name?: string | undefined;
+  readonly target?: ChannelTarget | undefined;
+  readonly enabled?: boolean | undefined;
+}
+
 interface ChannelCallsDeps {
   readonly core: Core;
   readonly courier: Courier;
@@ -37,7 +44,13 @@ export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
     async createChannel({ name, target }: NewChannel, by: Actor): Promise<Outcome<ChannelView>> {
       const checked = await courier.check(target);
       if (!checked.ok) return checked;
-      const channel: Channel = { id: core.ids.channel(), name, target, createdAt: core.time.now() };
+      const channel: Channel = {
+        id: core.ids.channel(),
+        name,
+        target,
+        enabled: true,
+        createdAt: core.time.now(),
+      };
       const refused = await core.store.write(tx => {
         if (tx.channels().length >= maxChannels)
           return refuse('invalid_request', `At most ${maxChannels} channels`);
@@ -48,7 +61,7 @@ export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
 
     async updateChannel(
       id: ChannelId,
-      { name, target }: { readonly name?: string | undefined; readonly target?: ChannelTarget | undefined },
+      { name, target, enabled }: ChannelChanges,
       by: Actor,
     ): Promise<Outcome<ChannelView>> {
       const checked = target === undefined ? accept(null) : await courier.check(target);
@@ -56,7 +69,12 @@ export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
       const refused = await core.store.write(tx => {
         const channel = tx.channel(id);
         if (channel === null) return unknownChannel(id);
-        const next = { ...channel, name: name ?? channel.name, target: target ?? channel.target };
+        const next = {
+          ...channel,
+          name: name ?? channel.name,
+          target: target ?? channel.target,
+          enabled: enabled ?? channel.enabled,
+        };
         return putChannel(core, tx, next, 'notification.channel_changed', by);
       });
       return refused ?? viewOf(id);
@@ -100,12 +118,12 @@ export function noteChannel(
   core: Core,
   tx: Tx,
   type: ChannelFact,
-  { id, name, target }: Channel,
+  { id, name, target, enabled }: Channel,
   actor: Actor,
   details: Readonly<Record<string, unknown>> = {},
 ): void {
   const at = core.clock.wall();
-  const audited = { channel_id: id, name, kind: target.kind, ...details };
+  const audited = { channel_id: id, name, kind: target.kind, enabled, ...details };
   tx.appendAudit({ at, type, actor, target: { type: 'settings', id: 'settings' }, details: audited });
 }
 

@@ -16,6 +16,7 @@ const ruleOf = (id: RuleId, wanted: NewRule): Rule => ({
   channelId: wanted.channel_id,
   events: wanted.events,
   user: wanted.user,
+  tag: wanted.tag,
   stalledMinutes: wanted.stalled_minutes,
   enabled: wanted.enabled,
 });
@@ -31,8 +32,8 @@ export function createRuleCalls(core: Core) {
     const channel = tx.channel(rule.channelId);
     if (channel === null) return unknownChannel(rule.channelId);
     tx.putNotificationRule(rule);
-    const { events, user, enabled } = rule;
-    noteChannel(core, tx, type, channel, by, { rule_id: rule.id, events, user, enabled });
+    const { events, user, tag, enabled } = rule;
+    noteChannel(core, tx, type, channel, by, { rule_id: rule.id, events, user, tag, enabled });
     return accept(ruleView(tx, rule));
   };
   return {

@@ -47,6 +47,28 @@ describe('notifications', () => {
     expect(deliveries().map(({ job_id: id }) => id)).toEqual([jobId]);
   });
 
+  test('are limited to the jobs with the tag of the rule', async () => {
+    const { fleet, deliveries } = await openNotified(['job_completed'], { tag: 'faces' });
+    const rig = await fleet.addIdleWorker();
+    await rig.report(await fleet.runJob(rig), 'completed');
+    const { jobId } = await fleet.submit({ tags: ['faces'] });
+    await rig.run(jobId);
+    await rig.report(jobId, 'completed');
+    expect(deliveries().map(({ job_id: id }) => id)).toEqual([jobId]);
+  });
+
+  test('are not stored for a disabled channel, and stored again once it is enabled', async () => {
+    const { fleet, rule, deliveries } = await openNotified(['job_completed']);
+    const { notifications } = fleet.orchestrator;
+    const rig = await fleet.addIdleWorker();
+    valueOf(await notifications.updateChannel(rule.channel_id, { enabled: false }, ada));
+    await rig.report(await fleet.runJob(rig), 'completed');
+    expect(deliveries()).toEqual([]);
+    valueOf(await notifications.updateChannel(rule.channel_id, { enabled: true }, ada));
+    await rig.report(await fleet.runJob(rig), 'completed');
+    expect(deliveries()).toHaveLength(1);
+  });
+
   test('name a silent worker and its job, but not a worker that said goodbye', async () => {
     const { fleet, titles } = await openNotified(['worker_lost']);
     const [lost, leaving] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];

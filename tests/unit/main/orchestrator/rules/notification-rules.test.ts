@@ -34,7 +34,7 @@ describe('jobNotification', () => {
       event: 'job_completed',
       title: 'flux-lora completed',
       text: "ana's job completed on rig-1.",
-      job: { id: job.id, name: 'flux-lora', user: 'ana' },
+      job: { id: job.id, name: 'flux-lora', user: 'ana', tags: [] },
       worker: 'rig-1',
       page: `/jobs/${job.id}`,
     });
@@ -188,13 +188,17 @@ describe('rules', () => {
     channelId: ChannelId.parse('c1'),
     events: ['job_completed', 'disk_low'],
     user: null,
+    tag: null,
     stalledMinutes: 30,
     enabled: true,
     ...changes,
   });
   const completed = jobNotification(
     'job.completed',
-    makeEnded('completed', { spec, user: 'ana' }),
+    makeEnded('completed', {
+      spec: { ...spec, about: { ...spec.about, tags: ['faces', 'v2'] } },
+      user: 'ana',
+    }),
     () => null,
   );
   const disk = diskNotification(0, 0);
@@ -206,18 +210,22 @@ describe('rules', () => {
     [{ events: ['job_failed'] }, false],
     [{ user: 'ana' }, true],
     [{ user: 'bo' }, false],
-  ] as const)('with %j match a completed job of ana: %s', (changes, expected) => {
+    [{ tag: 'v2' }, true],
+    [{ tag: 'v' }, false],
+    [{ user: 'bo', tag: 'v2' }, false],
+  ] as const)('with %j match a completed job of ana with the tags faces and v2: %s', (changes, expected) => {
     expect(matchesRule(makeRule(changes), completed)).toBe(expected);
   });
 
-  test('of one user still match what concerns the whole fleet', () => {
-    expect(matchesRule(makeRule({ user: 'bo' }), disk)).toBe(true);
+  test('of one user and tag still match what concerns the whole fleet', () => {
+    expect(matchesRule(makeRule({ user: 'bo', tag: 'faces' }), disk)).toBe(true);
   });
 
-  test('of one user do not match a worker without a job', () => {
+  test('of one user or tag do not match a worker without a job', () => {
     const lost = workerNotification('worker.offline', makeWorker({ gone: 'silent' }), null);
     if (lost === null) throw new Error('no notification');
     expect(matchesRule(makeRule({ events: ['worker_lost'], user: 'bo' }), lost)).toBe(false);
+    expect(matchesRule(makeRule({ events: ['worker_lost'], tag: 'faces' }), lost)).toBe(false);
   });
 
   test('name a channel once, even if several match', () => {
