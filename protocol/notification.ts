@@ -17,8 +17,10 @@ export const notificationEvents = [
 export const NotificationEvent = z.enum(notificationEvents).describe('What happened.');
 export type NotificationEvent = z.infer<typeof NotificationEvent>;
 
-const channelKinds = ['webhook', 'discord', 'slack', 'ntfy', 'email'] as const;
-const ChannelKind = z.enum(channelKinds).describe('How the channel sends its notifications.');
+const channelKinds = ['webhook', 'discord', 'slack', 'ntfy', 'email', 'webpush'] as const;
+const ChannelKind = z
+  .enum(channelKinds)
+  .describe('How the channel sends its notifications. `webpush` is a browser that has subscribed itself.');
 export type ChannelKind = z.infer<typeof ChannelKind>;
 
 const isWebAddress = (text: string): boolean => {
@@ -26,7 +28,7 @@ const isWebAddress = (text: string): boolean => {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 };
 
-const WebAddress = Line.min(1)
+export const WebAddress = Line.min(1)
   .max(2_000)
   .refine(isWebAddress, 'expected a URL that begins with https://, without a user name');
 

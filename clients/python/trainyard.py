@@ -383,14 +383,16 @@ class ChannelView(TypedDict, total=False):
     channel_id: str
     # Name of the channel.
     name: str
-    # How the channel sends its notifications.
-    kind: Literal["webhook", "discord", "slack", "ntfy", "email"]
+    # How the channel sends its notifications. `webpush` is a browser that has subscribed itself.
+    kind: Literal["webhook", "discord", "slack", "ntfy", "email", "webpush"]
     # Host that receives the notifications. The rest of the address is secret.
     host: str
     # Recipients of e-mail; empty for other kinds.
     recipients: List[str]
     # Number of deliveries that have not ended.
     pending: float
+    # False: the channel gets no notifications, except tests.
+    enabled: bool
     # When the channel was created.
     created_at: str
 
@@ -417,10 +419,42 @@ class RuleView(TypedDict, total=False):
     events: List[Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]]
     # Only jobs of this user; null for all. It does not limit disk_low and pool_budget.
     user: Optional[str]
+    # Only jobs with this tag; null for all. It does not limit disk_low and pool_budget.
+    tag: Optional[str]
     # Minutes without a new step after which no_progress is sent.
     stalled_minutes: int
     # False keeps the rule, but sends nothing.
     enabled: bool
+
+
+class PushView(TypedDict, total=False):
+    """Web push: the server's key and the caller's browsers."""
+
+    # Public key of this server, which a browser needs to subscribe.
+    public_key: str
+    # Events that the caller may subscribe to.
+    events: List[Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]]
+    # The caller's own browsers, oldest first.
+    subscriptions: List[SubscriptionView]
+
+
+class SubscriptionView(TypedDict, total=False):
+    """A browser that gets push messages, without its secrets."""
+
+    # Id of the subscription, which is also a notification channel.
+    subscription_id: str
+    # Name of the browser.
+    name: str
+    # SHA-256 of the endpoint in hex, by which a browser recognizes its own subscription.
+    endpoint_sha256: str
+    # Events that the browser gets; empty when its rule is off.
+    events: List[Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]]
+    # Whether it gets only its user's own jobs.
+    only_own: bool
+    # Only jobs with this tag; null for all.
+    tag: Optional[str]
+    # When the browser subscribed.
+    created_at: str
 
 
 class DeliveryView(TypedDict, total=False):
@@ -1909,8 +1943,9 @@ class Trainyard:
         *,
         name: str = UNSET,
         target: Dict[str, Any] = UNSET,
+        enabled: bool = UNSET,
     ) -> ChannelView:
-        """Rename a channel, or replace its target with all secrets.
+        """Rename, enable or disable a channel, or replace its target with all secrets.
 
         Needs the permission `admin.tokens`.
 
@@ -1919,8 +1954,10 @@ class Trainyard:
         name: New name.
 
         target: Where the channel sends to, with its secrets.
+
+        enabled: False keeps the channel, but sends it only tests.
         """
-        return self._transport.json("PATCH", _path("/api/admin/notifications/channels/{id}", id=id), None, _given({"name": name, "target": target}))
+        return self._transport.json("PATCH", _path("/api/admin/notifications/channels/{id}", id=id), None, _given({"name": name, "target": target, "enabled": enabled}))
 
     def delete_notification_channel(
         self,
@@ -1959,6 +1996,7 @@ class Trainyard:
         channel_id: str,
         events: List[Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]],
         user: Optional[str] = UNSET,
+        tag: Optional[str] = UNSET,
         stalled_minutes: int = UNSET,
         enabled: bool = UNSET,
     ) -> RuleView:
@@ -1972,11 +2010,13 @@ class Trainyard:
 
         user: Only jobs of this user; null for all. It does not limit disk_low and pool_budget.
 
+        tag: Only jobs with this tag; null for all. It does not limit disk_low and pool_budget.
+
         stalled_minutes: Minutes without a new step after which no_progress is sent.
 
         enabled: False keeps the rule, but sends nothing.
         """
-        return self._transport.json("POST", "/api/admin/notifications/rules", None, _given({"channel_id": channel_id, "events": events, "user": user, "stalled_minutes": stalled_minutes, "enabled": enabled}))
+        return self._transport.json("POST", "/api/admin/notifications/rules", None, _given({"channel_id": channel_id, "events": events, "user": user, "tag": tag, "stalled_minutes": stalled_minutes, "enabled": enabled}))
 
     def change_notification_rule(
         self,
@@ -1985,6 +2025,7 @@ class Trainyard:
         channel_id: str,
         events: List[Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]],
         user: Optional[str] = UNSET,
+        tag: Optional[str] = UNSET,
         stalled_minutes: int = UNSET,
         enabled: bool = UNSET,
     ) -> RuleView:
@@ -2000,11 +2041,13 @@ class Trainyard:
 
         user: Only jobs of this user; null for all. It does not limit disk_low and pool_budget.
 
+        tag: Only jobs with this tag; null for all. It does not limit disk_low and pool_budget.
+
         stalled_minutes: Minutes without a new step after which no_progress is sent.
 
         enabled: False keeps the rule, but sends nothing.
         """
-        return self._transport.json("PUT", _path("/api/admin/notifications/rules/{id}", id=id), None, _given({"channel_id": channel_id, "events": events, "user": user, "stalled_minutes": stalled_minutes, "enabled": enabled}))
+        return self._transport.json("PUT", _path("/api/admin/notifications/rules/{id}", id=id), None, _given({"channel_id": channel_id, "events": events, "user": user, "tag": tag, "stalled_minutes": stalled_minutes, "enabled": enabled}))
 
     def delete_notification_rule(
         self,
@@ -2017,6 +2060,70 @@ class Trainyard:
         id: Id of a notification rule.
         """
         return self._transport.json("DELETE", _path("/api/admin/notifications/rules/{id}", id=id), None)
+
+    def get_push(self) -> PushView:
+        """Get the server's push key and the caller's browsers.
+
+        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
+        response contains no others.
+        """
+        return self._transport.json("GET", "/api/notifications/push", None)
+
+    def subscribe_browser(
+        self,
+        *,
+        endpoint: str,
+        keys: Dict[str, Any],
+        name: str,
+        events: List[Literal["job_completed", "job_failed", "approval_needed", "worker_lost", "disk_low", "loss_nan", "no_progress", "pool_budget"]],
+        only_own: bool = UNSET,
+        tag: Optional[str] = UNSET,
+    ) -> SubscriptionView:
+        """Subscribe a browser, or change what it gets.
+
+        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
+        response contains no others.
+
+        endpoint: Address of the browser at its push service. Secret: never shown again.
+
+        keys: Keys of the browser. Never shown again.
+
+        name: Name of the browser for lists, such as `Chrome on Android`.
+
+        events: Events to send. The caller needs the permission to see them.
+
+        only_own: Only the caller's own jobs. Always true for a token that may only view its own
+        jobs.
+
+        tag: Only jobs with this tag; null for all.
+        """
+        return self._transport.json("PUT", "/api/notifications/push/subscriptions", None, _given({"endpoint": endpoint, "keys": keys, "name": name, "events": events, "only_own": only_own, "tag": tag}))
+
+    def unsubscribe_browser(
+        self,
+        id: str,
+    ) -> Dict[str, Any]:
+        """Unsubscribe one of the caller's browsers.
+
+        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
+        response contains no others.
+
+        id: Id of a notification channel.
+        """
+        return self._transport.json("DELETE", _path("/api/notifications/push/subscriptions/{id}", id=id), None)
+
+    def test_browser(
+        self,
+        id: str,
+    ) -> DeliveryResult:
+        """Send a test to one of the caller's browsers now, and return the result.
+
+        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
+        response contains no others.
+
+        id: Id of a notification channel.
+        """
+        return self._transport.json("POST", _path("/api/notifications/push/subscriptions/{id}/test", id=id), None)
 
     def list_notification_deliveries(
         self,

@@ -78,10 +78,18 @@ function openEngines(
 function openCourier(
   { config, deps }: AppContext,
   files: CourierDeps['files'],
+  store: DataStore['store'],
   address: () => string,
 ): Courier {
   const { notifyAllow: allowed, storage } = config;
-  return createCourier({ clock: deps.clock, files, reserveBytes: storage.reserve, allowed, address });
+  return createCourier({
+    clock: deps.clock,
+    files,
+    reserveBytes: storage.reserve,
+    allowed,
+    address,
+    pushKeys: () => store.pushKeys(),
+  });
 }
 
 /** Opens the store, and the protection of its audit trail. */
@@ -137,7 +145,7 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
       contentSweep.soon();
     },
     logFiles: logs.files,
-    courier: openCourier(context, files, () => settings.joinAddress(network.url).url),
+    courier: openCourier(context, files, data.store, () => settings.joinAddress(network.url).url),
     engineOf: openEngines(context, data.store, () => settings.joinAddress(network.url)),
   });
   const releaseUploads = orchestrator.files.releaseClosedUploads;

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { ChannelTarget } from '../../protocol/notification.ts';
+import type { StoredTarget } from '../orchestrator/ports/index.ts';
 import { isPublic } from './addresses.ts';
 
 export interface Address {
@@ -22,12 +22,12 @@ export type Destination =
 const resolveWithinMs = 5_000;
 
 /** Returns the host without the brackets of an IPv6 address. */
-const hostOf = (target: ChannelTarget): string =>
+const hostOf = (target: StoredTarget): string =>
   (target.kind === 'email' ? target.host : (URL.parse(target.url)?.hostname ?? ''))
     .replace(/^\[|\]$/g, '')
     .toLowerCase();
 
-const isPlain = (target: ChannelTarget): boolean =>
+const isPlain = (target: StoredTarget): boolean =>
   target.kind === 'email' ? target.security === 'none' : !target.url.toLowerCase().startsWith('https:');
 
 /**
@@ -35,7 +35,7 @@ const isPlain = (target: ChannelTarget): boolean =>
  * check and connection. Allowed hosts may have any address, and need no TLS.
  */
 export async function findDestination(
-  target: ChannelTarget,
+  target: StoredTarget,
   allowed: readonly string[],
   resolve: Resolve,
 ): Promise<Destination> {

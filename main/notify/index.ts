@@ -1,7 +1,15 @@
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { ChannelTarget } from '../../protocol/notification.ts';
 import { accept, refuse } from '../../protocol/problem.ts';
-import type { Artifact, ArtifactFiles, Clock, Courier, DeliveryAnswer } from '../orchestrator/ports/index.ts';
+import type {
+  Artifact,
+  ArtifactFiles,
+  Clock,
+  Courier,
+  DeliveryAnswer,
+  PushKeys,
+  StoredTarget,
+} from '../orchestrator/ports/index.ts';
 import { type Address, findDestination, type Resolve, resolveName } from './destination.ts';
 import { sendEmail } from './email.ts';
 import {
@@ -14,6 +22,7 @@ import {
   webhookRequest,
 } from './payloads.ts';
 import { post } from './post.ts';
+import { answerOfPushService, createPushKeys, isPushKey, webPushRequest } from './web-push.ts';
 
 export interface CourierDeps {
   readonly clock: Pick<Clock, 'wall' | 'iso'>;
@@ -23,6 +32,8 @@ export interface CourierDeps {
   readonly allowed: readonly string[];
   /** Returns the address of the panel. */
   readonly address: () => string;
+  /** Returns the keys of web push; null when no browser has asked for them. */
+  readonly pushKeys: () => PushKeys | null;
   readonly resolve?: Resolve;
 }
 
@@ -31,6 +42,8 @@ export function createCourier(deps: CourierDeps): Courier {
   const { clock, files, reserveBytes, allowed, resolve = resolveName } = deps;
   return {
     async check(target) {
+      if (target.kind === 'webpush' && !isPushKey(target.p256dh))
+        return refuse('invalid_request', 'keys.p256dh: expected a point of the curve P-256');
       const found = await findDestination(target, allowed, resolve);
       return found.kind === 'forbidden' ? refuse('invalid_request', found.why) : accept(null);
     },
@@ -45,29 +58,35 @@ export function createCourier(deps: CourierDeps): Courier {
         createdAt: clock.iso(delivery.createdAt),
         sentAt: Math.floor(clock.wall() / 1_000),
       };
-      const answer = await send(target, letter, found.addresses, clock.wall);
+      const sendTo = (message: Letter): Promise<DeliveryAnswer> =>
+        send(target, message, found.addresses, deps);
+      const answer = await sendTo(letter);
       // Some receivers refuse attachments, and the message matters more.
       return answer.kind === 'permanent' && letter.sample !== null
-        ? send(target, { ...letter, sample: null }, found.addresses, clock.wall)
+        ? sendTo({ ...letter, sample: null })
         : answer;
     },
+    createPushKeys,
+    fingerprint: url => hash('sha256', url),
     disk: async () => ({ free: await files.freeBytes(), reserve: reserveBytes }),
   };
 }
 
-const takesSample = ({ kind }: ChannelTarget): boolean =>
+const takesSample = ({ kind }: StoredTarget): boolean =>
   kind === 'discord' || kind === 'ntfy' || kind === 'email';
 
 async function send(
-  target: ChannelTarget,
+  target: StoredTarget,
   letter: Letter,
   addresses: readonly Address[],
-  now: () => number,
+  { clock, pushKeys }: Pick<CourierDeps, 'clock' | 'pushKeys'>,
 ): Promise<DeliveryAnswer> {
   try {
-    return target.kind === 'email'
-      ? await sendEmail(target, letter, addresses)
-      : await post(requestFor(target, letter), addresses, now);
+    if (target.kind === 'email') return await sendEmail(target, letter, addresses);
+    if (target.kind !== 'webpush') return await post(requestFor(target, letter), addresses, clock.wall);
+    const keys = pushKeys();
+    if (keys === null) return { kind: 'permanent', detail: 'the server has no key for web push' };
+    return answerOfPushService(await post(webPushRequest(target, letter, keys), addresses, clock.wall));
   } catch (cause) {
     // For example, a header that Node refuses. A retry would fail in the same way.
     return {
@@ -77,7 +96,10 @@ async function send(
   }
 }
 
-function requestFor(target: Exclude<ChannelTarget, { kind: 'email' }>, letter: Letter): HttpRequest {
+function requestFor(
+  target: Exclude<StoredTarget, { kind: 'email' | 'webpush' }>,
+  letter: Letter,
+): HttpRequest {
   switch (target.kind) {
     case 'webhook':
       return webhookRequest(target, letter);

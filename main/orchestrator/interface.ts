@@ -10,6 +10,7 @@ import { createDatasetCalls } from './commands/files/datasets.ts';
 import { createLogCalls } from './commands/files/logs.ts';
 import { createMetricCalls } from './commands/files/metrics.ts';
 import { createChannelCalls } from './commands/notifications/channels.ts';
+import { createPushCalls } from './commands/notifications/push.ts';
 import { createRuleCalls } from './commands/notifications/rules.ts';
 import { createJobEdits } from './commands/jobs/edit.ts';
 import { createSampleCalls } from './commands/files/samples.ts';
@@ -240,4 +241,5 @@ export function poolsOf(deps: PoolCallsDeps) {
 export const notificationsOf = (core: Core, courier: Courier) => ({
   ...createChannelCalls({ core, courier }),
   ...createRuleCalls(core),
+  ...createPushCalls({ core, courier }),
 });

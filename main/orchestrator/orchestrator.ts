@@ -192,5 +192,7 @@ const noCourier: Courier = {
   check: () => Promise.resolve(accept(null)),
   deliver: () =>
     Promise.resolve({ kind: 'temporary', detail: 'Nothing sends notifications here', retryAfterMs: null }),
+  fingerprint: url => url,
+  createPushKeys: () => ({ publicKey: 'public', privateKey: 'private' }),
   disk: () => Promise.reject(new Error('There is no disk here')),
 };

@@ -41,6 +41,7 @@ function openCourier(allowed: readonly string[] = ['127.0.0.1']) {
     reserveBytes: 2,
     allowed,
     address: () => 'https://trainyard.example/',
+    pushKeys: () => null,
   });
 }
 

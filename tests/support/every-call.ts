@@ -9,6 +9,7 @@ import { logsApi, workerLogsApi } from '../../protocol/logs-api.ts';
 import { metricsApi } from '../../protocol/metrics-api.ts';
 import { notificationsApi } from '../../protocol/notifications-api.ts';
 import { poolsApi } from '../../protocol/pools-api.ts';
+import { pushApi } from '../../protocol/push-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { runsApi } from '../../protocol/runs-api.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
@@ -28,6 +29,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   workersApi,
   poolsApi,
   notificationsApi,
+  pushApi,
   queueApi,
   runsApi,
   timelineApi,

@@ -94,6 +94,10 @@ export const resources: Readonly<Record<string, Resource>> = {
       'PUT /api/admin/notifications/rules/:id': 'changeNotificationRule',
       'DELETE /api/admin/notifications/rules/:id': 'deleteNotificationRule',
       'GET /api/admin/notifications/deliveries': 'listNotificationDeliveries',
+      'GET /api/notifications/push': 'getPush',
+      'PUT /api/notifications/push/subscriptions': 'subscribeBrowser',
+      'DELETE /api/notifications/push/subscriptions/:id': 'unsubscribeBrowser',
+      'POST /api/notifications/push/subscriptions/:id/test': 'testBrowser',
     },
   },
   Configs: {

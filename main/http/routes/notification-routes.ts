@@ -1,6 +1,8 @@
 import { notificationsApi } from '../../../protocol/notifications-api.ts';
 import { accept } from '../../../protocol/problem.ts';
+import { pushApi } from '../../../protocol/push-api.ts';
 import type { Orchestrator } from '../../orchestrator/index.ts';
+import { principalBehind } from '../auth/auth.ts';
 import { actorOf } from './admin-routes.ts';
 import type { Router } from './route.ts';
 
@@ -30,6 +32,18 @@ export function mountNotificationRoutes(
   );
   router.answer(notificationsApi.removeRule, ({ params, caller, request }) =>
     notifications.removeRule(params.id, actorOf(caller, request)),
+  );
+  router.answer(pushApi.get, async ({ caller }) =>
+    accept(await notifications.getPush(principalBehind(caller))),
+  );
+  router.answer(pushApi.subscribe, ({ body, caller, request }) =>
+    notifications.subscribe(body, principalBehind(caller), actorOf(caller, request)),
+  );
+  router.answer(pushApi.unsubscribe, ({ params, caller, request }) =>
+    notifications.unsubscribe(params.id, principalBehind(caller), actorOf(caller, request)),
+  );
+  router.answer(pushApi.test, ({ params, caller, request }) =>
+    notifications.testPush(params.id, principalBehind(caller), actorOf(caller, request)),
   );
   router.answer(notificationsApi.listDeliveries, ({ query }) =>
     accept({ deliveries: [...notifications.listDeliveries(query.state ?? null, query.limit)] }),

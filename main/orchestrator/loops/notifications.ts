@@ -3,7 +3,8 @@ import type { NotificationEvent } from '../../../protocol/notification.ts';
 import type { Core } from '../core.ts';
 import type { LiveJob } from '../model.ts';
 import { notify, sendTo } from '../memory/outbox.ts';
-import type { Artifact, Courier, Delivery, Rule, Tx } from '../ports/index.ts';
+import { removeGone } from '../commands/notifications/channels.ts';
+import type { Artifact, Channel, Courier, Delivery, DeliveryAnswer, Rule, Tx } from '../ports/index.ts';
 import { afterTry } from '../rules/delivery-rules.ts';
 import {
   budgetNotification,
@@ -26,9 +27,6 @@ const hourMs = 3_600_000;
 const maxSampleBytes = 4 * 2 ** 20;
 /** Number of newest files among which to look for a sample. */
 const searchedFiles = 50;
-
-/** Ends what still waited when a user disabled the channel. */
-const disabled = { kind: 'permanent', detail: 'the channel is disabled' } as const;
 
 export interface NotificationLoop {
   start(): void;
@@ -68,14 +66,15 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
         const channel = core.store.channel(id);
         const delivery = core.store.nextDelivery(id, core.time.now());
         if (stopped || channel === null || delivery === null || !core.store.acceptsWrites()) return;
-        const answer = channel.enabled
-          ? await courier.deliver(channel.target, delivery, sampleOf(core, delivery))
-          : disabled;
+        const answer =
+          endOf(core, channel) ?? (await courier.deliver(channel.target, delivery, sampleOf(core, delivery)));
         // After a crash before this write, the receiver gets the same id again.
         await core.store.write(tx => {
+          if (answer.kind === 'gone') return removeGone(core, tx, id, answer.detail);
           const next = afterTry(delivery, answer, core.time.now());
           tx.updateDelivery(next);
           if (next.state !== 'pending') tx.trimDeliveries(keptDeliveries);
+          return undefined;
         });
         if (answer.kind !== 'delivered')
           core.log.warn('notification.not_delivered', { delivery_id: delivery.id });
@@ -118,6 +117,15 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
       cancelInspection();
     },
   };
+}
+
+/** Returns why a channel gets nothing any more, although deliveries wait for it; null when it gets them. */
+function endOf({ store, clock }: Core, { enabled, subscriber }: Channel): DeliveryAnswer | null {
+  if (!enabled) return { kind: 'permanent', detail: 'the channel is disabled' };
+  if (subscriber === null || subscriber.tokenId === null) return null;
+  const token = store.apiToken(subscriber.tokenId);
+  const isValid = token !== null && (token.expiresAt === null || clock.wall() < token.expiresAt);
+  return isValid ? null : { kind: 'gone', detail: 'the token of its user is no longer valid' };
 }
 
 /** Returns the newest image of the delivery's job that is small enough to attach; null for none. */

@@ -67,7 +67,9 @@ export type {
   Notification,
   NotificationReads,
   NotificationWrites,
+  PushKeys,
   Rule,
+  StoredTarget,
 } from './notifications.ts';
 export type { PoolReads, PoolWrites } from './pools.ts';
 export type { TimelineAttempt, TimelineFilter, TimelineReads } from './timeline.ts';

@@ -1,21 +1,41 @@
-import type { ChannelId, DeliveryId, JobId, RuleId } from '../../../protocol/ids.ts';
+import type { ChannelId, DeliveryId, JobId, RuleId, TokenId } from '../../../protocol/ids.ts';
 import type {
   ChannelTarget,
   DeliveryState,
   NewRule,
   NotificationEvent,
 } from '../../../protocol/notification.ts';
+import type { PushTarget } from '../../../protocol/push.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
 import type { WallMs } from '../model.ts';
 import type { Artifact } from './outputs.ts';
+
+/** The person whose browser a channel is. The subscription ends with the token of that person. */
+export interface Subscriber {
+  readonly user: string;
+  /** Null for the admin token. */
+  readonly tokenId: TokenId | null;
+  /** The rule that the browser has chosen. */
+  readonly ruleId: RuleId;
+}
+
+export type StoredTarget = ChannelTarget | PushTarget;
+
+/** The key pair by which push services recognize this server, in base64url. The private key is secret. */
+export interface PushKeys {
+  readonly publicKey: string;
+  readonly privateKey: string;
+}
 
 /** A channel as stored. `target` contains secrets: it leaves the orchestrator only through the courier. */
 export interface Channel {
   readonly id: ChannelId;
   readonly name: string;
-  readonly target: ChannelTarget;
+  readonly target: StoredTarget;
   /** A disabled channel gets nothing but tests. */
   readonly enabled: boolean;
+  /** Null for all kinds but web push. */
+  readonly subscriber: Subscriber | null;
   readonly createdAt: WallMs;
 }
 
@@ -73,6 +93,8 @@ export interface NotificationReads {
   notificationRules(): readonly Rule[];
   /** Newest first. */
   deliveries(state: DeliveryState | null, limit: number): readonly Delivery[];
+  /** Null until the first browser asks for the key. */
+  pushKeys(): PushKeys | null;
   pendingDeliveries(channel: ChannelId): number;
   /** Returns the earliest time of a pending delivery; null when none is pending. */
   nextDueAt(): WallMs | null;
@@ -84,6 +106,7 @@ export interface NotificationWrites {
   putChannel(channel: Channel): void;
   /** Removes a channel, its rules, and its deliveries. */
   removeChannel(id: ChannelId): void;
+  putPushKeys(keys: PushKeys): void;
   putNotificationRule(rule: Rule): void;
   removeNotificationRule(id: RuleId): void;
   /** Does nothing when the channel already has a delivery for this occasion. */
@@ -93,18 +116,21 @@ export interface NotificationWrites {
   trimDeliveries(kept: number): void;
 }
 
-/** The result of one try. `temporary` failures are worth another try. */
+/** The result of one try. `temporary` failures are worth another try; after `gone`, the receiver gets nothing any more. */
 export type DeliveryAnswer =
   | { readonly kind: 'delivered'; readonly detail: string }
   | { readonly kind: 'temporary'; readonly detail: string; readonly retryAfterMs: number | null }
-  | { readonly kind: 'permanent'; readonly detail: string };
+  | { readonly kind: 'permanent' | 'gone'; readonly detail: string };
 
 /** Sends notifications. It has no state, and its calls end within a limited time. */
 export interface Courier {
   /** Refuses a target whose address is forbidden. A name that cannot be resolved now is accepted. */
-  check(target: ChannelTarget): Promise<Outcome<null>>;
+  check(target: StoredTarget): Promise<Outcome<null>>;
   /** Makes one try. Never throws. `sample` is the newest image of the job; null for none. */
-  deliver(target: ChannelTarget, delivery: Delivery, sample: Artifact | null): Promise<DeliveryAnswer>;
+  deliver(target: StoredTarget, delivery: Delivery, sample: Artifact | null): Promise<DeliveryAnswer>;
+  createPushKeys(): PushKeys;
+  /** Returns the SHA-256 of an address in hex. */
+  fingerprint(url: string): string;
   /** Free bytes of the data folder's disk, and how many uploads must leave free. */
   disk(): Promise<{ readonly free: number; readonly reserve: number }>;
 }

@@ -23,7 +23,7 @@ export const retryDelayMs = (tries: number): number => Math.min(maxDelayMs, firs
 export function afterTry(delivery: Delivery, answer: DeliveryAnswer, now: WallMs): Delivery {
   const next = { ...delivery, tries: delivery.tries + 1, result: answer.detail.slice(0, maxResult) };
   if (answer.kind === 'delivered') return { ...next, state: 'delivered', endedAt: now };
-  if (answer.kind === 'permanent') return { ...next, state: 'failed', endedAt: now };
+  if (answer.kind !== 'temporary') return { ...next, state: 'failed', endedAt: now };
   const asked = Math.min(answer.retryAfterMs ?? 0, maxRetryAfterMs);
   const dueAt = now + Math.max(retryDelayMs(next.tries), asked);
   return dueAt - delivery.createdAt > maxAgeMs

@@ -1,8 +1,8 @@
-import type { ChannelTarget, ChannelView, DeliveryView, RuleView } from '../../../protocol/notification.ts';
+import type { ChannelView, DeliveryView, RuleView } from '../../../protocol/notification.ts';
 import type { Core } from '../core.ts';
-import type { Channel, Delivery, Read, Rule } from '../ports/index.ts';
+import type { Channel, Delivery, Read, Rule, StoredTarget } from '../ports/index.ts';
 
-const hostOf = (target: ChannelTarget): string =>
+const hostOf = (target: StoredTarget): string =>
   target.kind === 'email' ? target.host : (URL.parse(target.url)?.host ?? '');
 
 /** The only view of a channel: it contains no secret. */

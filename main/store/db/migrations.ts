@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { aboutMigrations } from './about-migrations.ts';
 import { dependencyMigrations } from './dependency-migrations.ts';
 import { nodeMigrations, poolMigrations, timelineMigrations } from './pool-migrations.ts';
-import { notificationMigrations } from './notification-migrations.ts';
+import { notificationMigrations, pushMigrations } from './notification-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
 import { usageMigrations } from './usage-migrations.ts';
 
@@ -461,6 +461,7 @@ const migrations: readonly string[] = [
     WHERE status = 'pending' AND approval = 'wanted';
   `,
   ...usageMigrations,
+  ...pushMigrations,
 ];
 
 /** The newest schema that this version supports. */

@@ -28,3 +28,14 @@ export const notificationMigrations: readonly string[] = [
   CREATE INDEX deliveries_state ON deliveries (state, ord);
   `,
 ];
+
+/** Adds the key pair of web push. Backups contain it, because the subscriptions of browsers are bound to it. */
+export const pushMigrations: readonly string[] = [
+  `
+  CREATE TABLE push_keys (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    -- Contains a secret.
+    fact TEXT NOT NULL
+  ) STRICT;
+  `,
+];

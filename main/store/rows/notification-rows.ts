@@ -4,6 +4,7 @@ import type {
   Delivery,
   NotificationReads,
   NotificationWrites,
+  PushKeys,
   Rule,
 } from '../../orchestrator/ports/index.ts';
 
@@ -17,7 +18,8 @@ type Earlier<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 
 const parseChannel = ({ fact }: FactRow): Channel => ({
   enabled: true,
-  ...(JSON.parse(fact) as Earlier<Channel, 'enabled'>),
+  subscriber: null,
+  ...(JSON.parse(fact) as Earlier<Channel, 'enabled' | 'subscriber'>),
 });
 const parseRule = ({ fact }: FactRow): Rule => ({ tag: null, ...(JSON.parse(fact) as Earlier<Rule, 'tag'>) });
 const parseDelivery = ({ fact }: FactRow): Delivery => JSON.parse(fact) as Delivery;
@@ -25,6 +27,7 @@ const parseDelivery = ({ fact }: FactRow): Delivery => JSON.parse(fact) as Deliv
 /** Notification channels, rules, and the outbox. */
 export const createNotificationRows = (db: Database): NotificationReads & NotificationWrites => ({
   ...channelRows(db),
+  ...pushKeyRows(db),
   ...deliveryReads(db),
   ...deliveryWrites(db),
 });
@@ -59,6 +62,18 @@ function channelRows(db: Database) {
     notificationRules: () => rules.all().map(parseRule),
     putNotificationRule: (rule: Rule) => void putRule.run(rule.id, rule.channelId, JSON.stringify(rule)),
     removeNotificationRule: (id: Rule['id']) => void removeRule.run(id),
+  };
+}
+
+function pushKeyRows(db: Database) {
+  const read = db.prepare<[], FactRow>('SELECT fact FROM push_keys');
+  const put = db.prepare<[string]>('INSERT INTO push_keys (id, fact) VALUES (1, ?)');
+  return {
+    pushKeys() {
+      const row = read.get();
+      return row === undefined ? null : (JSON.parse(row.fact) as PushKeys);
+    },
+    putPushKeys: (keys: PushKeys) => void put.run(JSON.stringify(keys)),
   };
 }
 

@@ -10,6 +10,7 @@ const makeChannel = (id: string): Channel => ({
   name: id,
   target: { kind: 'discord', url: 'https://a.example/größe' },
   enabled: true,
+  subscriber: null,
   createdAt: at(0),
 });
 

@@ -5,6 +5,7 @@ import type { NewToken, TokenView } from '../../../../protocol/tokens-api.ts';
 import type { Core } from '../../core.ts';
 import { type Actor, type ApiToken, nameOf, type Principal } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
+import { removeGone } from '../notifications/channels.ts';
 import { noteSession } from './sessions.ts';
 
 /** Minimum time between two writes of a token's last use in ms, so that not every request writes. */
@@ -59,6 +60,8 @@ export function createTokenCalls(core: Core) {
         for (const session of tx.sessions().filter(({ tokenId }) => tokenId === id))
           noteSession(core, tx, 'session.expired', session, by, { reason: 'token_revoked' });
         tx.removeApiToken(id);
+        for (const channel of tx.channels())
+          if (channel.subscriber?.tokenId === id) removeGone(core, tx, channel.id, 'token_revoked');
         tx.afterCommit(() => noted.delete(id));
         noteToken(core, tx, 'token.revoked', id, by, { name: known.name });
         return accept(id);

@@ -10,7 +10,7 @@ import type {
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { AuditType } from '../../events.ts';
 import type { Core } from '../../core.ts';
-import type { Actor } from '../../model.ts';
+import { type Actor, system } from '../../model.ts';
 import type { Channel, Courier, Delivery, Notification, Tx } from '../../ports/index.ts';
 import { channelView, deliveryView } from '../../views/notification-views.ts';
 
@@ -49,10 +49,11 @@ export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
         name,
         target,
         enabled: true,
+        subscriber: null,
         createdAt: core.time.now(),
       };
       const refused = await core.store.write(tx => {
-        if (tx.channels().length >= maxChannels)
+        if (tx.channels().filter(({ subscriber }) => subscriber === null).length >= maxChannels)
           return refuse('invalid_request', `At most ${maxChannels} channels`);
         return putChannel(core, tx, channel, 'notification.channel_created', by);
       });
@@ -69,6 +70,11 @@ export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
       const refused = await core.store.write(tx => {
         const channel = tx.channel(id);
         if (channel === null) return unknownChannel(id);
+        if (channel.subscriber !== null && target !== undefined)
+          return refuse(
+            'invalid_request',
+            `Only the browser of ${channel.subscriber.user} can change this target`,
+          );
         const next = {
           ...channel,
           name: name ?? channel.name,
@@ -93,8 +99,7 @@ export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
       const channel = core.store.channel(id);
       if (channel === null) return unknownChannel(id);
       await core.store.write(tx => noteChannel(core, tx, 'notification.tested', channel, by));
-      const { kind, detail } = await courier.deliver(channel.target, testDelivery(core, channel), null);
-      return accept({ ok: kind === 'delivered', detail });
+      return accept(await deliverTest(core, courier, channel));
     },
 
     listDeliveries: (state: DeliveryState | null, limit: number): readonly DeliveryView[] =>
@@ -102,8 +107,23 @@ export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
   };
 }
 
+/** Sends a test once. Removes the channel of a browser that has unsubscribed. */
+export async function deliverTest(core: Core, courier: Courier, channel: Channel): Promise<DeliveryResult> {
+  const { kind, detail } = await courier.deliver(channel.target, testDelivery(core, channel), null);
+  if (kind === 'gone') await core.store.write(tx => removeGone(core, tx, channel.id, detail));
+  return { ok: kind === 'delivered', detail };
+}
+
+/** Removes the channel of a browser that can no longer be reached. */
+export function removeGone(core: Core, tx: Tx, id: ChannelId, reason: string): void {
+  const channel = tx.channel(id);
+  if (channel === null) return;
+  tx.removeChannel(id);
+  noteChannel(core, tx, 'notification.channel_deleted', channel, system, { reason });
+}
+
 /** Stores a channel. Returns a refusal, or null on success. */
-function putChannel(core: Core, tx: Tx, channel: Channel, type: ChannelFact, by: Actor) {
+export function putChannel(core: Core, tx: Tx, channel: Channel, type: ChannelFact, by: Actor) {
   if (tx.channels().some(({ id, name }) => name === channel.name && id !== channel.id))
     return refuse('name_taken', `There is a notification channel ${channel.name} already`);
   tx.putChannel(channel);

@@ -42,7 +42,8 @@ export function createRuleCalls(core: Core) {
 
     createRule: (wanted: NewRule, by: Actor): Promise<Outcome<RuleView>> =>
       core.store.write(tx =>
-        tx.notificationRules().length >= maxRules
+        tx.notificationRules().filter(({ channelId }) => tx.channel(channelId)?.subscriber === null).length >=
+        maxRules
           ? refuse('invalid_request', `At most ${maxRules} rules`)
           : put(tx, ruleOf(core.ids.rule(), wanted), 'notification.rule_created', by),
       ),
