@@ -2081,8 +2081,7 @@ class Trainyard:
     ) -> SubscriptionView:
         """Subscribe a browser, or change what it gets.
 
-        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
-        response contains no others.
+        Needs the permission `queue.view`, or `queue.view.own`.
 
         endpoint: Address of the browser at its push service. Secret: never shown again.
 
@@ -2105,8 +2104,7 @@ class Trainyard:
     ) -> Dict[str, Any]:
         """Unsubscribe one of the caller's browsers.
 
-        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
-        response contains no others.
+        Needs the permission `queue.view`, or `queue.view.own`.
 
         id: Id of a notification channel.
         """
@@ -2118,8 +2116,7 @@ class Trainyard:
     ) -> DeliveryResult:
         """Send a test to one of the caller's browsers now, and return the result.
 
-        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
-        response contains no others.
+        Needs the permission `queue.view`, or `queue.view.own`.
 
         id: Id of a notification channel.
         """
