@@ -18,6 +18,8 @@ export default defineConfig({
   use: {
     viewport: { width: 1280, height: 800 },
     trace: 'retain-on-failure',
+    // Tests that replace replies would not see the requests of a service worker; those of the installed app allow it.
+    serviceWorkers: 'block',
     launchOptions: {
       ...(chromium !== null && { executablePath: chromium }),
       args: [

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { transformWithOxc } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { entryFileNames, installablePanel, panelInputs } from './dev/installable-panel.ts';
 
 interface Environment {
   readonly config: { readonly consumer: string };
@@ -205,7 +206,7 @@ const pureCore = [
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), withinPolicy, withNodeCheck, pageAtTop, desktopIcons],
+  plugins: [react(), withinPolicy, withNodeCheck, pageAtTop, installablePanel, desktopIcons],
   builder: {
     buildApp: async ({ build, environments }) => {
       for (const name of ['client', 'main', 'desktop', 'preload', 'agent', 'sample']) {
@@ -223,7 +224,9 @@ export default defineConfig({
         reportCompressedSize: false,
         // Says which scripts the first page needs: what it may weigh is checked.
         manifest: true,
-        rolldownOptions: { input: 'renderer/index.html' },
+        // The page without a server must be one script; browsers without this feature only load a little later.
+        modulePreload: { polyfill: false },
+        rolldownOptions: { input: panelInputs, output: { entryFileNames } },
       },
     },
     main: { ...commandLine, build: { ...commandLine.build, emptyOutDir: true } },

@@ -17,7 +17,7 @@ import { openStream } from '../api/stream/index.ts';
 import { type LanguageTexts, loadLanguage, TextsProvider } from '../i18n/index.ts';
 import { createFleetStore, type PreferencesStore, usePreferences } from '../state/stores.ts';
 import { Toaster } from '../ui/toast.tsx';
-import { type Panel, PanelProvider } from './context.ts';
+import { type Panel, PanelProvider, signingOut } from './context.ts';
 import { desktop, Refused } from './desktop.tsx';
 import { loadPart } from './part.ts';
 import { Shell } from './shell.tsx';
@@ -89,7 +89,10 @@ function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInPr
       onRefused: failure => (isSignedOut(failure) ? onPerson(null) : void recheckPerson()),
       onDone: () => fleet.setState(({ acted }) => ({ acted: acted + 1 })),
     });
-    const signOut = (): void => void client.call(sessionApi.signOut).then(() => onPerson(null));
+    const signOut = (): void => {
+      dispatchEvent(new Event(signingOut));
+      void client.call(sessionApi.signOut).then(() => onPerson(null));
+    };
     const earlierLosses = createEarlierLosses({ client: watching, store: fleet });
     const may = createMay(person);
     return { client: watching, baseUrl, preferences, fleet, person, may, signOut, earlierLosses };

@@ -49,6 +49,9 @@ interface Loaded<T> extends CallState<T> {
   readonly reload: () => void;
 }
 
+/** Event of the window when the user signs out. What belongs to the user in this browser then ends. */
+export const signingOut = 'trainyard:signing-out';
+
 /**
  * Makes a call when the component mounts, on `reload`, and when `input` or `version` changes. Keep the same `input`
  * object between renders. The previous answer stays until the new one arrives. When the user lacks the permission, it

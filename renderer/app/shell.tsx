@@ -7,13 +7,14 @@ import { useT } from '../i18n/index.ts';
 import { focusPage } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
 import { useFleet, useMay, usePanel } from './context.ts';
-import { useDesktopPages } from './desktop.tsx';
+import { desktop, useDesktopPages } from './desktop.tsx';
 import { AllTexts } from './all-texts.tsx';
 import { Guarded } from './guarded.tsx';
 import mark from './icon.svg';
 import { useShortcuts } from './keyboard.tsx';
 import { type PageName, pages, pagesFor } from './pages.ts';
 import { loadPart } from './part.ts';
+import { showOffer } from '../ui/toast.tsx';
 import { Boundary, explainFailure } from './unavailable.tsx';
 
 const parts = {
@@ -49,6 +50,12 @@ const parts = {
 const Palette = lazy(() =>
   loadPart(async () => ({ default: (await import('./palette/index.tsx')).Palette })),
 );
+
+/** Makes the panel an app of this device. Browsers allow that only over HTTPS or on this machine. */
+const Registration = lazy(() =>
+  loadPart(async () => ({ default: (await import('../install/registration.tsx')).Registration })),
+);
+const isInstallable = desktop === null && isSecureContext && 'serviceWorker' in navigator;
 
 export function Shell() {
   const t = useT();
@@ -98,6 +105,13 @@ export function Shell() {
           </Suspense>
         </Boundary>
       </main>
+      {isInstallable && (
+        <Boundary onFailure={() => null}>
+          <Suspense fallback={null}>
+            <Registration offer={showOffer} />
+          </Suspense>
+        </Boundary>
+      )}
       {palette !== 'unused' && (
         <Boundary onFailure={() => null}>
           <Suspense fallback={null}>

@@ -26,6 +26,10 @@ export const showFailure = (t: Translator, failure: CallFailure): void =>
 export const showTrouble = (t: Translator, detail: string): void =>
   void toast.error(t('error.title'), { description: detail });
 
+/** Shows a message with an action, until the user chooses it or closes the message. */
+export const showOffer = (text: string, label: string, onClick: () => void): void =>
+  void toast(text, { id: text, duration: Number.POSITIVE_INFINITY, action: { label, onClick } });
+
 interface Undoable {
   readonly text: string;
   /** Text of the button that undoes the action. */

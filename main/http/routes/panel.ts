@@ -23,6 +23,10 @@ const policy = [
 /** The names of these files contain a hash of their content, so a file with a given name never changes. */
 const forEver = 'public, max-age=31536000, immutable';
 
+/** Files of the installed app. Their names never change, so browsers must check for new versions. */
+const appFiles =
+  /^\/((?:service-worker\.js|manifest\.webmanifest|unreachable\.html)|icons\/[a-z0-9-]+\.png)$/;
+
 /** Serves the built panel. */
 export function servePanel(app: Express, folder: string): void {
   app.use(
@@ -33,6 +37,12 @@ export function servePanel(app: Express, folder: string): void {
       setHeaders: response => response.setHeader('Cache-Control', forEver),
     }),
   );
+  app.get(appFiles, (request, response) => {
+    response.setHeader('Content-Security-Policy', policy);
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    response.setHeader('Cache-Control', 'no-cache');
+    response.sendFile(request.path.slice(1), { root: folder });
+  });
   // Every URL of a page returns the same document, which then shows the page for its URL.
   app.get(
     /^\/(?:|(?:workers|jobs|gallery|compare|queue|timeline|pools|data|audit|settings|help)(?:\/.*)?)$/,

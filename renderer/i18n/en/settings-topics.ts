@@ -9,6 +9,8 @@ export const settingsTopics = {
   'topics.token.team': 'Team {team}',
   'topics.data': 'Data and backups',
   'topics.access': 'Access',
+  'topics.notifications': 'Notifications',
+  'topics.push': 'Push messages in this browser',
   'topics.search': 'Search settings',
   'topics.search.results': 'Settings found',
   'topics.search.count': '{count, plural, one {# setting found} other {# settings found}}',

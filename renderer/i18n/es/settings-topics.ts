@@ -10,6 +10,8 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.token.team': 'Equipo {team}',
   'topics.data': 'Datos y copias',
   'topics.access': 'Acceso',
+  'topics.notifications': 'Notificaciones',
+  'topics.push': 'Mensajes push en este navegador',
   'topics.search': 'Buscar ajustes',
   'topics.search.results': 'Ajustes encontrados',
   'topics.search.count': '{count, plural, one {# ajuste encontrado} other {# ajustes encontrados}}',

@@ -10,6 +10,8 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.token.team': 'टीम {team}',
   'topics.data': 'डेटा और बैकअप',
   'topics.access': 'एक्सेस',
+  'topics.notifications': 'सूचनाएँ',
+  'topics.push': 'इस ब्राउज़र में पुश संदेश',
   'topics.search': 'सेटिंग खोजें',
   'topics.search.results': 'मिली हुई सेटिंग',
   'topics.search.count': '{count, plural, one {# सेटिंग मिली} other {# सेटिंग मिलीं}}',

@@ -10,6 +10,8 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.token.team': 'チーム {team}',
   'topics.data': 'データとバックアップ',
   'topics.access': 'アクセス',
+  'topics.notifications': '通知',
+  'topics.push': 'このブラウザーのプッシュ通知',
   'topics.search': '設定を検索',
   'topics.search.results': '見つかった設定',
   'topics.search.count': '{count} 件の設定が見つかりました',

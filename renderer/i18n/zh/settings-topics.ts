@@ -10,6 +10,8 @@ export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
   'topics.token.team': '团队 {team}',
   'topics.data': '数据与备份',
   'topics.access': '访问权限',
+  'topics.notifications': '通知',
+  'topics.push': '此浏览器的推送消息',
   'topics.search': '搜索设置',
   'topics.search.results': '找到的设置',
   'topics.search.count': '找到 {count} 项设置',

@@ -80,7 +80,7 @@ export function unavailableReason(act: JobAction, job: JobView): MessageKey | nu
 }
 
 /** Actions that the page of a job shows as buttons. */
-const buttonActions = ['save', 'sample', 'duplicate', 'cancel'] as const;
+const buttonActions = ['approve', 'reject', 'save', 'sample', 'duplicate', 'cancel'] as const;
 type ButtonAction = (typeof buttonActions)[number];
 
 /** Returns the actions to show as buttons: those that the user may perform and that are possible now. */

@@ -1,5 +1,7 @@
 /** The settings that the search of the settings page finds, by topic. */
 import { backupApi } from '../../../protocol/backup-api.ts';
+import { notificationsApi } from '../../../protocol/notifications-api.ts';
+import { pushApi } from '../../../protocol/push-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { sessionApi } from '../../../protocol/session-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';
@@ -169,5 +171,15 @@ export const accessEntries: readonly Entry[] = [
     label: 'tokens.title',
     texts: ['tokens.what', 'tokens.add', 'tokens.revoke'],
     call: tokensApi.list,
+  },
+];
+
+export const notificationEntries: readonly Entry[] = [
+  { id: 'settings-push', label: 'topics.push', call: pushApi.get },
+  {
+    id: 'settings-notifications',
+    label: 'topics.notifications',
+    words: ['Discord', 'Slack', 'ntfy', 'webhook', 'e-mail', 'SMTP'],
+    call: notificationsApi.listChannels,
   },
 ];

@@ -1,5 +1,6 @@
 import { type ComponentType, lazy } from 'react';
 import type { LucideIcon } from 'lucide-react';
+import Bell from 'lucide-react/icons/bell';
 import Database from 'lucide-react/icons/database';
 import KeyRound from 'lucide-react/icons/key-round';
 import Layers from 'lucide-react/icons/layers';
@@ -8,7 +9,9 @@ import Network from 'lucide-react/icons/network';
 import Server from 'lucide-react/icons/server';
 import SlidersHorizontal from 'lucide-react/icons/sliders-horizontal';
 import { backupApi } from '../../../protocol/backup-api.ts';
+import { notificationsApi } from '../../../protocol/notifications-api.ts';
 import { poolsApi } from '../../../protocol/pools-api.ts';
+import { pushApi } from '../../../protocol/push-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { sessionApi } from '../../../protocol/session-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';
@@ -25,6 +28,7 @@ import {
   type Entry,
   generalEntries,
   networkEntries,
+  notificationEntries,
   queueEntries,
   workerEntries,
 } from './entries.ts';
@@ -94,6 +98,18 @@ export const topics: readonly Topic[] = [
     calls: [settingsApi.get, backupApi.list],
     Part: lazy(() => loadPart(async () => ({ default: (await import('./topics/data.tsx')).DataTopic }))),
     entries: dataEntries,
+  },
+  {
+    name: 'notifications',
+    title: 'topics.notifications',
+    icon: Bell,
+    calls: [pushApi.get, notificationsApi.listChannels],
+    Part: lazy(() =>
+      loadPart(async () => ({
+        default: (await import('./notifications/content.tsx')).NotificationSettings,
+      })),
+    ),
+    entries: notificationEntries,
   },
   {
     name: 'access',

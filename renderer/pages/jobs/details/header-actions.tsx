@@ -14,11 +14,15 @@ interface JobProps {
 }
 
 const texts = {
+  approve: 'jobs.act.approve',
+  reject: 'jobs.act.reject',
   save: 'jobs.head.save',
   sample: 'jobs.head.sample',
   duplicate: 'jobs.head.duplicate',
   cancel: 'jobs.act.cancel',
 } as const;
+
+const kinds = { approve: 'primary', reject: 'danger', duplicate: 'plain', cancel: 'danger' } as const;
 
 /** The actions that are possible now as buttons, and all others in a menu. */
 export function HeaderActions({ job }: JobProps) {
@@ -32,7 +36,7 @@ export function HeaderActions({ job }: JobProps) {
       {acts.map(act => {
         if (act !== 'save' && act !== 'sample')
           return (
-            <Button key={act} kind={act === 'cancel' ? 'danger' : 'plain'} onClick={() => perform(act, job)}>
+            <Button key={act} kind={kinds[act]} onClick={() => perform(act, job)}>
               {t(texts[act])}
             </Button>
           );

@@ -1,0 +1,114 @@
+import type { Client } from '../../protocol/client.ts';
+import { pushApi } from '../../protocol/push-api.ts';
+import type { NewSubscription, SubscriptionView } from '../../protocol/push.ts';
+
+/** Why this browser cannot get push messages; `possible` when it can, or when only the user's permission is missing. */
+export type PushSupport = 'possible' | 'denied' | 'insecure' | 'ios' | 'unsupported';
+
+/** Safari on iPhone and iPad has push messages only in installed apps. An iPad calls itself a Mac with a touch screen. */
+const isIos = (): boolean =>
+  /iPhone|iPad/.test(navigator.userAgent) ||
+  (navigator.userAgent.includes('Macintosh') && navigator.maxTouchPoints > 1);
+
+export function pushSupport(): PushSupport {
+  if (!isSecureContext) return 'insecure';
+  if (!('serviceWorker' in navigator) || !('PushManager' in globalThis) || !('Notification' in globalThis))
+    return isIos() ? 'ios' : 'unsupported';
+  return Notification.permission === 'denied' ? 'denied' : 'possible';
+}
+
+/** Returns the subscription of this browser; null when it has none. */
+export async function currentSubscription(): Promise<PushSubscription | null> {
+  if (!('serviceWorker' in navigator)) return null;
+  const registration = await navigator.serviceWorker.getRegistration();
+  return (await registration?.pushManager.getSubscription()) ?? null;
+}
+
+const decode = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), letter => letter.charCodeAt(0));
+
+/** Asks the user for the permission, and subscribes at the browser's push service. Rejects when either refuses. */
+export async function subscribeBrowser(serverKey: string): Promise<PushSubscription> {
+  const registration = await navigator.serviceWorker.ready;
+  const known = await registration.pushManager.getSubscription();
+  // A subscription for the key of another server, which had this address before, would refuse every message.
+  const knownKey = known?.options.applicationServerKey ?? null;
+  if (known !== null && knownKey !== null && !areEqual(new Uint8Array(knownKey), decode(serverKey)))
+    await known.unsubscribe();
+  return registration.pushManager.subscribe({
+    userVisibleOnly: true,
+    applicationServerKey: decode(serverKey),
+  });
+}
+
+const areEqual = (one: Uint8Array, other: Uint8Array): boolean =>
+  one.length === other.length && one.every((byte, at) => byte === other[at]);
+
+/** Returns the address and keys to send to the server; null when the browser has no keys. */
+export function detailsOf(subscription: PushSubscription): Pick<NewSubscription, 'endpoint' | 'keys'> | null {
+  const { endpoint, keys } = subscription.toJSON();
+  const { p256dh, auth } = keys ?? {};
+  return endpoint === undefined || p256dh === undefined || auth === undefined
+    ? null
+    : { endpoint, keys: { p256dh, auth } };
+}
+
+/** Returns the SHA-256 of an endpoint in hex, by which the server names subscriptions. */
+export async function fingerprintOf(endpoint: string): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(endpoint));
+  return Array.from(new Uint8Array(hash), byte => byte.toString(16).padStart(2, '0')).join('');
+}
+
+const browsers = [
+  [/\bEdg(?:A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+] as const;
+const systems = [
+  [/Android/, 'Android'],
+  [/iPhone/, 'iPhone'],
+  [/iPad/, 'iPad'],
+  [/Windows/, 'Windows'],
+  [/Macintosh/, 'Mac'],
+  [/CrOS/, 'ChromeOS'],
+  [/Linux/, 'Linux'],
+] as const;
+
+/** Returns a name for lists, such as "Firefox on Android". */
+export function browserName(agent: string): string {
+  const find = (names: readonly (readonly [RegExp, string])[], otherwise: string): string =>
+    names.find(([pattern]) => pattern.test(agent))?.[1] ?? otherwise;
+  return `${find(browsers, 'Browser')} on ${find(systems, 'another system')}`;
+}
+
+/** Ends the push messages of this browser. Rejects when the server or the browser refuses. */
+export async function unsubscribeBrowser(client: Client, own: SubscriptionView): Promise<void> {
+  await client.call(pushApi.unsubscribe, { params: { id: own.subscription_id } });
+  await (await currentSubscription())?.unsubscribe();
+}
+
+/**
+ * Ends the push messages of this browser without the server, which removes the subscription when the push service no longer
+ * knows it. Never rejects.
+ */
+export async function endSubscription(): Promise<void> {
+  try {
+    await (await currentSubscription())?.unsubscribe();
+  } catch {
+    // The next user of this browser ends it.
+  }
+}
+
+/** Ends a subscription that a previous user of this browser has left behind. Never rejects. */
+export async function dropForeignSubscription(client: Client): Promise<void> {
+  const subscription = await currentSubscription().catch(() => null);
+  if (subscription === null) return;
+  const answer = await client.call(pushApi.get);
+  if (!answer.ok) return;
+  const fingerprint = await fingerprintOf(subscription.endpoint);
+  const isOwn = answer.value.subscriptions.some(({ endpoint_sha256: hash }) => hash === fingerprint);
+  if (!isOwn) await endSubscription();
+}

@@ -1,0 +1,69 @@
+import { useEffect } from 'react';
+import { createPageTexts } from '../app/page-texts.tsx';
+import { signingOut, useFleet, useMay, usePanel } from '../app/context.ts';
+import { type InstallKey, install } from '../i18n/en/install.ts';
+import { pushApi } from '../../protocol/push-api.ts';
+import { dropForeignSubscription, endSubscription } from './push.ts';
+
+const { Texts, useTexts } = createPageTexts<InstallKey>(install, {
+  es: async () => (await import('../i18n/es/install.ts')).install,
+  zh: async () => (await import('../i18n/zh/install.ts')).install,
+  hi: async () => (await import('../i18n/hi/install.ts')).install,
+  ja: async () => (await import('../i18n/ja/install.ts')).install,
+  pseudo: async () => (await import('../i18n/pseudo.ts')).pseudoOf(install),
+});
+
+interface RegistrationProps {
+  /** Shows a message with an action. Importing it here would split the code of the first page. */
+  readonly offer: (text: string, label: string, onClick: () => void) => void;
+}
+
+/** Registers the service worker, and offers to reload the page when a new version of the panel is there. */
+export const Registration = (props: RegistrationProps) => (
+  <Texts>
+    <Registered {...props} />
+  </Texts>
+);
+
+function Registered({ offer }: RegistrationProps) {
+  const t = useTexts();
+  const { client } = usePanel();
+  const may = useMay();
+  const isLive = useFleet(({ stream }) => stream.kind === 'live');
+  // A server that is live again may have been upgraded meanwhile.
+  useEffect(() => {
+    if (isLive) void register();
+  }, [isLive]);
+  useEffect(() => {
+    if (may(pushApi.get)) void dropForeignSubscription(client);
+  }, [client, may]);
+  useEffect(() => {
+    const end = (): void => void endSubscription();
+    addEventListener(signingOut, end);
+    return () => removeEventListener(signingOut, end);
+  }, []);
+  useEffect(() => {
+    const workers = navigator.serviceWorker;
+    let hadWorker = workers.controller !== null;
+    const noteWorker = (): void => {
+      // The first service worker brings no new version.
+      if (hadWorker) offer(t('install.newVersion'), t('install.reload'), () => location.reload());
+      hadWorker = true;
+    };
+    workers.addEventListener('controllerchange', noteWorker);
+    return () => workers.removeEventListener('controllerchange', noteWorker);
+  }, [t, offer]);
+  return null;
+}
+
+/** Registering again looks for a new version. */
+async function register(): Promise<void> {
+  try {
+    const registration = await navigator.serviceWorker.register('/service-worker.js', {
+      updateViaCache: 'none',
+    });
+    await registration.update();
+  } catch {
+    // The development server has no service worker, and users can forbid them. The panel works without.
+  }
+}

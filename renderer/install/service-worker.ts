@@ -1,0 +1,153 @@
+/**
+ * The service worker of the panel. It shows push messages, and a page of its own while the server is unreachable. It stores
+ * only that page: no reply of the API and nothing about the fleet. It imports nothing, because it must be one file.
+ */
+
+interface Extendable extends Event {
+  waitUntil(work: Promise<unknown>): void;
+}
+
+interface FetchEvent extends Extendable {
+  readonly request: Request;
+  respondWith(response: Promise<Response>): void;
+}
+
+interface PushEvent extends Extendable {
+  readonly data: { json(): unknown } | null;
+}
+
+interface NotificationEvent extends Extendable {
+  readonly notification: Notification;
+}
+
+interface Window {
+  focus(): Promise<unknown>;
+  navigate(url: string): Promise<unknown>;
+}
+
+/** The global object of a service worker; the library of types for pages lacks it. */
+interface Scope {
+  readonly location: Location;
+  readonly registration: ServiceWorkerRegistration;
+  readonly clients: {
+    claim(): Promise<void>;
+    matchAll(options: object): Promise<readonly Window[]>;
+    openWindow(url: string): Promise<unknown>;
+  };
+  skipWaiting(): Promise<void>;
+  addEventListener(type: 'install' | 'activate', listener: (event: Extendable) => void): void;
+  addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
+  addEventListener(type: 'push', listener: (event: PushEvent) => void): void;
+  addEventListener(type: 'notificationclick', listener: (event: NotificationEvent) => void): void;
+}
+
+const scope = globalThis as unknown as Scope;
+
+/** The build replaces this with a hash of the panel, so that each version of the panel has a service worker of its own. */
+const build = '__PANEL_BUILD__';
+const prefix = 'trainyard-shell-';
+const shell = prefix + build;
+const unreachable = '/unreachable.html';
+const icon = '/icons/icon-192.png';
+const ownAsset = '/assets/unreachable-';
+/** A suspended server accepts connections but does not answer. */
+const patienceMs = 10_000;
+
+scope.addEventListener('install', event => event.waitUntil(storeShell().then(() => scope.skipWaiting())));
+
+async function storeShell(): Promise<void> {
+  const cache = await caches.open(shell);
+  const page = await fetch(unreachable, { cache: 'no-cache' });
+  if (!page.ok) throw new Error(`the page was answered with ${page.status}`);
+  const text = await page.clone().text();
+  await cache.put(unreachable, page);
+  const assets = text.match(/\/assets\/unreachable-[\w.-]+/g) ?? [];
+  await cache.addAll([...new Set([...assets, icon])]);
+}
+
+scope.addEventListener('activate', event =>
+  event.waitUntil(dropOldShells().then(() => scope.clients.claim())),
+);
+
+async function dropOldShells(): Promise<void> {
+  const names = await caches.keys();
+  await Promise.all(
+    names.filter(name => name.startsWith(prefix) && name !== shell).map(name => caches.delete(name)),
+  );
+}
+
+scope.addEventListener('fetch', event => {
+  const { request } = event;
+  const { origin, pathname } = new URL(request.url);
+  if (origin !== scope.location.origin || request.method !== 'GET') return;
+  // Downloads are navigations too.
+  if (request.mode === 'navigate' && !/^\/(?:api|agent)\//.test(pathname))
+    event.respondWith(openPage(request));
+  else if (pathname.startsWith(ownAsset) || pathname === icon)
+    event.respondWith(fromShell(request, pathname));
+});
+
+/** Loads a page from the server, so that it is never an old one. */
+async function openPage(request: Request): Promise<Response> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), patienceMs);
+  try {
+    const response = await fetch(request, { signal: late.signal });
+    // Proxies answer with these while the server is down.
+    if (response.status < 502 || response.status > 504) return response;
+  } catch {
+    // The server is unreachable.
+  } finally {
+    clearTimeout(timer);
+  }
+  return fromShell(request, unreachable);
+}
+
+async function fromShell(request: Request, path: string): Promise<Response> {
+  const cache = await caches.open(shell);
+  return (await cache.match(path)) ?? fetch(request);
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** Reads a message of the server (main/notify/web-push.ts). Whatever arrives, the browser demands a notification. */
+function readMessage(data: PushEvent['data']) {
+  let message: Readonly<Record<string, unknown>> = {};
+  try {
+    const value: unknown = data?.json();
+    if (typeof value === 'object' && value !== null) message = value as Readonly<Record<string, unknown>>;
+  } catch {
+    // Not JSON.
+  }
+  const page = textOf(message['page']);
+  return {
+    title: textOf(message['title']) ?? 'Trainyard',
+    body: textOf(message['text']) ?? '',
+    tag: textOf(message['id']) ?? 'trainyard',
+    // Only pages of this panel: `//host` would be another one.
+    page: page !== null && /^\/(?!\/)/.test(page) ? page : '/',
+  };
+}
+
+scope.addEventListener('push', event => {
+  const { title, body, tag, page } = readMessage(event.data);
+  const options = { body, tag, icon, badge: '/icons/badge-96.png', data: page };
+  event.waitUntil(scope.registration.showNotification(title, options));
+});
+
+scope.addEventListener('notificationclick', event => {
+  event.notification.close();
+  event.waitUntil(openInPanel(textOf(event.notification.data) ?? '/'));
+});
+
+/** Opens a page in the panel that is already open; otherwise in a new window. */
+async function openInPanel(page: string): Promise<void> {
+  const [open] = await scope.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  try {
+    if (open === undefined) throw new Error('no window is open');
+    await open.focus();
+    await open.navigate(page);
+  } catch {
+    await scope.clients.openWindow(page);
+  }
+}

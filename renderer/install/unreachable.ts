@@ -1,0 +1,52 @@
+/** The page that the service worker shows while the server is unreachable. It reloads as soon as the server answers. */
+import { unreachable as en } from '../i18n/en/unreachable.ts';
+import { unreachable as es } from '../i18n/es/unreachable.ts';
+import { unreachable as hi } from '../i18n/hi/unreachable.ts';
+import { unreachable as ja } from '../i18n/ja/unreachable.ts';
+import { unreachable as zh } from '../i18n/zh/unreachable.ts';
+import './unreachable.css';
+
+const catalogs = { en, es, zh, hi, ja } as const;
+const pollMs = 3_000;
+
+const isLanguage = (word: string): word is keyof typeof catalogs => Object.hasOwn(catalogs, word);
+
+/** Returns a preference that the panel has stored (renderer/state/stores.ts); null for none. */
+function preference(name: 'language' | 'theme'): string | null {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem('trainyard.preferences') ?? '{}');
+    const value: unknown = typeof stored === 'object' && stored !== null ? Reflect.get(stored, name) : null;
+    return typeof value === 'string' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const wanted = [preference('language') ?? '', ...navigator.languages].map(tag => tag.split('-', 1)[0] ?? '');
+const language = wanted.find(isLanguage) ?? 'en';
+const theme = preference('theme');
+const page = document.documentElement;
+page.lang = language;
+if (theme === 'light' || theme === 'dark') page.dataset['theme'] = theme;
+
+const put = (selector: string, text: string): void => {
+  const element = document.querySelector(selector);
+  if (element !== null) element.textContent = text;
+};
+const { title, text, retry } = catalogs[language];
+put('h1', title);
+put('p', text);
+put('a', retry);
+
+/** Proxies answer while the server is down, so only its own reply counts. */
+async function look(): Promise<void> {
+  try {
+    const response = await fetch('/health/live', { cache: 'no-store', signal: AbortSignal.timeout(pollMs) });
+    if (response.ok) location.reload();
+  } catch {
+    // Still unreachable.
+  }
+}
+
+setInterval(() => void look(), pollMs);
+addEventListener('online', () => void look());
