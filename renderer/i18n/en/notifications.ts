@@ -24,7 +24,7 @@ export const notifications = {
   'notify.channel.off': 'Disabled',
   'notify.channel.pending': '{count, plural, one {# notification waits} other {# notifications wait}}',
   'notify.test': 'Send test',
-  'notify.test.of': 'Send a test to {name}',
+  'notify.test.of': 'Send test to {name}',
   'notify.test.busy': 'Sending…',
   'notify.test.ok': 'Test to {name} delivered: {detail}',
   'notify.test.failed': 'Test to {name} not delivered: {detail}',

@@ -27,7 +27,7 @@ export const notifications: Readonly<Record<NotificationKey, string>> = {
   'notify.channel.pending':
     '{count, plural, one {# notificación en espera} other {# notificaciones en espera}}',
   'notify.test': 'Enviar prueba',
-  'notify.test.of': 'Enviar una prueba a {name}',
+  'notify.test.of': 'Enviar prueba a {name}',
   'notify.test.busy': 'Enviando…',
   'notify.test.ok': 'Prueba a {name} entregada: {detail}',
   'notify.test.failed': 'Prueba a {name} no entregada: {detail}',

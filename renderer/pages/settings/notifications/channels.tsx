@@ -96,7 +96,7 @@ function Channel({ channel, onChange, onEdit, onDelete }: ChannelProps) {
       </span>
       <span className="notify-acts">
         <Button
-          aria-label={t('notify.test.of', { name })}
+          aria-label={isBusy ? undefined : t('notify.test.of', { name })}
           aria-disabled={isBusy}
           onClick={() => isBusy || void test()}
         >

@@ -1,0 +1,265 @@
+/** Notifications in the settings: channels, rules, deliveries, and push messages to this browser. */
+import { networkInterfaces } from 'node:os';
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Page, test } from '@playwright/test';
+import { createPushBrowser } from '../support/push-browser.ts';
+import { openReceiver } from '../support/receiver.ts';
+import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+test.use({ serviceWorkers: 'allow' });
+
+let orchestrator: Orchestrator;
+let receiver: Awaited<ReturnType<typeof openReceiver>>;
+let status = 204;
+test.beforeEach(async () => {
+  status = 204;
+  receiver = await openReceiver(() => status);
+  orchestrator = await startOrchestrator({ args: ['--notify-allow', '127.0.0.1'] });
+});
+test.afterEach(async () => {
+  receiver.close();
+  await orchestrator.close();
+});
+
+async function openSettings(page: Page): Promise<void> {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/settings`);
+  await expect(page.getByRole('heading', { name: 'Notifications', exact: true })).toBeVisible();
+}
+
+async function addChannel(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add channel' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add channel' });
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByLabel('URL').fill(`${receiver.url}/secret-path`);
+  await dialog.getByRole('button', { name: 'Create channel' }).click();
+  await expect(dialog).toHaveCount(0);
+}
+
+async function choose(page: Page, menu: string, item: string): Promise<void> {
+  await page.getByRole('button', { name: menu }).click();
+  await page.getByRole('menuitem', { name: item }).click();
+}
+
+test('creates, tests, renames, disables and deletes a channel, and never shows its secret again', async ({
+  page,
+}) => {
+  await openSettings(page);
+  await addChannel(page, 'team');
+  await page.getByRole('button', { name: 'Send test to team' }).click();
+  await expect(page.getByText('Test to team delivered: HTTP 204')).toBeVisible();
+  status = 404;
+  await page.getByRole('button', { name: 'Send test to team' }).click();
+  await expect(page.getByText('Test to team not delivered: HTTP 404')).toBeVisible();
+  expect(receiver.received.map(({ path }) => path)).toEqual(['/secret-path', '/secret-path']);
+
+  await choose(page, 'Actions for channel team', 'Edit');
+  const dialog = page.getByRole('dialog', { name: 'Edit channel team' });
+  await expect(dialog.getByLabel('URL')).toHaveCount(0);
+  await dialog.getByLabel('Name').fill('crew');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await choose(page, 'Actions for channel crew', 'Disable');
+  await expect(page.getByText('Disabled')).toBeVisible();
+  await page.reload();
+  await expect(page.getByText('crew', { exact: true })).toBeVisible();
+  expect(await page.content()).not.toContain('secret-path');
+
+  await choose(page, 'Actions for channel crew', 'Delete');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await expect(page.getByText('No channel yet.')).toBeVisible();
+});
+
+test("shows the server's reason when it refuses a private address", async ({ page }) => {
+  await openSettings(page);
+  await page.getByRole('button', { name: 'Add channel' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('inside');
+  await dialog.getByLabel('URL').fill('https://10.0.0.1/');
+  await dialog.getByRole('button', { name: 'Create channel' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('--notify-allow 10.0.0.1');
+  await dialog.getByLabel('Receiver').selectOption('E-mail');
+  await expect(dialog.getByLabel('Port')).toHaveValue('465');
+  await dialog.getByLabel('Receiver').selectOption('Webhook');
+  await expect(dialog.getByRole('textbox', { name: 'Signing secret' })).toHaveValue(/^[\w-]{43}$/);
+});
+
+test('creates a rule for a tag, and lists its deliveries with result and next try', async ({ page }) => {
+  await openSettings(page);
+  await addChannel(page, 'team');
+  await page.getByRole('button', { name: 'Add rule' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add rule' });
+  for (const event of ['Job completed', 'Job failed']) await dialog.getByLabel(event).uncheck();
+  await expect(dialog.getByRole('button', { name: 'Create rule' })).toBeDisabled();
+  await dialog.getByLabel('Job needs approval').check();
+  await dialog.getByLabel('No progress').check();
+  await dialog.getByLabel('Minutes without a new step').fill('5');
+  await dialog.getByLabel('Only jobs with this tag').fill('faces');
+  await dialog.getByRole('button', { name: 'Create rule' }).click();
+  await expect(page.getByText('Tag faces · After 5 minutes without a step')).toBeVisible();
+
+  status = 503;
+  const job = { config: {}, requires_approval: true };
+  await orchestrator.submit({ ...job, config_name: 'without-tag' });
+  const id = await orchestrator.submit({ ...job, config_name: 'with-tag', tags: ['faces'] });
+  await receiver.until(received => received.length === 1);
+  const refresh = page.getByRole('button', { name: 'Refresh' });
+  const link = page.getByRole('link', { name: 'with-tag needs approval' });
+  await expect(async () => {
+    await refresh.click();
+    await expect(page.getByText(/\d tr(?:y|ies) · HTTP 503 · Next try/)).toBeVisible({ timeout: 500 });
+  }).toPass();
+  status = 204;
+  await page.getByLabel('Show').selectOption('Delivered');
+  await expect(async () => {
+    await refresh.click();
+    await expect(page.getByText(/\d tries · HTTP 204/)).toBeVisible({ timeout: 500 });
+  }).toPass();
+  await expect(page.getByText('without-tag')).toHaveCount(0);
+  await expect(link).toHaveAttribute('href', `/jobs/${id}`);
+
+  await choose(page, 'Actions for the rule of team', 'Edit');
+  const edit = page.getByRole('dialog', { name: 'Edit rule' });
+  await edit.getByLabel('Only jobs of this user').fill('ana');
+  await edit.getByLabel('Only jobs with this tag').fill('');
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Jobs of ana · After 5 minutes without a step')).toBeVisible();
+  await choose(page, 'Actions for the rule of team', 'Disable');
+  await expect(page.getByText('Off', { exact: true })).toBeVisible();
+  await choose(page, 'Actions for the rule of team', 'Delete');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await expect(page.getByText('No rule yet.')).toBeVisible();
+});
+
+/**
+ * Replaces the browser's connection to its push service, which needs the internet. Everything else is real: the service
+ * worker, the calls, the server, and the encryption that the receiver undoes.
+ */
+async function fakePushService(page: Page, keys: object): Promise<void> {
+  await page.context().grantPermissions(['notifications'], { origin: orchestrator.url });
+  const endpoint = `${receiver.url}/push`;
+  await page.addInitScript(`{
+    const json = ${JSON.stringify({ endpoint, keys })};
+    const key = 'fake-push-service';
+    const options = { applicationServerKey: null };
+    const unsubscribe = async () => (localStorage.removeItem(key), true);
+    const subscription = { ...json, options, toJSON: () => json, unsubscribe };
+    PushManager.prototype.getSubscription = async () => localStorage.getItem(key) === null ? null : subscription;
+    PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
+      if (applicationServerKey.length !== 65) throw new Error('not a key');
+      localStorage.setItem(key, 'yes');
+      return subscription;
+    };
+    Object.defineProperty(Notification, 'permission', { get: () => 'granted' });
+  }`);
+}
+
+test('subscribes this browser, sends it a test, and ends the subscription at the sign-out', async ({
+  page,
+}) => {
+  const browser = await createPushBrowser();
+  await fakePushService(page, browser.keys);
+  await openSettings(page);
+  const card = page.getByRole('region', { name: 'Push messages in this browser' });
+  await card.getByLabel('Job failed').uncheck();
+  await card.getByRole('button', { name: 'Turn on push messages' }).click();
+  await expect(card.getByText('This browser gets push messages.')).toBeVisible();
+  await card.getByRole('button', { name: 'Send test' }).click();
+  await expect(card.getByText('delivered: HTTP 204')).toBeVisible();
+  const [request] = receiver.received;
+  expect(await browser.read(request?.body ?? Buffer.alloc(0))).toMatchObject({
+    title: 'Test notification',
+    page: '/settings',
+  });
+  // People who manage all channels see it too, without its address.
+  await page.reload();
+  await expect(page.getByText(/^admin: .+ on Linux/).first()).toBeVisible();
+  await expect(card.getByLabel('Job failed')).not.toBeChecked();
+
+  await card.getByRole('button', { name: 'Turn off' }).click();
+  await expect(card.getByRole('button', { name: 'Turn on push messages' })).toBeVisible();
+  await card.getByRole('button', { name: 'Turn on push messages' }).click();
+  await expect(card.getByText('This browser gets push messages.')).toBeVisible();
+  await page.getByRole('button', { name: 'Sign out' }).first().click();
+  await expect(page.getByLabel('Token')).toBeVisible();
+  expect(await page.evaluate(() => localStorage.getItem('fake-push-service'))).toBeNull();
+});
+
+test('offers push messages, but no channels, to a person who only sees own jobs', async ({ page }) => {
+  await page.context().grantPermissions(['notifications'], { origin: orchestrator.url });
+  const made = await orchestrator.call('POST', '/api/tokens', {
+    name: 'ana',
+    permissions: ['queue.view.own'],
+  });
+  await page.goto(orchestrator.url);
+  await page.getByLabel('Token').fill(String(made['token']));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('navigation')).toBeVisible();
+  await page.goto(`${orchestrator.url}/settings`);
+  const card = page.getByRole('region', { name: 'Push messages in this browser' });
+  await expect(card).toBeVisible();
+  await expect(card.getByText('Worker lost')).toHaveCount(0);
+  await expect(page.getByRole('heading', { name: 'Notifications', exact: true })).toHaveCount(0);
+});
+
+test('explains why there are no push messages over plain HTTP to another machine', async ({ page }) => {
+  const lan = Object.values(networkInterfaces())
+    .flatMap(each => each ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal);
+  test.skip(lan === undefined, 'this machine has no address in a network');
+  const shared = await startOrchestrator({ args: ['--host', '0.0.0.0'] });
+  try {
+    const url = shared.url.replace(/\/\/[^:]+/, `//${lan?.address}`);
+    await page.goto(url + (await shared.signInPath()));
+    await expect(page.getByRole('navigation')).toBeVisible();
+    await page.goto(`${url}/settings`);
+    await expect(page.getByRole('note').filter({ hasText: 'docs/network.md' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Turn on push messages' })).toHaveCount(0);
+  } finally {
+    await shared.close();
+  }
+});
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(`fits at 390, 1280 and 1440 px without accessibility violations: ${colorScheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const browser = await createPushBrowser();
+    await fakePushService(page, browser.keys);
+    await openSettings(page);
+    await addChannel(page, 'a channel with a long name for the whole team');
+    const { channels } = (await orchestrator.call('GET', '/api/admin/notifications/channels')) as {
+      channels: readonly { readonly channel_id: string }[];
+    };
+    await orchestrator.call('POST', '/api/admin/notifications/rules', {
+      channel_id: channels[0]?.channel_id,
+      events: ['job_completed', 'job_failed', 'approval_needed', 'worker_lost', 'no_progress'],
+      user: 'ana',
+      tag: 'faces',
+    });
+    await orchestrator.submit({
+      config: {},
+      config_name: 'flux-lora',
+      requires_approval: true,
+      tags: ['faces'],
+    });
+    await page.reload();
+    for (const width of [390, 1280, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      await untilLoaded(page);
+      await page.getByRole('heading', { name: 'Push messages in this browser' }).scrollIntoViewIfNeeded();
+      const axe = (await new AxeBuilder({ page }).analyze()).violations.map(
+        ({ id, nodes }) => `${id} ${nodes[0]?.html}`,
+      );
+      expect([...(await tooWide(page)), ...(await cutTexts(page)), ...axe]).toEqual([]);
+      await page.screenshot({
+        path: `test-results/notifications-${width}-${colorScheme}.png`,
+        fullPage: true,
+      });
+    }
+    await page.setViewportSize({ width: 390, height: 900 });
+    await page.getByRole('button', { name: 'Add channel' }).click();
+    await page.getByRole('dialog').getByLabel('Receiver').selectOption('E-mail');
+    await page.screenshot({ path: `test-results/notifications-form-${colorScheme}.png` });
+    const axe = (await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id);
+    expect([...(await tooWide(page)), ...axe]).toEqual([]);
+  });
