@@ -19,7 +19,7 @@ export const unknownChannel = (id: ChannelId) =>
 
 const maxChannels = 50;
 
-/** What to change. Fields that are undefined stay. */
+/** Changes of a channel. Fields that are undefined stay. */
 interface ChannelChanges {
   readonly name?: string | undefined;
   readonly target?: ChannelTarget | undefined;

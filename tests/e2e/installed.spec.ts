@@ -1,0 +1,172 @@
+/** The panel as an installed app: manifest, service worker, the page without a server, new versions, and push messages. */
+import { AxeBuilder } from '@axe-core/playwright';
+import { type BrowserContext, expect, type Page, test } from '@playwright/test';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+test.use({ serviceWorkers: 'allow' });
+
+let orchestrator: Orchestrator;
+test.beforeEach(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterEach(() => orchestrator.close());
+
+/** Opens the panel, and waits until its service worker controls the page. */
+async function openApp(page: Page): Promise<void> {
+  await signIn(page, orchestrator);
+  await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true);
+}
+
+const workerOf = async (context: BrowserContext) =>
+  context.serviceWorkers()[0] ?? (await context.waitForEvent('serviceworker'));
+
+test('can be installed: the manifest is valid, its icons have their sizes, and the browser reports no error', async ({
+  page,
+}) => {
+  await openApp(page);
+  const session = await page.context().newCDPSession(page);
+  const { errors, data, url } = await session.send('Page.getAppManifest');
+  expect(errors).toEqual([]);
+  expect(url).toBe(`${orchestrator.url}/manifest.webmanifest`);
+  const answer = await session.send('Page.getInstallabilityErrors');
+  // Browser tests run in private windows.
+  expect(answer.installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito')).toEqual([]);
+  const { icons } = JSON.parse(data ?? '{}') as { icons: readonly { src: string; sizes: string }[] };
+  expect(icons).toHaveLength(3);
+  for (const { src, sizes } of icons) {
+    const png = await (await page.request.get(orchestrator.url + src)).body();
+    expect(`${png.readUInt32BE(16)}x${png.readUInt32BE(20)}`).toBe(sizes);
+  }
+});
+
+test('stores only the page for an unreachable server, whatever pages are open', async ({ page }) => {
+  await openApp(page);
+  await orchestrator.submit({ config: {}, config_name: 'private-name', requires_approval: true });
+  for (const path of ['/jobs', '/queue', '/settings']) {
+    await page.goto(orchestrator.url + path);
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  }
+  const stored = await page.evaluate<string[]>(`(async () => {
+    const paths = [];
+    for (const name of await caches.keys())
+      for (const { url } of await (await caches.open(name)).keys()) paths.push(new URL(url).pathname);
+    return paths.toSorted();
+  })()`);
+  expect(stored.map(path => path.replace(/-[\w-]{8}\./, '-HASH.'))).toEqual([
+    '/assets/unreachable-HASH.css',
+    '/assets/unreachable-HASH.js',
+    '/icons/icon-192.png',
+    '/unreachable.html',
+  ]);
+});
+
+test('shows that the server is unreachable in the chosen language, and returns to the page with the server', async ({
+  page,
+}) => {
+  await openApp(page);
+  await page.evaluate(() =>
+    localStorage.setItem('trainyard.preferences', JSON.stringify({ language: 'es', theme: 'dark' })),
+  );
+  await orchestrator.crash();
+  await page.goto(`${orchestrator.url}/jobs`);
+  await expect(page.getByRole('heading', { name: 'No se puede acceder al servidor' })).toBeVisible();
+  for (const [width, name] of [
+    [390, 'phone'],
+    [1440, 'wide'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.screenshot({ path: `test-results/unreachable-${name}.png` });
+  }
+  expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+  await orchestrator.restart();
+  await expect(page.getByRole('heading', { name: 'Trabajos' })).toBeVisible({ timeout: 30_000 });
+  await expect(page).toHaveURL(`${orchestrator.url}/jobs`);
+});
+
+test('shows that the server is unreachable while the device is offline', async ({ page, context }) => {
+  await openApp(page);
+  await context.setOffline(true);
+  await page.goto(`${orchestrator.url}/queue`);
+  await expect(page.getByRole('heading', { name: 'Server unreachable' })).toBeVisible();
+  await context.setOffline(false);
+  await expect(page.getByRole('heading', { name: 'Queue' })).toBeVisible({ timeout: 30_000 });
+});
+
+test('offers a new version of the panel, and removes what the old one stored', async ({ page }) => {
+  await openApp(page);
+  await expect(page.getByText('A new version of the panel is available.')).toHaveCount(0);
+  // The service worker of another build differs in the hash of the build.
+  await page.evaluate(`(async () => {
+    await caches.open('trainyard-shell-of-an-older-build');
+    await navigator.serviceWorker.register('/service-worker.js?another-build');
+  })()`);
+  await expect(page.getByText('A new version of the panel is available.')).toBeVisible();
+  await expect
+    .poll(() => page.evaluate<string[]>('caches.keys()'))
+    .toEqual([expect.stringMatching(/^trainyard-shell-[0-9a-f]{16}$/)]);
+  await page.getByRole('button', { name: 'Reload' }).click();
+  await expect(page.getByRole('navigation')).toBeVisible();
+});
+
+/** Hands a message to the service worker as the browser does when its push service delivers one. */
+async function deliverPush(page: Page, data: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const registrationId = await new Promise<string>(resolve => {
+    session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      const [first] = registrations;
+      if (first !== undefined) resolve(first.registrationId);
+    });
+    void session.send('ServiceWorker.enable');
+  });
+  await session.send('ServiceWorker.deliverPushMessage', { origin: orchestrator.url, registrationId, data });
+}
+
+test.describe('a push message', () => {
+  /** Records what the service worker shows, because this browser has no system that shows notifications. */
+  async function recordNotifications(context: BrowserContext): Promise<() => Promise<unknown>> {
+    const worker = await workerOf(context);
+    await worker.evaluate(() => {
+      const shown: unknown[] = [];
+      Reflect.set(globalThis, 'shown', shown);
+      Reflect.set(
+        Reflect.get(globalThis, 'registration') as object,
+        'showNotification',
+        (title: string, options: object) => {
+          shown.push([title, options]);
+          return Promise.resolve();
+        },
+      );
+    });
+    return () => worker.evaluate(() => Reflect.get(globalThis, 'shown') as unknown);
+  }
+
+  for (const [what, data, expected] of [
+    [
+      'shows its title and sentence, and the page that a click opens',
+      JSON.stringify({
+        id: 'd_1',
+        event: 'job_failed',
+        title: 'flux failed',
+        text: 'Out of memory',
+        page: '/jobs/j_1',
+      }),
+      ['flux failed', { body: 'Out of memory', tag: 'd_1', data: '/jobs/j_1' }],
+    ],
+    [
+      'shows something, and opens the panel, when it is no JSON',
+      'nonsense',
+      ['Trainyard', { body: '', data: '/' }],
+    ],
+    [
+      'never opens another site',
+      JSON.stringify({ id: 'd_2', title: 'x', text: 'y', page: '//evil.example/' }),
+      ['x', { body: 'y', data: '/' }],
+    ],
+  ] as const)
+    test(what, async ({ page, context }) => {
+      await openApp(page);
+      const shown = await recordNotifications(context);
+      await deliverPush(page, data);
+      await expect.poll(shown).toMatchObject([expected]);
+    });
+});
