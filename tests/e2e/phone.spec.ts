@@ -1,0 +1,100 @@
+/** The panel on a phone: navigation and actions within reach of a thumb. */
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { cutTexts, tooWide } from './in-page.ts';
+import { digitsTrainer, type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+const height = 844;
+test.use({ viewport: { width: 390, height }, hasTouch: true });
+
+let orchestrator: Orchestrator;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterAll(() => orchestrator.close());
+
+/** Expects an element that a thumb reaches: at least 44 px high and wide, in the lower half of the screen. */
+async function expectInReach(element: Locator): Promise<void> {
+  const box = await element.boundingBox();
+  if (box === null) throw new Error('the element is not visible');
+  expect(Math.min(box.width, box.height)).toBeGreaterThanOrEqual(44);
+  expect(box.y).toBeGreaterThan(height / 2);
+  expect(box.y + box.height).toBeLessThanOrEqual(height);
+}
+
+const act = (page: Page, name: string): Locator =>
+  page.getByRole('group', { name: 'Job actions' }).getByRole('button', { name });
+
+test('has the navigation at the bottom, and leaves the end of the page above it', async ({ page }) => {
+  await signIn(page, orchestrator);
+  for (const name of ['Overview', 'Workers', 'Jobs', 'Gallery'])
+    await expectInReach(page.getByRole('navigation').getByRole('link', { name }));
+  await page.getByRole('navigation').getByRole('link', { name: 'Jobs' }).tap();
+  await expect(page).toHaveURL(/\/jobs$/);
+  await page.goto(`${orchestrator.url}/settings`);
+  const last = page.getByText('Version:');
+  await last.scrollIntoViewIfNeeded();
+  await page.mouse.wheel(0, 10_000);
+  const bar = await page.getByRole('navigation').boundingBox();
+  await expect(async () => {
+    const box = await last.boundingBox();
+    expect((box?.y ?? height) + (box?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
+  }).toPass();
+  // The link of the current page is in view, although the navigation is wider than the screen.
+  await expect(page.getByRole('navigation').getByRole('link', { name: 'Settings' })).toBeInViewport();
+  expect(await tooWide(page)).toEqual([]);
+});
+
+test('approves a job with one tap on the overview, and with one on its page', async ({ page }) => {
+  const job = { config: {}, requires_approval: true };
+  const first = await orchestrator.submit({ ...job, config_name: 'from-overview' });
+  const second = await orchestrator.submit({ ...job, config_name: 'from-page' });
+  const approvalOf = async (id: string) => (await orchestrator.call('GET', `/api/queue/${id}`))['approval'];
+  await signIn(page, orchestrator);
+  const need = page.getByRole('listitem').filter({ hasText: 'from-overview' });
+  const button = need.getByRole('button', { name: 'Approve' });
+  expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+  await button.tap();
+  await expect.poll(() => approvalOf(first)).toBe('given');
+  await page.goto(`${orchestrator.url}/jobs/${second}`);
+  for (const name of ['Approve', 'Reject', 'Cancel job']) await expectInReach(act(page, name));
+  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+  await page.screenshot({ path: 'test-results/phone-approve.png' });
+  await act(page, 'Approve').tap();
+  await expect.poll(() => approvalOf(second)).toBe('given');
+  await expect(act(page, 'Approve')).toHaveCount(0);
+});
+
+test('requests a checkpoint and samples, and cancels, by buttons at the bottom', async ({ page }) => {
+  test.setTimeout(120_000);
+  await orchestrator.rig('rig-1', { trainer: digitsTrainer });
+  const id = await orchestrator.submit({
+    config_name: 'long-digits',
+    config: {
+      epochs: 400,
+      hidden: 32,
+      $requests: { save: { signal: 'SIGUSR1' }, sample: { file: 'sample.now' } },
+    },
+  });
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs/${id}`);
+  for (const name of ['Save now', 'Sample now', 'Duplicate', 'Cancel job']) {
+    await expect(act(page, name)).toBeVisible({ timeout: 60_000 });
+    await expectInReach(act(page, name));
+  }
+  await expectInReach(page.getByRole('button', { name: 'Actions for job long-digits' }));
+  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+  await page.screenshot({ path: 'test-results/phone-job.png' });
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.screenshot({ path: 'test-results/phone-job-dark.png' });
+  await act(page, 'Save now').tap();
+  // The message does not cover the buttons.
+  const toast = page.getByText(/^Requested .+ from rig-1\.$/);
+  await expect(toast).toBeVisible();
+  await act(page, 'Sample now').tap();
+  await page.getByRole('button', { name: 'Actions for job long-digits' }).tap();
+  await expect(page.getByRole('menuitem', { name: 'Set priority' })).toBeInViewport();
+  await page.keyboard.press('Escape');
+  await act(page, 'Cancel job').tap();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel job' }).tap();
+  await expect(page.locator('.job-title')).toContainText('cancelled', { timeout: 30_000 });
+});
