@@ -306,6 +306,7 @@ export const scenes: readonly Scene[] = [
   { name: 'settings-workers', path: at('/settings/workers'), ready: '#settings-gpu-trouble' },
   { name: 'settings-pools', path: at('/settings/pools'), ready: '#settings-pools' },
   { name: 'settings-data', path: at('/settings/data'), ready: '#settings-backups' },
+  { name: 'settings-notifications', path: at('/settings/notifications'), ready: '.notify-part' },
   { name: 'settings-access', path: at('/settings/access'), ready: '#settings-tokens' },
   {
     name: 'settings-search',
@@ -316,6 +317,16 @@ export const scenes: readonly Scene[] = [
       await search.fill('TLS');
       await search.press('ArrowDown');
       await expect(page.locator('.settings-found-one').first()).toBeVisible();
+    },
+  },
+  {
+    name: 'notification-channel',
+    path: at('/settings/notifications'),
+    ready: '.notify-part',
+    async open(page) {
+      await page.locator('.notify-part > div > .button').first().click();
+      await dialogOf(page).locator('select').first().selectOption('webhook');
+      await expect(dialogOf(page).locator('input')).toHaveCount(3);
     },
   },
   { name: 'help', path: at('/help'), ready: '.keys' },
