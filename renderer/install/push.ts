@@ -1,6 +1,7 @@
 import type { Client } from '../../protocol/client.ts';
 import { pushApi } from '../../protocol/push-api.ts';
 import type { NewSubscription, SubscriptionView } from '../../protocol/push.ts';
+import { currentSubscription } from './subscription.ts';
 
 /** Why this browser cannot get push messages; `possible` when it can, or when only the user's permission is missing. */
 export type PushSupport = 'possible' | 'denied' | 'insecure' | 'ios' | 'unsupported';
@@ -15,13 +16,6 @@ export function pushSupport(): PushSupport {
   if (!('serviceWorker' in navigator) || !('PushManager' in globalThis) || !('Notification' in globalThis))
     return isIos() ? 'ios' : 'unsupported';
   return Notification.permission === 'denied' ? 'denied' : 'possible';
-}
-
-/** Returns the subscription of this browser; null when it has none. */
-export async function currentSubscription(): Promise<PushSubscription | null> {
-  if (!('serviceWorker' in navigator)) return null;
-  const registration = await navigator.serviceWorker.getRegistration();
-  return (await registration?.pushManager.getSubscription()) ?? null;
 }
 
 const decode = (text: string): Uint8Array<ArrayBuffer> =>
@@ -88,27 +82,4 @@ export function browserName(agent: string): string {
 export async function unsubscribeBrowser(client: Client, own: SubscriptionView): Promise<void> {
   await client.call(pushApi.unsubscribe, { params: { id: own.subscription_id } });
   await (await currentSubscription())?.unsubscribe();
-}
-
-/**
- * Ends the push messages of this browser without the server, which removes the subscription when the push service no longer
- * knows it. Never rejects.
- */
-export async function endSubscription(): Promise<void> {
-  try {
-    await (await currentSubscription())?.unsubscribe();
-  } catch {
-    // The next user of this browser ends it.
-  }
-}
-
-/** Ends a subscription that a previous user of this browser has left behind. Never rejects. */
-export async function dropForeignSubscription(client: Client): Promise<void> {
-  const subscription = await currentSubscription().catch(() => null);
-  if (subscription === null) return;
-  const answer = await client.call(pushApi.get);
-  if (!answer.ok) return;
-  const fingerprint = await fingerprintOf(subscription.endpoint);
-  const isOwn = answer.value.subscriptions.some(({ endpoint_sha256: hash }) => hash === fingerprint);
-  if (!isOwn) await endSubscription();
 }

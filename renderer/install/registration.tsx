@@ -1,9 +1,8 @@
 import { useEffect } from 'react';
 import { createPageTexts } from '../app/page-texts.tsx';
-import { signingOut, useFleet, useMay, usePanel } from '../app/context.ts';
+import { signingOut, useFleet, usePanel } from '../app/context.ts';
 import { type InstallKey, install } from '../i18n/en/install.ts';
-import { pushApi } from '../../protocol/push-api.ts';
-import { dropForeignSubscription, endSubscription } from './push.ts';
+import { endForeignSubscription, endSubscription } from './subscription.ts';
 
 const { Texts, useTexts } = createPageTexts<InstallKey>(install, {
   es: async () => (await import('../i18n/es/install.ts')).install,
@@ -27,16 +26,13 @@ export const Registration = (props: RegistrationProps) => (
 
 function Registered({ offer }: RegistrationProps) {
   const t = useTexts();
-  const { client } = usePanel();
-  const may = useMay();
+  const { user } = usePanel().person;
   const isLive = useFleet(({ stream }) => stream.kind === 'live');
   // A server that is live again may have been upgraded meanwhile.
   useEffect(() => {
     if (isLive) void register();
   }, [isLive]);
-  useEffect(() => {
-    if (may(pushApi.get)) void dropForeignSubscription(client);
-  }, [client, may]);
+  useEffect(() => void endForeignSubscription(user), [user]);
   useEffect(() => {
     const end = (): void => void endSubscription();
     addEventListener(signingOut, end);

@@ -5,13 +5,13 @@ import { pushApi } from '../../../../protocol/push-api.ts';
 import { useLoaded, usePanel } from '../../../app/context.ts';
 import {
   browserName,
-  currentSubscription,
   detailsOf,
   fingerprintOf,
   pushSupport,
   subscribeBrowser,
   unsubscribeBrowser,
 } from '../../../install/push.ts';
+import { currentSubscription, noteSubscriber } from '../../../install/subscription.ts';
 import { detailOf } from '../../../api/session.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Time } from '../../../ui/time.tsx';
@@ -65,7 +65,7 @@ const usual: readonly NotificationEvent[] = ['job_completed', 'job_failed', 'app
 
 function ThisBrowser({ view, own, onChange }: ThisBrowserProps) {
   const t = useNotifyT();
-  const { client } = usePanel();
+  const { client, person } = usePanel();
   const [events, setEvents] = useState<readonly NotificationEvent[]>(
     own?.events ?? view.events.filter(event => usual.includes(event)),
   );
@@ -84,6 +84,7 @@ function ThisBrowser({ view, own, onChange }: ThisBrowserProps) {
     };
     const answer = await client.call(pushApi.subscribe, { body });
     if (!answer.ok) return showTrouble(t, detailOf(answer.failure) ?? t('error.unreachable'));
+    noteSubscriber(person.user);
     showToast(t('notify.push.saved'));
     return onChange();
   };
