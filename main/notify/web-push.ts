@@ -51,6 +51,8 @@ export function isPushKey(key: string): boolean {
 /**
  * Encrypts a message for a browser with aes128gcm (RFC 8291, section 3.4). Each message has a new salt and a new pair of keys;
  * only the test with the example of the RFC gives its own.
+ *
+ * @internal
  */
 export function encryptPush(
   text: string,

@@ -41,7 +41,7 @@ interface Scope {
   addEventListener(type: 'notificationclick', listener: (event: NotificationEvent) => void): void;
 }
 
-const scope = globalThis as unknown as Scope;
+declare const self: Scope;
 
 /** The build replaces this with a hash of the panel, so that each version of the panel has a service worker of its own. */
 const build = '__PANEL_BUILD__';
@@ -53,7 +53,7 @@ const ownAsset = '/assets/unreachable-';
 /** A suspended server accepts connections but does not answer. */
 const patienceMs = 10_000;
 
-scope.addEventListener('install', event => event.waitUntil(storeShell().then(() => scope.skipWaiting())));
+self.addEventListener('install', event => event.waitUntil(storeShell().then(() => self.skipWaiting())));
 
 async function storeShell(): Promise<void> {
   const cache = await caches.open(shell);
@@ -65,9 +65,7 @@ async function storeShell(): Promise<void> {
   await cache.addAll([...new Set([...assets, icon])]);
 }
 
-scope.addEventListener('activate', event =>
-  event.waitUntil(dropOldShells().then(() => scope.clients.claim())),
-);
+self.addEventListener('activate', event => event.waitUntil(dropOldShells().then(() => self.clients.claim())));
 
 async function dropOldShells(): Promise<void> {
   const names = await caches.keys();
@@ -76,10 +74,10 @@ async function dropOldShells(): Promise<void> {
   );
 }
 
-scope.addEventListener('fetch', event => {
+self.addEventListener('fetch', event => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);
-  if (origin !== scope.location.origin || request.method !== 'GET') return;
+  if (origin !== self.location.origin || request.method !== 'GET') return;
   // Downloads are navigations too.
   if (request.mode === 'navigate' && !/^\/(?:api|agent)\//.test(pathname))
     event.respondWith(openPage(request));
@@ -112,42 +110,43 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' && 
 
 /** Reads a message of the server (main/notify/web-push.ts). Whatever arrives, the browser demands a notification. */
 function readMessage(data: PushEvent['data']) {
-  let message: Readonly<Record<string, unknown>> = {};
+  let message: unknown = null;
   try {
-    const value: unknown = data?.json();
-    if (typeof value === 'object' && value !== null) message = value as Readonly<Record<string, unknown>>;
+    message = data?.json();
   } catch {
     // Not JSON.
   }
-  const page = textOf(message['page']);
+  const read = (name: string): string | null =>
+    typeof message === 'object' && message !== null ? textOf(Reflect.get(message, name)) : null;
+  const page = read('page');
   return {
-    title: textOf(message['title']) ?? 'Trainyard',
-    body: textOf(message['text']) ?? '',
-    tag: textOf(message['id']) ?? 'trainyard',
+    title: read('title') ?? 'Trainyard',
+    body: read('text') ?? '',
+    tag: read('id') ?? 'trainyard',
     // Only pages of this panel: `//host` would be another one.
     page: page !== null && /^\/(?!\/)/.test(page) ? page : '/',
   };
 }
 
-scope.addEventListener('push', event => {
+self.addEventListener('push', event => {
   const { title, body, tag, page } = readMessage(event.data);
   const options = { body, tag, icon, badge: '/icons/badge-96.png', data: page };
-  event.waitUntil(scope.registration.showNotification(title, options));
+  event.waitUntil(self.registration.showNotification(title, options));
 });
 
-scope.addEventListener('notificationclick', event => {
+self.addEventListener('notificationclick', event => {
   event.notification.close();
   event.waitUntil(openInPanel(textOf(event.notification.data) ?? '/'));
 });
 
 /** Opens a page in the panel that is already open; otherwise in a new window. */
 async function openInPanel(page: string): Promise<void> {
-  const [open] = await scope.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  const [open] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
   try {
     if (open === undefined) throw new Error('no window is open');
     await open.focus();
     await open.navigate(page);
   } catch {
-    await scope.clients.openWindow(page);
+    await self.clients.openWindow(page);
   }
 }

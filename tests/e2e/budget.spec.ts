@@ -28,7 +28,7 @@ test('loads no scripts on the first page beyond those in the budget', async ({ p
     await expect(page.getByText('Live', { exact: true })).toBeVisible();
     const counted = firstPageFiles(built).map(file => basename(file));
     const others = [...loaded].filter(name => !counted.includes(name) && !name.startsWith('stream-worker'));
-    // What registers the service worker loads once the page is shown.
+    // The registration of the service worker loads once the page is shown.
     const later = others.filter(name => /^(?:registration|subscription|page-texts)-/.test(name));
     expect(others.filter(name => !later.includes(name))).toEqual([]);
     expect(gzipBytes(later.map(name => join(built, 'assets', name)))).toBeLessThanOrEqual(2_500);

@@ -24,7 +24,7 @@ test.afterEach(async () => {
 
 async function openSettings(page: Page): Promise<void> {
   await signIn(page, orchestrator);
-  await page.goto(`${orchestrator.url}/settings`);
+  await page.goto(`${orchestrator.url}/settings/notifications`);
   await expect(page.getByRole('heading', { name: 'Notifications', exact: true })).toBeVisible();
 }
 
@@ -169,7 +169,7 @@ test('subscribes this browser, sends it a test, and ends the subscription at the
   const [request] = receiver.received;
   expect(await browser.read(request?.body ?? Buffer.alloc(0))).toMatchObject({
     title: 'Test notification',
-    page: '/settings',
+    page: '/settings/notifications',
   });
   // People who manage all channels see it too, without its address.
   await page.reload();
@@ -195,7 +195,7 @@ test('offers push messages, but no channels, to a person who only sees own jobs'
   await page.getByLabel('Token').fill(String(made['token']));
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByRole('navigation')).toBeVisible();
-  await page.goto(`${orchestrator.url}/settings`);
+  await page.goto(`${orchestrator.url}/settings/notifications`);
   const card = page.getByRole('region', { name: 'Push messages in this browser' });
   await expect(card).toBeVisible();
   await expect(card.getByText('Worker lost')).toHaveCount(0);
@@ -212,7 +212,7 @@ test('explains why there are no push messages over plain HTTP to another machine
     const url = shared.url.replace(/\/\/[^:]+/, `//${lan?.address}`);
     await page.goto(url + (await shared.signInPath()));
     await expect(page.getByRole('navigation')).toBeVisible();
-    await page.goto(`${url}/settings`);
+    await page.goto(`${url}/settings/notifications`);
     await expect(page.getByRole('note').filter({ hasText: 'docs/network.md' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Turn on push messages' })).toHaveCount(0);
   } finally {

@@ -80,20 +80,22 @@ export function toTarget(kind: Kind, values: Values): Target {
       return { kind, url: at('url'), signing_secret: at('signing_secret') };
     case 'ntfy':
       return { kind, url: at('url'), topic: at('topic'), token: optional('token') };
-    case 'email':
+    case 'email': {
+      // A password may begin or end with a space.
+      const password = values['email.password'] ?? '';
       return {
         kind,
         host: at('host'),
         port: Number(at('port')),
         security: securities.find(each => each === at('security')) ?? 'tls',
         username: optional('username'),
-        // A password may begin or end with a space.
-        password: values['email.password'] || null,
+        password: password === '' ? null : password,
         from: at('from'),
         to: at('to')
           .split(/[\s,;]+/)
           .filter(address => address !== ''),
       };
+    }
   }
 }
 
