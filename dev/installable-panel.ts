@@ -38,7 +38,7 @@ export const installablePanel = {
     const worker = bundle[`${entry}.js`];
     if (worker?.code?.includes(placeholder) !== true)
       throw new Error('the service worker has no place for the hash of the build');
-    if (/^\s*import\b/m.test(worker.code)) throw new Error('the service worker is not one file');
+    if (/^\s*(?:import|export)\b/m.test(worker.code)) throw new Error('the service worker is not one file');
     const hash = createHash('sha256').update(files.toSorted().join('\n')).digest('hex').slice(0, 16);
     worker.code = worker.code.replaceAll(placeholder, hash);
     const emit = (name: string, path: string): void =>

@@ -1,45 +1,9 @@
+import type { PushEvent, Scope } from './worker-scope.ts';
+
 /**
  * The service worker of the panel. It shows push messages, and a page of its own while the server is unreachable. It stores
  * only that page: no reply of the API and nothing about the fleet. It imports nothing, because it must be one file.
  */
-
-interface Extendable extends Event {
-  waitUntil(work: Promise<unknown>): void;
-}
-
-interface FetchEvent extends Extendable {
-  readonly request: Request;
-  respondWith(response: Promise<Response>): void;
-}
-
-interface PushEvent extends Extendable {
-  readonly data: { json(): unknown } | null;
-}
-
-interface NotificationEvent extends Extendable {
-  readonly notification: Notification;
-}
-
-interface Window {
-  focus(): Promise<unknown>;
-  navigate(url: string): Promise<unknown>;
-}
-
-/** The global object of a service worker; the library of types for pages lacks it. */
-interface Scope {
-  readonly location: Location;
-  readonly registration: ServiceWorkerRegistration;
-  readonly clients: {
-    claim(): Promise<void>;
-    matchAll(options: object): Promise<readonly Window[]>;
-    openWindow(url: string): Promise<unknown>;
-  };
-  skipWaiting(): Promise<void>;
-  addEventListener(type: 'install' | 'activate', listener: (event: Extendable) => void): void;
-  addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
-  addEventListener(type: 'push', listener: (event: PushEvent) => void): void;
-  addEventListener(type: 'notificationclick', listener: (event: NotificationEvent) => void): void;
-}
 
 declare const self: Scope;
 
