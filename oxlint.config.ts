@@ -162,7 +162,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   preload: { files: ['preload/**'], rooms: ['preload', 'protocol'], packages: ['electron'] },
   renderer: {
     files: ['renderer/**'],
-    rooms: ['renderer', 'protocol'],
+    rooms: ['renderer', 'trainers face', 'protocol'],
     packages: ['**'],
     refusedPackages: ['electron', 'express', 'better-sqlite3', 'commander', 'eventsource'],
   },

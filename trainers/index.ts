@@ -1,5 +1,4 @@
 import type { TrainerConfig } from '../protocol/job.ts';
-import { nearestName } from '../protocol/nearest-name.ts';
 import { aiToolkit } from './ai-toolkit.ts';
 import { diffusers } from './diffusers.ts';
 import { kohya } from './kohya.ts';
@@ -7,11 +6,23 @@ import { onetrainer } from './onetrainer.ts';
 import { simpletuner } from './simpletuner.ts';
 import { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
 
-export { configTextIn, formatOf, parseConfigText, parseFailure } from './config-text.ts';
+export {
+  type ArgumentKind,
+  checkConfig,
+  loadArguments,
+  type TrainerArguments,
+  type ValueFinding,
+} from './arguments.ts';
+export { type Completion, completionAt } from './completion.ts';
+export { type ConfigFormat, configTextIn, formatOf, parseConfigText, parseFailure } from './config-text.ts';
 export { argumentsOf } from './diffusers.ts';
+export { type EditableText, openConfigText } from './edit-text.ts';
+export { type FieldName, type FormField, formFieldsOf, placeOf } from './form-fields.ts';
 export { type Bundle, dataOf, type FoundFile, gather, withPaths } from './gather.ts';
 export { scriptOf as kohyaScript } from './kohya.ts';
-export { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
+export { likenessOf, stepsOf } from './likeness.ts';
+export { type KeyPath, type Trainer, type TrainerName, trainerNames } from './trainer.ts';
+export { type UnknownKey, unknownKeys } from './unknown-keys.ts';
 
 /** A program that a rig's owner has configured. It gets the config unchanged, and Trainyard knows nothing about it. */
 const command: Trainer = {
@@ -55,32 +66,4 @@ export function trainerFor(config: TrainerConfig): Trainer {
   const named = trainerNames.find(name => name === config[trainerKey]);
   if (named !== undefined) return trainers[named];
   return Object.values(trainers).find(trainer => trainer.recognises(config)) ?? command;
-}
-
-/** A key of a config that its trainer does not know. */
-export interface UnknownKey {
-  /** Its place in the config, such as `config.process.0.train.step`. */
-  readonly key: string;
-  /** The known key that was probably meant; null when none is similar. */
-  readonly nearest: string | null;
-}
-
-/** The maximum number of unknown keys to report. Finding the nearest key is expensive, because it compares all keys. */
-const maxCompared = 20;
-
-/** Returns the first 20 keys of a config that are not in its trainer's own list. */
-export function unknownKeys(
-  { keys }: Trainer,
-  config: TrainerConfig,
-  known: ReadonlySet<string>,
-): readonly UnknownKey[] {
-  if (keys === undefined) return [];
-  const unknown: UnknownKey[] = [];
-  for (const at of keys.of(config)) {
-    const key = String(at.at(-1));
-    if (key.startsWith('$') || known.has(key) || keys.accepts?.(key, known) === true) continue;
-    unknown.push({ key: at.join('.'), nearest: nearestName(key, known) });
-    if (unknown.length === maxCompared) break;
-  }
-  return unknown;
 }

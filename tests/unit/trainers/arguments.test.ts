@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import {
+  checkConfig,
+  completionAt,
+  type ConfigFormat,
+  likenessOf,
+  loadArguments,
+  stepsOf,
+  trainerFor,
+  type TrainerName,
+} from '../../../trainers/index.ts';
+import { aiToolkit, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';
+
+const knownTo = async (trainer: TrainerName) => {
+  const known = await loadArguments(trainer);
+  if (known === null) throw new Error(`there is no list for ${trainer}`);
+  return known;
+};
+
+describe('checkConfig', () => {
+  test.each([simpletuner, aiToolkit, kohya, kohyaSections, onetrainer])(
+    'finds nothing wrong with a config that its trainer accepts: %j',
+    async config => {
+      const trainer = trainerFor(config);
+      expect(checkConfig(trainer, config, await knownTo(trainer.name))).toEqual({ keys: [], values: [] });
+    },
+  );
+
+  test('suggests the key or value that was probably meant', async () => {
+    const config = {
+      ...kohya,
+      lerning_rate: 1,
+      mixed_precision: 'bf-16',
+      network_dim: 'many',
+      cache_latents: 'please',
+      xformers: 'true',
+      seed: '42',
+    };
+    expect(checkConfig(trainerFor(config), config, await knownTo('kohya'))).toEqual({
+      keys: [{ key: 'lerning_rate', nearest: 'learning_rate' }],
+      values: [
+        { at: ['network_dim'], problem: 'number', value: 'many', nearest: null },
+        { at: ['mixed_precision'], problem: 'choice', value: 'bf-16', nearest: 'bf16' },
+        { at: ['cache_latents'], problem: 'boolean', value: 'please', nearest: null },
+      ],
+    });
+  });
+
+  test('compares keys with leading dashes, too', async () => {
+    const config = { '--model_family': 'flux', '--model_type': 'lorra' };
+    const { values } = checkConfig(trainerFor(config), config, await knownTo('simpletuner'));
+    expect(values).toMatchObject([{ value: 'lorra', nearest: 'lora' }]);
+  });
+
+  test('has no list for a program that Trainyard does not know', async () => {
+    expect(await loadArguments('command')).toBeNull();
+  });
+});
+
+/** Completes at the cursor `|`, and returns the labels with the text after choosing the first of them. */
+async function complete(marked: string, format: ConfigFormat, trainer: TrainerName, isAsked = false) {
+  const caret = marked.indexOf('|');
+  const text = marked.replace('|', '');
+  const found = completionAt({ text, caret, format }, { trainer, known: await knownTo(trainer) }, isAsked);
+  const [first] = found?.options ?? [];
+  if (found === null || first === undefined) return null;
+  return {
+    labels: found.options.map(({ label }) => label),
+    after: text.slice(0, found.from) + first.text + text.slice(found.to),
+  };
+}
+
+describe('completionAt', () => {
+  test.each([
+    ['json', 'simpletuner', '{\n  "learning_ra|\n}', '{\n  "learning_rate": \n}'],
+    ['json', 'simpletuner', '{\n  "--learning_ra|": 1\n}', '{\n  "--learning_rate": 1\n}'],
+    ['json', 'simpletuner', '{ "model_type": "lo|" }', '{ "model_type": "lora" }'],
+    ['json', 'simpletuner', '{ "optimizer": | }', '{ "optimizer": "adamw_bf16" }'],
+    ['json', 'onetrainer', '{ "train_dtype": "BF|OAT" }', '{ "train_dtype": "BFLOAT_16" }'],
+    ['toml', 'kohya', 'network_di|', 'network_dim = '],
+    ['toml', 'kohya', 'mixed_precision = f|', 'mixed_precision = "fp16"'],
+    ['toml', 'kohya', 'cache_latents = t|', 'cache_latents = true'],
+    ['yaml', 'ai-toolkit', '      - folder_pa|', '      - folder_path: '],
+    ['yaml', 'ai-toolkit', '  optimizer: "prod|"', '  optimizer: "prodigy"'],
+  ] as const)('completes %s for %s: %s', async (format, trainer, marked, after) => {
+    expect(await complete(marked, format, trainer)).toMatchObject({ after });
+  });
+
+  test.each([
+    ['a complete value', '{ "model_type": "lora|" }'],
+    ['a key that no option contains', '{ "zzz|" }'],
+    ['the number of a key', '{ "seed": 4| }'],
+    ['an empty line', '|'],
+  ])('offers nothing for %s', async (_what, marked) => {
+    expect(await complete(marked, 'json', 'simpletuner')).toBeNull();
+  });
+
+  test('offers keys on an empty line when the user asks for them, and those that start alike first', async () => {
+    expect(await complete('|', 'toml', 'kohya', true)).toMatchObject({ labels: { length: 8 } });
+    const found = await complete('max_train|', 'toml', 'kohya');
+    expect(found?.labels).toEqual(['max_train_epochs', 'max_train_steps']);
+  });
+});
+
+describe('likenessOf', () => {
+  test('ignores what changes neither memory nor the time of a step', () => {
+    const like = likenessOf('kohya', kohya, 1);
+    expect(like).not.toBeNull();
+    expect(likenessOf('kohya', { ...kohya, max_train_steps: 9, output_name: 'x', seed: 3 }, 1)).toBe(like);
+    expect(likenessOf('kohya', { args: kohya }, 1)).toBe(like);
+    expect(likenessOf('kohya', { ...kohya, network_dim: '16' }, 1)).toBe(like);
+  });
+
+  test('differs with the model, the rank, the resolution and the number of GPUs', () => {
+    const like = likenessOf('kohya', kohya, 1);
+    for (const part of [{ network_dim: 64 }, { resolution: '768' }, { pretrained_model_name_or_path: 'x' }])
+      expect(likenessOf('kohya', { ...kohya, ...part }, 1)).not.toBe(like);
+    expect(likenessOf('kohya', kohya, 2)).not.toBe(like);
+  });
+
+  test.each([
+    ['a program that Trainyard does not know', 'command', { lr: 1 }],
+    ['a config without a model', 'kohya', { lr: 1 }],
+    ['values that are too long', 'kohya', { pretrained_model_name_or_path: 'x'.repeat(700) }],
+  ] as const)('is null for %s', (_what, trainer, config) => {
+    expect(likenessOf(trainer, config, 1)).toBeNull();
+  });
+});
+
+describe('stepsOf', () => {
+  test.each([
+    ['the steps of a config', kohya, 500],
+    ['the steps of a process', aiToolkit, 2_000],
+    ['null where epochs replace the steps', { ...kohya, max_train_epochs: 2 }, null],
+    ['null without steps', onetrainer, null],
+    ['null for steps that are no number', { ...kohya, max_train_steps: 'many' }, null],
+  ])('returns %s', (_what, config, steps) => {
+    expect(stepsOf(trainerFor(config).name, config)).toBe(steps);
+  });
+});

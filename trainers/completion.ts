@@ -1,0 +1,95 @@
+import { type TrainerArguments, valuesOf } from './arguments.ts';
+import type { ConfigFormat } from './config-text.ts';
+import type { TrainerName } from './trainer.ts';
+
+/** Words that fit at the cursor, and the part of the text that a chosen word replaces. */
+export interface Completion {
+  readonly from: number;
+  readonly to: number;
+  readonly options: readonly { readonly label: string; readonly text: string }[];
+}
+
+const maxOptions = 8;
+
+interface Syntax {
+  /** Matches the line up to the cursor where a key is expected. The last group is the typed part. */
+  readonly key: RegExp;
+  /** The same for a value. The groups are the key, the opening quote and the typed part. */
+  readonly value: RegExp;
+  /** The text between a completed key and its value. */
+  readonly colon: string;
+  readonly needsQuotes: boolean;
+}
+
+const syntaxes: Readonly<Record<ConfigFormat, Syntax>> = {
+  json: {
+    key: /(?:^|[{,])\s*"((?:--)?[\w-]*)$/,
+    value: /"((?:--)?[\w-]+)"\s*:\s*("?)([\w./-]*)$/,
+    colon: '": ',
+    needsQuotes: true,
+  },
+  yaml: {
+    key: /^\s*(?:-\s+)*([\w-]*)$/,
+    value: /^\s*(?:-\s+)*([\w-]+):\s+(["']?)([\w./-]*)$/,
+    colon: ': ',
+    needsQuotes: false,
+  },
+  toml: {
+    key: /^\s*([\w-]*)$/,
+    value: /^\s*([\w-]+)\s*=\s*(["']?)([\w./-]*)$/,
+    colon: ' = ',
+    needsQuotes: true,
+  },
+};
+
+/** Finds words for the cursor's position; null if none fits. `isAsked`: the user wants the list before typing anything. */
+export function completionAt(
+  { text, caret, format }: { readonly text: string; readonly caret: number; readonly format: ConfigFormat },
+  { trainer, known }: { readonly trainer: TrainerName; readonly known: TrainerArguments },
+  isAsked: boolean,
+): Completion | null {
+  const line = text.slice(text.lastIndexOf('\n', caret - 1) + 1, caret);
+  const behind = /^[^\n]*/.exec(text.slice(caret))?.[0] ?? '';
+  const syntax = syntaxes[format];
+  const [, key, quote = '', begun = ''] = syntax.value.exec(line) ?? [];
+  if (key !== undefined) {
+    const kind = known.get(key.replace(/^-+/, ''));
+    const isText = kind !== 'boolean' && kind !== 'number' && kind !== 'integer';
+    const around = syntax.needsQuotes && isText && quote === '' ? '"' : '';
+    const options = matching(valuesOf(trainer, known, key), begun).map(label => ({
+      label,
+      text: `${around}${label}${around}`,
+    }));
+    return completion(caret, begun, behind, options);
+  }
+  const [, typed] = syntax.key.exec(line) ?? [];
+  if (typed === undefined || (typed === '' && !isAsked)) return null;
+  const dashes = /^-*/.exec(typed)?.[0] ?? '';
+  const word = typed.slice(dashes.length);
+  const isBare = /^[\w-]*\s*$/.test(behind);
+  const options = matching([...known.keys()], word).map(label => ({
+    label,
+    text: isBare ? label + syntax.colon : label,
+  }));
+  return completion(caret, word, behind, options);
+}
+
+function completion(
+  caret: number,
+  begun: string,
+  behind: string,
+  options: Completion['options'],
+): Completion | null {
+  const [only] = options;
+  if (only === undefined || (options.length === 1 && only.label === begun)) return null;
+  const rest = /^[\w./-]*/.exec(behind)?.[0].length ?? 0;
+  return { from: caret - begun.length, to: caret + rest, options };
+}
+
+/** Returns words that start with the typed part, then words that contain it. */
+function matching(words: readonly string[], typed: string): readonly string[] {
+  const part = typed.toLowerCase();
+  const starts = words.filter(word => word.toLowerCase().startsWith(part));
+  const contains = words.filter(word => word.toLowerCase().indexOf(part) > 0);
+  return [...starts, ...(part === '' ? [] : contains)].slice(0, maxOptions);
+}

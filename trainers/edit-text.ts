@@ -1,0 +1,90 @@
+import { differingKeys, flatten } from '../protocol/compare-configs.ts';
+import { type ConfigFormat, parseConfigText } from './config-text.ts';
+import { openJson } from './edit-json.ts';
+import { openToml } from './edit-toml.ts';
+import { openYaml } from './edit-yaml.ts';
+import type { FormatEditor } from './format-editor.ts';
+import { type FieldKind, valueAt } from './form-fields.ts';
+import { isObject, type KeyPath } from './trainer.ts';
+
+const openers: Readonly<Record<ConfigFormat, (text: string) => FormatEditor>> = {
+  json: openJson,
+  yaml: openYaml,
+  toml: openToml,
+};
+
+/** A config's text with the values of its form. */
+export interface EditableText {
+  readonly value: Readonly<Record<string, unknown>>;
+  /** Returns the value at a place as a user would type it; empty if there is none. */
+  read(at: KeyPath): string;
+  /**
+   * Returns the text with another value at a place; nothing else changes, neither comments nor order. An empty text removes
+   * the key. Null if the value can only be changed in the text itself.
+   */
+  write(at: KeyPath, kind: FieldKind, typed: string): string | null;
+}
+
+/** Opens a config for changes of single values; null if the text is not a valid config. */
+export function openConfigText(text: string, format: ConfigFormat): EditableText | null {
+  const parsed = parseConfigText(text, format);
+  if (!parsed.ok || !isObject(parsed.value)) return null;
+  const { value } = parsed;
+  const editor = openers[format](text);
+  const literalOf = (at: KeyPath, kind: FieldKind, typed: string): string => {
+    const was = valueAt(value, at);
+    const span = editor.spanOf(at);
+    if (kind === 'list' && (Array.isArray(was) || typed.includes(',')))
+      return `[${typed
+        .split(',')
+        .map(each => itemOf(each.trim()))
+        .join(', ')}]`;
+    const isNumber = kind !== 'text' && typeof was !== 'string' && numberLike.test(typed);
+    return isNumber ? numberOf(typed) : editor.quote(typed, span);
+  };
+  return {
+    value,
+    read(at) {
+      const found = valueAt(value, at);
+      const span = editor.spanOf(at);
+      // Numbers as they are written: 1e-4 is easier to read than 0.0001.
+      if (typeof found === 'number' && span !== null) return text.slice(span.start, span.end);
+      if (Array.isArray(found)) return found.map(String).join(', ');
+      if (typeof found === 'string') return found;
+      return typeof found === 'number' || typeof found === 'boolean' ? String(found) : '';
+    },
+    write(at, kind, given) {
+      const typed = given.trim();
+      const span = editor.spanOf(at);
+      if (typed === '' && span === null) return text;
+      const literal = typed === '' ? null : literalOf(at, kind, typed);
+      const changed = literal === null ? editor.remove(at) : put(text, editor, at, literal);
+      if (changed === null) return null;
+      const now = parseConfigText(changed, format);
+      return now.ok && differOnlyAt(at, value, now.value) ? changed : null;
+    },
+  };
+}
+
+function put(text: string, editor: FormatEditor, at: KeyPath, literal: string): string | null {
+  const span = editor.spanOf(at);
+  if (span === null) return editor.insert(at, literal);
+  return text.slice(0, span.start) + literal + text.slice(span.end);
+}
+
+const numberLike = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
+
+/** Keeps the user's notation if each format accepts it. */
+const numberOf = (typed: string): string =>
+  /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?$/i.test(typed) ? typed : String(Number(typed));
+
+const itemOf = (typed: string): string => (numberLike.test(typed) ? numberOf(typed) : JSON.stringify(typed));
+
+/** Whether two configs are equal except for the value at a place. */
+function differOnlyAt(at: KeyPath, before: unknown, after: unknown): boolean {
+  const path = at.map(key => String(key).replace(/^--(?=.)/, '')).join('.');
+  return differingKeys([flatten(before), flatten(after)]).every(
+    // A parent without any key counts as a value of its own.
+    key => key === path || path.startsWith(`${key}.`),
+  );
+}

@@ -1,0 +1,44 @@
+import type { TrainerConfig } from '../protocol/job.ts';
+import { type FieldName, type FormField, formFieldsOf, placeOf, valueAt } from './form-fields.ts';
+import type { TrainerName } from './trainer.ts';
+
+const maxChars = 600;
+
+/** Keys that tell kinds of models and trainings apart. */
+const kinds = ['model_family', 'model_type', 'model_flavour', 'training_method', 'network_module'].map(
+  (key): FormField => ({ name: 'model', kind: 'text', at: [[key]] }),
+);
+
+function readField(trainer: TrainerName, config: TrainerConfig, field: FormField): unknown {
+  const at = placeOf(field, trainer, config);
+  return at === null ? undefined : valueAt(config, at);
+}
+
+/**
+ * Returns a text that is equal for configs which need about the same memory, and about the same time for a step. Null for
+ * programs that Trainyard does not know, and for configs that name no model.
+ */
+export function likenessOf(trainer: TrainerName, config: TrainerConfig, gpus: number): string | null {
+  const shaping = [...formFieldsOf(trainer).filter(({ shapesRun }) => shapesRun === true), ...kinds];
+  const values = shaping.map(field => readField(trainer, config, field));
+  if (values.every(value => value === undefined)) return null;
+  const text = [trainer, gpus, ...values].map(wordOf).join('|');
+  return text.length > maxChars ? null : text;
+}
+
+/** Quotes of numbers make no difference: SimpleTuner's own examples have both. */
+const wordOf = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value ?? undefined) ?? '');
+
+/** Returns the number of steps that a config sets; null if it sets none, or counts epochs. */
+export function stepsOf(trainer: TrainerName, config: TrainerConfig): number | null {
+  const fields = formFieldsOf(trainer);
+  const read = (wanted: FieldName): number => {
+    const field = fields.find(({ name }) => name === wanted);
+    return field === undefined ? Number.NaN : Number(readField(trainer, config, field) ?? Number.NaN);
+  };
+  // sd-scripts ignores the steps of a config that sets epochs.
+  if (read('epochs') > 0) return null;
+  const steps = read('steps');
+  return Number.isSafeInteger(steps) && steps > 0 ? steps : null;
+}
