@@ -42,6 +42,29 @@ const Rejected = z.object({
 
 export const Submitted = z.discriminatedUnion('success', [Accepted, Rejected]);
 
+const EarlierRuns = z
+  .object({
+    runs: z.number().int().describe('Number of completed jobs that the figures are from, 1 to 8.'),
+    expected_s: z
+      .number()
+      .nullable()
+      .describe('Expected run time of the job in seconds, for its number of steps; null if unknown.'),
+    peak_memory_gb: z
+      .number()
+      .nullable()
+      .describe('Highest memory use of one GPU during these runs, in GiB; null if unknown.'),
+    output_bytes: z
+      .number()
+      .nullable()
+      .describe('Largest total size of the files that one of these runs uploaded; null if none did.'),
+  })
+  .meta({
+    id: 'EarlierRuns',
+    description:
+      'Figures of completed jobs with the same trainer, model, resolution, batch size, rank, optimizer, precision and number of GPUs.',
+  });
+export type EarlierRuns = z.output<typeof EarlierRuns>;
+
 /**
  * Result of a `dry_run`: what a submission would lead to at the moment, and why. `rejected`: no job would be created.
  */
@@ -83,4 +106,13 @@ export const DryRunResult = z.object({
     })
     .optional()
     .describe('Requirements of the config; older servers omit it.'),
+  earlier: EarlierRuns.nullish().describe(
+    'Figures of earlier runs with a similar config; null when there are none. Older servers omit it.',
+  ),
+  checks_keys: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a worker has reported the keys of the trainer, so that `warnings` names unknown ones; older servers omit it.',
+    ),
 });

@@ -862,6 +862,20 @@ class JobWarning(TypedDict, total=False):
     message: str
 
 
+class EarlierRuns(TypedDict, total=False):
+    """Figures of completed jobs with the same trainer, model, resolution, batch size, rank,
+    optimizer, precision and number of GPUs."""
+
+    # Number of completed jobs that the figures are from, 1 to 8.
+    runs: int
+    # Expected run time of the job in seconds, for its number of steps; null if unknown.
+    expected_s: Optional[float]
+    # Highest memory use of one GPU during these runs, in GiB; null if unknown.
+    peak_memory_gb: Optional[float]
+    # Largest total size of the files that one of these runs uploaded; null if none did.
+    output_bytes: Optional[float]
+
+
 class JobDetail(TypedDict, total=False):
     """A job with its attempts."""
 

@@ -204,6 +204,8 @@ export interface JobSpec {
   readonly timeoutMs: number | null;
   /** The requests that its trainer supports. The config, or the agent's support for this trainer, defines how they are sent. */
   readonly requests: readonly RequestKind[];
+  /** Equal for jobs that need about the same memory and time; absent for programs that Trainyard does not know. */
+  readonly likeness?: string;
 }
 
 /** The values that determine a job's position in the queue. */

@@ -231,6 +231,8 @@ const triedOutReply = (tried: DryRun): ReplyOf<typeof queueApi.submit> => ({
     files: [...tried.needs.files],
     data: [...tried.needs.data],
   },
+  earlier: tried.earlier,
+  checks_keys: tried.checksKeys,
 });
 
 const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>

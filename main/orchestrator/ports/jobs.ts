@@ -117,6 +117,18 @@ export interface KeyedSubmission {
   readonly at: WallMs;
 }
 
+/** A completed job, for an estimate about a similar one. */
+export interface AlikeJob {
+  readonly id: JobId;
+  readonly attemptId: AttemptId;
+  /** Run time of its last attempt. */
+  readonly ranMs: number | null;
+  /** Steps of the whole training, as its trainer reported them. */
+  readonly steps: number | null;
+  /** Whether one attempt did the whole training. */
+  readonly isWhole: boolean;
+}
+
 /** Jobs and their attempts. */
 export interface JobReads {
   job(id: JobId): Job | null;
@@ -137,6 +149,8 @@ export interface JobReads {
   jobTimes(since: WallMs): JobTimes;
   /** Returns the total GPU time of all jobs from `since` until `now`, in milliseconds. Deleted jobs are not included. */
   gpuMs(since: WallMs, now: WallMs): number;
+  /** Returns the newest completed jobs with this likeness, of one user or of all. Looks at a limited number of jobs. */
+  alikeJobs(likeness: string, user: string | null): readonly AlikeJob[];
   /** Returns jobs that ended before this time, the earliest first. Excludes jobs that pending jobs wait for. */
   endedJobs(before: WallMs, limit: number): readonly JobId[];
   /** Returns the newest retry in a chain, one that has not failed if possible, else the root; null when none is stored. */

@@ -3,7 +3,7 @@ import type { TrainerConfig } from '../../../protocol/job.ts';
 import { restrictedUses } from '../../../protocol/config-policy.ts';
 import type { JobData } from '../../../protocol/dataset.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import { type Bundle, isBuiltIn, trainerFor } from '../../../trainers/index.ts';
+import { type Bundle, isBuiltIn, likenessOf, trainerFor } from '../../../trainers/index.ts';
 import type { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { requestKinds, requestsOf } from '../../../protocol/requests.ts';
 import type { Dependencies, JobPayload, JobSpec } from '../model.ts';
@@ -75,6 +75,7 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
   const requests = requestsOf(config);
   if (!requests.ok) return refuse('config_invalid', requests.reason);
   const nodes = request.num_nodes ?? 1;
+  const likeness = likenessOf(trainer.name, config, wanted.value.count * nodes);
   const spec: JobSpec = {
     configName: request.config_name ?? 'inline',
     about: {
@@ -103,6 +104,7 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
     requests: requestKinds.filter(
       kind => requests.value[kind] !== undefined || (!isBuiltIn(config) && trainer.requests?.includes(kind)),
     ),
+    ...(likeness !== null && { likeness }),
   };
   return accept({
     spec,

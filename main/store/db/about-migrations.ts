@@ -11,3 +11,11 @@ export const aboutMigrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
 ];
+
+/** Finds earlier jobs whose configs need about the same memory and time. */
+export const likenessMigrations: readonly string[] = [
+  `
+  ALTER TABLE jobs ADD COLUMN likeness TEXT;
+  CREATE INDEX jobs_alike ON jobs (likeness, ended_at) WHERE likeness IS NOT NULL AND status = 'completed';
+  `,
+];

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { aboutMigrations } from './about-migrations.ts';
+import { aboutMigrations, likenessMigrations } from './about-migrations.ts';
 import { dependencyMigrations } from './dependency-migrations.ts';
 import { nodeMigrations, poolMigrations, timelineMigrations } from './pool-migrations.ts';
 import { notificationMigrations, pushMigrations } from './notification-migrations.ts';
@@ -462,6 +462,7 @@ const migrations: readonly string[] = [
   `,
   ...usageMigrations,
   ...pushMigrations,
+  ...likenessMigrations,
 ];
 
 /** The newest schema that this version supports. */

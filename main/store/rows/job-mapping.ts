@@ -64,6 +64,7 @@ export interface JobRow {
   readonly tags: string;
   readonly group_name: string | null;
   readonly sweep: string | null;
+  readonly likeness: string | null;
   /** Worker of the newest attempt. */
   readonly worker_id: Attempt['workerId'] | null;
   /** Time between submission and the start of the last attempt of an ended job; null when that never started. */
@@ -212,6 +213,7 @@ export function createJobReader(): (row: JoinedRow) => Job {
       onLostContact: row.on_lost_contact,
       timeoutMs: row.timeout_ms,
       requests: requestsIn(row.requests),
+      ...(row.likeness !== null && { likeness: row.likeness }),
     },
     user: row.user,
     team: row.team,
@@ -308,6 +310,7 @@ export const jobColumns = [
   'retry_root',
   'requests',
   'sweep',
+  'likeness',
   ...changingColumns,
 ] as const satisfies readonly (keyof JobRow)[];
 
@@ -366,4 +369,5 @@ export const jobRow = (job: Job): Written<(typeof jobColumns)[number]> => ({
   retry_root: job.retryRoot,
   requests: job.spec.requests,
   sweep: job.spec.about.sweep,
+  likeness: job.spec.likeness ?? null,
 });

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { AttemptId } from '../../../protocol/ids.ts';
 import type {
   JobCount,
   PendingCandidate,
@@ -22,6 +23,7 @@ type QueueStatements = Pick<
   | 'countJobs'
   | 'oldestPending'
   | 'jobTimes'
+  | 'alikeJobs'
   | 'gpuMs'
   | 'line'
   | 'dependentJobs'
@@ -95,6 +97,7 @@ function queueReads(db: Database) {
            count(*) FILTER (WHERE status = 'cancelled') AS cancelled,
            avg(waited_ms) AS averageWaitMs, avg(ran_ms) AS averageRunMs
     FROM jobs INDEXED BY jobs_ended WHERE ended_at >= ?`);
+  const alike = db.prepare<[Record<string, unknown>], AlikeRow>(alikeQuery);
   return {
     position: (job: PendingJob) =>
       (ahead.get({ level: job.rank.level, turn: job.rank.turn, order: job.order }) ?? 0) + 1,
@@ -104,7 +107,26 @@ function queueReads(db: Database) {
     countJobs: () => users.all(),
     oldestPending: () => oldest.get() ?? null,
     jobTimes: (since: number) => times.get(since) ?? noTimes,
+    alikeJobs: (likeness: string, user: string | null) =>
+      alike.all({ likeness, user }).map(({ n, ...row }) => ({ ...row, isWhole: n === 1 })),
   };
+}
+
+/** The limits keep its cost the same for any number of jobs. @internal */
+export const alikeQuery = `
+  SELECT j.id, a.id AS attemptId, j.ran_ms AS ranMs, a.n,
+         coalesce(j.progress ->> 'total_steps', j.progress ->> 'step') AS steps
+  FROM (SELECT id, user, ran_ms, progress, attempt_n FROM jobs INDEXED BY jobs_alike WHERE likeness = @likeness AND status = 'completed'
+        ORDER BY ended_at DESC LIMIT 50) j
+  JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n
+  WHERE @user IS NULL OR j.user = @user LIMIT 8`;
+
+interface AlikeRow {
+  readonly id: PendingJob['id'];
+  readonly attemptId: AttemptId;
+  readonly ranMs: number | null;
+  readonly n: number;
+  readonly steps: number | null;
 }
 
 interface KindRow {

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { sampleQueries } from '../../../main/store/rows/artifact-rows.ts';
+import { alikeQuery } from '../../../main/store/rows/queue-rows.ts';
 import type { SqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { openBench } from './bench.ts';
@@ -106,6 +107,16 @@ test.each(Object.entries(sampleQueries))('lists samples without sorting them: %s
   expect(plan.map(({ detail }) => detail)).toEqual([
     expect.stringMatching(/^SEARCH artifacts USING INDEX artifacts_samples/),
   ]);
+});
+
+test('finds alike jobs by an index, newest first without sorting', () => {
+  const { file } = openBench(newFile());
+  const plan = connect(file)
+    .prepare<[object], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${alikeQuery}`)
+    .all({ likeness: 'kohya|1', user: null });
+  const text = plan.map(({ detail }) => detail).join('\n');
+  expect(text).toMatch(/SEARCH jobs USING INDEX jobs_alike \(likeness=\?\)/);
+  expect(text).not.toMatch(/TEMP B-TREE|SCAN jobs/);
 });
 
 // Stores the same jobs as in the older file.

@@ -261,6 +261,37 @@ function describeEnds(open: OpenStore): void {
     ]);
   });
 
+  test('finds the newest completed jobs that are alike, of one user or of all', async () => {
+    const store = open();
+    await putWorkers(store, 'w_1');
+    const ran = async (
+      order: number,
+      likeness: string | null,
+      status: 'completed' | 'failed',
+      user = 'ada',
+    ) => {
+      const made = makeJob(order, { user });
+      const job = likeness === null ? made : { ...made, spec: { ...made.spec, likeness } };
+      const live = asLive(job, 'running', { startedAt: at(order) });
+      const end = makeEnd({ at: at(order + 5), outcome: status });
+      await put(store, job, live, {
+        ...asEnded(live, status, { endedAt: at(order + 5) }),
+        attempt: { ...live.attempt, end },
+      });
+      expect(store.job(job.id)?.spec).toEqual(job.spec);
+    };
+    for (let order = 1; order <= 10; order++) await ran(order, 'flux', 'completed');
+    await ran(11, 'sdxl', 'completed');
+    await ran(12, null, 'completed');
+    await ran(13, 'flux', 'failed');
+    await ran(14, 'flux', 'completed', 'bob');
+    const ids = (user: string | null) => store.alikeJobs('flux', user).map(({ id }) => id);
+    expect(ids(null)).toEqual([14, 10, 9, 8, 7, 6, 5, 4].map(order => makeJob(order).id));
+    expect(ids('bob')).toEqual([makeJob(14).id]);
+    expect(store.alikeJobs('flux', 'bob')).toMatchObject([{ ranMs: 5_000, steps: null, isWhole: true }]);
+    expect(store.alikeJobs('sd3', null)).toEqual([]);
+  });
+
   test('averages waiting and running times of jobs that ended since a time, by their newest attempts', async () => {
     const store = open();
     const none = { completed: 0, failed: 0, cancelled: 0, averageWaitMs: null, averageRunMs: null };

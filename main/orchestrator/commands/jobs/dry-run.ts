@@ -1,6 +1,7 @@
 import type { Explanation } from '../../../../protocol/explain.ts';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import type { JobWarning } from '../../../../protocol/job.ts';
+import type { EarlierRuns } from '../../../../protocol/submitted.ts';
 import type { Core } from '../../core.ts';
 import { createExplainer } from '../../views/explain.ts';
 import { dataOf, trainerFor } from '../../../../trainers/index.ts';
@@ -21,6 +22,10 @@ export interface DryRun {
   /** About the config, and about the worker that would take the job, or every worker that could. */
   readonly warnings: readonly JobWarning[];
   readonly needs: ConfigNeeds;
+  /** Figures of earlier runs with a similar config that the submitter may see; null for none. */
+  readonly earlier: EarlierRuns | null;
+  /** Whether a worker has reported the keys of the trainer. */
+  readonly checksKeys: boolean;
 }
 
 /** The requirements of a config for a rig. */
@@ -50,7 +55,7 @@ export function tryOut(
   job: PendingJob,
   { config }: JobPayload,
   noWait: boolean,
-): Omit<DryRun, 'needs'> {
+): Omit<DryRun, 'needs' | 'earlier' | 'checksKeys'> {
   const about = configWarnings(core, job.spec, () => config);
   const explanation = { ...createExplainer(core, core.store).explain(job), job_id: null };
   const { position, summary: reason } = explanation;

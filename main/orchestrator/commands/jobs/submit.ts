@@ -4,7 +4,7 @@ import type { FinalStatus, JobWarning } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { Core } from '../../core.ts';
 import { dependenciesAgain, dependenciesFor } from './dependencies.ts';
-import { dataFor } from './job-data.ts';
+import { dataFor, seesAllJobs } from './job-data.ts';
 import { command, isTakenAtOnce } from '../command.ts';
 import { type DryRun, needsOf, tryOut } from './dry-run.ts';
 import { draftWithData, insertJob, newJob, noLocalRuns } from './new-job.ts';
@@ -14,6 +14,7 @@ import type { Configs, Read } from '../../ports/index.ts';
 import { rootOf } from '../../rules/dependencies.ts';
 import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
 import { type Draft, prepare } from '../../rules/drafts.ts';
+import { createEarlierRuns } from '../../views/earlier-runs.ts';
 import { createJobViewer, gpusOf } from '../../views/job-views.ts';
 
 export interface Accepted {
@@ -43,6 +44,7 @@ const lastOrder = Number.MAX_SAFE_INTEGER;
 
 /** Submissions of jobs. */
 export function createSubmissions(core: Core, configs: Configs) {
+  const earlierRuns = createEarlierRuns();
   const enter = async (
     draft: Draft,
     by: Actor,
@@ -101,8 +103,12 @@ export function createSubmissions(core: Core, configs: Configs) {
       if (!dependencies.ok) return dependencies;
       const bound = { ...draft.value, dependencies: dependencies.value };
       const job = newJob(core, core.store, lastOrder, bound, nameOf(by));
-      const needs = needsOf(job, draft.value.payload);
-      return accept({ ...tryOut(core, job, draft.value.payload, draft.value.noWait), needs });
+      const { payload, noWait } = draft.value;
+      const needs = needsOf(job, payload);
+      const seen = seesAllJobs(core.store, nameOf(by)) ? null : nameOf(by);
+      const earlier = earlierRuns.figures(core.store, job, payload, seen);
+      const checksKeys = needs.trainer !== null && core.trainerKeys.known(needs.trainer) !== null;
+      return accept({ ...tryOut(core, job, payload, noWait), needs, earlier, checksKeys });
     },
 
     /** Submits a new job like one that has ended, with the same config. */

@@ -5,7 +5,8 @@ import { SubmitRequest } from '../../../../../../protocol/queue-api.ts';
 import { valueOf } from '../../../../../support/fleet-outcome.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import type { AgentOptions } from '../../../../../support/fleet-worker.ts';
-import { ada, type Fleet } from '../../../../../support/fleet.ts';
+import { ada, bob, type Fleet } from '../../../../../support/fleet.ts';
+import { kohya } from '../../../../trainers/configs.ts';
 
 type Wish = Partial<z.input<typeof SubmitRequest>>;
 
@@ -169,6 +170,75 @@ describe('dryRun', () => {
       ok: false,
       refusal: { code },
     });
+  });
+});
+
+const bucket = {
+  firstStep: 0,
+  lastStep: 9,
+  firstMs: 0,
+  lastMs: 9,
+  count: 1,
+  min: 0,
+  max: 0,
+  mean: 0,
+  last: 0,
+  gaps: 0,
+};
+
+describe('figures of earlier runs', () => {
+  // Completes a job of 1,000 steps after 100 s, with a curve of the GPU's memory.
+  async function runOnce({ fleet, rig }: Bench, config: object, by = ada): Promise<void> {
+    const request = SubmitRequest.parse({ config });
+    const submitted = valueOf(await fleet.orchestrator.jobs.submit(request, by));
+    if (submitted.status === 'rejected') throw new Error('the job was rejected');
+    const { jobId } = submitted;
+    await fleet.clock.settle();
+    await rig.run(jobId);
+    await fleet.clock.advance(100_000);
+    valueOf(await rig.report(jobId, 'completed', { progress: { step: 1_000, total_steps: 1_000 } }));
+    const attemptId = fleet.store.job(jobId)?.attempt?.id;
+    if (attemptId === undefined) throw new Error('the job has no attempt');
+    await fleet.store.write(tx => {
+      tx.putMetricRun({ jobId, attemptId, next: 1, lastStep: null, lastMs: 0 });
+      const page = [20_480, 21_913, 9_000].map(max => ({ ...bucket, max }));
+      tx.putSeries({ jobId, attemptId }, 'gpu.0.memory_mb', { page: 0, width: 1 }, [page]);
+    });
+    await fleet.clock.settle();
+  }
+
+  async function openWithRig() {
+    const fleet = await openFleet();
+    const agent = { trainers: [{ name: 'kohya', version: null }] };
+    return { fleet, rig: await fleet.addIdleWorker({ agent }) };
+  }
+  type Bench = Awaited<ReturnType<typeof openWithRig>>;
+
+  test('are those of completed jobs with a similar config, for the steps of this one', async () => {
+    const bench = await openWithRig();
+    const { fleet } = bench;
+    await runOnce(bench, kohya);
+    await runOnce(bench, { ...kohya, seed: 4 });
+    await runOnce(bench, { ...kohya, network_dim: 128 });
+    expect(await tryOut(fleet, { config: { ...kohya, max_train_steps: 3_000 } })).toMatchObject({
+      earlier: { runs: 2, expected_s: 300, peak_memory_gb: 21.4, output_bytes: null },
+      checksKeys: false,
+    });
+    expect(await tryOut(fleet, { config: { ...kohya, resolution: '2048' } })).toMatchObject({
+      earlier: null,
+    });
+    expect(await tryOut(fleet, { config: { lr: 1 } })).toMatchObject({ earlier: null });
+  });
+
+  test('leave out the jobs of other users, unless the submitter may see those', async () => {
+    const bench = await openWithRig();
+    const { fleet } = bench;
+    await runOnce(bench, kohya, bob);
+    expect(await tryOut(fleet, { config: kohya })).toMatchObject({ earlier: null });
+    const permissions = ['queue.view', 'queue.submit'] as const;
+    const wanted = { name: 'ada', team: null, permissions: [...permissions], expires_in_s: null };
+    valueOf(await fleet.orchestrator.access.createToken(wanted, permissions, bob));
+    expect(await tryOut(fleet, { config: kohya })).toMatchObject({ earlier: { runs: 1 } });
   });
 });
 
