@@ -114,6 +114,22 @@ export const configsApi = {
     params: byName,
     reply: TrainerConfig,
   }),
+  text: call({
+    method: 'GET',
+    path: '/api/configs/:name/text',
+    authority: 'queue.submit',
+    own: 'shared',
+    summary: 'Show the text of a config with its comments, and the files that it names',
+    params: byName,
+    reply: z.object({
+      text: z.string().describe('Text of the file.'),
+      format: ConfigView.shape.format,
+      etag: z.string().nullable().describe('Entity tag of the content, for `If-Match`.'),
+      dataloader: z.unknown().describe('Content of the dataloader file; null when the config names none.'),
+      files: ConfigFiles.describe('Texts of other files that the config names, by path.'),
+      problem: z.string().nullable().describe('Why jobs cannot use this config; null when they can.'),
+    }),
+  }),
   dataloader: call({
     method: 'GET',
     path: '/api/configs/:name/dataloader',

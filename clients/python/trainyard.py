@@ -3221,6 +3221,18 @@ class Trainyard:
         """
         return self._transport.json("DELETE", _path("/api/configs/{name}", name=name), None)
 
+    def get_config_text(
+        self,
+        name: str,
+    ) -> Dict[str, Any]:
+        """Show the text of a config with its comments, and the files that it names.
+
+        Needs the permission `queue.submit`, or `queue.submit.own`.
+
+        name: Name of the config, as listed.
+        """
+        return self._transport.json("GET", _path("/api/configs/{name}/text", name=name), None)
+
     def get_config_dataloader(
         self,
         name: str,

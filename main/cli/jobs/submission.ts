@@ -4,6 +4,7 @@ import type { queueApi } from '../../../protocol/queue-api.ts';
 import { exitCodes, fail } from '../failure.ts';
 import { isOn } from '../flags.ts';
 import { printOne } from '../output.ts';
+import { duration } from '../progress-bar.ts';
 import type { Remote } from '../remote.ts';
 import type { Fact } from '../table.ts';
 import { warningsText } from './text.ts';
@@ -72,6 +73,7 @@ export const dryRunFacts = (answer: DryRun): readonly Fact[] => [
   ['Dry run', endings[answer.status]],
   ...placeFacts(answer),
   ...needsFacts(answer),
+  ['Expected', earlierText(answer)],
   ['Warning', warningsText(answer.warnings)],
   // A job that would start immediately needs no explanation.
   ...(answer.status === 'running' ? [] : explanationFacts(answer.explanation)).filter(
@@ -88,6 +90,19 @@ const needsFacts = ({ needs }: DryRun): readonly Fact[] =>
         ['Files', needs.files.join('\n') || null],
         ['Data', needs.data.join('\n') || null],
       ];
+
+function earlierText({ earlier }: DryRun): string | null {
+  if (earlier === null || earlier === undefined) return null;
+  const { runs, expected_s: seconds, peak_memory_gb: memory, output_bytes: bytes } = earlier;
+  const figures = [
+    ...(seconds === null ? [] : [`about ${duration(seconds)}`]),
+    ...(memory === null ? [] : [`${memory} GB of GPU memory`]),
+    ...(bytes === null ? [] : [`${(bytes / 1e9).toFixed(1)} GB of files`]),
+  ];
+  return figures.length === 0
+    ? null
+    : `${figures.join(', ')} (${runs} similar ${runs === 1 ? 'run' : 'runs'})`;
+}
 
 const gpusText = (count: number): string =>
   count === 0 ? 'no GPU' : `${count} ${count === 1 ? 'GPU' : 'GPUs'}`;

@@ -105,6 +105,7 @@ export const resources: Readonly<Record<string, Resource>> = {
     operations: {
       'GET /api/configs': 'listConfigs',
       'GET /api/configs/:name': 'getConfig',
+      'GET /api/configs/:name/text': 'getConfigText',
       'GET /api/configs/:name/dataloader': 'getConfigDataloader',
       'PUT /api/configs/:name': 'putConfig',
       'PUT /api/configs/:name/bundle': 'putConfigBundle',

@@ -20,6 +20,22 @@ export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, co
     sendTag(request, found.value.tag);
     return accept(found.value.config.value);
   });
+  router.answer(configsApi.text, async ({ params, request }) => {
+    const found = await configs.find(params.name);
+    if (!found.ok) return found;
+    const { tag, file, bundle } = found.value;
+    const text = found.value.text();
+    if (text === null) return refuse('config_invalid', `The config ${params.name} is too large`);
+    keepPrivate(request);
+    return accept({
+      text,
+      format: formatOf(file) ?? 'json',
+      etag: tag && quoted(tag),
+      dataloader: bundle.ok ? bundle.value.dataloader : null,
+      files: bundle.ok ? { ...bundle.value.files } : {},
+      problem: bundle.ok ? null : bundle.refusal.detail,
+    });
+  });
   router.answer(configsApi.dataloader, async ({ params, request }) => {
     const found = await configs.load(params.name);
     keepPrivate(request);

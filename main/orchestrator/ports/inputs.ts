@@ -19,6 +19,8 @@ export interface FoundConfig {
   /** A hash of the content, like an ETag; null when the content is too large to read. */
   readonly tag: string | null;
   readonly config: Outcome<TrainerConfig>;
+  /** Returns the text of the file, with its comments; null when it is too large to read. */
+  readonly text: () => string | null;
   /** Null when the config cannot be read. */
   readonly trainer: TrainerName | null;
   /** The config with all files that it names; a refusal when one is missing. */

@@ -92,6 +92,7 @@ export async function readConfigFile(
     bytes: found.bytes,
     tag: tagOf(found.content),
     config,
+    text: () => textIn(found.content),
     trainer: trainer?.name ?? null,
     bundle: config.ok ? await bundleOf(tree, file, config.value) : config,
     isCompanion: parsed.ok && isNoConfig(file, parsed.value, trainer),
@@ -168,10 +169,15 @@ async function textAt(root: string, file: string): Promise<FoundFile | null> {
     : { ok: true, text };
 }
 
+/** Returns null for content that is too long for a config. */
+function textIn(content: Buffer | null): string | null {
+  const text = content?.toString('utf8') ?? null;
+  return text === null || text.length > largest ? null : text;
+}
+
 function parsedOf(content: Buffer | null, file: string, what: string): Outcome<unknown> {
-  const text = content?.toString('utf8');
-  if (text === undefined || text.length > largest)
-    return refuse('config_invalid', `${what} is larger than ${largest} characters`);
+  const text = textIn(content);
+  if (text === null) return refuse('config_invalid', `${what} is larger than ${largest} characters`);
   const format = formatOf(file) ?? 'json';
   const parsed = parseConfigText(text, format);
   return parsed.ok

@@ -152,6 +152,40 @@ describe('GET /api/configs/{name}', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
+  test('returns the text of a config with its comments, and the files that it names', async () => {
+    const text = '# mine\nscript = "flux_train_network.py"\nnetwork_module = "networks.lora_flux"\n';
+    const named = `${text}pretrained_model_name_or_path = "m"\nsample_prompts = "prompts.txt"\n`;
+    writeFileSync(join(folder, 'dog.toml'), named);
+    const missing = await send('/dog/text');
+    expect(missing).toMatchObject({
+      status: 200,
+      json: { text: named, format: 'toml', files: {}, problem: expect.stringContaining('prompts.txt') },
+    });
+    writeFileSync(join(folder, 'prompts.txt'), 'a dog');
+    const { json, headers } = await send('/dog/text');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(json).toEqual({
+      text: named,
+      format: 'toml',
+      etag: (await send('/dog')).etag,
+      dataloader: null,
+      files: { 'prompts.txt': 'a dog' },
+      problem: null,
+    });
+  });
+
+  test('returns also the text of a config that cannot be parsed, and refuses one that is too long', async () => {
+    writeFileSync(join(folder, 'torn.json'), '{"lr": ');
+    expect((await send('/torn/text')).json).toMatchObject({
+      text: '{"lr": ',
+      problem: expect.stringContaining('not valid JSON'),
+    });
+    writeFileSync(join(folder, 'long.json'), `{"a": "${'x'.repeat(1_000_000)}"}`);
+    const long = await send('/long/text');
+    expect([long.status, codeOf(long)]).toEqual([422, 'config_invalid']);
+    expect((await send('/nowhere/text')).status).toBe(404);
+  });
+
   test('returns a config without its missing dataloader, and 422 for the dataloader', async () => {
     server.config('flux', { data_backend_config: 'data.json' });
     expect(await send('/flux')).toMatchObject({ status: 200, json: { data_backend_config: 'data.json' } });

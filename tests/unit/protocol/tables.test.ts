@@ -130,6 +130,7 @@ describe('tables of calls', () => {
       'GET /api/queue/:id/metrics/csv (queue.view, stream)',
       'GET /api/configs (queue.submit)',
       'GET /api/configs/:name (queue.submit)',
+      'GET /api/configs/:name/text (queue.submit)',
       'GET /api/configs/:name/dataloader (queue.submit)',
       'PUT /api/configs/:name (queue.manage)',
       'PUT /api/configs/:name/bundle (queue.manage)',

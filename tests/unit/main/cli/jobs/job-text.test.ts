@@ -272,6 +272,12 @@ describe('explanationFacts and dryRunFacts', () => {
       'Why       No idle workers',
       'Position  3',
     ]);
+    const earlier = { runs: 7, expected_s: 7_260, peak_memory_gb: 21.4, output_bytes: 3_200_000_000 };
+    expect(factLines(dryRunFacts({ ...answer, status: 'queued', earlier }))).toContain(
+      'Expected  about 2 h 1 min, 21.4 GB of GPU memory, 3.2 GB of files (7 similar runs)',
+    );
+    const unknown = { runs: 1, expected_s: null, peak_memory_gb: null, output_bytes: null };
+    expect(factLines(dryRunFacts({ ...answer, status: 'queued', earlier: unknown }))).toHaveLength(3);
     expect(factLines(dryRunFacts({ ...answer, status: 'running', allocated_gpus: [0, 1] }))).toEqual([
       'Dry run  would start now',
       'GPUs     0, 1',
