@@ -5,7 +5,15 @@ import { ConfigValues, ConfigValuesQuery } from './config-values.ts';
 import { Explanation } from './explain.ts';
 import { JobId } from './ids.ts';
 import { JobsQuery } from './job-search.ts';
-import { JobDetail, JobStatus, JobView, PriorityWord, ShownStatus, TrainerConfig } from './job.ts';
+import {
+  ConfigFiles,
+  JobDetail,
+  JobStatus,
+  JobView,
+  PriorityWord,
+  ShownStatus,
+  TrainerConfig,
+} from './job.ts';
 import { Concurrency, ConcurrencyChange, JobCount, QueueStats, QueueView } from './queue.ts';
 import { RequestKind } from './requests.ts';
 import { DryRunResult, Submitted } from './submitted.ts';
@@ -271,6 +279,9 @@ export const queueApi = {
       config_name: z.string().describe('Name of the config.'),
       config: TrainerConfig.describe("The job's config."),
       dataloader: z.unknown().describe("The job's dataloader; null for none."),
+      files: ConfigFiles.optional().describe(
+        'Texts of the other files that were sent with the config, by path; older servers omit it.',
+      ),
     }),
   }),
   explain: call({
