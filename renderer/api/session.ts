@@ -78,3 +78,12 @@ export const createMay =
 /** Returns the permissions to display, without a `.own` permission that a full one already includes. */
 export const shownPermissions = (held: readonly Permission[]): readonly Permission[] =>
   held.filter(name => !held.some(other => name === `${other}.own`));
+
+/** Starts the names under which this tab keeps the contents of forms. */
+export const draftPrefix = 'trainyard.draft.';
+
+/** Forgets the contents of forms, because the next person who signs in here must not see them. */
+export function forgetDrafts(store: Pick<Storage, 'length' | 'key' | 'removeItem'>): void {
+  const names = Array.from({ length: store.length }, (_, at) => store.key(at) ?? '');
+  for (const name of names) if (name.startsWith(draftPrefix)) store.removeItem(name);
+}

@@ -6,6 +6,7 @@ import { createEarlierLosses } from '../api/earlier-losses.ts';
 import { followFleet } from '../api/follow.ts';
 import { pollWorkers } from '../api/refresh.ts';
 import {
+  forgetDrafts,
   isSamePerson,
   isSignedOut,
   createMay,
@@ -91,6 +92,7 @@ function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInPr
     });
     const signOut = (): void => {
       dispatchEvent(new Event(signingOut));
+      forgetDrafts(sessionStorage);
       void client.call(sessionApi.signOut).then(() => onPerson(null));
     };
     const earlierLosses = createEarlierLosses({ client: watching, store: fleet });

@@ -1,4 +1,4 @@
-/** Frequent small actions: tabs and the Back button, a dry run and its submission, expandable rows. */
+/** Frequent small actions: tabs and the Back button, a job that no worker can take, expandable rows. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
@@ -25,16 +25,15 @@ test('adds each opened tab of a job to the browser history', async ({ page }) =>
   await expect(page).toHaveURL(/\/jobs$/);
 });
 
-test('reports that no worker matches a dry run, and submits the job anyway', async ({ page }) => {
+test('reports that no worker matches, and submits the job anyway', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs/new`);
-  await page.getByLabel('Configuration', { exact: true }).selectOption({ label: 'Enter JSON' });
-  await page.getByLabel('Configuration (JSON)').fill('{}');
+  await page.getByLabel('Text (JSON)').fill('{}');
+  await page.getByText('Advanced options').click();
   await page.getByLabel('GPUs', { exact: true }).fill('900');
-  await page.getByRole('button', { name: 'Dry run' }).click();
-  await expect(
-    page.getByRole('heading', { name: 'No registered worker meets these requirements' }),
-  ).toBeVisible();
+  await expect(page.getByRole('region', { name: 'If you submit now' })).toContainText(
+    'No registered worker meets these requirements',
+  );
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
   await expect(page.getByRole('link', { name: 'Open job' })).toBeVisible();
 });

@@ -138,9 +138,9 @@ test('lets users with the submit permission submit jobs, and offers only related
   const asked = await signInAs(page, 'submitter', ['queue.view', 'queue.submit']);
   await page.goto(`${orchestrator.url}/jobs`);
   await page.getByRole('link', { name: 'Submit job' }).first().click();
-  await page.getByLabel('Configuration', { exact: true }).selectOption('inline');
-  await page.getByLabel('Configuration (JSON)').fill('{ "steps": 3 }');
+  await page.getByLabel('Text (JSON)').fill('{ "steps": 3 }');
   await expect(page.getByRole('button', { name: /Save/ })).toHaveCount(0);
+  await page.getByText('Advanced options').click();
   await page.getByLabel('GPUs', { exact: true }).fill('64');
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
   await page.getByRole('link', { name: 'Open job' }).click();

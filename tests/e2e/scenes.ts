@@ -86,15 +86,33 @@ async function deleteJoiner({ orchestrator }: Stage): Promise<void> {
     if (name === joiner) await orchestrator.call('DELETE', `/api/admin/workers/${id}`);
 }
 
-/** Makes a dry run of a job that no worker can take, so that the page lists the reasons of each worker. */
-async function makeDryRun(page: Page): Promise<void> {
+const flux = `# LoRA of a person
+job: extension
+config:
+  name: my_lora
+  process:
+    - type: sd_trainer
+      network: { type: lora, linear: 16 }
+      datasets:
+        - folder_path: /data/person
+          resolution: [512, 768, 1024]
+      train:
+        batch_size: 1
+        steps: 2000 # enough for 20 pictures
+        optimiser: adamw8bit
+        lr: 1e-4
+      model:
+        name_or_path: black-forest-labs/FLUX.1-dev
+`;
+
+/** Writes a config with a misspelt key that no worker can take, so that the page lists the reasons of each worker. */
+async function writeConfig(page: Page): Promise<void> {
   const form = page.locator('.submit-form');
-  await form.locator('fieldset').first().locator('select').first().selectOption('inline');
-  await form.locator('textarea').fill('{ "max_train_steps": 4000 }');
-  await form.locator('fieldset').nth(1).locator('input[inputmode="decimal"]').first().fill('4');
-  await form.locator('button[type="submit"] ~ button').first().click();
-  await expect(page.locator('.explained')).toBeVisible();
-  await page.locator('.explained summary').click();
+  await form.locator('.editor textarea').fill(flux);
+  await expect(page.locator('.findings li')).toHaveCount(1);
+  await form.locator('.advanced > summary').click();
+  await expect(page.locator('.answer-rigs li').first()).toBeVisible();
+  await expect(page.locator('.live-answer')).toHaveAttribute('aria-busy', 'false');
 }
 
 /** Names of jobs that run after one of the fleet, and after each other. */
@@ -238,7 +256,7 @@ export const scenes: readonly Scene[] = [
     },
   },
   { name: 'submit', path: at('/jobs/new'), ready: '.submit-form' },
-  { name: 'submit-tried', path: at('/jobs/new'), ready: '.submit-form', open: makeDryRun },
+  { name: 'submit-written', path: at('/jobs/new'), ready: '.submit-form', open: writeConfig },
   { name: 'queue', path: at('/queue'), ready: '[data-row="2"]' },
   {
     name: 'queue-moving',

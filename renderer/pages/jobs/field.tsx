@@ -2,9 +2,11 @@ import { type ReactElement, type ReactNode, useId } from 'react';
 
 interface FieldProps {
   readonly label: string;
-  readonly hint?: string | undefined;
+  readonly hint?: ReactNode;
   /** The error of the current value. */
   readonly error?: string | undefined;
+  /** Whether it takes two columns of a grid. */
+  readonly isWide?: boolean;
   /** Renders the control with the attributes that connect it to its label, hint and error. */
   readonly children: (tied: Tied) => ReactElement;
 }
@@ -16,11 +18,11 @@ interface Tied {
 }
 
 /** A control with its label, hint and error. */
-export function Field({ label, hint, error, children }: FieldProps) {
+export function Field({ label, hint, error, isWide = false, children }: FieldProps) {
   const id = useId();
   const about = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`];
   return (
-    <div className="field">
+    <div className="field" data-wide={isWide || undefined}>
       <label htmlFor={id}>{label}</label>
       {children({
         id,

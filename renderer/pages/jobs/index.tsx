@@ -1,12 +1,18 @@
+import { lazy, Suspense } from 'react';
 import { useParams } from 'wouter';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { Guarded } from '../../app/guarded.tsx';
+import { loadPart } from '../../app/part.ts';
 import { JobDetailPage } from './details/detail.tsx';
 import { JobActionsProvider } from './job-actions.tsx';
 import './job-about.css';
 import './jobs.css';
 import { JobList, NewJob } from './list/list.tsx';
-import { SubmitPage } from './submit/submit.tsx';
+
+/** Split off, because it contains the formats of configs and the lists of keys. */
+const SubmitPage = lazy(() =>
+  loadPart(async () => ({ default: (await import('./submit/submit.tsx')).SubmitPage })),
+);
 
 /** Routes below `/jobs`. Submitting and reading jobs need different permissions. */
 export function JobsPage() {
@@ -14,7 +20,9 @@ export function JobsPage() {
   if (id === 'new')
     return (
       <Guarded calls={[queueApi.submit]} title="jobs.submit.title">
-        <SubmitPage />
+        <Suspense fallback={<div className="page" aria-busy="true" />}>
+          <SubmitPage />
+        </Suspense>
       </Guarded>
     );
   return (

@@ -155,8 +155,8 @@ function DiffRow({ difference: { path, before, after } }: { readonly difference:
       <th scope="row">
         <code>{path}</code>
       </th>
-      <td>{shown(before)}</td>
-      <td>{shown(after)}</td>
+      <td className="diff-before">{shown(before)}</td>
+      <td className="diff-after">{shown(after)}</td>
     </tr>
   );
 }

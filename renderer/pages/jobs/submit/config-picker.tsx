@@ -1,16 +1,17 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { ConfigView } from '../../../../protocol/configs-api.ts';
 import { detailOf } from '../../../api/session.ts';
+import { usePanel } from '../../../app/context.ts';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { relative, useNow } from '../../../ui/time.tsx';
-import { type Draft, type Training, toInlineDraft } from './draft.ts';
+import { showFailure } from '../../../ui/toast.tsx';
 import { Field } from '../field.tsx';
 import { useCombobox } from '../use-combobox.ts';
-import { type FoundConfigs, useConfigs, readTraining } from './configs.ts';
-import { usePanel } from '../../../app/context.ts';
-import { showFailure } from '../../../ui/toast.tsx';
-import { ConfigText } from './config-parts.tsx';
+import { type FoundConfigs, useConfigs } from './configs.ts';
+import { type Draft, fromFolder, isReplaceable } from './draft.ts';
+import { readFolderConfig } from './origins.ts';
+import { type SubmitTranslator, useSubmitT } from './texts.tsx';
 
 interface PickerProps {
   readonly draft: Draft;
@@ -18,9 +19,10 @@ interface PickerProps {
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** Searches the configs in the server's folder by name, and selects one. */
-export function ConfigPicker({ draft: { configName: name }, error, change }: PickerProps) {
-  const t = useT();
+/** Searches the configs in the server's folder by name, and loads the selected one into the form. */
+export function ConfigPicker({ draft, error, change }: PickerProps) {
+  const t = useSubmitT();
+  const name = draft.configName;
   const [turn, setTurn] = useState(0);
   const { found, failure } = useConfigs(name.trim(), turn);
   const entries = found?.entries ?? [];
@@ -29,7 +31,8 @@ export function ConfigPicker({ draft: { configName: name }, error, change }: Pic
     configName => change({ configName }),
     () => setTurn(was => was + 1),
   );
-  const chosen = entries.find(entry => entry.name === name.trim());
+  const chosen = entries.find(entry => entry.name === name.trim()) ?? null;
+  const load = useLoad(draft, change, chosen);
   const isEmpty = found !== null && found.text === '' && entries.length === 0;
   return (
     <>
@@ -63,22 +66,43 @@ export function ConfigPicker({ draft: { configName: name }, error, change }: Pic
           </div>
         )}
       </Field>
-      {isEmpty && (
-        <div className="note">
-          <p>{t('jobs.configs.none', { folder: found.folder })}</p>
-          <Button onClick={() => change({ source: 'inline' })}>{t('jobs.configs.write')}</Button>
+      {isEmpty && <p className="note">{t('submit.folderEmpty', { folder: found.folder })}</p>}
+      {typeof chosen?.problem === 'string' && <p className="trouble">{chosen.problem}</p>}
+      {chosen !== null && !isReplaceable(draft) && draft.base?.name !== chosen.name && (
+        <div>
+          <Button onClick={() => void load(chosen.name)}>{t('submit.load', { name: chosen.name })}</Button>
         </div>
-      )}
-      {chosen !== undefined && (
-        <ChosenConfig key={`${chosen.name} ${chosen.etag}`} entry={chosen} change={change} />
       )}
     </>
   );
 }
 
-function hintOf(found: FoundConfigs | null, t: Translator): string {
+/** Loads the selected config. Replaces the text by itself only if the user has not changed it. */
+function useLoad(draft: Draft, change: (part: Partial<Draft>) => void, chosen: ConfigView | null) {
+  const t = useT();
+  const { client } = usePanel();
+  const latest = useRef(draft);
+  latest.current = draft;
+  const load = async (name: string): Promise<void> => {
+    const read = await readFolderConfig(client, name);
+    if (!read.ok) return showFailure(t, read.failure);
+    // The user may have typed meanwhile.
+    if (read.value !== null && latest.current.configName.trim() === name)
+      change(fromFolder(name, read.value));
+  };
+  const name = chosen?.name ?? null;
+  const isWanted = isReplaceable(draft) && draft.base?.name !== name;
+  const start = useRef(load);
+  start.current = load;
+  useEffect(() => {
+    if (name !== null && isWanted) void start.current(name);
+  }, [name, isWanted]);
+  return load;
+}
+
+function hintOf(found: FoundConfigs | null, t: SubmitTranslator): string {
   if (found === null || found.text === '') return t('jobs.submit.nameHint');
-  if (found.entries.length === 0) return t('jobs.configs.noneMatch');
+  if (found.entries.length === 0) return t('submit.noneMatch');
   return found.hasMore ? t('jobs.configs.more', { count: found.entries.length }) : t('jobs.submit.nameHint');
 }
 
@@ -117,54 +141,6 @@ function ConfigOption({ id, entry, isActive, isChosen, onChoose }: OptionProps) 
       ) : (
         <span className="trouble">{entry.problem}</span>
       )}
-    </div>
-  );
-}
-
-interface ChosenProps {
-  readonly entry: ConfigView;
-  readonly change: (part: Partial<Draft>) => void;
-}
-
-/** Shows the selected config. The user can copy it into the form and edit it for this job only. */
-function ChosenConfig({ entry, change }: ChosenProps) {
-  const t = useT();
-  const now = useNow(60_000);
-  const ago = relative(Date.parse(entry.changed_at), now, t.language);
-  const { client } = usePanel();
-  const [training, setTraining] = useState<Training | null>(null);
-  const read = async (): Promise<Training | null> => {
-    if (training !== null) return training;
-    const answer = await readTraining(client, entry);
-    if (answer.ok) setTraining(answer.value);
-    else showFailure(t, answer.failure);
-    return answer.ok ? answer.value : null;
-  };
-  const edit = async (): Promise<void> => {
-    const found = await read();
-    if (found === null) return;
-    const { name, etag } = entry;
-    change({ ...toInlineDraft(found), base: { name, etag, config: found.config } });
-  };
-  return (
-    <div className="chosen">
-      <p>
-        <strong>{entry.name}</strong> <span className="muted">{aboutConfig(entry, ago, t)}</span>
-      </p>
-      {entry.problem !== null && <p className="trouble">{entry.problem}</p>}
-      <details onToggle={({ currentTarget }) => void (currentTarget.open && read())}>
-        <summary>{t('jobs.configs.show')}</summary>
-        {training !== null && <ConfigText value={training.config} label={t('jobs.submit.config')} />}
-        {training !== null && training.dataloader !== null && (
-          <>
-            <p className="muted">{t('jobs.config.dataloader')}</p>
-            <ConfigText value={training.dataloader} label={t('jobs.config.dataloader')} />
-          </>
-        )}
-      </details>
-      <div>
-        <Button onClick={() => void edit()}>{t('jobs.configs.edit')}</Button>
-      </div>
     </div>
   );
 }

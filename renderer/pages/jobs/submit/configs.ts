@@ -2,13 +2,7 @@ import { useEffect, useState } from 'react';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { type ConfigView, configsApi } from '../../../../protocol/configs-api.ts';
 import { usePanel } from '../../../app/context.ts';
-import { type Training, type Draft, toDraft, emptyDraft, isNamed, type Origins } from './draft.ts';
-import { JobId } from '../../../../protocol/ids.ts';
-import type { JobView } from '../../../../protocol/job.ts';
-import { queueApi } from '../../../../protocol/queue-api.ts';
-import type { May } from '../../../api/session.ts';
-import { useT } from '../../../i18n/index.ts';
-import { showFailure } from '../../../ui/toast.tsx';
+import type { Training } from './draft.ts';
 
 export interface FoundConfigs {
   /** Path of the configs folder on the server. */
@@ -83,52 +77,4 @@ export async function findTraining(
 export async function findEntry(client: Client, name: string): Promise<ConfigView | null> {
   const answer = await client.call(configsApi.list, { query: { q: name, limit: 500 } });
   return answer.ok ? (answer.value.entries.find(entry => entry.name === name) ?? null) : null;
-}
-
-/** The state with which the form starts. */
-export interface Model {
-  /** The job to copy; null for an empty form. */
-  readonly like: JobView | null;
-  readonly draft: Draft;
-  /** True when the job's config cannot be read, so that the user must enter one. */
-  readonly isConfigLost: boolean;
-}
-
-const blank: Model = { like: null, draft: emptyDraft, isConfigLost: false };
-
-/** Prepares the form, with the settings of the job with this id if there is one. */
-export function useModel(id: string | null): Model | 'loading' {
-  const t = useT();
-  const { client, may } = usePanel();
-  const jobId = may(queueApi.get) ? JobId.safeParse(id).data : undefined;
-  const [model, setModel] = useState<Model | 'loading'>(jobId === undefined ? blank : 'loading');
-  useEffect(() => {
-    if (jobId === undefined) return undefined;
-    const controller = new AbortController();
-    void client
-      .call(queueApi.get, { params: { id: jobId }, signal: controller.signal })
-      .then(async answer => {
-        if (!answer.ok) {
-          if (controller.signal.aborted) return;
-          showFailure(t, answer.failure);
-          return setModel(blank);
-        }
-        const like = answer.value;
-        const origins = await readOrigins(client, may, like);
-        if (controller.signal.aborted) return;
-        setModel({ like, draft: toDraft(like, origins), isConfigLost: origins.own === null });
-      });
-    return () => controller.abort();
-  }, [client, may, jobId, t]);
-  return model;
-}
-
-/** Reads the job's own config, if the user may, and the folder's current config of the same name. */
-async function readOrigins(client: Client, may: May, job: JobView): Promise<Origins> {
-  const { id, config_name: name } = job;
-  const own = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;
-  return {
-    own: own?.ok === true ? { config: own.value.config, dataloader: own.value.dataloader ?? null } : null,
-    inFolder: isNamed(job) ? await findTraining(client, name) : null,
-  };
 }

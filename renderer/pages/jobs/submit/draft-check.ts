@@ -1,8 +1,8 @@
 import type { CallFailure, CallInput } from '../../../../protocol/client.ts';
 import type { queueApi } from '../../../../protocol/queue-api.ts';
-import type { Translator } from '../../../i18n/index.ts';
-import type { Draft } from './draft.ts';
-import { syntaxErrorText, parseConfig } from './json.ts';
+import { type ReadText, readText } from './config-text.ts';
+import { type Draft, isFolderConfig } from './draft.ts';
+import type { SubmitTranslator } from './texts.tsx';
 
 export type SubmitBody = NonNullable<CallInput<typeof queueApi.submit>['body']>;
 
@@ -14,7 +14,7 @@ export type Checked =
   | { readonly ok: false; readonly errors: FieldErrors };
 
 /** Checks the fields that can be checked in the browser; the server checks the others. */
-export function checkDraft(draft: Draft, t: Translator): Checked {
+export function checkDraft(draft: Draft, t: SubmitTranslator): Checked {
   const errors: Record<string, string> = {};
   const number = (field: string, text: string): number | undefined => {
     if (text.trim() === '') return undefined;
@@ -27,8 +27,14 @@ export function checkDraft(draft: Draft, t: Translator): Checked {
   if (keys.includes('')) errors['worker_labels'] = t('jobs.submit.labelWithoutKey');
   else if (new Set(keys).size < keys.length) errors['worker_labels'] = t('jobs.submit.labelTwice');
   const hours = number('timeout_s', draft.timeoutHours);
+  const tags = draft.tags.split(/[\s,]+/).filter(tag => tag !== '');
   const body: SubmitBody = {
     ...toSource(draft, errors, t),
+    ...(draft.data.length > 0 && { data: [...draft.data] }),
+    ...(draft.name.trim() !== '' && { name: draft.name.trim() }),
+    ...(draft.group.trim() !== '' && { group: draft.group.trim() }),
+    ...(tags.length > 0 && { tags: [...new Set(tags)] }),
+    ...(draft.notes.trim() !== '' && { notes: draft.notes }),
     target: draft.target,
     worker_labels: Object.fromEntries(labels.map(({ key, pattern }) => [key.trim(), pattern.trim()])),
     num_nodes: number('num_nodes', draft.nodes),
@@ -50,25 +56,37 @@ export function checkDraft(draft: Draft, t: Translator): Checked {
 function toSource(
   draft: Draft,
   errors: Record<string, string>,
-  t: Translator,
-): Pick<SubmitBody, 'config' | 'config_name' | 'dataloader'> {
+  t: SubmitTranslator,
+): Pick<SubmitBody, 'config' | 'config_name' | 'dataloader' | 'files'> {
   const name = draft.configName.trim();
-  if (draft.source === 'name') {
-    if (name === '') errors['config_name'] = t('jobs.submit.nameNeeded');
-    return { config_name: name };
-  }
-  const parsed = parseConfig(draft.config);
-  if (!parsed.ok) {
-    errors['config'] = syntaxErrorText(parsed, t);
+  const isEmpty = draft.config.trim() === '';
+  if (isEmpty && name === '') errors['config_name'] = t('submit.configNeeded');
+  if (isEmpty || isFolderConfig(draft)) return { config_name: name };
+  const read = readText(draft.config, draft.format);
+  if (!read.ok) {
+    errors['config'] = errorText(read, draft.format, t);
     return {};
   }
   return {
-    config: parsed.config,
+    config: read.config,
     ...(name === '' ? {} : { config_name: name }),
-    ...(Array.isArray(draft.dataloader) || isFields(draft.dataloader)
-      ? { dataloader: draft.dataloader }
-      : {}),
+    ...(isFields(draft.dataloader) ? { dataloader: draft.dataloader } : {}),
+    ...(Object.keys(draft.files).length > 0 && { files: { ...draft.files } }),
   };
+}
+
+/** Says where and why a text is not a config. */
+export function errorText(
+  read: Exclude<ReadText, { readonly ok: true }>,
+  format: Draft['format'],
+  t: SubmitTranslator,
+): string {
+  const name = format.toUpperCase();
+  if (read.why === 'no object') return t('submit.notObject');
+  const { line, column } = read;
+  return line === null
+    ? t('submit.invalid', { format: name })
+    : t('submit.invalidAt', { format: name, line, column });
 }
 
 const isFields = (value: unknown): value is Record<string, unknown> =>
@@ -77,6 +95,10 @@ const isFields = (value: unknown): value is Record<string, unknown> =>
 const fields = [
   'config_name',
   'config',
+  'name',
+  'group',
+  'tags',
+  'notes',
   'target',
   'worker_labels',
   'num_nodes',

@@ -1,5 +1,6 @@
 import {
   type FailureCause,
+  type JobDetail,
   type JobView,
   type OnLostContact,
   priorities,
@@ -22,22 +23,48 @@ export interface Training {
   readonly dataloader: unknown;
 }
 
-/** A config of the folder, as it was when it was read. */
-export interface Base {
-  readonly name: string;
+export type TextFormat = 'json' | 'yaml' | 'toml';
+
+/** A config with its text, and the other files that are sent with it. */
+export interface WrittenTraining extends Training {
+  readonly text: string;
+  readonly format: TextFormat;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** A config of the folder, with its tag. */
+export interface FolderTraining extends WrittenTraining {
   readonly etag: string | null;
-  readonly config: TrainerConfig;
+}
+
+/** The config that the user started from: one of the folder, or that of another job. */
+export interface Base extends Pick<FolderTraining, 'text' | 'config' | 'dataloader' | 'etag'> {
+  readonly origin: 'folder' | 'job';
+  readonly name: string;
+}
+
+/** A stored dataset that replaces a path of the config. */
+export interface DataChoice {
+  readonly path: string;
+  readonly version: string;
+  readonly is_file: boolean;
 }
 
 /** The contents of the form. Numbers are text, because a partly typed number may be invalid. */
 export interface Draft {
-  readonly source: 'name' | 'inline';
   readonly configName: string;
+  /** The text of the config; empty to use the config with that name. */
   readonly config: string;
-  /** The dataloader of an inline config; null when it has none. */
+  readonly format: TextFormat;
+  /** The dataloader of the config; null when it has none. */
   readonly dataloader: unknown;
-  /** The folder's config that the user is editing inline; null when the config was written from scratch. */
+  readonly files: Readonly<Record<string, string>>;
   readonly base: Base | null;
+  readonly data: readonly DataChoice[];
+  readonly name: string;
+  readonly group: string;
+  readonly tags: string;
+  readonly notes: string;
   readonly target: Target;
   readonly labels: readonly LabelRow[];
   readonly nodes: string;
@@ -56,11 +83,17 @@ export interface Draft {
 }
 
 export const emptyDraft: Draft = {
-  source: 'name',
   configName: '',
   config: '',
+  format: 'json',
   dataloader: null,
+  files: {},
   base: null,
+  data: [],
+  name: '',
+  group: '',
+  tags: '',
+  notes: '',
   target: 'auto',
   labels: [],
   nodes: '',
@@ -85,15 +118,22 @@ export const isNamed = ({ config_name: name }: Pick<JobView, 'config_name'>): bo
 
 /** The config of a job, and the folder's current config of the same name. Each is null when it cannot be read. */
 export interface Origins {
-  readonly own: Training | null;
-  readonly inFolder: (Training & { readonly etag: string | null }) | null;
+  readonly own: (Training & { readonly files?: Readonly<Record<string, string>> }) | null;
+  readonly inFolder: FolderTraining | null;
 }
 
+type CopiedJob = JobView & Partial<Pick<JobDetail, 'data' | 'notes'>>;
+
 /** Returns the form contents that submit the job again with the same settings. */
-export function toDraft(job: JobView, origins: Origins): Draft {
+export function toDraft(job: CopiedJob, origins: Origins): Draft {
   return {
     ...emptyDraft,
     ...toConfigDraft(job.config_name, origins),
+    data: (job.data ?? []).flatMap(({ dataset, path, version, is_file }) =>
+      dataset === null ? [] : [{ path, version, is_file }],
+    ),
+    group: job.group ?? '',
+    tags: job.tags.join(' '),
     target: job.target,
     labels: Object.entries(job.worker_labels).map(([key, pattern], id) => ({ id, key, pattern })),
     nodes: job.num_nodes === 1 ? '' : String(job.num_nodes),
@@ -109,22 +149,48 @@ export function toDraft(job: JobView, origins: Origins): Draft {
   };
 }
 
-/**
- * Refers to the config by its name if the folder's config is still the same; otherwise copies the job's own config into
- * the form.
- */
+/** Uses the folder's config if it is still the job's; otherwise copies the job's own config into the form. */
 function toConfigDraft(name: string, { own, inFolder }: Origins): Partial<Draft> {
   const shown = name === inlineName ? '' : name;
-  if (own === null) return { source: shown === '' ? 'inline' : 'name', configName: shown };
-  if (inFolder !== null) {
-    const { etag, config: base } = inFolder;
-    const relation = compareWithFolder(own, inFolder);
-    if (relation !== 'other')
-      return { source: 'name', configName: name, takesAnyGpu: relation === 'any GPUs' };
-    return { ...toInlineDraft(own), configName: name, base: { name, etag, config: base } };
-  }
-  return { ...toInlineDraft(own), configName: shown };
+  if (own === null) return { configName: shown };
+  const relation = inFolder === null ? 'other' : compareWithFolder(own, inFolder);
+  if (inFolder !== null && relation !== 'other')
+    return { ...fromFolder(name, inFolder), takesAnyGpu: relation === 'any GPUs' };
+  const text = JSON.stringify(own.config, null, 2);
+  const { config, dataloader, files = {} } = own;
+  return {
+    configName: shown,
+    config: text,
+    format: 'json',
+    dataloader,
+    files,
+    base: { origin: 'job', name: shown === '' ? name : shown, etag: null, text, config, dataloader },
+  };
 }
+
+/** Returns the form contents for a config of the folder. */
+export const fromFolder = (
+  name: string,
+  { text, format, config, dataloader, files, etag }: FolderTraining,
+): Pick<Draft, 'configName' | 'config' | 'format' | 'dataloader' | 'files' | 'base'> => ({
+  configName: name,
+  config: text,
+  format,
+  dataloader,
+  files,
+  base: { origin: 'folder', name, etag, text, config, dataloader },
+});
+
+/** Whether the form still has the folder's config, so that the job can refer to it by its name. */
+export const isFolderConfig = ({ base, config, configName, dataloader }: Draft): boolean =>
+  base?.origin === 'folder' &&
+  base.name === configName.trim() &&
+  base.text === config &&
+  isSame(base.dataloader, dataloader);
+
+/** Whether a config that the user selects may replace the text of the form. */
+export const isReplaceable = ({ base, config }: Draft): boolean =>
+  config.trim() === '' || (base !== null && base.text === config);
 
 /**
  * Compares the job's config with the folder's current one. `any GPUs`: they differ only in the device list, which the
@@ -136,16 +202,6 @@ export function compareWithFolder(own: Training, now: Training): 'same' | 'any G
   if (isEqualTo(now.config)) return 'same';
   return isEqualTo(withoutDevices(now.config)) ? 'any GPUs' : 'other';
 }
-
-/** Returns the form contents for editing this config inline. */
-export const toInlineDraft = ({
-  config,
-  dataloader,
-}: Training): Pick<Draft, 'source' | 'config' | 'dataloader'> => ({
-  source: 'inline',
-  config: JSON.stringify(config, null, 2),
-  dataloader,
-});
 
 const withoutDevices = (config: TrainerConfig): TrainerConfig =>
   Object.fromEntries(

@@ -1,12 +1,11 @@
-import { useId } from 'react';
+import { useId, useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
-import { ConfigPicker } from './config-picker.tsx';
 import type { Draft } from './draft.ts';
 import type { FieldErrors } from './draft-check.ts';
-import { Choice, TextField, Tick } from '../field.tsx';
+import { Choice, Field, TextField, Tick } from '../field.tsx';
 import { priorityChoices, priorityText } from '../figures.ts';
-import { InlineConfig } from './inline-config.tsx';
+import { useSubmitT } from './texts.tsx';
 
 export interface PartProps {
   readonly draft: Draft;
@@ -14,41 +13,69 @@ export interface PartProps {
   readonly change: (part: Partial<Draft>) => void;
 }
 
-export function WhatFields({ draft, errors, change }: PartProps) {
-  const t = useT();
+/** Settings that most jobs leave as they are. Opens by itself when one of them has an error. */
+export function Advanced(props: PartProps) {
+  const t = useSubmitT();
+  const [isOpen, setOpen] = useState(false);
+  const hasError = Object.keys(props.errors).some(field => !['config', 'config_name'].includes(field));
   return (
-    <fieldset className="card">
-      <legend>{t('jobs.submit.what')}</legend>
-      <Choice
-        label={t('jobs.submit.source')}
-        value={draft.source}
-        choices={[
-          ['name', t('jobs.submit.byName')],
-          ['inline', t('jobs.submit.inline')],
-        ]}
-        onChange={source => change({ source })}
-      />
-      {draft.source === 'name' ? (
-        <ConfigPicker draft={draft} error={errors['config_name'] ?? errors['config']} change={change} />
-      ) : (
-        <>
-          <TextField
-            label={t('jobs.submit.inlineName')}
-            error={errors['config_name']}
-            value={draft.configName}
-            onChange={configName => change({ configName })}
+    <details
+      className="card advanced"
+      open={isOpen || hasError}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+    >
+      <summary>{t('submit.advanced')}</summary>
+      <AboutFields {...props} />
+      <WhereFields {...props} />
+      <WhenFields {...props} />
+    </details>
+  );
+}
+
+function AboutFields({ draft, errors, change }: PartProps) {
+  const t = useSubmitT();
+  return (
+    <fieldset>
+      <legend>{t('submit.about')}</legend>
+      <div className="field-grid">
+        <TextField
+          label={t('submit.about.name')}
+          error={errors['name']}
+          value={draft.name}
+          onChange={name => change({ name })}
+        />
+        <TextField
+          label={t('submit.about.group')}
+          error={errors['group']}
+          value={draft.group}
+          onChange={group => change({ group })}
+        />
+        <TextField
+          label={t('submit.about.tags')}
+          hint={t('submit.about.tagsHint')}
+          error={errors['tags']}
+          value={draft.tags}
+          onChange={tags => change({ tags })}
+        />
+      </div>
+      <Field label={t('submit.about.notes')} error={errors['notes']}>
+        {tied => (
+          <textarea
+            {...tied}
+            rows={2}
+            value={draft.notes}
+            onChange={({ target }) => change({ notes: target.value })}
           />
-          <InlineConfig draft={draft} error={errors['config']} change={change} />
-        </>
-      )}
+        )}
+      </Field>
     </fieldset>
   );
 }
 
-export function WhereFields({ draft, errors, change }: PartProps) {
+function WhereFields({ draft, errors, change }: PartProps) {
   const t = useT();
   return (
-    <fieldset className="card">
+    <fieldset>
       <legend>{t('jobs.submit.where')}</legend>
       <div className="field-grid">
         <Choice
@@ -152,10 +179,10 @@ function LabelRows({ draft: { labels }, errors, change }: PartProps) {
   );
 }
 
-export function WhenFields({ draft, errors, change }: PartProps) {
+function WhenFields({ draft, errors, change }: PartProps) {
   const t = useT();
   return (
-    <fieldset className="card">
+    <fieldset>
       <legend>{t('jobs.submit.when')}</legend>
       <div className="field-grid">
         <Choice

@@ -3,8 +3,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { JobId, WorkerId } from '../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../protocol/job.ts';
 import { parseSearch } from '../../../../../protocol/job-search.ts';
+import { submit } from '../../../../../renderer/i18n/en/submit.ts';
 import type { Translator } from '../../../../../renderer/i18n/index.ts';
 import { loadTexts } from '../../../../support/texts.ts';
+import { withPageTexts } from '../../../../../renderer/i18n/page-texts.ts';
 import { checkDraft, toFieldErrors } from '../../../../../renderer/pages/jobs/submit/draft-check.ts';
 import { toDraft, emptyDraft } from '../../../../../renderer/pages/jobs/submit/draft.ts';
 import * as figures from '../../../../../renderer/pages/jobs/figures.ts';
@@ -16,7 +18,6 @@ import {
   stateCounts,
   withState,
 } from '../../../../../renderer/pages/jobs/list/filter.ts';
-import { findSyntaxError, parseConfig } from '../../../../../renderer/pages/jobs/submit/json.ts';
 import {
   createRowCache,
   toQueueRows,
@@ -221,45 +222,6 @@ describe('job figures', () => {
   });
 });
 
-describe('parseConfig', () => {
-  it('reports the line and column of a JSON syntax error', () => {
-    expect(parseConfig('{\n  "a": 1,\n  b: 2\n}')).toEqual({ ok: false, why: 'syntax', line: 3, column: 3 });
-    expect(parseConfig('{"a": nul}')).toMatchObject({ line: 1, column: 7 });
-    expect(parseConfig('{"a": 1,\n}')).toMatchObject({ line: 2, column: 1 });
-    expect(parseConfig('{"a": 1')).toMatchObject({ line: 1, column: 8 });
-    expect(parseConfig('{}\n x')).toMatchObject({ line: 2, column: 2 });
-    expect(parseConfig('')).toMatchObject({ line: 1, column: 1 });
-  });
-
-  it('accepts only a JSON object', () => {
-    expect(parseConfig('{"a": [1]}')).toEqual({ ok: true, config: { a: [1] } });
-    expect(parseConfig('[1]')).toEqual({ ok: false, why: 'no object' });
-    expect(parseConfig('null')).toEqual({ ok: false, why: 'no object' });
-  });
-
-  it('finds a fault exactly when JSON.parse fails', () => {
-    const almost = fc
-      .tuple(fc.json(), fc.nat(), fc.string({ maxLength: 3 }))
-      .map(
-        ([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice(at % (text.length + 1)),
-      );
-    fc.assert(
-      fc.property(fc.oneof(fc.json(), almost, fc.string()), text => {
-        expect(findSyntaxError(text) === null).toBe(isJson(text));
-      }),
-    );
-  });
-});
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 describe('the job form', () => {
   it('builds a submit request', () => {
     const checked = checkDraft(
@@ -274,7 +236,7 @@ describe('the job form', () => {
         timeoutHours: '1.5',
         priority: 20,
       },
-      t,
+      withPageTexts(t, submit),
     );
     expect(checked).toMatchObject({
       ok: true,
@@ -291,21 +253,23 @@ describe('the job form', () => {
 
   it('reports invalid fields before sending', () => {
     const wrong = { ...emptyDraft, gpus: 'two', labels: [{ id: 1, key: '', pattern: 'x' }] };
-    expect(checkDraft(wrong, t)).toEqual({
+    expect(checkDraft(wrong, withPageTexts(t, submit))).toEqual({
       ok: false,
       errors: {
-        config_name: 'Enter a name.',
+        config_name: 'Choose a configuration, or write one.',
         gpu_count: 'Enter a number.',
         worker_labels: 'Enter a label for each pattern.',
       },
     });
-    const inline = { ...emptyDraft, source: 'inline' as const, config: '{' };
-    expect(checkDraft(inline, t)).toEqual({
+    const inline = { ...emptyDraft, config: '{' };
+    expect(checkDraft(inline, withPageTexts(t, submit))).toEqual({
       ok: false,
       errors: { config: 'Invalid JSON at line 1, column 2.' },
     });
     const twice = [1, 2].map(id => ({ id, key: 'a', pattern: 'x' }));
-    expect(checkDraft({ ...emptyDraft, configName: 'a', labels: twice }, t)).toMatchObject({
+    expect(
+      checkDraft({ ...emptyDraft, configName: 'a', labels: twice }, withPageTexts(t, submit)),
+    ).toMatchObject({
       errors: { worker_labels: 'Enter each label only once.' },
     });
   });
@@ -325,8 +289,8 @@ describe('the job form', () => {
       target: 'worker',
     });
     const draft = toDraft(like, { own: null, inFolder: null });
-    expect(draft).toMatchObject({ source: 'name', configName: 'digits', retries: '1', timeoutHours: '1' });
-    expect(checkDraft(draft, t)).toMatchObject({
+    expect(draft).toMatchObject({ config: '', configName: 'digits', retries: '1', timeoutHours: '1' });
+    expect(checkDraft(draft, withPageTexts(t, submit))).toMatchObject({
       ok: true,
       body: {
         config_name: 'digits',

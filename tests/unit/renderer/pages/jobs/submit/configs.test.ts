@@ -3,10 +3,13 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigView } from '../../../../../../protocol/configs-api.ts';
 import type { JobView } from '../../../../../../protocol/job.ts';
+import { submit } from '../../../../../../renderer/i18n/en/submit.ts';
 import type { Translator } from '../../../../../../renderer/i18n/index.ts';
 import { loadTexts } from '../../../../../support/texts.ts';
+import { withPageTexts } from '../../../../../../renderer/i18n/page-texts.ts';
 import { checkDraft } from '../../../../../../renderer/pages/jobs/submit/draft-check.ts';
 import {
+  type Draft,
   toDraft,
   emptyDraft,
   type Origins,
@@ -15,6 +18,13 @@ import {
 import { priorityChoices } from '../../../../../../renderer/pages/jobs/figures.ts';
 import { isSecretName } from '../../../../../../protocol/secret-names.ts';
 import { jobView } from '../../../../../support/job-view.ts';
+import { forgetDrafts } from '../../../../../../renderer/api/session.ts';
+import { formatOfText } from '../../../../../../renderer/pages/jobs/submit/config-text.ts';
+import {
+  forgetDraft,
+  keepDraft,
+  keptDraft,
+} from '../../../../../../renderer/pages/jobs/submit/stored-draft.ts';
 import { aboutConfig } from '../../../../../../renderer/pages/jobs/submit/config-picker.tsx';
 import {
   differences,
@@ -129,49 +139,67 @@ describe('isSecretName', () => {
   });
 });
 
+const written = (config: object) => ({ text: JSON.stringify(config), format: 'json' as const, files: {} });
+
 describe('a duplicate', () => {
   const own = { config: { lr: 1 }, dataloader: null };
-  const inFolder = { ...own, etag: '"1"' };
+  const folderOf = (config: Readonly<Record<string, unknown>>) => ({
+    ...own,
+    ...written(config),
+    config,
+    etag: '"1"',
+  });
+  const inFolder = folderOf({ lr: 1 });
   const draft = (origins: Partial<Origins>, part?: Partial<JobView>) =>
     toDraft(job(part), { own: null, inFolder: null, ...origins });
+  const bodyOf = (of: Draft) => checkDraft(of, withPageTexts(t, submit));
 
   it("uses the config name while it still means the job's config", () => {
     const found = draft({ own, inFolder });
-    expect(found).toMatchObject({ source: 'name', configName: 'digits', takesAnyGpu: false, base: null });
-    expect(checkDraft(found, t)).toMatchObject({ body: { config_name: 'digits' } });
+    expect(found).toMatchObject({ config: '{"lr":1}', takesAnyGpu: false, base: { origin: 'folder' } });
+    expect(bodyOf(found)).toMatchObject({ body: { config_name: 'digits' } });
+    expect(bodyOf(found)).not.toHaveProperty('body.config');
+  });
+
+  it('sends the text when it differs from the config in the folder', () => {
+    const found = { ...draft({ own, inFolder }), config: 'lr: 2 # higher', format: 'yaml' as const };
+    expect(bodyOf(found)).toMatchObject({ body: { config: { lr: 2 }, config_name: 'digits' } });
+    expect(bodyOf({ ...draft({ own, inFolder }), configName: 'other' })).toMatchObject({
+      body: { config: { lr: 1 }, config_name: 'other' },
+    });
   });
 
   it('takes any GPUs again when the job did', () => {
-    const pinned = { ...inFolder, config: { lr: 1, '--accelerate_visible_devices': [2] } };
-    expect(draft({ own, inFolder: pinned })).toMatchObject({ source: 'name', takesAnyGpu: true });
+    const pinned = folderOf({ lr: 1, '--accelerate_visible_devices': [2] });
+    const found = draft({ own, inFolder: pinned });
+    expect(found).toMatchObject({ takesAnyGpu: true });
+    expect(bodyOf(found)).not.toHaveProperty('body.config');
   });
 
-  it("inlines the job's config when the name now means another one", () => {
+  it("copies the job's config with its files when the name now means another one", () => {
     const dataloader = [{ id: 'images' }];
-    const found = draft({ own: { ...own, dataloader }, inFolder: { ...inFolder, config: { lr: 2 } } });
-    expect(found).toMatchObject({
-      source: 'inline',
-      configName: 'digits',
-      base: { name: 'digits', etag: '"1"', config: { lr: 2 } },
-    });
-    expect(checkDraft(found, t)).toMatchObject({
+    const files = { 'prompts.txt': 'a dog' };
+    const found = draft({ own: { ...own, dataloader, files }, inFolder: folderOf({ lr: 2 }) });
+    expect(found).toMatchObject({ configName: 'digits', base: { origin: 'job', config: { lr: 1 } } });
+    expect(bodyOf(found)).toMatchObject({
       ok: true,
-      body: { config: { lr: 1 }, config_name: 'digits', dataloader },
+      body: { config: { lr: 1 }, config_name: 'digits', dataloader, files },
     });
   });
 
-  it("inlines the job's config when only the dataloader differs", () => {
-    expect(draft({ own, inFolder: { ...inFolder, dataloader: [] } })).toMatchObject({ source: 'inline' });
+  it("copies the job's config when only the dataloader differs", () => {
+    const found = draft({ own, inFolder: { ...inFolder, dataloader: [] } });
+    expect(bodyOf(found)).toMatchObject({ body: { config: { lr: 1 } } });
   });
 
-  it("inlines the job's config when the name no longer exists", () => {
-    expect(draft({ own })).toMatchObject({ source: 'inline', configName: 'digits', base: null });
-    expect(draft({ own }, { config_name: 'inline' })).toMatchObject({ source: 'inline', configName: '' });
+  it("copies the job's config when the name no longer exists", () => {
+    expect(bodyOf(draft({ own }))).toMatchObject({ body: { config: { lr: 1 }, config_name: 'digits' } });
+    expect(draft({ own }, { config_name: 'inline' })).toMatchObject({ configName: '' });
   });
 
   it("asks for a config when the job's config is unreadable", () => {
-    expect(draft({})).toMatchObject({ source: 'name', configName: 'digits', config: '' });
-    expect(draft({}, { config_name: 'inline' })).toMatchObject({ source: 'inline', configName: '' });
+    expect(draft({})).toMatchObject({ configName: 'digits', config: '' });
+    expect(bodyOf(draft({}, { config_name: 'inline' }))).toMatchObject({ ok: false });
   });
 
   it('compares the config and dataloader and ignores pinned GPUs', () => {
@@ -183,7 +211,7 @@ describe('a duplicate', () => {
   });
 
   it('keeps a priority between two names', () => {
-    expect(checkDraft(draft({ own, inFolder }, { priority: 15 }), t)).toMatchObject({
+    expect(bodyOf(draft({ own, inFolder }, { priority: 15 }))).toMatchObject({
       body: { priority: 15 },
     });
     expect(priorityChoices(15)).toEqual([40, 30, 20, 15, 10, 0]);
@@ -191,8 +219,76 @@ describe('a duplicate', () => {
   });
 
   it('sends no dataloader when there is none', () => {
-    const found = checkDraft({ ...emptyDraft, source: 'inline', config: '{}' }, t);
+    const found = bodyOf({ ...emptyDraft, config: '{}' });
     expect(found.ok && Object.hasOwn(found.body, 'dataloader')).toBe(false);
+  });
+});
+
+describe('a draft after a reload', () => {
+  const storeOf = (entries: readonly (readonly [string, string])[] = []) => {
+    const kept = new Map(entries);
+    return {
+      kept,
+      getItem: (key: string) => kept.get(key) ?? null,
+      setItem: (key: string, text: string) => void kept.set(key, text),
+      removeItem: (key: string) => void kept.delete(key),
+      key: (at: number) => [...kept.keys()][at] ?? null,
+      get length() {
+        return kept.size;
+      },
+    };
+  };
+  const filled: Draft = { ...emptyDraft, config: '{"lr": 1}', labels: [{ id: 1, key: 'a', pattern: 'b' }] };
+
+  it('is the same as before, for each job that it copies', () => {
+    const store = storeOf();
+    keepDraft(store, null, filled);
+    keepDraft(store, 'j_1', { ...filled, gpus: '2' });
+    expect(keptDraft(store, null)).toEqual(filled);
+    expect(keptDraft(store, 'j_1')).toEqual({ ...filled, gpus: '2' });
+    forgetDraft(store, null);
+    expect(keptDraft(store, null)).toBeNull();
+  });
+
+  it.each([
+    ['no JSON', '{'],
+    ['no object', '3'],
+    ['a list', '[]'],
+    ['another shape', JSON.stringify({ ...filled, labels: 'a' })],
+    ['too few fields', '{"config": "{}"}'],
+  ])('starts empty when the browser has %s', (_what, text) => {
+    expect(keptDraft(storeOf([['trainyard.draft.new', text]]), null)).toBeNull();
+  });
+
+  it('is forgotten when the user signs out, and nothing else is', () => {
+    const store = storeOf([['trainyard.reloaded', '1']]);
+    keepDraft(store, null, filled);
+    keepDraft(store, 'j_1', filled);
+    forgetDrafts(store);
+    expect([...store.kept.keys()]).toEqual(['trainyard.reloaded']);
+  });
+
+  it('is not kept when it is too large, or when the browser refuses', () => {
+    const store = storeOf();
+    keepDraft(store, null, { ...filled, config: 'x'.repeat(600_000) });
+    expect(store.kept.size).toBe(0);
+    const full = () => {
+      throw new Error('quota');
+    };
+    expect(() => keepDraft({ ...store, setItem: full }, null, filled)).not.toThrow();
+  });
+});
+
+describe('the format of a pasted text', () => {
+  it.each([
+    ['{"a": 1}', 'toml', 'json'],
+    ['a = 1', 'json', 'toml'],
+    ['a: 1', 'json', 'yaml'],
+    ['{"a": 1}', 'yaml', 'yaml'],
+    ['a = ', 'toml', 'toml'],
+    ['', 'yaml', 'yaml'],
+  ] as const)('of %j after %s is %s', (text, was, is) => {
+    expect(formatOfText(text, was)).toBe(is);
   });
 });
 

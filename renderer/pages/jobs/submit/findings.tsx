@@ -1,0 +1,130 @@
+import { useEffect, useMemo, useState } from 'react';
+import type { TrainerConfig } from '../../../../protocol/job.ts';
+import {
+  checkConfig,
+  loadArguments,
+  openConfigText,
+  type Trainer,
+  type TrainerArguments,
+  type TrainerName,
+  type UnknownKey,
+  type ValueFinding,
+} from '../../../../trainers/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import type { Draft } from './draft.ts';
+import { type SubmitTranslator, useSubmitT } from './texts.tsx';
+import type { DryRun } from './use-live-answer.ts';
+
+/** Loads the list of a trainer's keys; null while it loads, and for programs without one. */
+export function useArguments(trainer: TrainerName | null): TrainerArguments | null {
+  const [known, setKnown] = useState<{ readonly of: TrainerName; readonly list: TrainerArguments } | null>(
+    null,
+  );
+  useEffect(() => {
+    let isWanted = true;
+    if (trainer !== null)
+      void loadArguments(trainer).then(list => {
+        if (isWanted) setKnown(list && { of: trainer, list });
+      });
+    return () => {
+      isWanted = false;
+    };
+  }, [trainer]);
+  return known !== null && known.of === trainer ? known.list : null;
+}
+
+interface FindingsProps {
+  readonly draft: Draft;
+  readonly trainer: Trainer;
+  readonly config: TrainerConfig;
+  readonly known: TrainerArguments | null;
+  /** The server's newest answer. Its list of keys comes from the rigs, so it is better than the panel's own. */
+  readonly answer: DryRun | null;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
+/** Lists keys and values that the trainer does not know, each with the one that was probably meant. */
+export function Findings({ draft, trainer, config, known, answer, change }: FindingsProps) {
+  const t = useSubmitT();
+  const own = useMemo(
+    () => (known === null ? { keys: [], values: [] } : checkConfig(trainer, config, known)),
+    [trainer, config, known],
+  );
+  const keys = answer?.checks_keys === true ? keysIn(answer) : own.keys;
+  if (keys.length + own.values.length === 0) return null;
+  return (
+    <ul className="findings" aria-label={t('submit.findings')}>
+      {keys.map(finding => (
+        <KeyFinding key={finding.key} finding={finding} trainer={trainer} draft={draft} change={change} />
+      ))}
+      {own.values.map(finding => (
+        <ValueLine key={finding.at.join('.')} finding={finding} draft={draft} change={change} />
+      ))}
+    </ul>
+  );
+}
+
+const keysIn = ({ warnings = [] }: DryRun): readonly UnknownKey[] =>
+  warnings.flatMap(({ key, nearest_key: nearest = null }) => (key === undefined ? [] : [{ key, nearest }]));
+
+interface FindingProps<F> {
+  readonly finding: F;
+  readonly draft: Draft;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
+function KeyFinding({
+  finding: { key, nearest },
+  trainer,
+  draft: { config },
+  change,
+}: FindingProps<UnknownKey> & { readonly trainer: Trainer }) {
+  const t = useSubmitT();
+  const name = key.split('.').at(-1) ?? key;
+  const found = findKey(config, name);
+  return (
+    <li>
+      {lineText(config, found?.start ?? null, t)} <code>{name}</code>{' '}
+      {t('submit.unknownKey', { trainer: trainer.title })}{' '}
+      {nearest !== null && found !== null && (
+        <Button
+          onClick={() => change({ config: config.slice(0, found.start) + nearest + config.slice(found.end) })}
+        >
+          {t('submit.replaceBy', { name: nearest })}
+        </Button>
+      )}
+    </li>
+  );
+}
+
+function ValueLine({ finding, draft: { config, format }, change }: FindingProps<ValueFinding>) {
+  const t = useSubmitT();
+  const { at, value, nearest, problem } = finding;
+  const open = useMemo(() => openConfigText(config, format), [config, format]);
+  const text = nearest === null ? null : (open?.write(at, 'text', nearest) ?? null);
+  return (
+    <li>
+      {lineText(config, findKey(config, String(at.at(-1)))?.start ?? null, t)}{' '}
+      <code>{String(at.at(-1))}</code>
+      {': '}
+      {t(`submit.wrong.${problem}`, { value })}{' '}
+      {text !== null && (
+        <Button onClick={() => change({ config: text })}>
+          {t('submit.replaceBy', { name: nearest ?? '' })}
+        </Button>
+      )}
+    </li>
+  );
+}
+
+/** Returns where a key stands in the text of a config: before a colon or an equals sign. */
+function findKey(text: string, name: string): { readonly start: number; readonly end: number } | null {
+  const sign = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+  const found = new RegExp(`(?:^|["'\\s{,-])(${sign})["']?\\s*[:=]`).exec(text);
+  if (found === null) return null;
+  const start = found.index + found[0].indexOf(name);
+  return { start, end: start + name.length };
+}
+
+const lineText = (text: string, start: number | null, t: SubmitTranslator): string =>
+  start === null ? '' : t('submit.line', { line: text.slice(0, start).split('\n').length });

@@ -1,0 +1,104 @@
+import { useEffect, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import type { CallFailure, Client } from '../../../../protocol/client.ts';
+import { configsApi } from '../../../../protocol/configs-api.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import type { May } from '../../../api/session.ts';
+import { usePanel } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { showFailure } from '../../../ui/toast.tsx';
+import { readText } from './config-text.ts';
+import { findTraining } from './configs.ts';
+import { type Draft, emptyDraft, type FolderTraining, isNamed, type Origins, toDraft } from './draft.ts';
+import { keptDraft } from './stored-draft.ts';
+
+type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: CallFailure };
+
+/** Reads a config of the folder with its text. The `value` is null if the text is no valid config. */
+export async function readFolderConfig(client: Client, name: string): Promise<Read<FolderTraining | null>> {
+  const answer = await client.call(configsApi.text, { params: { name } });
+  if (!answer.ok) return answer.failure.kind === 'problem' ? readParsed(client, name, answer) : answer;
+  const { text, format, etag, dataloader, files } = answer.value;
+  const read = readText(text, format);
+  if (!read.ok) return { ok: true, value: null };
+  return {
+    ok: true,
+    value: { text, format, etag, config: read.config, dataloader: dataloader ?? null, files },
+  };
+}
+
+/** Servers of earlier versions return only the parsed config. */
+async function readParsed(
+  client: Client,
+  name: string,
+  failed: { readonly ok: false; readonly failure: CallFailure },
+): Promise<Read<FolderTraining | null>> {
+  const found = await findTraining(client, name);
+  if (found === null) return failed;
+  const text = JSON.stringify(found.config, null, 2);
+  return { ok: true, value: { ...found, text, format: 'json', files: {} } };
+}
+
+/** The state with which the form starts. */
+export interface Model {
+  /** The id in the address of the job to copy; null for an empty form. */
+  readonly from: string | null;
+  readonly like: JobDetail | null;
+  readonly draft: Draft;
+  /** True when the job's config cannot be read, so that the user must enter one. */
+  readonly isConfigLost: boolean;
+}
+
+/** Prepares the form: as it was before a reload, otherwise with the settings of the job in the address if there is one. */
+export function useModel(): Model | 'loading' {
+  const t = useT();
+  const [params] = useSearchParams();
+  const from = params.get('from');
+  const { client, may } = usePanel();
+  const [read, setRead] = useState<Model | null>(null);
+  const jobId = may(queueApi.get) ? JobId.safeParse(from).data : undefined;
+  useEffect(() => {
+    if (jobId === undefined) return undefined;
+    const controller = new AbortController();
+    const show = async (): Promise<void> => {
+      const answer = await client.call(queueApi.get, { params: { id: jobId }, signal: controller.signal });
+      if (controller.signal.aborted) return;
+      if (!answer.ok) {
+        showFailure(t, answer.failure);
+        return setRead(blank(from));
+      }
+      const like = answer.value;
+      const origins = await readOrigins(client, may, like);
+      if (controller.signal.aborted) return;
+      const draft = keptDraft(sessionStorage, from) ?? toDraft(like, origins);
+      setRead({ from, like, draft, isConfigLost: origins.own === null });
+    };
+    void show();
+    return () => controller.abort();
+  }, [client, may, jobId, from, t]);
+  const [empty] = useState(() => blank(from));
+  if (jobId === undefined) return empty;
+  return read ?? 'loading';
+}
+
+const blank = (from: string | null): Model => ({
+  from,
+  like: null,
+  draft: keptDraft(sessionStorage, from) ?? emptyDraft,
+  isConfigLost: false,
+});
+
+/** Reads the job's own config, if the user may, and the folder's current config of the same name. */
+async function readOrigins(client: Client, may: May, job: JobDetail): Promise<Origins> {
+  const { id, config_name: name } = job;
+  const own = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;
+  const inFolder = isNamed(job) ? await readFolderConfig(client, name) : null;
+  return {
+    own: own?.ok === true ? { ...own.value, dataloader: own.value.dataloader ?? null } : null,
+    inFolder: inFolder?.ok === true ? inFolder.value : null,
+  };
+}

@@ -1,0 +1,208 @@
+/** The page that submits a job: the form over the text of a config, and the answer beside it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { WorkerId } from '../../protocol/ids.ts';
+import { type Offered, openRig, type Rig } from '../support/upload-bench.ts';
+import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
+import { chooseConfig, type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+// Written like the configs that people keep: a comment above, behind and between the settings.
+const text = `# LoRA of my dog
+script = "sdxl_train_network.py"
+pretrained_model_name_or_path = "stabilityai/stable-diffusion-xl-base-1.0"
+train_data_dir = "/data/dog"
+network_module = "networks.lora"
+network_dim = 16 # rank
+learning_rate = 1e-4 # low
+max_train_steps = 1000
+
+# the big cards take more
+resolution = "1024,1024"
+train_batch_size = 2
+optimizer_type = "AdamW8bit"
+mixed_precision = "bf16"
+`;
+
+let orchestrator: Orchestrator;
+let rig: Rig;
+test.beforeAll(async () => {
+  test.setTimeout(60_000);
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
+  writeFileSync(join(orchestrator.dataDir, 'configs/dog.toml'), text);
+  const createWorker = async (worker: { readonly name?: string } = {}) => {
+    const made = await orchestrator.call('POST', '/api/admin/workers', worker);
+    return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
+  };
+  const server = { url: orchestrator.url, createWorker };
+  rig = await openRig(server, 'rig-1', { gpu_vram_gb: 24, trainers: [{ name: 'kohya' }] });
+  await openRig(server, 'rig-2', { gpu_vram_gb: 24, trainers: [{ name: 'simpletuner' }] });
+  for (const memory of [20_480, 21_913]) {
+    await orchestrator.submit({ config_name: 'dog' });
+    const job = await rig.offered();
+    for (const status of ['starting', 'running']) await rig.report(job, status);
+    await postMemory(job, memory);
+    await rig.report(job, 'completed', { progress: { step: 1_000, total_steps: 1_000 } });
+  }
+});
+test.afterAll(() => orchestrator.close());
+
+async function postMemory({ jobId, attemptId }: Offered, megabytes: number): Promise<void> {
+  const points = [{ n: 0, step: 1, elapsed_ms: 1_000, values: { 'gpu.0.memory_mb': megabytes } }];
+  const response = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
+    method: 'POST',
+    headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
+    body: JSON.stringify({ attempt_id: attemptId, points }),
+  });
+  expect(response.status).toBe(200);
+}
+
+const open = async (page: Page, path = '/jobs/new'): Promise<void> => {
+  await signIn(page, orchestrator);
+  await page.goto(orchestrator.url + path);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+};
+
+const editorOf = (page: Page): Locator => page.locator('.editor textarea');
+const answerOf = (page: Page): Locator => page.getByRole('region', { name: 'If you submit now' });
+
+test('changes settings in the form and in the text, and shows meanwhile who could run the job', async ({
+  page,
+}) => {
+  await open(page);
+  const answer = answerOf(page);
+  await expect(answer).toContainText('Choose a configuration to see who can run it.');
+  await chooseConfig(page, 'dog');
+  await expect(editorOf(page)).toHaveValue(text);
+  await expect(answer).toContainText('Starts now on rig-1');
+  await expect(answer).toContainText('1 of 2 rigs fit');
+  await expect(answer.getByRole('listitem').filter({ hasText: 'rig-2' })).toContainText(
+    'does not have the trainer kohya',
+  );
+  await expect(answer).toContainText('Needs 21.4 of 24 GB per GPU on rig-1');
+  await expect(answer).toContainText('From the last 2 similar jobs');
+
+  const rate = page.getByLabel('Learning rate');
+  await expect(rate).toHaveValue('1e-4');
+  await rate.fill('3e-4');
+  await expect(editorOf(page)).toHaveValue(text.replace('1e-4', '3e-4'));
+  const changes = page.getByRole('table', { name: 'Differences from dog' });
+  await expect(changes.getByRole('row').last()).toHaveText(/learning_rate\s*0\.0001\s*0\.0003/);
+  await editorOf(page).fill(text.replace('network_dim = 16', 'network_dim = 64'));
+  await expect(page.getByLabel('LoRA rank')).toHaveValue('64');
+  await expect(answer).toContainText('No similar job has completed yet.');
+
+  await page.getByText('Advanced options').click();
+  await page.getByLabel('GPUs', { exact: true }).fill('900');
+  await expect(answer).toContainText('No registered worker meets these requirements');
+  await page.getByLabel('GPUs', { exact: true }).fill('');
+  await expect(answer).toContainText('Starts now on rig-1');
+
+  await page.getByLabel('Job name').fill('Dog at rank 64');
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await page.getByRole('link', { name: 'Open job' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Dog at rank 64' })).toBeVisible();
+  const job = await rig.offered();
+  for (const status of ['starting', 'running', 'completed']) await rig.report(job, status);
+});
+
+test('shows the differences of a duplicate from its job, and keeps them after a reload', async ({ page }) => {
+  const config = { script: 'flux_train_network.py', pretrained_model_name_or_path: 'flux', seed: 4 };
+  const id = await orchestrator.submit({ config: { ...config, network_module: 'a' }, gpu_count: 900 });
+  await open(page, `/jobs/new?from=${id}`);
+  await page.getByLabel('Seed').fill('5');
+  const row = page.getByRole('row').filter({ hasText: 'seed' });
+  await expect(row.locator('.diff-before')).toHaveText('4');
+  await expect(row.locator('.diff-after')).toHaveText('5');
+  await expect(answerOf(page)).toContainText('No registered worker meets these requirements');
+  await page.reload();
+  await expect(row.locator('.diff-after')).toHaveText('5');
+  await page.getByLabel('Seed').fill('4');
+  await expect(row).toHaveCount(0);
+});
+
+test('says what is wrong with a config, and replaces misspelt keys and values', async ({ page }) => {
+  await open(page);
+  const editor = editorOf(page);
+  await editor.fill(text.replace('learning_rate', 'lerning_rate').replace('"bf16"', '"bf-16"'));
+  const problems = page.getByRole('list', { name: 'Problems in the text' });
+  await expect(problems.getByRole('listitem')).toHaveText([
+    /^Line 7: lerning_rate is unknown to kohya's sd-scripts\./,
+    /^Line 14: mixed_precision: “bf-16” is not a valid value\./,
+  ]);
+  await problems.getByRole('button', { name: 'Replace by learning_rate' }).click();
+  await problems.getByRole('button', { name: 'Replace by bf16' }).click();
+  await expect(editor).toHaveValue(text);
+  await expect(problems).toHaveCount(0);
+
+  await page.getByLabel('Steps').fill('many');
+  await expect(page.getByRole('alert')).toHaveText('Enter a number.');
+  await expect(editor).toHaveValue(text);
+  await page.getByLabel('Steps').fill('1000');
+  await editor.fill('learning_rate = ');
+  await expect(page.getByRole('alert')).toContainText(/^Invalid (TOML|YAML|JSON) at line 1/);
+  await expect(answerOf(page)).toContainText('The form has a problem');
+  await editor.fill('{"lr": 1}');
+  await expect(page.getByLabel('Text (JSON)')).toBeVisible();
+  await editor.fill(text.replace('script = ', 'script_name = '));
+  await expect(answerOf(page)).toContainText('The server refuses this job');
+  await expect(answerOf(page)).toContainText('it does not name its script');
+});
+
+test('completes keys and values with the keyboard, and submits', async ({ page }) => {
+  await open(page);
+  await page.getByLabel('Configuration name').focus();
+  await page.keyboard.type('dog');
+  await expect(editorOf(page)).toHaveValue(text);
+  await page.keyboard.press('Escape');
+  const editor = editorOf(page);
+  for (let n = 0; n < 30 && !(await editor.evaluate(each => each.matches(':focus'))); n++)
+    await page.keyboard.press('Tab');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('cache_latents_to');
+  const options = page.getByRole('listbox', { name: 'Keys and values' });
+  await expect(options.getByRole('option')).toHaveText(['cache_latents_to_disk']);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(editor).toHaveValue(`${text}cache_latents_to_disk = `);
+  await page.keyboard.press('Control+Space');
+  await expect(options.getByRole('option')).toHaveText(['true', 'false']);
+  await page.keyboard.press('Enter');
+  await expect(editor).toHaveValue(`${text}cache_latents_to_disk = true`);
+  // Tab leaves the text, so that nobody is trapped in it.
+  await page.keyboard.press('Tab');
+  await expect(editor).not.toBeFocused();
+  const submit = page.getByRole('button', { name: 'Submit', exact: true });
+  for (let n = 0; n < 30 && !(await submit.evaluate(each => each.matches(':focus'))); n++)
+    await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 2 })).toBeFocused();
+  const job = await rig.offered();
+  for (const status of ['starting', 'running', 'completed']) await rig.report(job, status);
+});
+
+test('is legible and accessible in both themes and at each width', async ({ page }) => {
+  test.setTimeout(90_000);
+  await open(page);
+  await chooseConfig(page, 'dog');
+  await page.getByLabel('Learning rate').fill('3e-4');
+  await expect(answerOf(page)).toContainText('Starts now on rig-1');
+  const key = editorOf(page);
+  await key.fill(`${text.replace('1e-4', '3e-4')}cashe_latents = true\n`);
+  await expect(page.getByRole('list', { name: 'Problems in the text' })).toBeVisible();
+  await page.getByText('Advanced options').click();
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1440, 1280, 390]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      await untilLoaded(page);
+      await expect(answerOf(page)).toHaveAttribute('aria-busy', 'false');
+      const path = `${test.info().project.outputDir}/screens/submit-form-${colorScheme}-${width}.png`;
+      await page.screenshot({ path, animations: 'disabled', fullPage: true });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      expect(await tooWide(page)).toEqual([]);
+      expect(await cutTexts(page)).toEqual([]);
+    }
+});
