@@ -7,7 +7,6 @@ import { simpletuner } from './simpletuner.ts';
 import { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
 
 export {
-  type ArgumentKind,
   checkConfig,
   loadArguments,
   type TrainerArguments,
@@ -17,11 +16,11 @@ export { type Completion, completionAt } from './completion.ts';
 export { type ConfigFormat, configTextIn, formatOf, parseConfigText, parseFailure } from './config-text.ts';
 export { argumentsOf } from './diffusers.ts';
 export { type EditableText, openConfigText } from './edit-text.ts';
-export { type FieldName, type FormField, formFieldsOf, placeOf } from './form-fields.ts';
+export { type FormField, formFieldsOf, placeOf } from './form-fields.ts';
 export { type Bundle, dataOf, type FoundFile, gather, withPaths } from './gather.ts';
 export { scriptOf as kohyaScript } from './kohya.ts';
 export { likenessOf, stepsOf } from './likeness.ts';
-export { type KeyPath, type Trainer, type TrainerName, trainerNames } from './trainer.ts';
+export { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
 export { type UnknownKey, unknownKeys } from './unknown-keys.ts';
 
 /** A program that a rig's owner has configured. It gets the config unchanged, and Trainyard knows nothing about it. */

@@ -64,6 +64,12 @@ const open = async (page: Page, path = '/jobs/new'): Promise<void> => {
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 };
 
+/** Presses Tab until an element has the focus. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  for (let n = 0; n < 40 && (await page.locator(`${selector}:focus`).count()) === 0; n++)
+    await page.keyboard.press('Tab');
+}
+
 const editorOf = (page: Page): Locator => page.locator('.editor textarea');
 const answerOf = (page: Page): Locator => page.getByRole('region', { name: 'If you submit now' });
 
@@ -157,8 +163,7 @@ test('completes keys and values with the keyboard, and submits', async ({ page }
   await expect(editorOf(page)).toHaveValue(text);
   await page.keyboard.press('Escape');
   const editor = editorOf(page);
-  for (let n = 0; n < 30 && !(await editor.evaluate(each => each.matches(':focus'))); n++)
-    await page.keyboard.press('Tab');
+  await tabTo(page, '.editor textarea');
   await page.keyboard.press('Control+End');
   await page.keyboard.type('cache_latents_to');
   const options = page.getByRole('listbox', { name: 'Keys and values' });
@@ -174,8 +179,8 @@ test('completes keys and values with the keyboard, and submits', async ({ page }
   await page.keyboard.press('Tab');
   await expect(editor).not.toBeFocused();
   const submit = page.getByRole('button', { name: 'Submit', exact: true });
-  for (let n = 0; n < 30 && !(await submit.evaluate(each => each.matches(':focus'))); n++)
-    await page.keyboard.press('Tab');
+  await tabTo(page, 'button[type="submit"]');
+  await expect(submit).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { level: 2 })).toBeFocused();
   const job = await rig.offered();

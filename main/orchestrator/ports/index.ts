@@ -83,6 +83,6 @@ export type {
   WorkerEnergy,
 } from './usage.ts';
 export type { UploadGenerations } from './store.ts';
-export type { AlikeJob, JobCount, JobTimes, KeyedSubmission } from './jobs.ts';
+export type { JobCount, JobTimes, KeyedSubmission } from './jobs.ts';
 export type { WaitingKind } from './jobs.ts';
 export type { Read, Tx, Store } from './store.ts';

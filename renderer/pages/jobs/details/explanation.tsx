@@ -18,7 +18,7 @@ interface ExplainedProps {
 }
 
 /** Lists for each worker why it cannot take the job. */
-export function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
+function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   const t = useT();
   const { reasons, workers, pools, unsatisfiable, predicted_start: start } = explanation;
   const isRequested = pools.some(({ launch_id: launch }) => launch !== null);
@@ -125,7 +125,7 @@ const keys = {
   avoid_previous: 'jobs.check.avoidPrevious',
 } as const satisfies Readonly<Partial<Record<WorkerReason['code'], MessageKey>>>;
 
-/** Returns the translated text of one reason why a worker cannot take a job. @internal */
+/** Returns the translated text of one reason why a worker cannot take a job. */
 export function checkText({ code, wanted, there }: WorkerReason, t: Translator): string {
   if (code === 'offline') return t(there === 'goodbye' ? 'jobs.check.signedOff' : 'jobs.check.silent');
   if (code === 'target') return t(wanted === 'this machine' ? 'jobs.check.onlyHere' : 'jobs.check.notHere');

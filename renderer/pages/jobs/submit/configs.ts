@@ -46,7 +46,7 @@ export function useConfigs(
 }
 
 /** Reads a config and its dataloader. `dataloader` is null when there is none or it cannot be read. */
-export async function readTraining(
+async function readTraining(
   client: Client,
   { name, dataloader: named }: Pick<ConfigView, 'name' | 'dataloader'>,
 ): Promise<

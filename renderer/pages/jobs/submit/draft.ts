@@ -7,6 +7,7 @@ import {
   type Target,
   type TrainerConfig,
 } from '../../../../protocol/job.ts';
+import type { ConfigFormat } from '../../../../trainers/index.ts';
 import { isSame } from './config-parts.tsx';
 
 export interface LabelRow {
@@ -23,7 +24,7 @@ export interface Training {
   readonly dataloader: unknown;
 }
 
-export type TextFormat = 'json' | 'yaml' | 'toml';
+export type TextFormat = ConfigFormat;
 
 /** A config with its text, and the other files that are sent with it. */
 export interface WrittenTraining extends Training {
