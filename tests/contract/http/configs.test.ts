@@ -259,7 +259,7 @@ describe('PUT /api/configs/{name}', () => {
     await put('flux', { lr: 2 });
     await send('/flux', { method: 'DELETE' });
     const own = valueOf(await server.admin.call(queueApi.config, { params: { id } }));
-    expect(own).toEqual({ job_id: id, config_name: 'flux', config: { lr: 1 }, dataloader: null });
+    expect(own).toEqual({ job_id: id, config_name: 'flux', config: { lr: 1 }, dataloader: null, files: {} });
   });
 
   test('stores companion files under the same conditions', async () => {
@@ -406,6 +406,7 @@ describe('config of a job', () => {
       config_name: 'inline',
       config: { lr: 1, hub_token: 'hf_x' },
       dataloader,
+      files: {},
     });
     // The config must not appear in lists and events, because everyone with view access can see these.
     const shown = JSON.stringify([
