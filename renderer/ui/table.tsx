@@ -83,25 +83,9 @@ export function Table<R>(props: TableProps<R>) {
   const order = props.order === undefined ? ownOrder : props.order;
   const scroller = useRef<HTMLDivElement>(null);
   const [filling] = useState(() => createFilling(run => void requestAnimationFrame(run)));
-  const [rangeExtractor] = useState(createWindow);
   const [opened, setOpened] = useState<string | null>(null);
   const shown = useSteadyOrder(rows, idOf, columns, ownOrder);
-  const { keptId = null } = props;
-  const kept = keptId === null ? -1 : shown.rows.findIndex(row => idOf(row) === keptId);
-  const virtual = useVirtualizer({
-    count: shown.rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: index => {
-      const row = shown.rows[index];
-      return row !== undefined && idOf(row) === opened ? rowHeight + detailsHeight : rowHeight;
-    },
-    rangeExtractor: range => withKept(rangeExtractor(range), kept),
-  });
-  useImperativeHandle(props.control, () => ({
-    rows: shown.rows,
-    unfreeze: shown.unfreeze,
-    scrollTo: index => virtual.scrollToIndex(index),
-  }));
+  const virtual = useRowWindow(props, { shown, scroller, opened });
   const grid = useMemo(() => gridOf(columns), [columns]);
   const changeOrder = (column: string): void => {
     const next = { column, isDescending: order?.column === column && !order.isDescending };
@@ -168,6 +152,37 @@ export function Table<R>(props: TableProps<R>) {
       </div>
     </div>
   );
+}
+
+interface RowWindowInput<R> {
+  readonly shown: ReturnType<typeof useSteadyOrder<R>>;
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  /** The id of the expanded row. */
+  readonly opened: string | null;
+}
+
+/** Decides which rows are rendered, and gives the parent control over them. */
+function useRowWindow<R>(
+  { idOf, keptId = null, control }: TableProps<R>,
+  { shown, scroller, opened }: RowWindowInput<R>,
+) {
+  const [rangeExtractor] = useState(createWindow);
+  const kept = keptId === null ? -1 : shown.rows.findIndex(row => idOf(row) === keptId);
+  const virtual = useVirtualizer({
+    count: shown.rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: index => {
+      const row = shown.rows[index];
+      return row !== undefined && idOf(row) === opened ? rowHeight + detailsHeight : rowHeight;
+    },
+    rangeExtractor: range => withKept(rangeExtractor(range), kept),
+  });
+  useImperativeHandle(control, () => ({
+    rows: shown.rows,
+    unfreeze: shown.unfreeze,
+    scrollTo: index => virtual.scrollToIndex(index),
+  }));
+  return virtual;
 }
 
 function Empty({ children }: { readonly children: ReactNode }) {

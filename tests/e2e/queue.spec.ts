@@ -170,7 +170,7 @@ test('moves a job through a list of 2,000 rows with keys and with the mouse at t
   await page.mouse.down();
   await page.mouse.move(box.x + 12, table.y + table.height + 60, { steps: 3 });
   await expect
-    .poll(() => page.locator('.table-scroll').evaluate(box => Number(Reflect.get(box, 'scrollTop'))))
+    .poll(() => page.locator('.table-scroll').evaluate(element => Number(Reflect.get(element, 'scrollTop'))))
     .toBeGreaterThan(9_000);
   await page.mouse.move(box.x + 12, table.y + 200);
   await expect(status(page)).toContainText(`${first} moves to position`);

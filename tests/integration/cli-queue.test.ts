@@ -200,24 +200,6 @@ describe('order of jobs', () => {
     expect((await jobs(['priority', first, 'low', '-o', 'is_top,position'])).out).toBe('false\t3\n');
   });
 
-  test('moves a pending job before or after another one, by id or its start', async () => {
-    const [first, second, third] = [await waiting(), await waiting(), await waiting()];
-    const places = async () =>
-      (await Promise.all([first, second, third].map(id => jobs(['get', id, '-o', 'position'])))).map(
-        ({ out }) => Number(out),
-      );
-    const [place = 0] = await places();
-    const moved = await queue(['move', third.slice(0, 12), '--before', first]);
-    expect(moved.out).toMatch(new RegExp(`^Position +${place}$`, 'm'));
-    expect(await queue(['move', first, '--after', second])).toMatchObject({ code: 0 });
-    expect(await places()).toEqual([place + 2, place + 1, place]);
-    await jobs(['priority', first, 'low']);
-    expect(await queue(['move', third, '--after', first])).toMatchObject({
-      code: 5,
-      err: expect.stringMatching(/differ in priority/) as unknown,
-    });
-  });
-
   test('gives a job that needs approval no position until it is approved', async () => {
     const submitted = await jobs(['submit', 'digits', '--requires-approval', '--label', 'gpu=none']);
     const [, id = ''] = /^Job +(j_\w+)\n/.exec(submitted.out) ?? [];
@@ -461,7 +443,6 @@ describe('usage errors of queue and jobs', () => {
     ['a missing age', 2, queue, ['cleanup'], /--older-than/],
     ['an age without a unit', 2, queue, ['cleanup', '--older-than', '30'], /with a unit, such as 30d/],
     ['an invalid age', 2, queue, ['cleanup', '--older-than', 'old'], /30m, 12h or 2d/],
-    ['a move without a target', 2, queue, ['move', 'x'], /Specify either --before JOB or --after JOB/],
     ['an unknown queue command', 2, queue, ['stop'], /unknown command 'stop'/],
     ['a wrong token', 3, queue, ['pause', '--token', 'ta_wrong'], /Invalid token/],
     ['an unknown status', 2, jobs, ['list', '--status', 'pending,lost'], /Unknown status "lost".*recovering/],

@@ -17,6 +17,7 @@ import { onlyUserOf } from '../auth/auth.ts';
 export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
   // Mounted first, because later routes would treat the names of these calls as job ids.
   mountWholeQueue(router, orchestrator);
+  mountJobReads(router, orchestrator);
   mountList(router, orchestrator);
   router.answer(queueApi.submit, async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
     const key = keyOf(inBody, request, body);
@@ -150,12 +151,6 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
     if (!timeline.ok) return timeline;
     return accept({ ...timeline.value, as_of_seq: orchestrator.lifecycle.lastSeq() });
   });
-  router.answer(queueApi.waiting, ({ caller }) => accept(waitingReply(orchestrator, onlyUserOf(caller))));
-  router.answer(queueApi.configValues, ({ query: { jobs, keys = null }, caller, request }) => {
-    keepPrivate(request);
-    const found = orchestrator.queue.configValues({ jobs, keys, only: onlyUserOf(caller) });
-    return accept({ values: found.values, keys: [...found.keys] });
-  });
   router.answer(usageApi.days, ({ query }) => {
     const { days, currency } = orchestrator.queue.usage(query.days);
     return accept({ days: [...days], currency });
@@ -208,6 +203,16 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
     if (!outcome.ok) return outcome;
     const { status, position, pending } = outcome.value;
     return accept({ job_id: params.id, status, position, total_pending: pending });
+  });
+}
+
+/** Reads about many jobs at once. */
+function mountJobReads(router: Router, orchestrator: Orchestrator): void {
+  router.answer(queueApi.waiting, ({ caller }) => accept(waitingReply(orchestrator, onlyUserOf(caller))));
+  router.answer(queueApi.configValues, ({ query: { jobs, keys = null }, caller, request }) => {
+    keepPrivate(request);
+    const found = orchestrator.queue.configValues({ jobs, keys, only: onlyUserOf(caller) });
+    return accept({ values: found.values, keys: [...found.keys] });
   });
 }
 

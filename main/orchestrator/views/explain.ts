@@ -130,7 +130,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
         unsatisfiable: verdictOf(job.spec.requirements).isUnsatisfiable,
         position: isQueued(job) ? read.position(job) : null,
         reasons: reasons.map(({ code, wait: { params }, detail }) => ({ code, params, detail })),
-        workers: verdict.map(judged => workerVerdict(judged, job)),
+        workers: verdict.map(judged => workerLine(judged, job)),
         pools: [...pools.linesOf(job)],
         ...forecast(core, read, known),
       };
@@ -156,6 +156,15 @@ function takersOf(core: Core, read: Read, { judged, nodes }: Verdict) {
   const takers = judged.filter(({ mismatches }) => mismatches.length === 0);
   return { count: takers.length, nextFreeMs: nextFreeMs(core, read, takers, nodes) };
 }
+
+const workerLine = (judged: Judged, job: PendingJob): Explanation['workers'][number] => ({
+  worker_id: judged.candidate.id,
+  name: judged.candidate.name,
+  local: judged.candidate.local,
+  fits: judged.fits,
+  datasets: datasetsAt(judged.candidate, job.spec.requirements),
+  reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
+});
 
 /** A reason for people, and the same for programs. */
 interface ToldReason extends Omit<WaitReason, 'params'> {
@@ -198,15 +207,6 @@ const noLocalWorker: ToldReason = {
 };
 
 const orderOf = ({ code }: ToldReason): number => WaitCode.options.indexOf(code);
-
-const workerVerdict = (judged: Judged, job: PendingJob): Explanation['workers'][number] => ({
-  worker_id: judged.candidate.id,
-  name: judged.candidate.name,
-  local: judged.candidate.local,
-  fits: judged.fits,
-  datasets: datasetsAt(judged.candidate, job.spec.requirements),
-  reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
-});
 
 function datasetsAt(
   { datasets }: Candidate,

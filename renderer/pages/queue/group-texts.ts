@@ -25,6 +25,12 @@ function needsText(needs: NonNullable<WaitGroup['needs']>, t: QueueTranslator): 
   ];
 }
 
+const minute = 60;
+
+/** An estimate of several minutes is not exact to the second. */
+const roughly = (seconds: number): number =>
+  seconds < 2 * minute ? seconds : Math.round(seconds / minute) * minute;
+
 /** Says that all matching workers are busy, and when one is free; null when workers are unavailable for other reasons. */
 export function freeText(
   { wait, workers, next_free_s: nextFree }: WaitGroup,
@@ -35,6 +41,6 @@ export function freeText(
   if (!isBusy || workers === null || workers === 0) return null;
   const busy = t('queue.group.allBusy', { count: workers });
   if (nextFree === null || nextFree === 0) return busy;
-  const free = t('queue.group.nextFree', { time: duration(nextFree, t.language) });
+  const free = t('queue.group.nextFree', { time: duration(roughly(nextFree), t.language) });
   return lists(t.language).format([busy, free]);
 }
