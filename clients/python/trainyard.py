@@ -622,41 +622,18 @@ class TimelineWorker(TypedDict, total=False):
     deleted: bool
 
 
-class WaitGroup(TypedDict, total=False):
-    """Pending jobs that wait for the same reason."""
+class UsageDay(TypedDict, total=False):
+    """GPU-hours, energy and cost of one day."""
 
-    # Why the jobs are pending, in one line.
-    reason: str
-    wait: JobWait
-    # Number of jobs in the group.
-    count: float
-    # The jobs in dispatch order.
-    job_ids: List[str]
-    # Requirements of the jobs; null when the jobs differ in them.
-    needs: Optional[Dict[str, Any]]
-    # Number of workers that meet the requirements; null when the jobs differ in them.
-    workers: Optional[float]
-    # Estimated seconds until enough of these workers are free, from the jobs that they run now;
-    # null when unknown.
-    next_free_s: Optional[float]
-
-
-class JobWait(TypedDict, total=False):
-    """Why a job is pending, in a form that programs can translate."""
-
-    # Code of the reason: a code of the explanation, or `next` (an idle worker fits), `busy`
-    # (fitting workers cannot take a job now), `unmet` (no worker meets the requirements),
-    # `gathering` (it needs several workers at once, and some are free), `requested` (a pool has
-    # ordered a machine for it) or `no_workers`. Later versions may add codes.
-    code: str
-    # Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs
-    # ahead: `count`. After: `count` (jobs that it still waits for), and of one of them `job_id`,
-    # `name`, `state` and where known `left_s` (seconds until its end). Gathering: `free` and
-    # `wanted`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.
-    params: Dict[str, Union[str, float]]
-    # With `busy`: counts the workers that meet the requirements by what prevents dispatch (codes of
-    # the explanation).
-    workers: List[Dict[str, Any]]
+    # The day, in UTC.
+    day: str
+    # GPU-hours of jobs that still exist.
+    gpu_hours: float
+    # Energy of the GPUs of all workers, idle or not; null when no worker reported its power.
+    energy_kwh: Optional[float]
+    # Cost of the machines of pools, and of the electricity of other workers, at today's prices.
+    # Null when no price is known.
+    cost: Optional[float]
 
 
 class JobView(TypedDict, total=False):
@@ -793,6 +770,24 @@ class Progress(TypedDict, total=False):
     metrics: Dict[str, float]
 
 
+class JobWait(TypedDict, total=False):
+    """Why a job is pending, in a form that programs can translate."""
+
+    # Code of the reason: a code of the explanation, or `next` (an idle worker fits), `busy`
+    # (fitting workers cannot take a job now), `unmet` (no worker meets the requirements),
+    # `gathering` (it needs several workers at once, and some are free), `requested` (a pool has
+    # ordered a machine for it) or `no_workers`. Later versions may add codes.
+    code: str
+    # Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs
+    # ahead: `count`. After: `count` (jobs that it still waits for), and of one of them `job_id`,
+    # `name`, `state` and where known `left_s` (seconds until its end). Gathering: `free` and
+    # `wanted`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.
+    params: Dict[str, Union[str, float]]
+    # With `busy`: counts the workers that meet the requirements by what prevents dispatch (codes of
+    # the explanation).
+    workers: List[Dict[str, Any]]
+
+
 class RunLink(TypedDict, total=False):
     """Link to the run at an experiment tracker, found in the trainer's log."""
 
@@ -802,6 +797,25 @@ class RunLink(TypedDict, total=False):
     # Address of the run: `http` or `https`, without user, password and secrets. A program in the
     # training has printed it, so nobody has checked where it leads.
     url: str
+
+
+class WaitGroup(TypedDict, total=False):
+    """Pending jobs that wait for the same reason."""
+
+    # Why the jobs are pending, in one line.
+    reason: str
+    wait: JobWait
+    # Number of jobs in the group.
+    count: float
+    # The jobs in dispatch order.
+    job_ids: List[str]
+    # Requirements of the jobs; null when the jobs differ in them.
+    needs: Optional[Dict[str, Any]]
+    # Number of workers that meet the requirements; null when the jobs differ in them.
+    workers: Optional[float]
+    # Estimated seconds until enough of these workers are free, from the jobs that they run now;
+    # null when unknown.
+    next_free_s: Optional[float]
 
 
 class JobCounts(TypedDict, total=False):
@@ -986,6 +1000,8 @@ class JobDetail(TypedDict, total=False):
     children: List[JobChild]
     # Number of jobs that start after this one. Older servers omit it.
     children_count: float
+    # What the job used; older servers omit it.
+    usage: Optional[JobUsage]
 
 
 class AttemptView(TypedDict, total=False):
@@ -1059,6 +1075,20 @@ class JobChild(TypedDict, total=False):
     # Which end of the parents lets a job start: `success` only their completion, `end` any end,
     # also a failure or a cancellation.
     on: Literal["success", "end"]
+
+
+class JobUsage(TypedDict, total=False):
+    """GPU-hours, energy and cost of a job."""
+
+    # GPU-hours of all attempts.
+    gpu_hours: float
+    # Energy of the job's GPUs; null when its workers reported no power.
+    energy_kwh: Optional[float]
+    # Cost of the GPU-hours on workers of pools, and of the electricity on others, at today's
+    # prices. Null when no price is known.
+    cost: Optional[float]
+    # Currency of the cost; null when none is set.
+    currency: Optional[str]
 
 
 class SweepAxis(TypedDict, total=False):
@@ -2253,31 +2283,18 @@ class Trainyard:
         """
         return self._transport.json("GET", "/api/timeline", {"from": from_, "to": to, "worker_id": worker_id, "job_id": job_id})
 
-    def group_waiting_jobs(self) -> Dict[str, Any]:
-        """Group pending jobs by the reason why they wait.
-
-        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
-        response contains no others.
-        """
-        return self._transport.json("GET", "/api/queue/waiting", None)
-
-    def list_config_values(
+    def get_usage(
         self,
         *,
-        jobs: Union[str, int, bool],
-        keys: Union[str, int, bool] = UNSET,
+        days: int = UNSET,
     ) -> Dict[str, Any]:
-        """Show single values of the configs of jobs, or the keys in which these configs differ.
+        """List the GPU-hours, energy and cost of the last days.
 
-        Needs the permission `queue.manage`, or `queue.manage.own` for the token's own jobs: the
-        response contains no others.
+        Needs the permission `queue.view`.
 
-        jobs: Ids of the jobs, separated by commas; at most 100.
-
-        keys: Paths of values in the configs, separated by commas; at most 8. Without it, the
-        response has no values.
+        days: Number of days, including today.
         """
-        return self._transport.json("GET", "/api/queue/config-values", {"jobs": jobs, "keys": keys})
+        return self._transport.json("GET", "/api/usage", {"days": days})
 
     def list_own_jobs(self) -> Dict[str, Any]:
         """List the caller's pending and running jobs.
@@ -2384,6 +2401,32 @@ class Trainyard:
         id: Id of a job: up to 64 letters, digits, `_` and `-`.
         """
         return self._transport.json("GET", _path("/api/queue/position/{id}", id=id), None)
+
+    def group_waiting_jobs(self) -> Dict[str, Any]:
+        """Group pending jobs by the reason why they wait.
+
+        Needs the permission `queue.view`, or `queue.view.own` for the token's own jobs: the
+        response contains no others.
+        """
+        return self._transport.json("GET", "/api/queue/waiting", None)
+
+    def list_config_values(
+        self,
+        *,
+        jobs: Union[str, int, bool],
+        keys: Union[str, int, bool] = UNSET,
+    ) -> Dict[str, Any]:
+        """Show single values of the configs of jobs, or the keys in which these configs differ.
+
+        Needs the permission `queue.manage`, or `queue.manage.own` for the token's own jobs: the
+        response contains no others.
+
+        jobs: Ids of the jobs, separated by commas; at most 100.
+
+        keys: Paths of values in the configs, separated by commas; at most 8. Without it, the
+        response has no values.
+        """
+        return self._transport.json("GET", "/api/queue/config-values", {"jobs": jobs, "keys": keys})
 
     def list_jobs(
         self,

@@ -27,14 +27,14 @@ function Page() {
   const { order, readAgain } = useQueueOrder();
   const queue = useFleet(({ fleet }) => fleet.queue);
   if (queue === null) return <div className="page" aria-busy="true" />;
-  const { paused } = queue;
+  const { paused, max_concurrent: max } = queue;
   return (
     <JobActionsProvider>
       <div className="page queue-page">
         <div className="page-head">
           <div className="queue-title">
             <h1>{t('nav.queue')}</h1>
-            <Figures max={max_concurrent} />
+            <Figures max={max} />
           </div>
           <Allowed call={queueApi.pause}>{paused === null && <PauseButton />}</Allowed>
         </div>

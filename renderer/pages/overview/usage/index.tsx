@@ -39,7 +39,8 @@ export function UsageCard() {
         <h2 id="usage">{t('usage.title')}</h2>
         {lacksPrice && may(settingsApi.change) && (
           <span className="muted">
-            {t('usage.noPrice')} <Link href="/settings/workers#settings-electricity">{t('nav.settings')}</Link>
+            {t('usage.noPrice')}{' '}
+            <Link href="/settings/workers#settings-electricity">{t('nav.settings')}</Link>
           </span>
         )}
         <div className="chips" role="group" aria-label={t('usage.span')}>

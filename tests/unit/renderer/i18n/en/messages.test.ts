@@ -13,7 +13,9 @@ type Catalog = Readonly<Record<string, string>>;
 /** Returns all texts of a language, also those that load together with their page. */
 async function catalogOf(language: string): Promise<Catalog> {
   const folder = join(root, 'i18n', language);
-  const modules = readdirSync(folder).map(file => import(join(folder, file)) as Promise<Record<string, Catalog>>);
+  const modules = readdirSync(folder).map(
+    file => import(join(folder, file)) as Promise<Record<string, Catalog>>,
+  );
   return Object.assign({}, ...(await Promise.all(modules)).flatMap(Object.values)) as Catalog;
 }
 
@@ -71,7 +73,9 @@ describe.each(Object.keys(catalogs) as (keyof typeof catalogs)[])('the catalogue
   });
 
   test('has the same placeholders as English', () => {
-    const others = keys.filter(key => namesIn(textIn(language, key)).join() !== namesIn(textIn('en', key)).join());
+    const others = keys.filter(
+      key => namesIn(textIn(language, key)).join() !== namesIn(textIn('en', key)).join(),
+    );
     expect(others).toEqual([]);
   });
 
