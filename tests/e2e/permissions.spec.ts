@@ -48,11 +48,11 @@ async function signInAs(page: Page, name: string, permissions: readonly Permissi
 const railOf = (page: Page): Promise<readonly string[]> =>
   page.getByRole('navigation').getByRole('link').allTextContents();
 
-/** Returns the actions on a page. Filters, sorting and tabs do not count. */
+/** Returns the actions on a page. Filters, sorting, tabs and folded lists do not count. */
 const actsOn = (page: Page): Promise<readonly string[]> =>
   page
     .locator('#content :is(button, .button, [type="checkbox"])')
-    .and(page.locator(':not(.chip-button, .table-sort, [role="tab"])'))
+    .and(page.locator(':not(.chip-button, .table-sort, .wait-toggle, [role="tab"])'))
     .allTextContents();
 
 async function expectQuiet(page: Page): Promise<void> {
