@@ -169,8 +169,8 @@ test('shows users with own permissions only their jobs, and updates them live', 
   };
   const foreign = await submit(token, 'of-eve');
   await page.getByRole('link', { name: 'Submit job' }).first().click();
-  await page.getByLabel('Configuration', { exact: true }).selectOption('inline');
-  await page.getByLabel('Configuration (JSON)').fill('{ "steps": 3 }');
+  await page.getByLabel('Text (JSON)').fill('{ "steps": 3 }');
+  await page.getByText('Advanced options').click();
   await page.getByLabel('GPUs', { exact: true }).fill('64');
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
   await page.getByRole('link', { name: 'Open job' }).click();
