@@ -189,7 +189,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['commander'],
   },
   tests: { files: ['tests/**'], rooms: ['**'], packages: ['**'], node: true },
-  config: { files: ['*.config.ts'], rooms: ['config', 'tests browser'], packages: ['**'], node: true },
+  config: { files: ['*.config.ts'], rooms: ['config', 'dev', 'tests browser'], packages: ['**'], node: true },
 };
 
 const policies = Object.entries(rooms).map(([name, room]) => ({

@@ -64,11 +64,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
     const takes = (other: PendingJob): boolean =>
       judgedFor(other).some(({ fits }, index) => fits && judged[index]?.fits === true);
     const rivals = rivalsOf(job)?.filter(takes).length ?? Number.POSITIVE_INFINITY;
-    if (rivals === 0) return [];
-    const params: JobWait['params'] = rivals > maxAhead ? {} : { count: rivals };
-    return [
-      { code: 'ahead', detail: describeJobsAhead(rivals), wait: { code: 'ahead', params, workers: [] } },
-    ];
+    return rivals === 0 ? [] : [describeJobsAhead(rivals)];
   };
 
   const reasonsFor = (job: PendingJob): readonly ToldReason[] => {
@@ -171,9 +167,14 @@ interface ToldReason extends Omit<WaitReason, 'params'> {
   readonly wait: JobWait;
 }
 
-function describeJobsAhead(count: number): string {
-  if (count > maxAhead) return 'An idle worker fits, and hundreds of jobs go first';
-  return `An idle worker fits, and ${count} ${count === 1 ? 'job that it fits goes' : 'jobs that it fits go'} first`;
+function describeJobsAhead(count: number): ToldReason {
+  const params: JobWait['params'] = count > maxAhead ? {} : { count };
+  const goFirst = count === 1 ? '1 job that it fits goes' : `${count} jobs that it fits go`;
+  return {
+    code: 'ahead',
+    detail: `An idle worker fits, and ${count > maxAhead ? 'hundreds of jobs go' : goFirst} first`,
+    wait: { code: 'ahead', params, workers: [] },
+  };
 }
 
 const describeBackoff = (until: string): ToldReason => ({

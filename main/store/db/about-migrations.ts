@@ -19,3 +19,6 @@ export const likenessMigrations: readonly string[] = [
   CREATE INDEX jobs_alike ON jobs (likeness, ended_at) WHERE likeness IS NOT NULL AND status = 'completed';
   `,
 ];
+
+/** Adds links to the run at experiment trackers, as JSON; null for none. */
+export const linkMigrations: readonly string[] = ['ALTER TABLE attempts ADD COLUMN links TEXT;'];

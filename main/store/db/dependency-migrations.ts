@@ -40,3 +40,20 @@ export const dependencyMigrations: readonly string[] = [
   CREATE INDEX job_parents_parent ON job_parents (parent_id);
   `,
 ];
+
+/** Adds the order within a level, which users can change. Jobs that have ended keep 0: they have no order. */
+export const turnMigrations: readonly string[] = [
+  `
+  ALTER TABLE jobs ADD COLUMN turn REAL NOT NULL DEFAULT 0;
+  UPDATE jobs SET turn = ord WHERE ended_at IS NULL;
+  DROP INDEX jobs_pending;
+  CREATE INDEX jobs_pending ON jobs (level DESC, turn, ord, status, approval, user, queued_at, unmet)
+    WHERE status = 'pending' AND approval IS NOT 'wanted' AND unmet = 0;
+  DROP INDEX jobs_dependent;
+  CREATE INDEX jobs_dependent ON jobs (level DESC, turn, ord, status, approval, user, unmet)
+    WHERE status = 'pending' AND approval IS NOT 'wanted' AND unmet > 0;
+  DROP INDEX jobs_unapproved;
+  CREATE INDEX jobs_unapproved ON jobs (level DESC, turn, ord, status, approval, user)
+    WHERE status = 'pending' AND approval = 'wanted';
+  `,
+];

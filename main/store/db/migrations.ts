@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { aboutMigrations, likenessMigrations } from './about-migrations.ts';
-import { dependencyMigrations } from './dependency-migrations.ts';
+import { aboutMigrations, likenessMigrations, linkMigrations } from './about-migrations.ts';
+import { dependencyMigrations, turnMigrations } from './dependency-migrations.ts';
 import { nodeMigrations, poolMigrations, timelineMigrations } from './pool-migrations.ts';
 import { notificationMigrations, pushMigrations } from './notification-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
@@ -442,24 +442,8 @@ const migrations: readonly string[] = [
   CREATE INDEX artifacts_samples_job ON artifacts (job_id, ord) WHERE kind = 'sample_image';
   `,
   ...dependencyMigrations,
-  `
-  -- Links to the run at experiment trackers, as JSON; null for none.
-  ALTER TABLE attempts ADD COLUMN links TEXT;
-  `,
-  `
-  -- The order within a level, which users can change. Jobs that have ended keep 0: they have no order.
-  ALTER TABLE jobs ADD COLUMN turn REAL NOT NULL DEFAULT 0;
-  UPDATE jobs SET turn = ord WHERE ended_at IS NULL;
-  DROP INDEX jobs_pending;
-  CREATE INDEX jobs_pending ON jobs (level DESC, turn, ord, status, approval, user, queued_at, unmet)
-    WHERE status = 'pending' AND approval IS NOT 'wanted' AND unmet = 0;
-  DROP INDEX jobs_dependent;
-  CREATE INDEX jobs_dependent ON jobs (level DESC, turn, ord, status, approval, user, unmet)
-    WHERE status = 'pending' AND approval IS NOT 'wanted' AND unmet > 0;
-  DROP INDEX jobs_unapproved;
-  CREATE INDEX jobs_unapproved ON jobs (level DESC, turn, ord, status, approval, user)
-    WHERE status = 'pending' AND approval = 'wanted';
-  `,
+  ...linkMigrations,
+  ...turnMigrations,
   ...usageMigrations,
   ...pushMigrations,
   ...likenessMigrations,

@@ -109,7 +109,7 @@ function createUpdates<C extends string>(db: Database, table: string, columns: r
 }
 
 export function createJobRows(db: Database): JobStatements {
-  return { ...jobReads(db), ...jobWrites(db) };
+  return { ...jobReads(db), ...partReads(db), ...jobWrites(db) };
 }
 
 /**
@@ -118,6 +118,39 @@ export function createJobRows(db: Database): JobStatements {
  */
 const jobById = 'j.rowid = (SELECT rowid FROM jobs WHERE id = ?)';
 const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ? AND ended_at IS NULL)';
+
+/** Reads parts of a job, and the retries of it. */
+function partReads(db: Database) {
+  const toJob = createJobReader();
+  const newestRetry = db.prepare<[Record<string, unknown>], JoinedRow>(
+    `${select} WHERE j.rowid = coalesce(
+       (SELECT rowid FROM jobs INDEXED BY jobs_retry_root WHERE retry_root = @root
+        ORDER BY status IN ('failed', 'cancelled'), ord DESC LIMIT 1),
+       (SELECT rowid FROM jobs WHERE id = @root))`,
+  );
+  const completed = db
+    .prepare<[Record<string, unknown>], 1>(
+      `SELECT 1 FROM jobs WHERE id = @root AND status = 'completed' UNION ALL
+       SELECT 1 FROM jobs INDEXED BY jobs_retry_root WHERE retry_root = @root AND status = 'completed' LIMIT 1`,
+    )
+    .pluck();
+  const configOf = db
+    .prepare<[string, number], string>('SELECT config FROM payloads WHERE job_id = ? AND length(config) <= ?')
+    .pluck();
+  const notesOf = db.prepare<[string], string>('SELECT notes FROM job_notes WHERE job_id = ?').pluck();
+  return {
+    newestRetry(root: string) {
+      const row = newestRetry.get({ root });
+      return row === undefined ? null : toJob(row);
+    },
+    hasCompleted: (root: string) => completed.get({ root }) !== undefined,
+    configOf(job: string, maxLength: number) {
+      const text = configOf.get(job, maxLength);
+      return text === undefined ? null : (JSON.parse(text) as JobPayload['config']);
+    },
+    notesOf: (job: string) => notesOf.get(job) ?? null,
+  };
+}
 
 function jobReads(db: Database) {
   const toJob = createJobReader();
@@ -146,22 +179,6 @@ function jobReads(db: Database) {
   const payloadOf = db.prepare<[string], PayloadTexts>(
     'SELECT config, dataloader, files, data FROM payloads WHERE job_id = ?',
   );
-  const newestRetry = db.prepare<[Record<string, unknown>], JoinedRow>(
-    `${select} WHERE j.rowid = coalesce(
-       (SELECT rowid FROM jobs INDEXED BY jobs_retry_root WHERE retry_root = @root
-        ORDER BY status IN ('failed', 'cancelled'), ord DESC LIMIT 1),
-       (SELECT rowid FROM jobs WHERE id = @root))`,
-  );
-  const completed = db
-    .prepare<[Record<string, unknown>], 1>(
-      `SELECT 1 FROM jobs WHERE id = @root AND status = 'completed' UNION ALL
-       SELECT 1 FROM jobs INDEXED BY jobs_retry_root WHERE retry_root = @root AND status = 'completed' LIMIT 1`,
-    )
-    .pluck();
-  const configOf = db
-    .prepare<[string, number], string>('SELECT config FROM payloads WHERE job_id = ? AND length(config) <= ?')
-    .pluck();
-  const notesOf = db.prepare<[string], string>('SELECT notes FROM job_notes WHERE job_id = ?').pluck();
   const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
   const starving = db.prepare<[number, number], JoinedRow>(
     `${selectFrom('jobs j INDEXED BY jobs_starving')}
@@ -204,16 +221,6 @@ function jobReads(db: Database) {
         ...(row.data !== null && { data: JSON.parse(row.data) as NonNullable<JobPayload['data']> }),
       };
     },
-    newestRetry(root: string) {
-      const row = newestRetry.get({ root });
-      return row === undefined ? null : toJob(row);
-    },
-    hasCompleted: (root: string) => completed.get({ root }) !== undefined,
-    configOf(job: string, maxLength: number) {
-      const text = configOf.get(job, maxLength);
-      return text === undefined ? null : (JSON.parse(text) as JobPayload['config']);
-    },
-    notesOf: (job: string) => notesOf.get(job) ?? null,
     attempts: (job: string) => attemptsOf.all(job).map(toAttempt),
   };
 }

@@ -44,7 +44,6 @@ const lastOrder = Number.MAX_SAFE_INTEGER;
 
 /** Submissions of jobs. */
 export function createSubmissions(core: Core, configs: Configs) {
-  const earlierRuns = createEarlierRuns();
   const enter = async (
     draft: Draft,
     by: Actor,
@@ -94,22 +93,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       return enter(draft.value, by, idempotency, read => dependenciesFor(read, request, by));
     },
 
-    /** Predicts the result of a submission without creating a job. Refuses what `submit` refuses. */
-    async dryRun(request: SubmitRequest, by: Actor): Promise<Outcome<DryRun>> {
-      const draft = draftWithData(core.store, request, await prepare(configs, request), by);
-      if (!draft.ok) return draft;
-      if (request.target === 'local' && !core.runsLocally()) return noLocalRuns;
-      const dependencies = dependenciesFor(core.store, request, by);
-      if (!dependencies.ok) return dependencies;
-      const bound = { ...draft.value, dependencies: dependencies.value };
-      const job = newJob(core, core.store, lastOrder, bound, nameOf(by));
-      const { payload, noWait } = draft.value;
-      const needs = needsOf(job, payload);
-      const seen = seesAllJobs(core.store, nameOf(by)) ? null : nameOf(by);
-      const earlier = earlierRuns.figures(core.store, job, payload, seen);
-      const checksKeys = needs.trainer !== null && core.trainerKeys.known(needs.trainer) !== null;
-      return accept({ ...tryOut(core, job, payload, noWait), needs, earlier, checksKeys });
-    },
+    dryRun: createDryRun(core, configs),
 
     /** Submits a new job like one that has ended, with the same config. */
     async retry(id: JobId, by: Actor): Promise<Outcome<Submitted>> {
@@ -134,6 +118,26 @@ export function createSubmissions(core: Core, configs: Configs) {
       };
       return enter(draft, by, null, read => dependenciesAgain(read, job));
     },
+  };
+}
+
+/** Predicts the result of a submission without creating a job. Refuses what `submit` refuses. */
+function createDryRun(core: Core, configs: Configs) {
+  const earlierRuns = createEarlierRuns();
+  return async (request: SubmitRequest, by: Actor): Promise<Outcome<DryRun>> => {
+    const draft = draftWithData(core.store, request, await prepare(configs, request), by);
+    if (!draft.ok) return draft;
+    if (request.target === 'local' && !core.runsLocally()) return noLocalRuns;
+    const dependencies = dependenciesFor(core.store, request, by);
+    if (!dependencies.ok) return dependencies;
+    const bound = { ...draft.value, dependencies: dependencies.value };
+    const job = newJob(core, core.store, lastOrder, bound, nameOf(by));
+    const { payload, noWait } = draft.value;
+    const needs = needsOf(job, payload);
+    const seen = seesAllJobs(core.store, nameOf(by)) ? null : nameOf(by);
+    const earlier = earlierRuns.figures(core.store, job, payload, seen);
+    const checksKeys = needs.trainer !== null && core.trainerKeys.known(needs.trainer) !== null;
+    return accept({ ...tryOut(core, job, payload, noWait), needs, earlier, checksKeys });
   };
 }
 

@@ -10,21 +10,22 @@ import { loadTexts } from '../../../../support/texts.ts';
 const root = fileURLToPath(new URL('../../../../../renderer/', import.meta.url));
 type Catalog = Readonly<Record<string, string>>;
 
+const modules = import.meta.glob<Readonly<Record<string, Catalog>>>('../../../../../renderer/i18n/*/*.ts', {
+  eager: true,
+});
+
 /** Returns all texts of a language, also those that load together with their page. */
-async function catalogOf(language: string): Promise<Catalog> {
-  const folder = join(root, 'i18n', language);
-  const modules = readdirSync(folder).map(
-    file => import(join(folder, file)) as Promise<Record<string, Catalog>>,
-  );
-  return Object.assign({}, ...(await Promise.all(modules)).flatMap(Object.values)) as Catalog;
+function catalogOf(language: string): Catalog {
+  const parts = Object.entries(modules).filter(([path]) => path.includes(`/i18n/${language}/`));
+  return Object.fromEntries(parts.flatMap(([, part]) => Object.values(part).flatMap(Object.entries<string>)));
 }
 
 const catalogs = {
-  en: await catalogOf('en'),
-  es: await catalogOf('es'),
-  zh: await catalogOf('zh'),
-  hi: await catalogOf('hi'),
-  ja: await catalogOf('ja'),
+  en: catalogOf('en'),
+  es: catalogOf('es'),
+  zh: catalogOf('zh'),
+  hi: catalogOf('hi'),
+  ja: catalogOf('ja'),
 } as const;
 const { en } = catalogs;
 const keys = Object.keys(en);
