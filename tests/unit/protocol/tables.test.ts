@@ -111,6 +111,7 @@ describe('tables of calls', () => {
       'POST /api/queue/sweeps (queue.submit)',
       'PATCH /api/queue/:id (queue.submit)',
       'GET /api/timeline (queue.view)',
+      'GET /api/usage (queue.view)',
       'GET /api/queue/:id/logs (queue.view)',
       'GET /api/queue/:id/logs/stream (queue.view, stream)',
       'GET /api/queue/:id/logs/search (queue.view)',

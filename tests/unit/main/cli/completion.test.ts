@@ -24,7 +24,7 @@ describe('completing words', () => {
     [
       'subcommands of queue',
       ['queue', ''],
-      ['status', 'pause', 'resume', 'limits', 'cleanup', 'stats', 'usage', 'help'],
+      ['status', 'pause', 'resume', 'move', 'limits', 'cleanup', 'stats', 'usage', 'help'],
     ],
     ['options of a queue command', ['queue', 'limits', '--ma'], ['--max']],
     ['options', ['workers', 'drain', '--dea'], ['--deadline']],

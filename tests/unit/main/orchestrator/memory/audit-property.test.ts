@@ -53,6 +53,7 @@ const pendingWords: ReadonlySet<string> = new Set([
   'approved',
   'dependencies_met',
   'priority_changed',
+  'moved',
   'moved_to_top',
   'boosted',
 ]);

@@ -190,6 +190,12 @@ const acts = {
   reject: toJob((job, { fleet }) => fleet.orchestrator.jobs.reject(job, 'too dear', bob)),
   setPriority: toJob((job, { fleet }) => fleet.orchestrator.jobs.setPriority(job, 20, bob)),
   edit: toJob((job, { fleet }) => fleet.orchestrator.jobs.edit(job, { name: `Job ${job}`, notes: 'n' }, bob)),
+  move: toJob((job, { fleet, jobs }) => {
+    const id = jobs.find(each => each !== job);
+    return id === undefined
+      ? Promise.resolve()
+      : fleet.orchestrator.jobs.move(job, { id, side: 'before' }, bob);
+  }),
   moveToTop: toJob((job, { fleet }) => fleet.orchestrator.jobs.moveToTop(job, bob)),
   retry,
   deleteJob: toJob((job, { fleet }) => fleet.orchestrator.jobs.remove(job, bob)),
@@ -288,6 +294,7 @@ export const seldom: readonly Script[] = [
     ['rename', 0],
   ),
   script(['pauseQueue', 0], ['submit', 0], ['submit', 0], ['moveToTop', 0], ['hour', 0], ['resumeQueue', 0]),
+  script(['pauseQueue', 0], ['submit', 0], ['submit', 0], ['move', 0], ['resumeQueue', 0]),
   script(['submit', 0], ['submit', 0], ['endAll', 0], ['deleteJob', 0], ['second', 0], ['cleanUp', 0]),
   // A job that ends while the clock is ahead expires early, even if the clock is set back.
   script(
