@@ -156,6 +156,28 @@ test('says what is wrong with a config, and replaces misspelt keys and values', 
   await expect(answerOf(page)).toContainText('it does not name its script');
 });
 
+test('submits a job that starts after another one, chosen from the list or by its id', async ({ page }) => {
+  const parent = await orchestrator.submit({ config: {}, config_name: 'base', gpu_count: 900 });
+  await open(page);
+  await chooseConfig(page, 'dog');
+  await page.getByText('Advanced options').click();
+  const after = page.getByRole('group', { name: 'Start after other jobs' });
+  await after.getByRole('combobox').first().fill('j_unknown');
+  await after.getByRole('combobox').first().press('Enter');
+  await expect(after.getByRole('alert')).toContainText('There is no job j_unknown');
+  await after.getByRole('button', { name: 'Do not wait for j_unknown' }).click();
+  await after.getByRole('combobox').first().fill(parent);
+  await expect(after).toContainText('base');
+  await after.getByRole('combobox', { name: 'Start when all of them' }).selectOption('end');
+  await expect(answerOf(page)).toContainText('base');
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await expect(page).toHaveURL(/\/jobs\/j_|\/jobs\/new/);
+  const { entries } = (await orchestrator.call('GET', '/api/queue?limit=1')) as {
+    readonly entries: readonly { readonly after: unknown }[];
+  };
+  expect(entries[0]?.after).toMatchObject({ on: 'end', parents: [{ job_id: parent, done: false }] });
+});
+
 test('completes keys and values with the keyboard, and submits', async ({ page }) => {
   await open(page);
   await page.getByLabel('Configuration name').focus();

@@ -9,6 +9,13 @@ export type SubmitBody = NonNullable<CallInput<typeof queueApi.submit>['body']>;
 /** Error messages by the name of the field in the API. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
+/** The form, for the components of its parts. */
+export interface PartProps {
+  readonly draft: Draft;
+  readonly errors: FieldErrors;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
 export type Checked =
   | { readonly ok: true; readonly body: SubmitBody }
   | { readonly ok: false; readonly errors: FieldErrors };
@@ -35,6 +42,7 @@ export function checkDraft(draft: Draft, t: SubmitTranslator): Checked {
     ...(draft.group.trim() !== '' && { group: draft.group.trim() }),
     ...(tags.length > 0 && { tags: [...new Set(tags)] }),
     ...(draft.notes.trim() !== '' && { notes: draft.notes }),
+    ...(draft.after.length > 0 && { after: [...draft.after], after_on: draft.afterOn }),
     target: draft.target,
     worker_labels: Object.fromEntries(labels.map(({ key, pattern }) => [key.trim(), pattern.trim()])),
     num_nodes: number('num_nodes', draft.nodes),
@@ -99,6 +107,7 @@ const fields = [
   'group',
   'tags',
   'notes',
+  'after',
   'target',
   'worker_labels',
   'num_nodes',
@@ -120,6 +129,7 @@ export function toFieldErrors(failure: CallFailure): FieldErrors | null {
   const { code, detail, errors = [] } = failure.problem;
   if (code === 'config_not_found') return { config_name: detail };
   if (code === 'config_invalid') return { config: detail };
+  if (code === 'job_not_found') return { after: detail };
   const found = errors.flatMap(({ field, message }) => {
     const [top = ''] = field.split('.');
     if (!fields.includes(top)) return [];

@@ -1,3 +1,4 @@
+import type { JobId } from '../../../../protocol/ids.ts';
 import {
   type FailureCause,
   type JobDetail,
@@ -7,6 +8,7 @@ import {
   type Target,
   type TrainerConfig,
 } from '../../../../protocol/job.ts';
+import type { AfterOn } from '../../../../protocol/job-dependencies.ts';
 import type { ConfigFormat } from '../../../../trainers/index.ts';
 import { isSame } from './config-parts.tsx';
 
@@ -66,6 +68,9 @@ export interface Draft {
   readonly group: string;
   readonly tags: string;
   readonly notes: string;
+  /** Jobs that must end before this one starts. A copied job has none, because those of the original have ended. */
+  readonly after: readonly JobId[];
+  readonly afterOn: AfterOn;
   readonly target: Target;
   readonly labels: readonly LabelRow[];
   readonly nodes: string;
@@ -95,6 +100,8 @@ export const emptyDraft: Draft = {
   group: '',
   tags: '',
   notes: '',
+  after: [],
+  afterOn: 'success',
   target: 'auto',
   labels: [],
   nodes: '',

@@ -1,17 +1,11 @@
 import { useId, useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
-import type { Draft } from './draft.ts';
-import type { FieldErrors } from './draft-check.ts';
+import { AfterField } from './after-field.tsx';
+import type { PartProps } from './draft-check.ts';
 import { Choice, Field, TextField, Tick } from '../field.tsx';
 import { priorityChoices, priorityText } from '../figures.ts';
 import { useSubmitT } from './texts.tsx';
-
-export interface PartProps {
-  readonly draft: Draft;
-  readonly errors: FieldErrors;
-  readonly change: (part: Partial<Draft>) => void;
-}
 
 /** Settings that most jobs leave as they are. Opens by itself when one of them has an error. */
 export function Advanced(props: PartProps) {
@@ -221,6 +215,7 @@ function WhenFields({ draft, errors, change }: PartProps) {
           onChange={timeoutHours => change({ timeoutHours })}
         />
       </div>
+      <AfterField draft={draft} errors={errors} change={change} />
       <Tick
         label={t('jobs.submit.approval')}
         error={errors['requires_approval']}
