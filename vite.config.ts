@@ -5,6 +5,7 @@ import react from '@vitejs/plugin-react';
 import { transformWithOxc } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { entryFileNames, installablePanel, panelInputs } from './dev/installable-panel.ts';
+import { createFirstChunk } from './dev/panel-chunks.ts';
 
 interface Environment {
   readonly config: { readonly consumer: string };
@@ -226,7 +227,12 @@ export default defineConfig({
         manifest: true,
         // The page without a server must be one script; browsers without this feature only load a little later.
         modulePreload: { polyfill: false },
-        rolldownOptions: { input: panelInputs, output: { entryFileNames } },
+        // The first chunk is larger, because it includes React and Zod.
+        chunkSizeWarningLimit: 700,
+        rolldownOptions: {
+          input: panelInputs,
+          output: { entryFileNames, codeSplitting: { groups: [createFirstChunk()] } },
+        },
       },
     },
     main: { ...commandLine, build: { ...commandLine.build, emptyOutDir: true } },
