@@ -86,8 +86,13 @@ test('offers read-only users no actions on any page, and sends no refused reques
     ['/queue', '1 job needs approval', []],
     ['/data', 'photos', []],
     [`/data/${photos.id}`, 'All datasets', []],
+    ['/settings', 'View all jobs', ['Sign out']],
     // Push messages to the own browser: five events, and whether only own jobs count.
-    ['/settings', 'View all jobs', ['Sign out', ...Array<string>(6).fill(''), 'Turn on push messages']],
+    [
+      '/settings/notifications',
+      'Push messages in this browser',
+      [...Array<string>(6).fill(''), 'Turn on push messages'],
+    ],
     ['/help', '"queue.view"', ['Copy']],
   ];
   for (const [path, there, acts] of tour) {

@@ -37,6 +37,7 @@ test('opens each topic of the list, and keeps the focus on its link', async ({ p
     ['Workers', 'Broken and busy GPUs'],
     ['Pools', 'Pools'],
     ['Data and backups', 'Backups'],
+    ['Notifications', 'Push messages in this browser'],
     ['Access', 'Tokens'],
   ];
   await expect(topicsOf(page).getByRole('link')).toHaveText(sections.map(([topic]) => topic));
@@ -51,8 +52,8 @@ test('opens each topic of the list, and keeps the focus on its link', async ({ p
     await expect(link).toBeFocused();
   }
   await page.goBack();
-  await expect(page).toHaveURL(/\/settings\/data$/);
-  await expect(page.getByRole('region', { name: 'Backups' })).toBeVisible();
+  await expect(page).toHaveURL(/\/settings\/notifications$/);
+  await expect(page.getByRole('region', { name: 'Push messages in this browser' })).toBeVisible();
 });
 
 test('finds a setting by its name, its description and its options, and focuses it', async ({ page }) => {

@@ -132,7 +132,7 @@ export function diskNotification(free: number, reserve: number): Notification | 
     text: `${(free / GiB).toFixed(1)} GiB are free. Uploads are rejected below ${(reserve / GiB).toFixed(1)} GiB.`,
     job: null,
     worker: null,
-    page: '/settings',
+    page: '/settings/data',
   };
 }
 

@@ -153,7 +153,7 @@ const testNotification: Notification = {
   text: 'Trainyard can reach this channel.',
   job: null,
   worker: null,
-  page: '/settings',
+  page: '/settings/notifications',
 };
 
 const testDelivery = (core: Core, { id }: Channel): Delivery => ({
