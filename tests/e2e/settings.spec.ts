@@ -115,7 +115,7 @@ test('offers and finds only the settings that the token permits', async ({ page 
     if ([401, 403].includes(response.status())) refused.push(response.url());
   });
   await page.goto(`${orchestrator.url}/settings`);
-  await expect(topicsOf(page).getByRole('link')).toHaveText(['General', 'Queue']);
+  await expect(topicsOf(page).getByRole('link')).toHaveText(['General', 'Queue', 'Notifications']);
   await searchOf(page).fill('tokens');
   await expect(page.getByText('No setting matches')).toBeVisible();
   await searchOf(page).fill('clean up');
