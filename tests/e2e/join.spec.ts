@@ -73,8 +73,8 @@ test('says what the command does, and joins over TLS with a command of one line'
   const effects = dialog.locator('.worker-effects li');
   await expect(effects).toHaveText([
     /^Downloads the worker from 127\.0\.0\.2:\d+: 1\d\d MB for Linux x64/,
-    'Accepts only the server with this key, and checks the SHA-256 of the worker.',
-    'Puts the worker into ~/.local/bin. Needs no root.',
+    'Verifies the server by the key in the command, and the worker by its SHA-256.',
+    'Installs the worker in ~/.local/bin. Needs no root.',
     'Starts the worker in this terminal. Ctrl+C stops it.',
   ]);
   const command = await commandOf(dialog);
@@ -154,7 +154,7 @@ test('offers the QR code beside the join command, and replaces an expired one', 
   await page.clock.install();
   await signInAt(page, url, named);
   const dialog = await create(page, url, 'rig-phone');
-  await dialog.getByText('Follow it on a phone').click();
+  await dialog.getByText('Open this panel on a phone').click();
   await dialog.getByRole('button', { name: 'Show QR code' }).click();
   const code = dialog.getByRole('img', { name: /^QR code/ });
   const before = await scan(page, code);
@@ -176,7 +176,7 @@ test('shows users who may not create sign-in links a QR code with the address on
   await page.goto(`${url}/settings`);
   const code = page.getByRole('img', { name: `QR code with the address ${nameOf(named)}` });
   expect(await scan(page, code)).toBe(nameOf(named));
-  await expect(page.getByText('The phone then asks for a token.')).toBeVisible();
+  await expect(page.getByText('The phone then asks for a token. Paste one of yours.')).toBeVisible();
 });
 
 test('explains why no phone can open a server that is not shared', async ({ page }) => {

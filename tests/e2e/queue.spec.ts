@@ -84,7 +84,7 @@ test('refuses a drop among other priorities before it happens, and says why', as
   await submitAll(['third', 'fourth']);
   await open(page);
   await drag(page, 'fourth', 'first', 'upper');
-  const reason = 'first counts as high priority, and fourth as normal';
+  const reason = 'fourth has normal priority and first has high';
   await expect(page.locator('.drag-ghost')).toContainText(reason);
   await expect(status(page)).toContainText(reason);
   await expect(page.locator('.drop-line')).toHaveAttribute('data-refused', 'true');
@@ -108,7 +108,7 @@ test('moves a job with the keyboard, stops at the priority, and keeps the focus'
   await page.keyboard.press('ArrowUp');
   await expect(status(page)).toHaveText('three moves to position 3');
   await page.keyboard.press('Home');
-  await expect(status(page)).toContainText('top counts as high priority');
+  await expect(status(page)).toContainText('and top has high');
   await expect(page.locator('.move-bar')).toHaveAttribute('data-refused', 'true');
   await page.keyboard.press('Enter');
   await expectOrder(page, ['top', 'three', 'one', 'two']);
@@ -139,7 +139,7 @@ test('moves a job by taps alone, and says why when a priority has changed meanwh
   await page.getByRole('button', { name: 'Down', exact: true }).tap();
   await orchestrator.call('POST', `/api/queue/${last}/priority`, { priority: 'low' });
   await page.getByRole('button', { name: 'Move here' }).tap();
-  await expect(status(page)).toContainText('four counts as low priority, and two as normal');
+  await expect(status(page)).toContainText('two has normal priority and four has low');
   await page.getByRole('button', { name: 'Cancel', exact: true }).tap();
   await expectOrder(page, ['one', 'three', 'two', 'four']);
   await context.close();

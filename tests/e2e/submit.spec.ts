@@ -78,7 +78,7 @@ test('changes settings in the form and in the text, and shows meanwhile who coul
 }) => {
   await open(page);
   const answer = answerOf(page);
-  await expect(answer).toContainText('Choose a configuration to see who can run it.');
+  await expect(answer).toContainText('Choose a configuration to see which workers can run it.');
   await chooseConfig(page, 'dog');
   await expect(editorOf(page)).toHaveValue(text);
   await expect(answer).toContainText('Starts now on rig-1');
@@ -137,8 +137,8 @@ test('says what is wrong with a config, and replaces misspelt keys and values', 
     /^Line 7: lerning_rate is unknown to kohya's sd-scripts\./,
     /^Line 14: mixed_precision: “bf-16” is not a valid value\./,
   ]);
-  await problems.getByRole('button', { name: 'Replace by learning_rate' }).click();
-  await problems.getByRole('button', { name: 'Replace by bf16' }).click();
+  await problems.getByRole('button', { name: 'Replace with learning_rate' }).click();
+  await problems.getByRole('button', { name: 'Replace with bf16' }).click();
   await expect(editor).toHaveValue(text);
   await expect(problems).toHaveCount(0);
 

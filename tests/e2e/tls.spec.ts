@@ -45,7 +45,8 @@ test('serves the panel over TLS, and adds the pin to join commands', async ({ pa
     await dialog.getByLabel('Name', { exact: true }).fill('rig-1');
     await dialog.getByRole('button', { name: 'Create and show command' }).click();
     const command = dialog.locator('pre').first();
-    await expect(command).toContainText(`--orchestrator-url ${secure} --pin sha256:`);
+    await expect(command).toContainText(`--pinnedpubkey sha256//`);
+    await expect(command).toContainText(`${secure}/join | JOIN_TOKEN=`);
     await expect(dialog.getByText(/rig-1/).first()).toBeVisible();
   } finally {
     await orchestrator.close();

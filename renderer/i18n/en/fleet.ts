@@ -17,7 +17,7 @@ export const fleet = {
   'tools.map.show': 'Show map',
   'tools.columns': 'Columns',
   'tools.columns.default': 'Default columns',
-  'column.temperature': 'Hottest',
+  'column.temperature': 'Hottest GPU',
   'column.power': 'Power',
   'bulk.undrain': 'Undrain…',
   'bulk.labels': 'Labels…',

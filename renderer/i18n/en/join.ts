@@ -2,24 +2,24 @@
 export const join = {
   'effects.title': 'This command:',
   'effects.download':
-    'Downloads the worker from {host}: {size} for Linux x64. Other systems need Node 22.19 and download {small}.',
-  'effects.download.one': 'Downloads the worker from {host}: {small}. The machine needs Node 22.19.',
-  'effects.pin': 'Accepts only the server with this key, and checks the SHA-256 of the worker.',
-  'effects.certificate': 'Checks the certificate of the server and the SHA-256 of the worker.',
+    'Downloads the worker from {host}: {size} for Linux x64. Other systems need Node 22.19 or newer, and download {small}.',
+  'effects.download.one': 'Downloads the worker from {host}: {small}. The machine needs Node 22.19 or newer.',
+  'effects.pin': 'Verifies the server by the key in the command, and the worker by its SHA-256.',
+  'effects.certificate': 'Verifies the server by its certificate, and the worker by its SHA-256.',
   'effects.hash':
-    'Checks the SHA-256 of the script and of the worker. The connection is not encrypted. With TLS (Settings, Network) the command is much shorter.',
-  'effects.put': 'Puts the worker into ~/.local/bin. Needs no root.',
+    'Verifies the script and the worker by their SHA-256. The connection is not encrypted: others on the network can read the token. To encrypt it, turn on TLS in Settings > Network.',
+  'effects.put': 'Installs the worker in ~/.local/bin. Needs no root.',
   'effects.put.service':
-    'Puts the worker into /usr/local/bin with sudo, or into ~/.local/bin for your account only.',
+    'Installs the worker in /usr/local/bin with sudo, or into ~/.local/bin for your account only.',
   'effects.start': 'Starts the worker in this terminal. Ctrl+C stops it.',
   'effects.start.service':
     'Installs a service that starts the worker now and after each restart of the machine.',
   'effects.installed': 'Starts the worker that is already installed there. It downloads nothing.',
   'effects.installed.service':
     'Installs a service for the worker that is already installed there. It downloads nothing.',
-  'phone.open': 'Follow it on a phone',
+  'phone.open': 'Open this panel on a phone',
   'phone.explain': 'Scan a QR code to open this panel on a phone in the same network.',
-  'phone.private': 'No other device can reach this server yet. Share it in Settings, Network.',
+  'phone.private': 'No other device can reach this server yet. Share it in Settings > Network.',
   'phone.network': 'Open the network settings',
   'phone.address': 'Address for the phone',
   'phone.show': 'Show QR code',
@@ -29,7 +29,7 @@ export const join = {
   'phone.until':
     'Works once, until {time}. It signs the phone in as {user}, with the same permissions. Show it to nobody else.',
   'phone.over': 'Expired at {time}.',
-  'phone.token': 'The phone then asks for a token.',
+  'phone.token': 'The phone then asks for a token. Paste one of yours.',
   'phone.warning':
     'The browser of the phone warns about the certificate. Continue only if it shows this fingerprint (SHA-256):',
   'phone.copy': 'Copy sign-in link',

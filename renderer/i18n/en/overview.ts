@@ -21,7 +21,7 @@ export const overview = {
   'overview.failed': '{count, plural, =0 {none failed} one {# failed} other {# failed}}',
   'overview.dayNote': '{count, plural, =0 {none failed} one {# failed} other {# failed}}, GPU hours: {hours}',
   'overview.needsAttention': 'Needs attention',
-  'overview.silentJob': '{worker} sends no heartbeat, and may still be training {job}',
+  'overview.silentJob': '{worker} stopped sending heartbeats, but may still be training {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {No worker can run {job}} one {No worker can run {job} and # similar job} other {No worker can run {job} and # similar jobs}}',
   'overview.wantsApproval': '{job} by {user} needs approval',
@@ -51,7 +51,7 @@ export const overview = {
   'fleet.watts': '{value} W',
   'fleet.power': '{value} kW now',
   'fleet.hot': '{value} °C: too hot',
-  'fleet.cards': 'Workers at work',
+  'fleet.cards': 'Active workers',
   'fleet.table': 'GPUs of {worker}',
   'fleet.column.load': 'Load',
   'fleet.column.memory': 'Memory',

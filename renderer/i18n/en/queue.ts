@@ -10,11 +10,11 @@ export const queue = {
   'queue.move.moved': '{config} moved to position {position}',
   'queue.move.gone': '{config} is no longer pending',
   'queue.move.targetIsTop':
-    'Not possible: {other} was moved to the top, and {config} was not. Move {config} to the top, too.',
+    'Cannot move {config} past {other}: {other} was moved to the top. Move {config} to the top first.',
   'queue.move.jobIsTop':
-    'Not possible: {config} was moved to the top, and {other} was not. Set the priority of {config} first.',
+    'Cannot move {config} past {other}: {config} is at the top. Set its priority to take it off the top, then move it.',
   'queue.move.priority':
-    'Not possible: {other} counts as {otherPriority} priority, and {config} as {priority}. Change the priority first.',
+    'Cannot move: {config} has {priority} priority and {other} has {otherPriority}, boosts included. Give both the same priority first.',
   'queue.move.up': 'Up',
   'queue.move.down': 'Down',
   'queue.move.drop': 'Move here',
@@ -35,7 +35,7 @@ export const queue = {
   'queue.group.nextFree': 'next free in about {time}',
   'queue.group.more': '{count, plural, one {Show # more job} other {Show # more jobs}}',
   'queue.group.rest':
-    '{count, plural, one {# more pending job is in no group.} other {# more pending jobs are in no group.}}',
+    '{count, plural, one {# more pending job is not grouped. The table shows its reason.} other {# more pending jobs are not grouped. The table shows their reasons.}}',
   'queue.group.limits': 'Change limits',
 } as const;
 
