@@ -106,7 +106,7 @@ test('installs nothing when the server has another key', async ({ page }) => {
 test('joins over plain HTTP with a command that verifies the script', async ({ page }) => {
   await signInAt(page, plain.url, plain);
   const dialog = await create(page, plain.url, 'rig-http');
-  await expect(dialog.locator('.worker-effects')).toContainText('The connection is not encrypted.');
+  await expect(dialog.locator('.worker-effects')).toContainText('The connection is not encrypted');
   const command = await commandOf(dialog);
   expect(command).toMatch(/ in [0-9a-f]{64}\*\) /);
   const leave = plain.paste(command, 'rig-http');

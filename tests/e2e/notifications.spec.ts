@@ -78,9 +78,9 @@ test("shows the server's reason when it refuses a private address", async ({ pag
   await dialog.getByLabel('URL').fill('https://10.0.0.1/');
   await dialog.getByRole('button', { name: 'Create channel' }).click();
   await expect(dialog.getByRole('alert')).toContainText('--notify-allow 10.0.0.1');
-  await dialog.getByLabel('Receiver').selectOption('E-mail');
+  await dialog.getByLabel('Type', { exact: true }).selectOption('E-mail');
   await expect(dialog.getByLabel('Port')).toHaveValue('465');
-  await dialog.getByLabel('Receiver').selectOption('Webhook');
+  await dialog.getByLabel('Type', { exact: true }).selectOption('Webhook');
   await expect(dialog.getByRole('textbox', { name: 'Signing secret' })).toHaveValue(/^[\w-]{43}$/);
 });
 
@@ -213,7 +213,7 @@ test('explains why there are no push messages over plain HTTP to another machine
     await page.goto(url + (await shared.signInPath()));
     await expect(page.getByRole('navigation')).toBeVisible();
     await page.goto(`${url}/settings/notifications`);
-    await expect(page.getByRole('note').filter({ hasText: 'docs/network.md' })).toBeVisible();
+    await expect(page.getByRole('note').filter({ hasText: 'Push messages need HTTPS' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Turn on push messages' })).toHaveCount(0);
   } finally {
     await shared.close();
@@ -258,7 +258,7 @@ for (const colorScheme of ['light', 'dark'] as const)
     }
     await page.setViewportSize({ width: 390, height: 900 });
     await page.getByRole('button', { name: 'Add channel' }).click();
-    await page.getByRole('dialog').getByLabel('Receiver').selectOption('E-mail');
+    await page.getByRole('dialog').getByLabel('Type', { exact: true }).selectOption('E-mail');
     await page.screenshot({ path: `test-results/notifications-form-${colorScheme}.png` });
     const axe = (await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id);
     expect([...(await tooWide(page)), ...axe]).toEqual([]);
