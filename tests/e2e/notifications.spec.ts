@@ -180,6 +180,7 @@ test('subscribes this browser, sends it a test, and ends the subscription at the
   await expect(card.getByRole('button', { name: 'Turn on push messages' })).toBeVisible();
   await card.getByRole('button', { name: 'Turn on push messages' }).click();
   await expect(card.getByText('This browser gets push messages.')).toBeVisible();
+  await page.getByRole('navigation', { name: 'Topics' }).getByRole('link', { name: 'General' }).click();
   await page.getByRole('button', { name: 'Sign out' }).first().click();
   await expect(page.getByLabel('Token')).toBeVisible();
   expect(await page.evaluate(() => localStorage.getItem('fake-push-service'))).toBeNull();
