@@ -152,6 +152,8 @@ test('moves a job through a list of 2,000 rows with keys and with the mouse at t
   for (let n = 0; n < 2_000; n += 100)
     await Promise.all(Array.from({ length: 100 }, (_, at) => submit(`job-${n + at}`)));
   await open(page);
+  // Until the order is read, the page shows only the jobs that it knows from events.
+  await expect.poll(async () => (await shownOrder(page))[0]).toMatch(/^job-\d{1,2}$/);
   const [first = ''] = await shownOrder(page);
   await grip(page, first).focus();
   await page.keyboard.press('Space');
