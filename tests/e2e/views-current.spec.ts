@@ -38,7 +38,8 @@ const shows: Readonly<Record<string, (page: Page, step: number) => Promise<void>
   overview: (page, step) => expect(page.getByText(new RegExp(`\\b${step / 10}\\s?%`)).first()).toBeVisible(),
   gallery: (page, step) =>
     expect(page.getByRole('button', { name: `roses, red, Step ${step}` })).toBeVisible(),
-  compare: (page, step) => expect(page.getByRole('row', { name: /roses/ }).first()).toContainText(String(step)),
+  compare: (page, step) =>
+    expect(page.getByRole('row', { name: /roses/ }).first()).toContainText(String(step)),
   job: (page, step) => expect(page.getByText(new RegExp(`\\b${step} / 1,000`)).first()).toBeVisible(),
   timeline: page => expect(page.getByRole('heading', { name: 'Timeline' })).toBeVisible(),
 };

@@ -47,7 +47,8 @@ export const notifications = {
     'Your program checks the signature of requests with it. Copy it now, because the server never shows it again.',
   'notify.form.secret.copy': 'Copy the signing secret',
   'notify.form.topic': 'Topic',
-  'notify.form.topic.hint': 'On a public ntfy server, everyone who knows the topic can read your notifications. Choose one that is hard to guess.',
+  'notify.form.topic.hint':
+    'On a public ntfy server, everyone who knows the topic can read your notifications. Choose one that is hard to guess.',
   'notify.form.token': 'Access token (optional)',
   'notify.form.host': 'SMTP server',
   'notify.form.port': 'Port',

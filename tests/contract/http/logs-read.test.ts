@@ -147,7 +147,11 @@ describe('missing logs', () => {
     ]);
     const silent = await openRig(server, 'rig-2');
     const { jobId } = await startJob(server, silent);
-    expect(await refused(jobId)).toEqual([404, 'log_not_begun', expect.stringContaining('printed nothing yet')]);
+    expect(await refused(jobId)).toEqual([
+      404,
+      'log_not_begun',
+      expect.stringContaining('printed nothing yet'),
+    ]);
     expect(await refused(jobId, 'attempt=7')).toEqual([
       404,
       'log_not_found',
