@@ -58,15 +58,18 @@ function compounds(fields: Fields): readonly string[] {
   return found;
 }
 
-/** Matches numbers with units, as `Intl` formats them: "2h 29m", "1.09", "97.2%", "1.2E-5". */
-const isFigure = (text: string): boolean => /^(?:[\d.,:/×%+–-]+\s?[a-z]{0,3}\s?)+$/i.test(text);
+/** Matches numbers with units and days, as `Intl` formats them: "2h 29m", "1.09", "97.2%", "1.2E-5", "Nov 26". */
+const isFigure = (text: string): boolean =>
+  /^(?:[\d.,:/×%+–-]+\s?[a-z]{0,3}\s?)+$/i.test(text) || /^[A-Z][a-z]{2} \d{1,2}$/.test(text);
 /** Matches event types and addresses, which are not translated. */
 const isName = (text: string): boolean => /^[a-z]+\.\*$|^https?:\/\/\S+$/.test(text);
 const hasLetters = (text: string): boolean => /\p{L}/u.test(text);
 /**
  * Matches texts of the pseudo-language, which are in brackets. The list of notifications appends its keyboard shortcut.
+ * Links split sentences into parts without brackets, in which each vowel has an accent.
  */
-const isMarked = (text: string): boolean => /^\[[\s\S]*\](?: alt\+T)?$/.test(text);
+const isMarked = (text: string): boolean =>
+  /^\[[\s\S]*\](?: alt\+T)?$/.test(text) || (/[áéíóúý]/i.test(text) && !/[aeiouy]/i.test(text));
 
 /** Placeholders of input fields, and texts that the tests type. */
 const examples: ReadonlySet<string> = new Set([
