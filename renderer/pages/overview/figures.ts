@@ -94,13 +94,17 @@ function workerFigures(workers: Iterable<WorkerView>, jobs: ReadonlyMap<JobId, J
   return { ...figures, states };
 }
 
-/** Returns the number of GPUs that the current job of a worker uses. Without its details, these are all GPUs. */
+/**
+ * Returns the number of GPUs that the current job of a worker uses. These are all GPUs, unless the job has a list of
+ * numbers, as in the map of GPUs.
+ */
 function usedGpus(
   { current_job_id: id, gpu_count: all }: WorkerView,
   jobs: ReadonlyMap<JobId, JobView>,
 ): number {
   if (id === null) return 0;
-  return jobs.get(id)?.allocated_gpus?.length ?? all;
+  const listed = jobs.get(id)?.allocated_gpus ?? [];
+  return listed.length > 0 ? listed.length : all;
 }
 
 function jobFigures(jobs: Iterable<JobView>, now: number) {

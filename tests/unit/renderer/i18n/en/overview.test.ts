@@ -28,9 +28,11 @@ test('counts workers by status, and the GPUs of connected workers that jobs use'
     workerView({ status: 'offline', current_job_id: jobId('j_3'), gpu_count: 8 }),
     workerView({ status: 'connecting', registered_at: null, gpu_count: 0 }),
   ];
-  expect(
-    computeFigures(workers, jobsOf(job('j_1', { status: 'running', allocated_gpus: [2] })), now),
-  ).toMatchObject({
+  const jobs = jobsOf(
+    job('j_1', { status: 'running', allocated_gpus: [2] }),
+    job('j_2', { status: 'running', allocated_gpus: [] }),
+  );
+  expect(computeFigures(workers, jobs, now)).toMatchObject({
     workers: 5,
     online: 3,
     states: { idle: 1, busy: 1, draining: 1, offline: 1, never: 1, connecting: 0, quarantined: 0 },
