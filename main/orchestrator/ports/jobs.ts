@@ -1,4 +1,3 @@
-import type { AfterOn } from '../../../protocol/job-dependencies.ts';
 import type { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { JobSort, JobSearch } from '../../../protocol/job-search.ts';
 import type {
@@ -160,18 +159,21 @@ export interface JobReads {
   submissionOf(user: string, key: string): KeyedSubmission | null;
 }
 
-/** Pending jobs that still wait for a parent. */
+/** Pending jobs that still wait for a job or for its retries. */
 export interface OpenChildren {
-  /** The first job of the parent's retries. */
+  /** The first job of the chain of retries. */
   readonly root: JobId;
-  readonly on: AfterOn;
-  /** Only children that named this job; null for those that named any of its retries. */
-  readonly parent: JobId | null;
+  /** Whether to include the children that wait for the completion of any job of the chain. */
+  readonly forSuccess: boolean;
+  /** Includes the children that wait for any end of this job. */
+  readonly forEndOf: JobId;
 }
 
 /** Which jobs wait for which. */
 export interface DependencyReads {
   openChildren(which: OpenChildren, limit: number): readonly JobId[];
+  /** Returns the roots of all chains that pending jobs still wait for. */
+  openRoots(): readonly JobId[];
   /** Returns the jobs that named this one as a parent, the oldest first. */
   children(parent: JobId, limit: number): readonly JobId[];
   countChildren(parent: JobId): number;

@@ -18,10 +18,12 @@ const isOpen = 'job_parents INDEXED BY job_parents_open WHERE is_open = 1';
 export function createDependencyRows(db: Database): DependencyReads {
   const open = db
     .prepare<[Record<string, unknown>], Id>(
-      `SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = @on
-       AND (@parent IS NULL OR parent_id = @parent) LIMIT @limit`,
+      `SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = 'success' AND @forSuccess
+       UNION SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = 'end' AND parent_id = @forEndOf
+       LIMIT @limit`,
     )
     .pluck();
+  const roots = db.prepare<[], Id>(`SELECT DISTINCT root_id FROM ${isOpen}`).pluck();
   const children = db
     .prepare<[string, number], Id>(
       `SELECT j.id FROM job_parents p INDEXED BY job_parents_parent CROSS JOIN jobs j ON j.id = p.job_id
@@ -46,7 +48,9 @@ export function createDependencyRows(db: Database): DependencyReads {
     )
     .pluck();
   return {
-    openChildren: ({ root, on, parent }, limit) => open.all({ root, on, parent, limit }),
+    openChildren: ({ root, forSuccess, forEndOf }, limit) =>
+      open.all({ root, forSuccess: forSuccess ? 1 : 0, forEndOf, limit }),
+    openRoots: () => roots.all(),
     children: (parent, limit) => children.all(parent, limit),
     countChildren: parent => count.get(parent) ?? 0,
     isAwaited: id => awaited.get(id) === 1,

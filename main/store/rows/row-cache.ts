@@ -1,5 +1,5 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
-import type { Job, LiveJob, Tx, Worker } from '../../orchestrator/ports/index.ts';
+import type { DependencyReads, Job, LiveJob, Tx, Worker } from '../../orchestrator/ports/index.ts';
 import type { JobStatements } from './job-rows.ts';
 import type { WorkerStatements } from './worker-rows.ts';
 
@@ -21,7 +21,8 @@ type JobRows = Omit<
   | 'attempts'
   | 'newestRetry'
   | 'hasCompleted'
->;
+> &
+  Pick<DependencyReads, 'openChildren'>;
 type WorkerRows = Omit<
   WorkerStatements,
   'workersAfter' | 'deletedWorkerName' | 'uploadGenerations' | 'startUploadGeneration'
@@ -34,7 +35,7 @@ type Forget = (drop: () => void) => void;
  * here. A write invalidates the cached row, or replaces it when the whole row is known. A rollback invalidates it again.
  */
 export function cacheRows(
-  rows: JobRows & WorkerRows,
+  rows: JobRows & WorkerRows & Pick<DependencyReads, 'openRoots'>,
   afterRollback: Tx['afterRollback'],
 ): JobRows & WorkerRows {
   const forget: Forget = drop => {
@@ -49,12 +50,13 @@ export function cacheRows(
  */
 const maxJobs = 5_000;
 
-function cacheJobs(rows: JobRows, forget: Forget): JobRows {
+function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: Forget): JobRows {
   const jobs = createRowCache<JobId, Job>(maxJobs);
   /** The live job of each worker. */
   const held = createRowCache<WorkerId, { readonly job: JobId | null }>();
   /** Null when it must be read. */
   let nextOrder: number | null = null;
+  const awaited = createAwaitedRoots(rows.openRoots, forget);
   const job: JobRows['job'] = id => jobs.get(id, () => rows.job(id));
   const nextJobOrder = (): number => (nextOrder ??= rows.nextJobOrder());
   return {
@@ -67,6 +69,7 @@ function cacheJobs(rows: JobRows, forget: Forget): JobRows {
     insertJob(inserted, payload) {
       const behind = Math.max(nextJobOrder(), inserted.order + 1);
       rows.insertJob(inserted, payload);
+      for (const { root } of inserted.dependencies?.parents ?? []) awaited.add(root);
       forget(() => {
         jobs.drop(inserted.id);
         nextOrder = null;
@@ -88,6 +91,7 @@ function cacheJobs(rows: JobRows, forget: Forget): JobRows {
         held.put(next.attempt.workerId, { job: next.attempt.end === null ? next.id : null });
       return true;
     },
+    openChildren: (which, limit) => (awaited.has(which.root) ? rows.openChildren(which, limit) : []),
     setProgress(id, progress) {
       rows.setProgress(id, progress);
       forget(() => jobs.drop(id));
@@ -107,6 +111,35 @@ function cacheJobs(rows: JobRows, forget: Forget): JobRows {
         held.clear();
         nextOrder = null;
       });
+    },
+  };
+}
+
+/** Roots are read again when this many more than at the last read are known, because those that nobody waits for stay. */
+const spareRoots = 1_000;
+
+/**
+ * The roots of the chains of retries that jobs wait for, and some that they no longer wait for. Each event of a job asks for its
+ * chain, and most fleets have none.
+ */
+function createAwaitedRoots(read: () => readonly JobId[], forget: Forget) {
+  let roots: Set<JobId> | null = null;
+  let max = 0;
+  const known = (): Set<JobId> => {
+    if (roots !== null) return roots;
+    // A rollback may open a link again that is closed at this moment.
+    forget(() => {
+      roots = null;
+    });
+    const found = new Set(read());
+    max = 2 * found.size + spareRoots;
+    roots = found;
+    return found;
+  };
+  return {
+    has: (root: JobId): boolean => known().has(root),
+    add(root: JobId): void {
+      if (known().add(root).size > max) roots = null;
     },
   };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Job, PendingJob, Store } from '../../../main/orchestrator/ports/index.ts';
+import type { Job, PendingJob, Store, Tx } from '../../../main/orchestrator/ports/index.ts';
 import { parseSearch } from '../../../protocol/job-search.ts';
 import { everyJob } from '../../support/every-job.ts';
-import { asEnded, at, jobId, makeJob, type OpenStore, put } from './builders.ts';
+import { asEnded, at, emptyPayload, jobId, makeJob, type OpenStore, put } from './builders.ts';
 
 type Dependencies = NonNullable<Job['dependencies']>;
 
@@ -80,19 +80,49 @@ export function describeDependencies(open: OpenStore): void {
       ];
       await put(store, makeJob(1));
       for (const child of [first, second, third]) await put(store, child);
-      const open1 = (on: 'success' | 'end', parent: string | null, limit = 9) =>
-        store.openChildren({ root: jobId('j_1'), on, parent: parent === null ? null : jobId(parent) }, limit);
-      expect(open1('success', null)).toEqual(['j_2', 'j_3']);
-      expect(open1('success', null, 1)).toEqual(['j_2']);
-      expect([open1('end', 'j_1'), open1('end', 'j_9')]).toEqual([['j_4'], []]);
+      const open1 = (forSuccess: boolean, forEndOf: string, limit = 9) =>
+        store.openChildren({ root: jobId('j_1'), forSuccess, forEndOf: jobId(forEndOf) }, limit);
+      expect(open1(true, 'j_9')).toEqual(['j_2', 'j_3']);
+      expect(open1(true, 'j_1')).toEqual(['j_2', 'j_3', 'j_4']);
+      expect(open1(true, 'j_1', 1)).toEqual(['j_2']);
+      expect([open1(false, 'j_1'), open1(false, 'j_9')]).toEqual([['j_4'], []]);
       expect(store.starvingJobs(at(9), 9)).toEqual([]);
       await release(store, first);
       await store.write(tx => tx.replaceJob(second, asEnded(second, 'cancelled')));
-      expect([open1('success', null), store.isAwaited(jobId('j_1'))]).toEqual([[], true]);
+      expect([open1(true, 'j_9'), store.isAwaited(jobId('j_1'))]).toEqual([[], true]);
       await store.write(tx => tx.removeJob(third.id));
       expect(store.isAwaited(jobId('j_1'))).toBe(false);
       expect(store.children(jobId('j_1'), 9)).toEqual(['j_2', 'j_3']);
       expect(store.countChildren(jobId('j_1'))).toBe(2);
+    });
+
+    test('are found again after a command that released them, or one that added them, was rolled back', async () => {
+      const store = open();
+      const child = dependent(2, needs('success', 1));
+      const children = (root: string) =>
+        store.openChildren({ root: jobId(root), forSuccess: true, forEndOf: jobId(root) }, 9);
+      const undone = (command: (tx: Tx) => void) =>
+        expect(
+          store.write(tx => {
+            command(tx);
+            throw new Error('undo');
+          }),
+        ).rejects.toThrow('undo');
+      await put(store, makeJob(1));
+      await undone(tx => tx.insertJob(child, emptyPayload));
+      expect(children('j_1')).toEqual([]);
+      await put(store, child);
+      await undone(tx => {
+        tx.replaceJob(child, { ...child, dependencies: allDone(needs('success', 1)) });
+        // So many that the store reads again which jobs are waited for, while this child is released.
+        for (let n = 10; n < 1_050; n += 1)
+          tx.insertJob(dependent(n, needs('success', n + 5_000)), emptyPayload);
+      });
+      expect(children('j_1')).toEqual(['j_2']);
+      await release(store, child);
+      expect(children('j_1')).toEqual([]);
+      await put(store, dependent(3, needs('end', 1)));
+      expect(children('j_1')).toEqual(['j_3']);
     });
 
     test('keep an ended parent from being listed for deletion', async () => {

@@ -73,13 +73,10 @@ const batch = 100;
 
 /** Lets the children of a job that has just ended start, unless they wait for something else. */
 export function releaseChildren(core: Core, tx: Tx, ended: EndedJob): void {
-  const root = rootOf(ended);
-  const found = new Set([
-    ...tx.openChildren({ root, on: 'end', parent: ended.id }, batch),
-    ...(ended.status === 'completed' ? tx.openChildren({ root, on: 'success', parent: null }, batch) : []),
-  ]);
+  const which = { root: rootOf(ended), forSuccess: ended.status === 'completed', forEndOf: ended.id };
+  const found = tx.openChildren(which, batch);
   for (const id of found) releaseChild(core, tx, id, ended);
-  if (found.size >= batch) tx.afterCommit(() => core.after(0, () => releaseMore(core, [ended.id])));
+  if (found.length === batch) tx.afterCommit(() => core.after(0, () => releaseMore(core, [ended.id])));
 }
 
 function releaseChild(core: Core, tx: Tx, id: JobId, ended: EndedJob): void {
@@ -102,12 +99,8 @@ const maxNotified = 100;
 
 /** Tells observers of the jobs that still wait for this one that its status has changed, or that it is a new retry. */
 export function notifyChildren(core: Core, tx: Tx, parent: Job): void {
-  const root = rootOf(parent);
-  const ids = [
-    ...tx.openChildren({ root, on: 'success', parent: null }, maxNotified),
-    ...tx.openChildren({ root, on: 'end', parent: parent.id }, maxNotified),
-  ];
-  for (const id of ids) {
+  const which = { root: rootOf(parent), forSuccess: true, forEndOf: parent.id };
+  for (const id of tx.openChildren(which, maxNotified)) {
     const child = tx.job(id);
     if (child !== null) recordJobEvent(core, tx, 'job.parent_changed', child, system);
   }
