@@ -1,6 +1,7 @@
 import type { AttemptId, WorkerId } from '../../../protocol/ids.ts';
 import type { GpuFigures } from '../../../protocol/worker.ts';
-import type { MonoMs, WallMs, Worker } from '../model.ts';
+import type { LiveJob, MonoMs, WallMs, Worker } from '../model.ts';
+import type { AttemptNode } from '../node-model.ts';
 import { gpusFor } from '../model.ts';
 import type {
   AttemptEnergy,
@@ -94,18 +95,23 @@ interface EnergyDeps {
   readonly log: Log;
 }
 
-/** Notes the power in a heartbeat, for the worker and for the attempt that it runs, alone or as one of several workers. */
+/** The job that a worker runs, alone or as one of several workers. */
+export interface RunningWork {
+  readonly live: LiveJob | null;
+  readonly node: AttemptNode | null;
+}
+
+/** Notes the power in a heartbeat, for the worker and for the attempt that it runs. */
 export function notePower(
   core: EnergyDeps,
   { id: workerId, agent }: Worker,
   figures: readonly GpuFigures[],
+  { live, node }: RunningWork,
 ): void {
   const watts = new Map(
     figures.flatMap(({ index, power_w: power }) => (power === null ? [] : [[index, power]])),
   );
   if (watts.size === 0) return;
-  const live = core.store.liveJobOf(workerId);
-  const node = live === null ? core.store.heldNodeOf(workerId) : null;
   const jobId = live?.id ?? node?.jobId ?? null;
   const attemptId = live?.attempt.id ?? node?.attemptId ?? null;
   const spec = live?.spec ?? (jobId === null ? undefined : core.store.job(jobId)?.spec);

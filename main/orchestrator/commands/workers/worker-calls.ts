@@ -38,7 +38,7 @@ import {
   repeatsCancelAsAbandon,
   reportsAbandonedEndLate,
 } from '../../v1-agent.ts';
-import { notePower } from '../../memory/energy-book.ts';
+import { notePower, type RunningWork } from '../../memory/energy-book.ts';
 import type { Closed } from '../../../../protocol/reports.ts';
 import { noteJoined, noteLeft } from '../pools/launches.ts';
 import type { ProgressBook } from '../jobs/reports.ts';
@@ -82,11 +82,11 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     if (worker === null) return gone;
     if (worker.agent === null)
       return refuse('not_registered', 'The worker must register before it sends heartbeats');
-    noteBeat(core, worker, beat);
     const live = core.store.liveJobOf(id);
+    const node = core.store.heldNodeOf(id);
+    noteBeat(core, worker, { beat, live, node });
     const jobId = beat.current_job_id ?? null;
     const interval = core.times.heartbeatMs / 1000;
-    const node = core.store.heldNodeOf(id);
     const isNode = isNodeNamed(node, beat);
     const named = isNode || (live !== null && speaksOf(live, beat));
     const missing = !named && shouldName(live, node) && noticeAbsence(core, worker);
@@ -197,7 +197,11 @@ function recordClosing(core: Core, tx: Tx, id: Worker['id'], actor: Actor, close
   recordWorkerEvent(core, tx, type, id, actor, { reason: closed?.reason ?? null });
 }
 
-function noteBeat(core: Core, worker: Worker, beat: Heartbeat): void {
+interface Beat extends RunningWork {
+  readonly beat: Heartbeat;
+}
+
+function noteBeat(core: Core, worker: Worker, { beat, ...running }: Beat): void {
   const {
     gpu_utilization: gpuUtilization = null,
     vram_used_gb: vramUsedGb = null,
@@ -205,7 +209,7 @@ function noteBeat(core: Core, worker: Worker, beat: Heartbeat): void {
   } = beat;
   const namesJob = (beat.current_job_id ?? null) !== null;
   core.connections.noteLoad(worker.id, { gpuUtilization, vramUsedGb, gpus, namesJob });
-  notePower(core, worker, gpus);
+  notePower(core, worker, gpus, running);
 }
 
 /** Opens the worker's stream, which replaces an older one. Returns a function to call when the stream has ended. */
