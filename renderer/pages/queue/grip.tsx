@@ -5,7 +5,7 @@ import type { JobView } from '../../../protocol/job.ts';
 import { Button } from '../../ui/button.tsx';
 import { priorityText } from '../jobs/figures.ts';
 import type { Plan, Step } from './moves.ts';
-import { level } from './order.ts';
+import { level, waitsForJobs } from './order.ts';
 import { type QueueTranslator, useQueueT } from './texts.ts';
 import type { Ended, MoveControl, Moving } from './use-moving.ts';
 
@@ -24,7 +24,7 @@ const stepsByKey: Readonly<Record<string, Step>> = {
 export function Grip({ job }: { readonly job: JobView }) {
   const t = useQueueT();
   const control = useContext(MoveContext);
-  if (control === null) return null;
+  if (control === null || waitsForJobs(job)) return null;
   const { moving } = control;
   const isGrabbed = moving?.job.id === job.id;
   const line = moving?.line?.id === job.id && moving.plan.kind !== 'stay' ? moving.line.side : null;

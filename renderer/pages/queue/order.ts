@@ -25,6 +25,10 @@ const waits = (job: JobView): boolean => isWaiting(job.status) && job.approval !
 
 export const waitsForApproval = (job: JobView): boolean => isWaiting(job.status) && job.approval === 'wanted';
 
+/** A job that waits for other jobs has no position in the queue. */
+export const waitsForJobs = ({ after }: JobView): boolean =>
+  after?.parents.some(({ done }) => !done) ?? false;
+
 /**
  * Returns the table row of a job. Returns the same object until job or position change, so that the row does not
  * re-render.
@@ -44,7 +48,7 @@ export function createRowCache(): RowCache {
 
 /**
  * Returns the pending jobs in dispatch order. Skips jobs that have left the queue since the server reported the order.
- * Appends newer jobs without a position, sorted by the server's rule (docs/queue.md).
+ * Appends newer jobs without a position, sorted by the server's rule (docs/queue.md), then those that wait for other jobs.
  */
 export function toQueueRows(
   jobs: ReadonlyMap<JobId, JobView>,
@@ -62,6 +66,7 @@ export function toQueueRows(
 }
 
 function byRank(a: JobView, b: JobView): number {
+  if (waitsForJobs(a) !== waitsForJobs(b)) return waitsForJobs(a) ? 1 : -1;
   if (a.is_top !== b.is_top) return a.is_top ? -1 : 1;
   return level(b) - level(a) || (a.queued_at < b.queued_at ? -1 : a.queued_at > b.queued_at ? 1 : 0);
 }

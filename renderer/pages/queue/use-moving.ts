@@ -12,7 +12,7 @@ import {
   stepFrom,
   type Target,
 } from './moves.ts';
-import type { QueueRow } from './order.ts';
+import { type QueueRow, waitsForJobs } from './order.ts';
 
 /** A job that the user is moving. */
 export interface Moving {
@@ -52,7 +52,8 @@ export function useMoving({ table, send }: MovingDeps) {
     current.current = next;
     setMoving(next);
   }, []);
-  const rows = (): readonly QueueRow[] => table.current?.rows ?? [];
+  /** Jobs that wait for other jobs are at the end of the table. */
+  const rows = (): readonly QueueRow[] => (table.current?.rows ?? []).filter(({ job }) => !waitsForJobs(job));
   const indexOf = (id: JobId): number => rows().findIndex(({ job }) => job.id === id);
 
   const point = (job: JobView, by: Moving['by'], gap: number, stopped: Plan | null = null): void => {

@@ -4,6 +4,7 @@ import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type Core, recordJobEvent } from '../../core.ts';
 import type { Actor, Job, PendingJob } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
+import { isQueued } from '../../rules/dependencies.ts';
 import {
   type Boundary,
   boundaryBetween,
@@ -38,12 +39,17 @@ export const createMoveCalls = (core: Core) => ({
     }),
 });
 
-const isInQueue = (job: Job): job is PendingJob => job.status === 'pending' && job.approval !== 'wanted';
+const isInQueue = (job: Job): job is PendingJob => job.status === 'pending' && isQueued(job);
 
-const notInQueue = ({ id, status }: Job) =>
-  status === 'pending'
-    ? refuse('job_not_pending', `Job ${id} waits for approval: it has no position before that`)
-    : refuse('job_not_pending', `Job ${id} is ${status}: only a pending job has a position in the queue`);
+function notInQueue({ id, status, approval }: Job) {
+  if (status !== 'pending')
+    return refuse(
+      'job_not_pending',
+      `Job ${id} is ${status}: only a pending job has a position in the queue`,
+    );
+  const awaited = approval === 'wanted' ? 'approval' : 'other jobs';
+  return refuse('job_not_pending', `Job ${id} waits for ${awaited}: it has no position before that`);
+}
 
 function describeBoundary(boundary: Boundary, { id }: Job, other: Job): string {
   switch (boundary) {

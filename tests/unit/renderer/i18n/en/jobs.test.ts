@@ -374,6 +374,17 @@ describe('the queue', () => {
     expect(ids(jobs.slice(0, -1), null)).toEqual(untold);
   });
 
+  it('lists jobs that wait for other jobs last, whatever their priority', () => {
+    const parent = { job_id: JobId.parse('told'), name: 'base', status: 'running', retry_id: null } as const;
+    const after = (done: boolean): JobView['after'] => ({ on: 'success', parents: [{ ...parent, done }] });
+    const jobs = [
+      job('child', { priority: 50, after: after(false) }),
+      job('free', { after: after(true) }),
+      job('told'),
+    ];
+    expect(ids(jobs, ['told'])).toEqual(['told 1', 'free null', 'child null']);
+  });
+
   it('reuses the row of a job that neither changed nor moved', () => {
     const jobs = new Map([job('a'), job('b'), job('c')].map(each => [each.id, each]));
     const order = { ids: [...jobs.keys()], places: undefined };

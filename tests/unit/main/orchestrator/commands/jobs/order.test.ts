@@ -158,6 +158,7 @@ describe('moving a job next to another', () => {
     const { fleet, running, first, second, third } = await openLine(10, 20, 10);
     await fleet.orchestrator.jobs.moveToTop(third, bob);
     const { jobId: blocked } = await fleet.submit({ requires_approval: true });
+    const { jobId: child } = await fleet.submit({ after: [first] });
     const before = fleet.events.length;
     const codes = [
       [first, second, 'priority_boundary'],
@@ -167,6 +168,8 @@ describe('moving a job next to another', () => {
       [running, first, 'job_not_pending'],
       [first, blocked, 'job_not_pending'],
       [blocked, first, 'job_not_pending'],
+      [first, child, 'job_not_pending'],
+      [child, first, 'job_not_pending'],
       [first, first, 'invalid_request'],
       [first, 'j_none' as JobId, 'job_not_found'],
       ['j_none' as JobId, first, 'job_not_found'],
