@@ -37,10 +37,25 @@ export interface NotificationLoop {
 
 /** Delivers what the outbox holds, and watches for what no event reports: stalled jobs, a full disk, a used budget. */
 export function createNotificationLoop(core: Core, courier: Courier): NotificationLoop {
+  const deliveries = createDeliveries(core, courier);
+  const inspections = createInspections(core, courier);
+  return {
+    start() {
+      deliveries.start();
+      inspections.start();
+    },
+    deliverNow: deliveries.deliverNow,
+    stop() {
+      deliveries.stop();
+      inspections.stop();
+    },
+  };
+}
+
+/** Delivers what the outbox holds when it is due. */
+function createDeliveries(core: Core, courier: Courier): NotificationLoop {
   const busy = new Set<ChannelId>();
-  let steps: ReadonlyMap<AttemptId, StepSeen> = new Map();
   let cancelDelivery = (): void => {};
-  let cancelInspection = (): void => {};
   let stopped = false;
 
   /** An empty outbox needs no alarm, because each new delivery calls `deliverNow`. */
@@ -52,10 +67,22 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
     cancelDelivery = core.clock.after(inMs, deliver);
   }
 
+  /** A read may fail, for instance because of a faulty disk. That must not end the orchestrator. */
+  function tryToRead(read: () => void): void {
+    try {
+      read();
+    } catch (cause) {
+      core.log.warn('notification.outbox_unreadable', { cause });
+      cancelDelivery = core.clock.after(maxLookMs, deliver);
+    }
+  }
+
   function deliver(): void {
     if (stopped) return;
-    setAlarm();
-    for (const { id } of core.store.channels()) if (!busy.has(id)) void empty(id);
+    tryToRead(() => {
+      setAlarm();
+      for (const { id } of core.store.channels()) if (!busy.has(id)) void empty(id);
+    });
   }
 
   /** Delivers everything that is due for one channel, one after another. A slow receiver delays no other channel. */
@@ -83,13 +110,30 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
       if (!stopped) core.log.warn('notification.failed', { channel_id: id, cause });
     } finally {
       busy.delete(id);
-      setAlarm();
+      tryToRead(setAlarm);
     }
   }
 
+  return {
+    start() {
+      // Not at once: links need the address of the server, which does not listen yet.
+      cancelDelivery = core.clock.after(minLookMs, deliver);
+    },
+    deliverNow: deliver,
+    stop() {
+      stopped = true;
+      cancelDelivery();
+    },
+  };
+}
+
+/** Looks at regular intervals for conditions that no event reports. */
+function createInspections(core: Core, courier: Courier): Pick<NotificationLoop, 'start' | 'stop'> {
+  let steps: ReadonlyMap<AttemptId, StepSeen> = new Map();
+  let cancel = (): void => {};
+
   function inspect(): void {
-    if (stopped) return;
-    cancelInspection = core.clock.after(inspectMs, inspect);
+    cancel = core.clock.after(inspectMs, inspect);
     const rules = core.store.notificationRules().filter(({ enabled }) => enabled);
     const isWanted = (event: NotificationEvent): boolean =>
       rules.some(({ events }) => events.includes(event));
@@ -104,19 +148,7 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
     if (isWanted('disk_low')) void inspectDisk(core, courier);
   }
 
-  return {
-    start() {
-      // Not at once: links need the address of the server, which does not listen yet.
-      cancelDelivery = core.clock.after(minLookMs, deliver);
-      inspect();
-    },
-    deliverNow: deliver,
-    stop() {
-      stopped = true;
-      cancelDelivery();
-      cancelInspection();
-    },
-  };
+  return { start: inspect, stop: () => cancel() };
 }
 
 /** Returns why a channel gets nothing any more, although deliveries wait for it; null when it gets them. */

@@ -1,7 +1,7 @@
 // See docs/internals/faults.md, S3 and S22.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Call } from '../../../protocol/call.ts';
 import { Problem } from '../../../protocol/problem.ts';
 import { everyCall } from '../../support/every-call.ts';
@@ -182,6 +182,10 @@ test('answers an unexpected error with its request id, and logs the details unde
     expectProblem(asked, answer);
     failed.push(answer);
   }
+  await vi.waitFor(
+    () => expect(broken.log.some(line => line.includes('notification.outbox_unreadable'))).toBe(true),
+    { timeout: 5_000 },
+  );
   for (const table of tables) db.exec(`ALTER TABLE "${table}_gone" RENAME TO "${table}"`);
   db.close();
   const internal = failed.filter(({ code }) => code === 'internal');
