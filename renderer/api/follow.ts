@@ -63,7 +63,7 @@ export function followFleet(deps: FollowDeps): () => void {
       may,
       signal,
       onFirst(snapshot) {
-        catchUp.first(snapshot);
+        catchUp.addSnapshot(snapshot);
         flush();
       },
       onMore: page => catchUp.addPage(page),
@@ -83,7 +83,7 @@ export function followFleet(deps: FollowDeps): () => void {
     const answer = await client.call(sessionApi.get, { signal: controller.signal });
     if (!controller.signal.aborted && answer.ok) onPerson(toPerson(answer.value));
   };
-  const take = (data: string): void => {
+  const enqueue = (data: string): void => {
     const event = UiEvent.safeParse(JSON.parse(data));
     // Ignore event kinds that only newer servers send. The gap in the numbers then triggers a full read.
     if (!event.success) return;
@@ -92,7 +92,7 @@ export function followFleet(deps: FollowDeps): () => void {
   };
   const onMessage = (message: StreamMessage): void => {
     if (controller.signal.aborted) return undefined;
-    if (message.kind === 'frame') return take(message.data);
+    if (message.kind === 'frame') return enqueue(message.data);
     if (message.kind === 'open') {
       // Another tab may have changed the signed-in user in the meantime.
       if (store.getState().stream.kind === 'stale') void recheckPerson();

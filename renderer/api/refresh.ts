@@ -8,11 +8,10 @@ import { readWorkers } from './read-fleet.ts';
 const roundMs = 10_000;
 /** Delay after an event, so that related changes are read together. */
 const soonMs = 300;
-/**
- * Minimum pause between two rounds. It grows with the number of workers when the whole list is read at once. Even 5,000
- * workers are read every ten seconds.
- */
-const restMs = (workers: number): number => Math.max(1_000, workers * 2);
+/** Minimum pause between two rounds. */
+const minRestMs = 1_000;
+/** Pause after a read of the whole list. With 5,000 workers, it is as long as a round. */
+const restMs = (workers: number): number => Math.max(minRestMs, workers * 2);
 /** Workers per page. Larger pages would block scrolling in the browser and other requests in the server. */
 const pageSize = 250;
 /** Pause between two pages. */
@@ -33,11 +32,8 @@ interface ListMode {
   readonly merge: (fleet: Fleet, read: WorkersRead) => Fleet;
   /** Returns true when the state changed in a way that suggests changes of the list. */
   readonly suggestsChange: (now: FleetState, before: FleetState) => boolean;
-  /**
-   * Returns the new stream state after a successful or failed read; null when the event stream itself determines that
-   * state.
-   */
-  readonly stream: ((isRead: boolean, was: StreamState) => StreamState) | null;
+  /** Returns the stream state after a read. Null when the event stream itself determines that state. */
+  readonly streamStateAfter: ((isRead: boolean, was: StreamState) => StreamState) | null;
 }
 
 /**
@@ -50,7 +46,7 @@ export const refreshWorkers = (options: ReadOptions): (() => void) =>
     isPaged: true,
     merge: withRefreshedWorkers,
     suggestsChange: (now, before) => now.fleet.recent !== before.fleet.recent,
-    stream: null,
+    streamStateAfter: null,
   });
 
 /**
@@ -63,7 +59,7 @@ export const pollWorkers = (options: ReadOptions): (() => void) =>
     isPaged: false,
     merge: withListedWorkers,
     suggestsChange: (now, before) => now.acted !== before.acted,
-    stream(isRead, was) {
+    streamStateAfter(isRead, was) {
       if (isRead) return was.kind === 'polled' ? was : { kind: 'polled' };
       return was.kind === 'stale' ? was : { kind: 'stale', since: Date.now() };
     },
@@ -115,7 +111,7 @@ interface RoundDeps extends Omit<ReadOptions, 'page'> {
 /** Creates the reader of one round after another. A round reads all workers once, in one or several pages. */
 function createRound({ client, store, signal }: RoundDeps, mode: ListMode) {
   /** Cursor of the next page; null at the start of a round. */
-  let after: WorkerId | null = null;
+  let cursor: WorkerId | null = null;
   let startedAt = 0;
   let restUntil = 0;
   /** True when an event occurred after this round had begun, so its first pages may be outdated. */
@@ -132,33 +128,34 @@ function createRound({ client, store, signal }: RoundDeps, mode: ListMode) {
         clockLeadMs: clockLead(workers, now) ?? clockLeadMs,
       };
     });
-    after = next === null ? null : WorkerId.parse(next);
-    if (after !== null) return now + pageRestMs(workers.length);
-    restUntil = now + (mode.isPaged ? restMs(0) : restMs(workers.length));
+    cursor = next === null ? null : WorkerId.parse(next);
+    if (cursor !== null) return now + pageRestMs(workers.length);
+    restUntil = now + (mode.isPaged ? minRestMs : restMs(workers.length));
     return hasNewEvent ? now + soonMs : startedAt + roundMs;
   };
   return {
-    isRunning: (): boolean => after !== null,
+    isRunning: (): boolean => cursor !== null,
     restUntil: (): number => restUntil,
     noteEvent(): void {
       hasNewEvent = true;
     },
     reset(): void {
-      after = null;
+      cursor = null;
     },
     /** Reads the next page, or the whole list; returns the time of the next read. */
     async readNext(): Promise<number> {
-      if (after === null) {
+      if (cursor === null) {
         startedAt = Date.now();
         hasNewEvent = false;
       }
-      const from = after === null ? {} : { cursor: after };
-      const list = await readWorkers(client, mode.isPaged ? { limit: pageSize, ...from } : {}, signal);
+      const page = { limit: pageSize, ...(cursor === null ? {} : { cursor }) };
+      const list = await readWorkers(client, mode.isPaged ? page : {}, signal);
       if (signal.aborted) return Number.POSITIVE_INFINITY;
-      const { stream: streamAfter } = mode;
-      if (streamAfter !== null) store.setState(({ stream }) => ({ stream: streamAfter(list.ok, stream) }));
+      const { streamStateAfter } = mode;
+      if (streamStateAfter !== null)
+        store.setState(({ stream }) => ({ stream: streamStateAfter(list.ok, stream) }));
       if (list.ok) return mergePage(list.rows, list.seq, list.next);
-      after = null;
+      cursor = null;
       return Date.now() + roundMs;
     },
   };

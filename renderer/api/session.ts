@@ -38,7 +38,7 @@ export const isForbidden = (failure: CallFailure): boolean =>
   failure.kind === 'problem' && failure.problem.code === 'permission_missing';
 
 /** Sends a call while the page unloads. The browser still sends it, but nothing reads the response. */
-export function sendLeaving(baseUrl: string, row: Call, params: object): void {
+export function sendWhileUnloading(baseUrl: string, row: Call, params: object): void {
   const headers = { 'content-type': 'application/json' };
   const init = { method: row.method, keepalive: true, headers, body: '{}', redirect: 'error' } as const;
   void fetch(urlOf(baseUrl, row.path, params), init).catch(() => undefined);
@@ -79,7 +79,7 @@ export const createMay =
 export const shownPermissions = (held: readonly Permission[]): readonly Permission[] =>
   held.filter(name => !held.some(other => name === `${other}.own`));
 
-/** Starts the names under which this tab keeps the contents of forms. */
+/** Prefix of the names under which this tab keeps the contents of forms. */
 export const draftPrefix = 'trainyard.draft.';
 
 /** Forgets the contents of forms, because the next person who signs in here must not see them. */

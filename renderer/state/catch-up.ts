@@ -8,7 +8,8 @@ import type { FleetState, FleetStore } from './stores.ts';
 export interface CatchUp {
   /** Starts a full read. The data on display stays. */
   begin(): void;
-  first(snapshot: Snapshot): void;
+  /** Starts with the first part of the lists. */
+  addSnapshot(snapshot: Snapshot): void;
   addPage(page: JobsRead): void;
   /** Reports that all parts have been read. */
   finish(): void;
@@ -36,8 +37,9 @@ export function createCatchUp(store: FleetStore): CatchUp {
   const current = (): Fleet => draft ?? store.getState().fleet;
   /** Changes the store once for all fields, because every component checks every change. */
   const update = (fleet: Fleet, others: Partial<FleetState> = {}): void => {
-    store.setState(draft === null ? { ...others, fleet } : others);
-    if (draft !== null) draft = fleet;
+    if (draft === null) return store.setState({ ...others, fleet });
+    draft = fleet;
+    return store.setState(others);
   };
 
   return {
@@ -48,7 +50,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
       // Drop the queued events: the new read includes them.
       waiting = [];
     },
-    first(snapshot) {
+    addSnapshot(snapshot) {
       const { fleet } = store.getState();
       const first = fromSnapshot(snapshot, fleet.recent);
       hasSnapshot = true;

@@ -28,11 +28,9 @@ export interface OwnStreamDeps {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
+/** Value of `readyState` when the browser does not reconnect: `EventSource.CLOSED`. */
 const closed = 2;
-/**
- * `EventSource` stops when the response is no event stream, such as a refusal. This module then retries after this
- * pause.
- */
+/** Pause before a retry. `EventSource` itself does not retry when the response is no event stream. */
 const retryMs = 2_000;
 /** A suspended server accepts connections but does not answer. */
 const openWithinMs = 10_000;

@@ -119,12 +119,12 @@ export const sharedStream =
   (url, notify) => {
     let hub: HubConnection | null = null;
     let closeOwn: (() => void) | null = null;
-    let pingTimer: ReturnType<typeof setInterval> | undefined;
+    let heartbeatTimer: ReturnType<typeof setInterval> | undefined;
     let firstAnswer: ReturnType<typeof setTimeout> | undefined;
     let unanswered = 0;
 
     const leave = (): void => {
-      clearInterval(pingTimer);
+      clearInterval(heartbeatTimer);
       clearTimeout(firstAnswer);
       hub?.post({ kind: 'leave' });
       hub?.close();
@@ -157,7 +157,7 @@ export const sharedStream =
       } catch {
         return openAlone();
       }
-      pingTimer = setInterval(sendHeartbeat, heartbeatMs);
+      heartbeatTimer = setInterval(sendHeartbeat, heartbeatMs);
       firstAnswer = setTimeout(giveUp, firstAnswerMs);
       return sendHeartbeat();
     };

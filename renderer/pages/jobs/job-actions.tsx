@@ -6,7 +6,7 @@ import type { JobId } from '../../../protocol/ids.ts';
 import { isWaiting, type JobView, isFinal } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { RequestKind } from '../../../protocol/requests.ts';
-import { sendLeaving, type May } from '../../api/session.ts';
+import { sendWhileUnloading, type May } from '../../api/session.ts';
 import { type Panel, usePanel } from '../../app/context.ts';
 import { type Translator, useT, type MessageKey } from '../../i18n/index.ts';
 import type { MenuItem } from '../../ui/menu.tsx';
@@ -170,7 +170,7 @@ function createPerformer({
       afterMs: undoMs,
       onDone: () => pendingCancels.delete(id),
       act: isLeaving => {
-        if (isLeaving) return sendLeaving(baseUrl, queueApi.cancel, { id });
+        if (isLeaving) return sendWhileUnloading(baseUrl, queueApi.cancel, { id });
         return void client
           .call(queueApi.cancel, { params: { id } })
           .then(answer => !answer.ok && failed(answer.failure));

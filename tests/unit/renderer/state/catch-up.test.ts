@@ -47,7 +47,7 @@ const shown = (): Readonly<Record<string, string>> =>
   Object.fromEntries([...store.getState().fleet.jobs].map(([id, { status }]) => [id, status]));
 const badge = (): string => store.getState().stream.kind;
 const first = (seq: number, ...jobs: readonly JobView[]): void =>
-  catchUp.first({ workers: [], jobs, queue, hasAllEndedJobs: true, seq });
+  catchUp.addSnapshot({ workers: [], jobs, queue, hasAllEndedJobs: true, seq });
 
 test('shows each part of the first load at once and the badge as loading', () => {
   expect(badge()).toBe('connecting');
