@@ -14,33 +14,33 @@ type Chunk<V> = readonly (V | undefined)[];
 const chunkSize = 256;
 
 export function keyed<K, V>(entries: Iterable<readonly [K, V]> = []): Keyed<K, V> {
-  const places = new Map<K, number>();
+  const indexes = new Map<K, number>();
   const chunks: V[][] = [];
   for (const [key, value] of new Map(entries)) {
-    const place = places.size;
-    places.set(key, place);
-    (chunks[Math.floor(place / chunkSize)] ??= []).push(value);
+    const index = indexes.size;
+    indexes.set(key, index);
+    (chunks[Math.floor(index / chunkSize)] ??= []).push(value);
   }
-  return version(places, chunks, places.size);
+  return version(indexes, chunks, indexes.size);
 }
 
 /**
- * Creates a version. All versions share `places`, the index of each key, which is never removed or reused. An entry
+ * Creates a version. All versions share `indexes`, which assigns an index to each key and never reuses one. An entry
  * exists in a version only if the version has a value at that index.
  */
 function version<K, V>(
-  places: Map<K, number>,
+  indexes: Map<K, number>,
   chunks: readonly (Chunk<V> | undefined)[],
   size: number,
 ): Keyed<K, V> {
-  const at = (place: number): V | undefined => chunks[Math.floor(place / chunkSize)]?.[place % chunkSize];
+  const at = (index: number): V | undefined => chunks[Math.floor(index / chunkSize)]?.[index % chunkSize];
   const get = (key: K): V | undefined => {
-    const place = places.get(key);
-    return place === undefined ? undefined : at(place);
+    const index = indexes.get(key);
+    return index === undefined ? undefined : at(index);
   };
   const entries = (): (readonly [K, V])[] =>
-    [...places].flatMap(([key, place]) => {
-      const value = at(place);
+    [...indexes].flatMap(([key, index]) => {
+      const value = at(index);
       return value === undefined ? [] : [[key, value] as const];
     });
   const all = once(() => valuesOf(chunks));
@@ -69,18 +69,19 @@ function version<K, V>(
       const copied = new Map<number, (V | undefined)[]>();
       let count = size;
       for (const [key, value] of changes) {
-        const place = places.get(key) ?? places.size;
-        places.set(key, place);
-        const number = Math.floor(place / chunkSize);
-        const chunk = copied.get(number) ?? [...(next[number] ?? [])];
-        count += (value === null ? 0 : 1) - (chunk[place % chunkSize] === undefined ? 0 : 1);
-        chunk[place % chunkSize] = value ?? undefined;
-        copied.set(number, chunk);
-        next[number] = chunk;
+        const index = indexes.get(key) ?? indexes.size;
+        indexes.set(key, index);
+        const chunkNumber = Math.floor(index / chunkSize);
+        const chunk = copied.get(chunkNumber) ?? [...(next[chunkNumber] ?? [])];
+        if (chunk[index % chunkSize] !== undefined) count -= 1;
+        if (value !== null) count += 1;
+        chunk[index % chunkSize] = value ?? undefined;
+        copied.set(chunkNumber, chunk);
+        next[chunkNumber] = chunk;
       }
-      const changed = version<K, V>(places, next, count);
+      const changed = version<K, V>(indexes, next, count);
       // Rebuild when most indexes belong to removed entries.
-      return places.size > 2 * count + chunkSize ? keyed(changed) : changed;
+      return indexes.size > 2 * count + chunkSize ? keyed(changed) : changed;
     },
   };
   return self;

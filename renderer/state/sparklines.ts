@@ -59,12 +59,13 @@ function withPoint(series: LossSeries | undefined, attempt: number, point: LossP
   if (series === undefined || series.attempt !== attempt)
     return { attempt, earlier: [], gapMs: 0, points: [point] };
   const { gapMs, points, earlier } = series;
-  const [before, last] = points.slice(-2);
-  const latest = last ?? before;
+  const last = points.at(-1);
+  const beforeLast = points.at(-2);
   // After a reconnect, some events arrive a second time.
-  if (latest !== undefined && point.at < latest.at) return series;
-  const isClose = before !== undefined && last !== undefined && last.at - before.at < gapMs;
-  const all = [...(isClose ? points.slice(0, -1) : points), point];
+  if (last !== undefined && point.at < last.at) return series;
+  // The last point was stored only because it was the newest.
+  const replacesLast = last !== undefined && beforeLast !== undefined && last.at - beforeLast.at < gapMs;
+  const all = [...(replacesLast ? points.slice(0, -1) : points), point];
   return { attempt, earlier, ...(all.length > maxPoints ? dropEverySecond(all) : { gapMs, points: all }) };
 }
 
