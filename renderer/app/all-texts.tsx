@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useAllTexts } from '../i18n/index.ts';
 
-/** Surrounds what uses texts that do not load with the first page. Suspends until they are loaded. */
+/** Suspends until all texts are loaded. Children may then use texts that do not load with the first page. */
 export function AllTexts({ children }: { readonly children: ReactNode }) {
   useAllTexts();
   return children;

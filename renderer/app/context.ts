@@ -49,7 +49,7 @@ interface Loaded<T> extends CallState<T> {
   readonly reload: () => void;
 }
 
-/** Event of the window when the user signs out. What belongs to the user in this browser then ends. */
+/** The window receives this event when the user signs out, so that listeners end the user's subscriptions. */
 export const signingOut = 'trainyard:signing-out';
 
 /**

@@ -12,8 +12,8 @@ interface GuardedProps {
   readonly calls: readonly Access[];
   /** Title of the page, shown above the notice about the missing permission. */
   readonly title: MessageKey;
-  /** Shown instead of the notice to users without access. */
-  readonly instead?: ReactNode;
+  /** A button for users without access, below the notice. */
+  readonly otherAction?: ReactNode;
   readonly children: ReactNode;
 }
 
@@ -21,7 +21,7 @@ interface GuardedProps {
  * Shows a page to users who may make one of its calls. Other users see which permission is missing and who can grant
  * it.
  */
-export function Guarded({ calls, title, instead, children }: GuardedProps) {
+export function Guarded({ calls, title, otherAction, children }: GuardedProps) {
   const t = useT();
   const may = useMay();
   const [first] = calls;
@@ -29,7 +29,7 @@ export function Guarded({ calls, title, instead, children }: GuardedProps) {
   return (
     <div className="page">
       <h1>{t(title)}</h1>
-      <Missing call={first}>{instead}</Missing>
+      <Missing call={first}>{otherAction}</Missing>
     </div>
   );
 }
@@ -92,7 +92,7 @@ export function Hidden({ call, page }: HiddenProps) {
 
 interface MissingProps {
   readonly call: Access;
-  /** Shown in place of the default notice. */
+  /** A further button beside the one that signs out. */
   readonly children?: ReactNode;
 }
 

@@ -25,19 +25,19 @@ export function useShortcuts(onPalette: () => void): void {
       event.preventDefault();
       act();
     };
-    const palette = (event: KeyboardEvent): void => {
+    const openPalette = (event: KeyboardEvent): void => {
       event.preventDefault();
       // Leaving the page would discard the dialog's input.
       if (!isIn(event, overlays)) onPalette();
     };
     // If a row has the focus, its table has already handled the key. Otherwise, focus the first row.
-    const row = (event: KeyboardEvent): void => {
+    const focusRow = (event: KeyboardEvent): void => {
       if (!event.defaultPrevented && !isIn(event, capturesKeys)) focusFirst('[data-row]');
     };
     return tinykeys(
       globalThis.window,
       {
-        '$mod+k': palette,
+        '$mod+k': openPalette,
         // Many keyboards need Shift for these two keys.
         '[Shift]+?': unlessCaptured(() => go('/help')),
         '[Shift]+/': unlessCaptured(() => focusFirst('input[type="search"]')),
@@ -45,7 +45,7 @@ export function useShortcuts(onPalette: () => void): void {
           pagesFor(may).map(({ key, path }) => [`g ${key}`, unlessCaptured(() => go(path))]),
         ),
         // Register after the `g` sequences, because `g j` opens a page.
-        j: row,
+        j: focusRow,
       },
       { ignore: event => event.repeat || event.isComposing },
     );

@@ -11,6 +11,7 @@ export type ChangeSettings = (body: SettingsChange) => Promise<CallResult<typeof
 export interface SettingsState {
   /** Null before the settings have loaded, after a failed load, and for users without permission. */
   readonly settings: SettingsView | null;
+  /** True after the first read, even a failed one, and for users without permission. */
   readonly isRead: boolean;
   /** Changes settings and keeps the server's answer. */
   readonly change: ChangeSettings;

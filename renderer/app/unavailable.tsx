@@ -33,7 +33,7 @@ export class Boundary extends Component<BoundaryProps, { readonly failure: Error
   }
 }
 
-/** For a boundary around a part of the panel that loads later. */
+/** The `onFailure` of a boundary around a part of the panel that loads on demand. */
 export const explainFailure = (failure: unknown) => failure instanceof PartUnavailable && <Unavailable />;
 
 const pollMs = 2_000;

@@ -2,21 +2,21 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useFleet } from './context.ts';
 
 /**
- * Returns the value as it was up to `delayMs` ago. Further changes do not postpone it, because in a busy fleet they
- * never pause.
+ * Throttles a value: returns a change at most `delayMs` later. Further changes do not postpone it, because in a busy
+ * fleet they never pause.
  */
 export function useDelayedValue<T>(value: T, delayMs: number): T {
-  const [taken, setTaken] = useState<{ readonly value: T }>({ value });
+  const [shown, setShown] = useState<{ readonly value: T }>({ value });
   const newest = useRef(value);
   newest.current = value;
-  const isDue = value !== taken.value;
+  const hasChanged = value !== shown.value;
   useEffect(() => {
-    if (!isDue) return undefined;
-    const timer = setTimeout(() => setTaken({ value: newest.current }), delayMs);
+    if (!hasChanged) return undefined;
+    const timer = setTimeout(() => setShown({ value: newest.current }), delayMs);
     return () => clearTimeout(timer);
-    // The value may have changed again by the time it is taken.
-  }, [isDue, taken, delayMs]);
-  return taken.value;
+    // Depends on `shown`, because the value may have changed again while the timer ran.
+  }, [hasChanged, shown, delayMs]);
+  return shown.value;
 }
 
 /**
@@ -28,19 +28,20 @@ export function useEventReads(
   delayMs: number,
   also: number | null = null,
 ): void {
-  const happened = useFleet(
+  const lastEvent = useFleet(
     ({ fleet }) => fleet.recent.find(({ kind }) => kind === 'job' || kind === 'queue')?.seq,
   );
-  const wanted = useMemo(() => ({ read, happened, also }), [read, happened, also]);
-  const due = useDelayedValue(wanted, delayMs);
-  const page = useRef<AbortController | null>(null);
+  // A new object for each change, so that each change causes a read.
+  const newest = useMemo(() => ({ read, lastEvent, also }), [read, lastEvent, also]);
+  const due = useDelayedValue(newest, delayMs);
+  const unmount = useRef<AbortController | null>(null);
   useEffect(() => {
     const controller = new AbortController();
-    page.current = controller;
+    unmount.current = controller;
     return () => controller.abort();
   }, []);
   useEffect(() => {
-    // A read that is under way is not aborted: otherwise a slow one would never end while events arrive.
-    if (page.current !== null) void due.read(page.current.signal);
+    // Only unmounting aborts a read: otherwise a slow one would never end while events arrive.
+    if (unmount.current !== null) void due.read(unmount.current.signal);
   }, [due]);
 }

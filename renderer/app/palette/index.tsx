@@ -47,9 +47,10 @@ function OpenPalette({ onClose, onPause }: { readonly onClose: () => void; reado
   const query = text.trim().toLowerCase();
   const { jobs, workers } = useObjects(query);
   const words = objectWords(query, useActionNames());
-  // The objects of an action: with "cancel flux", those that match "flux". Without an action, no second search is needed.
-  const named = useObjects(words === query ? '' : words);
-  const onObjects = useObjectActions(named.jobs, named.workers);
+  // In "cancel flux", "cancel" names an action and "flux" its objects. Search for objects only if there is an action.
+  const hasAction = words !== query;
+  const objects = useObjects(hasAction ? words : '');
+  const onObjects = useObjectActions(objects.jobs, objects.workers);
   const general = useGeneralActions(onPause);
   const actions = matchActions([...general, ...onObjects], query, maxFound);
   const close = (act: () => void) => () => {

@@ -26,7 +26,7 @@ export function JobsPage() {
       </Guarded>
     );
   return (
-    <Guarded calls={[queueApi.list]} title="nav.jobs" instead={<NewJob kind="primary" />}>
+    <Guarded calls={[queueApi.list]} title="nav.jobs" otherAction={<NewJob kind="primary" />}>
       <JobActionsProvider>{id === undefined ? <JobList /> : <JobDetailPage id={id} />}</JobActionsProvider>
     </Guarded>
   );
