@@ -17,7 +17,7 @@ interface RegistrationProps {
   readonly offer: (text: string, label: string, onClick: () => void) => void;
 }
 
-/** Registers the service worker, and offers to reload the page when a new version of the panel is there. */
+/** Registers the service worker, and offers to reload the page when a new version of the panel is available. */
 export const Registration = (props: RegistrationProps) => (
   <Texts>
     <Registered {...props} />
@@ -42,7 +42,7 @@ function Registered({ offer }: RegistrationProps) {
     const workers = navigator.serviceWorker;
     let hadWorker = workers.controller !== null;
     const noteWorker = (): void => {
-      // The first service worker brings no new version.
+      // The first service worker belongs to the version that is already open.
       if (hadWorker) offer(t('install.newVersion'), t('install.reload'), () => location.reload());
       hadWorker = true;
     };

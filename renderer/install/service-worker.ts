@@ -1,4 +1,4 @@
-import type { PushEvent, Scope } from './worker-scope.ts';
+import type { PushEvent, Scope, WindowClient } from './worker-scope.ts';
 
 /**
  * The service worker of the panel. It shows push messages, and a page of its own while the server is unreachable. It stores
@@ -15,7 +15,7 @@ const unreachable = '/unreachable.html';
 const icon = '/icons/icon-192.png';
 const ownAsset = '/assets/unreachable-';
 /** A suspended server accepts connections but does not answer. */
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 self.addEventListener('install', event => event.waitUntil(storeShell().then(() => self.skipWaiting())));
 
@@ -51,10 +51,10 @@ self.addEventListener('fetch', event => {
 
 /** Loads a page from the server, so that it is never an old one. */
 async function openPage(request: Request): Promise<Response> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), patienceMs);
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), timeoutMs);
   try {
-    const response = await fetch(request, { signal: late.signal });
+    const response = await fetch(request, { signal: controller.signal });
     // Proxies answer with these while the server is down.
     if (response.status < 502 || response.status > 504) return response;
   } catch {
@@ -105,12 +105,17 @@ self.addEventListener('notificationclick', event => {
 
 /** Opens a page in the panel that is already open; otherwise in a new window. */
 async function openInPanel(page: string): Promise<void> {
-  const [open] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  const [panel] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  if (panel === undefined || !(await showIn(panel, page))) await self.clients.openWindow(page);
+}
+
+/** Returns false when the browser refuses to focus or to navigate the window. */
+async function showIn(panel: WindowClient, page: string): Promise<boolean> {
   try {
-    if (open === undefined) throw new Error('no window is open');
-    await open.focus();
-    await open.navigate(page);
+    await panel.focus();
+    await panel.navigate(page);
+    return true;
   } catch {
-    await self.clients.openWindow(page);
+    return false;
   }
 }

@@ -13,7 +13,7 @@ export async function endSubscription(): Promise<void> {
   try {
     await (await currentSubscription())?.unsubscribe();
   } catch {
-    // The next user of this browser ends it.
+    // `endForeignSubscription` tries again when another user signs in.
   }
 }
 

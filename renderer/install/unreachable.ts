@@ -29,17 +29,17 @@ const page = document.documentElement;
 page.lang = language;
 if (theme === 'light' || theme === 'dark') page.dataset['theme'] = theme;
 
-const put = (selector: string, text: string): void => {
+const setText = (selector: string, text: string): void => {
   const element = document.querySelector(selector);
   if (element !== null) element.textContent = text;
 };
 const { title, text, retry } = catalogs[language];
-put('h1', title);
-put('p', text);
-put('a', retry);
+setText('h1', title);
+setText('p', text);
+setText('a', retry);
 
-/** Proxies answer while the server is down, so only its own reply counts. */
-async function look(): Promise<void> {
+/** Reloads the page if the server answers. Proxies answer with errors while it is down, so only a success counts. */
+async function reloadIfReachable(): Promise<void> {
   try {
     const response = await fetch('/health/live', { cache: 'no-store', signal: AbortSignal.timeout(pollMs) });
     if (response.ok) location.reload();
@@ -48,5 +48,5 @@ async function look(): Promise<void> {
   }
 }
 
-setInterval(() => void look(), pollMs);
-addEventListener('online', () => void look());
+setInterval(() => void reloadIfReachable(), pollMs);
+addEventListener('online', () => void reloadIfReachable());

@@ -17,7 +17,7 @@ interface NotificationEvent extends Extendable {
   readonly notification: Notification;
 }
 
-interface Window {
+export interface WindowClient {
   focus(): Promise<unknown>;
   navigate(url: string): Promise<unknown>;
 }
@@ -27,7 +27,7 @@ export interface Scope {
   readonly registration: ServiceWorkerRegistration;
   readonly clients: {
     claim(): Promise<void>;
-    matchAll(options: object): Promise<readonly Window[]>;
+    matchAll(options: object): Promise<readonly WindowClient[]>;
     openWindow(url: string): Promise<unknown>;
   };
   skipWaiting(): Promise<void>;
