@@ -37,10 +37,11 @@ export function Menu({ label, items }: MenuProps) {
         aria-label={label}
         aria-haspopup="menu"
         aria-expanded={opened !== null}
-        // A click that a key press caused has a `detail` of 0.
-        onClick={({ detail }) =>
-          setOpened(was => (was === null ? (detail === 0 ? 'by key' : 'by pointer') : null))
-        }
+        onClick={({ detail }) => {
+          // A click that a key press caused has a `detail` of 0.
+          const now: Opened = detail === 0 ? 'by key' : 'by pointer';
+          setOpened(was => (was === null ? now : null));
+        }}
         onKeyDown={event => {
           if (event.key !== 'ArrowDown') return;
           // Stop the arrow key here, because the table would move to the next row.
@@ -72,22 +73,23 @@ interface OpenMenuProps extends MenuProps {
 
 function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
   const chosen = useRef<(() => void) | null>(null);
-  const isLeft = useRef(false);
-  const isEntered = useRef(false);
+  /** True after a click elsewhere, which has moved the focus there. */
+  const isFocusElsewhere = useRef(false);
+  const wasEntered = useRef(false);
   /**
    * Runs the chosen action after the focus has returned to the button. A dialog that the action opens then returns the
    * focus to that button.
    */
   const actAfterwards = (event: Event): void => {
     event.preventDefault();
-    if (!isLeft.current) button.current?.focus();
+    if (!isFocusElsewhere.current) button.current?.focus();
     chosen.current?.();
     chosen.current = null;
   };
   /** Focuses the first item. Radix does so only when it handled the key press itself. */
   const enter = ({ target, currentTarget }: FocusEvent<HTMLElement>): void => {
-    if (target !== currentTarget || isEntered.current) return;
-    isEntered.current = true;
+    if (target !== currentTarget || wasEntered.current) return;
+    wasEntered.current = true;
     if (opened === 'by key')
       currentTarget.querySelector<HTMLElement>('[role=menuitem]:not([data-disabled])')?.focus();
   };
@@ -107,10 +109,10 @@ function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
           onFocus={enter}
           onCloseAutoFocus={actAfterwards}
           onInteractOutside={event => {
-            // Ignore clicks on the button, which closes the menu itself. A click elsewhere moves the focus there.
+            // The button closes the menu itself.
             if (event.target instanceof Node && button.current?.contains(event.target) === true)
               event.preventDefault();
-            else isLeft.current = true;
+            else isFocusElsewhere.current = true;
           }}
         >
           {items.map(({ id, text, onSelect, isDanger = false, reason = null }) => (

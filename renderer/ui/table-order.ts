@@ -107,7 +107,7 @@ export function useSteadyOrder<R>(
     return last.current;
   }, [rows, sort]);
   const [frozen, setFrozen] = useState<Positions | null>(null);
-  const keepPlaces = useMemo(
+  const keepPositions = useMemo(
     () =>
       frozen === null
         ? null
@@ -118,7 +118,10 @@ export function useSteadyOrder<R>(
           }),
     [idOf, frozen],
   );
-  const steady = useMemo(() => (keepPlaces === null ? ordered : keepPlaces(ordered)), [ordered, keepPlaces]);
+  const steady = useMemo(
+    () => (keepPositions === null ? ordered : keepPositions(ordered)),
+    [ordered, keepPositions],
+  );
   return {
     rows: steady,
     freeze: (): void => setFrozen(positionsOf(ordered, idOf)),
@@ -155,8 +158,8 @@ interface Sorting<R> {
 /** Sorts the rows; equal rows keep their given order. @internal */
 export function sortRows<R>(rows: readonly R[], { sortBy, sign, idOf, before }: Sorting<R>): readonly R[] {
   const entries = rows.map((row, at) => ({ row, at, key: sortBy(row) }));
-  const nearly = arrangeByPosition(entries, positionsOf(before, idOf), ({ row }) => idOf(row));
-  return nearly.toSorted((a, b) => compare(a.key, b.key, sign) || a.at - b.at).map(({ row }) => row);
+  const nearlySorted = arrangeByPosition(entries, positionsOf(before, idOf), ({ row }) => idOf(row));
+  return nearlySorted.toSorted((a, b) => compare(a.key, b.key, sign) || a.at - b.at).map(({ row }) => row);
 }
 
 const { compare: compareTexts } = new Intl.Collator();

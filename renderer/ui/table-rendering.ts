@@ -1,4 +1,5 @@
 /** Determines which rows of a table are rendered, and when their cells are. */
+
 /**
  * Number of rows to render beyond the visible ones in the direction of scrolling. In the other direction one row is
  * rendered, for the arrow keys.
@@ -34,9 +35,9 @@ export const withKept = (indexes: number[], kept: number): number[] =>
   kept < 0 || indexes.includes(kept) ? indexes : [...indexes, kept].toSorted((a, b) => a - b);
 
 /** Schedules the rendering of cells in rows that scroll into view. */
-export interface Filling {
-  /** Runs `fill` in one of the next frames. The returned function cancels it. */
-  schedule(fill: () => void): () => void;
+export interface CellScheduler {
+  /** Runs `render` in one of the next frames. The returned function cancels it. */
+  schedule(render: () => void): () => void;
 }
 
 /**
@@ -49,7 +50,7 @@ const rowsPerFrame = 6;
  * Renders the cells of new rows a few rows per frame, because rendering a full screen in one frame would block
  * scrolling. The rows of the first screen are rendered together, because nothing scrolls yet.
  */
-export function createFilling(inNextFrame: (run: () => void) => void): Filling {
+export function createCellScheduler(inNextFrame: (run: () => void) => void): CellScheduler {
   const waiting = new Set<() => void>();
   let isFirst = true;
   let isPlanned = false;
@@ -62,17 +63,17 @@ export function createFilling(inNextFrame: (run: () => void) => void): Filling {
     const count = isFirst ? waiting.size : rowsPerFrame;
     isFirst = false;
     isPlanned = false;
-    for (const fill of [...waiting].slice(0, count)) {
-      waiting.delete(fill);
-      fill();
+    for (const render of [...waiting].slice(0, count)) {
+      waiting.delete(render);
+      render();
     }
     plan();
   };
   return {
-    schedule(fill) {
-      waiting.add(fill);
+    schedule(render) {
+      waiting.add(render);
       plan();
-      return () => void waiting.delete(fill);
+      return () => void waiting.delete(render);
     },
   };
 }

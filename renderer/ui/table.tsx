@@ -12,7 +12,7 @@ import {
   useState,
 } from 'react';
 import { Icon } from './icon.tsx';
-import { type Filling, createFilling, createWindow, withKept } from './table-rendering.ts';
+import { type CellScheduler, createCellScheduler, createWindow, withKept } from './table-rendering.ts';
 import { type Order, useSteadyOrder } from './table-order.ts';
 
 export interface Column<R> {
@@ -82,7 +82,7 @@ export function Table<R>(props: TableProps<R>) {
   const [ownOrder, setOwnOrder] = useState<Order | null>(null);
   const order = props.order === undefined ? ownOrder : props.order;
   const scroller = useRef<HTMLDivElement>(null);
-  const [filling] = useState(() => createFilling(run => void requestAnimationFrame(run)));
+  const [scheduler] = useState(() => createCellScheduler(run => void requestAnimationFrame(run)));
   const [opened, setOpened] = useState<string | null>(null);
   const shown = useSteadyOrder(rows, idOf, columns, ownOrder);
   const virtual = useRowWindow(props, { shown, scroller, opened });
@@ -91,7 +91,7 @@ export function Table<R>(props: TableProps<R>) {
     const next = { column, isDescending: order?.column === column && !order.isDescending };
     if (props.onOrder === undefined) setOwnOrder(next);
     else props.onOrder(next);
-    // The user asked for another order, so rows may move again.
+    // The user chose another order, so rows may move again.
     shown.unfreeze();
   };
   useNearEnd(virtual.range?.endIndex, shown.rows.length, props.onNearEnd);
@@ -141,7 +141,7 @@ export function Table<R>(props: TableProps<R>) {
                 top={start}
                 grid={grid}
                 columns={columns}
-                filling={filling}
+                scheduler={scheduler}
                 nameOf={nameOf}
                 details={details}
                 isOpen={details === undefined ? undefined : idOf(row) === opened}
@@ -272,7 +272,7 @@ interface RowProps<R> {
   readonly top: number;
   readonly grid: CSSProperties;
   readonly columns: readonly Column<R>[];
-  readonly filling: Filling;
+  readonly scheduler: CellScheduler;
   readonly nameOf: (row: R) => string;
   readonly details: ((row: R) => ReactNode) | undefined;
   /** Undefined when rows of this table cannot be expanded. */
@@ -280,7 +280,7 @@ interface RowProps<R> {
 }
 
 /** One row of the table. It re-renders only when its data or its position changes. */
-function Row<R>({ row, index, top, grid, columns, filling, nameOf, details, isOpen }: RowProps<R>) {
+function Row<R>({ row, index, top, grid, columns, scheduler, nameOf, details, isOpen }: RowProps<R>) {
   const name = useMemo(() => nameOf(row), [nameOf, row]);
   return useMemo(
     () => (
@@ -294,7 +294,7 @@ function Row<R>({ row, index, top, grid, columns, filling, nameOf, details, isOp
         tabIndex={0}
         style={{ ...grid, ...(isOpen === true ? openRow : closedRow), transform: `translateY(${top}px)` }}
       >
-        <Cells row={row} columns={columns} filling={filling} />
+        <Cells row={row} columns={columns} scheduler={scheduler} />
         {isOpen === true && (
           <div role="gridcell" className="table-details">
             {details?.(row)}
@@ -302,32 +302,37 @@ function Row<R>({ row, index, top, grid, columns, filling, nameOf, details, isOp
         )}
       </div>
     ),
-    [row, index, top, grid, columns, filling, name, details, isOpen],
+    [row, index, top, grid, columns, scheduler, name, details, isOpen],
   );
 }
 
 /** The cells of a row. They re-render only when the data of the row changes. */
-function Cells<R>({ row, columns, filling }: Pick<RowProps<R>, 'row' | 'columns' | 'filling'>) {
-  const [isFilled, setFilled] = useState(false);
-  useEffect(() => filling.schedule(() => setFilled(true)), [filling]);
+function Cells<R>({ row, columns, scheduler }: Pick<RowProps<R>, 'row' | 'columns' | 'scheduler'>) {
+  const [isRendered, setRendered] = useState(false);
+  useEffect(() => scheduler.schedule(() => setRendered(true)), [scheduler]);
   return useMemo(
     () =>
-      isFilled &&
+      isRendered &&
       columns.map(column => (
         <div key={column.id} role="gridcell" data-align={column.align}>
           {column.cell(row)}
         </div>
       )),
-    [row, columns, isFilled],
+    [row, columns, isRendered],
   );
 }
 
+/** Padding at both ends of a row together, in pixels, as in theme.css. */
+const rowPadding = 24;
+
 /** Returns the grid that the header and all rows share, so that columns align. */
 function gridOf(columns: readonly { readonly width: string }[]): CSSProperties {
-  const minWidths = columns.map(({ width }) => /\d+(?=px)/.exec(width)?.[0] ?? '0');
+  // The first length of a width is its minimum.
+  const minWidths = columns.map(({ width }) => Number(/\d+(?=px)/.exec(width)?.[0] ?? 0));
+  const fixedPx = minWidths.reduce((sum, width) => sum + width, rowPadding);
   return {
     gridTemplateColumns: columns.map(({ width }) => width).join(' '),
-    minWidth: `calc(${minWidths.join('px + ')}px + ${columns.length - 1} * var(--column-gap) + 24px)`,
+    minWidth: `calc(${fixedPx}px + ${columns.length - 1} * var(--column-gap))`,
   };
 }
 
