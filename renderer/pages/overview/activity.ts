@@ -37,18 +37,18 @@ const minorSteps: readonly string[] = ['job.dispatched', 'job.starting', 'worker
 export function mergeActivity(
   rows: readonly TrailRow[],
   events: readonly UiEvent[],
-  most: number,
+  max: number,
 ): readonly Activity[] {
   const fromEvents = events.flatMap(event => fromEvent(event) ?? []);
-  const before = rows
+  const fromRows = rows
     // Skip sign-ins, which concern neither jobs nor workers.
     .filter(({ target_type: kind }) => kind !== 'user' && kind !== 'session')
     .map(fromAuditRow)
     .filter(row => !fromEvents.some(event => isSame(row, event)));
-  return withPoolNames([...fromEvents, ...before])
+  return withPoolNames([...fromEvents, ...fromRows])
     .filter(({ type }) => !minorSteps.includes(type))
     .toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at))
-    .slice(0, most);
+    .slice(0, max);
 }
 
 function fromEvent(event: UiEvent): Activity | null {
@@ -121,7 +121,7 @@ export type SentencePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'target' | 'worker' };
 
-/** Stand for the objects while a sentence is formatted. No name contains them, because they are unassigned. */
+/** Placeholders for the objects while a sentence is formatted. No name contains these private characters. */
 const marks = { target: '\u{E000}', worker: '\u{E001}' } as const;
 
 /**
@@ -148,7 +148,8 @@ function toPart(text: string): SentencePart {
 
 function sentenceKey(type: string, hasWorker: boolean): MessageKey | null {
   const topic = type.startsWith('settings.') ? 'settings' : type;
-  const keys = [`activity.${topic}.on`, `activity.${topic}`].slice(hasWorker ? 0 : 1);
+  const plain = `activity.${topic}`;
+  const keys = hasWorker ? [`${plain}.on`, plain] : [plain];
   return keys.find(isKey) ?? null;
 }
 

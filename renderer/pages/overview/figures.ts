@@ -114,8 +114,9 @@ function jobFigures(jobs: Iterable<JobView>, now: number) {
     if (isWaiting(status)) {
       figures.waiting += 1;
       if (oldestAt === null || queuedAt < oldestAt) oldestAt = queuedAt;
-    } else if ((status === 'completed' || status === 'failed') && endedAt !== null)
-      if (now - Date.parse(endedAt) < dayMs) figures[status] += 1;
+    }
+    const hasResult = status === 'completed' || status === 'failed';
+    if (hasResult && endedAt !== null && now - Date.parse(endedAt) < dayMs) figures[status] += 1;
   }
   return { ...figures, oldestAt };
 }
@@ -128,26 +129,26 @@ export function findNeeds(
   stats: NeedStats | null,
   now: number,
 ): readonly Need[] {
-  const known = [...jobs.values()];
-  const all = [...workers];
+  const allJobs = [...jobs.values()];
+  const allWorkers = [...workers];
   const failed = stats?.ended_24h.failed ?? 0;
-  const awaited = offlineNeeds(all, jobs, stats?.waiting_for_offline ?? []);
+  const awaited = offlineNeeds(allWorkers, jobs, stats?.waiting_for_offline ?? []);
   const isAwaited = (worker: WorkerView): boolean =>
     awaited.some(need => need.worker.id === worker.id && need.others === 0);
   return [
-    ...known.filter(({ hold }) => hold?.kind === 'silent').map(job => ({ kind: 'silent' as const, job })),
-    ...all
+    ...allJobs.filter(({ hold }) => hold?.kind === 'silent').map(job => ({ kind: 'silent' as const, job })),
+    ...allWorkers
       .filter(worker => worker.quarantine !== null)
       .map(worker => ({ kind: 'quarantined' as const, worker })),
     // Skip offline workers: they may be rebooting to fix the problem, and they report it again when they return.
-    ...all
+    ...allWorkers
       .filter(({ gpu_troubles: troubles, status }) => troubles.length > 0 && status !== 'offline')
       .map(worker => ({ kind: 'gpuTrouble' as const, worker })),
-    ...all
+    ...allWorkers
       .filter(worker => worker.duplicate !== null)
       .map(worker => ({ kind: 'duplicate' as const, worker })),
     ...awaited,
-    ...all
+    ...allWorkers
       .filter(worker => isLost(worker, now) && !isAwaited(worker))
       .map(worker => ({ kind: 'offline' as const, worker })),
     ...(stats?.unsatisfiable ?? []).flatMap(({ job_id: id, count }) => {
@@ -157,7 +158,7 @@ export function findNeeds(
         ? [{ kind: 'unsatisfiable' as const, job, more: count - 1 }]
         : [];
     }),
-    ...known
+    ...allJobs
       .filter(({ status, approval }) => isWaiting(status) && approval === 'wanted')
       .map(job => ({ kind: 'approval' as const, job })),
     ...(failed > 0 ? [{ kind: 'failed' as const, count: failed }] : []),
@@ -170,9 +171,9 @@ export function findNeeds(
 function offlineNeeds(
   workers: readonly WorkerView[],
   jobs: ReadonlyMap<JobId, JobView>,
-  fromEvents: NeedStats['waiting_for_offline'],
+  waiting: NeedStats['waiting_for_offline'],
 ): readonly Extract<Need, { kind: 'waitsForOffline' }>[] {
-  return fromEvents.flatMap(({ worker_id: id, worker_count: workerCount, job_id: jobId, count }) => {
+  return waiting.flatMap(({ worker_id: id, worker_count: workerCount, job_id: jobId, count }) => {
     const worker = workers.find(each => each.id === id);
     const job = jobs.get(jobId);
     if (worker?.status !== 'offline' || job === undefined || !isWaiting(job.status)) return [];
@@ -184,7 +185,7 @@ function offlineNeeds(
 const isLost = ({ status, status_reason: reason, last_heartbeat: at }: WorkerView, now: number): boolean =>
   status === 'offline' && reason === 'silent' && at !== null && now - Date.parse(at) < dayMs;
 
-/** To answer, the server counts all jobs, so the minimum interval is long. */
+/** Minimum interval of the reads. It is long, because the server counts all jobs for each answer. */
 const readDelayMs = 10_000;
 
 /**

@@ -20,7 +20,7 @@ export interface GpuCell {
 /** The GPU numbers of the current job; null for all GPUs of the worker. */
 export type AllocatedGpus = readonly number[] | null;
 
-/** From these temperatures in degrees Celsius, GPUs of each kind slow down. AMD reports that of the hottest spot. */
+/** GPUs slow down from these temperatures in degrees Celsius. AMD GPUs report the temperature of their hottest spot. */
 const hotFrom = { cuda: 90, rocm: 105 } as const;
 
 const isHot = ({ temperature_c: temperature }: GpuFigures, accelerator: string | null): boolean =>
@@ -33,20 +33,23 @@ export function gpuCells(worker: WorkerView, allocated: AllocatedGpus): readonly
   const troubled = new Set(isOffline ? [] : worker.gpu_troubles.map(({ gpu }) => gpu));
   return listedGpus(worker).map((gpu, place) => {
     const own = figures.get(gpu.index) ?? null;
-    const isUsed = worker.current_job_id !== null && (allocated === null || allocated.includes(place));
+    const isBusy = worker.current_job_id !== null && (allocated === null || allocated.includes(place));
+    const connectedState = isBusy ? 'busy' : 'idle';
     return {
       index: gpu.index,
       name: gpu.name ?? worker.gpu_name,
       totalGb: gpu.vram_gb ?? worker.gpu_vram_gb,
-      state: isOffline ? 'offline' : isUsed ? 'busy' : 'idle',
+      state: isOffline ? 'offline' : connectedState,
       figures: own,
       trouble: troubleOf(troubled.has(gpu.index), own !== null && isHot(own, worker.accelerator_type)),
     };
   });
 }
 
-const troubleOf = (isReported: boolean, hot: boolean): GpuCell['trouble'] =>
-  isReported ? 'reported' : hot ? 'hot' : null;
+function troubleOf(isReported: boolean, isTooHot: boolean): GpuCell['trouble'] {
+  if (isReported) return 'reported';
+  return isTooHot ? 'hot' : null;
+}
 
 type ListedGpu = Pick<Gpu, 'index'> & Partial<Gpu>;
 
@@ -55,13 +58,15 @@ const listedGpus = ({ gpu_info: { gpus }, gpu_count: count }: WorkerView): reado
   gpus.length > 0 ? gpus : Array.from({ length: count }, (_, index) => ({ index }));
 
 /**
- * Returns how full the square of a GPU is, in quarters. That of a busy GPU is never empty, and full when its load is
- * unknown. Only a busy GPU is filled.
+ * Returns how full the square of a GPU is, in quarters. Only the square of a busy GPU is filled: at least a quarter, and
+ * completely when the load is unknown.
  */
 export function fillLevel({ figures, state }: GpuCell): 0 | 1 | 2 | 3 | 4 {
   if (state !== 'busy') return 0;
   const percent = figures?.utilization ?? 100;
-  return percent < 30 ? 1 : percent < 60 ? 2 : percent < 85 ? 3 : 4;
+  if (percent < 30) return 1;
+  if (percent < 60) return 2;
+  return percent < 85 ? 3 : 4;
 }
 
 const byName = perLanguage(language => new Intl.Collator(language, { numeric: true }));
@@ -110,24 +115,23 @@ export interface MapPlace {
  */
 export function movedPlace(place: MapPlace, key: string, counts: readonly number[]): MapPlace | null {
   const last = counts.length - 1;
-  const clamp = (worker: number): MapPlace => ({ worker: Math.min(last, Math.max(0, worker)), gpu: 0 });
+  const firstGpuOf = (worker: number): MapPlace => ({ worker: Math.min(last, Math.max(0, worker)), gpu: 0 });
+  const lastGpuOf = (worker: number): MapPlace => ({ worker, gpu: Math.max(0, (counts[worker] ?? 1) - 1) });
   switch (key) {
     case 'ArrowRight':
       if (place.gpu + 1 < (counts[place.worker] ?? 0)) return { ...place, gpu: place.gpu + 1 };
-      return place.worker === last ? place : clamp(place.worker + 1);
+      return place.worker === last ? place : firstGpuOf(place.worker + 1);
     case 'ArrowLeft':
       if (place.gpu > 0) return { ...place, gpu: place.gpu - 1 };
-      return place.worker === 0
-        ? place
-        : { worker: place.worker - 1, gpu: Math.max(0, (counts[place.worker - 1] ?? 1) - 1) };
+      return place.worker === 0 ? place : lastGpuOf(place.worker - 1);
     case 'ArrowDown':
-      return clamp(place.worker + 1);
+      return firstGpuOf(place.worker + 1);
     case 'ArrowUp':
-      return clamp(place.worker - 1);
+      return firstGpuOf(place.worker - 1);
     case 'Home':
-      return clamp(0);
+      return firstGpuOf(0);
     case 'End':
-      return clamp(last);
+      return firstGpuOf(last);
     default:
       return null;
   }

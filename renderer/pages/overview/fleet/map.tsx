@@ -50,14 +50,13 @@ export function FleetMap({ workers: newest, selection }: FleetMapProps) {
     list.current?.querySelectorAll<HTMLElement>('[data-rig]')[next.worker]?.focus();
   };
   const onPointerOver = ({ target }: PointerEvent): void => {
-    const found = target instanceof Element ? target.closest<HTMLElement>('[data-gpu]') : null;
-    const worker = Number(found?.closest<HTMLElement>('[data-rig]')?.dataset['rig']);
-    if (found !== null && Number.isInteger(worker)) setPlace({ worker, gpu: Number(found.dataset['gpu']) });
+    const square = target instanceof Element ? target.closest<HTMLElement>('[data-gpu]') : null;
+    const worker = workerAt(target);
+    if (square !== null && worker !== null) setPlace({ worker, gpu: Number(square.dataset['gpu']) });
   };
   const onFocus = ({ target }: { readonly target: EventTarget }): void => {
-    const rig = target instanceof Element ? target.closest<HTMLElement>('[data-rig]') : null;
-    const worker = Number(rig?.dataset['rig']);
-    if (Number.isInteger(worker) && shown?.worker !== worker) setPlace({ worker, gpu: 0 });
+    const worker = workerAt(target);
+    if (worker !== null && shown?.worker !== worker) setPlace({ worker, gpu: 0 });
   };
   return (
     <section className="card fleet-card" aria-labelledby="fleet-map">
@@ -98,6 +97,12 @@ export function FleetMap({ workers: newest, selection }: FleetMapProps) {
       />
     </section>
   );
+}
+
+/** Returns the index of the worker whose part of the map contains the element; null for none. */
+function workerAt(target: EventTarget): number | null {
+  const rig = target instanceof Element ? target.closest<HTMLElement>('[data-rig]') : null;
+  return rig === null ? null : Number(rig.dataset['rig']);
 }
 
 interface FigureChoiceProps {

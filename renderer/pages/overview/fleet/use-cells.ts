@@ -7,6 +7,7 @@ import { type AllocatedGpus, type GpuCell, gpuCells, isMapped, mappedWorkers } f
 /** Returns the GPUs of a worker. Progress of its job does not change them. */
 export function useCells(worker: WorkerView): readonly GpuCell[] {
   const id = worker.current_job_id;
+  // As text, because a new array with the same numbers would re-render the GPUs.
   const allocated = useFleet(({ fleet }) =>
     id === null ? '' : (fleet.jobs.get(id)?.allocated_gpus?.join() ?? ''),
   );

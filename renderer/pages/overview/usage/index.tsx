@@ -29,7 +29,7 @@ export function UsageCard() {
   if (!may(usageApi.days) || (value === null && failure !== null)) return null;
   const days = value?.days ?? [];
   const shown = (['gpu_hours', 'energy_kwh', 'cost'] as const).filter(
-    // All of them have their place until it is known which ones there are, so that nothing moves then.
+    // Until the answer arrives, show a place for every figure, so that nothing moves when it arrives.
     name => value === null || name === 'gpu_hours' || days.some(day => day[name] !== null),
   );
   const lacksPrice = value !== null && !shown.includes('cost') && shown.includes('energy_kwh');
