@@ -45,7 +45,7 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
       pressed.current = null;
       newest.current.cancel();
     };
-    // Before the grip, which has the focus and handles the key itself.
+    // Listen in the capture phase, before the grip, which has the focus and handles the key itself.
     addEventListener('keydown', onKeyDown, true);
     return () => removeEventListener('keydown', onKeyDown, true);
   }, []);
@@ -62,10 +62,11 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     const from = pressed.current;
     if (from === null || from.pointerId !== pointerId) return;
     pointerY.current = clientY;
-    // Several events can arrive before the next render.
-    const isStarted = control.movedBy() === 'pointer';
-    if (!isStarted && Math.hypot(clientX - from.x, clientY - from.y) < clickPx) return;
-    if (!isStarted) control.start(from.row.job, 'pointer');
+    // Not `isDragged`, because several events can arrive before the next render.
+    if (control.movedBy() !== 'pointer') {
+      if (Math.hypot(clientX - from.x, clientY - from.y) < clickPx) return;
+      control.start(from.row.job, 'pointer');
+    }
     if (ghost.current !== null) ghost.current.style.transform = `translate(${clientX}px, ${clientY}px)`;
     pointToGap();
   };

@@ -5,7 +5,7 @@ import type { JobView } from '../../../protocol/job.ts';
 import { Button } from '../../ui/button.tsx';
 import { priorityText } from '../jobs/figures.ts';
 import type { Plan, Step } from './moves.ts';
-import { level, waitsForJobs } from './order.ts';
+import { effectivePriority, waitsForJobs } from './order.ts';
 import { type QueueTranslator, useQueueT } from './texts.ts';
 import type { Ended, MoveControl, Moving } from './use-moving.ts';
 
@@ -65,7 +65,8 @@ export function Grip({ job }: { readonly job: JobView }) {
 export function MoveBar({ control }: { readonly control: MoveControl }) {
   const t = useQueueT();
   const { moving, ended } = control;
-  const text = moving === null ? (ended === null ? '' : endText(ended, t)) : movingText(moving, t);
+  const endedText = ended === null ? '' : endText(ended, t);
+  const text = moving === null ? endedText : movingText(moving, t);
   const refused = moving?.plan.kind === 'refused' || (moving?.stopped ?? null) !== null;
   return (
     <div className={moving?.by === 'keys' ? 'move-bar' : 'unseen'} data-refused={refused}>
@@ -100,8 +101,8 @@ export function refusalText(
   return t(`queue.move.${why}`, {
     config: shownName(job),
     other: shownName(beside),
-    priority: priorityText(level(job), t),
-    otherPriority: priorityText(level(beside), t),
+    priority: priorityText(effectivePriority(job), t),
+    otherPriority: priorityText(effectivePriority(beside), t),
   });
 }
 

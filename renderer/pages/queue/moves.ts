@@ -1,6 +1,6 @@
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
-import { level, type QueueRow } from './order.ts';
+import { effectivePriority, type QueueRow } from './order.ts';
 
 /** The place to which a job moves: directly before or after another one. */
 export interface Target {
@@ -8,7 +8,7 @@ export interface Target {
   readonly side: 'before' | 'after';
 }
 
-/** Why a job cannot move next to another: only jobs that go first for the same reason have an order to choose. */
+/** Why a job cannot move next to another. Both must be among the jobs at the top, or have the same priority. */
 type Refusal = 'targetIsTop' | 'jobIsTop' | 'priority';
 
 /** The result of dropping a job into a gap between two rows. */
@@ -21,7 +21,7 @@ export type Plan =
 function refusalOf(job: JobView, other: JobView): Refusal | null {
   if (other.is_top) return job.is_top ? null : 'targetIsTop';
   if (job.is_top) return 'jobIsTop';
-  return level(job) === level(other) ? null : 'priority';
+  return effectivePriority(job) === effectivePriority(other) ? null : 'priority';
 }
 
 /** Plans the drop of a job into the gap above the row with this index. */
@@ -34,8 +34,9 @@ export function planMove(rows: readonly QueueRow[], job: JobView, gap: number): 
   if (above !== undefined && refusalOf(job, above) === null)
     return { kind: 'move', target: { id: above.id, side: 'after' } };
   const beside = below ?? above;
-  const why = beside === undefined ? null : refusalOf(job, beside);
-  return beside === undefined || why === null ? { kind: 'stay' } : { kind: 'refused', why, beside };
+  if (beside === undefined) return { kind: 'stay' };
+  const why = refusalOf(job, beside);
+  return why === null ? { kind: 'stay' } : { kind: 'refused', why, beside };
 }
 
 /** The line that shows the gap, at the row below it, or at the last row. */
@@ -56,7 +57,7 @@ const pageRows = 10;
 /** Returns the gap after a step of the keyboard. The two gaps beside the job's own row count as one. */
 export function stepFrom(gap: number, { step, from, count }: StepInput): number {
   const others = count - 1;
-  // Positions among the other rows: the job's own place is `from`.
+  // Count without the job's own row, so that the two gaps beside it are one position.
   const at = gap > from ? gap - 1 : gap;
   const wanted = {
     up: at - 1,
@@ -83,9 +84,7 @@ export function allowedGap(
   job: JobView,
   { from, to }: { readonly from: number; readonly to: number },
 ): number {
-  const way = Math.sign(to - from);
-  let allowed = from;
-  for (let gap = from; way !== 0 && gap !== to + way; gap += way)
-    if (planMove(rows, job, gap).kind !== 'refused') allowed = gap;
-  return allowed;
+  const direction = to < from ? -1 : 1;
+  const gaps = Array.from({ length: Math.abs(to - from) + 1 }, (_, step) => from + step * direction);
+  return gaps.findLast(gap => planMove(rows, job, gap).kind !== 'refused') ?? from;
 }

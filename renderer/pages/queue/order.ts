@@ -68,10 +68,13 @@ export function toQueueRows(
 function byRank(a: JobView, b: JobView): number {
   if (waitsForJobs(a) !== waitsForJobs(b)) return waitsForJobs(a) ? 1 : -1;
   if (a.is_top !== b.is_top) return a.is_top ? -1 : 1;
-  return level(b) - level(a) || (a.queued_at < b.queued_at ? -1 : a.queued_at > b.queued_at ? 1 : 0);
+  const byPriority = effectivePriority(b) - effectivePriority(a);
+  if (byPriority !== 0 || a.queued_at === b.queued_at) return byPriority;
+  return a.queued_at < b.queued_at ? -1 : 1;
 }
 
-export const level = ({ priority, boosts }: JobView): number =>
+/** Returns the priority with all boosts. */
+export const effectivePriority = ({ priority, boosts }: JobView): number =>
   Math.max(priority, Math.min(priorities.critical, priority + boosts * boostBy));
 
 /**
@@ -100,8 +103,9 @@ export function useQueueOrder(): { readonly order: Order | null; readonly readAg
   const [order, setOrder] = useState<Order | null>(null);
   const read = useCallback(
     async (signal: AbortSignal): Promise<void> => {
-      const line = await client.call(queueApi.line, { signal });
-      if (!signal.aborted && line.ok) setOrder({ ids: line.value.job_ids, places: line.value.places });
+      const answer = await client.call(queueApi.line, { signal });
+      if (signal.aborted || !answer.ok) return;
+      setOrder({ ids: answer.value.job_ids, places: answer.value.places });
     },
     [client],
   );

@@ -39,8 +39,8 @@ export function PendingJobs({ order, readAgain, queue }: PendingJobsProps) {
   const { client } = usePanel();
   const [, go] = useLocation();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
-  const placed = useMemo(createRowCache, []);
-  const rows = useMemo(() => toQueueRows(jobs, order, placed), [jobs, order, placed]);
+  const rowCache = useMemo(createRowCache, []);
+  const rows = useMemo(() => toQueueRows(jobs, order, rowCache), [jobs, order, rowCache]);
   const nameOf = useCallback(
     ({ job, place }: QueueRow) =>
       t('queue.rowName', { position: placeText(place, t), config: shownName(job) }),

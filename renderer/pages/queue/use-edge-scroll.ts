@@ -23,7 +23,7 @@ export function useEdgeScroll({ isOn, box, pointer, onScroll }: EdgeScroll): voi
   useEffect(() => {
     if (!isOn) return undefined;
     let last = performance.now();
-    const look = (now: number): void => {
+    const scroll = (now: number): void => {
       const ms = Math.min(maxFrameMs, now - last);
       last = now;
       const scroller = box.current?.querySelector('.table-scroll');
@@ -33,9 +33,9 @@ export function useEdgeScroll({ isOn, box, pointer, onScroll }: EdgeScroll): voi
         scroller.scrollTop += speedAt(pointer.current, top, bottom) * ms;
         if (scroller.scrollTop !== before) scrolled.current();
       }
-      frame = requestAnimationFrame(look);
+      frame = requestAnimationFrame(scroll);
     };
-    let frame = requestAnimationFrame(look);
+    let frame = requestAnimationFrame(scroll);
     return () => cancelAnimationFrame(frame);
   }, [isOn, box, pointer]);
 }

@@ -31,7 +31,7 @@ function useWaitGroups(): Groups | null {
   return groups;
 }
 
-/** Names each reason why jobs wait once, with its jobs folded under it. While the queue is paused, its banner does that. */
+/** Lists each reason why jobs wait once, with its jobs folded under it. A banner already says when the queue is paused. */
 export function WaitGroups({ order }: { readonly order: Order | null }) {
   const t = useQueueT();
   const id = useId();
