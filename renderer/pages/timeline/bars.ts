@@ -26,7 +26,7 @@ export interface Bar {
   readonly to: number | null;
   /** Predicted end of a live attempt; null when unknown. */
   readonly expectedTo: number | null;
-  /** Whether the bar starts what the job's previous bar ended: only the first worker of an attempt has connections. */
+  /** True for the first worker of an attempt. Lines connect only these bars of a job. */
   readonly isFirst: boolean;
 }
 
@@ -40,6 +40,9 @@ const outcomes: ReadonlySet<string> = new Set<Outcome>([
 ]);
 const isOutcome = (word: string): word is Outcome => outcomes.has(word);
 
+/** An outcome that only newer servers report is shown as one without effect. */
+const toOutcome = (word: string): Outcome => (isOutcome(word) ? word : 'withdrawn');
+
 const msOrNull = (at: string | null): number | null => (at === null ? null : Date.parse(at));
 
 /** The bars of a response, sorted by their start. */
@@ -51,16 +54,13 @@ export function toBars({ bars, predictions, jobs }: Timeline): readonly Bar[] {
   };
   const attempts = bars.map((bar): Bar => {
     const job = byId.get(bar.job_id);
-    const live = job?.status ?? 'running';
-    // An outcome that only newer servers report is shown as one without effect.
-    const state = bar.outcome === null ? live : isOutcome(bar.outcome) ? bar.outcome : 'withdrawn';
     return {
       key: `${bar.attempt_id} ${bar.rank ?? 0}`,
       jobId: bar.job_id,
       workerId: bar.worker_id,
       name: nameOf(bar.job_id),
       attempt: bar.attempt,
-      state,
+      state: bar.outcome === null ? (job?.status ?? 'running') : toOutcome(bar.outcome),
       from: Date.parse(bar.offered_at),
       startedAt: msOrNull(bar.started_at),
       to: msOrNull(bar.ended_at),

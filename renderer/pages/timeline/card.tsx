@@ -48,12 +48,16 @@ function OfJob({ job }: { readonly job: JobView }) {
   );
 }
 
+/** Share of the range that the life of a job fills. */
+const lifeShare = 3 / 4;
+
 /** Shows the whole life of the job, within the limits of the zoom levels. A job that has not ended follows the time. */
 function rangeOf(job: JobView, now: number): Parameters<typeof useView> {
   const from = Date.parse(job.queued_at);
   const to = job.completed_at === null || !isFinal(job.status) ? now : Date.parse(job.completed_at);
-  const spanMs = Math.min(zooms.month, Math.max(zooms.hour, ((to - from) * 4) / 3));
+  const spanMs = Math.min(zooms.month, Math.max(zooms.hour, (to - from) / lifeShare));
   if (!isFinal(job.status)) return [spanMs];
   const margin = (spanMs - (to - from)) / 2;
+  // Counted from the end, because a month does not show the whole life of a longer job.
   return [spanMs, { from: to + margin - spanMs, to: to + margin }];
 }

@@ -4,7 +4,7 @@ import { WorkerLink } from '../../app/links.tsx';
 import { axisHeight, drawTimeline } from './draw.ts';
 import { barAt, barHeight, type Layout, neighbour, type PlacedBar, rowsWithin } from './layout.ts';
 import { usePaint } from './paint.ts';
-import { localDays, reveal, ticksOf, timeToX, utcDays, xToTime } from './scale.ts';
+import { localDays, reveal, type Scale, type Tick, ticksOf, timeToX, utcDays, xToTime } from './scale.ts';
 import { barText, tickTextOf, useTimelineT } from './texts.tsx';
 import { useGestures } from './use-gestures.ts';
 import { type Host, maxHeight } from './use-host.ts';
@@ -85,7 +85,9 @@ export function Chart({ layout, view, host }: ChartProps & { readonly host: Host
         {reached !== null && (
           <Link
             key={reached.bar.key}
-            ref={element => void (active === reached.bar.key && host.focusOnce(element, active))}
+            ref={element => {
+              if (active === reached.bar.key) host.focusOnce(element, active);
+            }}
             href={`/jobs/${reached.bar.jobId}`}
             className="timeline-bar"
             aria-label={textOf(reached)}
@@ -99,15 +101,17 @@ export function Chart({ layout, view, host }: ChartProps & { readonly host: Host
   );
 }
 
-type Scaled = Parameters<typeof timeToX>[0];
+/** Minimum width of the frame around a bar, in pixels. */
+const minFrame = 3;
 
-function boxOf({ bar, end, top }: PlacedBar, scale: Scaled, nameWidth: number) {
+/** Returns the frame of the visible part of a bar. */
+function boxOf({ bar, end, top }: PlacedBar, scale: Scale, nameWidth: number) {
   const left = Math.min(scale.width, Math.max(0, timeToX(scale, bar.from)));
-  const right = Math.min(scale.width, Math.max(left + 3, timeToX(scale, end)));
+  const right = Math.min(scale.width, timeToX(scale, end));
   return {
     left: nameWidth + left,
     top: top + axisHeight,
-    width: Math.max(3, right - left),
+    width: Math.max(minFrame, right - left),
     height: barHeight,
   };
 }
@@ -115,7 +119,7 @@ function boxOf({ bar, end, top }: PlacedBar, scale: Scaled, nameWidth: number) {
 interface TipProps {
   readonly bar: PlacedBar;
   readonly text: string;
-  readonly scale: Scaled;
+  readonly scale: Scale;
   readonly nameWidth: number;
 }
 
@@ -142,18 +146,16 @@ function useDrawing(
     const context = element?.getContext('2d') ?? null;
     if (element === null || context === null) return;
     const ratio = globalThis.devicePixelRatio;
-    const [width, height] = [picture.scale.width, picture.height].map(px => Math.round(px * ratio));
+    const width = Math.round(picture.scale.width * ratio);
+    const height = Math.round(picture.height * ratio);
     // Setting the size clears the canvas and takes time, so it is only set when it has changed.
-    if (element.width !== width) element.width = width ?? 1;
-    if (element.height !== height) element.height = height ?? 1;
+    if (element.width !== width) element.width = width;
+    if (element.height !== height) element.height = height;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const all = { ...picture, hovered: hovered?.bar.key ?? null, tickText: tickText(t) };
-    drawTimeline(context, all, paint);
+    const tickText = (tick: Tick): string => tickTextOf(t, tick);
+    drawTimeline(context, { ...picture, hovered: hovered?.bar.key ?? null, tickText }, paint);
   });
 }
-
-const tickText = (t: Parameters<typeof tickTextOf>[0]) => (tick: Parameters<typeof tickTextOf>[1]) =>
-  tickTextOf(t, tick);
 
 interface NamesProps {
   readonly layout: Layout;
@@ -163,10 +165,13 @@ interface NamesProps {
   readonly width: number;
 }
 
-/** The names of the visible rows. Those under the axis are hidden. */
+/** A name may be covered by the axis up to this height, in pixels. */
+const maxCovered = 8;
+
+/** The names of the visible rows, without those that the axis covers. */
 function Names({ layout, scrollTop, height, width }: NamesProps) {
   const rows = rowsWithin(layout.rows, scrollTop, scrollTop + height).filter(
-    ({ top }) => top > scrollTop - 8,
+    ({ top }) => top > scrollTop - maxCovered,
   );
   return (
     <ul className="timeline-names" style={width === 0 ? {} : { width }}>

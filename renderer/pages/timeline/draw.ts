@@ -1,4 +1,4 @@
-import type { BarState } from './bars.ts';
+import type { Bar, BarState } from './bars.ts';
 import { barHeight, type Layout, type PlacedBar, type Row, rowsWithin } from './layout.ts';
 import { type Scale, type Tick, timeToX } from './scale.ts';
 
@@ -113,14 +113,8 @@ function drawBar(
     context.strokeStyle = paint.text;
     context.strokeRect(x, top, right - x, barHeight);
   }
-  const isPale = isPredicted || bar.startedAt === null;
-  drawText(
-    context,
-    { bar, end, top, row: 0 },
-    x,
-    isPredicted ? right : solidTo,
-    isPale ? paint.text : paint.onColour,
-  );
+  context.fillStyle = isPredicted || bar.startedAt === null ? paint.text : paint.onColour;
+  drawText(context, bar, { left: x, right: isPredicted ? right : solidTo, top });
 }
 
 function outline(context: CanvasRenderingContext2D, x: number, right: number, top: number): void {
@@ -136,23 +130,29 @@ function outline(context: CanvasRenderingContext2D, x: number, right: number, to
 /** Average width of a letter, to shorten a text without measuring it in each frame. */
 const letterPx = 6.4;
 
-function drawText(
-  context: CanvasRenderingContext2D,
-  { bar, top }: PlacedBar,
-  x: number,
-  right: number,
-  colour: string,
-): void {
+interface Box {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+}
+
+/** Writes the sign and the name of a bar into it, as far as they fit. */
+function drawText(context: CanvasRenderingContext2D, { state, name }: Bar, box: Box): void {
   // The text of a bar that begins before the visible range stays visible.
-  const left = Math.max(0, x) + textPadding;
-  const room = Math.min(right, context.canvas.clientWidth) - left - textPadding;
+  const left = Math.max(0, box.left) + textPadding;
+  const room = Math.min(box.right, context.canvas.clientWidth) - left - textPadding;
   if (room < minTextWidth - 2 * textPadding) return;
-  const text = `${looks[bar.state].sign} ${bar.name}`;
-  const letters = Math.floor(room / letterPx);
-  const shown =
-    text.length <= letters ? text : letters < 5 ? looks[bar.state].sign : `${text.slice(0, letters - 1)}…`;
-  context.fillStyle = colour;
-  context.fillText(shown, left, top + barHeight / 2 + 0.5);
+  const text = fitted(looks[state].sign, name, Math.floor(room / letterPx));
+  context.fillText(text, left, box.top + barHeight / 2 + 0.5);
+}
+
+/** With less room than this many letters, a bar has only its sign. */
+const minLetters = 5;
+
+function fitted(sign: string, name: string, letters: number): string {
+  const text = `${sign} ${name}`;
+  if (text.length <= letters) return text;
+  return letters < minLetters ? sign : `${text.slice(0, letters - 1)}…`;
 }
 
 /** A line from the end of each attempt to the start of the next one of the same job. */

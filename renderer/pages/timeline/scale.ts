@@ -55,12 +55,11 @@ export function zoomTo(view: TimeWindow, spanMs: number, anchor: number): TimeWi
 }
 
 /** Returns the zoom level closest to this range, for the buttons. */
-export const nearestZoom = (view: TimeWindow): Zoom =>
-  zoomNames.reduce((best, name) =>
-    Math.abs(Math.log(zooms[name] / spanOf(view))) < Math.abs(Math.log(zooms[best] / spanOf(view)))
-      ? name
-      : best,
-  );
+export function nearestZoom(view: TimeWindow): Zoom {
+  // By the ratio of the ranges: half and twice as much time are equally far away.
+  const distance = (name: Zoom): number => Math.abs(Math.log(zooms[name] / spanOf(view)));
+  return zoomNames.reduce((best, name) => (distance(name) < distance(best) ? name : best));
+}
 
 /** Returns the next level in this direction: 1 shows less time, -1 shows more. */
 export function nextZoom(view: TimeWindow, direction: 1 | -1): Zoom {
@@ -122,7 +121,7 @@ export function ticksOf(scale: Scale, days: Days): readonly Tick[] {
   const everyDays = daySteps.find(count => count * dayMs >= minMs) ?? 28;
   const ticks: Tick[] = [];
   for (let day = days.start(scale.from); day < scale.to; day = days.start(day, 1)) {
-    // Counted from a Monday, so that a tick per week is at the start of one.
+    // Day 4 was a Monday, so that a tick per week is at the start of one.
     const isShown = stepMs !== null || (days.index(day) - 4) % everyDays === 0;
     if (isShown) ticks.push({ at: day, kind: 'day' });
     if (stepMs === null) continue;

@@ -1,48 +1,20 @@
-import { createContext, type ReactNode, use, useContext, useMemo } from 'react';
-import { usePanel } from '../../app/context.ts';
-import { loadPart } from '../../app/part.ts';
+import { createPageTexts } from '../../app/page-texts.tsx';
 import { type TimelineKey, timeline } from '../../i18n/en/timeline.ts';
-import { perLanguage, perLocale } from '../../i18n/formats.ts';
-import { useT } from '../../i18n/index.ts';
-import { type PageTranslator, withPageTexts } from '../../i18n/page-texts.ts';
-import { usePreferences } from '../../state/stores.ts';
+import { perLocale } from '../../i18n/formats.ts';
+import type { PageTranslator } from '../../i18n/page-texts.ts';
 import type { BarState } from './bars.ts';
 import type { PlacedBar } from './layout.ts';
 import type { Tick } from './scale.ts';
 
 export type TimelineTranslator = PageTranslator<TimelineKey>;
-type TimelineMessages = Readonly<Record<TimelineKey, string>>;
 
-const catalogs: Readonly<Record<string, () => Promise<TimelineMessages>>> = {
+export const { Texts: TimelineTexts, useTexts: useTimelineT } = createPageTexts<TimelineKey>(timeline, {
   es: async () => (await import('../../i18n/es/timeline.ts')).timeline,
   zh: async () => (await import('../../i18n/zh/timeline.ts')).timeline,
   hi: async () => (await import('../../i18n/hi/timeline.ts')).timeline,
   ja: async () => (await import('../../i18n/ja/timeline.ts')).timeline,
   pseudo: async () => (await import('../../i18n/pseudo.ts')).pseudoOf(timeline),
-};
-
-/** React needs the same promise at each render. */
-const loadTexts = perLanguage(
-  (language): Promise<TimelineMessages> =>
-    loadPart(catalogs[language] ?? ((): Promise<TimelineMessages> => Promise.resolve(timeline))),
-);
-
-const TextsContext = createContext<TimelineTranslator | null>(null);
-
-/** Provides the texts of the timeline. Suspends until they are loaded. */
-export function TimelineTexts({ children }: { readonly children: ReactNode }) {
-  const t = useT();
-  const { language } = usePreferences(usePanel().preferences);
-  const messages = use(loadTexts(language));
-  const value = useMemo(() => withPageTexts(t, messages), [t, messages]);
-  return <TextsContext value={value}>{children}</TextsContext>;
-}
-
-export function useTimelineT(): TimelineTranslator {
-  const t = useContext(TextsContext);
-  if (t === null) throw new Error('there are no texts of the timeline above this component');
-  return t;
-}
+});
 
 const momentFormat = perLocale({ dateStyle: 'medium', timeStyle: 'short' });
 const timeFormat = perLocale({ timeStyle: 'short' });

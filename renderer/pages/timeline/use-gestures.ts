@@ -39,11 +39,12 @@ export function useGestures({ canvas, scale, view, find, onOpen }: GestureOption
         now.scaleBy(wheelFactor ** event.deltaY, xToTime(shown, event.offsetX));
         return;
       }
-      const by = event.shiftKey ? event.deltaY + event.deltaX : event.deltaX;
       // A vertical wheel scrolls the rows and the page.
       if (!event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;
       event.preventDefault();
-      now.panBy(by / shown.width);
+      // With Shift, some browsers turn a vertical wheel into a horizontal one themselves.
+      const byPx = event.shiftKey ? event.deltaY + event.deltaX : event.deltaX;
+      now.panBy(byPx / shown.width);
     };
     // React's own listener cannot prevent the browser's zoom.
     element.addEventListener('wheel', onWheel, { passive: false });

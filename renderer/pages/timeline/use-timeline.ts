@@ -56,6 +56,7 @@ export function useTimeline(filter: TimelineFilter, view: TimeWindow): TimelineR
   useEventReads(read, eventDelayMs);
   const isMounted = useRef(false);
   useEffect(() => {
+    // `useEventReads` makes the first read.
     if (!isMounted.current) {
       isMounted.current = true;
       return undefined;
