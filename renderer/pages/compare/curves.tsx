@@ -43,7 +43,7 @@ export function RunCurves({ ids, runs }: RunCurvesProps) {
     [setParams],
   );
   const { grid, width } = useWidth();
-  // Reads the curves again whenever this object is another one.
+  // `useCompared` reads the curves again whenever this object is another one.
   const own = useMemo(() => emptyCurves(runs), [runs]);
   const compared = useCompared(view, own, width);
   const plans = useMemo(

@@ -48,13 +48,13 @@ export function Parallel({ runs, varied }: ParallelProps) {
   );
 }
 
-const yOf = (place: number): number => top + (1 - place) * height;
+const yOf = (position: number): number => top + (1 - position) * height;
 
 const pointsOf = (axes: readonly ParallelAxis[], run: Run): string =>
   axes
     .flatMap((axis, at) => {
-      const place = axis.placeOf(run);
-      return place === null ? [] : `${left + at * gap},${yOf(place)}`;
+      const position = axis.positionOf(run);
+      return position === null ? [] : `${left + at * gap},${yOf(position)}`;
     })
     .join(' ');
 

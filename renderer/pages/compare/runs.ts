@@ -44,15 +44,17 @@ export function bestOf(runs: readonly Run[]): JobView['id'] | null {
   return found.reduce((best, each) => (each.loss < best.loss ? each : best)).id;
 }
 
-export const textOfValue = (value: unknown): string =>
-  value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
+export function textOfValue(value: unknown): string {
+  if (value === undefined) return '–';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
 
 /** An axis of parallel coordinates: each value has a position from 0 (bottom) to 1. */
 export interface ParallelAxis {
   readonly title: string;
   readonly ticks: readonly { readonly text: string; readonly at: number }[];
   /** Null if the job has no value. */
-  readonly placeOf: (run: Run) => number | null;
+  readonly positionOf: (run: Run) => number | null;
 }
 
 /** Returns one axis for each key, with evenly spaced values, and one for the loss. */
@@ -64,12 +66,12 @@ export function parallelAxes(
 ): readonly ParallelAxis[] {
   const axes = keys.map((key): ParallelAxis => {
     const texts = [...new Set(runs.map(run => valueOf(run, key)))].toSorted(compareValues).map(textOfValue);
-    const placeOf = (text: string): number =>
+    const positionOf = (text: string): number =>
       texts.length < 2 ? 0.5 : texts.indexOf(text) / (texts.length - 1);
     return {
       title: key.slice(key.lastIndexOf('.') + 1),
-      ticks: texts.map(text => ({ text, at: placeOf(text) })),
-      placeOf: run => placeOf(textOfValue(valueOf(run, key))),
+      ticks: texts.map(text => ({ text, at: positionOf(text) })),
+      positionOf: run => positionOf(textOfValue(valueOf(run, key))),
     };
   });
   return [...axes, lossAxis(runs, lossTitle, lossText)];
@@ -78,14 +80,14 @@ export function parallelAxes(
 function lossAxis(runs: readonly Run[], title: string, lossText: (loss: number) => string): ParallelAxis {
   const losses = runs.flatMap(({ job }) => job.progress?.loss ?? []);
   const [min, max] = [Math.min(...losses), Math.max(...losses)];
-  const placeOf = (loss: number): number => (min < max ? (loss - min) / (max - min) : 0.5);
+  const positionOf = (loss: number): number => (min < max ? (loss - min) / (max - min) : 0.5);
   const ends = losses.length === 0 ? [] : [...new Set([min, max])];
   return {
     title,
-    ticks: ends.map(loss => ({ text: lossText(loss), at: placeOf(loss) })),
-    placeOf({ job }) {
+    ticks: ends.map(loss => ({ text: lossText(loss), at: positionOf(loss) })),
+    positionOf({ job }) {
       const loss = job.progress?.loss;
-      return loss === undefined ? null : placeOf(loss);
+      return loss === undefined ? null : positionOf(loss);
     },
   };
 }

@@ -68,7 +68,7 @@ export function useLiveRuns(runs: readonly Run[]): readonly Run[] {
   return useMemo(() => runs.map((run, at) => ({ ...run, job: { ...run.job, ...live[at] } })), [runs, live]);
 }
 
-/** A text as key keeps the same function between renders. */
+/** Reverses `key`. `useRuns` depends on a text, because the selection is another object at each render. */
 const selectionOf = (key: string): Selection =>
   key.startsWith('group:')
     ? { kind: 'group', group: key.slice('group:'.length) }

@@ -50,8 +50,8 @@ test('parallelAxes spaces values evenly in order of size, and the loss by its va
     { text: '10', at: 0.5 },
     { text: 'auto', at: 1 },
   ]);
-  expect(runs.map(each => loss?.placeOf(each))).toEqual([0, 0.25, 1]);
-  expect(loss?.placeOf(run('j_4'))).toBeNull();
+  expect(runs.map(each => loss?.positionOf(each))).toEqual([0, 0.25, 1]);
+  expect(loss?.positionOf(run('j_4'))).toBeNull();
 });
 
 test('parseSelection reads a group, or at most eight different valid ids', () => {
