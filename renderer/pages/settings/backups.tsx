@@ -149,7 +149,7 @@ function useBackups() {
 
   const make = async (): Promise<void> => {
     setWork({ kind: 'making' });
-    const answer = await client.call(backupApi.make, { timeoutMs: timeoutMs });
+    const answer = await client.call(backupApi.make, { timeoutMs });
     setWork(null);
     if (!answer.ok) return showFailure(t, answer.failure);
     showToast(t('backups.made'));
@@ -160,7 +160,7 @@ function useBackups() {
     const answer = await client.call(backupApi.restore, {
       params: { name },
       body: { confirm: name },
-      timeoutMs: timeoutMs,
+      timeoutMs,
     });
     setWork(null);
     if (answer.ok) showToast(t('backups.restored', { saved: answer.value.saved.name }));

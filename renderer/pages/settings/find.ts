@@ -32,16 +32,17 @@ export function findSettings(
   return found.toSorted((one, other) => one.rank - other.rank).slice(0, maxFound);
 }
 
-interface Place {
+interface TopicTitle {
   readonly name: string;
   readonly title: string;
 }
 
+/** The setting with the lowest rank is the best match. */
 type Ranked = FoundSetting & { readonly rank: number };
 
 function match(
   { id, label: key, texts = [], words: names = [] }: Entry,
-  { name, title }: Place,
+  { name, title }: TopicTitle,
   words: readonly string[],
   t: SettingsTranslator,
 ): readonly Ranked[] {
@@ -50,12 +51,14 @@ function match(
   const whole = [label, title, ...details].map(fold).join('\n');
   if (!words.every(word => whole.includes(word))) return [];
   const isIn = (text: string): boolean => words.every(word => fold(text).includes(word));
-  const isLabel = isIn(label);
-  const shown =
-    isLabel || isIn(title) ? null : details.find(text => words.some(word => fold(text).includes(word)));
-  const starts = fold(label).startsWith(words[0] ?? '');
-  const rank = isLabel ? (starts ? 0 : 1) : isIn(title) ? 3 : 2;
-  return [{ label, topic: title, text: shown ?? null, href: `/settings/${name}#${id}`, rank }];
+  const found = { label, topic: title, href: `/settings/${name}#${id}` };
+  if (isIn(label)) {
+    const startsLabel = fold(label).startsWith(words[0] ?? '');
+    return [{ ...found, text: null, rank: startsLabel ? 0 : 1 }];
+  }
+  if (isIn(title)) return [{ ...found, text: null, rank: 3 }];
+  const text = details.find(each => words.some(word => fold(each).includes(word))) ?? null;
+  return [{ ...found, text, rank: 2 }];
 }
 
 /** Ignores case and the accents of Latin letters. */

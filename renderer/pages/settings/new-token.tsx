@@ -22,7 +22,7 @@ export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
   const [made, setMade] = useState<{ readonly name: string; readonly token: string } | null>(null);
   if (made === null)
     return (
-      <Wanted
+      <TokenForm
         onClose={onClose}
         onMade={token => {
           setMade(token);
@@ -57,12 +57,12 @@ const groups = [
   { title: 'tokens.mayAll', members: permissions.filter(each => !isOwn(each)) },
 ] as const;
 
-interface WantedProps {
+interface TokenFormProps {
   readonly onMade: (made: { readonly name: string; readonly token: string }) => void;
   readonly onClose: () => void;
 }
 
-function Wanted({ onMade, onClose }: WantedProps) {
+function TokenForm({ onMade, onClose }: TokenFormProps) {
   const t = useT();
   const { client, person } = usePanel();
   const [name, setName] = useState('');
@@ -77,7 +77,7 @@ function Wanted({ onMade, onClose }: WantedProps) {
     onMade(answer.value);
     return null;
   };
-  const turn = (permission: Permission): void =>
+  const toggle = (permission: Permission): void =>
     setChosen(was =>
       was.includes(permission) ? was.filter(each => each !== permission) : [...was, permission],
     );
@@ -103,7 +103,7 @@ function Wanted({ onMade, onClose }: WantedProps) {
                 <input
                   type="checkbox"
                   checked={chosen.includes(permission)}
-                  onChange={() => turn(permission)}
+                  onChange={() => toggle(permission)}
                 />
                 {t(`tokens.may.${permission}`)} <code className="muted">{permission}</code>
               </label>

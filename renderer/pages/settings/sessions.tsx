@@ -70,8 +70,8 @@ interface SessionProps {
   readonly onRevoke: () => void;
 }
 
-/** Returns the kind of device that the name of a browser suggests. */
-function drawingOf(device: string | null) {
+/** Returns the icon for a device. The name of a browser ends with the system, such as "Firefox on Android". */
+function iconOf(device: string | null) {
   if (device === null) return Globe;
   if (/\b(?:Android|iOS)$/.test(device)) return Smartphone;
   return device.startsWith('Electron ') ? AppWindow : Monitor;
@@ -80,10 +80,10 @@ function drawingOf(device: string | null) {
 function Session({ session, onRevoke }: SessionProps) {
   const t = useT();
   const device = session.device ?? t('sessions.unknown');
-  const Drawing = drawingOf(session.device);
+  const DeviceIcon = iconOf(session.device);
   return (
     <div className="settings-access">
-      <Drawing size={20} strokeWidth={1.75} aria-hidden="true" />
+      <DeviceIcon size={20} strokeWidth={1.75} aria-hidden="true" />
       <div className="settings-access-about">
         <span className="settings-access-name">
           <strong translate="no">{device}</strong>

@@ -55,11 +55,11 @@ function WorkerForm({ worker, change }: WorkerFormProps) {
   const { fixed_by: by, command_allowed: isAllowed } = worker;
   const [gpus, setGpus] = useState(worker.gpus ?? '');
   const [trainer, setTrainer] = useState(worker.trainer ?? '');
-  const trainerNote = by.trainer ?? (isAllowed ? null : undefined);
+  const isTrainerFixed = by.trainer !== null || !isAllowed;
   const isSame = gpus.trim() === (worker.gpus ?? '') && trainer.trim() === (worker.trainer ?? '');
   const wanted = {
     ...(by.gpus === null && { gpus: orNull(gpus) }),
-    ...(trainerNote === null && { trainer: orNull(trainer) }),
+    ...(!isTrainerFixed && { trainer: orNull(trainer) }),
   };
   return (
     <SettingsForm wanted={{ local_worker: wanted }} isSame={isSame} change={change}>
@@ -83,16 +83,16 @@ function WorkerForm({ worker, change }: WorkerFormProps) {
         <input
           className="mono"
           value={trainer}
-          disabled={trainerNote !== null}
+          disabled={isTrainerFixed}
           placeholder="simpletuner"
           autoComplete="off"
           spellCheck={false}
           onChange={event => setTrainer(event.target.value)}
         />
         <span className="muted">
-          {trainerNote === null && t('settings.here.trainerHint')}
-          {trainerNote === undefined && t('settings.here.trainerElsewhere')}
-          {typeof trainerNote === 'string' && t('settings.fixed', { by: trainerNote })}
+          {!isTrainerFixed && t('settings.here.trainerHint')}
+          {by.trainer !== null && t('settings.fixed', { by: by.trainer })}
+          {by.trainer === null && !isAllowed && t('settings.here.trainerElsewhere')}
         </span>
       </label>
       {worker.enabled && <p className="muted">{t('settings.here.restarts')}</p>}

@@ -17,7 +17,7 @@ export function Tokens() {
   const { value, reload } = useLoaded(tokensApi.list);
   const tokens = value?.tokens ?? [];
   const [isAdding, setAdding] = useState(false);
-  const [leaving, setLeaving] = useState<TokenView | null>(null);
+  const [revoking, setRevoking] = useState<TokenView | null>(null);
   return (
     <section className="card" aria-labelledby="settings-tokens">
       <h2 id="settings-tokens">{t('tokens.title')}</h2>
@@ -26,7 +26,7 @@ export function Tokens() {
         <ul className="plain-list settings-tokens">
           {tokens.map(token => (
             <li key={token.id}>
-              <Token token={token} onRevoke={() => setLeaving(token)} />
+              <Token token={token} onRevoke={() => setRevoking(token)} />
             </li>
           ))}
         </ul>
@@ -35,7 +35,7 @@ export function Tokens() {
         <Button onClick={() => setAdding(true)}>{t('tokens.add')}</Button>
       </div>
       {isAdding && <NewTokenDialog onMade={reload} onClose={() => setAdding(false)} />}
-      {leaving !== null && <Revoke token={leaving} onDone={reload} onClose={() => setLeaving(null)} />}
+      {revoking !== null && <Revoke token={revoking} onDone={reload} onClose={() => setRevoking(null)} />}
     </section>
   );
 }

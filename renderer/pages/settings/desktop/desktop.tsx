@@ -2,30 +2,30 @@ import { useCallback, useEffect, useState } from 'react';
 import type { DesktopApi, DesktopView } from '../../../../protocol/desktop-api.ts';
 import { useT } from '../../../i18n/index.ts';
 import { showTrouble } from '../../../ui/toast.tsx';
-import { type Ask, Fleets } from './fleets.tsx';
+import { Fleets, type Perform } from './fleets.tsx';
 import './desktop.css';
 
 /** Settings of the desktop app: its notifications, and the fleets that it can show. */
 export function DesktopSettings({ desktop }: { readonly desktop: DesktopApi }) {
-  const { view, ask } = useDesktop(desktop);
+  const { view, perform } = useDesktop(desktop);
   if (view === null) return null;
   return (
     <>
-      <AppPreferences view={view} ask={ask} desktop={desktop} />
-      <Fleets view={view} ask={ask} desktop={desktop} />
+      <AppPreferences view={view} perform={perform} desktop={desktop} />
+      <Fleets view={view} perform={perform} desktop={desktop} />
     </>
   );
 }
 
 interface AppPreferencesProps {
   readonly view: DesktopView;
-  readonly ask: Ask;
+  readonly perform: Perform;
   readonly desktop: DesktopApi;
 }
 
 const kinds = ['job_completed', 'job_failed', 'worker_lost'] as const;
 
-function AppPreferences({ view, ask, desktop }: AppPreferencesProps) {
+function AppPreferences({ view, perform, desktop }: AppPreferencesProps) {
   const t = useT();
   const { notices, open_at_login: atLogin, runs_own: runsOwn, shown } = view;
   return (
@@ -38,7 +38,7 @@ function AppPreferences({ view, ask, desktop }: AppPreferencesProps) {
             key={kind}
             label={t(`desktop.notices.${kind}`)}
             isOn={notices[kind]}
-            onTurn={isOn => ask(() => desktop.change({ notices: { [kind]: isOn } }))}
+            onTurn={isOn => perform(() => desktop.change({ notices: { [kind]: isOn } }))}
           />
         ))}
       </fieldset>
@@ -46,14 +46,14 @@ function AppPreferences({ view, ask, desktop }: AppPreferencesProps) {
         <Switch
           label={t('desktop.atLogin')}
           isOn={atLogin}
-          onTurn={isOn => ask(() => desktop.change({ open_at_login: isOn }))}
+          onTurn={isOn => perform(() => desktop.change({ open_at_login: isOn }))}
         />
       )}
       <Switch
         label={t('desktop.runsOwn')}
         isOn={runsOwn}
         isFixed={shown === null}
-        onTurn={isOn => ask(() => desktop.change({ runs_own: isOn }))}
+        onTurn={isOn => perform(() => desktop.change({ runs_own: isOn }))}
       />
       <p className="muted">{t('desktop.runsOwn.note')}</p>
     </section>
@@ -79,10 +79,10 @@ const Switch = ({ label, isOn, isFixed = false, onTurn }: SwitchProps) => (
   </label>
 );
 
-function useDesktop(desktop: DesktopApi): { readonly view: DesktopView | null; readonly ask: Ask } {
+function useDesktop(desktop: DesktopApi): { readonly view: DesktopView | null; readonly perform: Perform } {
   const t = useT();
   const [view, setView] = useState<DesktopView | null>(null);
-  const ask = useCallback<Ask>(
+  const perform = useCallback<Perform>(
     act =>
       void act().then(answer => {
         if (answer.ok) setView(answer.view);
@@ -90,6 +90,6 @@ function useDesktop(desktop: DesktopApi): { readonly view: DesktopView | null; r
       }),
     [t],
   );
-  useEffect(() => ask(desktop.view), [ask, desktop]);
-  return { view, ask };
+  useEffect(() => perform(desktop.view), [perform, desktop]);
+  return { view, perform };
 }

@@ -7,21 +7,21 @@ import { Confirm, Dialog, DialogForm } from '../../../ui/dialog.tsx';
 type Fleet = DesktopView['fleets'][number];
 
 /** Performs an action of the desktop app, and shows its result or its error. */
-export type Ask = (act: () => Promise<DesktopAnswer>) => void;
+export type Perform = (act: () => Promise<DesktopAnswer>) => void;
 
 interface FleetsProps {
   readonly view: DesktopView;
-  readonly ask: Ask;
+  readonly perform: Perform;
   readonly desktop: DesktopApi;
 }
 
-export function Fleets({ view, ask, desktop }: FleetsProps) {
+export function Fleets({ view, perform, desktop }: FleetsProps) {
   const t = useT();
   /** The fleet that is being edited, or `new` while one is being added; null when the dialog is closed. */
   const [open, setOpen] = useState<Fleet | 'new' | null>(null);
-  const [leaving, setLeaving] = useState<Fleet | null>(null);
+  const [removing, setRemoving] = useState<Fleet | null>(null);
   const here = t('desktop.fleets.here');
-  const show = (id: string | null): void => ask(() => desktop.show(id));
+  const show = (id: string | null): void => perform(() => desktop.show(id));
   return (
     <section className="card" aria-labelledby="settings-fleets">
       <h2 id="settings-fleets">{t('desktop.fleets')}</h2>
@@ -52,7 +52,7 @@ export function Fleets({ view, ask, desktop }: FleetsProps) {
               <Button
                 kind="quiet"
                 aria-label={t('desktop.fleets.remove.of', { name: fleet.name })}
-                onClick={() => setLeaving(fleet)}
+                onClick={() => setRemoving(fleet)}
               >
                 {t('desktop.fleets.remove')}
               </Button>
@@ -71,17 +71,17 @@ export function Fleets({ view, ask, desktop }: FleetsProps) {
           fleet={open === 'new' ? null : open}
           hasKeyring={view.has_keyring}
           desktop={desktop}
-          onDone={() => ask(desktop.view)}
+          onDone={() => perform(desktop.view)}
           onClose={() => setOpen(null)}
         />
       )}
-      {leaving !== null && (
+      {removing !== null && (
         <Confirm
-          title={t('desktop.fleets.remove.title', { name: leaving.name })}
+          title={t('desktop.fleets.remove.title', { name: removing.name })}
           consequence={t('desktop.fleets.remove.consequence')}
           act={t('desktop.fleets.remove')}
-          onConfirm={() => ask(() => desktop.removeFleet(leaving.id))}
-          onClose={() => setLeaving(null)}
+          onConfirm={() => perform(() => desktop.removeFleet(removing.id))}
+          onClose={() => setRemoving(null)}
         />
       )}
     </section>
@@ -95,6 +95,7 @@ interface ShownProps {
   readonly onShow: () => void;
 }
 
+/** Says that the fleet is shown, or offers to show it. */
 function Shown({ name, isShown, trouble, onShow }: ShownProps) {
   const t = useT();
   if (!isShown)

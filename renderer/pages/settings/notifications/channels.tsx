@@ -98,7 +98,9 @@ function Channel({ channel, onChange, onEdit, onDelete }: ChannelProps) {
         <Button
           aria-label={isBusy ? undefined : t('notify.test.of', { name })}
           aria-disabled={isBusy}
-          onClick={() => isBusy || void test()}
+          onClick={() => {
+            if (!isBusy) void test();
+          }}
         >
           {t(isBusy ? 'notify.test.busy' : 'notify.test')}
         </Button>

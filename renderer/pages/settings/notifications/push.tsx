@@ -27,15 +27,15 @@ export function PushCard() {
   const t = useNotifyT();
   const { value, reload } = useLoaded(pushApi.get);
   const [fingerprint, setFingerprint] = useState<string | null>(null);
-  const look = useCallback(async (): Promise<void> => {
+  const readFingerprint = useCallback(async (): Promise<void> => {
     const subscription = await currentSubscription();
     setFingerprint(subscription === null ? null : await fingerprintOf(subscription.endpoint));
   }, []);
-  useEffect(() => void look(), [look]);
+  useEffect(() => void readFingerprint(), [readFingerprint]);
   const support = pushSupport();
   const own = value?.subscriptions.find(({ endpoint_sha256: hash }) => hash === fingerprint) ?? null;
   const others = value?.subscriptions.filter(each => each !== own) ?? [];
-  const changed = (): void => void look().then(reload);
+  const changed = (): void => void readFingerprint().then(reload);
   return (
     <section className="card notify" aria-labelledby="settings-push">
       <h2 id="settings-push">{t('notify.push')}</h2>
@@ -61,13 +61,18 @@ interface ThisBrowserProps {
   readonly onChange: () => void;
 }
 
-const usual: readonly NotificationEvent[] = ['job_completed', 'job_failed', 'approval_needed', 'worker_lost'];
+const defaultEvents: readonly NotificationEvent[] = [
+  'job_completed',
+  'job_failed',
+  'approval_needed',
+  'worker_lost',
+];
 
 function ThisBrowser({ view, own, onChange }: ThisBrowserProps) {
   const t = useNotifyT();
   const { client, person } = usePanel();
   const [events, setEvents] = useState<readonly NotificationEvent[]>(
-    own?.events ?? view.events.filter(event => usual.includes(event)),
+    own?.events ?? view.events.filter(event => defaultEvents.includes(event)),
   );
   const [isOnlyOwn, setOnlyOwn] = useState(own?.only_own ?? true);
   const [tag, setTag] = useState(own?.tag ?? '');
@@ -145,7 +150,12 @@ function Test({ own, onChange }: { readonly own: SubscriptionView; readonly onCh
   };
   return (
     <>
-      <Button aria-disabled={isBusy} onClick={() => isBusy || void test()}>
+      <Button
+        aria-disabled={isBusy}
+        onClick={() => {
+          if (!isBusy) void test();
+        }}
+      >
         {t(isBusy ? 'notify.test.busy' : 'notify.test')}
       </Button>
       <TestResult name={own.name} outcome={outcome} />

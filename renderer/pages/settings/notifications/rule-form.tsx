@@ -21,13 +21,13 @@ interface RuleFormProps {
   readonly onClose: () => void;
 }
 
-const usual: readonly NotificationEvent[] = ['job_completed', 'job_failed'];
+const defaultEvents: readonly NotificationEvent[] = ['job_completed', 'job_failed'];
 
 export function RuleForm({ rule, channels, onDone, onClose }: RuleFormProps) {
   const t = useNotifyT();
   const { client } = usePanel();
   const [channel, setChannel] = useState<string>(rule?.channel_id ?? channels[0]?.channel_id ?? '');
-  const [events, setEvents] = useState(rule?.events ?? usual);
+  const [events, setEvents] = useState(rule?.events ?? defaultEvents);
   const [user, setUser] = useState(rule?.user ?? '');
   const [tag, setTag] = useState(rule?.tag ?? '');
   const [minutes, setMinutes] = useState(String(rule?.stalled_minutes ?? 30));
