@@ -83,7 +83,7 @@ function Samples({
     );
   };
   const shown = useComparison({ view, onShow }, samples);
-  const { units, unit, positions, place, position, rows, open } = shown;
+  const { units, unit, positions, index, position, rows, open } = shown;
   if (positions.length === 0) return null;
   return (
     <section className="card" aria-labelledby="compare-samples">
@@ -96,7 +96,7 @@ function Samples({
         </Link>
       </div>
       <StepBar
-        {...{ units, unit, positions, place }}
+        {...{ units, unit, positions, index }}
         onMove={shown.moveTo}
         onUnit={next => shown.change({ unit: next, position: null })}
       />

@@ -19,7 +19,7 @@ export function Compare({ view, onShow }: ViewProps) {
   const { jobs } = view;
   const { samples, isLoaded, failure, more, reload } = useSamples(jobs);
   const shown = useComparison({ view, onShow }, samples);
-  const { own, change, units, unit, positions, rows, unplaced, place, position, open } = shown;
+  const { own, change, units, unit, positions, rows, unplaced, index, position, open } = shown;
   const show = (part: Partial<GalleryView>): void => onShow({ ...own, open: null, ...part }, false);
   const remove = (job: JobId): void => {
     const left = jobs.filter(each => each !== job);
@@ -42,7 +42,7 @@ export function Compare({ view, onShow }: ViewProps) {
       {positions.length > 0 && (
         <>
           <StepBar
-            {...{ units, unit, positions, place }}
+            {...{ units, unit, positions, index }}
             onMove={shown.moveTo}
             onUnit={next => change({ unit: next, position: null })}
           />

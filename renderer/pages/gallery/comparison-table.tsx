@@ -5,7 +5,7 @@ import { Button } from '../../ui/button.tsx';
 import { useNear } from '../jobs/files/pictures.ts';
 import { type GallerySample, type PromptRow, sampleAt } from './model.ts';
 import { SteppedPicture } from './picture.tsx';
-import { placeText, promptText, sampleText, useGalleryT } from './texts.tsx';
+import { positionText, promptText, sampleText, useGalleryT } from './texts.tsx';
 
 interface ComparisonTableProps {
   readonly jobs: readonly JobId[];
@@ -104,7 +104,7 @@ function Cell({ sample, position, onOpen, onFocus }: CellProps) {
       {isNear && <SteppedPicture sample={sample} />}
     </span>
   );
-  const caption = <span className="gallery-name">{placeText(sample, t)}</span>;
+  const caption = <span className="gallery-name">{positionText(sample, t)}</span>;
   const isFilm = sample.kind === 'film';
   return (
     <div className="gallery-cell" data-earlier={sample.at !== null && sample.at.count < position}>

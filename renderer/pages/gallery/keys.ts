@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 
 /** Elements that use these keys themselves. */
-const ownKeys = 'input, select, textarea, video, [role="menu"]';
+const capturesKeys = 'input, select, textarea, video, [role="menu"]';
 
 /**
  * Calls the action of a pressed key, unless the focused element uses the key itself. With `isInDialog`, it listens only
@@ -14,7 +14,7 @@ export function useKeys(actions: Readonly<Record<string, () => void>>, isInDialo
     const onKeyDown = (event: KeyboardEvent): void => {
       const { key, target, altKey, ctrlKey, metaKey } = event;
       if (altKey || ctrlKey || metaKey || !(target instanceof Element)) return;
-      if (target.matches(ownKeys) || (target.closest('[role="dialog"]') !== null) !== isInDialog) return;
+      if (target.matches(capturesKeys) || (target.closest('[role="dialog"]') !== null) !== isInDialog) return;
       const act = newest.current[key.length === 1 ? key.toLowerCase() : key];
       if (act === undefined) return;
       event.preventDefault();

@@ -108,11 +108,13 @@ const countOf = ({ at }: GallerySample): number => at?.count ?? 0;
 const byTraining = (a: GallerySample, b: GallerySample): number =>
   countOf(a) - countOf(b) || a.view.order - b.view.order;
 
-/** Returns the place of the position, or of the nearest one before it. Without a position, it is the last place. */
-export function placeOf(positions: readonly number[], position: number | null): number {
+/** Returns the index of the position, or of the nearest one before it; the last index when no position is given. */
+export function indexOfPosition(positions: readonly number[], position: number | null): number {
   if (position === null) return positions.length - 1;
-  const place = positions.findLastIndex(each => each <= position);
-  return place === -1 ? 0 : place;
+  return Math.max(
+    0,
+    positions.findLastIndex(each => each <= position),
+  );
 }
 
 /** Returns the sample at this position, or the nearest one before it; null when there is none. */
@@ -140,15 +142,15 @@ export function neighboursOf(sample: GallerySample, samples: readonly GallerySam
   }
   const { rows } = compareSamples(own, at.unit);
   const row = rows.findIndex(({ promptKey }) => promptKey === sample.promptKey);
-  const atStep = (place: number): GallerySample | null => {
-    const line = rows[place]?.byJob.get(sample.view.job_id) ?? [];
-    return sampleAt(line, at.count) ?? line[0] ?? null;
+  const atStep = (index: number): GallerySample | null => {
+    const ofPrompt = rows[index]?.byJob.get(sample.view.job_id) ?? [];
+    return sampleAt(ofPrompt, at.count) ?? ofPrompt[0] ?? null;
   };
   const steps = rows[row]?.byJob.get(sample.view.job_id) ?? [];
   return { ...around(steps, steps.indexOf(sample)), above: atStep(row - 1), below: atStep(row + 1) };
 }
 
-const around = (list: readonly GallerySample[], place: number): Pick<Neighbours, 'before' | 'after'> => ({
-  before: list[place - 1] ?? null,
-  after: list[place + 1] ?? null,
+const around = (list: readonly GallerySample[], index: number): Pick<Neighbours, 'before' | 'after'> => ({
+  before: list[index - 1] ?? null,
+  after: list[index + 1] ?? null,
 });

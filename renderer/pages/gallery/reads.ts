@@ -8,9 +8,9 @@ import { type GallerySample, mergeSamples } from './model.ts';
 const pageSize = 500;
 /** Maximum number of samples that are loaded without being asked for. */
 const maxLoaded = 5_000;
-/** Maximum number of pages that one look for new samples reads. */
+/** Maximum number of pages to read when many samples are new. */
 const maxNewPages = 4;
-/** Maximum number of samples that a look reads when few are new. */
+/** Number of samples to read at first. It is small, because usually few are new. */
 const pollSize = 50;
 const pollMs = 5_000;
 
@@ -45,15 +45,20 @@ export interface SamplesRead {
   readonly reload: () => void;
 }
 
-const nothing = { samples: [] as readonly GallerySample[], next: null as string | null, isLoaded: false };
+interface SamplesState extends Pick<SamplesRead, 'samples' | 'isLoaded'> {
+  /** Cursor of the older samples; null when there are none, or while they are being loaded. */
+  readonly next: string | null;
+}
+
+const nothingYet: SamplesState = { samples: [], next: null, isLoaded: false };
 
 /**
- * Loads the samples of these jobs, or of all jobs, newest first. The jobs must stay the same. Looks for new samples while the page is visible,
- * because uploads cause no events.
+ * Loads the samples of these jobs, or of all jobs, newest first. The jobs must stay the same between renders. Looks for
+ * new samples while the page is visible, because uploads cause no events.
  */
 export function useSamples(jobs: readonly JobId[]): SamplesRead {
   const { client } = usePanel();
-  const [state, setState] = useState(nothing);
+  const [state, setState] = useState(nothingYet);
   const [failure, setFailure] = useState<CallFailure | null>(null);
   /** The place to load from; null for the newest samples. */
   const [start, setStart] = useState<{ readonly cursor: string | null }>({ cursor: null });
@@ -62,18 +67,19 @@ export function useSamples(jobs: readonly JobId[]): SamplesRead {
     const controller = new AbortController();
     const load = async (): Promise<void> => {
       let { cursor } = start;
-      for (let loaded = 0; loaded < maxLoaded; ) {
+      let loaded = 0;
+      while (loaded < maxLoaded) {
         const read = await readPage(client, ids, { cursor }, controller.signal);
         if (controller.signal.aborted) return;
         if (!read.ok) return setFailure(read.failure);
         const { samples, next } = read.page;
         cursor = next;
         loaded += samples.length;
-        const isLoading = next !== null && loaded < maxLoaded;
+        const continues = next !== null && loaded < maxLoaded;
         setFailure(null);
         setState(was => ({
           samples: mergeSamples(was.samples, samples),
-          next: isLoading ? null : next,
+          next: continues ? null : next,
           isLoaded: was.isLoaded || samples.length > 0 || next === null,
         }));
         if (next === null) return;
@@ -117,7 +123,7 @@ interface WatchDeps {
 function watchNewest({ read, newest, onRead }: WatchDeps): () => void {
   const controller = new AbortController();
   const { signal } = controller;
-  const look = async (): Promise<void> => {
+  const readNew = async (): Promise<void> => {
     let cursor: string | null = null;
     const known = newest();
     for (let pages = 0; pages < maxNewPages; pages += 1) {
@@ -130,7 +136,7 @@ function watchNewest({ read, newest, onRead }: WatchDeps): () => void {
     }
   };
   const round = async (): Promise<void> => {
-    if (!document.hidden) await look();
+    if (!document.hidden) await readNew();
     if (!signal.aborted) timer = setTimeout(() => void round(), pollMs);
   };
   let timer = setTimeout(() => void round(), pollMs);

@@ -7,17 +7,17 @@ interface StepBarProps {
   readonly units: readonly Unit[];
   readonly unit: Unit;
   readonly positions: readonly number[];
-  /** Place of the shown position. */
-  readonly place: number;
-  readonly onMove: (place: number) => void;
+  /** Index of the shown position. */
+  readonly index: number;
+  readonly onMove: (index: number) => void;
   readonly onUnit: (unit: Unit) => void;
 }
 
 /** The slider over the steps of all compared jobs. */
-export function StepBar({ units, unit, positions, place, onMove, onUnit }: StepBarProps) {
+export function StepBar({ units, unit, positions, index, onMove, onUnit }: StepBarProps) {
   const t = useGalleryT();
   const sliderId = useId();
-  const text = t(`files.at.${unit}`, { count: positions[place] ?? 0 });
+  const text = t(`files.at.${unit}`, { count: positions[index] ?? 0 });
   return (
     <div className="gallery-bar">
       {units.length > 1 && (
@@ -36,8 +36,8 @@ export function StepBar({ units, unit, positions, place, onMove, onUnit }: StepB
         <label htmlFor={sliderId}>{t(`gallery.unit.${unit}`)}</label>
         <Button
           aria-label={t('gallery.previousStep')}
-          disabled={place === 0}
-          onClick={() => onMove(place - 1)}
+          disabled={index === 0}
+          onClick={() => onMove(index - 1)}
         >
           ←
         </Button>
@@ -46,14 +46,14 @@ export function StepBar({ units, unit, positions, place, onMove, onUnit }: StepB
           type="range"
           min={0}
           max={positions.length - 1}
-          value={place}
+          value={index}
           aria-valuetext={text}
           onChange={({ target }) => onMove(Number(target.value))}
         />
         <Button
           aria-label={t('gallery.nextStep')}
-          disabled={place === positions.length - 1}
-          onClick={() => onMove(place + 1)}
+          disabled={index === positions.length - 1}
+          onClick={() => onMove(index + 1)}
         >
           →
         </Button>

@@ -22,7 +22,7 @@ export function promptText({ prompt, prompt_index: index }: SampleView, t: Galle
 }
 
 /** Names the step or epoch of a sample; the name of the file when it has neither. */
-export const placeText = ({ at, name }: GallerySample, t: GalleryTranslator): string =>
+export const positionText = ({ at, name }: GallerySample, t: GalleryTranslator): string =>
   at === null ? name : t(`files.at.${at.unit}`, { count: at.count });
 
 /** Describes a sample for screen readers: job, prompt and step. */
@@ -30,5 +30,5 @@ export const sampleText = (sample: GallerySample, t: GalleryTranslator): string 
   t('gallery.sample', {
     job: shownName(sample.view),
     prompt: promptText(sample.view, t),
-    place: placeText(sample, t),
+    place: positionText(sample, t),
   });

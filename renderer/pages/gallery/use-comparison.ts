@@ -2,7 +2,14 @@ import { useEffect, useMemo, useState } from 'react';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { GalleryView, ViewProps } from './address.ts';
 import { useKeys } from './keys.ts';
-import { compareSamples, type GallerySample, placeOf, sampleAt, type Unit, unitsOf } from './model.ts';
+import {
+  compareSamples,
+  type GallerySample,
+  indexOfPosition,
+  sampleAt,
+  type Unit,
+  unitsOf,
+} from './model.ts';
 
 /** The URL follows the view after this pause, because browsers limit how often it may change. */
 const addressPauseMs = 250;
@@ -16,8 +23,8 @@ export function useComparison({ view, onShow }: ViewProps, samples: readonly Gal
   const unit: Unit = units.find(each => each === own.unit) ?? units[0] ?? 'step';
   const comparison = useMemo(() => compareSamples(samples, unit), [samples, unit]);
   const { positions, rows } = comparison;
-  const place = placeOf(positions, own.unit === unit ? own.position : null);
-  const position = positions[place] ?? 0;
+  const index = indexOfPosition(positions, own.unit === unit ? own.position : null);
+  const position = positions[index] ?? 0;
   const row = rows.find(({ promptKey }) => promptKey === own.prompt) ?? rows[0];
   const sampleOf = (job: JobId): GallerySample | null => sampleAt(row?.byJob.get(job) ?? [], position);
   const change = (part: Partial<GalleryView>): void => setOwn(was => ({ ...was, ...part }));
@@ -31,14 +38,14 @@ export function useComparison({ view, onShow }: ViewProps, samples: readonly Gal
     const job = jobs.find(each => sampleOf(each) !== null);
     if (row !== undefined && job !== undefined) openSample(job, row.promptKey);
   };
-  useKeys({ ArrowLeft: () => moveTo(place - 1), ArrowRight: () => moveTo(place + 1), f: openFocused }, false);
+  useKeys({ ArrowLeft: () => moveTo(index - 1), ArrowRight: () => moveTo(index + 1), f: openFocused }, false);
   return {
     ...comparison,
     own,
     change,
     units,
     unit,
-    place,
+    index,
     position,
     moveTo,
     openSample,

@@ -4,7 +4,7 @@ import { JobLink } from '../../app/links.tsx';
 import { Time } from '../../ui/time.tsx';
 import type { GallerySample, JobGroup } from './model.ts';
 import { Thumbnail } from './picture.tsx';
-import { placeText, promptText, sampleText, useGalleryT } from './texts.tsx';
+import { positionText, promptText, sampleText, useGalleryT } from './texts.tsx';
 import { tileGap } from './wall-rows.ts';
 
 interface JobHeadProps {
@@ -69,7 +69,7 @@ export const Tiles = memo(function Tiles({ row, samples, columns, onOpen }: Tile
             <Thumbnail sample={sample} />
           </span>
           <span className="gallery-name" aria-hidden="true">
-            {placeText(sample, t)}
+            {positionText(sample, t)}
             {sample.at !== null && <span className="muted"> {promptText(sample.view, t)}</span>}
           </span>
         </button>

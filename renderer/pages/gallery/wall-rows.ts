@@ -16,10 +16,12 @@ const nameHeight = 26;
 export const columnsIn = (width: number): number =>
   Math.max(2, Math.floor((width + tileGap) / (tileWidth + tileGap)));
 
-export const heightOf = (row: WallRow, width: number): number =>
-  row.kind === 'job'
-    ? headHeight
-    : Math.floor((width + tileGap) / columnsIn(width)) - tileGap + nameHeight + tileGap;
+export function heightOf(row: WallRow, width: number): number {
+  if (row.kind === 'job') return headHeight;
+  // Tiles are square, and each takes its gap with it.
+  const tileWithGap = Math.floor((width + tileGap) / columnsIn(width));
+  return tileWithGap + nameHeight;
+}
 
 export function wallRows(groups: readonly JobGroup[], columns: number): readonly WallRow[] {
   return groups.flatMap((group): readonly WallRow[] => {
@@ -39,24 +41,27 @@ export interface TilePlace {
 
 /** Returns the tile that an arrow key moves to; null for other keys, and at the end of the wall. */
 export function tileAfterKey(rows: readonly WallRow[], from: TilePlace, key: string): TilePlace | null {
-  const across = { ArrowLeft: -1, ArrowRight: 1 }[key];
-  if (across !== undefined) {
-    const column = from.column + across;
+  const sideways = { ArrowLeft: -1, ArrowRight: 1 }[key];
+  if (sideways !== undefined) {
+    const column = from.column + sideways;
     if (column >= 0 && column < tilesIn(rows, from.row)) return { row: from.row, column };
-    const row = nextLine(rows, from.row, across);
-    return row === null ? null : { row, column: across === 1 ? 0 : tilesIn(rows, row) - 1 };
+    // At the end of a row, go on in the next row.
+    const row = nextRow(rows, from.row, sideways);
+    return row === null ? null : { row, column: sideways === 1 ? 0 : tilesIn(rows, row) - 1 };
   }
-  const along = { ArrowUp: -1, ArrowDown: 1 }[key];
-  const row = along === undefined ? null : nextLine(rows, from.row, along);
+  const vertical = { ArrowUp: -1, ArrowDown: 1 }[key];
+  const row = vertical === undefined ? null : nextRow(rows, from.row, vertical);
   return row === null ? null : { row, column: Math.min(from.column, tilesIn(rows, row) - 1) };
 }
 
-function tilesIn(rows: readonly WallRow[], place: number): number {
-  const row = rows[place];
+function tilesIn(rows: readonly WallRow[], index: number): number {
+  const row = rows[index];
   return row?.kind === 'tiles' ? row.samples.length : 0;
 }
 
-function nextLine(rows: readonly WallRow[], from: number, by: number): number | null {
-  for (let row = from + by; row >= 0 && row < rows.length; row += by) if (tilesIn(rows, row) > 0) return row;
+/** Returns the index of the next row with tiles in this direction, 1 or -1; null for none. */
+function nextRow(rows: readonly WallRow[], from: number, direction: number): number | null {
+  for (let row = from + direction; row >= 0 && row < rows.length; row += direction)
+    if (tilesIn(rows, row) > 0) return row;
   return null;
 }

@@ -97,7 +97,7 @@ interface WallRowsProps {
 /** The rows of the wall, of which only those near the window are rendered. Arrow keys move from tile to tile. */
 function WallRows({ groups, chosen, onToggle, onOpen }: WallRowsProps) {
   const t = useGalleryT();
-  const { place, width, top } = usePlace();
+  const { ref, width, top } = useBox();
   const columns = columnsIn(width);
   const rows = useMemo(() => wallRows(groups, columns), [groups, columns]);
   const virtual = useWindowVirtualizer({
@@ -120,12 +120,12 @@ function WallRows({ groups, chosen, onToggle, onOpen }: WallRowsProps) {
     event.preventDefault();
     virtual.scrollToIndex(next.row);
     requestAnimationFrame(() =>
-      place.current?.querySelector<HTMLElement>(`[data-tile="${next.row} ${next.column}"]`)?.focus(),
+      ref.current?.querySelector<HTMLElement>(`[data-tile="${next.row} ${next.column}"]`)?.focus(),
     );
   };
   return (
     <div
-      ref={place}
+      ref={ref}
       role="group"
       aria-label={t('files.samples')}
       onKeyDown={onKeyDown}
@@ -161,11 +161,11 @@ function WallRows({ groups, chosen, onToggle, onOpen }: WallRowsProps) {
 }
 
 /** Returns the width of the wall, and its distance from the top of the page. */
-function usePlace() {
-  const place = useRef<HTMLDivElement>(null);
+function useBox() {
+  const ref = useRef<HTMLDivElement>(null);
   const [box, setBox] = useState({ width: 0, top: 0 });
   useLayoutEffect(() => {
-    const element = place.current;
+    const element = ref.current;
     if (element === null) return undefined;
     const measure = (): void => {
       const { width, top } = element.getBoundingClientRect();
@@ -179,5 +179,5 @@ function usePlace() {
     watch.observe(document.body);
     return () => watch.disconnect();
   }, []);
-  return { place, ...box };
+  return { ref, ...box };
 }

@@ -11,7 +11,7 @@ import {
   groupByJob,
   mergeSamples,
   neighboursOf,
-  placeOf,
+  indexOfPosition,
   sampleAt,
   unitsOf,
 } from '../../../../../renderer/pages/gallery/model.ts';
@@ -123,7 +123,7 @@ describe('comparing jobs', () => {
     [5, 0],
     [900, 2],
   ])('places the slider for step %s at %s', (position, place) => {
-    expect(placeOf(positions, position)).toBe(place);
+    expect(indexOfPosition(positions, position)).toBe(place);
   });
 });
 
