@@ -188,11 +188,11 @@ function Agent({ worker }: CellProps) {
   const server = useProvidedServerVersion();
   const { agent_version: version } = worker;
   if (version === null) return null;
-  const standing = compareAgentVersion(worker, server);
+  const difference = compareAgentVersion(worker, server);
   const text =
-    standing === null ? t('workers.agent', { version }) : t(`workers.agent.${standing}`, { version });
+    difference === null ? t('workers.agent', { version }) : t(`workers.agent.${difference}`, { version });
   return (
-    <span className={standing === null ? 'muted worker-small' : 'worker-small'} title={text}>
+    <span className={difference === null ? 'muted worker-small' : 'worker-small'} title={text}>
       {text}
     </span>
   );

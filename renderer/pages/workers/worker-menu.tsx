@@ -25,7 +25,13 @@ export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
   const start = useStartAction();
   const revert = useRevert();
   const why = undeletableReason(worker);
-  const items: (MenuItem & { readonly call: Call })[] = [
+  const unquarantine = {
+    id: 'unquarantine',
+    call: workersApi.unquarantine,
+    text: t('workers.act.unquarantine'),
+    onSelect: () => revert('unquarantine', worker),
+  };
+  const items: readonly (MenuItem & { readonly call: Call })[] = [
     worker.drain === null
       ? {
           id: 'drain',
@@ -39,6 +45,7 @@ export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
           text: t('workers.act.undrain'),
           onSelect: () => revert('undrain', worker),
         },
+    ...(worker.quarantine === null ? [] : [unquarantine]),
     {
       id: 'edit',
       call: workersApi.update,
@@ -60,13 +67,6 @@ export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
       onSelect: () => start({ kind: 'remove', worker }),
     },
   ];
-  if (worker.quarantine !== null)
-    items.splice(1, 0, {
-      id: 'unquarantine',
-      call: workersApi.unquarantine,
-      text: t('workers.act.unquarantine'),
-      onSelect: () => revert('unquarantine', worker),
-    });
   return (
     <Menu label={t('workers.more', { name: worker.name })} items={items.filter(({ call }) => may(call))} />
   );

@@ -29,11 +29,7 @@ export function ConnectionCard({ worker }: { readonly worker: WorkerView }) {
           </Fact>
         )}
         <Fact name={t('workers.detail.protocol')}>
-          {worker.registered_at === null
-            ? unknown
-            : worker.protocol === 1
-              ? t('workers.detail.protocol1')
-              : worker.protocol}
+          {worker.registered_at === null ? unknown : protocolText(worker, t)}
         </Fact>
         <Fact name={t('workers.detail.registered')}>
           <Time at={worker.registered_at} />
@@ -87,6 +83,9 @@ export function RawCard({ worker }: { readonly worker: WorkerView }) {
     </details>
   );
 }
+
+const protocolText = ({ protocol }: WorkerView, t: Translator): string =>
+  protocol === 1 ? t('workers.detail.protocol1') : String(protocol);
 
 function trainerText({ name, version }: NonNullable<WorkerView['trainers']>[number], t: Translator): string {
   if (name === 'any') return t('workers.detail.anyTrainer');

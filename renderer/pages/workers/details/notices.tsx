@@ -77,12 +77,12 @@ const Since = ({ at }: { readonly at: string }) => (
 export function VersionNotice({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const server = useServerVersion();
-  const standing = compareAgentVersion(worker, server);
-  if (standing === null) return null;
+  const difference = compareAgentVersion(worker, server);
+  if (difference === null) return null;
   return (
     <div className="worker-notice" role="note">
       <span>
-        {t(`workers.version.${standing}`, { agent: worker.agent_version ?? '', server: server ?? '' })}
+        {t(`workers.version.${difference}`, { agent: worker.agent_version ?? '', server: server ?? '' })}
       </span>
       <UpdateCommand />
     </div>

@@ -16,6 +16,12 @@ interface EffectsProps {
 
 const icons = { download: Download, check: ShieldCheck, put: FolderDown, start: Play };
 
+/** Returns the text about the way in which the command verifies the download. */
+function checkKey(url: string, pin: string | null) {
+  if (!isVerifiable(url)) return 'effects.hash';
+  return pin === null ? 'effects.certificate' : 'effects.pin';
+}
+
 /** Lists what a command does, for people who read this before they paste it. */
 export function Effects({ joining, programs, isService = false }: EffectsProps) {
   const t = useJoinT();
@@ -24,23 +30,19 @@ export function Effects({ joining, programs, isService = false }: EffectsProps) 
     const bytes = programs?.programs.find(each => each.name === name)?.bytes;
     return bytes === undefined ? null : sizeText(bytes, t.language);
   };
-  const [size, small] = [sizeOf('trainyard-worker-linux-x64'), sizeOf('trainyard-worker.mjs') ?? ''];
-  const check = !isVerifiable(url) ? 'effects.hash' : pin === null ? 'effects.certificate' : 'effects.pin';
+  const size = sizeOf('trainyard-worker-linux-x64');
+  const small = sizeOf('trainyard-worker.mjs') ?? '';
   const { host } = new URL(url);
-  const effects =
-    typeof script === 'string'
-      ? ([
-          [
-            'download',
-            size === null
-              ? t('effects.download.one', { host, small })
-              : t('effects.download', { host, size, small }),
-          ],
-          ['check', t(check)],
-          ['put', t(isService ? 'effects.put.service' : 'effects.put')],
-          ['start', t(isService ? 'effects.start.service' : 'effects.start')],
-        ] as const)
-      : ([['start', t(isService ? 'effects.installed.service' : 'effects.installed')]] as const);
+  const download =
+    size === null ? t('effects.download.one', { host, small }) : t('effects.download', { host, size, small });
+  const ofScript = [
+    ['download', download],
+    ['check', t(checkKey(url, pin))],
+    ['put', t(isService ? 'effects.put.service' : 'effects.put')],
+    ['start', t(isService ? 'effects.start.service' : 'effects.start')],
+  ] as const;
+  const ofInstalled = [['start', t(isService ? 'effects.installed.service' : 'effects.installed')]] as const;
+  const effects = typeof script === 'string' ? ofScript : ofInstalled;
   return (
     <div className="worker-effects">
       <p>{t('effects.title')}</p>

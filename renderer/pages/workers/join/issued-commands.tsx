@@ -35,8 +35,8 @@ interface IssuedCommandsProps {
 export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCommandsProps) {
   const t = useT();
   const [offer, setOffer] = useState(first);
-  const once = offer === null ? null : { ...joining, token: offer.token };
-  const standing = <OfferLine id={id} offer={offer} isNew={isNew} onNew={setOffer} />;
+  const withJoinToken = offer === null ? null : { ...joining, token: offer.token };
+  const offerLine = <OfferLine id={id} offer={offer} isNew={isNew} onNew={setOffer} />;
   return (
     <Tabs.Root defaultValue="shell" className="worker-tabs">
       <Tabs.List className="worker-tabs-list" aria-label={t('workers.issued.tabs')}>
@@ -46,7 +46,7 @@ export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCo
         <Tabs.Trigger value="pod">{t('workers.issued.pod')}</Tabs.Trigger>
         <Tabs.Trigger value="simpletuner">{t('workers.issued.simpletuner')}</Tabs.Trigger>
       </Tabs.List>
-      <OnceTab value="shell" joining={once} standing={standing}>
+      <JoinTokenTab value="shell" joining={withJoinToken} offerLine={offerLine}>
         {each => (
           <>
             <Effects joining={each} programs={programs} />
@@ -54,8 +54,8 @@ export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCo
             <Secret text={shellCommand(each)} token={each.token} label={t('workers.issued.copyCommand')} />
           </>
         )}
-      </OnceTab>
-      <OnceTab value="environment" joining={once} standing={standing}>
+      </JoinTokenTab>
+      <JoinTokenTab value="environment" joining={withJoinToken} offerLine={offerLine}>
         {each => (
           <Secret
             text={environmentCommands(each)}
@@ -63,18 +63,18 @@ export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCo
             label={t('workers.issued.copyCommand')}
           />
         )}
-      </OnceTab>
-      <OnceTab value="service" joining={once} standing={standing}>
+      </JoinTokenTab>
+      <JoinTokenTab value="service" joining={withJoinToken} offerLine={offerLine}>
         {each => <ServiceCommands joining={each} programs={programs} />}
-      </OnceTab>
-      <OnceTab value="pod" joining={once} standing={standing}>
+      </JoinTokenTab>
+      <JoinTokenTab value="pod" joining={withJoinToken} offerLine={offerLine}>
         {each => (
           <>
             <p>{t('workers.issued.podRun')}</p>
             <Secret text={podScript(each)} token={each.token} label={t('workers.issued.copyScript')} />
           </>
         )}
-      </OnceTab>
+      </JoinTokenTab>
       <Tabs.Content value="simpletuner" className="worker-form">
         <p>{t('workers.issued.simpletunerRun')}</p>
         {joining.pin !== null && (
@@ -92,18 +92,19 @@ export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCo
   );
 }
 
-interface OnceTabProps {
+interface JoinTokenTabProps {
   readonly value: string;
   /** Contains the join token; null when there is none. */
   readonly joining: Joining | null;
-  readonly standing: ReactNode;
+  /** Says how long the join token works. */
+  readonly offerLine: ReactNode;
   readonly children: (joining: Joining) => ReactNode;
 }
 
-const OnceTab = ({ value, joining, standing, children }: OnceTabProps) => (
+const JoinTokenTab = ({ value, joining, offerLine, children }: JoinTokenTabProps) => (
   <Tabs.Content value={value} className="worker-form">
     {joining !== null && children(joining)}
-    {standing}
+    {offerLine}
   </Tabs.Content>
 );
 

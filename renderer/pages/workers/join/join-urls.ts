@@ -37,13 +37,12 @@ export function joinUrls(
   const others = open
     .filter(({ url, note }) => url !== pageUrl && note !== 'loopback')
     .map(({ url, interface: name, note }): JoinUrl => ({ url, kind: 'interface', interface: name, note }));
-  const set = settings?.public_url ?? null;
-  const chosen: readonly JoinUrl[] =
-    set === null ? [] : [{ url: set, kind: 'public', interface: null, note: noteOf(set) }];
-  const [first = page, ...rest] = [
-    ...chosen,
-    ...(isHere ? [...others, page] : [page, ...others]).filter(({ url }) => url !== set),
-  ];
+  const publicUrl = settings?.public_url ?? null;
+  const configured: readonly JoinUrl[] =
+    publicUrl === null ? [] : [{ url: publicUrl, kind: 'public', interface: null, note: noteOf(publicUrl) }];
+  const found = (isHere ? [...others, page] : [page, ...others]).filter(({ url }) => url !== publicUrl);
+  // The list always contains the page's URL, so the default only satisfies the type.
+  const [first = page, ...rest] = [...configured, ...found];
   return [first, ...rest];
 }
 

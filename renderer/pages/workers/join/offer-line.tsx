@@ -35,14 +35,14 @@ export function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
     if (made.ok) onNew(made.value);
     else showFailure(t, made.failure);
   };
-  const standing = offerStatus(offer, now);
+  const status = offerStatus(offer, now);
   const time = offer === null ? '' : timeOfDay(t).format(offer.until);
   return (
-    <p className="worker-offer" data-standing={standing}>
+    <p className="worker-offer" data-standing={status}>
       <span role="status">
-        {standing === 'missing' ? t('workers.join.missing') : t(`workers.join.${standing}`, { time })}
+        {status === 'missing' ? t('workers.join.missing') : t(`workers.join.${status}`, { time })}
       </span>
-      {standing !== 'open' && (
+      {status !== 'open' && (
         <Button disabled={isRequesting} onClick={() => void renew()}>
           {t('workers.join.again')}
         </Button>

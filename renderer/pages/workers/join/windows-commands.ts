@@ -13,7 +13,7 @@ export const windowsCommands = ({ url, pin, token, name, bundle }: Joining): str
         String.raw`$worker = "$env:LOCALAPPDATA\trainyard-worker.mjs"`,
         `curl.exe -gfsS${curlTrust(pin)} -o $worker ${powershellQuoted(`${url}/agent/trainyard-worker.mjs`)}`,
         `if ((Get-FileHash $worker).Hash -eq '${bundle}') { node $worker install-service${pinOption(pin)} }`,
-        "else { Write-Error 'This is not the worker that this was made for: nothing was done' }",
+        "else { Write-Error 'The downloaded worker does not match its checksum. Nothing was installed.' }",
         'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
       ].join('\n')
     : null;

@@ -261,7 +261,7 @@ test('runs the exact file in PowerShell, with the token in a variable and the na
     String.raw`$worker = "$env:LOCALAPPDATA\trainyard-worker.mjs"`,
     "curl.exe -gfsS -k --pinnedpubkey 'sha256//Ab+/=' -o $worker 'https://yard.example:8443/agent/trainyard-worker.mjs'",
     `if ((Get-FileHash $worker).Hash -eq '${bundle}') { node $worker install-service --pin sha256:Ab+/= }`,
-    "else { Write-Error 'This is not the worker that this was made for: nothing was done' }",
+    "else { Write-Error 'The downloaded worker does not match its checksum. Nothing was installed.' }",
     'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
   ]);
   expect(windowsCommands(joining)).toBeNull();
