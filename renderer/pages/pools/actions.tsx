@@ -56,7 +56,7 @@ export function usePoolActions(): { readonly actions: PoolActions; readonly dial
         <TestDialog
           key={shown.launch.launch_id}
           name={shown.pool.name}
-          begun={shown.launch}
+          startedLaunch={shown.launch}
           onAgain={() => void test(shown.pool)}
           onClose={close}
         />

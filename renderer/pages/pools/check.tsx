@@ -15,10 +15,10 @@ const timeoutMs = 130_000;
 interface CheckState {
   readonly answer: EngineCheck | null;
   readonly failure: CallFailure | null;
-  readonly isAsking: boolean;
+  readonly isChecking: boolean;
 }
 
-const asking: CheckState = { answer: null, failure: null, isAsking: true };
+const checking: CheckState = { answer: null, failure: null, isChecking: true };
 
 interface CheckProps {
   readonly id: PoolId;
@@ -26,39 +26,39 @@ interface CheckProps {
   readonly onUse?: (queue: string) => void;
 }
 
-/** Asks the engine when it is rendered, and shows its queues with their limits. */
+/** Checks the engine when it is rendered, and shows its queues with their limits. */
 export function CheckResult({ id, onUse }: CheckProps) {
   const t = usePoolT();
   const { client } = usePanel();
-  const [state, setState] = useState(asking);
-  const ask = useCallback(
+  const [state, setState] = useState(checking);
+  const check = useCallback(
     async (signal?: AbortSignal): Promise<void> => {
-      setState(asking);
+      setState(checking);
       const input = { params: { id }, timeoutMs, ...(signal && { signal }) };
       const result = await client.call(poolsApi.check, input);
       if (signal?.aborted === true) return;
       setState({
         answer: result.ok ? result.value : null,
         failure: result.ok ? null : result.failure,
-        isAsking: false,
+        isChecking: false,
       });
     },
     [client, id],
   );
   useEffect(() => {
     const controller = new AbortController();
-    void ask(controller.signal);
+    void check(controller.signal);
     return () => controller.abort();
-  }, [ask]);
-  const { answer, failure, isAsking } = state;
+  }, [check]);
+  const { answer, failure, isChecking } = state;
   return (
     <div className="pool-check" role="status">
-      {isAsking && <p className="muted">{t('pools.check.asking')}</p>}
+      {isChecking && <p className="muted">{t('pools.check.asking')}</p>}
       {failure !== null && <p className="trouble">{detailOf(failure) ?? t('error.unreachable')}</p>}
       {answer !== null && <CheckAnswer answer={answer} {...(onUse && { onUse })} />}
-      {!isAsking && (
+      {!isChecking && (
         <div>
-          <Button onClick={() => void ask()}>{t('pools.check.again')}</Button>
+          <Button onClick={() => void check()}>{t('pools.check.again')}</Button>
         </div>
       )}
     </div>

@@ -96,8 +96,9 @@ export interface HoursDraft {
   readonly days: readonly Weekday[];
 }
 
-/** `zone`: the time zone of the browser. */
+/** Returns a draft with the defaults of the server's schema. `zone`: the time zone of the browser. */
 export function emptyDraft(zone: string): Draft {
+  // The schema requires a name and an engine, which the draft does not take over.
   const {
     name: _name,
     engine: _engine,
@@ -192,7 +193,8 @@ function valueOf(
     case 'text':
       return isEmpty && isOptional === true ? null : trimmed;
     case 'number':
-      return isEmpty ? (isOptional === true ? null : Number.NaN) : Number(trimmed);
+      if (!isEmpty) return Number(trimmed);
+      return isOptional === true ? null : Number.NaN;
     case 'hours':
       return isEmpty ? Number.NaN : Math.round(Number(trimmed) * 3_600);
     case 'list':

@@ -12,12 +12,11 @@ export interface Phase {
   readonly state: 'ahead' | 'now' | 'done' | 'failed';
 }
 
-/** Outcomes that are no trouble. */
-const calm: ReadonlySet<LaunchView['outcome']> = new Set(['finished', 'not_needed', 'cancelled']);
+const harmlessOutcomes: ReadonlySet<LaunchView['outcome']> = new Set(['finished', 'not_needed', 'cancelled']);
 
 export const isOpen = ({ state }: Pick<LaunchView, 'state'>): boolean => state !== 'ended';
 export const isTroubled = ({ outcome }: Pick<LaunchView, 'outcome'>): boolean =>
-  outcome !== null && !calm.has(outcome);
+  outcome !== null && !harmlessOutcomes.has(outcome);
 
 /** Returns the duration of each part. `now` in milliseconds since 1970, by the server's clock. */
 export function phasesOf(launch: LaunchView, now: number): readonly Phase[] {
@@ -46,9 +45,7 @@ function stateOfLast(launch: LaunchView): Phase['state'] {
 /** The clock of an engine may differ from that of the server. */
 const secondsBetween = (from: number, to: number): number => Math.max(0, (to - from) / 1_000);
 
-/**
- * The share of a phase in its strip. By the square root, seconds remain visible beside hours.
- */
+/** Returns the weight of a phase in its strip. The square root keeps seconds visible beside hours. */
 export const weightOf = ({ seconds }: Phase): number => Math.max(1, Math.sqrt(seconds ?? 0));
 
 /** Open launches first, then the newest. */

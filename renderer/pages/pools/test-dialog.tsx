@@ -15,17 +15,17 @@ const pollMs = 1_000;
 
 interface TestDialogProps {
   readonly name: string;
-  /** The launch of the test when it began. */
-  readonly begun: LaunchView;
+  /** The launch of the test when the dialog opened. */
+  readonly startedLaunch: LaunchView;
   readonly onAgain: () => void;
   readonly onClose: () => void;
 }
 
 /** Follows the launch of a test until it has ended. Closing the dialog does not end the test. */
-export function TestDialog({ name, begun, onAgain, onClose }: TestDialogProps) {
+export function TestDialog({ name, startedLaunch, onAgain, onClose }: TestDialogProps) {
   const t = usePoolT();
   const { client } = usePanel();
-  const [launch, setLaunch] = useState(begun);
+  const [launch, setLaunch] = useState(startedLaunch);
   useFollowed(launch, setLaunch);
   const end = (): void =>
     void client

@@ -12,13 +12,16 @@ const refreshMs = 10_000;
 /** Many events at once cause one read. */
 const settleMs = 300;
 
-/** Changes when the data must be read again: after an event of the pool, or of any, and when the stream has returned. */
+/**
+ * Returns a text that changes when the data must be read again: after an event of the pool, or of any pool if `id` is
+ * null, when the stream has returned, and after an own change.
+ */
 function useVersion(id: PoolId | null, refreshes: number): string {
   const seq = useFleet(({ fleet: { poolSeqs } }) =>
     id === null ? Math.max(0, ...poolSeqs.values()) : (poolSeqs.get(id) ?? 0),
   );
   const isLive = useFleet(({ stream }) => stream.kind === 'live');
-  // The fleet does not know who acted if there is no stream.
+  // Users who may not read the stream get no event of their own changes.
   const acted = useFleet(state => state.acted);
   return useDelayedValue(`${refreshes} ${isLive} ${acted} ${seq}`, settleMs);
 }
