@@ -23,16 +23,13 @@ const names = [
   'until',
 ] as const satisfies readonly (keyof AuditFilters)[];
 
-export const parseFilters = (params: URLSearchParams): AuditFilters => {
-  const of = (name: (typeof names)[number]): string => params.get(name) ?? '';
-  return {
-    type: of('type'),
-    actor: of('actor'),
-    target: of('target'),
-    since: of('since'),
-    until: of('until'),
-  };
-};
+export const parseFilters = (params: URLSearchParams): AuditFilters => ({
+  type: params.get('type') ?? '',
+  actor: params.get('actor') ?? '',
+  target: params.get('target') ?? '',
+  since: params.get('since') ?? '',
+  until: params.get('until') ?? '',
+});
 
 /** Omits empty filters to keep the URL short. */
 export const toSearchParams = (filters: AuditFilters): URLSearchParams =>
@@ -54,6 +51,7 @@ export function toQuery({ type, actor, target, since, until }: AuditFilters): Au
 
 export const isEmpty = (filters: AuditFilters): boolean => names.every(name => filters[name] === '');
 
+/** Converts a time without a zone to RFC 3339 in UTC. Returns an empty text if the time is incomplete or invalid. */
 function toInstant(local: string): string {
   const at = /^\d{4,6}-\d\d-\d\dT\d\d:\d\d/.test(local) ? Date.parse(local) : Number.NaN;
   return Number.isNaN(at) ? '' : new Date(at).toISOString();

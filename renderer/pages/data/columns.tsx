@@ -14,21 +14,27 @@ const pinnedText = ({ pinned, versions: { length: count } }: Dataset, t: Transla
   count === 1 ? t('data.pinned') : t('data.pinnedOf', { pinned, count });
 
 /** Columns of the list: a row is a dataset with the figures of its newest version. */
-export function useDatasetColumns(ask: RequestDeletion, onDone: () => void): readonly Column<Dataset>[] {
+export function useDatasetColumns(
+  requestDeletion: RequestDeletion,
+  onDone: () => void,
+): readonly Column<Dataset>[] {
   const t = useT();
   const may = useMay();
   const mayChange = may(datasetsApi.pin);
   return useMemo(() => {
     const plain = datasetColumns(t);
     if (!mayChange) return plain;
-    return [...plain, menuColumn(t, row => <DatasetMenu dataset={row} onDelete={ask} onDone={onDone} />)];
-  }, [t, mayChange, ask, onDone]);
+    return [
+      ...plain,
+      menuColumn(t, row => <DatasetMenu dataset={row} onDelete={requestDeletion} onDone={onDone} />),
+    ];
+  }, [t, mayChange, requestDeletion, onDone]);
 }
 
 /** Columns of one dataset: a row is a version. */
 export function useVersionColumns(
   { name, versions }: Pick<Dataset, 'name' | 'versions'>,
-  ask: RequestDeletion,
+  requestDeletion: RequestDeletion,
   onDone: () => void,
 ): readonly Column<DatasetView>[] {
   const t = useT();
@@ -42,7 +48,7 @@ export function useVersionColumns(
       <VersionMenu
         version={version}
         onDelete={() =>
-          ask(
+          requestDeletion(
             isOnly
               ? { kind: 'dataset', name, versions: [version] }
               : { kind: 'versions', name, versions: [version] },
@@ -52,7 +58,7 @@ export function useVersionColumns(
       />
     );
     return [...plain, menuColumn(t, menu)];
-  }, [t, mayChange, isOnly, name, ask, onDone]);
+  }, [t, mayChange, isOnly, name, requestDeletion, onDone]);
 }
 
 const menuColumn = <R,>(t: Translator, cell: Column<R>['cell']): Column<R> => ({

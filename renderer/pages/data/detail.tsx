@@ -39,8 +39,8 @@ const idOf = ({ id }: DatasetView): string => String(id);
 
 function Versions({ dataset, onDone }: { readonly dataset: Dataset; readonly onDone: () => void }) {
   const t = useT();
-  const { ask, dialog } = useDeletion(onDone);
-  const columns = useVersionColumns(dataset, ask, onDone);
+  const { requestDeletion, dialog } = useDeletion(onDone);
+  const columns = useVersionColumns(dataset, requestDeletion, onDone);
   const nameOf = useCallback(
     ({ version }: DatasetView) => t('data.versionName', { version: shortVersion(version) }),
     [t],

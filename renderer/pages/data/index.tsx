@@ -28,9 +28,9 @@ function DatasetList({ read }: { readonly read: DatasetsRead }) {
   const [, go] = useLocation();
   const [text, setText] = useSearchText();
   const { answer, datasets, failure, reload } = read;
-  const { ask, dialog } = useDeletion(reload);
+  const { requestDeletion, dialog } = useDeletion(reload);
   const rows = useMemo(() => matching(datasets, text), [datasets, text]);
-  const columns = useDatasetColumns(ask, reload);
+  const columns = useDatasetColumns(requestDeletion, reload);
   const nameOf = useCallback(({ name, owner }: Dataset) => t('data.rowName', { name, owner }), [t]);
   const isEmpty = answer !== null && datasets.length === 0;
   const old = answer?.datasets.filter(version => !version.newest && isUnused(version)) ?? [];
@@ -40,7 +40,9 @@ function DatasetList({ read }: { readonly read: DatasetsRead }) {
         <h1>{t('nav.data')}</h1>
         {old.length > 0 && (
           <Allowed call={datasetsApi.prune}>
-            <Button onClick={() => ask({ kind: 'old', versions: old })}>{t('data.act.deleteOld')}</Button>
+            <Button onClick={() => requestDeletion({ kind: 'old', versions: old })}>
+              {t('data.act.deleteOld')}
+            </Button>
           </Allowed>
         )}
       </div>

@@ -26,7 +26,7 @@ interface Question {
 }
 
 interface Deletion {
-  readonly ask: RequestDeletion;
+  readonly requestDeletion: RequestDeletion;
   readonly dialog: ReactNode;
 }
 
@@ -41,19 +41,20 @@ export function useDeletion(onDone: () => void): Deletion {
   const t = useT();
   const { client } = usePanel();
   const [question, setQuestion] = useState<Question | null>(null);
+  /** Returns null when nothing was or would be deleted. */
   const prune = useCallback(
     async (versions: readonly DatasetView[], isDryRun: boolean) => {
       const ids = versions.slice(0, maxVersions).map(({ id }) => id);
       const answer = await client.call(datasetsApi.prune, { body: { versions: ids, dry_run: isDryRun } });
-      if (!answer.ok) showFailure(t, answer.failure);
-      else if (answer.value.removed.length === 0) showToast(t('data.delete.nothing'));
-      else return answer.value;
+      if (answer.ok && answer.value.removed.length > 0) return answer.value;
+      if (answer.ok) showToast(t('data.delete.nothing'));
+      else showFailure(t, answer.failure);
       onDone();
       return null;
     },
     [client, t, onDone],
   );
-  const ask = useCallback(
+  const startDryRun = useCallback(
     async (request: DeletionRequest): Promise<void> => {
       const dryRun = await prune(request.versions, true);
       if (dryRun !== null) setQuestion({ request, dryRun });
@@ -74,7 +75,7 @@ export function useDeletion(onDone: () => void): Deletion {
       onClose={() => setQuestion(null)}
     />
   );
-  return { ask: useCallback(request => void ask(request), [ask]), dialog };
+  return { requestDeletion: useCallback(request => void startDryRun(request), [startDryRun]), dialog };
 }
 
 interface DeleteDialogProps {
