@@ -48,7 +48,7 @@ function LogContent({ job, store, wanted, onShow }: LogContentProps) {
   return (
     <>
       {choice}
-      <Empty why={t('logs.failed', { emptyReason: detailOf(log.failure) ?? t('error.unreachable') })}>
+      <Empty why={t('logs.failed', { why: detailOf(log.failure) ?? t('error.unreachable') })}>
         <Button onClick={store.retry}>{t('logs.again')}</Button>
       </Empty>
     </>
