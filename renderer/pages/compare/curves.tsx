@@ -7,7 +7,14 @@ import { Controls } from '../jobs/curves/controls.tsx';
 import { useCompared } from '../jobs/curves/curve-reads.ts';
 import '../jobs/curves/curves.css';
 import { chartsOf } from '../jobs/curves/keys.ts';
-import { coveringRange, type Curves, spanOf, widened } from '../jobs/curves/lines.ts';
+import {
+  type AxisRange,
+  coveringRange,
+  type Curves,
+  spanOf,
+  wholeRange,
+  widened,
+} from '../jobs/curves/lines.ts';
 import { usePalette } from '../jobs/curves/palette.ts';
 import { useWidth } from '../jobs/curves/use-width.ts';
 import { parseView, type View, withView } from '../jobs/curves/view.ts';
@@ -58,11 +65,7 @@ export function RunCurves({ ids, runs }: RunCurvesProps) {
     () => coveringRange(compared.map(({ curves }) => spanOf(curves, axis, null))) ?? ([0, 1] as const),
     [compared, axis],
   );
-  const zoomTo = useCallback(
-    ([from, to]: readonly [number, number]) =>
-      change({ zoom: [Math.max(0, Math.floor(from)), Math.max(1, Math.ceil(to))] }),
-    [change],
-  );
+  const zoomTo = useCallback((selected: AxisRange) => change({ zoom: wholeRange(selected) }), [change]);
   const isEmpty = compared.length === ids.length && plans.length === 0;
   return (
     <div ref={grid} className="curves" aria-busy={compared.length < ids.length}>

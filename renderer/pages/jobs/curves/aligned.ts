@@ -1,5 +1,8 @@
 import type { Dot, Line } from './lines.ts';
 
+/** A value; null at a gap in the curve; undefined at positions where only other curves have points. */
+type Cell = number | null | undefined;
+
 interface Column {
   /** The values to draw, smoothed if smoothing is on. */
   readonly value: readonly Cell[];
@@ -27,24 +30,23 @@ export interface Shaping {
 /** Aligns lines with points at different positions on one common axis. */
 export function align(lines: readonly Line[], { smoothing, isLog }: Shaping): AlignedLines {
   const xs = [...new Set(lines.flatMap(({ dots }) => dots.map(({ x }) => x)))].toSorted((a, b) => a - b);
-  const placeOf = new Map(xs.map((x, place) => [x, place]));
+  /** Returns one cell for each position of the axis. `values` are parallel to `dots`. */
   const spread = (dots: readonly Dot[], values: readonly (number | null)[]): readonly Cell[] => {
-    const cells: Cell[] = Array.from({ length: xs.length }, () => undefined);
-    dots.forEach(({ x }, at) => {
-      cells[placeOf.get(x) ?? -1] = values[at];
-    });
-    return cells;
+    const valueAt = new Map(dots.map(({ x }, index) => [x, values[index]]));
+    return xs.map(x => valueAt.get(x));
   };
+  const isDrawable = (value: number | null): value is number => value !== null && (!isLog || value > 0);
   let leftOut = 0;
   const columns = lines.map(({ dots }): Column => {
-    const fits = (value: number | null): value is number => value !== null && (!isLog || value > 0);
-    const raw = dots.map(({ mean }) => (fits(mean) ? mean : null));
-    for (const { mean, count } of dots) if (mean !== null && !fits(mean)) leftOut += count;
+    const raw = dots.map(({ mean }) => (isDrawable(mean) ? mean : null));
+    for (const { mean, count } of dots) if (mean !== null && !isDrawable(mean)) leftOut += count;
     const isThinned = dots.some(({ count }) => count > 1);
+    /** Where the edge cannot be drawn, the band ends at the mean. */
     const edge = (side: 'min' | 'max') =>
-      dots.map((dot, at) => {
+      dots.map((dot, index) => {
+        const mean = raw[index] ?? null;
         const value = dot[side];
-        return raw[at] === null ? null : fits(value) ? value : (raw[at] ?? null);
+        return mean !== null && isDrawable(value) ? value : mean;
       });
     return {
       value: spread(dots, smooth(raw, smoothing)),
@@ -93,5 +95,3 @@ export function smooth(values: readonly (number | null)[], weight: number): read
     return mean / (1 - share ** counted);
   });
 }
-/** A value; null at a gap in the curve; undefined at positions where only other curves have points. */
-type Cell = number | null | undefined;

@@ -110,7 +110,7 @@ interface CurveTableProps {
 /** The chart's points as numbers. */
 function CurveTable({ title, plan, lines, names }: CurveTableProps) {
   const t = useT();
-  const { rows, of } = useMemo(() => rowsOf(lines, maxRows), [lines]);
+  const { rows, total } = useMemo(() => rowsOf(lines, maxRows), [lines]);
   const isBand = rows.some(({ dot }) => dot.count > 1);
   const number = (value: number | null): string => (value === null ? '–' : valueText(value, plan, t));
   const cells = ({ line, dot }: Row) => (
@@ -144,7 +144,9 @@ function CurveTable({ title, plan, lines, names }: CurveTableProps) {
           </tbody>
         </table>
       </div>
-      {rows.length < of && <p className="muted">{t('curves.table.some', { shown: rows.length, of })}</p>}
+      {rows.length < total && (
+        <p className="muted">{t('curves.table.some', { shown: rows.length, of: total })}</p>
+      )}
     </>
   );
 }

@@ -15,7 +15,7 @@ import './curves.css';
 import { chartsOf } from './keys.ts';
 import { Comparison } from './comparison.tsx';
 import { useAttemptMarks } from './attempt-marks.ts';
-import { coveringRange, spanOf, widened } from './lines.ts';
+import { type AxisRange, coveringRange, spanOf, wholeRange, widened } from './lines.ts';
 import { usePalette } from './palette.ts';
 import { useWidth } from './use-width.ts';
 import { type View, parseView, withView } from './view.ts';
@@ -51,8 +51,11 @@ export function JobCurves({ job }: JobProps) {
   );
 }
 
-const reasonOf = ({ status }: JobDetail) =>
-  isFinal(status) ? 'ended' : isWaiting(status) ? 'waits' : 'runs';
+/** Returns the end of the key of the text that says why there are no curves. */
+function reasonOf({ status }: JobDetail) {
+  if (isFinal(status)) return 'ended';
+  return isWaiting(status) ? 'waits' : 'runs';
+}
 
 interface ChartsProps extends JobProps {
   readonly seen: VisibleCurves;
@@ -75,11 +78,7 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
   const range = useMemo(() => zoom ?? widened(all ?? [0, 1]), [zoom, all]);
   const attempts = useMemo(() => whole.attempts.map(({ attempt }) => attempt), [whole.attempts]);
   const names = { workerOf, attempts: attempts.filter(each => chosen?.has(each) !== false).length };
-  const zoomTo = useCallback(
-    ([from, to]: readonly [number, number]) =>
-      onChange({ zoom: [Math.max(0, Math.floor(from)), Math.max(1, Math.ceil(to))] }),
-    [onChange],
-  );
+  const zoomTo = useCallback((selected: AxisRange) => onChange({ zoom: wholeRange(selected) }), [onChange]);
   return (
     <>
       <Controls view={view} attempts={attempts} nameOf={nameOf} range={all ?? [0, 1]} onChange={onChange} />

@@ -146,6 +146,12 @@ export function breaksOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> 
 /** A range of the axis. */
 export type AxisRange = readonly [from: number, to: number];
 
+/** Returns a selected range in whole steps or milliseconds, with at least one of them. */
+export const wholeRange = ([from, to]: AxisRange): AxisRange => [
+  Math.max(0, Math.floor(from)),
+  Math.max(1, Math.ceil(to)),
+];
+
 /** Gives a range that contains only one position a width, so that its axis has different ticks. */
 export function widened([from, to]: AxisRange): AxisRange {
   if (from < to) return [from, to];

@@ -9,7 +9,7 @@ import { Chart } from './chart.tsx';
 import { useCurves } from './curve-reads.ts';
 import './curves.css';
 import { chartsOf } from './keys.ts';
-import { type AxisRange, type Curves, spanOf, widened } from './lines.ts';
+import { type AxisRange, type Curves, spanOf, wholeRange, widened } from './lines.ts';
 import { usePalette } from './palette.ts';
 import { parseView, withView } from './view.ts';
 
@@ -62,17 +62,15 @@ function MainChart({ job, whole, width }: MainChartProps) {
   const range = useMemo(() => widened(spanOf(whole, wholeView.axis, null) ?? [0, 1]), [whole]);
   /** A selected range opens in the tab that can show it in detail. */
   const zoomTo = useCallback(
-    ([from, to]: AxisRange) => {
-      const zoom = [Math.max(0, Math.floor(from)), Math.max(1, Math.ceil(to))] as const;
-      setParams(withView(new URLSearchParams({ tab: 'metrics' }), { zoom }));
-    },
+    (selected: AxisRange) =>
+      setParams(withView(new URLSearchParams({ tab: 'metrics' }), { zoom: wholeRange(selected) })),
     [setParams],
   );
   if (plan === undefined) return null;
   return (
     <Chart
       curves={whole}
-      compared={none}
+      compared={noComparison}
       view={wholeView}
       names={{ workerOf, attempts: whole.attempts.length }}
       onZoom={zoomTo}
@@ -85,7 +83,7 @@ function MainChart({ job, whole, width }: MainChartProps) {
   );
 }
 
-const none = [] as const;
+const noComparison = [] as const;
 
 /** Padding and border of a chart in its card. Keep in sync with the stylesheet. */
 const padding = 34;

@@ -68,6 +68,7 @@ export function optionsOf(
     legend: { show: false },
     padding: [headroom, null, null, null],
     series: [{}, ...lines.flatMap(({ style }) => seriesOf(colourOf(palette, style), dashOf(style)))],
+    // uPlot counts the x axis as series 0, so the edges of a line's band are the next two.
     bands: lines.map(({ style }, at) => ({
       series: [at * perLine + 2, at * perLine + 1],
       fill: withAlpha(colourOf(palette, style), 0.18),

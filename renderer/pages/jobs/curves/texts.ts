@@ -41,8 +41,8 @@ export interface Row {
 
 interface Rows {
   readonly rows: readonly Row[];
-  /** Total number of points, including those that are not listed. */
-  readonly of: number;
+  /** Number of points, including those that are not listed. */
+  readonly total: number;
 }
 
 /**
@@ -50,8 +50,8 @@ interface Rows {
  * spaced points between them.
  */
 export function rowsOf(lines: readonly Line[], maxRows: number): Rows {
-  const of = lines.reduce((sum, { dots }) => sum + dots.length, 0);
-  const share = of <= maxRows ? 1 : maxRows / of;
+  const total = lines.reduce((sum, { dots }) => sum + dots.length, 0);
+  const share = total <= maxRows ? 1 : maxRows / total;
   const rows = lines.flatMap(line =>
     evenly(line.dots, Math.max(1, Math.floor(line.dots.length * share))).map(dot => ({
       id: `${line.id}@${dot.x}`,
@@ -59,7 +59,7 @@ export function rowsOf(lines: readonly Line[], maxRows: number): Rows {
       dot,
     })),
   );
-  return { rows, of };
+  return { rows, total };
 }
 
 function evenly<T>(items: readonly T[], count: number): readonly T[] {
@@ -67,8 +67,9 @@ function evenly<T>(items: readonly T[], count: number): readonly T[] {
   if (count === 1) return items.slice(-1);
   return Array.from({ length: count }, (_, at) =>
     Math.round((at * (items.length - 1)) / (count - 1)),
-  ).flatMap(place => items[place] ?? []);
+  ).flatMap(index => items[index] ?? []);
 }
+
 const wholeFormat = perLanguage(language => new Intl.NumberFormat(language, { maximumFractionDigits: 0 }));
 const shortFormat = perLanguage(
   language => new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 }),

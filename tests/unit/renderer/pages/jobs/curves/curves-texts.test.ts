@@ -56,8 +56,8 @@ test('lists every point up to the row limit, then samples each line including it
   const long = lineOf(dots(300));
   const short = lineOf(dots(100), { id: '2/loss', attempt: 2 });
   expect(rowsOf([lineOf(dots(200))], 200).rows).toHaveLength(200);
-  const { rows, of } = rowsOf([long, short], 200);
-  expect(of).toBe(400);
+  const { rows, total } = rowsOf([long, short], 200);
+  expect(total).toBe(400);
   const places = (line: typeof long) => rows.filter(row => row.line === line).map(row => row.dot.x);
   expect([places(long).length, places(short).length]).toEqual([150, 50]);
   expect([places(long)[0], places(long).at(-1)]).toEqual([0, 299]);
@@ -66,5 +66,5 @@ test('lists every point up to the row limit, then samples each line including it
   // A line with a single point keeps it beside a line with many.
   const alone = lineOf(dots(1), { id: '3/loss' });
   expect(rowsOf([lineOf(dots(1_000)), alone], 10).rows.some(({ line }) => line === alone)).toBe(true);
-  expect(rowsOf([], 200)).toEqual({ rows: [], of: 0 });
+  expect(rowsOf([], 200)).toEqual({ rows: [], total: 0 });
 });
