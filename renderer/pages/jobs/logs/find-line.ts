@@ -39,7 +39,8 @@ export async function findPrevious(
 
 async function lastBetween(search: SearchLines, text: string, from: number, to: number): Promise<FoundLine> {
   let last: number | null = null;
-  for (let at = from; at < to; ) {
+  let at = from;
+  while (at < to) {
     // Each part starts after the last match of the previous one.
     const found = await search(text, at);
     if (found === null) return 'unread';

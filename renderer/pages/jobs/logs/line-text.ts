@@ -49,6 +49,7 @@ function cutAtHits(parts: readonly Part[], search: string): readonly Piece[] {
   let start = 0;
   for (const part of parts) {
     const end = start + part.text.length;
+    // Cut the part where matches begin and end inside it.
     const cuts = hits.flat().filter(at => at > start && at < end);
     const edges = [start, ...cuts, end];
     for (const [at, from] of edges.slice(0, -1).entries()) {

@@ -28,7 +28,8 @@ export function SearchBar({
     if (event.key === 'Escape') onWritten('');
     if (event.key !== 'Enter') return;
     event.preventDefault();
-    (event.shiftKey ? onPrevious : onNext)();
+    if (event.shiftKey) onPrevious();
+    else onNext();
   };
   const hasHits = (search.hits?.total ?? 0) > 0;
   return (
@@ -65,10 +66,10 @@ function hitsText(
   if (isBusy) return t('logs.search.busy');
   if (text === '' || hits === null) return '';
   if (hits.total === null) return t('logs.search.failed');
-  const place = current === null ? -1 : (hits.lines?.indexOf(current) ?? -1);
-  return place === -1
+  const index = current === null ? -1 : (hits.lines?.indexOf(current) ?? -1);
+  return index === -1
     ? t('logs.search.count', { count: hits.total })
-    : t('logs.search.place', { place: place + 1, count: hits.total });
+    : t('logs.search.place', { place: index + 1, count: hits.total });
 }
 
 interface ToggleButtonProps {

@@ -33,8 +33,9 @@ const readAtOnce = 2_000;
 export function useLineSelection(id: JobId, attempt: number): LineSelection {
   const { client } = usePanel();
   const [lines, setLines] = useState<LineRange | null>(null);
-  const [low, high] =
-    lines === null ? [0, -1] : [Math.min(lines.first, lines.last), Math.max(lines.first, lines.last)];
+  // Without a selection, the range is empty.
+  const low = lines === null ? 0 : Math.min(lines.first, lines.last);
+  const high = lines === null ? -1 : Math.max(lines.first, lines.last);
   const text = useCallback(async (): Promise<string | null> => {
     const texts: string[] = [];
     for (let line = low; line <= high; line += readAtOnce) {

@@ -37,9 +37,11 @@ export function LogList(props: LogListProps) {
     return line < first ? 'gone' : 'unread';
   };
   const onClick = ({ target, shiftKey }: MouseEvent): void => {
-    const number = target instanceof Element && target.closest('.log-number');
-    const line = number && number.closest<HTMLElement>('[data-line]')?.dataset['line'];
-    if (typeof line === 'string' && Number(line) < total) chosen.choose(Number(line), shiftKey);
+    const number = target instanceof Element ? target.closest('.log-number') : null;
+    const row = number?.closest<HTMLElement>('[data-line]') ?? null;
+    if (row === null) return;
+    const line = Number(row.dataset['line']);
+    if (line < total) chosen.choose(line, shiftKey);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (!event.shiftKey || (event.key !== 'ArrowDown' && event.key !== 'ArrowUp')) return;

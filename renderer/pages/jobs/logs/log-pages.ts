@@ -25,44 +25,48 @@ export interface LogPages {
   forgetHoles(): void;
 }
 
+/** Returns the number of the page that contains the line. */
+const pageOf = (line: number): number => Math.floor(line / pageLines);
+
 export function createLogPages(): LogPages {
-  // Pages in the order of their last use, oldest first.
+  /** Pages by number, in the order of their last use, oldest first. */
   const pages = new Map<number, (LogLine | undefined)[]>();
   /** Lines that the server did not have, so that they are not requested again and again. */
   const holes = new Set<number>();
-  const touch = (no: number): (LogLine | undefined)[] => {
-    const page = pages.get(no) ?? [];
-    pages.delete(no);
-    pages.set(no, page);
+  const touch = (number: number): (LogLine | undefined)[] => {
+    const page = pages.get(number) ?? [];
+    pages.delete(number);
+    pages.set(number, page);
     return page;
   };
-  const forget = (): void => {
-    for (const no of pages.keys()) {
+  const dropOldest = (): void => {
+    for (const number of pages.keys()) {
       if (pages.size <= maxPages) return;
-      pages.delete(no);
+      pages.delete(number);
     }
   };
-  const at = (line: number): LogLine | undefined =>
-    pages.get(Math.floor(line / pageLines))?.[line % pageLines];
+  const at = (line: number): LogLine | undefined => pages.get(pageOf(line))?.[line % pageLines];
+  /** Returns the first line of a page that must be loaded, as `missing` does; null when all are loaded. */
+  const firstMissing = (first: number, last: number, number: number): number | null => {
+    const end = Math.min(last, (number + 1) * pageLines - 1);
+    for (let line = Math.max(first, number * pageLines); line <= end; line += 1)
+      if (at(line) === undefined) return pages.has(number) ? line : number * pageLines;
+    return null;
+  };
   return {
     at,
     put(lines, asked) {
-      for (const line of lines) touch(Math.floor(line.line / pageLines))[line.line % pageLines] = line;
-      forget();
+      for (const line of lines) touch(pageOf(line.line))[line.line % pageLines] = line;
+      dropOldest();
       if (asked !== null && at(asked) === undefined) holes.add(asked);
     },
     missing(wantedFirst, wantedLast, kept) {
-      const [first, last] = [
-        Math.max(wantedFirst, kept.first_line),
-        Math.min(wantedLast, kept.total_lines - 1),
-      ];
+      const first = Math.max(wantedFirst, kept.first_line);
+      const last = Math.min(wantedLast, kept.total_lines - 1);
       let missing: number | null = null;
-      for (let no = Math.floor(first / pageLines); no * pageLines <= last; no += 1) {
-        const page = pages.has(no) ? touch(no) : [];
-        const from = Math.max(first - no * pageLines, 0);
-        const to = Math.min(last - no * pageLines, pageLines - 1);
-        for (let place = from; missing === null && place <= to; place += 1)
-          if (page[place] === undefined) missing = no * pageLines + (page.length === 0 ? 0 : place);
+      for (let number = pageOf(first); number <= pageOf(last); number += 1) {
+        if (pages.has(number)) touch(number);
+        missing ??= firstMissing(first, last, number);
       }
       const line = missing === null ? null : Math.max(missing, kept.first_line);
       return line === null || holes.has(line) ? null : line;

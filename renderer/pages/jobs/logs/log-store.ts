@@ -78,11 +78,12 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
     if (line === null && now.state !== null) return;
     isReading = true;
     const attempt = now.state?.attempt ?? wantedAttempt;
-    const of = attempt === undefined ? {} : { attempt };
-    const answer = await read(
-      { limit: pageLines, ...of, ...(line === null ? {} : { line }) },
-      controller.signal,
-    );
+    const query = {
+      limit: pageLines,
+      ...(attempt === undefined ? {} : { attempt }),
+      ...(line === null ? {} : { line }),
+    };
+    const answer = await read(query, controller.signal);
     isReading = false;
     if (controller.signal.aborted) return;
     if (answer.ok) pages.put(answer.value.lines, line);
@@ -168,19 +169,19 @@ function createNotifier() {
  */
 export function useLogStore(id: JobId, attempt: number | undefined): LogStore | null {
   const { client, baseUrl } = usePanel();
-  const [store, setBook] = useState<LogStore | null>(null);
+  const [store, setStore] = useState<LogStore | null>(null);
   useEffect(() => {
     const opened = createLogStore(
       {
         read: (query, signal) => client.call(logsApi.read, { params: { id }, query, signal }),
-        follow: (of, line, tell) => followLog({ baseUrl, id, attempt: of, line, onMessage: tell }),
+        follow: (followed, line, onMessage) => followLog({ baseUrl, id, attempt: followed, line, onMessage }),
       },
       attempt,
     );
     const onVisibility = (): void => opened.watch(document.visibilityState === 'visible');
     onVisibility();
     document.addEventListener('visibilitychange', onVisibility);
-    setBook(opened);
+    setStore(opened);
     return () => {
       document.removeEventListener('visibilitychange', onVisibility);
       opened.close();

@@ -38,7 +38,7 @@ function Tail({ job, store }: TailProps) {
       <div className="glance-head">
         <h2 id="job-log">{t('jobs.glance.log')}</h2>
         <span className="log-standing">
-          <Standing job={job} log={log} />
+          <TailStatus job={job} log={log} />
         </span>
         <Link className="glance-more" href={`/jobs/${job.id}?tab=logs`}>
           {t('jobs.glance.fullLog')}
@@ -88,7 +88,7 @@ function Lines({ end, title, children }: LinesProps) {
 }
 
 /** Shows whether more lines will follow. A log can be live although its worker is silent. */
-function Standing({ job, log: { tail } }: JobProps & { readonly log: LogSnapshot }) {
+function TailStatus({ job, log: { tail } }: JobProps & { readonly log: LogSnapshot }) {
   const t = useT();
   if (job.status === 'recovering' && tail === 'open')
     return (

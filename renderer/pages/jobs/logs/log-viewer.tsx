@@ -28,7 +28,7 @@ interface LogViewerProps {
 export function LogViewer({ job, store, choice, onShow }: LogViewerProps) {
   const t = useT();
   const log = useSnapshot(store);
-  const state = log.state ?? nothing;
+  const state = log.state ?? noLog;
   const [isWrapped, setWrapped] = useState(false);
   const [hasTimes, setTimes] = useState(false);
   const [written, setWritten] = useState('');
@@ -53,7 +53,7 @@ export function LogViewer({ job, store, choice, onShow }: LogViewerProps) {
     const isFind = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'f';
     if (!isFind && event.key !== 'F3') return undefined;
     event.preventDefault();
-    if (!isFind && search.text !== '') return (event.shiftKey ? previous : next)();
+    if (!isFind && search.text !== '') return event.shiftKey ? previous() : next();
     field.current?.focus();
     return field.current?.select();
   };
@@ -99,7 +99,7 @@ export function LogViewer({ job, store, choice, onShow }: LogViewerProps) {
   );
 }
 
-const nothing: Pick<LogState, 'attempt' | 'first_line' | 'total_lines'> = {
+const noLog: Pick<LogState, 'attempt' | 'first_line' | 'total_lines'> = {
   attempt: 0,
   first_line: 0,
   total_lines: 0,

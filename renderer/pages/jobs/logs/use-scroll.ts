@@ -52,7 +52,7 @@ export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScrol
   const [isFollowing, setFollowing] = useState(true);
   const [base, setBase] = useState(first);
   const [leftAt, setLeftAt] = useState(end);
-  const [target, setGoal] = useState<{ readonly line: number } | null>(null);
+  const [target, setTarget] = useState<{ readonly line: number } | null>(null);
   const lastTop = useRef(0);
   const from = isFollowing ? Math.max(first, end - maxRows) : base;
   const count = Math.min(end - from, maxRows);
@@ -101,10 +101,10 @@ export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScrol
       setFollowing(false);
       if (isFollowing) setLeftAt(end);
       setBase(isNear ? from : Math.max(first, Math.min(line - Math.floor(maxRows / 2), end - maxRows)));
-      setGoal({ line });
+      setTarget({ line });
     },
     toEnd() {
-      setGoal(null);
+      setTarget(null);
       setFollowing(true);
     },
     onScroll() {

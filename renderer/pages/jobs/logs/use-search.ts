@@ -41,7 +41,7 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
   const text = useDebouncedText(written);
   const [hits, setHits] = useState<Hits | null>(null);
   const [running, setRunning] = useState(0);
-  const ask = useCallback(
+  const requestMatches = useCallback(
     (q: string, line: number, signal?: AbortSignal) => {
       const query = { attempt, q, line, limit: maxMatches };
       return client.call(logsApi.search, { params: { id }, query, timeoutMs, ...(signal && { signal }) });
@@ -50,18 +50,18 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
   );
   const search: SearchLines = useCallback(
     async (wanted, line) => {
-      const answer = await ask(wanted, line);
+      const answer = await requestMatches(wanted, line);
       if (!answer.ok) return null;
       const { matches } = answer.value;
       return { matches, isAll: matches.length < maxMatches };
     },
-    [ask],
+    [requestMatches],
   );
   useEffect(() => {
     setHits(null);
     if (text === '') return undefined;
     const controller = new AbortController();
-    void ask(text, 0, controller.signal).then(answer => {
+    void requestMatches(text, 0, controller.signal).then(answer => {
       if (controller.signal.aborted) return;
       if (!answer.ok) return setHits({ text, total: null, lines: null, searched: 0 });
       const { matches, total_matches: total, total_lines: searched } = answer.value;
@@ -69,8 +69,9 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
       setHits({ text, total, lines, searched });
     });
     return () => controller.abort();
-  }, [ask, text]);
-  const busily = useCallback(async (pending: Promise<FoundLine>): Promise<FoundLine> => {
+  }, [requestMatches, text]);
+  /** Counts the search as running until it ends. */
+  const whileBusy = useCallback(async (pending: Promise<FoundLine>): Promise<FoundLine> => {
     setRunning(was => was + 1);
     const found = await pending;
     setRunning(was => was - 1);
@@ -82,18 +83,20 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
       hits,
       isBusy: running > 0 || (text !== '' && hits === null),
       async next(after) {
+        if (written === '') return null;
         const known = hits?.text === written ? hits.lines?.find(line => line > after) : undefined;
-        return written === '' ? null : (known ?? busily(findNext(search, written, after)));
+        return known ?? whileBusy(findNext(search, written, after));
       },
       async previous(before, total) {
+        if (written === '') return null;
         // `hits` covers only lines that existed when the search ran.
         const isKnown = hits?.text === written && before <= hits.searched;
         const known = isKnown ? hits.lines?.findLast(line => line < before) : undefined;
-        return written === '' ? null : (known ?? busily(findPrevious(search, written, before, total)));
+        return known ?? whileBusy(findPrevious(search, written, before, total));
       },
-      firstError: () => busily(firstError(search, plainOf)),
+      firstError: () => whileBusy(firstError(search, plainOf)),
     }),
-    [text, written, hits, running, busily, search],
+    [text, written, hits, running, whileBusy, search],
   );
 }
 
