@@ -27,13 +27,14 @@ const clockFormat = perLocale({ timeStyle: 'short' });
 /** Formats a duration with its two largest units: "2d 3h", "4m 12s". */
 export function duration(seconds: number, language: string): string {
   const whole = Math.max(0, Math.round(seconds));
-  const first = units.findIndex(([, size]) => whole >= size);
-  const at = first === -1 ? units.length - 1 : first;
-  const parts = units.slice(at, at + 2).flatMap(([unit, size], place) => {
-    const count = Math.floor(place === 0 ? whole / size : (whole % (units[at]?.[1] ?? 1)) / size);
-    if (count === 0 && place > 0) return [];
-    return unitFormats(language)[unit].format(count);
-  });
+  const found = units.findIndex(([, size]) => whole >= size);
+  const largest = found === -1 ? units.length - 1 : found;
+  const [unit, size] = units[largest] ?? (['second', 1] as const);
+  const [nextUnit, nextSize] = units[largest + 1] ?? (['second', 1] as const);
+  const formats = unitFormats(language);
+  const parts = [formats[unit].format(Math.floor(whole / size))];
+  const rest = Math.floor((whole % size) / nextSize);
+  if (rest > 0) parts.push(formats[nextUnit].format(rest));
   return unitList(language).format(parts);
 }
 

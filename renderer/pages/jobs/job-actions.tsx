@@ -51,9 +51,9 @@ export const mayActOnJobs = (may: May): boolean => Object.values(calls).some(cal
  * @internal
  */
 export const isOffered = (act: JobAction, job: JobView, may: May): boolean =>
-  may(calls[act], job) && fits(act, job);
+  may(calls[act], job) && isApplicable(act, job);
 
-function fits(act: JobAction, job: JobView): boolean {
+function isApplicable(act: JobAction, job: JobView): boolean {
   if (act === 'approve' || act === 'reject') return isWaiting(job.status) && job.approval === 'wanted';
   return (act !== 'save' && act !== 'sample') || (job.status === 'running' && job.requests.includes(act));
 }
@@ -99,9 +99,9 @@ export interface JobActions {
 const JobActionsContext = createContext<JobActions | null>(null);
 
 export function useJobActions(): JobActions {
-  const acts = useContext(JobActionsContext);
-  if (acts === null) throw new Error('there are no acts around this component');
-  return acts;
+  const actions = useContext(JobActionsContext);
+  if (actions === null) throw new Error('there is no JobActionsProvider around this component');
+  return actions;
 }
 
 const undoMs = 5_000;
@@ -112,12 +112,12 @@ export function JobActionsProvider({ children }: { readonly children: ReactNode 
   const [, go] = useLocation();
   const [asked, setAsked] = useState<ActionToConfirm | null>(null);
   const pendingCancels = useRef(new Set<JobId>());
-  const acts = useMemo((): JobActions => {
+  const actions = useMemo((): JobActions => {
     const { perform, request } = createPerformer({
       t,
       panel,
       go,
-      ask: setAsked,
+      onConfirm: setAsked,
       pendingCancels: pendingCancels.current,
     });
     const menuOf: JobActions['menuOf'] = (job, elsewhere = []) =>
@@ -136,7 +136,7 @@ export function JobActionsProvider({ children }: { readonly children: ReactNode 
     return { menuOf, perform, request };
   }, [t, panel, go]);
   return (
-    <JobActionsContext value={acts}>
+    <JobActionsContext value={actions}>
       {children}
       {asked !== null && <ActionDialog asked={asked} onClose={() => setAsked(null)} />}
     </JobActionsContext>
@@ -147,7 +147,8 @@ interface PerformerDeps {
   readonly t: Translator;
   readonly panel: Panel;
   readonly go: (path: string) => void;
-  readonly ask: (asked: ActionToConfirm) => void;
+  /** Opens the dialog that confirms the action. */
+  readonly onConfirm: (asked: ActionToConfirm) => void;
   /** Jobs whose cancellation can still be undone, so that each has only one toast. */
   readonly pendingCancels: Set<JobId>;
 }
@@ -156,7 +157,7 @@ function createPerformer({
   t,
   panel: { client, baseUrl },
   go,
-  ask,
+  onConfirm,
   pendingCancels,
 }: PerformerDeps): Pick<JobActions, 'perform' | 'request'> {
   const failed = (failure: CallFailure): void => showFailure(t, failure);
@@ -182,7 +183,7 @@ function createPerformer({
     if (!answer.ok) failed(answer.failure);
     else if (answer.value.job_id !== null) showToast(t('jobs.retried', { id: answer.value.job_id }));
   };
-  const simply = async (row: typeof queueApi.moveToTop, { id }: JobView): Promise<void> => {
+  const callFor = async (row: typeof queueApi.moveToTop, { id }: JobView): Promise<void> => {
     const answer = await client.call(row, { params: { id } });
     if (!answer.ok) failed(answer.failure);
   };
@@ -198,10 +199,10 @@ function createPerformer({
       return void request(act, job).then(failure => failure !== null && failed(failure));
     if (act === 'duplicate') return go(`/jobs/new?from=${job.id}`);
     if (act === 'retry') return void retry(job);
-    if (act === 'top') return void simply(queueApi.moveToTop, job);
-    if (act === 'approve') return void simply(queueApi.approve, job);
+    if (act === 'top') return void callFor(queueApi.moveToTop, job);
+    if (act === 'approve') return void callFor(queueApi.approve, job);
     if (act === 'cancel' && isWaiting(job.status)) return cancelLater(job);
-    return ask({ act, job });
+    return onConfirm({ act, job });
   };
   return { perform, request };
 }

@@ -30,7 +30,9 @@ export function useCombobox(
     const active = options[at];
     if (move !== undefined && options.length > 0) {
       open();
-      setAt(at === -1 && move === -1 ? options.length - 1 : (at + move + options.length) % options.length);
+      // Without an active option, the arrow up starts at the last one.
+      const from = at === -1 && move === -1 ? 0 : at;
+      setAt((from + move + options.length) % options.length);
     } else if (event.key === 'Escape' && isOpen) close();
     else if (event.key === 'Enter' && isOpen && active !== undefined) take(active);
     else return;

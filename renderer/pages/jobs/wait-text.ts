@@ -66,15 +66,22 @@ const parentStates: Readonly<Record<string, MessageKey>> = {
 
 function afterText({ count, name = '', state = '', left_s: left }: JobWait['params'], t: Translator): string {
   if (state === 'failed' || state === 'cancelled') return t('jobs.wait.afterFailed', { job: name, state });
-  const key = parentStates[state];
-  const job =
-    key === undefined
-      ? String(name)
-      : left === undefined
-        ? t('jobs.wait.parent', { name, state: t(key) })
-        : t('jobs.wait.parentLeft', { name, state: t(key), left: duration(Number(left), t.language) });
+  const job = parentText({ name, state, left }, t);
   const others = Number(count) - 1;
   return others > 0 ? t('jobs.wait.afterMore', { job, count: others }) : t('jobs.wait.after', { job });
+}
+
+type Param = JobWait['params'][string];
+
+/** Names the job that another one waits for, with its state and the time that it has left. */
+function parentText(
+  { name, state, left }: { readonly name: Param; readonly state: Param; readonly left: Param | undefined },
+  t: Translator,
+): string {
+  const key = parentStates[state];
+  if (key === undefined) return String(name);
+  if (left === undefined) return t('jobs.wait.parent', { name, state: t(key) });
+  return t('jobs.wait.parentLeft', { name, state: t(key), left: duration(Number(left), t.language) });
 }
 
 /** Returns the parameters of a wait for other jobs with the time that the parent has left by now. */

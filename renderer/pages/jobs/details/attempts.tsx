@@ -1,6 +1,6 @@
 import type { AttemptView, JobDetail, NodeView } from '../../../../protocol/job.ts';
 import { WorkerLink } from '../../../app/links.tsx';
-import { useT } from '../../../i18n/index.ts';
+import { type Translator, useT } from '../../../i18n/index.ts';
 import { Time, useNow } from '../../../ui/time.tsx';
 import { namesCause } from '../cells.tsx';
 import { lastErrorLine } from '../error-line.ts';
@@ -93,24 +93,21 @@ function Moment({ name, at }: { readonly name: string; readonly at: string | nul
 function ResumeInfo({ attempt: { resumed } }: { readonly attempt: AttemptView }) {
   const t = useT();
   if (resumed === null) return null;
-  const { checkpoint, step, steps_lost: lost } = resumed;
-  const parts = [
-    checkpoint === null
-      ? t('jobs.attempt.anew')
-      : step === null
-        ? t('jobs.attempt.wentOn', { checkpoint })
-        : t('jobs.attempt.wentOnAt', { checkpoint, step }),
-    lost === null || lost === 0
-      ? null
-      : t(checkpoint === null ? 'jobs.attempt.lost' : 'jobs.attempt.again', { count: lost }),
-  ].filter(part => part !== null);
+  const { checkpoint, steps_lost: lost } = resumed;
   return (
     <ul className="attempt-ending">
-      {parts.map(part => (
-        <li key={part}>{part}</li>
-      ))}
+      <li>{resumeText(resumed, t)}</li>
+      {lost !== null && lost > 0 && (
+        <li>{t(checkpoint === null ? 'jobs.attempt.lost' : 'jobs.attempt.again', { count: lost })}</li>
+      )}
     </ul>
   );
+}
+
+function resumeText({ checkpoint, step }: NonNullable<AttemptView['resumed']>, t: Translator): string {
+  if (checkpoint === null) return t('jobs.attempt.anew');
+  if (step === null) return t('jobs.attempt.wentOn', { checkpoint });
+  return t('jobs.attempt.wentOnAt', { checkpoint, step });
 }
 
 /** Returns true when the result of the job above already shows the whole error of its last attempt. */

@@ -10,7 +10,7 @@ import { Time } from '../../../ui/time.tsx';
 import { showFailure } from '../../../ui/toast.tsx';
 import { useLastEvent } from './job-reads.ts';
 
-const step = 100;
+const pageSize = 100;
 
 /** The audit rows of the job, newest first. */
 export function JobEvents({ id }: { readonly id: JobId }) {
@@ -76,8 +76,8 @@ const Details = ({ details }: { readonly details: JobEntry['details'] }) => (
 function useEntries(id: JobId) {
   const t = useT();
   const { client } = usePanel();
-  const happened = useLastEvent(id);
-  const [wanted, setWanted] = useState(step);
+  const lastEvent = useLastEvent(id);
+  const [wanted, setWanted] = useState(pageSize);
   const [read, setRead] = useState<{ readonly entries: readonly JobEntry[]; readonly total: number } | null>(
     null,
   );
@@ -90,7 +90,7 @@ function useEntries(id: JobId) {
       else showFailure(t, answer.failure);
     });
     return () => controller.abort();
-  }, [client, id, wanted, happened, t]);
-  const more = useCallback(() => setWanted(was => was + step), []);
+  }, [client, id, wanted, lastEvent, t]);
+  const more = useCallback(() => setWanted(was => was + pageSize), []);
   return { entries: read?.entries ?? null, total: Math.min(read?.total ?? 0, 500), more };
 }

@@ -90,12 +90,12 @@ export function ExplainJob({ job }: { readonly job: JobView }) {
   const isPaused = useFleet(({ fleet }) => (fleet.queue?.paused ?? null) !== null);
   const [explanation, setExplanation] = useState<Explanation | null>(null);
   useEffect(() => {
-    const asking = new AbortController();
-    void client.call(queueApi.explain, { params: { id: job.id }, signal: asking.signal }).then(answer => {
+    const controller = new AbortController();
+    void client.call(queueApi.explain, { params: { id: job.id }, signal: controller.signal }).then(answer => {
       // After a failure, show nothing; the reason above the list is enough.
-      if (answer.ok && !asking.signal.aborted) setExplanation(answer.value);
+      if (answer.ok && !controller.signal.aborted) setExplanation(answer.value);
     });
-    return () => asking.abort();
+    return () => controller.abort();
   }, [client, job]);
   if (explanation === null) return null;
   return <WaitingExplained explanation={explanation} isHeadline={!isPaused && job.wait?.code === 'unmet'} />;

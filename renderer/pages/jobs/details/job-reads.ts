@@ -16,7 +16,7 @@ export function useJob(id: string): { readonly job: JobDetail | null; readonly i
   const [read, setRead] = useState<JobDetail | null>(null);
   const [isGone, setGone] = useState(false);
   const live = useFleet(({ fleet }) => fleet.jobs.get(JobId.safeParse(id).data ?? noId));
-  const happened = useLastEvent(id);
+  const lastEvent = useLastEvent(id);
   useEffect(() => {
     const controller = new AbortController();
     const jobId = JobId.safeParse(id);
@@ -29,7 +29,7 @@ export function useJob(id: string): { readonly job: JobDetail | null; readonly i
       else showFailure(t, answer.failure);
     });
     return () => controller.abort();
-  }, [client, id, happened, t]);
+  }, [client, id, lastEvent, t]);
   const job = useMemo(() => read && (live === undefined ? read : { ...read, ...live }), [read, live]);
   return { job, isGone };
 }
@@ -99,20 +99,20 @@ export function createThrottle({ everyMs, now, schedule, run }: ThrottleOptions)
   let last = Number.NEGATIVE_INFINITY;
   let runsDue = 0;
   let cancel: (() => void) | null = null;
-  const go = (): void => {
+  const scheduleNext = (): void => {
     if (runsDue === 0 || cancel !== null) return;
     cancel = schedule(Math.max(0, last + everyMs - now()), () => {
       cancel = null;
       runsDue -= 1;
       last = now();
       run();
-      go();
+      scheduleNext();
     });
   };
   return {
     request() {
       runsDue = 2;
-      go();
+      scheduleNext();
     },
     stop() {
       runsDue = 0;

@@ -98,16 +98,20 @@ function Glance({ job }: JobProps) {
   );
 }
 
+function titleOf({ status }: JobView) {
+  if (isFinal(status)) return 'ended';
+  return isWaiting(status) ? 'why' : 'now';
+}
+
 /** Shows the progress, why the job is pending, or how it ended. */
 function StatusSummary({ job }: JobProps) {
   const t = useT();
   const figures = useMemo(() => figuresOf(job, t), [job, t]);
   // The attempt below shows the whole error.
   const failure = job.status === 'failed' ? failureText(job, t, lastErrorLine) : null;
-  const title = isFinal(job.status) ? 'ended' : isWaiting(job.status) ? 'why' : 'now';
   return (
     <section className="card job-now" aria-labelledby="job-now">
-      <h2 id="job-now">{t(`jobs.detail.${title}`)}</h2>
+      <h2 id="job-now">{t(`jobs.detail.${titleOf(job)}`)}</h2>
       {isFinal(job.status) && <State name={job.status} />}
       {failure === null ? <ProgressCell job={job} /> : <p className="trouble error-text">{failure}</p>}
       {failure !== null && job.progress !== null && (

@@ -28,7 +28,7 @@ const nameOf = (target: DeletionTarget): string =>
   target.kind === 'file' ? target.file.key : target.checkpoint.name;
 
 interface Deletion {
-  readonly ask: (target: DeletionTarget) => void;
+  readonly requestDeletion: (target: DeletionTarget) => void;
   readonly busy: string | null;
   readonly dialog: ReactNode;
 }
@@ -73,7 +73,7 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
   const dialog = asked !== null && (
     <Question job={job} target={asked} onConfirm={() => void remove(asked)} onClose={() => setAsked(null)} />
   );
-  return { ask: setAsked, busy, dialog };
+  return { requestDeletion: setAsked, busy, dialog };
 }
 
 /** Returns true when the file no longer exists, because another user has deleted it. */

@@ -43,11 +43,15 @@ export function JobFiles({ job }: JobProps) {
   );
 }
 
+function reasonOf({ status }: JobDetail) {
+  if (isFinal(status)) return 'ended';
+  return isWaiting(status) ? 'waits' : 'runs';
+}
+
 function NoFiles({ job, onReload }: JobProps & { readonly onReload: () => void }) {
   const t = useT();
-  const reason = isFinal(job.status) ? 'ended' : isWaiting(job.status) ? 'waits' : 'runs';
   return (
-    <Empty why={t(`files.none.${reason}`)}>
+    <Empty why={t(`files.none.${reasonOf(job)}`)}>
       <p>
         {t('files.none.how')} <a href="/docs">{t('files.none.docs')}</a>
       </p>
@@ -71,7 +75,7 @@ function FileSections({
   const t = useT();
   const may = useMay();
   const { samples, others } = useMemo(() => sortFiles(files, checkpoints), [files, checkpoints]);
-  const { ask, busy, dialog } = useDeletion(job, onReload);
+  const { requestDeletion, busy, dialog } = useDeletion(job, onReload);
   return (
     <>
       <div className="files-head">
@@ -82,10 +86,16 @@ function FileSections({
         <p className="muted">{t('files.mayNot', { what: t('tokens.may.queue.submit') })}</p>
       )}
       {checkpoints.length > 0 && (
-        <CheckpointTable job={job} checkpoints={checkpoints} files={files} onDelete={ask} busy={busy} />
+        <CheckpointTable
+          job={job}
+          checkpoints={checkpoints}
+          files={files}
+          onDelete={requestDeletion}
+          busy={busy}
+        />
       )}
-      {samples.length > 0 && <Samples job={job} samples={samples} onDelete={ask} busy={busy} />}
-      {others.length > 0 && <OtherTable job={job} files={others} onDelete={ask} busy={busy} />}
+      {samples.length > 0 && <Samples job={job} samples={samples} onDelete={requestDeletion} busy={busy} />}
+      {others.length > 0 && <OtherTable job={job} files={others} onDelete={requestDeletion} busy={busy} />}
       {hasMore && (
         <div>
           <Button onClick={onMore}>{t('files.more', { shown: files.length, of: count })}</Button>

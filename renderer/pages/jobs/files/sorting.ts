@@ -58,10 +58,15 @@ export function sampleOf(file: ArtifactView): Sample {
   return {
     file,
     name,
-    kind: type === '' ? null : type.startsWith('image/') ? 'picture' : 'film',
+    kind: kindOf(type),
     type,
     ...readPosition(file.key),
   };
+}
+
+function kindOf(type: string): Sample['kind'] {
+  if (type === '') return null;
+  return type.startsWith('image/') ? 'picture' : 'film';
 }
 
 /** Images above this size load only when the user opens them. */
@@ -128,7 +133,10 @@ function withCorrectedTimes(groups: readonly DatedGroup[]): readonly DatedGroup[
 }
 
 const natural = new Intl.Collator('en', { numeric: true });
-const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
 
 const groupOf = (sample: Sample): string =>
   sample.at === null ? `/${folderOf(sample)}` : `${sample.at.unit} ${sample.at.count}`;
@@ -137,15 +145,15 @@ const folderOf = (sample: Sample | undefined): string =>
   sample?.file.key.split('/').slice(0, -1).join('/') ?? '';
 
 /** Returns samples of the same prompt at other steps, sorted by step. */
-export const comparable = (sample: Sample, samples: readonly Sample[]): readonly Sample[] =>
-  sample.at === null
-    ? []
-    : samples
-        .filter(
-          ({ series, at, kind, file }) =>
-            series === sample.series && at !== null && kind === sample.kind && file.key !== sample.file.key,
-        )
-        .toSorted((a, b) => (a.at?.count ?? 0) - (b.at?.count ?? 0));
+export function comparable(sample: Sample, samples: readonly Sample[]): readonly Sample[] {
+  if (sample.at === null) return [];
+  return samples
+    .filter(
+      ({ series, at, kind, file }) =>
+        series === sample.series && at !== null && kind === sample.kind && file.key !== sample.file.key,
+    )
+    .toSorted((a, b) => (a.at?.count ?? 0) - (b.at?.count ?? 0));
+}
 
 /** Matches the size at the end of a name: "_1024x1024". */
 const imageSize = /[-_.]\d{2,5}x\d{2,5}$/;

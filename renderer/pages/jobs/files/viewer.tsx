@@ -25,26 +25,28 @@ const maxBytes = 256_000_000;
 /** Shows one sample at full size, optionally next to the same prompt at another step. */
 export function Viewer({ sample, samples, onShow, onClose, children }: ViewerProps) {
   const t = useT();
-  const place = samples.indexOf(sample);
-  const previous = samples[place - 1];
-  const next = samples[place + 1];
+  const index = samples.indexOf(sample);
+  const previous = samples[index - 1];
+  const next = samples[index + 1];
+  const show = (target: Sample | undefined) => (): void => {
+    if (target !== undefined) onShow(target.file.key);
+  };
   const others = useMemo(() => comparable(sample, samples), [sample, samples]);
   /**
    * Position of the compared sample. It is kept when the user moves to another prompt, whose sample at the same step is
    * then compared.
    */
-  const [moment, setMoment] = useState<number | null>(null);
-  const other = others.find(({ at }) => at?.count === moment);
+  const [comparedAt, setComparedAt] = useState<number | null>(null);
+  const other = others.find(({ at }) => at?.count === comparedAt);
   const { file } = sample;
-  useArrows(
-    () => previous !== undefined && onShow(previous.file.key),
-    () => next !== undefined && onShow(next.file.key),
-  );
+  useArrows(show(previous), show(next));
   return (
     <Dialog title={t('files.sample.title', { name: sample.name })} onClose={onClose} size="wide">
       <div className="viewer-stage">
-        <Shot key={`${file.key} ${file.sha256}`} sample={sample} />
-        {other !== undefined && <Shot key={`${other.file.key} ${other.file.sha256}`} sample={other} />}
+        <SampleFigure key={`${file.key} ${file.sha256}`} sample={sample} />
+        {other !== undefined && (
+          <SampleFigure key={`${other.file.key} ${other.file.sha256}`} sample={other} />
+        )}
       </div>
       <p className="viewer-facts muted">
         <span className="mono">{file.key}</span>
@@ -54,14 +56,11 @@ export function Viewer({ sample, samples, onShow, onClose, children }: ViewerPro
       </p>
       <footer className="viewer-foot">
         <span className="files-acts">
-          <Button
-            disabled={previous === undefined}
-            onClick={() => previous !== undefined && onShow(previous.file.key)}
-          >
+          <Button disabled={previous === undefined} onClick={show(previous)}>
             {t('files.previous')}
           </Button>
-          <span role="status">{t('files.place', { place: place + 1, of: samples.length })}</span>
-          <Button disabled={next === undefined} onClick={() => next !== undefined && onShow(next.file.key)}>
+          <span role="status">{t('files.place', { place: index + 1, of: samples.length })}</span>
+          <Button disabled={next === undefined} onClick={show(next)}>
             {t('files.next')}
           </Button>
         </span>
@@ -69,8 +68,8 @@ export function Viewer({ sample, samples, onShow, onClose, children }: ViewerPro
           <label className="viewer-compare">
             {t('files.compare')}
             <select
-              value={other === undefined ? '' : String(moment)}
-              onChange={({ target }) => setMoment(target.value === '' ? null : Number(target.value))}
+              value={other === undefined ? '' : String(comparedAt)}
+              onChange={({ target }) => setComparedAt(target.value === '' ? null : Number(target.value))}
             >
               <option value="">{t('files.compare.none')}</option>
               {others.map(({ at, file: { key } }) => (
@@ -87,7 +86,7 @@ export function Viewer({ sample, samples, onShow, onClose, children }: ViewerPro
   );
 }
 
-function Shot({ sample }: { readonly sample: Sample }) {
+function SampleFigure({ sample }: { readonly sample: Sample }) {
   const t = useT();
   const canSee = useMay()(artifactsApi.download);
   const { at, kind, name, file } = sample;
@@ -100,14 +99,14 @@ function Shot({ sample }: { readonly sample: Sample }) {
         {canSee && kind !== null && file.bytes > maxBytes && (
           <p className="muted">{t('files.sample.large')}</p>
         )}
-        {canSee && kind !== null && file.bytes <= maxBytes && <Seen sample={sample} />}
+        {canSee && kind !== null && file.bytes <= maxBytes && <Media sample={sample} />}
       </div>
       <figcaption className={at === null ? 'mono' : undefined}>{caption}</figcaption>
     </figure>
   );
 }
 
-function Seen({ sample }: { readonly sample: Sample }) {
+function Media({ sample }: { readonly sample: Sample }) {
   const t = useT();
   const shown = usePicture(sample);
   const [isBroken, setBroken] = useState(false);
@@ -134,13 +133,13 @@ function Seen({ sample }: { readonly sample: Sample }) {
 /** Calls a function for the left and right arrow keys, unless the focused element uses these keys itself. */
 function useArrows(onLeft: () => void, onRight: () => void): void {
   useEffect(() => {
-    const hear = ({ key, target, altKey, ctrlKey, metaKey }: KeyboardEvent): void => {
+    const onKeyDown = ({ key, target, altKey, ctrlKey, metaKey }: KeyboardEvent): void => {
       if (altKey || ctrlKey || metaKey) return;
       if (target instanceof HTMLElement && target.matches('input, select, textarea, video')) return;
       if (key === 'ArrowLeft') onLeft();
       if (key === 'ArrowRight') onRight();
     };
-    addEventListener('keydown', hear);
-    return () => removeEventListener('keydown', hear);
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
   });
 }

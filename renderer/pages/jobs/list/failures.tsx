@@ -82,7 +82,7 @@ export function FailureChips({ triage: { groups, counted }, cause, total, onChoo
   const t = useT();
   const [isOpen, setOpen] = useState(false);
   if (groups.length === 0) return null;
-  const shown = groups.filter((group, place) => isOpen || place < firstChips || group.cause === cause);
+  const shown = groups.filter((group, index) => isOpen || index < firstChips || group.cause === cause);
   const hidden = groups.length - shown.length;
   const chips = shown.map(group => ({
     id: group.cause,

@@ -9,7 +9,7 @@ export interface JobOrder {
 }
 
 /** Newest first. */
-const usualOrder: JobOrder = { sort: 'submitted', isDescending: true };
+const defaultOrder: JobOrder = { sort: 'submitted', isDescending: true };
 
 /** Lowercases only ASCII letters, because the database compares text that way. */
 const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
@@ -38,26 +38,29 @@ export function compareBy({ sort, isDescending }: JobOrder): (a: JobView, b: Job
   const sign = isDescending ? -1 : 1;
   return (a, b) => {
     const [one, other] = [read(a), read(b)];
-    if (one !== other) {
-      if (one === null) return 1;
-      if (other === null) return -1;
-      return one < other ? -sign : sign;
-    }
-    return a.queued_at < b.queued_at ? 1 : a.queued_at > b.queued_at ? -1 : 0;
+    if (one === other) return newestFirst(a, b);
+    if (one === null) return 1;
+    if (other === null) return -1;
+    return one < other ? -sign : sign;
   };
+}
+
+function newestFirst(a: JobView, b: JobView): number {
+  if (a.queued_at === b.queued_at) return 0;
+  return a.queued_at < b.queued_at ? 1 : -1;
 }
 
 /** Reads the order from the URL: `?sort=name&order=asc`. */
 export function parseOrder(params: URLSearchParams): JobOrder {
   const sort = Sorts.safeParse(params.get('sort'));
-  return sort.success ? { sort: sort.data, isDescending: params.get('order') !== 'asc' } : usualOrder;
+  return sort.success ? { sort: sort.data, isDescending: params.get('order') !== 'asc' } : defaultOrder;
 }
 
 export function withOrder(params: URLSearchParams, { sort, isDescending }: JobOrder): URLSearchParams {
   const changed = new URLSearchParams(params);
   changed.delete('sort');
   changed.delete('order');
-  if (sort === usualOrder.sort && isDescending) return changed;
+  if (sort === defaultOrder.sort && isDescending) return changed;
   changed.set('sort', sort);
   if (!isDescending) changed.set('order', 'asc');
   return changed;
@@ -65,4 +68,4 @@ export function withOrder(params: URLSearchParams, { sort, isDescending }: JobOr
 
 /** Returns the order for the table header; null, which shows no arrow, for the default order. */
 export const shownOrder = ({ sort, isDescending }: JobOrder): Order | null =>
-  sort === usualOrder.sort && isDescending ? null : { column: sort, isDescending };
+  sort === defaultOrder.sort && isDescending ? null : { column: sort, isDescending };

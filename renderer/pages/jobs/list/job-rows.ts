@@ -126,9 +126,10 @@ function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
     async (cursor: string | null): Promise<void> => {
       const { signal } = reading.current;
       setLoading(true);
-      const page = { limit: pageSize, counts: cursor === null, ...(cursor === null ? {} : { cursor }) };
+      // The counts are the same for all pages.
+      const page = cursor === null ? { counts: 'true' } : { counts: 'false', cursor };
       const answer = await client.call(queueApi.list, {
-        query: { ...query, ...page, counts: String(page.counts) },
+        query: { ...query, ...page, limit: pageSize },
         signal,
       });
       if (signal.aborted) return;

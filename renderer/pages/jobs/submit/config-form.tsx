@@ -87,8 +87,10 @@ function SettingField({ field, path, value, isStale, write }: SettingFieldProps)
   const [shown, setShown] = useState(value);
   if (shown !== value) {
     setShown(value);
-    if (error !== undefined) setError(undefined);
-    if (error !== undefined) setTyped(null);
+    if (error !== undefined) {
+      setError(undefined);
+      setTyped(null);
+    }
   }
   const isNumeric = kind === 'integer' || kind === 'number';
   const put = (text: string): void => {
