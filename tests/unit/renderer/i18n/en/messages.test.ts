@@ -68,6 +68,26 @@ test('uses every message somewhere', () => {
   expect(keys.filter(key => !isUsed(key))).toEqual([]);
 });
 
+/** The calls of a translator with a literal key and a literal object of values. Skips objects that spread another one. */
+const literalCalls = [...sources.matchAll(/\bt\(\s*'([\w.]+)',\s*\{([^{}]*)\}\s*,?\s*\)/g)]
+  .map(([, key = '', values = '']) => ({ key, values: withoutArguments(values) }))
+  .filter(({ values }) => !values.includes('...'));
+
+/** Removes parentheses and their content, because the commas in them separate no values. */
+function withoutArguments(values: string): string {
+  const shorter = values.replaceAll(/\([^()]*\)/g, '');
+  return shorter === values ? values : withoutArguments(shorter);
+}
+
+test('gives a value to every placeholder of a message', () => {
+  const incomplete = literalCalls.filter(({ key, values }) => {
+    const given = [...values.matchAll(/(?:^|,)\s*(\w+)/g)].map(([, name]) => name);
+    return namesIn(textIn('en', key)).some(name => !given.includes(name));
+  });
+  expect(literalCalls.length).toBeGreaterThan(100);
+  expect(incomplete).toEqual([]);
+});
+
 describe.each(Object.keys(catalogs) as (keyof typeof catalogs)[])('the catalogue %s', language => {
   test('has the same keys as English', () => {
     expect(Object.keys(catalogs[language]).toSorted()).toEqual(keys.toSorted());
