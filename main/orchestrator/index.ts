@@ -4,7 +4,7 @@ export type { DryRun } from './commands/jobs/dry-run.ts';
 export type { FleetFigures } from './views/fleet-figures.ts';
 export type { HealthFacts } from './views/fleet-figures.ts';
 export type { Uploader } from './commands/files/outstanding.ts';
-export type { LogPlace } from './commands/files/logs.ts';
+export type { LogRef } from './commands/files/logs.ts';
 export { createTrustedTime } from './memory/clocks.ts';
 export { unknownJoinToken } from './commands/workers/joining.ts';
 export type { IssuedToken } from './commands/workers/worker-admin.ts';

@@ -17,11 +17,11 @@ import { createSampleCalls } from './commands/files/samples.ts';
 import { createJobCalls } from './commands/jobs/jobs.ts';
 import { createLaunchRequests, createPoolCalls, type PoolCallsDeps } from './commands/pools/pools.ts';
 import { createMoveCalls } from './commands/queue/move-job.ts';
-import { createTurnCalls, createQueueCalls } from './commands/queue/queue.ts';
+import { createOrderCalls, createQueueCalls } from './commands/queue/queue.ts';
 import { createReports, type ProgressBook } from './commands/jobs/reports.ts';
 import { createSubmissions } from './commands/jobs/submit.ts';
 import { createSweeps } from './commands/jobs/sweeps.ts';
-import { createAskCalls } from './commands/jobs/trainer-actions.ts';
+import { createTrainerActions } from './commands/jobs/trainer-actions.ts';
 import { createJoinCalls } from './commands/workers/joining.ts';
 import { createTrainerKeyCalls } from './memory/trainer-key-book.ts';
 import { createWorkerAdmin } from './commands/workers/worker-admin.ts';
@@ -75,7 +75,7 @@ export function workersOf(core: Core, progress: ProgressBook) {
 export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
   const submissions = createSubmissions(core, configs);
   const jobs = createJobCalls(core);
-  const order = createTurnCalls(core);
+  const order = createOrderCalls(core);
   const edits = createJobEdits(core);
   const sweeps = createSweeps(core, configs);
   return {
@@ -99,7 +99,7 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
     setPriority: order.setPriority,
     moveToTop: order.moveToTop,
     move: createMoveCalls(core).move,
-    requestAction: createAskCalls(core).ask,
+    requestAction: createTrainerActions(core).requestAction,
     sweep: sweeps.sweep,
     drySweep: sweeps.drySweep,
     edit: edits.edit,
@@ -184,7 +184,7 @@ export function filesOf(core: Core, { storage, datasetsInAll = 0, logFiles }: Fi
     isLogOver: logs.isLogOver,
     attemptAfter: logs.attemptAfter,
 
-    reportMetrics: metrics.bringMetrics,
+    reportMetrics: metrics.reportMetrics,
     jobCurves: metrics.jobCurves,
     curve: metrics.curve,
   };

@@ -1,7 +1,7 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import { closeWindows } from './memory/audit-repeats.ts';
 import { storeEnergy } from './memory/energy-book.ts';
-import { endUnboundSessions } from './commands/access/sessions.ts';
+import { endSessionsOfReplacedToken } from './commands/access/sessions.ts';
 import {
   createSettingsCalls,
   type GpuTroublePolicy,
@@ -85,7 +85,7 @@ export function createLifecycle({
       resumeDeadlines(core, live);
       core.store.onRecovery(() => catchUp(core));
       releaseMore(core, core.store.untoldParents());
-      endUnboundSessions(core);
+      endSessionsOfReplacedToken(core);
       recallLaunches(core);
       core.lookWithin(0);
       pools.lookNow();

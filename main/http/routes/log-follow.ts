@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Response } from 'express';
 import type { LogEvent, LogLine } from '../../../protocol/logs-api.ts';
-import type { LogPlace, Orchestrator } from '../../orchestrator/index.ts';
+import type { LogRef, Orchestrator } from '../../orchestrator/index.ts';
 import type { Log, LogFacts, LogFiles, StoredLine } from '../../orchestrator/ports/index.ts';
 import type { EventStream } from '../listener/sse.ts';
 
 export interface LogFollowing {
   readonly orchestrator: { readonly files: Pick<Orchestrator['files'], 'isLogOver' | 'attemptAfter'> };
   readonly files: LogFiles;
-  readonly place: LogPlace;
+  readonly place: LogRef;
   /** Number of the first line to send. */
   readonly from: number;
   readonly stream: EventStream;

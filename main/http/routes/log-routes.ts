@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import type { JobId } from '../../../protocol/ids.ts';
 import { type LogLine, type LogState, logsApi, workerLogsApi } from '../../../protocol/logs-api.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import type { LogPlace, Orchestrator } from '../../orchestrator/index.ts';
+import type { LogRef, Orchestrator } from '../../orchestrator/index.ts';
 import type { Log, LogFacts, LogFiles, StoredLine } from '../../orchestrator/ports/index.ts';
 import { type Authenticate, principalBehind } from '../auth/auth.ts';
 import { createDownloads, type DownloadLimits } from './downloads.ts';
@@ -38,7 +38,7 @@ const maxSearchMs = 20_000;
 /** Each search takes CPU time from all other requests. */
 const maxSearches = 4;
 
-type Found = LogPlace & { readonly facts: LogFacts };
+type Found = LogRef & { readonly facts: LogFacts };
 
 /** Mounts the calls for trainer logs: workers upload them, people and scripts read them. */
 export function mountLogRoutes(router: Router, deps: LogDeps): void {

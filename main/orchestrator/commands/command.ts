@@ -60,13 +60,13 @@ function dispatch(core: Core, tx: Tx): number {
   return dispatched;
 }
 
-/** Whether a worker would take the job at once. Jobs that already wait go first. */
-export function isTakenAtOnce(core: Core, tx: Tx, job: () => PendingJob): boolean {
+/** Whether a worker would take a new job at once. Dispatches first, because the jobs that already wait go first. */
+export function isTakenAtOnce(core: Core, tx: Tx, createJob: () => PendingJob): boolean {
   dispatch(core, tx);
-  return core.jobQueue.takerFor(core, tx, job()) !== null;
+  return core.jobQueue.takerFor(core, tx, createJob()) !== null;
 }
 
-/** The first worker is the attempt's own; the others share its fate. */
+/** Offers the job to one or several workers. The attempt belongs to the first of them, and the others share its fate. */
 function offer(core: Core, tx: Tx, job: PendingJob, workers: readonly WorkerId[]): void {
   const [workerId] = workers;
   if (workerId === undefined) return;

@@ -8,8 +8,8 @@ import { rendezvousOf, wantsNodes } from '../rules/attempt-nodes.ts';
 import { generationOf } from './files/outstanding.ts';
 
 /**
- * Repeats an offer. While the agent settles, waits until it has, and repeats the offer only if it was neither taken nor
- * sent meanwhile.
+ * Repeats an offer. During the worker's cooldown, waits for its end, and then repeats the offer only if it was neither
+ * accepted nor sent meanwhile.
  */
 export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;
@@ -17,10 +17,10 @@ export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
   if (settlesInMs <= 0) return sendOffer(core, tx, job);
   const sent = core.connections.offerOf(workerId)?.sent;
   return tx.afterCommit(() =>
-    core.later(settlesInMs, later => {
-      const live = later.liveJobOf(workerId);
-      const isAsItWas = live?.attempt.id === id && core.connections.offerOf(workerId)?.sent === sent;
-      if (isAsItWas && live.status === 'dispatched') repeatOffer(core, later, live);
+    core.later(settlesInMs, laterTx => {
+      const live = laterTx.liveJobOf(workerId);
+      const isUnchanged = live?.attempt.id === id && core.connections.offerOf(workerId)?.sent === sent;
+      if (isUnchanged && live.status === 'dispatched') repeatOffer(core, laterTx, live);
     }),
   );
 }
@@ -28,7 +28,7 @@ export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
 /** Sends the offer to the attempt's own worker after the commit. */
 export function sendOffer(core: Core, tx: Tx, job: Job): void {
   const { attempt } = job;
-  if (attempt === null) throw new Error(`job ${job.id} has nothing to offer`);
+  if (attempt === null) throw new Error(`job ${job.id} has no attempt to offer`);
   const nodes = wantsNodes(job) ? tx.nodesOf(attempt.id) : [];
   send(core, tx, attempt.workerId, commandFor(core, tx, job, attempt, { rank: 0, count: nodes.length }));
 }
@@ -63,7 +63,7 @@ function commandFor(
 ): Offer {
   const payload = tx.payload(job.id);
   const gpus = gpusFor(job.spec);
-  if (payload === null) throw new Error(`job ${job.id} has nothing to offer`);
+  if (payload === null) throw new Error(`job ${job.id} has no config to offer`);
   return {
     type: 'job_submit',
     job_id: job.id,

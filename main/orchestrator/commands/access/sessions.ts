@@ -8,10 +8,10 @@ import type { Tx } from '../../ports/index.ts';
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** Maximum duration of a session. */
+/** Maximum duration of a session: 30 days. */
 const sessionMs = 30 * 86_400_000;
-/** Minimum time between two writes of the last use, so that not every request writes. */
-const usedWithinMs = 300_000;
+/** Minimum time between two writes of a session's last use in ms, so that not every request writes. */
+const minUseIntervalMs = 300_000;
 
 export interface OpenedSession extends Session {
   /** The token in clear text. It is returned once and never stored. */
@@ -20,15 +20,17 @@ export interface OpenedSession extends Session {
 
 /** Sessions of signed-in browsers. */
 export function createSessionCalls(core: Core) {
-  const noted = new Map<SessionId, number>();
-  const noteUse = ({ id, usedAt }: Session, now: number): void => {
-    if (now - Math.max(noted.get(id) ?? 0, usedAt) < usedWithinMs || !core.store.acceptsWrites()) return;
-    noted.set(id, now);
-    core.enqueue(tx => tx.setSessionUsed(id, now));
+  /** Last use of each session that this process has written. */
+  const notedUse = new Map<SessionId, number>();
+  const lastUse = ({ id, usedAt }: Session): number => Math.max(usedAt, notedUse.get(id) ?? 0);
+  const noteUse = (session: Session, now: number): void => {
+    if (now - lastUse(session) < minUseIntervalMs || !core.store.acceptsWrites()) return;
+    notedUse.set(session.id, now);
+    core.enqueue(tx => tx.setSessionUsed(session.id, now));
   };
   const remove = (tx: Tx, { id }: Session): void => {
     tx.removeSession(id);
-    tx.afterCommit(() => noted.delete(id));
+    tx.afterCommit(() => notedUse.delete(id));
   };
   const revoke = (tx: Tx, session: Session, by: Actor): void => {
     remove(tx, session);
@@ -54,7 +56,7 @@ export function createSessionCalls(core: Core) {
       return core.store
         .sessions()
         .filter(session => isValid(core, session, now))
-        .map(session => viewOf(core, session, Math.max(session.usedAt, noted.get(session.id) ?? 0), current));
+        .map(session => viewOf(core, session, lastUse(session), current));
     },
 
     /** Ends a session. It is invalid once the promise resolves. */
@@ -78,7 +80,7 @@ export function createSessionCalls(core: Core) {
      * Removes the sessions of a replaced admin token, which are invalid already, and records that. It reads nothing outside the
      * transaction, because the store may be closed for a restore. In that case the next start removes the sessions.
      */
-    endReplacedAdminSessions: (): void => core.enqueue(tx => removeUnbound(core, tx)),
+    endReplacedAdminSessions: (): void => core.enqueue(tx => removeSessionsOfReplacedToken(core, tx)),
 
     async closeSession(session: Session, by: Actor): Promise<void> {
       await core.store.write(tx => {
@@ -102,10 +104,10 @@ async function openSession(
   const { token, hash } = core.ids.sessionToken();
   const since = core.clock.wall();
   return core.store.write(tx => {
-    const held = tokenId === null ? null : tx.apiToken(tokenId);
+    const apiToken = tokenId === null ? null : tx.apiToken(tokenId);
     const adminHash = tokenId === null ? core.adminHash() : null;
-    if (held === null && adminHash === null) return null;
-    const until = Math.min(since + sessionMs, held?.expiresAt ?? Number.POSITIVE_INFINITY);
+    if (apiToken === null && adminHash === null) return null;
+    const until = Math.min(since + sessionMs, apiToken?.expiresAt ?? Number.POSITIVE_INFINITY);
     const address = by.type === 'system' ? null : by.address;
     const id = core.ids.session();
     const session = { id, user, tokenId, adminHash, device, address, since, usedAt: since, until };
@@ -159,19 +161,19 @@ const isValid = ({ adminHash }: Core, session: Session, now: number): boolean =>
   now < session.until && (session.adminHash === null || session.adminHash === adminHash());
 
 /** Removes the sessions of a replaced admin token, including those that a restored backup contains. */
-export function endUnboundSessions(core: Core): void {
-  if (core.store.sessions().some(session => isUnbound(core, session)))
-    core.enqueue(tx => removeUnbound(core, tx));
+export function endSessionsOfReplacedToken(core: Core): void {
+  if (core.store.sessions().some(session => hasReplacedToken(core, session)))
+    core.enqueue(tx => removeSessionsOfReplacedToken(core, tx));
 }
 
-function removeUnbound(core: Core, tx: Tx): void {
-  for (const session of tx.sessions().filter(each => isUnbound(core, each))) {
+function removeSessionsOfReplacedToken(core: Core, tx: Tx): void {
+  for (const session of tx.sessions().filter(each => hasReplacedToken(core, each))) {
     tx.removeSession(session.id);
     noteSession(core, tx, 'session.expired', session, system, { reason: 'token_changed' });
   }
 }
 
-const isUnbound = (core: Core, { adminHash }: Session): boolean =>
+const hasReplacedToken = (core: Core, { adminHash }: Session): boolean =>
   adminHash !== null && adminHash !== core.adminHash();
 
 export function noteSession(

@@ -25,16 +25,18 @@ export const adminPrincipal: Principal = { user: 'admin', permissions, tokenId: 
 /** API tokens of people and scripts. */
 export function createTokenCalls(core: Core) {
   const { store, clock } = core;
-  const noted = new Map<TokenId, number>();
+  /** Last use of each token that this process has written. */
+  const notedUse = new Map<TokenId, number>();
 
   const noteUse = ({ id, usedAt }: ApiToken, now: number): void => {
-    if (now - Math.max(noted.get(id) ?? 0, usedAt ?? 0) < minUseIntervalMs || !store.acceptsWrites()) return;
-    noted.set(id, now);
+    const lastUse = Math.max(notedUse.get(id) ?? 0, usedAt ?? 0);
+    if (now - lastUse < minUseIntervalMs || !store.acceptsWrites()) return;
+    notedUse.set(id, now);
     core.enqueue(tx => tx.setApiTokenUsed(id, now));
   };
   const principalOf = (token: ApiToken | null): Principal | null => {
     const now = clock.wall();
-    if (token === null || isOver(token, now)) return null;
+    if (token === null || isExpired(token, now)) return null;
     noteUse(token, now);
     return { user: token.name, permissions: token.permissions, tokenId: token.id };
   };
@@ -49,8 +51,8 @@ export function createTokenCalls(core: Core) {
 
     listTokens: (): readonly TokenView[] => store.apiTokens().map(token => viewOf(core, token)),
 
-    createToken: (wanted: NewToken, own: readonly Permission[], by: Actor) =>
-      createToken(core, wanted, own, by),
+    createToken: (wanted: NewToken, ownPermissions: readonly Permission[], by: Actor) =>
+      createToken(core, wanted, ownPermissions, by),
 
     /** Revokes a token. Once the promise resolves, the token and the sessions that it opened are invalid. */
     revokeToken: (id: TokenId, by: Actor): Promise<Outcome<TokenId>> =>
@@ -62,7 +64,7 @@ export function createTokenCalls(core: Core) {
         tx.removeApiToken(id);
         for (const channel of tx.channels())
           if (channel.subscriber?.tokenId === id) removeGone(core, tx, channel.id, 'token_revoked');
-        tx.afterCommit(() => noted.delete(id));
+        tx.afterCommit(() => notedUse.delete(id));
         noteToken(core, tx, 'token.revoked', id, by, { name: known.name });
         return accept(id);
       }),
@@ -73,10 +75,10 @@ export function createTokenCalls(core: Core) {
 async function createToken(
   core: Core,
   { name, team, permissions: wanted, expires_in_s: expiresInS }: NewToken,
-  own: readonly Permission[],
+  ownPermissions: readonly Permission[],
   by: Actor,
 ): Promise<Outcome<IssuedApiToken>> {
-  const lacking = wanted.filter(permission => !mayGrant(own, permission));
+  const lacking = wanted.filter(permission => !mayGrant(ownPermissions, permission));
   if (lacking.length > 0)
     return refuse(
       'permission_missing',
@@ -84,7 +86,7 @@ async function createToken(
     );
   const { token, hash } = core.ids.apiToken();
   const now = core.clock.wall();
-  const made: ApiToken = {
+  const created: ApiToken = {
     id: core.ids.apiTokenId(),
     name,
     team,
@@ -95,21 +97,26 @@ async function createToken(
     usedAt: null,
   };
   const takenName = await core.store.write(tx => {
-    const other = takenBy(tx, name);
+    const other = findNameInUse(tx, name);
     if (other !== null) return other;
-    tx.insertApiToken(made, hash);
-    const details = { name, team, permissions: made.permissions, expires_at: isoOf(core, made.expiresAt) };
-    noteToken(core, tx, 'token.created', made.id, by, details);
+    tx.insertApiToken(created, hash);
+    const details = {
+      name,
+      team,
+      permissions: created.permissions,
+      expires_at: isoOf(core, created.expiresAt),
+    };
+    noteToken(core, tx, 'token.created', created.id, by, details);
     return null;
   });
-  if (takenName === null) return accept({ ...viewOf(core, made), token });
+  if (takenName === null) return accept({ ...viewOf(core, created), token });
   return folded(takenName) === folded(name)
     ? refuse('name_taken', `The name ${name} is in use: choose another one, or revoke that token first`)
     : refuse('name_taken', `The name ${name} looks like ${takenName}, which is in use: choose another one`);
 }
 
 /** Returns a name in use that is the same or looks the same; null if there is none. */
-function takenBy(tx: Tx, name: string): string | null {
+function findNameInUse(tx: Tx, name: string): string | null {
   const [wanted, look] = [folded(name), skeletonOf(name)];
   const inUse = [...reserved, ...tx.apiTokens().map(token => token.name)];
   return inUse.find(other => folded(other) === wanted || skeletonOf(other) === look) ?? null;
@@ -128,7 +135,7 @@ function noteToken(
 
 const folded = (name: string): string => name.normalize('NFKC').toLowerCase();
 
-const isOver = ({ expiresAt }: ApiToken, now: number): boolean => expiresAt !== null && now >= expiresAt;
+const isExpired = ({ expiresAt }: ApiToken, now: number): boolean => expiresAt !== null && now >= expiresAt;
 
 const isoOf = ({ clock }: Core, at: number | null): string | null => (at === null ? null : clock.iso(at));
 

@@ -17,7 +17,7 @@ import {
 import type { Artifact, Tx, Upload } from '../../ports/index.ts';
 import { growthRefusal, quotaRefusal, type StorageLimits } from '../../rules/output-rules.ts';
 
-type UploadWish = Pick<Upload, 'file' | 'key' | 'bytes' | 'reserved' | 'isResumable'>;
+type UploadRequest = Pick<Upload, 'file' | 'key' | 'bytes' | 'reserved' | 'isResumable'>;
 
 export interface ArtifactPage {
   readonly artifacts: readonly ArtifactView[];
@@ -27,10 +27,14 @@ export interface ArtifactPage {
   readonly next: number | null;
 }
 
-/** Returns `value`, and notifies after the commit that files may have become unused. */
-function dropping<T>(core: Core, tx: Tx, value: T): T {
+function removeUpload(core: Core, tx: Tx, file: string): void {
+  tx.removeUpload(file);
   tx.afterCommit(core.onFilesDropped);
-  return value;
+}
+
+function removeArtifact(core: Core, tx: Tx, id: JobId, key: string): void {
+  tx.removeArtifact(id, key);
+  tx.afterCommit(core.onFilesDropped);
 }
 
 const notFound = (key: string, id: JobId) =>
@@ -46,26 +50,24 @@ export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
 /** Checks the permission and the size of uploads, and records them. */
 function createUploadCalls(core: Core, limits: StorageLimits) {
   const { store, time } = core;
-  const holding = (tx: Pick<Tx, 'job' | 'outstanding' | 'uploadGenerations'>, uploader: Uploader) =>
-    jobToUploadTo(core, tx, uploader);
   return {
     /** Checked before the request body is read. */
-    mayUpload: (uploader: Uploader): Outcome<unknown> => holding(store, uploader),
+    mayUpload: (uploader: Uploader): Outcome<unknown> => jobToUploadTo(core, store, uploader),
 
     /**
      * Starts an upload. Its announced size counts towards the limit of the job, and `reserved` towards the limit of all jobs. A
      * resumable upload replaces an earlier one of the attempt with the same key.
      */
-    beginUpload: (uploader: Uploader, wish: UploadWish): Promise<Outcome<Upload>> =>
+    beginUpload: (uploader: Uploader, wanted: UploadRequest): Promise<Outcome<Upload>> =>
       store.write((tx): Outcome<Upload> => {
-        const job = holding(tx, uploader);
+        const job = jobToUploadTo(core, tx, uploader);
         if (!job.ok) return job;
-        const earlier = tx.upload(uploader.attemptId, wish.key);
-        if (earlier !== null && wish.isResumable) dropping(core, tx, tx.removeUpload(earlier.file));
-        const refusal = quotaRefusal(limits, tx.storedBytes(uploader.jobId), wish.bytes);
+        const earlier = tx.upload(uploader.attemptId, wanted.key);
+        if (earlier !== null && wanted.isResumable) removeUpload(core, tx, earlier.file);
+        const refusal = quotaRefusal(limits, tx.storedBytes(uploader.jobId), wanted.bytes);
         if (refusal !== null) return { ok: false, refusal };
         const { jobId, attemptId } = uploader;
-        const upload = { ...wish, jobId, attemptId, touchedAt: time.latest() };
+        const upload = { ...wanted, jobId, attemptId, touchedAt: time.latest() };
         tx.insertUpload(upload);
         return accept(upload);
       }),
@@ -77,7 +79,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
       { was, reserved }: { readonly was: number; readonly reserved: number },
     ): Promise<Outcome<unknown>> =>
       store.write((tx): Outcome<unknown> => {
-        const job = holding(tx, uploader);
+        const job = jobToUploadTo(core, tx, uploader);
         if (!job.ok) return job;
         if (!tx.touchUpload(file, time.latest()))
           return refuse('upload_offset', 'This upload was dropped: start again with its first byte');
@@ -118,7 +120,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
       store.write(tx => storeArtifact({ core, tx, limits }, uploader, { file, key, shared }, content)),
 
     /** Removes an upload, and the bytes that have arrived. */
-    dropUpload: (file: string): Promise<void> => store.write(tx => dropping(core, tx, tx.removeUpload(file))),
+    dropUpload: (file: string): Promise<void> => store.write(tx => removeUpload(core, tx, file)),
 
     /** Returns the resumable upload with this key, or null. */
     upload: ({ attemptId }: Uploader, key: string): Upload | null => store.upload(attemptId, key),
@@ -143,7 +145,7 @@ function storeArtifact(
 ): Outcome<ArtifactView> {
   const job = jobToUploadTo(core, tx, uploader);
   if (!job.ok) {
-    dropping(core, tx, tx.removeUpload(file));
+    removeUpload(core, tx, file);
     return job;
   }
   const { id, attempt } = job.value;
@@ -152,7 +154,7 @@ function storeArtifact(
   const known = tx.artifact(id, key);
   const isShared = shared !== null && tx.artifactWith(id, content)?.file === shared;
   if (isShared && known?.file === shared) {
-    dropping(core, tx, tx.removeUpload(file));
+    removeUpload(core, tx, file);
     return accept(artifactView(core, known));
   }
   const about = {
@@ -163,12 +165,13 @@ function storeArtifact(
     createdAt: core.clock.wall(),
   };
   const artifact = { ...about, ...content, file: isShared ? shared : file };
-  dropping(core, tx, tx.putArtifact(artifact));
-  dropping(core, tx, tx.removeUpload(file));
+  // An earlier artifact with this key may have had a file of its own.
+  tx.putArtifact(artifact);
+  removeUpload(core, tx, file);
   const by = attempt === null ? ({ type: 'system' } as const) : asWorker(attempt.workerId);
   note(core, tx, 'artifact.stored', id, by, { key, ...content, attempt: about.attempt });
   if (completes(key)) dropExpired(core, tx, id, limits.keepCheckpoints);
-  return accept(artifactView(core, { ...artifact, order: 0 }));
+  return accept(artifactView(core, artifact));
 }
 
 /** Reads, lists and removes artifacts. */
@@ -196,7 +199,7 @@ function createReading(core: Core) {
       store.write(tx => {
         const found = tx.artifact(id, key);
         if (found === null) return notFound(key, id);
-        dropping(core, tx, tx.removeArtifact(id, key));
+        removeArtifact(core, tx, id, key);
         note(core, tx, 'artifact.deleted', id, by, { key, bytes: found.bytes, sha256: found.sha256 });
         return accept(key);
       }),
@@ -204,7 +207,7 @@ function createReading(core: Core) {
 }
 
 /** Describes an artifact to users. */
-export const artifactView = (core: Core, artifact: Artifact): ArtifactView => ({
+export const artifactView = (core: Core, artifact: Omit<Artifact, 'order'>): ArtifactView => ({
   job_id: artifact.jobId,
   key: artifact.key,
   kind: artifact.kind,
@@ -217,7 +220,7 @@ export const artifactView = (core: Core, artifact: Artifact): ArtifactView => ({
 /** When a checkpoint has become complete, removes the older ones that are not kept. */
 function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
   for (const { name, files, bytes } of expired(judgedCheckpoints(tx, id), keep)) {
-    for (const { key } of files) dropping(core, tx, tx.removeArtifact(id, key));
+    for (const { key } of files) removeArtifact(core, tx, id, key);
     note(core, tx, 'artifact.deleted', id, system, { key: name, files: files.length, bytes, kept: keep });
   }
 }

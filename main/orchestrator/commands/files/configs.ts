@@ -20,12 +20,12 @@ export function createConfigCalls(core: Core) {
       by: Actor,
       act: (record: RecordChange) => Promise<Outcome<ConfigChange>>,
     ): Promise<Outcome<ConfigChange>> {
-      const announced: ConfigChange[] = [];
+      const recorded: ConfigChange[] = [];
       const outcome = await act(async change => {
         await note(`config.${change.what}`, change, by);
-        announced.push(change);
+        recorded.push(change);
       });
-      if (!outcome.ok) for (const change of announced) await note('config.change_failed', change, by);
+      if (!outcome.ok) for (const change of recorded) await note('config.change_failed', change, by);
       return outcome;
     },
   };

@@ -31,7 +31,7 @@ export type PruneChoice =
   | { readonly kind: 'names'; readonly names: readonly string[] }
   | { readonly kind: 'versions'; readonly ids: readonly number[] };
 
-export interface PruneWish {
+export interface PruneRequest {
   readonly which: PruneChoice;
   readonly isDryRun: boolean;
   /** Owner of the datasets; null for all owners. */
@@ -44,13 +44,13 @@ interface Pruned {
   readonly freedBytes: number;
 }
 
-/** In milliseconds. An older version that no job uses stays for this time, because a job with it may be submitted soon. */
+/** Time in ms for which an older version that no job uses stays, because a job with it may be submitted soon. */
 const keptForMs = 24 * 3_600_000;
 
 /** Number of contents that one transaction lists. Other transactions can run in between. */
 const batchSize = 2_000;
 
-const unknown = (id: number) => refuse('dataset_not_found', `There is no dataset version ${id}`);
+const unknownVersion = (id: number) => refuse('dataset_not_found', `There is no dataset version ${id}`);
 
 /** Datasets and their contents. The bytes themselves are stored elsewhere, by the code for uploads. */
 export const createDatasetCalls = (core: Core, limitBytes: number) => ({
@@ -106,12 +106,12 @@ function createReading(core: Core, limitBytes: number) {
     },
 
     /** Refuses if there is no room for a content of this size, in addition to the stored ones and the uploads in progress. */
-    roomForContent(bytes: number, onTheWay: number): Outcome<null> {
-      const stored = store.contentBytes();
-      if (limitBytes === 0 || stored + onTheWay + bytes <= limitBytes) return accept(null);
+    roomForContent(bytes: number, uploadingBytes: number): Outcome<null> {
+      const usedBytes = store.contentBytes() + uploadingBytes;
+      if (limitBytes === 0 || usedBytes + bytes <= limitBytes) return accept(null);
       return refuse(
         'quota_exceeded',
-        `A file of ${sizeText(bytes)} does not fit: datasets and unfinished uploads use ${sizeText(stored + onTheWay)} of ${sizeText(limitBytes)}. Remove some with "trainyard data prune", or raise --datasets-in-all`,
+        `A file of ${sizeText(bytes)} does not fit: datasets and unfinished uploads use ${sizeText(usedBytes)} of ${sizeText(limitBytes)}. Remove some with "trainyard data prune", or raise --datasets-in-all`,
       );
     },
   };
@@ -132,8 +132,8 @@ function createPublishing(core: Core) {
       by: Actor,
     ): Promise<Outcome<DatasetView>> {
       const owner = nameOf(by);
-      const again = await store.write(tx => sameAsNewest(tx, { owner, name }, digest, isPinned));
-      if (again !== null) return accept(viewOf(core, again));
+      const existing = await store.write(tx => sameAsNewest(tx, { owner, name }, digest, isPinned));
+      if (existing !== null) return accept(viewOf(core, existing));
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
       const createdAt = time.latest();
       const row = { owner, name, digest, files: files.length, bytes, createdAt, isPinned };
@@ -146,7 +146,7 @@ function createPublishing(core: Core) {
         await store.write(tx => tx.dropDatasetVersion(id));
         return refuse(
           'content_not_found',
-          `${some.length - listed} files of the dataset are not stored: upload the missing files, then publish it again`,
+          `${some.length - listed} files of the dataset are not stored: upload the missing files, then publish it existing`,
         );
       }
       const made = await store.write(tx => {
@@ -160,7 +160,7 @@ function createPublishing(core: Core) {
         if (version !== null) note(core, tx, 'dataset.pushed', version, by);
         return version;
       });
-      return made === null ? unknown(id) : accept(viewOf(core, made));
+      return made === null ? unknownVersion(id) : accept(viewOf(core, made));
     },
   };
 }
@@ -190,7 +190,7 @@ function createKeeping(core: Core) {
     ): Promise<Outcome<DatasetView>> =>
       store.write((tx): Outcome<DatasetView> => {
         const version = tx.datasetVersion(id);
-        if (version === null || (owner !== null && version.owner !== owner)) return unknown(id);
+        if (version === null || (owner !== null && version.owner !== owner)) return unknownVersion(id);
         if (version.isPinned !== isPinned) {
           tx.setDatasetPin(id, isPinned);
           note(core, tx, isPinned ? 'dataset.pinned' : 'dataset.unpinned', version, by);
@@ -199,7 +199,7 @@ function createKeeping(core: Core) {
       }),
 
     /** Removes versions. Returns them with the freed bytes. A dry run returns the same, but removes nothing. */
-    pruneDatasets: ({ which, isDryRun, owner }: PruneWish, by: Actor): Promise<Pruned> =>
+    pruneDatasets: ({ which, isDryRun, owner }: PruneRequest, by: Actor): Promise<Pruned> =>
       store.write(tx => {
         const versions = tx
           .datasetVersions({ owner, name: null })

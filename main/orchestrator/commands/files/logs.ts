@@ -1,14 +1,14 @@
 import type { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { LogChunk } from '../../../../protocol/logs-api.ts';
-import { accept, type Outcome, type Refusal, refuse } from '../../../../protocol/problem.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type Core, noteRefusedReport } from '../../core.ts';
 import { cleanOutput, isOver } from '../../rules/output-rules.ts';
 import type { Attempt, Job } from '../../model.ts';
 import type { Log, LogFacts, LogFiles, Tx } from '../../ports/index.ts';
 import { sendsOutputs } from '../../v1-agent.ts';
 
-/** The log that a request means: one attempt of a job. */
-export interface LogPlace {
+/** Identifies a log: that of one attempt of a job. */
+export interface LogRef {
   readonly jobId: JobId;
   readonly attempt: number;
   /** Numbers of the attempts that have a log, oldest first. */
@@ -48,13 +48,13 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
     },
 
     /** Finds the log of attempt `asked`; with null, the newest log. */
-    async findLog(jobId: JobId, asked: number | null): Promise<Outcome<LogPlace>> {
+    async findLog(jobId: JobId, asked: number | null): Promise<Outcome<LogRef>> {
       const job = store.job(jobId);
       if (job === null) return unknown(jobId);
       const attempts = (await files?.attempts(jobId)) ?? [];
       const attempt = asked ?? attempts.at(-1) ?? null;
       if (attempt !== null && attempts.includes(attempt)) return accept({ jobId, attempt, attempts });
-      return { ok: false, refusal: noLog(core, store.job(jobId) ?? job, asked) };
+      return refuseLog(core, store.job(jobId) ?? job, asked);
     },
 
     /** Returns true if no more text of this log is expected. */
@@ -79,35 +79,30 @@ const ownAttempt = (
 ): Attempt | null =>
   store.attempts(job).find(({ id, workerId }) => id === attempt && workerId === worker) ?? null;
 
-/** Returns a refusal that says why there is no log, and whether there will be one. */
-function noLog({ store, time }: Core, job: Job, asked: number | null): Refusal {
+/** Returns a refusal with the reason why there is no log, and whether there will be one. */
+function refuseLog({ store, time }: Core, job: Job, asked: number | null): ReturnType<typeof refuse> {
   const attempts = store.attempts(job.id);
   const attempt = asked === null ? attempts.at(-1) : attempts.find(({ n }) => n === asked);
   if (attempt === undefined) {
     if (asked !== null)
-      return refuse('log_not_found', `Job ${job.id} has no attempt ${asked}: it has had ${attempts.length}`)
-        .refusal;
+      return refuse('log_not_found', `Job ${job.id} has no attempt ${asked}: it has had ${attempts.length}`);
     return 'endedAt' in job
-      ? refuse(
-          'log_not_found',
-          `Job ${job.id} was never started: there is nothing that it could have printed`,
-        ).refusal
-      : refuse('log_not_begun', `Job ${job.id} has not been started yet: its log begins with its trainer`)
-          .refusal;
+      ? refuse('log_not_found', `Job ${job.id} was never started, so it has no log`)
+      : refuse('log_not_begun', `Job ${job.id} has not been started yet: its log begins with its trainer`);
   }
   const worker = store.worker(attempt.workerId);
   if (worker !== null && !sendsOutputs(worker))
     return refuse(
       'log_not_found',
       `There is no log of attempt ${attempt.n} of job ${job.id}: worker ${worker.name} runs SimpleTuner's own agent, which sends none. ` +
-        'What it has printed is on the rig alone; with "trainyard worker" there it comes here',
-    ).refusal;
+        'Its output is only on the rig. To see the logs of later jobs here, run "trainyard worker" on that rig',
+    );
   if (isOver(job, attempt, null, time.now()))
     return refuse(
       'log_not_found',
       `There is no log of attempt ${attempt.n} of job ${job.id}: its worker has sent none, or it was removed for its age`,
-    ).refusal;
-  return refuse('log_not_begun', `Attempt ${attempt.n} of job ${job.id} has printed nothing yet`).refusal;
+    );
+  return refuse('log_not_begun', `Attempt ${attempt.n} of job ${job.id} has printed nothing yet`);
 }
 
 /** Returns a function that removes the logs of jobs. If that fails, the sweep removes them later. */

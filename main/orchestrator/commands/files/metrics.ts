@@ -51,7 +51,7 @@ export interface JobCurves {
 /** Metrics of trainings. They affect no decision: no job, worker or dispatch waits for them. */
 export const createMetricCalls = (core: Core) => ({
   /** Stores the points that are not stored yet. Resolves when they are on disk. */
-  async bringMetrics(
+  async reportMetrics(
     worker: WorkerId,
     jobId: JobId,
     attemptId: AttemptId,
@@ -140,20 +140,22 @@ function addPoints(core: Core, tx: Tx, run: MetricRun, points: readonly MetricPo
     known.add(key);
     if (addToSeries(tx, run, key, added, halved < halvedAtOnce)) halved += 1;
   }
-  const next = {
-    ...run,
-    next: (fresh.at(-1)?.n ?? run.next - 1) + 1,
-    lastStep: fresh.reduce<number | null>(
-      (most, { step }) => (step === undefined ? most : Math.max(step, most ?? step)),
-      run.lastStep,
-    ),
-    lastMs: fresh.reduce((most, { elapsed_ms: ms }) => Math.max(ms, most), run.lastMs),
-  };
+  const next = runAfter(run, fresh);
   tx.putMetricRun(next);
   return next;
 }
 
-/** Tells the channels once for each attempt. */
+function runAfter(run: MetricRun, added: readonly MetricPoint[]): MetricRun {
+  let { next, lastStep, lastMs } = run;
+  for (const { n, step, elapsed_ms: elapsedMs } of added) {
+    next = n + 1;
+    if (step !== undefined) lastStep = Math.max(step, lastStep ?? step);
+    lastMs = Math.max(elapsedMs, lastMs);
+  }
+  return { ...run, next, lastStep, lastMs };
+}
+
+/** Notifies the channels once for each attempt. */
 function noteNanLoss(core: Core, tx: Tx, { jobId, attemptId }: MetricRun): void {
   const job = tx.job(jobId);
   if (job === null) return;

@@ -68,7 +68,9 @@ export function tryOut(
   }
   const shared = sharedOutputWarnings(core.store.workers(), job.spec, settingsOf(core.store));
   const warnings = [...about, ...shared];
-  const none = { workerId, gpus: null, position: null, reason, explanation, warnings };
-  if (noWait || !canBeStored) return { ...none, status: 'rejected' };
-  return job.approval === 'wanted' ? { ...none, status: 'blocked' } : { ...none, status: 'queued', position };
+  const notTaken = { workerId, gpus: null, position: null, reason, explanation, warnings };
+  if (noWait || !canBeStored) return { ...notTaken, status: 'rejected' };
+  return job.approval === 'wanted'
+    ? { ...notTaken, status: 'blocked' }
+    : { ...notTaken, status: 'queued', position };
 }

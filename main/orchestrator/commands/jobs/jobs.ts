@@ -59,7 +59,7 @@ function removeEnded(core: Core, tx: Tx, id: JobId, by: Actor): Outcome<JobId> {
 
 /** Calls of users about their jobs. */
 export function createJobCalls(core: Core) {
-  const happen = (id: JobId, event: JobEvent, by: Actor): Promise<Outcome<JobView>> =>
+  const applyTo = (id: JobId, event: JobEvent, by: Actor): Promise<Outcome<JobView>> =>
     changeJob(core, id, (tx, job) => {
       const step = applyEvent(core, tx, job, event, by);
       return step.kind === 'refused' ? { ok: false, refusal: step.refusal } : accept(true);
@@ -124,10 +124,10 @@ export function createJobCalls(core: Core) {
       return job === null ? unknown(id) : accept(createExplainer(core, core.store).explain(job));
     },
 
-    cancel: (id: JobId, by: Actor) => happen(id, { type: 'stop', why: 'cancel' }, by),
+    cancel: (id: JobId, by: Actor) => applyTo(id, { type: 'stop', why: 'cancel' }, by),
 
     reject: (id: JobId, reason: string | null, by: Actor) =>
-      happen(id, { type: 'reject', by: nameOf(by), reason }, by),
+      applyTo(id, { type: 'reject', by: nameOf(by), reason }, by),
 
     removeJob: (id: JobId, by: Actor): Promise<Outcome<JobId>> =>
       command(core, tx => removeEnded(core, tx, id, by)),
@@ -136,7 +136,7 @@ export function createJobCalls(core: Core) {
     release(id: JobId, by: Actor): Promise<Outcome<JobView>> {
       const job = core.store.job(id);
       const hold = job && holdOf(core, core.store, job);
-      if (hold === null || hold.releasable) return happen(id, { type: 'release' }, by);
+      if (hold === null || hold.releasable) return applyTo(id, { type: 'release' }, by);
       const detail = `The worker of job ${id} is in contact: wait until it has stopped the trainer`;
       return Promise.resolve(refuse('nothing_to_release', detail));
     },

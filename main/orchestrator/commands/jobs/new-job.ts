@@ -14,8 +14,8 @@ import { adminPrincipal } from '../access/tokens.ts';
 /** The local worker's row may exist from an earlier run. Without its agent, a job would wait for ever. */
 export const noLocalRuns = refuse(
   'target_unavailable',
-  'This orchestrator runs no jobs on its own machine: use target "worker", or have it run them, in Settings or with ' +
-    '--local-worker',
+  'This orchestrator runs no jobs on its own machine: use target "worker", or turn on the local worker in Settings or ' +
+    'with --local-worker',
 );
 
 /** Adds the datasets that the request names. */

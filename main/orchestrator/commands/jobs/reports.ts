@@ -23,6 +23,7 @@ const intervalMs = 250;
 
 interface Entry {
   writtenAt: MonoMs;
+  /** Progress that the next write will store; null for none. */
   waiting: Progress | null;
 }
 
@@ -60,9 +61,9 @@ export function createProgressBook(core: Core): ProgressBook {
       const now = core.clock.mono();
       const entry = entries.get(jobId) ?? { writtenAt: now - intervalMs, waiting: null };
       entries.set(jobId, entry);
-      const armed = entry.waiting !== null;
+      const isScheduled = entry.waiting !== null;
       entry.waiting = { ...entry.waiting, ...progress };
-      if (armed) return;
+      if (isScheduled) return;
       const dueInMs = entry.writtenAt + intervalMs - now;
       if (dueInMs <= 0) writeSoon(jobId);
       else core.after(dueInMs, () => writeSoon(jobId));
@@ -92,7 +93,7 @@ export function createReports(core: Core, progress: ProgressBook) {
       if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
       const ofNode = answerNode(core, tx, worker, jobId, report);
       if (ofNode !== null) return ofNode;
-      const refusal = authority(tx, worker, job, report);
+      const refusal = refusalOf(tx, worker, job, report);
       if (refusal !== null) {
         noteRefused(core, tx, worker, job, report, refusal.refusal.code);
         return refusal;
@@ -142,7 +143,7 @@ function apply(
 }
 
 /** Returns a refusal unless the report is about the job's newest attempt and from that attempt's worker. */
-function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): ReturnType<typeof refuse> | null {
+function refusalOf(tx: Tx, worker: Worker, job: Job, report: StatusReport): ReturnType<typeof refuse> | null {
   const { attempt } = job;
   const superseded = (why: string) => refuse('attempt_superseded', why, 'stop');
   if (attempt?.workerId !== worker.id) {
@@ -155,10 +156,10 @@ function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): Retu
     return superseded(`A newer attempt of job ${job.id} has started: stop the trainer of the older one`);
   }
   // The former worker of a pending job may continue it only if it has no other job. It may report the end in any case.
-  const goesOn = job.status === 'pending' && !isFinal(report.status);
-  if (goesOn && hadNodes(tx, job))
+  const wouldContinue = job.status === 'pending' && !isFinal(report.status);
+  if (wouldContinue && hadNodes(tx, job))
     return superseded(`The other workers of this attempt of job ${job.id} have stopped: stop its trainer`);
-  const busyElsewhere = goesOn && workerIsHeld(tx, worker.id);
+  const busyElsewhere = wouldContinue && workerIsHeld(tx, worker.id);
   return busyElsewhere ? superseded(`Worker ${worker.name} was given another job meanwhile`) : null;
 }
 

@@ -10,6 +10,7 @@ export interface IdempotencyKey {
   readonly fingerprint: string;
 }
 
+/** Time for which a key refers to its job: 24 hours. */
 const keyLastsMs = 24 * 3_600_000;
 
 /** The job that this key already refers to; null for none. */
@@ -20,10 +21,10 @@ export function earlierJob(
   idempotency: IdempotencyKey | null,
 ): Outcome<JobId> | null {
   const known = idempotency && read.submissionOf(nameOf(by), idempotency.key);
-  return known && time.earliest() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
+  return known && time.earliest() - known.at < keyLastsMs ? jobOfKey(known, idempotency) : null;
 }
 
-/** Stores which job a key refers to, for 24 hours. */
+/** Stores which job a key refers to. */
 export function rememberKey(
   core: Core,
   tx: Tx,
@@ -35,13 +36,13 @@ export function rememberKey(
   tx.rememberSubmission(nameOf(by), key, { jobId, fingerprint, at: core.time.latest() }, forgetBefore);
 }
 
-function sameAgain(
+function jobOfKey(
   known: { readonly jobId: JobId; readonly fingerprint: string },
   now: IdempotencyKey,
 ): Outcome<JobId> {
   if (known.fingerprint === now.fingerprint) return accept(known.jobId);
   return refuse(
     'idempotency_key_reused',
-    `This key stands for job ${known.jobId}, which was submitted otherwise: use a new key for a new job`,
+    `This idempotency key belongs to job ${known.jobId}, whose request was different: use a new key for a new job`,
   );
 }

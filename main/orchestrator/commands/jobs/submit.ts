@@ -44,7 +44,7 @@ const lastOrder = Number.MAX_SAFE_INTEGER;
 
 /** Submissions of jobs. */
 export function createSubmissions(core: Core, configs: Configs) {
-  const enter = async (
+  const submitDraft = async (
     draft: Draft,
     by: Actor,
     idempotency: IdempotencyKey | null,
@@ -52,7 +52,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     dependenciesIn: (read: Read) => Outcome<Dependencies | null>,
   ): Promise<Outcome<Submitted>> => {
     let isRepeat = false;
-    const entered = await command(core, (tx): Outcome<JobId> | Draft => {
+    const stored = await command(core, (tx): Outcome<JobId> | Draft => {
       const earlier = earlierJob(core, tx, by, idempotency);
       isRepeat = earlier !== null;
       if (earlier !== null) return earlier;
@@ -69,7 +69,9 @@ export function createSubmissions(core: Core, configs: Configs) {
       if (idempotency !== null) rememberKey(core, tx, by, idempotency, jobId);
       return accept(jobId);
     });
-    return 'ok' in entered ? asItIs(core, entered, isRepeat) : accept(rejected(core, entered, nameOf(by)));
+    return 'ok' in stored
+      ? currentResult(core, stored, isRepeat)
+      : accept(rejected(core, stored, nameOf(by)));
   };
 
   return {
@@ -81,7 +83,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     ): Promise<Outcome<Submitted>> {
       // Checked before the config is loaded, because that may have changed or disappeared since.
       const earlier = earlierJob(core, core.store, by, idempotency);
-      if (earlier !== null) return asItIs(core, earlier, true);
+      if (earlier !== null) return currentResult(core, earlier, true);
       const prepared = prepare(configs, request);
       const draft = draftWithData(
         core.store,
@@ -90,7 +92,7 @@ export function createSubmissions(core: Core, configs: Configs) {
         by,
       );
       if (!draft.ok) return draft;
-      return enter(draft.value, by, idempotency, read => dependenciesFor(read, request, by));
+      return submitDraft(draft.value, by, idempotency, read => dependenciesFor(read, request, by));
     },
 
     dryRun: createDryRun(core, configs),
@@ -101,7 +103,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       const payload = core.store.payload(id);
       if (job === null || payload === null) return refuse('job_not_found', `There is no job ${id}`);
       if (!('endedAt' in job)) {
-        return refuse('job_not_final', `Job ${id} is ${job.status}: only one that has ended is tried again`);
+        return refuse('job_not_final', `Job ${id} is ${job.status}: only an ended job can be retried`);
       }
       const { spec, rank } = job;
       const requiresApproval = job.approval !== null;
@@ -116,7 +118,7 @@ export function createSubmissions(core: Core, configs: Configs) {
         dependencies: job.dependencies,
         notes: null,
       };
-      return enter(draft, by, null, read => dependenciesAgain(read, job));
+      return submitDraft(draft, by, null, read => dependenciesAgain(read, job));
     },
   };
 }
@@ -141,12 +143,12 @@ function createDryRun(core: Core, configs: Configs) {
   };
 }
 
-/** Returns the job in its current state. */
-function asItIs(core: Core, entered: Outcome<JobId>, isRepeat: boolean): Outcome<Submitted> {
-  if (!entered.ok) return entered;
-  const job = core.store.job(entered.value);
+/** Describes the stored job as it is now. */
+function currentResult(core: Core, stored: Outcome<JobId>, isRepeat: boolean): Outcome<Submitted> {
+  if (!stored.ok) return stored;
+  const job = core.store.job(stored.value);
   if (job !== null) return accept(submitted(core, job, isRepeat));
-  return refuse('job_not_found', `Job ${entered.value}, which this key stands for, was deleted`);
+  return refuse('job_not_found', `Job ${stored.value}, to which this idempotency key belongs, was deleted`);
 }
 
 function submitted(core: Core, job: Job, isRepeat: boolean): Accepted {

@@ -42,7 +42,7 @@ export function createSweeps(core: Core, configs: Configs) {
   };
 
   return {
-    /** Submits all jobs of the grid in one transaction, or none. The idempotency key stands for all of them. */
+    /** Submits all jobs of the grid in one transaction, or none. The idempotency key refers to all of them. */
     async sweep(
       request: SweepRequest,
       by: Actor,
@@ -68,7 +68,7 @@ export function createSweeps(core: Core, configs: Configs) {
           draft => insertJob(core, tx, { ...draft, dependencies: dependencies.value }, by).id,
         );
         if (idempotency !== null)
-          for (const [place, id] of ids.entries()) rememberKey(core, tx, by, keyAt(idempotency, place), id);
+          for (const [index, id] of ids.entries()) rememberKey(core, tx, by, keyAt(idempotency, index), id);
         return accept(ids);
       });
       if (!entered.ok || isRepeat) return repeated(core, entered);
@@ -89,16 +89,16 @@ export function createSweeps(core: Core, configs: Configs) {
 
 const sweepOf = (drafts: readonly Draft[], ids: readonly JobId[]): Pick<Sweep, 'group' | 'jobs'> => ({
   group: drafts[0]?.spec.about.group ?? null,
-  jobs: drafts.map(({ spec: { about } }, place) => ({
-    id: ids[place] ?? null,
+  jobs: drafts.map(({ spec: { about } }, index) => ({
+    id: ids[index] ?? null,
     name: about.name,
     sweep: about.sweep,
   })),
 });
 
 /** Keys of clients contain no spaces, so a further job's key cannot be the key of another submission. */
-const keyAt = ({ key, fingerprint }: IdempotencyKey, place: number): IdempotencyKey => ({
-  key: place === 0 ? key : `${key} ${place}`,
+const keyAt = ({ key, fingerprint }: IdempotencyKey, index: number): IdempotencyKey => ({
+  key: index === 0 ? key : `${key} ${index}`,
   fingerprint,
 });
 
@@ -111,8 +111,8 @@ function earlierJobs(
 ): Outcome<readonly JobId[]> | null {
   if (idempotency === null) return null;
   const ids: JobId[] = [];
-  for (let place = 0; place < maxSweepJobs; place += 1) {
-    const found = earlierJob(core, read, by, keyAt(idempotency, place));
+  for (let index = 0; index < maxSweepJobs; index += 1) {
+    const found = earlierJob(core, read, by, keyAt(idempotency, index));
     if (found === null) break;
     if (!found.ok) return found;
     ids.push(found.value);
@@ -124,7 +124,8 @@ function repeated(core: Core, earlier: Outcome<readonly JobId[]>): Outcome<Sweep
   if (!earlier.ok) return earlier;
   const jobs = earlier.value.map(id => core.store.job(id)).filter(job => job !== null);
   const [first] = jobs;
-  if (first === undefined) return refuse('job_not_found', 'The jobs that this key stands for were deleted');
+  if (first === undefined)
+    return refuse('job_not_found', 'The jobs to which this idempotency key belongs were deleted');
   const shown = jobs.map(({ id, spec: { about } }) => ({ id, name: about.name, sweep: about.sweep }));
   return accept({ group: first.spec.about.group, jobs: shown, warnings: [], isRepeat: true });
 }

@@ -8,7 +8,7 @@ import type { Tx } from '../../ports/index.ts';
 import { createJobViewer } from '../../views/job-views.ts';
 import { takesTrainerActions } from '../../v1-agent.ts';
 
-export interface Asked {
+export interface ActionResult {
   readonly job: JobView;
   /** The same request was sent moments ago, so it was not sent again. */
   readonly duplicate: boolean;
@@ -18,7 +18,7 @@ export interface Asked {
 const sameForMs = 5_000;
 
 const unknown = (id: JobId) => refuse('job_not_found', `There is no job ${id}`);
-const notThere = (id: JobId, worker: string) =>
+const notConnected = (id: JobId, worker: string) =>
   refuse(
     'worker_not_connected',
     `Worker ${worker}, which runs job ${id}, is not connected at the moment: try again when it is back`,
@@ -28,7 +28,7 @@ const notThere = (id: JobId, worker: string) =>
  * Requests of people to a running trainer, such as for a checkpoint. They do not change the job: the orchestrator only
  * records that it sent them.
  */
-export function createAskCalls(core: Core) {
+export function createTrainerActions(core: Core) {
   const recent = createRecent(() => core.clock.mono());
 
   /** Sends the request after the commit. `isSent` then returns whether the worker had an open stream. */
@@ -44,11 +44,11 @@ export function createAskCalls(core: Core) {
   };
 
   return {
-    async ask(id: JobId, what: RequestKind, by: Actor): Promise<Outcome<Asked>> {
+    async requestAction(id: JobId, what: RequestKind, by: Actor): Promise<Outcome<ActionResult>> {
       const outcome = await core.store.write(tx => {
         const job = tx.job(id);
         if (job === null) return unknown(id);
-        const held = askable(core, tx, job, what);
+        const held = jobForAction(core, tx, job, what);
         if (!held.ok) return held;
         const duplicate = recent.has(`${held.value.attempt.id} ${what}`);
         return accept({ duplicate, sending: duplicate ? null : send(tx, held.value, what, by) });
@@ -58,46 +58,46 @@ export function createAskCalls(core: Core) {
       const job = core.store.job(id);
       if (job === null) return unknown(id);
       const view = createJobViewer(core, core.store)(job);
-      if (sending?.isSent() === false) return notThere(id, view.worker_name ?? 'unknown');
+      if (sending?.isSent() === false) return notConnected(id, view.worker_name ?? 'unknown');
       return accept({ job: view, duplicate });
     },
   };
 }
 
 /** Returns the job if its trainer can take this request now. */
-function askable(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<HeldJob> {
+function jobForAction(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<HeldJob> {
   const { id, spec } = job;
   const worker = isLive(job) ? tx.worker(job.attempt.workerId) : null;
   // The trainer of a silent worker may still run, but a request would not reach it.
-  if (job.status === 'recovering' && worker !== null) return notThere(id, worker.name);
+  if (job.status === 'recovering' && worker !== null) return notConnected(id, worker.name);
   if (job.status !== 'running' || worker === null)
     return refuse(
       'job_not_running',
-      `Job ${id} is ${job.status}: only the trainer of one that runs can be asked`,
+      `Job ${id} is ${job.status}: its trainer can take requests only while it is running`,
     );
   if (!spec.requests.includes(what))
     return refuse(
       'request_unknown',
-      `The config of job ${id} does not say how its trainer is asked for this: put ` +
-        `"${requestsKey}": {"${what}": {"signal": "SIGUSR1"}}, or {"file": "${what}.now"}, as its trainer knows it, into the ` +
-        'config, and submit it again',
+      `The config of job ${id} does not define the request "${what}": add ` +
+        `"${requestsKey}": {"${what}": {"signal": "SIGUSR1"}} to it, or {"file": "${what}.now"}, whichever its trainer ` +
+        'supports, and submit it again',
     );
   if (!takesTrainerActions(worker))
     return refuse(
       'worker_unable',
-      `Worker ${worker.name} is SimpleTuner's own, which cannot ask its trainer for anything: use Trainyard's worker there`,
+      `Worker ${worker.name} runs SimpleTuner's own agent, which cannot pass requests to its trainer: run Trainyard's worker there`,
     );
-  return core.connections.of(worker.id)?.streaming === true ? accept(job) : notThere(id, worker.name);
+  return core.connections.of(worker.id)?.streaming === true ? accept(job) : notConnected(id, worker.name);
 }
 
 /** Recent requests, in memory only: a restart takes longer than `sameForMs`. */
 function createRecent(now: () => MonoMs) {
-  const asked = new Map<string, MonoMs>();
+  const sentAt = new Map<string, MonoMs>();
   return {
-    has: (key: string): boolean => (asked.get(key) ?? Number.NEGATIVE_INFINITY) + sameForMs > now(),
+    has: (key: string): boolean => (sentAt.get(key) ?? Number.NEGATIVE_INFINITY) + sameForMs > now(),
     note(key: string): void {
-      for (const [other, at] of asked) if (at + sameForMs <= now()) asked.delete(other);
-      asked.set(key, now());
+      for (const [other, at] of sentAt) if (at + sameForMs <= now()) sentAt.delete(other);
+      sentAt.set(key, now());
     },
   };
 }

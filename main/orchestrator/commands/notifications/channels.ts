@@ -54,7 +54,7 @@ export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
       };
       const refused = await core.store.write(tx => {
         if (tx.channels().filter(({ subscriber }) => subscriber === null).length >= maxChannels)
-          return refuse('invalid_request', `At most ${maxChannels} channels`);
+          return refuse('invalid_request', `There can be at most ${maxChannels} channels: delete one first`);
         return putChannel(core, tx, channel, 'notification.channel_created', by);
       });
       return refused ?? viewOf(channel.id);

@@ -55,7 +55,7 @@ export function createPushCalls({ core, courier }: PushCallsDeps) {
           .channels()
           .find(channel => channel.target.kind === 'webpush' && channel.target.url === url);
         const isOwn = known !== undefined && findOwn(tx, known.id, caller) !== null;
-        // A browser has one user at a time: whoever signs in and subscribes last.
+        // A browser has one user at a time: the last one who signed in and subscribed there.
         if (known !== undefined && !isOwn) removeBrowser(core, tx, known, by);
         const full = isOwn ? null : tooMany(tx, own(tx, caller).length);
         if (full !== null) return full;
@@ -112,9 +112,17 @@ function keysOf(tx: Tx, courier: Courier) {
 
 function tooMany(tx: Tx, ofCaller: number) {
   if (ofCaller >= maxBrowsersOfOne)
-    return refuse('invalid_request', `At most ${maxBrowsersOfOne} browsers: unsubscribe another one first`);
+    return refuse(
+      'invalid_request',
+      `You can have at most ${maxBrowsersOfOne} browsers: unsubscribe another one first`,
+    );
   const all = tx.channels().filter(({ subscriber }) => subscriber !== null).length;
-  return all >= maxBrowsers ? refuse('invalid_request', `At most ${maxBrowsers} browsers in total`) : null;
+  return all >= maxBrowsers
+    ? refuse(
+        'invalid_request',
+        `There can be at most ${maxBrowsers} browsers in total: unsubscribe another one first`,
+      )
+    : null;
 }
 
 function removeBrowser(core: Core, tx: Tx, channel: Channel, by: Actor): void {

@@ -21,6 +21,11 @@ const ruleOf = (id: RuleId, wanted: NewRule): Rule => ({
   enabled: wanted.enabled,
 });
 
+/** Counts the rules of all channels except those of browsers, which have a limit of their own. */
+function countRules(tx: Tx): number {
+  return tx.notificationRules().filter(({ channelId }) => tx.channel(channelId)?.subscriber === null).length;
+}
+
 /** Calls of users about notification rules. */
 export function createRuleCalls(core: Core) {
   const put = (
@@ -42,9 +47,8 @@ export function createRuleCalls(core: Core) {
 
     createRule: (wanted: NewRule, by: Actor): Promise<Outcome<RuleView>> =>
       core.store.write(tx =>
-        tx.notificationRules().filter(({ channelId }) => tx.channel(channelId)?.subscriber === null).length >=
-        maxRules
-          ? refuse('invalid_request', `At most ${maxRules} rules`)
+        countRules(tx) >= maxRules
+          ? refuse('invalid_request', `There can be at most ${maxRules} rules: delete one first`)
           : put(tx, ruleOf(core.ids.rule(), wanted), 'notification.rule_created', by),
       ),
 

@@ -62,7 +62,7 @@ export function orderLaunch(core: Core, tx: Tx, pool: Pool, wanted: NewLaunch): 
     missing: 0,
   };
   tx.insertLaunch(launch);
-  remember(core, tx, pool, launch);
+  updateLaunchBook(core, tx, pool, launch);
   recordLaunchEvent(core, tx, 'launch.ordered', launch, system, {
     pool: pool.name,
     job_id: wanted.jobId,
@@ -86,10 +86,10 @@ export function applyLaunchEvent(core: Core, tx: Tx, id: LaunchId, event: Launch
   const pool = tx.pool(after.poolId);
   if (pool !== null) {
     adjustPool(core, tx, pool, before, after, event);
-    remember(core, tx, pool, after);
+    updateLaunchBook(core, tx, pool, after);
   }
   recordChange(core, tx, before, after);
-  if (after.state === 'ended' && before.state !== 'ended') close(core, tx, after);
+  if (after.state === 'ended' && before.state !== 'ended') removeMachine(core, tx, after);
   return after;
 }
 
@@ -102,13 +102,13 @@ export function recallLaunches(core: Core): void {
   }
 }
 
-/** Applies the registration of a worker to its launch. Most workers have no launch, and then nothing is read. */
+/** Records in the launch of a worker that the worker has registered. Most workers have no launch. */
 export function noteJoined(core: Core, tx: Tx, id: WorkerId): void {
   const launch = core.launches.launchOf(id);
   if (launch !== null) applyLaunchEvent(core, tx, launch.id, { type: 'join' });
 }
 
-/** Applies the worker's goodbye to its launch. */
+/** Records in the launch of a worker that the worker has left. */
 export function noteLeft(core: Core, tx: Tx, id: WorkerId): void {
   const launch = core.launches.launchOf(id);
   if (launch !== null) applyLaunchEvent(core, tx, launch.id, { type: 'leave' });
@@ -135,7 +135,7 @@ function adjustPool(core: Core, tx: Tx, pool: Pool, before: Launch, after: Launc
 
 function poolAfter(pool: Pool, before: Launch, after: Launch, event: LaunchEvent, now: number): Pool {
   if (event.type === 'refuse' && event.scope === 'temporary')
-    return { ...pool, backoff: backoffAfter(pool, now, shareOf(after.id)) };
+    return { ...pool, backoff: backoffAfter(pool, now, fractionOf(after.id)) };
   if (event.type === 'refuse' && event.scope === 'permanent')
     return markImpossible(pool, after, event.message, now);
   if (event.type === 'accept' && pool.backoff !== null) return { ...pool, backoff: null };
@@ -145,18 +145,22 @@ function poolAfter(pool: Pool, before: Launch, after: Launch, event: LaunchEvent
 }
 
 /** Returns a number from 0 to 1 that depends on the launch. It spreads the retries of fleets that share an engine. */
-const shareOf = (id: LaunchId): number => Number.parseInt(id.slice(-4), 36) / 36 ** 4;
+const fractionOf = (id: LaunchId): number => Number.parseInt(id.slice(-4), 36) / 36 ** 4;
 
 function recordChange(core: Core, tx: Tx, before: Launch, after: Launch): void {
-  const isNew = after.state !== before.state;
-  const isLost = before.state === 'unclear' && after.state === 'wanted';
-  const newType = isLost ? 'launch.not_found' : eventTypes[after.state];
-  const type = isNew ? newType : 'launch.updated';
+  const type = changeType(before, after);
   const { detail, outcome, engineId } = after;
   recordLaunchEvent(core, tx, type, after, system, { detail, outcome, engine_id: engineId });
 }
 
+function changeType(before: Launch, after: Launch) {
+  if (after.state === before.state) return 'launch.updated';
+  if (before.state === 'unclear' && after.state === 'wanted') return 'launch.not_found';
+  return eventTypes[after.state];
+}
+
 const eventTypes = {
+  // A launch returns to this state when the engine refuses its order for now.
   wanted: 'launch.refused',
   submitting: 'launch.submitted',
   unclear: 'launch.unclear',
@@ -167,8 +171,8 @@ const eventTypes = {
   ended: 'launch.ended',
 } as const;
 
-/** Ends the launch. Its machine no longer exists, so the worker is removed, and a job that it had is retried. */
-function close(core: Core, tx: Tx, launch: Launch): void {
+/** Removes the worker of an ended launch, because its machine no longer exists. A job that it had is retried. */
+function removeMachine(core: Core, tx: Tx, launch: Launch): void {
   const live = tx.liveJobOf(launch.workerId);
   const type = launch.outcome === 'unknown' ? 'lost' : 'vanished';
   if (live !== null) applyEvent(core, tx, live, { type }, asWorker(launch.workerId));
@@ -178,7 +182,7 @@ function close(core: Core, tx: Tx, launch: Launch): void {
   if (worker !== null) removeWorker(core, tx, worker, system);
 }
 
-function remember(core: Core, tx: Tx, pool: Pool, launch: Launch): void {
+function updateLaunchBook(core: Core, tx: Tx, pool: Pool, launch: Launch): void {
   tx.afterCommit(() => {
     if (launch.state === 'ended') core.launches.drop(launch.workerId);
     else core.launches.set(launch, noticeMsOf(pool));

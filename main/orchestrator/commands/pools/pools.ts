@@ -110,7 +110,8 @@ const newPool = (core: Core, { name, engine, ...settings }: NewPool): Pool => ({
 
 /** Stores a new pool. Returns a refusal, or null on success. */
 function insertPool(core: Core, tx: Tx, pool: Pool, by: Actor) {
-  if (tx.pools().length >= maxPools) return refuse('invalid_request', `At most ${maxPools} pools`);
+  if (tx.pools().length >= maxPools)
+    return refuse('invalid_request', `There can be at most ${maxPools} pools: delete one first`);
   if (isTaken(tx, pool.name, pool.id)) return nameTaken(pool.name);
   tx.insertPool(pool);
   recordPoolEvent(core, tx, 'pool.created', pool, by, auditedOf(pool));
@@ -151,9 +152,10 @@ function placeOf(engine: EngineSettings): string {
 
 const openOf = (tx: Tx, id: PoolId): number => tx.openLaunches().filter(({ poolId }) => poolId === id).length;
 
-function inUse({ name }: Pool, open: number, then: string) {
+/** `action`: what the user wanted to do, as an instruction. */
+function inUse({ name }: Pool, open: number, action: string) {
   const launches = open === 1 ? 'launch' : 'launches';
-  const how = `end them with "trainyard pools pause ${name} --end-launches", then ${then}`;
+  const how = `end them with "trainyard pools pause ${name} --end-launches", then ${action}`;
   return refuse('pool_in_use', `Pool ${name} has ${open} open ${launches}: ${how}`);
 }
 

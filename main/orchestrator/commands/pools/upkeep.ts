@@ -46,8 +46,8 @@ function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): voi
   if ((state === 'running' || state === 'waiting') && startedAt !== null) {
     const sinceMs = Math.max(0, core.time.now() - startedAt);
     if (core.launches.joinMs(workerId, sinceMs, core.clock.mono()) < settings.join_s * 1_000) return;
-    const words = reason === null ? '' : ` (${reason.text})`;
-    const detail = `Its machine started ${Math.round(sinceMs / 1_000)} s ago, and its worker has not registered${words}`;
+    const engineReason = reason === null ? '' : ` (${reason.text})`;
+    const detail = `Its machine started ${Math.round(sinceMs / 1_000)} s ago, and its worker has not registered${engineReason}`;
     endLaunch(core, tx, launch, 'never_joined', detail);
   }
   if (state === 'joined' && isTest && core.connections.of(workerId)?.streaming === true)
@@ -61,7 +61,7 @@ function endIdle(core: Core, tx: Tx, { pool, open, coming }: PoolFacts): void {
   const idle = open.filter(launch => !launch.isTest && isIdle(core, tx, launch));
   for (const launch of open) core.launches.noteIdle(launch.workerId, idle.includes(launch), now);
   const spare = idle.length + coming.length - warm;
-  const over = idle.filter(({ workerId }) => core.launches.idleMs(workerId, now) >= idleS * 1_000);
-  for (const launch of over.slice(0, Math.max(0, spare)))
+  const overdue = idle.filter(({ workerId }) => core.launches.idleMs(workerId, now) >= idleS * 1_000);
+  for (const launch of overdue.slice(0, Math.max(0, spare)))
     endLaunch(core, tx, launch, 'idle', `It had no job for ${idleS} s`);
 }

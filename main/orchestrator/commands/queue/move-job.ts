@@ -111,7 +111,7 @@ function makeRoom(tx: Tx, job: PendingJob, other: PendingJob, side: Side, limit 
   const below = before.jobs.map(turnOf);
   const above = after.jobs.map(turnOf);
   const first = Math.min(...below, ...above);
-  // New jobs come after the moved one.
+  // At the end of the queue, the moved job must stay before all new jobs, whose turns are their order numbers.
   const last = Math.max(tx.nextJobOrder(), Math.max(...below, ...above) + 2 ** -10);
   const spread = spreadInto({
     below: before.isAll ? [...below, first - 1] : below,

@@ -15,10 +15,10 @@ import { boosted, freshRank, startWaiting, toTop } from '../../rules/queue-rules
 
 const dayMs = 86_400_000;
 /** Maximum number of jobs that one transaction deletes or boosts. Other commands can run in between. */
-const batch = 200;
+const batchSize = 200;
 
-/** Returns the limits in a request. Limits that it omits do not change. */
-const given = (wanted: ConcurrencyChange): Partial<Concurrency> =>
+/** Returns the limits that a request contains. The others do not change. */
+const limitsIn = (wanted: ConcurrencyChange): Partial<Concurrency> =>
   Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
 
 /** Calls of users that manage the queue as a whole. */
@@ -62,7 +62,7 @@ export function createQueueCalls(core: Core) {
 
     async limitQueue(wanted: ConcurrencyChange, by: Actor): Promise<Concurrency> {
       const limit = (was: QueueSettings): QueueSettings => {
-        const next = { ...limitsOf(was), ...given(wanted) };
+        const next = { ...limitsOf(was), ...limitsIn(wanted) };
         if (JSON.stringify(next) === JSON.stringify(limitsOf(was))) return was;
         return {
           pause: was.pause,
@@ -86,10 +86,9 @@ export function createQueueCalls(core: Core) {
     /** Deletes jobs that ended at least `days` days ago. Returns their number. */
     async cleanUp(days: number, by: Actor): Promise<number> {
       const before = core.time.earliest() - days * dayMs;
-      let deleted = 0;
-      for (let found = batch; found === batch; deleted += found) {
-        found = await core.store.write(tx => {
-          const ids = tx.endedJobs(before, batch);
+      const deleteBatch = (): Promise<number> =>
+        core.store.write(tx => {
+          const ids = tx.endedJobs(before, batchSize);
           for (const id of ids) {
             endNodesOf(core, tx, id);
             tx.removeJob(id);
@@ -99,14 +98,19 @@ export function createQueueCalls(core: Core) {
           if (ids.length > 0) recordQueueEvent(core, tx, 'queue.cleaned', by, { days, deleted: ids.length });
           return ids.length;
         });
-      }
+      let deleted = 0;
+      let deletedNow: number;
+      do {
+        deletedNow = await deleteBatch();
+        deleted += deletedNow;
+      } while (deletedNow === batchSize);
       return deleted;
     },
   };
 }
 
 /** Calls of users that approve and reorder pending jobs. */
-export function createTurnCalls(core: Core) {
+export function createOrderCalls(core: Core) {
   const change = (
     id: JobId,
     type: JobEventType,
@@ -115,7 +119,10 @@ export function createTurnCalls(core: Core) {
   ): Promise<Outcome<JobView>> =>
     changeJob(core, id, (tx, job) => {
       if (job.status !== 'pending') {
-        return refuse('job_not_pending', `Job ${id} is ${job.status}: only one that waits has a turn`);
+        return refuse(
+          'job_not_pending',
+          `Job ${id} is ${job.status}: only a pending job has a position in the queue`,
+        );
       }
       const changed = next(tx, job);
       if (changed.ok) replaceWaiting(core, tx, job, changed.value, type, by);
@@ -148,10 +155,10 @@ export function boostStarving(core: Core): void {
   if (core.store.starvingJobs(core.queueTime(), 1).length === 0) return;
   enqueueCommand(core, tx => {
     const now = core.queueTime();
-    const starving = tx.starvingJobs(now, batch);
+    const starving = tx.starvingJobs(now, batchSize);
     for (const job of starving)
       replaceWaiting(core, tx, job, { ...job, rank: boosted(job.rank, now) }, 'job.boosted', system);
-    if (starving.length === batch) tx.afterCommit(() => core.after(0, () => boostStarving(core)));
+    if (starving.length === batchSize) tx.afterCommit(() => core.after(0, () => boostStarving(core)));
   });
 }
 
