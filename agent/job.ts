@@ -6,7 +6,7 @@ import type { Command } from './process/process-group.ts';
 /** A job as the orchestrator offers it to this worker. */
 export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
 
-/** Where a dataset of a job is on this rig, once it has been fetched. */
+/** The location of a job's dataset on this rig, once it has been fetched. */
 export interface DataPlace {
   readonly data: JobData;
   readonly folder: string;
@@ -21,16 +21,16 @@ export interface PreparedJob extends Command {
   readonly outputDir: string;
   /** The trainer writes each sample as a file, so images in its event files are copies. */
   readonly samplesAreFiles: boolean;
-  /** Where the job's data must be before the trainer starts. */
+  /** The locations at which the job's data must be before the trainer starts. */
   readonly places: readonly DataPlace[];
   /** File for everything that the trainer prints. */
   readonly logFile: string;
 }
 
-/** The place of this machine among the workers that train a job together. */
+/** The number of this machine (`rank`) among the workers that train a job together, and how many they are. */
 export type JobNode = NonNullable<JobOffer['node']>;
 
-/** Where the processes of a training on several machines connect to each other: at the first machine. */
+/** The address on the first machine at which all processes of a training on several machines connect to each other. */
 export interface Rendezvous {
   readonly address: string;
   readonly port: number;

@@ -94,9 +94,9 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
     log(given.message);
     return exitCodes.usage;
   }
-  const way = openWay(config);
-  if (!way.ok) {
-    log(way.message);
+  const fetch = openCalls(config);
+  if (!fetch.ok) {
+    log(fetch.message);
     return exitCodes.usage;
   }
   const run = createRunCommand({ environment: host.env });
@@ -113,12 +113,12 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   }
   const { report } = chosen;
   const rig = rigOf(config, host, report);
-  for (const line of firstWords(config, report, trainers)) log(line);
+  for (const line of startMessages(config, report, trainers)) log(line);
   const state = await openState(config, host);
   if (typeof state === 'number') return state;
   try {
     const shared = { config, host, signals, state, rig, report, trainers };
-    return await serve({ ...shared, given: given.value, fetch: way.value });
+    return await serve({ ...shared, given: given.value, fetch: fetch.value });
   } finally {
     state.release();
   }
@@ -304,7 +304,7 @@ async function fetchFor(
   signal: AbortSignal,
   deps: StorageDeps,
 ): ReturnType<typeof fetchCheckpoint> {
-  if (resume === null) return { kind: 'ready', message: 'Begins anew' };
+  if (resume === null) return { kind: 'ready', message: 'Starting from the beginning' };
   const storage = openStorage({ endpoint, token }, deps);
   return fetchCheckpoint(resume, outputDir, { storage, clock: deps.clock, random: Math.random, signal });
 }
@@ -352,7 +352,7 @@ function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {
   };
 }
 
-function firstWords(
+function startMessages(
   config: AgentConfig,
   report: GpuReport,
   trainers: readonly ProbedTrainer[],
@@ -372,8 +372,8 @@ const userUnknown =
   '--yield-to-user has no effect on Windows, which does not tell this worker whether somebody uses the machine';
 
 const unverified =
-  'WARNING: TLS certificates are not checked (--ssl-no-verify), so that anybody on the way can take the token and give orders ' +
-  'here: for tests only. Use --pin with the value that the panel shows, or --ca-file';
+  'WARNING: TLS certificates are not checked (--ssl-no-verify), so an attacker on the network can steal the token and control ' +
+  'this worker. Use it only for tests. Use --pin with the value that the panel shows, or --ca-file';
 
 /** Locks and opens the state folder for this process. When that fails, logs the reason and returns an exit code. */
 async function openState(
@@ -385,8 +385,8 @@ async function openState(
     const locked = await lockState(lock);
     if (locked.kind === 'held') {
       log(
-        `Another worker (pid ${locked.by.pid}) uses ${dir}: two would fight over its training. Stop that one, or give this ` +
-          'one a --name of its own',
+        `Another worker (pid ${locked.by.pid}) uses ${dir}. Two workers cannot share it. Stop that one, or start this one with ` +
+          'another --name',
       );
       return exitCodes.locked;
     }
@@ -400,7 +400,7 @@ async function openState(
 }
 
 /** Opens the network for all calls of this worker. */
-function openWay({ trust }: AgentConfig): Loaded<Send> {
+function openCalls({ trust }: AgentConfig): Loaded<Send> {
   try {
     return { ok: true, value: openNetwork(trust) };
   } catch (cause) {

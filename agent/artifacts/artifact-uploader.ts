@@ -40,7 +40,7 @@ const maxPauseMs = 60_000;
 const hastyPauseMs = 1_000;
 const rescanMs = 5_000;
 /** The pause after the server has rejected uploads of this attempt. It may accept the attempt again later. */
-const overPauseMs = 60_000;
+const rejectedPauseMs = 60_000;
 
 /**
  * Uploads one output after the other, the most important first. Skips outputs that are still being written. Uploads do
@@ -49,7 +49,7 @@ const overPauseMs = 60_000;
 export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUploader {
   const { clock, root, images, startedAt, log, random } = deps;
   const phase = createPhase(deps);
-  const { over, signal } = phase;
+  const { trainerEnded, signal } = phase;
   const logOnce = createLogOnce(log);
   const onFlaw = (flaw: string): void => logOnce(`Some files in ${root} are not uploaded: ${flaw}`);
   const book = createOutputBook({ root, images, clock, startedAt, onFlaw });
@@ -63,8 +63,8 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
     const end = await by.upload(output);
     book.recordEnd(output, end);
     if (end.kind === 'uploaded') backoff.reset();
-    const isThere = end.kind === 'uploaded' || end.kind === 'there';
-    if (isThere && output.kind === 'checkpoint') deps.onCheckpoint?.(output);
+    const isOnServer = end.kind === 'uploaded' || end.kind === 'already_stored';
+    if (isOnServer && output.kind === 'checkpoint') deps.onCheckpoint?.(output);
     if (end.kind === 'no_room') whyLeft = end.why;
     logEnd(output, end, log, logOnce);
     return end;
@@ -73,12 +73,12 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
   const finalPauseMs = (): number => loopWaits.outputs.baseMs + backoff.nextMs();
   /** Returns the pause in ms while the server accepts no uploads of this attempt; null to give up. */
   const waitForServer = (): number | null => {
-    if (phase.ending() === null) return overPauseMs;
+    if (phase.ending() === null) return rejectedPauseMs;
     return phase.ending() === 'completed' ? finalPauseMs() : null;
   };
   /** Returns the pause in ms while nothing is due; null when the uploads are done. */
-  const findIdlePause = async (scanMs: number, isOver: boolean): Promise<number | null> => {
-    if (!isOver) return phase.isHasty() ? hastyPauseMs : scanPauseMs(scanMs);
+  const findIdlePause = async (scanMs: number, hasEnded: boolean): Promise<number | null> => {
+    if (!hasEnded) return phase.isHasty() ? hastyPauseMs : scanPauseMs(scanMs);
     if (phase.ending() !== 'completed' || (await reportLeft(phase.which(), whyLeft))) return null;
     book.retryWithoutRoom();
     return finalPauseMs();
@@ -86,8 +86,8 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
 
   /** Scans once, and uploads the outputs that are due. Returns the pause until the next scan in ms; null when the uploads are done. */
   const uploadDue = async (): Promise<number | null> => {
-    const isOver = over.aborted;
-    if (isOver && !isLast) {
+    const hasEnded = trainerEnded.aborted;
+    if (hasEnded && !isLast) {
       isLast = true;
       // The trainer may have uploaded some files itself, so list them again. Also retry those that had no room.
       sender = null;
@@ -96,8 +96,8 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
     const beganAt = clock.mono();
     const isBehind = await book.scan(phase.which());
     const now = clock.mono();
-    const due = book.due(isOver, phase.which(), phase.killedAt());
-    if (due.length === 0) return isBehind ? 0 : findIdlePause(now - beganAt, isOver);
+    const due = book.due(hasEnded, phase.which(), phase.killedAt());
+    if (due.length === 0) return isBehind ? 0 : findIdlePause(now - beganAt, hasEnded);
     if (sender === null) {
       const stored = await listStored({ ...deps, signal }, logOnce);
       if (typeof stored === 'string') return stored === 'closed' ? null : waitForServer();
@@ -112,7 +112,7 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
       if (kind === 'over') return waitForServer();
       if (kind === 'changed') waitMs = minPauseMs;
       // Scan again, because a more important output may have appeared.
-      if (signal.aborted || clock.mono() - now > rescanMs || over.aborted !== isOver) break;
+      if (signal.aborted || clock.mono() - now > rescanMs || trainerEnded.aborted !== hasEnded) break;
     }
     return waitMs;
   };
@@ -131,17 +131,17 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
 
 /** Tracks whether the trainer runs, will be stopped soon, or has ended, and which outputs to upload in that phase. */
 function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
-  const over = new AbortController();
+  const trainerEnded = new AbortController();
   const hasty = new AbortController();
   const stopped = new AbortController();
   const signal = AbortSignal.any([ended, stopped.signal]);
-  const untilOver = AbortSignal.any([signal, over.signal]);
-  const untilHasty = AbortSignal.any([untilOver, hasty.signal]);
+  const untilTrainerEnds = AbortSignal.any([signal, trainerEnded.signal]);
+  const untilHasty = AbortSignal.any([untilTrainerEnds, hasty.signal]);
   let ending: UploadsEnd | null = null;
   let killedAt: number | null = null;
   return {
     /** Fires when the trainer has ended. */
-    over: over.signal,
+    trainerEnded: trainerEnded.signal,
     /** Fires when the uploads must end. */
     signal,
     ending: () => ending,
@@ -150,18 +150,20 @@ function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
     isStopped: () => stopped.signal.aborted,
     which(): UploadScope {
       if (ending === 'stopped') return 'events';
-      return (ending === null ? !hasty.signal.aborted : ending === 'completed') ? which : 'checkpoints';
+      if (ending === 'completed') return which;
+      const isUnhurried = ending === null && !hasty.signal.aborted;
+      return isUnhurried ? which : 'checkpoints';
     },
     /** Returns the signal that ends a pause. It leaves out signals that have fired, because they would end every pause at once. */
     pauseSignal(): AbortSignal {
-      if (over.signal.aborted) return signal;
-      return hasty.signal.aborted ? untilOver : untilHasty;
+      if (trainerEnded.signal.aborted) return signal;
+      return hasty.signal.aborted ? untilTrainerEnds : untilHasty;
     },
     hasten: () => hasty.abort(),
     finish(end: UploadsEnd): void {
       ending = end;
       if (end === 'killed') killedAt = clock.mono();
-      over.abort();
+      trainerEnded.abort();
     },
     stop: () => stopped.abort(),
   };

@@ -131,20 +131,20 @@ export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
     resume(running) {
       notes.dropStrayImages();
       for (const attemptId of notes.list()) {
-        const kept = notes.read(attemptId);
-        if (kept === null || which === 'none') {
+        const note = notes.read(attemptId);
+        if (note === null || which === 'none') {
           notes.forget(attemptId);
           continue;
         }
-        void begin(attemptId, kept, { startedAt: null, takesImages: true, isLive: attemptId === running });
+        void begin(attemptId, note, { startedAt: null, takesImages: true, isLive: attemptId === running });
         // It is unknown whether the attempt completed. If it did not, the orchestrator rejects the uploads.
         if (attemptId !== running) finish(attemptId, true);
       }
     },
     async leave(withinMs, hurry) {
-      const through = new AbortController();
-      void Promise.all([...finished].map(({ done }) => done)).then(() => through.abort());
-      await pause(clock, withinMs, AbortSignal.any([through.signal, hurry]));
+      const allDone = new AbortController();
+      void Promise.all([...finished].map(({ done }) => done)).then(() => allDone.abort());
+      await pause(clock, withinMs, AbortSignal.any([allDone.signal, hurry]));
     },
   };
 }
@@ -176,10 +176,10 @@ function createUploaders(deps: AttemptOutputsDeps, notes: AttemptNotes) {
     });
     uploaders.set(attemptId, uploader);
     if (isLive) live = { attemptId, uploader };
-    void uploader.done.then(isThrough => {
+    void uploader.done.then(isComplete => {
       uploaders.delete(attemptId);
       finished.delete(uploader);
-      if (isThrough) notes.forget(attemptId);
+      if (isComplete) notes.forget(attemptId);
     });
     return images?.ready ?? Promise.resolve();
   };
@@ -194,7 +194,7 @@ function createUploaders(deps: AttemptOutputsDeps, notes: AttemptNotes) {
     return isCompleted;
   };
   return {
-    uploaders: uploaders,
+    uploaders,
     finished,
     saves,
     /** Returns the completely uploaded checkpoints, if this is the attempt whose trainer started last. */

@@ -30,7 +30,7 @@ const minUnchangedMs = { file: 5_000, folder: 10_000 } as const;
 /** The tolerance for modification times in ms, because some file systems round them to whole seconds. */
 const timestampToleranceMs = 2_000;
 /** The number of recent saves whose duration counts. */
-const maxTimes = 3;
+const maxSaveTimes = 3;
 
 const lastChange = ({ files }: Output): number => Math.max(...files.map(([, { changedAt }]) => changedAt));
 const firstChange = ({ files }: Output): number => Math.min(...files.map(([, { changedAt }]) => changedAt));
@@ -40,7 +40,7 @@ export function createAttemptSaves(wall: () => number): AttemptSaves {
   // These collections stay small, because only one trainer runs at a time.
   const withCheckpoint = new Set<AttemptId>();
   const hastened = new Map<AttemptId, number>();
-  let times: readonly number[] = [];
+  let saveTimesMs: readonly number[] = [];
 
   return {
     begin(attemptId, startedAt) {
@@ -49,7 +49,8 @@ export function createAttemptSaves(wall: () => number): AttemptSaves {
         // The folder may have checkpoints of an earlier attempt.
         if (lastChange(checkpoint) >= startedAt - timestampToleranceMs) withCheckpoint.add(attemptId);
         const first = firstChange(checkpoint);
-        if (first >= beganAt) times = [...times, Math.max(0, wall() - first)].slice(-maxTimes);
+        if (first >= beganAt)
+          saveTimesMs = [...saveTimesMs, Math.max(0, wall() - first)].slice(-maxSaveTimes);
       };
     },
     hasten(attemptId) {
@@ -66,6 +67,6 @@ export function createAttemptSaves(wall: () => number): AttemptSaves {
       };
       return stored.some(isNewer) ? 'newer' : 'earlier';
     },
-    saveMs: () => (times.length === 0 ? null : Math.max(...times)),
+    saveMs: () => (saveTimesMs.length === 0 ? null : Math.max(...saveTimesMs)),
   };
 }

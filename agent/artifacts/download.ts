@@ -38,7 +38,7 @@ export async function downloadFile(
   let digest = createRunningDigest(file);
   let bytes = 0;
   let mismatches = 0;
-  const download = async (): Promise<RetryAnswer<DownloadEnd, Failure | 'other'>> => {
+  const download = async (): Promise<RetryAnswer<DownloadEnd, Failure | 'mismatch'>> => {
     const from = await countArrived(file, content);
     const rest =
       from < content.bytes || from === 0
@@ -47,13 +47,13 @@ export async function downloadFile(
     if (signal.aborted) return { ok: true, value: { kind: 'aborted' } };
     const grown = Math.max(0, (await countArrived(file, content)) - from);
     bytes += grown;
-    if (!rest.ok && rest.failure !== 'other') return { ...rest, hasProgressed: grown > 0 };
+    if (!rest.ok && rest.failure !== 'mismatch') return { ...rest, hasProgressed: grown > 0 };
     if (rest.ok && (await digest.whole(signal)) === content.sha256)
       return { ok: true, value: { kind: 'done', bytes } };
     await rm(file, { force: true });
     digest = createRunningDigest(file);
     mismatches += 1;
-    if (mismatches < maxMismatches) return { ok: false, failure: 'other', hasProgressed: grown > 0 };
+    if (mismatches < maxMismatches) return { ok: false, failure: 'mismatch', hasProgressed: grown > 0 };
     const why = `${key} was downloaded ${maxMismatches} times with unexpected content`;
     return { ok: true, value: { kind: 'failed', why } };
   };
@@ -62,10 +62,10 @@ export async function downloadFile(
     random,
     signal,
     waits: { ...waits.download, again: retryImmediately },
-    decide: failure => (failure === 'other' ? 'again' : decide('download', failure)),
+    decide: failure => (failure === 'mismatch' ? 'again' : decide('download', failure)),
   });
   if (end.kind === 'done') return end.value;
-  if (end.kind === 'aborted' || end.failure === 'other') return { kind: 'aborted' };
+  if (end.kind === 'aborted' || end.failure === 'mismatch') return { kind: 'aborted' };
   const message = describeFailure(end.failure);
   return { kind: 'failed', why: end.failure.kind === 'disk' ? message : `${key}: ${message}` };
 }
@@ -93,14 +93,14 @@ interface Rest {
 async function fetchRest(
   { key, file, from, content, digest }: Rest,
   { storage, signal }: DownloadDeps,
-): Promise<RetryAnswer<'all', Failure | 'other'>> {
+): Promise<RetryAnswer<'all', Failure | 'mismatch'>> {
   const answer = await storage.get(key, { from, sha256: content.sha256 }, signal);
   if (!answer.ok) return answer;
   const { value: download } = answer;
   const hasExpectedStart = download.from === from || download.from === 0;
   if (download.sha256 !== content.sha256 || download.bytes !== content.bytes || !hasExpectedStart) {
-    await download.leave();
-    return { ok: false, failure: 'other' };
+    await download.discard();
+    return { ok: false, failure: 'mismatch' };
   }
   const handle = await open(file, download.from === 0 ? 'w' : 'a', 0o600);
   try {

@@ -60,7 +60,7 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
   /** The mark of each uploaded checkpoint at the time of its upload. Skipped checkpoints have no entry. */
   const stored = new Map<string, string>();
   let unchangedSince: ReturnType<typeof recordScan> = new Map();
-  let first: readonly Output[] | null = null;
+  let firstScan: readonly Output[] | null = null;
   let outputs: readonly Output[] = [];
   let hasListing = false;
   /** Keys of the worker's own images that `root` does not contain. */
@@ -81,27 +81,27 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
       flaws.forEach(onFlaw);
       outputs = outputsOf(new Map([...files, ...added]));
       unchangedSince = recordScan(unchangedSince, outputs, clock.mono());
-      if (first === null && startedAt !== null) markUploaded(outputsBeforeAttempt(outputs, startedAt));
-      first ??= outputs;
+      if (firstScan === null && startedAt !== null) markUploaded(outputsBeforeAttempt(outputs, startedAt));
+      firstScan ??= outputs;
       return isBehind;
     },
     pathOf: key => join(images !== null && imageKeys.has(key) ? images.root : root, key),
     due: (isOver, which, killedAt = null) =>
       planUploads({ outputs, unchangedSince, results, now: clock.mono(), isOver, which, killedAt }),
     recordEnd(output, { kind }) {
-      if (kind === 'uploaded' || kind === 'there') {
+      if (kind === 'uploaded' || kind === 'already_stored') {
         if (output.kind === 'checkpoint') stored.set(output.name, output.mark);
         return recordResult(output, 'uploaded');
       }
       if (kind === 'no_room' || kind === 'refused')
-        recordResult(output, kind === 'no_room' ? 'left' : 'refused');
+        recordResult(output, kind === 'no_room' ? 'no_room' : 'refused');
     },
     storedCheckpoints: () => outputs.filter(({ name, mark }) => stored.get(name) === mark),
     recordListing(listed) {
       if (hasListing) return;
       hasListing = true;
       const keys = new Set(listed);
-      const skipped = outputsBeforeStored(first ?? [], keys);
+      const skipped = outputsBeforeStored(firstScan ?? [], keys);
       markUploaded(skipped);
       const missing = skipped.filter(({ files }) => files.some(([key]) => !keys.has(key)));
       if (missing.length > 0) onFlaw(describeOutdated(missing));
@@ -109,10 +109,10 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
     withoutRoom: which =>
       outputs.filter(
         ({ name, kind }) =>
-          results.get(name)?.result === 'left' && (which === 'all' || kind === 'checkpoint'),
+          results.get(name)?.result === 'no_room' && (which === 'all' || kind === 'checkpoint'),
       ),
     retryWithoutRoom() {
-      for (const [name, { result }] of results) if (result === 'left') results.delete(name);
+      for (const [name, { result }] of results) if (result === 'no_room') results.delete(name);
     },
   };
 }

@@ -11,7 +11,7 @@ export interface SenderDeps extends UploadDeps {
 }
 
 /** The result for an output. `there`: the server already had all its files. */
-export type OutputEnd = UploadEnd | { readonly kind: 'there' };
+export type OutputEnd = UploadEnd | { readonly kind: 'already_stored' };
 
 export interface Sender {
   upload(output: Output): Promise<OutputEnd>;
@@ -94,7 +94,7 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
     const key = `${name}/${manifestName}`;
     const bytes = Buffer.from(JSON.stringify({ files } satisfies CheckpointManifest));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    if (stored.get(key) === sha256) return { kind: 'there' };
+    if (stored.get(key) === sha256) return { kind: 'already_stored' };
     const end = await uploadBytes(key, bytes, deps);
     if (end.kind === 'uploaded') stored.set(key, sha256);
     return end;
@@ -110,8 +110,8 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
         if ('kind' in end) return end;
         listed.push({ path: key.slice(name.length + 1), bytes: end.bytes, sha256: end.sha256 });
       }
-      const last = isFolder ? await uploadManifest(name, listed) : { kind: 'there' as const };
-      return last.kind === 'there' && sent > before ? { kind: 'uploaded' } : last;
+      const last = isFolder ? await uploadManifest(name, listed) : { kind: 'already_stored' as const };
+      return last.kind === 'already_stored' && sent > before ? { kind: 'uploaded' } : last;
     },
   };
 }

@@ -31,14 +31,14 @@ interface Folder {
 export async function walkOutputs(root: string, maxEntries = usualEntries): Promise<Walked> {
   const files = new Map<string, Found>();
   const flaws: string[] = [];
-  const halves = new Set<string>();
-  const ahead: Folder[] = [{ path: '', depth: 1, checkpoint: null }];
+  const incomplete = new Set<string>();
+  const pending: Folder[] = [{ path: '', depth: 1, checkpoint: null }];
   const tooMany = `the folder has more than ${maxEntries} files and folders, and the rest is skipped`;
   let entries = 0;
 
   const leaveOut = ({ checkpoint }: Pick<Folder, 'checkpoint'>, flaw: string): void => {
     flaws.push(flaw);
-    if (checkpoint !== null) halves.add(checkpoint);
+    if (checkpoint !== null) incomplete.add(checkpoint);
   };
 
   const addEntry = async (folder: Folder, name: string, isFolder: boolean): Promise<void> => {
@@ -52,16 +52,16 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
       if (found?.isFile()) files.set(path, { bytes: found.size, changedAt: found.mtimeMs });
       return;
     }
-    const named = checkpointOf(`${path}/file`);
+    const checkpoint = checkpointOf(`${path}/file`);
     const below = {
       path: `${path}/`,
       depth: folder.depth + 1,
-      checkpoint: named?.isFile === false ? named.name : null,
+      checkpoint: checkpoint?.isFile === false ? checkpoint.name : null,
     };
     if (below.depth > maxDepth)
       leaveOut(below, `files below ${path} are nested deeper than ${maxDepth} folders`);
-    else if (below.checkpoint !== null) ahead.unshift(below);
-    else ahead.push(below);
+    else if (below.checkpoint !== null) pending.unshift(below);
+    else pending.push(below);
   };
 
   const read = async (folder: Folder): Promise<void> => {
@@ -76,14 +76,14 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
     }
   };
 
-  for (let folder = ahead.shift(); folder !== undefined; folder = ahead.shift()) {
+  for (let folder = pending.shift(); folder !== undefined; folder = pending.shift()) {
     if (entries > maxEntries) leaveOut(folder, tooMany);
     // The trainer may have removed the folder in the meantime.
     else
       await read(folder).catch(() => {
-        if (folder.checkpoint !== null) halves.add(folder.checkpoint);
+        if (folder.checkpoint !== null) incomplete.add(folder.checkpoint);
       });
   }
-  for (const key of files.keys()) if (halves.has(checkpointOf(key)?.name ?? '')) files.delete(key);
+  for (const key of files.keys()) if (incomplete.has(checkpointOf(key)?.name ?? '')) files.delete(key);
   return { files, flaws: [...new Set(flaws)] };
 }

@@ -47,8 +47,8 @@ type UnchangedSince = ReadonlyMap<string, { readonly mark: string; readonly at: 
 export interface OutputResult {
   readonly mark: string;
   readonly at: number;
-  /** `left`: there was no room for it. `refused`: the server does not accept it. */
-  readonly result: 'uploaded' | 'left' | 'refused';
+  /** `no_room`: the server had no room for it. `refused`: the server never accepts it. */
+  readonly result: 'uploaded' | 'no_room' | 'refused';
 }
 
 /** Groups the files of one scan into outputs. */
@@ -109,6 +109,7 @@ export interface ScanResult {
 /** Returns the outputs to upload now: checkpoints, then samples, then the rest. Within each kind, the newest is first. */
 export function planUploads(scan: ScanResult): readonly Output[] {
   const { outputs, unchangedSince, results, now, isOver, which, killedAt = null } = scan;
+  // The files of a trainer that ended by itself are complete. Otherwise they must have been quiet for a while.
   const quietUntil = killedAt ?? (isOver ? null : now);
   const isDue = ({ name, mark, kind, files }: Output): boolean => {
     const at = unchangedSince.get(name)?.at ?? now;
@@ -116,7 +117,7 @@ export function planUploads(scan: ScanResult): readonly Output[] {
     if (mustBeQuiet && quietUntil - at < quietMs) return false;
     const last = results.get(name);
     if (last === undefined) return true;
-    if (last.result === 'left') return !isOver && now - last.at >= againAfterMs;
+    if (last.result === 'no_room') return !isOver && now - last.at >= againAfterMs;
     if (last.mark === mark) return false;
     const bytes = files.reduce((sum, [, found]) => sum + found.bytes, 0);
     const everyMs = otherEveryMs * Math.max(1, bytes / usualOtherBytes);

@@ -38,7 +38,7 @@ export interface Download {
   /** Throws when the connection breaks or stalls. */
   pieces(): AsyncIterable<Uint8Array>;
   /** Discards the rest of the response. */
-  leave(): Promise<void>;
+  discard(): Promise<void>;
 }
 
 export interface Upload {
@@ -264,7 +264,7 @@ function downloadOf(
         stop();
       }
     },
-    async leave() {
+    async discard() {
       stop();
       await body.cancel();
     },

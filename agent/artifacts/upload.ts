@@ -25,7 +25,8 @@ export interface Source extends Found, Whole {
 
 /** Reads the bytes of the content. */
 interface Reading {
-  bodyFrom(first: number, last: number): StreamBody;
+  /** Returns the bytes from offset `first` up to offset `end`, which is not included. */
+  bodyFrom(first: number, end: number): StreamBody;
   /** Returns why a read failed; null when none did. */
   trouble(): string | null;
   /** Whether the content is unchanged. */
@@ -81,10 +82,10 @@ export async function uploadFile(source: Source, deps: UploadDeps): Promise<Uplo
 export function uploadBytes(key: string, content: Uint8Array, deps: UploadDeps): Promise<UploadEnd> {
   const sha256 = createHash('sha256').update(content).digest('hex');
   const reading: Reading = {
-    bodyFrom: (first, last) => ({
-      bytes: last - first,
+    bodyFrom: (first, end) => ({
+      bytes: end - first,
       async *pieces() {
-        yield content.subarray(first, last);
+        yield content.subarray(first, end);
       },
     }),
     trouble: () => null,
@@ -132,10 +133,13 @@ function createSteps(
       first = position.value;
     }
     while (!signal.aborted) {
-      const last: number = part === null ? bytes : Math.min(first + part, bytes);
-      const body = reading.bodyFrom(first, last);
+      const end: number = part === null ? bytes : Math.min(first + part, bytes);
+      const isLastPart = end === bytes;
+      const body = reading.bodyFrom(first, end);
       const range = part === null ? null : { first, total: bytes };
-      const sha256 = typeof digest === 'string' ? digest : last < bytes ? null : await digest.whole(signal);
+      let sha256: string | null = null;
+      if (typeof digest === 'string') sha256 = digest;
+      else if (isLastPart) sha256 = await digest.whole(signal);
       if (!(await reading.isSame())) return ended({ kind: 'changed' });
       const answer = await storage.put(key, { sha256, body, part: range }, signal);
       if (signal.aborted) break;
@@ -146,8 +150,8 @@ function createSteps(
         first = part === null ? 0 : null;
         return { ...answer, hasProgressed };
       }
-      if (last === bytes) return ended({ kind: 'uploaded' });
-      first = last;
+      if (isLastPart) return ended({ kind: 'uploaded' });
+      first = end;
       hasProgressed = true;
       onProgress();
     }
@@ -188,10 +192,10 @@ async function findResumeOffset(
 
 function readingOf({ path, bytes, changedAt, sha256 }: Source, handle: FileHandle): Reading {
   let trouble: string | null = null;
-  const read = async (at: number, last: number): Promise<Buffer> => {
+  const read = async (at: number, end: number): Promise<Buffer> => {
     try {
       // Use a new buffer for each read, because the previous one may still be in use for sending.
-      const buffer = Buffer.allocUnsafeSlow(Math.min(readBytes, last - at));
+      const buffer = Buffer.allocUnsafeSlow(Math.min(readBytes, end - at));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
       return buffer.subarray(0, bytesRead);
     } catch (cause) {
@@ -200,19 +204,19 @@ function readingOf({ path, bytes, changedAt, sha256 }: Source, handle: FileHandl
     }
   };
   return {
-    bodyFrom: (first, last) => ({
-      bytes: last - first,
+    bodyFrom: (first, end) => ({
+      bytes: end - first,
       async *pieces() {
-        let next = read(first, last);
-        for (let at = first; at < last; ) {
+        let next = read(first, end);
+        for (let at = first; at < end; ) {
           const piece = await next;
           if (piece.length === 0) throw new Error('the file has become shorter');
-          const behind = at + piece.length;
+          const nextAt = at + piece.length;
           // Read the next piece while this one is sent.
-          if (behind < last) next = read(behind, last);
+          if (nextAt < end) next = read(nextAt, end);
           next.catch(() => undefined);
           if (typeof sha256 !== 'string') sha256.add(at, piece);
-          at = behind;
+          at = nextAt;
           yield piece;
         }
       },

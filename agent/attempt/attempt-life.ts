@@ -53,10 +53,10 @@ export interface Life {
 export function createLife(deps: LifeDeps, reported: Attempts): Life {
   const deliver = async (final: FinalReport, held: HeldAttempt): Promise<true> => {
     held.ended = true;
-    const answer = await deps.report(held.jobId, held.attemptId, final.body, held.given.signal);
+    const answer = await deps.report(held.jobId, held.attemptId, final.body, held.abandoned.signal);
     if (answer !== 'aborted') reported.add(held.attemptId);
     // If the agent ends first, the report stays on disk, and the next start sends it.
-    if (answer !== 'aborted' || held.given.signal.aborted) deps.drop(held.attemptId);
+    if (answer !== 'aborted' || held.abandoned.signal.aborted) deps.drop(held.attemptId);
     return true;
   };
 
@@ -64,7 +64,7 @@ export function createLife(deps: LifeDeps, reported: Attempts): Life {
     const { jobId, attemptId } = held;
     // The agent's next process determines how the run ended.
     if (held.isReleased) return true;
-    if (held.given.signal.aborted) {
+    if (held.abandoned.signal.aborted) {
       deps.drop(attemptId);
       return true;
     }
@@ -73,27 +73,27 @@ export function createLife(deps: LifeDeps, reported: Attempts): Life {
     return deliver(final, held);
   };
 
-  const partsFor = ({ rank }: HeldAttempt): AttemptDeps => (rank === 0 ? deps : withoutOutput(deps));
+  const depsFor = ({ rank }: HeldAttempt): AttemptDeps => (rank === 0 ? deps : withoutOutput(deps));
 
   const begin = async (offer: JobOffer, held: HeldAttempt): Promise<boolean> => {
     const { jobId, attemptId } = held;
-    const claim = await deps.report(jobId, attemptId, { status: 'starting' }, held.given.signal);
-    if (claim !== 'taken' || held.given.signal.aborted) return false;
-    const report = held.order === null ? await startOffer(offer, held, partsFor(held)) : stoppedBefore(held);
+    const claim = await deps.report(jobId, attemptId, { status: 'starting' }, held.abandoned.signal);
+    if (claim !== 'taken' || held.abandoned.signal.aborted) return false;
+    const report = held.order === null ? await startOffer(offer, held, depsFor(held)) : stoppedBefore(held);
     return report === null ? false : conclude(report, held);
   };
 
   return {
     begin,
     async resume(found, held) {
-      const parts = partsFor(held);
+      const ownDeps = depsFor(held);
       if (found.kind === 'reported') {
-        parts.logs?.follow(held.attemptId, []);
-        if (found.run !== undefined) catchUpCurve(found.run, parts);
-        parts.logs?.finish(held.attemptId);
+        ownDeps.logs?.follow(held.attemptId, []);
+        if (found.run !== undefined) catchUpCurve(found.run, ownDeps);
+        ownDeps.logs?.finish(held.attemptId);
         return deliver(found.report, held);
       }
-      return conclude(await attendFound(found, held, parts), held);
+      return conclude(await attendFound(found, held, ownDeps), held);
     },
   };
 }
@@ -104,8 +104,8 @@ function keep(deps: LifeDeps, final: FinalReport): void {
     deps.keep(final);
   } catch (cause) {
     deps.log(
-      `How job ${final.jobId} ended can't be kept on disk, and is lost if this worker ends before the orchestrator answers: ` +
-        `${reasonOf(cause)}. Make room, and leave the worker running`,
+      `Cannot save the result of job ${final.jobId} on disk: ${reasonOf(cause)}. The result is lost if this worker ends before ` +
+        'the orchestrator answers. Free disk space, and keep the worker running',
     );
   }
 }

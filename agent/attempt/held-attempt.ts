@@ -70,7 +70,7 @@ export interface HeldAttempt extends Held {
   /** Whether the agent has stopped following the run. */
   isReleased: boolean;
   /** Fires when the attempt was abandoned: the agent must report nothing more about it. */
-  readonly given: AbortController;
+  readonly abandoned: AbortController;
   /** Fires when nothing more may be started: there is a stop order, or the agent has released the attempt. */
   readonly halted: AbortController;
 }
@@ -96,7 +96,7 @@ export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => (
   sentAt: 0,
   ended: false,
   isReleased: false,
-  given: new AbortController(),
+  abandoned: new AbortController(),
   halted: new AbortController(),
 });
 
@@ -129,7 +129,7 @@ export function giveOrder(held: HeldAttempt, order: Order, deps: AttemptDeps): v
   if (held.order !== null || held.ended) return;
   held.order = order;
   held.halted.abort();
-  if (order === 'abandon') held.given.abort();
+  if (order === 'abandon') held.abandoned.abort();
   passOrder(held, deps);
 }
 
@@ -148,8 +148,8 @@ export function noteContact(
     run?.contact({ ...deps.limits(), sentAt });
   } catch (cause) {
     deps.log(
-      `That job ${jobId} is in contact can't be noted, and without that it will be stopped: ${reasonOf(cause)}. Make room on ` +
-        'the disk of the state folder',
+      `Cannot save the last contact of job ${jobId}, so its guard will stop it: ${reasonOf(cause)}. Free space on the disk of ` +
+        'the state folder',
     );
   }
 }
@@ -161,8 +161,8 @@ export function noteRendezvous(held: HeldAttempt, rendezvous: Rendezvous, deps: 
 }
 
 /**
- * Does everything between the claim and the final report. Any error here becomes the report of a failed attempt. Returns null when the
- * orchestrator withdrew the attempt before its trainer was started.
+ * Does everything between the claim and the final report, which it returns. Any error becomes the report of a failed
+ * attempt. Returns null when the orchestrator withdrew the attempt before its trainer was started.
  */
 export async function startOffer(
   offer: JobOffer,
@@ -175,7 +175,7 @@ export async function startOffer(
     if (!prepared.ok) return { status: 'failed', cause: prepared.cause, error: prepared.message };
     const missing =
       (await fetchDataFor(offer, prepared.job, held, deps)) ??
-      (await fetchFor(offer, prepared.job, held, deps));
+      (await fetchCheckpointFor(offer, prepared.job, held, deps));
     if (missing !== null) return missing;
     const joined = await joinOthers(offer, prepared.job, held, deps);
     if (!joined.ok) return joined.report;
@@ -231,7 +231,7 @@ function noteStage(held: HeldAttempt, stage: string | null, { reportProgress }: 
 }
 
 /** Fetches the checkpoint. Returns null when the attempt can continue, else its final report. */
-async function fetchFor(
+async function fetchCheckpointFor(
   offer: JobOffer,
   job: PreparedJob,
   held: HeldAttempt,
@@ -310,7 +310,7 @@ const curveOf = (
     startedAt: contact.sentAt,
     isAdopted,
     outputDir,
-    ...(held && { onProgress: progress => noteFiled(held, progress, reportProgress) }),
+    ...(held && { onProgress: progress => noteFileProgress(held, progress, reportProgress) }),
   });
 
 interface CurveInput extends Pick<RunOrigin, 'contact'> {
@@ -318,14 +318,14 @@ interface CurveInput extends Pick<RunOrigin, 'contact'> {
 }
 
 /** Takes progress from files only when it is ahead of printed progress, because files lag behind a progress bar. */
-function noteFiled(
+function noteFileProgress(
   held: HeldAttempt,
-  filed: Progress,
+  fromFiles: Progress,
   reportProgress: AttemptDeps['reportProgress'] | undefined,
 ): void {
-  const { step = 0 } = filed;
+  const { step = 0 } = fromFiles;
   if (held.ended || step <= (held.progress?.step ?? -1)) return;
-  held.progress = { ...held.progress, ...filed };
+  held.progress = { ...held.progress, ...fromFiles };
   reportProgress?.(held, { status: 'running', ...findingsOf(held) });
 }
 
@@ -351,7 +351,7 @@ async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<S
   const report = endReport(exit, held.order, { ...workerStopped, isHalfway: held.rank > 0 });
   // The orchestrator accepts files that a trainer wrote when it was stopped, until its end is reported.
   if (report.cause === 'preempted') await deps.outputs?.rescue(held.attemptId, rescueMs);
-  else if (report.status !== 'completed' && !held.given.signal.aborted)
+  else if (report.status !== 'completed' && !held.abandoned.signal.aborted)
     await deps.outputs?.rescue(held.attemptId, eventsMs, 'stopped');
   else if (deps.outputs?.finish(held.attemptId, report.status === 'completed'))
     return { ...report, uploads_pending: true };

@@ -48,7 +48,7 @@ export function endReport(
   if (order === 'leave_now')
     return { status: 'failed', cause: 'preempted', error: `${stopping.why}. ${error}`, ...end };
   if (exit.stopped === 'lost_contact') {
-    const why = 'Stopped because contact to the orchestrator was lost, as the job asks for';
+    const why = 'Stopped because contact with the orchestrator was lost (on_lost_contact: stop)';
     return { status: 'failed', cause: 'worker_lost', error: `${why}. ${error}`, ...end };
   }
   if (/No module named '?simpletuner/.test(exit.tail)) {
@@ -62,7 +62,7 @@ export function endReport(
 function guardGone(order: Order | null): StatusReportBody {
   if (order === 'cancel') return { status: 'cancelled' };
   const error =
-    'The guard of the training ended without a word (killed, perhaps for want of memory): what was left of the training was stopped';
+    'The guard of the training ended unexpectedly. Perhaps it was killed because memory ran out. The rest of the training was stopped';
   return { status: 'failed', cause: 'worker_lost', error };
 }
 

@@ -132,7 +132,7 @@ export function onNodes(job: PreparedJob, nodes: Nodes, gpusPerNode: number): Pr
 }
 
 /** Network file systems may show a new file late. */
-const look = `for _ in 1 2 3 4 5 6 7 8 9 10; do [ ! -e "$1" ] || exit 0; sleep 0.5; done; echo "$SLURMD_NODENAME"`;
+const reportBlindNode = `for _ in 1 2 3 4 5 6 7 8 9 10; do [ ! -e "$1" ] || exit 0; sleep 0.5; done; echo "$SLURMD_NODENAME"`;
 
 /** Throws when a node does not see the folder of the job. */
 export async function checkSharedFolder(
@@ -143,15 +143,15 @@ export async function checkSharedFolder(
   const file = join(folder, 'seen-by-all-nodes');
   writeFileSync(file, '');
   try {
-    const result = await run('srun', [...stepOptions(nodes), 'sh', '-c', look, 'sh', file]);
+    const result = await run('srun', [...stepOptions(nodes), 'sh', '-c', reportBlindNode, 'sh', file]);
     if (result.kind !== 'exited' || result.code !== 0) {
       const why = result.kind === 'exited' ? result.stderr.trim().slice(-300) : `srun: ${result.kind}`;
       throw new Error(`the ${nodes.count} nodes of the allocation cannot be used: ${why}`);
     }
-    const blind = result.stdout.trim().split('\n').filter(Boolean).toSorted();
-    if (blind.length === 0) return;
+    const blindNodes = result.stdout.trim().split('\n').filter(Boolean).toSorted();
+    if (blindNodes.length === 0) return;
     throw new Error(
-      `node ${blind.join(', ')} cannot see the job's folder ${folder}. A job on several nodes needs a folder that all of them ` +
+      `node ${blindNodes.join(', ')} cannot see the job's folder ${folder}. A job on several nodes needs a folder that all of them ` +
         'share: add --work-dir FOLDER to worker_options of the pool',
     );
   } finally {

@@ -46,8 +46,8 @@ const never = (text: string): Answer => ({ result: 'never', text });
 const actionWords = { save: 'to save', sample: 'for samples' } as const satisfies Record<RequestKind, string>;
 
 /**
- * The way to ask is a part of the config that came with the offer, and lies on this disk: an order names no signal and no file,
- * and a trainer that an earlier process of the agent has started is asked like any other.
+ * The job's config says how to ask its trainer, and the agent keeps that on disk. So an order from the server never names a
+ * signal or a file, and a later process of the agent can ask the trainer, too.
  */
 export const createAsk =
   (deps: AskDeps): Ask =>
@@ -73,7 +73,7 @@ async function ask(run: RunFolder, kind: RequestKind, request: string, deps: Ask
   const task = readTask(run);
   const trainer = readTrainer(run);
   if (task === null || trainer === null) return later(`Did not ask ${request}: it does not run`);
-  // The log lies in the job's folder, as all else of it does (trainer.ts).
+  // The log is in the job's folder, like all its other files (trainer.ts).
   const folder = dirname(task.logFile);
   const kept = readFields(join(folder, requestsFile)) ?? {};
   const requests = requestsOf(kept);
@@ -81,16 +81,16 @@ async function ask(run: RunFolder, kind: RequestKind, request: string, deps: Ask
   const way = requests.value[kind];
   if (way !== undefined) {
     const first = (await firstRankOf(folder, deps.processes)) ?? trainer;
-    return goWay(way, { trainer: first, outputDir: join(folder, 'output'), request }, deps);
+    return sendRequest(way, { trainer: first, outputDir: join(folder, 'output'), request }, deps);
   }
   if (!(await isRunning(deps.processes, trainer))) return later(`Did not ask ${request}: it has ended`);
-  const own = await askInItsWay(kept['trainer'], { kind, folder, run: deps.run }, deps.trainers);
+  const own = await requestFromKnownTrainer(kept['trainer'], { kind, folder, run: deps.run }, deps.trainers);
   if (own === null) return never(`Can't ask ${request}: its config has no "${kind}" in ${requestsKey}`);
   return own.ok ? sentTo(`Asked ${request} (${own.by})`) : later(`Can't ask ${request}: ${own.reason}`);
 }
 
-/** Null for a trainer that has no way of its own, or that is not on this rig any more. */
-async function askInItsWay(
+/** Returns null when this program knows no way to ask the trainer, or when the trainer is no longer on this rig. */
+async function requestFromKnownTrainer(
   name: unknown,
   request: Omit<TrainerRequest, 'choice'>,
   trainers: readonly TrainerChoice[],
@@ -100,21 +100,21 @@ async function askInItsWay(
   return (await trainerRequests[choice.name]?.({ ...request, choice })) ?? null;
 }
 
-interface Asking {
+interface RequestTarget {
   readonly trainer: ProcessRef;
   readonly outputDir: string;
   /** Names the trainer and the action, for people. */
   readonly request: string;
 }
 
-async function goWay(
+async function sendRequest(
   way: RequestWay,
-  { trainer, outputDir, request }: Asking,
+  { trainer, outputDir, request }: RequestTarget,
   { processes }: AskDeps,
 ): Promise<Answer> {
   if (way.kind === 'file') {
     if (!(await isRunning(processes, trainer))) return later(`Did not ask ${request}: it has ended`);
-    return layFile(outputDir, way.file)
+    return createRequestFile(outputDir, way.file)
       ? sentTo(`Asked ${request} (${way.file} in its output folder)`)
       : sentTo(`Asked ${request} before, and it is not done: ${way.file} is still in its output folder`);
   }
@@ -134,19 +134,19 @@ async function goWay(
   }
 }
 
-/** Makes an empty file, and follows no link on its way there; false when it is there already. Throws when it can't be made. */
-function layFile(outputDir: string, file: string): boolean {
+/** Creates an empty file without following links. Returns false when it already exists. Throws when it cannot be created. */
+function createRequestFile(outputDir: string, file: string): boolean {
   const names = file.split('/');
   const folders = names.map((_, n) => join(outputDir, ...names.slice(0, n)));
   for (const folder of folders) {
-    unlessThere(() => mkdirSync(folder, { mode: 0o700 }));
+    createUnlessExists(() => mkdirSync(folder, { mode: 0o700 }));
     if (!lstatSync(folder).isDirectory()) throw new Error(`${folder} is no folder`);
   }
-  return unlessThere(() => closeSync(openSync(join(outputDir, file), 'wx', 0o600)));
+  return createUnlessExists(() => closeSync(openSync(join(outputDir, file), 'wx', 0o600)));
 }
 
-/** False when there was something by this name. */
-function unlessThere(make: () => void): boolean {
+/** Returns false when `make` failed because the name already exists. */
+function createUnlessExists(make: () => void): boolean {
   try {
     make();
     return true;

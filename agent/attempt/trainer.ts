@@ -74,8 +74,8 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   const placed = { ...offer, ...withPlaces(offer, places) };
   const isKnown = builtIn === null && choice !== null && choice.kind !== 'command';
   const { argv, cwd, configPath, env } = isKnown
-    ? launched(placed, rig, { choice, folder, outputDir, resumeFrom })
-    : asItIs(placed, rig, { builtIn, choice, folder, outputDir, resumeFrom });
+    ? prepareKnown(placed, rig, { choice, folder, outputDir, resumeFrom })
+    : prepareUnknown(placed, rig, { builtIn, choice, folder, outputDir, resumeFrom });
   writeRequests(folder, offer.config, isKnown ? choice.name : null);
   const job: PreparedJob = {
     argv,
@@ -108,7 +108,7 @@ interface Start {
 }
 
 /** Prepares a program that this worker does not know: writes the config as submitted. */
-function asItIs(
+function prepareUnknown(
   { config, dataloader }: JobOffer,
   rig: Rig,
   options: JobPlaces & { readonly builtIn: BuiltIn | null; readonly choice: TrainerChoice | null },
@@ -128,7 +128,7 @@ function asItIs(
 }
 
 /** Prepares a known trainer: writes a config with the job's own folders, and the files that it refers to. */
-function launched(
+function prepareKnown(
   offer: JobOffer,
   rig: Rig,
   options: JobPlaces & { readonly choice: Exclude<TrainerChoice, { readonly kind: 'command' }> },

@@ -63,7 +63,8 @@ export function createAvailability(deps: AvailabilityDeps): Availability {
     const input = (await use.lastInput?.().catch(() => null)) ?? null;
     const occupied = use.gpuTroubles().find(({ kind, ours }) => kind === 'held' && ours !== true);
     const now = clock.mono();
-    const usedAt = occupied !== undefined ? now : input === null ? null : now - Math.max(0, wall() - input);
+    const inputAt = input === null ? null : now - Math.max(0, wall() - input);
+    const usedAt = occupied === undefined ? inputAt : now;
     if (!filter.note(usedAt, now)) useReason = null;
     else if (occupied !== undefined) useReason = `Another program uses GPU ${occupied.gpu}`;
     else useReason ??= 'Somebody uses the keyboard or the mouse';

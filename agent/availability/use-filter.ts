@@ -2,7 +2,7 @@
  * Decides from observations whether a person uses the machine. Short use does not close the rig, and a short break does
  * not open it again.
  *
- *     free --use seen twice, `lastsMs` apart--> in use --no use for `leftAloneMs`--> free
+ *     free --use seen twice, `minUseMs` apart--> in use --no use for `minUnusedMs`--> free
  */
 export interface UseFilter {
   /**
@@ -14,8 +14,8 @@ export interface UseFilter {
 
 /** After a longer time without input, the next input starts a new period of use. */
 const recentMs = 5 * 60_000;
-const lastsMs = 60_000;
-const leftAloneMs = 10 * 60_000;
+const minUseMs = 60_000;
+const minUnusedMs = 10 * 60_000;
 
 export function createUseFilter(): UseFilter {
   let isInUse = false;
@@ -25,13 +25,13 @@ export function createUseFilter(): UseFilter {
     note(usedAt, now) {
       if (usedAt !== null && usedAt > lastUsedAt) lastUsedAt = Math.min(usedAt, now);
       if (isInUse) {
-        isInUse = now - lastUsedAt < leftAloneMs;
+        isInUse = now - lastUsedAt < minUnusedMs;
         if (!isInUse) firstUsedAt = null;
         return isInUse;
       }
       if (now - lastUsedAt >= recentMs) firstUsedAt = null;
       else firstUsedAt ??= lastUsedAt;
-      isInUse = firstUsedAt !== null && lastUsedAt - firstUsedAt >= lastsMs;
+      isInUse = firstUsedAt !== null && lastUsedAt - firstUsedAt >= minUseMs;
       return isInUse;
     },
   };

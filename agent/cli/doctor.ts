@@ -120,12 +120,12 @@ async function checkCache({ config, free = freeBytes }: DoctorDeps): Promise<Fin
     .totalBytes()
     .catch(() => 0);
   const available = free(nearest(workDir)) + held;
-  const [most, used] = [formatBytes(cacheLimit(dataCache, available)), formatBytes(held)];
+  const [limit, used] = [formatBytes(cacheLimit(dataCache, available)), formatBytes(held)];
   if (dataCache === null || dataCache <= available)
-    return ok(what, `The cache may use ${most}, and contains ${used}`);
+    return ok(what, `The cache may use ${limit}, and contains ${used}`);
   return failed(
     what,
-    `The cache may use ${formatBytes(dataCache)}, but the disk of ${workDir} has room for only ${most}: lower --data-cache, or choose another folder with --work-dir`,
+    `The cache may use ${formatBytes(dataCache)}, but the disk of ${workDir} has room for only ${limit}: lower --data-cache, or choose another folder with --work-dir`,
   );
 }
 

@@ -8,7 +8,7 @@ import { createRunCommand, type RunCommand } from '../gpu/probe.ts';
 import { ownProcesses } from '../process/own-processes.ts';
 import { planService, type ServicePlan } from './service-plan.ts';
 import { serviceId } from './service-files.ts';
-import { findRival, findStartTrouble, serviceFolder, servicePath } from './service-start.ts';
+import { findRunningWorker, findStartTrouble, serviceFolder, servicePath } from './service-start.ts';
 import { reasonOf } from '../files/failure-text.ts';
 import { writeWhole } from '../files/whole-file.ts';
 import { givenFlags, withWorkerOptions } from './worker-flags.ts';
@@ -54,10 +54,12 @@ function installCommand(invocation: ServiceInvocation): Command {
         return exit(exitCodes.done);
       }
       // An installed service is restarted with its new options, so its own process is no conflict.
-      const rival = existsSync(service.file) ? null : await findRival(planned.folder, ownProcesses(env));
-      if (rival !== null) {
+      const runningPid = existsSync(service.file)
+        ? null
+        : await findRunningWorker(planned.folder, ownProcesses(env));
+      if (runningPid !== null) {
         log(
-          `Worker ${planned.name} is already running (pid ${rival}): stop it first. Its training continues`,
+          `Worker ${planned.name} is already running (pid ${runningPid}): stop it first. Its training continues`,
         );
         return exit(exitCodes.locked);
       }

@@ -84,7 +84,7 @@ function findRelativeTrainer(texts: readonly string[]): string | null {
 }
 
 /** Returns the pid of a running worker that has locked the folder; null when there is none. */
-export async function findRival(folder: string, processes: Processes): Promise<number | null> {
+export async function findRunningWorker(folder: string, processes: Processes): Promise<number | null> {
   const holder = refOf(readFields(join(folder, 'lock')));
   return holder !== null && (await isRunning(processes, holder)) ? holder.pid : null;
 }

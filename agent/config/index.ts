@@ -48,7 +48,7 @@ interface RigStorage {
 interface RigMachine {
   /** Indices of the GPUs to use; null for all. */
   readonly gpus: readonly number[] | null;
-  /** At which other workers reach this machine; null for the local address of its connection to the orchestrator. */
+  /** The address at which other workers reach this machine; null for the local address of its connection to the orchestrator. */
   readonly nodeAddress: string | null;
 }
 
@@ -229,8 +229,9 @@ function tokenSource(
   const token = text('worker-token');
   // Precedence: --worker-token, --worker-token-file, the environment variable, then worker-token-file and worker-token
   // in the config file.
-  const nearer = flags['worker-token'] ?? (flags['worker-token-file'] === undefined && env[tokenVariable]);
-  if (path !== null && !nearer) return { ok: true, value: { kind: 'file', path } };
+  const isOverridden =
+    flags['worker-token'] ?? (flags['worker-token-file'] === undefined && env[tokenVariable]);
+  if (path !== null && !isOverridden) return { ok: true, value: { kind: 'file', path } };
   if (token === null) return { ok: true, value: null };
   const checked = checkToken(token);
   return checked.ok ? { ok: true, value: { kind: 'value', token } } : checked;

@@ -26,11 +26,11 @@ export function createConnectionWarnings(
   log: (message: string) => void,
 ): ConnectionWarnings {
   const logged = new Set<string>();
-  let beatenAt = clock.mono();
+  let heartbeatAt = clock.mono();
   let quietUntil = 0;
   let streamStatus: number | null = null;
   const isQuiet = (): boolean => clock.mono() < quietUntil;
-  const once = (message: string): void => {
+  const logOnce = (message: string): void => {
     if (logged.has(message)) return;
     // Some proxies never send the same response twice, so the set needs a limit.
     if (logged.size >= maxLogged) logged.clear();
@@ -40,15 +40,15 @@ export function createConnectionWarnings(
   const warn = (failure: CallFailure): void => {
     if (isQuiet()) return;
     const message = explainFailure(failure, url);
-    once(failure.kind === 'unreachable' ? `${message}. Trying again` : message);
+    logOnce(failure.kind === 'unreachable' ? `${message}. Trying again` : message);
   };
   return {
     warn,
     missedBeat(failure, timeoutMs) {
       if (isQuiet()) return;
-      if (clock.mono() - beatenAt < timeoutMs) return warn(failure);
+      if (clock.mono() - heartbeatAt < timeoutMs) return warn(failure);
       const seconds = Math.round(timeoutMs / 1000);
-      once(
+      logOnce(
         `Heartbeat timeout (${seconds}s): the orchestrator now considers this worker offline. Check the network. If it is ` +
           'unreliable, raise SIMPLETUNER_HEARTBEAT_TIMEOUT on the orchestrator',
       );
@@ -69,7 +69,7 @@ export function createConnectionWarnings(
       );
     },
     noteHeartbeat() {
-      beatenAt = clock.mono();
+      heartbeatAt = clock.mono();
       logged.clear();
     },
     clear: () => logged.clear(),

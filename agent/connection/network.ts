@@ -46,7 +46,7 @@ function serverCheckOf({ pins, verify, caFile }: Trust): ServerCheck {
   // Read the file even when pins make it irrelevant, so that a broken file fails now and not later.
   const extra = caFile === null ? [] : [readAuthority(caFile)];
   if (pins.length > 0) return { kind: 'pins', pins };
-  return verify ? { kind: 'authorities', extra } : { kind: 'anybody' };
+  return verify ? { kind: 'authorities', extra } : { kind: 'any_server' };
 }
 
 /** Throws when the file is not a PEM certificate. Node would silently ignore it, and every call would fail for no visible reason. */

@@ -14,7 +14,7 @@ import { type Pin, pinOf } from './trust.ts';
 export type ServerCheck =
   | { readonly kind: 'pins'; readonly pins: readonly Pin[] }
   | { readonly kind: 'authorities'; readonly extra: readonly string[] }
-  | { readonly kind: 'anybody' };
+  | { readonly kind: 'any_server' };
 
 /** Timeout for a connection, including its handshake. */
 const connectWithinMs = 10_000;
@@ -62,18 +62,18 @@ interface Checks {
   readonly refusalOf: (socket: TLSSocket) => Error | null;
 }
 
-function checksOf(voucher: ServerCheck): Checks {
-  switch (voucher.kind) {
+function checksOf(serverCheck: ServerCheck): Checks {
+  switch (serverCheck.kind) {
     case 'pins':
       return {
         options: { rejectUnauthorized: false },
-        refusalOf: socket => refusalByPin(socket, voucher.pins),
+        refusalOf: socket => refusalByPin(socket, serverCheck.pins),
       };
-    case 'anybody':
+    case 'any_server':
       return { options: { rejectUnauthorized: false }, refusalOf: () => null };
     case 'authorities': {
       // By default, Node ignores the system's authorities. Create the context once, because it parses hundreds of certificates.
-      const ca = [...getCACertificates('default'), ...getCACertificates('system'), ...voucher.extra];
+      const ca = [...getCACertificates('default'), ...getCACertificates('system'), ...serverCheck.extra];
       return {
         options: { rejectUnauthorized: true, secureContext: createSecureContext({ ca }) },
         refusalOf: () => null,

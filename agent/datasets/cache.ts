@@ -88,23 +88,25 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
           ok: false,
           reason: `The data is ${formatBytes(needed)}, but this rig's cache can hold only ${formatBytes(limitBytes)}: free disk space, or raise --data-cache`,
         };
+      const fits = (others: readonly Entry[]): boolean =>
+        bytesOf([files, ...others.map(each => each.files)]) <= limitBytes;
       const all = await entries();
       const kept = all.filter(({ digest }) => inUse.has(digest));
       for (const entry of all.filter(({ digest }) => !inUse.has(digest)))
-        if (bytesOf([files, ...[...kept, entry].map(each => each.files)]) <= limitBytes) kept.push(entry);
-      if (bytesOf([files, ...kept.map(each => each.files)]) > limitBytes)
+        if (fits([...kept, entry])) kept.push(entry);
+      if (!fits(kept))
         return {
           ok: false,
           reason: `The data is ${formatBytes(needed)}, but the data of running jobs leaves too little of this rig's cache of ${formatBytes(limitBytes)}: raise --data-cache`,
         };
-      const stays = new Set(
-        [files, ...kept.map(each => each.files)].flatMap(each => each.map(({ sha256 }) => sha256)),
-      );
-      const listed = new Set(kept.map(({ digest }) => digest));
+      const keptVersions = new Set(kept.map(({ digest }) => digest));
+      const keptFiles = [...files, ...kept.flatMap(each => each.files)];
+      const keptContents = new Set(keptFiles.map(({ sha256 }) => sha256));
       for (const name of await readdir(manifests).catch((): string[] => []))
-        if (!listed.has(name)) await rm(join(manifests, name), { recursive: true, force: true });
-      for await (const sha256 of contents.all()) if (!stays.has(sha256)) await contents.remove(sha256);
-      for await (const { sha256 } of contents.parts()) if (!stays.has(sha256)) await contents.remove(sha256);
+        if (!keptVersions.has(name)) await rm(join(manifests, name), { recursive: true, force: true });
+      for await (const sha256 of contents.all()) if (!keptContents.has(sha256)) await contents.remove(sha256);
+      for await (const { sha256 } of contents.parts())
+        if (!keptContents.has(sha256)) await contents.remove(sha256);
       return { ok: true };
     },
     async complete(digest, files) {

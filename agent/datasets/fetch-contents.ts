@@ -63,15 +63,15 @@ export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
 
   // The first failure stops the other downloads.
   const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
+  const untilFailure = AbortSignal.any([signal, failed.signal]);
   let failure: string | null = null;
-  const ahead = missing.values();
+  const queue = missing.values();
   const work = async (): Promise<void> => {
-    for (const content of ahead) {
-      if (either.aborted) return;
+    for (const content of queue) {
+      if (untilFailure.aborted) return;
       const why = await fetchOne(
         content,
-        { ...options, signal: either },
+        { ...options, signal: untilFailure },
         addBytes,
         more => (fetched += more),
       );

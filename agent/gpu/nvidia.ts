@@ -132,15 +132,15 @@ function lostProblem(rows: readonly string[][]): GpuProblem | undefined {
   };
 }
 
-function readErrorMessage(talk: string): GpuProblem | undefined {
-  const complaint = ERROR_MESSAGES.find(({ pattern }) => talk.includes(pattern));
-  if (complaint === undefined) return undefined;
-  return { code: complaint.code, message: `nvidia-smi says: ${talk.slice(0, 300)} ${complaint.remedy}` };
+function readErrorMessage(otherText: string): GpuProblem | undefined {
+  const known = ERROR_MESSAGES.find(({ pattern }) => otherText.includes(pattern));
+  if (known === undefined) return undefined;
+  return { code: known.code, message: `nvidia-smi says: ${otherText.slice(0, 300)} ${known.remedy}` };
 }
 
 /** Returns the problem that the output of a query shows: a driver failure, or lost GPUs. */
-export function readProblem(rows: readonly string[][], talk: string): GpuProblem | undefined {
-  return readErrorMessage(talk) ?? lostProblem(rows.filter(isLost));
+export function readProblem(rows: readonly string[][], otherText: string): GpuProblem | undefined {
+  return readErrorMessage(otherText) ?? lostProblem(rows.filter(isLost));
 }
 
 function memoryProblem(gpu: Gpu | undefined): GpuProblem | undefined {

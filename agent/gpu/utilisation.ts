@@ -70,12 +70,12 @@ function cardOf(row: readonly string[]): Card {
   };
 }
 
-function cardsFrom(rows: readonly string[][], talk: string, problem: GpuProblem | undefined): Cards {
+function cardsFrom(rows: readonly string[][], otherText: string, problem: GpuProblem | undefined): Cards {
   if (rows.length > 0) return { kind: 'listed', cards: rows.map(cardOf) };
   if (problem !== undefined) return { kind: 'broken', message: problem.message };
-  if (talk.includes('is not a valid field')) return { kind: 'unknown' };
+  if (otherText.includes('is not a valid field')) return { kind: 'unknown' };
   return {
     kind: 'silent',
-    message: `nvidia-smi lists no GPU (${talk.slice(0, 80) || 'no output'}): check dmesg`,
+    message: `nvidia-smi lists no GPU (${otherText.slice(0, 80) || 'no output'}): check dmesg`,
   };
 }

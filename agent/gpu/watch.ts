@@ -52,16 +52,16 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
   let suspects: ReadonlySet<string> = new Set();
   let needsConfirmation = false;
   let checkedAt = Number.NEGATIVE_INFINITY;
-  let last: Promise<void> = Promise.resolve();
+  let lastCheck: Promise<void> = Promise.resolve();
   let live: readonly OwnRun[] = found === null ? [] : [{ jobId: found, leader: null }];
   let ended: readonly OwnRun[] = [];
 
   const troubles = (): readonly KnownTrouble[] => [...presentAtStart, ...known.conditions, ...known.holding];
   const recordTroubles = (what: keyof typeof known, now: readonly KnownTrouble[]): void => {
-    const [before, after] = [known[what].map(nameOf), now.map(nameOf)];
+    const before = known[what].map(nameOf);
     known[what] = now;
     for (const trouble of now) if (!before.includes(nameOf(trouble))) log(describe(trouble));
-    if (before.length > 0 && after.length === 0) log(recoveredMessages[what]);
+    if (before.length > 0 && now.length === 0) log(recoveredMessages[what]);
   };
   const noteCards = (cards: Cards): void => {
     const conditions = conditionsOf(report.gpus, cards, wasSilent);
@@ -81,8 +81,8 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
   };
   /** Runs one check at a time. Each caller gets a check that starts after its call. */
   const check = (): Promise<void> => {
-    last = last.then(checkOnce).catch(() => {});
-    return last;
+    lastCheck = lastCheck.then(checkOnce).catch(() => {});
+    return lastCheck;
   };
   const confirmSuspects = async (): Promise<void> => {
     if (needsConfirmation && (await pause(clock, againAfterMs, never))) await check();

@@ -192,7 +192,7 @@ function shipperOf(
     ownLine: latin1(firstLine(task.logFile)),
     known: () => [...known, latin1(deps.token())],
     ship: (chunk, signal) => deps.ship(task.jobId, chunk, signal),
-    leftMs: Math.max(minRetryMs, retryForMs - Math.max(0, now - (acknowledgedAt(run) ?? now))),
+    giveUpAfterMs: Math.max(minRetryMs, retryForMs - Math.max(0, now - (acknowledgedAt(run) ?? now))),
   });
 }
 

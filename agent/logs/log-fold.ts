@@ -38,8 +38,8 @@ export interface LogFoldDeps {
 export function createLogFold({ pieces, known, ownLine }: LogFoldDeps): LogFold {
   let bar: { readonly line: Uint8Array; readonly to: number } | null = null;
   let context = '';
-  let key: OpenKey | null = null;
-  const show = (text: string): string => showFrom(text, context.length, known());
+  let openKey: OpenKey | null = null;
+  const redact = (text: string): string => showFrom(text, context.length, known());
 
   const addBar = (): void => {
     if (bar !== null)
@@ -52,7 +52,7 @@ export function createLogFold({ pieces, known, ownLine }: LogFoldDeps): LogFold 
     addOpen(part, to, isLine) {
       addBar();
       const text = context + latin1Of(part);
-      pieces.add(show(text), to, isLine);
+      pieces.add(redact(text), to, isLine);
       context = text.slice(-2 * maxSecret);
     },
     endLine(line, to) {
@@ -61,14 +61,14 @@ export function createLogFold({ pieces, known, ownLine }: LogFoldDeps): LogFold 
       if (text.endsWith(ownLine)) {
         // The marker may be in the middle of a longer line, which continues after it.
         const before = text.slice(0, Math.max(context.length, text.length - ownLine.length));
-        pieces.add(show(before), to, false);
+        pieces.add(redact(before), to, false);
         context = before;
         return;
       }
-      const { open, isPart } = followKey(key, text);
-      key = open;
+      const { open, isPart } = followKey(openKey, text);
+      openKey = open;
       const isHidden = isPart && context === '';
-      pieces.add(isHidden ? '' : `${show(text)}\n`, to, !isHidden);
+      pieces.add(isHidden ? '' : `${redact(text)}\n`, to, !isHidden);
       context = '';
     },
     drawOver(line, to) {
@@ -77,7 +77,7 @@ export function createLogFold({ pieces, known, ownLine }: LogFoldDeps): LogFold 
         return;
       }
       // The beginning of this bar was already sent, so send the rest instead of holding it back.
-      pieces.add(`${show(context + latin1Of(line))}\r`, to, false);
+      pieces.add(`${redact(context + latin1Of(line))}\r`, to, false);
       context = '';
     },
     dropBar() {
@@ -139,18 +139,26 @@ function endsWithPrefixOf(word: string, value: string): boolean {
   return false;
 }
 
-const isContinued = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+const isContinuationByte = (byte: number | undefined): boolean =>
+  byte !== undefined && (byte & 0xc0) === 0x80;
 
 /** Returns the nearest index, at or before this one, at which a UTF-8 character begins. */
 function beforeCharacter(bytes: Uint8Array, at: number): number {
-  for (let begin = at; begin >= 0 && begin > at - 4; begin -= 1) if (!isContinued(bytes[begin])) return begin;
+  for (let begin = at; begin >= 0 && begin > at - 4; begin -= 1)
+    if (!isContinuationByte(bytes[begin])) return begin;
   return at;
 }
 
 /** Returns the length without an incomplete UTF-8 character at the end. */
 function beforeUnfinished(bytes: Uint8Array): number {
   const begin = beforeCharacter(bytes, bytes.length - 1);
-  const lead = bytes[begin] ?? 0;
-  const wanted = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-  return begin >= 0 && begin + wanted > bytes.length ? begin : bytes.length;
+  const length = characterBytes(bytes[begin] ?? 0);
+  return begin >= 0 && begin + length > bytes.length ? begin : bytes.length;
+}
+
+/** Returns the length in bytes of the UTF-8 character that begins with this byte. */
+function characterBytes(firstByte: number): number {
+  if (firstByte >= 0xf0) return 4;
+  if (firstByte >= 0xe0) return 3;
+  return firstByte >= 0xc0 ? 2 : 1;
 }

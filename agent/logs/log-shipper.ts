@@ -18,9 +18,9 @@ export function createLogPace(clock: Clock): LogPace {
   return {
     async wait(bytes, signal) {
       const now = clock.mono();
-      const leftMs = Math.max(0, freeAt - now);
-      freeAt = now + leftMs + (bytes / bytesPerS) * 1000;
-      return leftMs === 0 ? !signal.aborted : pause(clock, leftMs, signal);
+      const waitMs = Math.max(0, freeAt - now);
+      freeAt = now + waitMs + (bytes / bytesPerS) * 1000;
+      return waitMs === 0 ? !signal.aborted : pause(clock, waitMs, signal);
     },
   };
 }
@@ -50,14 +50,14 @@ export interface LogShipperDeps extends LogFeedDeps {
   readonly random: () => number;
   readonly pace: LogPace;
   /** The ms after which a finished log that cannot be sent is given up. */
-  readonly leftMs: number;
+  readonly giveUpAfterMs: number;
   /** Fires when the agent has ended. */
   readonly signal: AbortSignal;
 }
 
 const logEnds = { older: 'older_orchestrator', stop: 'unwanted', expired: 'expired' } as const;
 
-const apartMs = 750;
+const pauseMs = 750;
 const minChunk = 16_384;
 
 /**
@@ -66,11 +66,11 @@ const minChunk = 16_384;
  */
 export function createLogShipper(deps: LogShipperDeps): LogShipper {
   const { attemptId, clock, random, pace } = deps;
-  const over = new AbortController();
+  const finished = new AbortController();
   const hurried = new AbortController();
   const stopped = new AbortController();
   const signal = AbortSignal.any([deps.signal, stopped.signal]);
-  const restless = AbortSignal.any([signal, hurried.signal]);
+  const untilHurried = AbortSignal.any([signal, hurried.signal]);
   let expiresAt = Number.POSITIVE_INFINITY;
   let limit = maxChunk;
 
@@ -89,7 +89,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
       clock,
       random,
       signal,
-      waitSignal: restless,
+      waitSignal: untilHurried,
       waits: waits.log,
       decide: failure => {
         const decision = decide('log', failure);
@@ -112,11 +112,11 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
       const feed = await createLogFeed(deps, after, limit);
       let isAccepted = true;
       while (isAccepted) {
-        const isOver = over.signal.aborted;
+        const isOver = finished.signal.aborted;
         const piece = await feed.next(isOver);
         if (signal.aborted) return 'left';
         if (piece === null) {
-          await pause(clock, apartMs, AbortSignal.any([restless, over.signal]));
+          await pause(clock, pauseMs, AbortSignal.any([untilHurried, finished.signal]));
           if (signal.aborted) return 'left';
           continue;
         }
@@ -127,10 +127,10 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
         if (isAccepted && isLast) return 'complete';
         if (isAccepted) misses.reset();
         if (isAccepted && feed.isCaughtUp())
-          await pause(clock, apartMs, AbortSignal.any([restless, over.signal]));
+          await pause(clock, pauseMs, AbortSignal.any([untilHurried, finished.signal]));
       }
       // Continue at the orchestrator's offset. Pauses grow if its offset is unexpected again and again.
-      if (typeof next === 'number' && !(await pause(clock, misses.nextMs(), restless))) return 'left';
+      if (typeof next === 'number' && !(await pause(clock, misses.nextMs(), untilHurried))) return 'left';
     }
     return next;
   };
@@ -138,11 +138,11 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
   return {
     done: run(),
     finish() {
-      expiresAt = Math.min(expiresAt, clock.mono() + deps.leftMs);
-      over.abort();
+      expiresAt = Math.min(expiresAt, clock.mono() + deps.giveUpAfterMs);
+      finished.abort();
     },
     hurry() {
-      if (over.signal.aborted) hurried.abort();
+      if (finished.signal.aborted) hurried.abort();
       else stopped.abort();
     },
     stop: () => stopped.abort(),
@@ -156,7 +156,7 @@ export async function leaveLogs(
   clock: Clock,
 ): Promise<void> {
   for (const shipper of shippers) shipper.hurry();
-  const gone = new AbortController();
-  void Promise.all(shippers.map(({ done }) => done)).then(() => gone.abort());
-  await pause(clock, withinMs, gone.signal);
+  const allDone = new AbortController();
+  void Promise.all(shippers.map(({ done }) => done)).then(() => allDone.abort());
+  await pause(clock, withinMs, allDone.signal);
 }

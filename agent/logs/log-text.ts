@@ -34,7 +34,7 @@ export interface LogTextOptions extends Pick<LogFoldDeps, 'known' | 'ownLine'> {
 export function createLogText({ offset, before, limit, ...options }: LogTextOptions): LogText {
   const { known } = options;
   /** Longer lines, in bytes, are cut. The parts fit into a chunk even if secrets are replaced by a longer `[redacted]`. */
-  const longest = limit / 4;
+  const maxLineBytes = limit / 4;
   const pieces = createLogPieces(limit);
   const fold = createLogFold({ ...options, pieces });
   /** The part of the unfinished line that was not moved into `pieces` yet. */
@@ -62,7 +62,8 @@ export function createLogText({ offset, before, limit, ...options }: LogTextOpti
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
     end += bytes.length;
     cutLines(false);
-    while (rest.length > longest + maxSecret) addOpen(longCut(fold.sentPart(), rest, longest, known()), true);
+    while (rest.length > maxLineBytes + maxSecret)
+      addOpen(longCut(fold.sentPart(), rest, maxLineBytes, known()), true);
     rest = Buffer.from(rest);
     fold.copyHeldBytes();
   };
@@ -73,7 +74,7 @@ export function createLogText({ offset, before, limit, ...options }: LogTextOpti
   rest = new Uint8Array();
 
   /** Adds the current state of a bar, and the part of an unfinished line that can be sent. */
-  const addWhatIsOpen = (): void => {
+  const addUnfinished = (): void => {
     const bytes = openCut(fold.sentPart(), rest, known());
     if (bytes === 0) return fold.addBar();
     fold.dropBar();
@@ -90,7 +91,7 @@ export function createLogText({ offset, before, limit, ...options }: LogTextOpti
     push,
     take(what) {
       if (what === 'all') finish();
-      else if (what === 'bars') addWhatIsOpen();
+      else if (what === 'bars') addUnfinished();
       return what === 'lines' && !pieces.hasLine() ? null : pieces.take();
     },
     isFull: pieces.isFull,

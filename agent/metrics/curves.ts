@@ -74,16 +74,16 @@ export function createCurves(deps: CurveDeps): Curves {
     open(origin) {
       const now = (): number => Math.max(0, Math.round(deps.uptime() - origin.startedAt));
       const book = createPointBook({ isAdopted: origin.isAdopted, adoptedMs: now() });
-      const over = new AbortController();
+      const runEnded = new AbortController();
       const { ready, readFiles } = openMetricsReader(origin, book, now, deps);
-      const sending = ship(origin, { book, readFiles }, over.signal, deps);
+      const sending = ship(origin, { book, readFiles }, runEnded.signal, deps);
       openCurves.add(sending);
       void sending.then(() => openCurves.delete(sending));
-      void watchGpus(book, now, over.signal, deps);
+      void watchGpus(book, now, runEnded.signal, deps);
       return {
         ready,
         note: (figures, isOld) => book.note(figures, now(), isOld),
-        finish: () => over.abort(),
+        finish: () => runEnded.abort(),
         done: sending,
       };
     },
@@ -119,25 +119,26 @@ function openMetricsReader(
 async function ship(
   origin: CurveOrigin,
   { book, readFiles }: { readonly book: PointBook; readonly readFiles: ReadMetricsFiles },
-  over: AbortSignal,
+  runEnded: AbortSignal,
   deps: CurveDeps,
 ): Promise<boolean> {
   const { clock, random, ended } = deps;
   const backoff = createBackoff({ ...loopWaits.metrics, random });
-  const either = AbortSignal.any([over, ended]);
+  const untilRunEnds = AbortSignal.any([runEnded, ended]);
   let waitMs = sendEveryMs;
   while (!ended.aborted) {
     // After the run has ended, wait only to retry a call.
-    await pause(clock, waitMs, over.aborted ? ended : either);
+    await pause(clock, waitMs, runEnded.aborted ? ended : untilRunEnds);
     if (ended.aborted) return false;
     // If the run ends during a send, one more round is necessary, because it may find another point.
-    const isLast = over.aborted;
+    const isLast = runEnded.aborted;
     const isBehind = await readFiles();
     book.closeStep();
     const sent = await sendAll(origin, book, deps);
     if (sent === 'refused' || (sent === 'sent' && isLast && !isBehind && book.isEmpty())) return true;
     if (sent === 'sent') backoff.reset();
-    waitMs = sent === 'later' ? loopWaits.metrics.baseMs + backoff.nextMs() : over.aborted ? 0 : sendEveryMs;
+    if (sent === 'later') waitMs = loopWaits.metrics.baseMs + backoff.nextMs();
+    else waitMs = runEnded.aborted ? 0 : sendEveryMs;
   }
   return false;
 }
@@ -170,20 +171,20 @@ async function sendAll(
 async function watchGpus(
   book: PointBook,
   now: () => number,
-  over: AbortSignal,
+  runEnded: AbortSignal,
   { clock, gpuFigures, ended }: CurveDeps,
 ): Promise<void> {
-  const either = AbortSignal.any([over, ended]);
+  const untilRunEnds = AbortSignal.any([runEnded, ended]);
   let everyMs = probeEveryMs;
-  while (await pause(clock, everyMs, either)) {
+  while (await pause(clock, everyMs, untilRunEnds)) {
     const probed = gpuFigures().catch(() => null);
     const patience = new AbortController();
-    const late = pause(clock, probeTimeoutMs, AbortSignal.any([either, patience.signal])).then(
+    const late = pause(clock, probeTimeoutMs, AbortSignal.any([untilRunEnds, patience.signal])).then(
       () => 'late' as const,
     );
     const values = await Promise.race([probed, late]);
     patience.abort();
-    if (either.aborted) return;
+    if (untilRunEnds.aborted) return;
     everyMs = values === 'late' || values === null ? slowProbeEveryMs : probeEveryMs;
     if (values !== 'late' && values !== null) book.add(values, now());
   }

@@ -113,7 +113,7 @@ export interface Recorded {
 }
 
 /** The unsent points from files. They replace or correct printed points. */
-interface FiledList extends Pick<Precedence, 'printed' | 'sent'> {
+interface FilePointList extends Pick<Precedence, 'printed' | 'sent'> {
   /** Adds points from files. Removes or corrects the values of `printed` lists that files provide. */
   record(figures: Recorded, printed: readonly PointList[]): void;
   /** Drops the points up to this step, because an earlier process of the agent has sent them. */
@@ -122,13 +122,13 @@ interface FiledList extends Pick<Precedence, 'printed' | 'sent'> {
   take(): readonly BarePoint[];
 }
 
-export function createFiledList(most: number): FiledList {
-  const filed = createPointList(most);
+export function createFilePointList(maxPoints: number): FilePointList {
+  const filePoints = createPointList(maxPoints);
   const precedence = createPrecedence();
   let sentUpTo = -1;
 
   const add = (point: BarePoint | null): void => {
-    if (point !== null && (point.step ?? 0) > sentUpTo) addFiled(filed, point);
+    if (point !== null && (point.step ?? 0) > sentUpTo) addFilePoint(filePoints, point);
   };
 
   return {
@@ -151,12 +151,12 @@ export function createFiledList(most: number): FiledList {
     },
     skipTo(step) {
       sentUpTo = step;
-      filed.change(point => ((point.step ?? 0) > step ? point : null));
+      filePoints.change(point => ((point.step ?? 0) > step ? point : null));
     },
-    isEmpty: () => filed.items().length === 0,
+    isEmpty: () => filePoints.items().length === 0,
     take() {
-      const points = filed.items();
-      filed.drop(points.length);
+      const points = filePoints.items();
+      filePoints.drop(points.length);
       return points;
     },
   };
@@ -170,9 +170,9 @@ export function mergeByTime(
   const all: BarePoint[] = [];
   let next = 0;
   for (const point of printed) {
-    for (; (recorded[next]?.elapsed_ms ?? Infinity) < point.elapsed_ms; next += 1)
-      all.push(...recorded.slice(next, next + 1));
-    all.push(point);
+    const from = next;
+    while ((recorded[next]?.elapsed_ms ?? Infinity) < point.elapsed_ms) next += 1;
+    all.push(...recorded.slice(from, next), point);
   }
   return [...all, ...recorded.slice(next)];
 }
@@ -181,15 +181,15 @@ export function mergeByTime(
  * Adds a point, or merges it into the unsent point of the same step. When two files repeat a step, the later file
  * counts.
  */
-function addFiled(filed: PointList, point: BarePoint): void {
-  let isThere = false;
-  if (filed.items().some(({ step }) => step === point.step))
-    filed.change(each => {
-      if (isThere || each.step !== point.step) return each;
-      isThere = true;
+function addFilePoint(filePoints: PointList, point: BarePoint): void {
+  let isMerged = false;
+  if (filePoints.items().some(({ step }) => step === point.step))
+    filePoints.change(each => {
+      if (isMerged || each.step !== point.step) return each;
+      isMerged = true;
       return { ...each, epoch: point.epoch ?? each.epoch, values: { ...each.values, ...point.values } };
     });
-  if (!isThere) filed.add(point);
+  if (!isMerged) filePoints.add(point);
 }
 
 const without = (point: BarePoint, keys: ReadonlySet<string>): BarePoint | null =>

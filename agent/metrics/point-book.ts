@@ -1,6 +1,6 @@
 import { metricKeyOf, type MetricPoint, type MetricsReply } from '../../protocol/metrics-api.ts';
 import type { Progress } from '../../protocol/reports.ts';
-import { createFiledList, mergeByTime, type Recorded } from './file-points.ts';
+import { createFilePointList, mergeByTime, type Recorded } from './file-points.ts';
 import { type BarePoint, createPointList, type PointList } from './point-list.ts';
 
 /** The figures that a trainer has printed. */
@@ -54,14 +54,14 @@ export function createPointBook({
   const waiting = createPointList(maxWaiting);
   const fresh = createPointList(maxFresh);
   const old = createPointList(maxWaiting);
-  const filed = createFiledList(maxWaiting);
+  const filePoints = createFilePointList(maxWaiting);
   const steps = gatherSteps();
   /** Sequence number of the first unsent point; null until the orchestrator has been asked. */
   let first = isAdopted ? null : 0;
 
   const gather = (): void => {
     // Until the orchestrator has been asked, it is unknown which points from files it already has.
-    const recorded = first === null ? [] : filed.take();
+    const recorded = first === null ? [] : filePoints.take();
     for (const point of mergeByTime(fresh.items(), recorded)) waiting.add(point);
     fresh.drop(fresh.items().length);
   };
@@ -70,12 +70,12 @@ export function createPointBook({
     note({ progress, gaps }, atMs, isOld) {
       const { step, epoch } = progress;
       const point = { elapsed_ms: atMs, step, epoch, values: valuesOf(progress, gaps) };
-      const rest = filed.printed(point);
+      const rest = filePoints.printed(point);
       steps.note(rest ?? { ...point, epoch: undefined, values: {} }, isOld ? old : fresh);
     },
     record({ live, late }) {
       steps.closeStep();
-      filed.record({ live, late }, [fresh, old, waiting]);
+      filePoints.record({ live, late }, [fresh, old, waiting]);
     },
     add(values, atMs) {
       if (Object.keys(values).length > 0) fresh.add({ elapsed_ms: atMs, step: steps.closed(), values });
@@ -83,13 +83,13 @@ export function createPointBook({
     closeStep: steps.closeStep,
     isEmpty() {
       gather();
-      return filed.isEmpty() && [waiting, old].every(list => list.items().length === 0);
+      return filePoints.isEmpty() && [waiting, old].every(list => list.items().length === 0);
     },
     isNumbered: () => first !== null,
     number({ next, last_step: lastStep, last_elapsed_ms: lastMs }) {
       gather();
       first = next;
-      filed.skipTo(lastStep ?? -1);
+      filePoints.skipTo(lastStep ?? -1);
       const missed = old
         .items()
         .filter(({ step }) => step !== undefined && (lastStep === null || step > lastStep));
@@ -107,7 +107,7 @@ export function createPointBook({
       gather();
       const points = waiting.items().slice(0, maxBatchPoints);
       waiting.freeze(points.length);
-      for (const point of points) filed.sent(point);
+      for (const point of points) filePoints.sent(point);
       return points.map((point, at) => ({ ...point, n: (first ?? 0) + at }));
     },
     taken(next) {

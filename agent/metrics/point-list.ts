@@ -16,13 +16,13 @@ export interface PointList {
 }
 
 /** Merges two points at the position of the later one. A null (not a number) in either of them stays. */
-function join(a: BarePoint, b: BarePoint): BarePoint {
+function merge(a: BarePoint, b: BarePoint): BarePoint {
   const values = { ...a.values, ...b.values };
   for (const [key, value] of Object.entries(a.values)) if (value === null) values[key] = null;
   return { ...a, ...b, step: b.step ?? a.step, epoch: b.epoch ?? a.epoch, values };
 }
 
-export function createPointList(most: number): PointList {
+export function createPointList(maxPoints: number): PointList {
   let items: BarePoint[] = [];
   let frozen = 0;
   /** Number of added points that become one point in the list. */
@@ -33,7 +33,7 @@ export function createPointList(most: number): PointList {
   const thinOut = (): void => {
     const free = items.slice(frozen);
     const pairs = Array.from({ length: Math.ceil(free.length / 2) }, (_, at) =>
-      free.slice(at * 2, at * 2 + 2).reduce(join),
+      free.slice(at * 2, at * 2 + 2).reduce(merge),
     );
     items = [...items.slice(0, frozen), ...pairs];
     inLast = free.length % 2 === 0 ? stride + 1 : 1;
@@ -44,13 +44,13 @@ export function createPointList(most: number): PointList {
     add(point) {
       const last = items.at(-1);
       if (last !== undefined && items.length > frozen && inLast < stride) {
-        items[items.length - 1] = join(last, point);
+        items[items.length - 1] = merge(last, point);
         inLast += 1;
         return;
       }
       items.push(point);
       inLast = 1;
-      if (items.length > most) thinOut();
+      if (items.length > maxPoints) thinOut();
     },
     drop(count) {
       items = items.slice(count);

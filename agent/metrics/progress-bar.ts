@@ -183,8 +183,9 @@ function nestedBarOf({ description, done, total }: Bar): NestedBar | undefined {
     .replace(/[:\s]+$/, '')
     .trim()
     .toLowerCase();
-  const what = name === '' ? 'unnamed' : name === 'step' ? 'steps' : 'epochs';
-  return what !== 'epochs' || /^epochs?$/.test(name) ? { what, done, total } : undefined;
+  if (name === '') return { what: 'unnamed', done, total };
+  if (name === 'step') return { what: 'steps', done, total };
+  return /^epochs?$/.test(name) ? { what: 'epochs', done, total } : undefined;
 }
 
 /**

@@ -123,10 +123,10 @@ const withoutUndefined = (progress: Progress): Progress => ({
 
 /** A longer line is not parsed, which bounds the work. */
 const maxLength = 2_048;
-const bar =
+const richBarPattern =
   /^Epoch (\d{1,9})\/(\d{1,9}) {1,8}[━╸╺]{1,400} {0,400}(\d{1,12})\/(\d{1,12}) {1,20}\d{1,6}:\d\d:\d\d •(?: {1,80}[-\d]{1,6}:[-\d]{2}:[-\d]{2})?(?: {1,80}(\d{1,12}(?:\.\d{1,6})?)it\/s)?/;
-const below = /^ {8,400}(?:\d{1,6}:\d\d:\d\d)? {0,400}(?=[A-Za-z_])/;
-const pair = /([A-Za-z_][\w./-]{0,63}): ([^\s:]{1,40})(?=\s|$)/g;
+const indentPattern = /^ {8,400}(?:\d{1,6}:\d\d:\d\d)? {0,400}(?=[A-Za-z_])/;
+const figurePattern = /([A-Za-z_][\w./-]{0,63}): ([^\s:]{1,40})(?=\s|$)/g;
 
 /**
  * Parses the progress of Lightning's RichProgressBar. Epochs count from 0 to the number after the slash. In a narrow
@@ -137,7 +137,7 @@ const pair = /([A-Za-z_][\w./-]{0,63}): ([^\s:]{1,40})(?=\s|$)/g;
  */
 function parseRichBar(text: string): Progress | undefined {
   if (!text.startsWith('Epoch ') || text.length > maxLength) return undefined;
-  const match = bar.exec(text);
+  const match = richBarPattern.exec(text);
   if (match === null) return undefined;
   const [whole, epoch, last, done, total, rate] = match.map(part => part ?? '');
   const step = Number(epoch) * Number(total) + Number(done);
@@ -154,11 +154,13 @@ function parseRichBar(text: string): Progress | undefined {
 
 /** Parses a line of figures below a bar; undefined for any other line. */
 export function parseRichFigures(line: string): Progress | undefined {
-  const [indent] = (line.length <= maxLength ? below.exec(line) : null) ?? [];
+  const [indent] = (line.length <= maxLength ? indentPattern.exec(line) : null) ?? [];
   if (indent === undefined) return undefined;
   const text = line.slice(indent.length);
-  return text.replaceAll(pair, '').trim() === '' ? fieldsIn(text) : undefined;
+  return text.replaceAll(figurePattern, '').trim() === '' ? fieldsIn(text) : undefined;
 }
 
 const fieldsIn = (text: string): Progress =>
-  readFields(new Map([...text.matchAll(pair)].map(([, name = '', value]) => [name, value] as const)));
+  readFields(
+    new Map([...text.matchAll(figurePattern)].map(([, name = '', value]) => [name, value] as const)),
+  );

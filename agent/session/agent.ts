@@ -89,16 +89,16 @@ const exitCodes = { left: 0, refused: 2, rejected: 3 } as const;
 const isLast = ({ status }: StatusReportBody): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled';
 /** Time in ms for the final report after `leaveNow`, in addition to the grace period. */
-const lastWordMs = 5_000;
+const finalReportMs = 5_000;
 /** Time in ms to send the rest of the logs, while the orchestrator answers. The next start sends what remains. */
 const logsMs = 5_000;
 /** Time in ms to upload the remaining files of completed jobs. A persistent worker continues after its next start. */
 const outputsMs = { ephemeral: 600_000, persistent: 5_000 } as const;
 /** Time in ms for the last points and for outstanding responses, before the disconnect call. */
-const farewellMs = 2_000;
+const beforeDisconnectMs = 2_000;
 
 /** Sends the remaining logs and files of runs that have ended. */
-async function sendTheRest({ logs, outputs, persistent }: AgentDeps, hurry: AbortSignal): Promise<void> {
+async function sendRemaining({ logs, outputs, persistent }: AgentDeps, hurry: AbortSignal): Promise<void> {
   await logs?.leave(logsMs);
   await outputs?.leave(persistent ? outputsMs.persistent : outputsMs.ephemeral, hurry);
 }
@@ -169,7 +169,7 @@ export function createAgent(deps: AgentDeps): Agent {
     leaveNow() {
       slot.leaveNow();
       leave();
-      void pause(clock, state.graceMs + lastWordMs, ended.signal).then(isLate => {
+      void pause(clock, state.graceMs + finalReportMs, ended.signal).then(isLate => {
         hurry.abort();
         // If the trainer still runs, its guard completes the stop.
         if (isLate) over.abort();
@@ -220,7 +220,7 @@ function createLeaving({ state, slot, over, hurry }: LeavingDeps) {
   };
 }
 
-type Running = SessionDeps &
+type RunningDeps = SessionDeps &
   BeatDeps & {
     readonly api: ApiClient;
     readonly closing: Closing;
@@ -232,31 +232,31 @@ type Running = SessionDeps &
   };
 
 /** Runs the loops until the agent has left. Resolves with the exit code. */
-async function runAgent(deps: AgentDeps, parts: Running): Promise<number> {
-  const { slot, closing, curves, inFlight, api, state, hurry, ended, isHandedOver } = parts;
+async function runAgent(deps: AgentDeps, running: RunningDeps): Promise<number> {
+  const { slot, closing, curves, inFlight, api, state, hurry, ended, isHandedOver } = running;
   const { found, logs } = deps;
   for (const run of deps.acknowledgedRuns ?? [])
     catchUpCurve(run, { curve: curves.open, ...(logs && { logs }) });
   if (found !== null) slot.resume(found);
   closing.start();
   const beats = new AbortController();
-  const heartbeats = beatUntil(beats.signal, parts);
-  const ending = await runSessions(parts);
+  const heartbeats = beatUntil(beats.signal, running);
+  const ending = await runSessions(running);
   const left = slot.held();
   if (ending !== 'left' && left !== null)
-    parts.log(
+    running.log(
       `Job ${left.jobId} continues without this worker. Correct the problem and start the worker again, to continue with the job`,
     );
   // A trainer that still runs continues under its guard.
   slot.release();
-  if (ending === 'left' && !isHandedOver()) await sendTheRest(deps, hurry);
+  if (ending === 'left' && !isHandedOver()) await sendRemaining(deps, hurry);
   beats.abort();
-  if (ending === 'left' && left === null) await curves.drained(farewellMs);
+  if (ending === 'left' && left === null) await curves.drained(beforeDisconnectMs);
   ended.abort();
   if (ending === 'left' && !isHandedOver()) {
     await heartbeats;
     // The disconnect must be the last call, because a later one would count as the worker's return.
-    await inFlight.drained(farewellMs);
+    await inFlight.drained(beforeDisconnectMs);
     if (state.workerId !== null) await api.disconnect(state.workerId);
   }
   return exitCodes[ending];

@@ -46,7 +46,7 @@ interface Known {
 
 export function createAllocation({ clock, ended, ...deps }: AllocationDeps): Allocation {
   let known: Known | null = null;
-  let isOver = false;
+  let isLeaving = false;
   let contactAt = clock.mono();
 
   /** Early enough to save and upload twice as slowly as before. */
@@ -54,17 +54,17 @@ export function createAllocation({ clock, ended, ...deps }: AllocationDeps): All
     endsAt - Math.max(noticeMs, Math.min(saveFactor * (deps.saveMs() ?? 0), leadLimitMs));
 
   const check = (): void => {
-    if (known === null || isOver) return;
+    if (known === null || isLeaving) return;
     const isDue = clock.mono() >= dueAt(known);
     const isDeserted = deps.isIdle() && clock.mono() - contactAt >= withoutContactMs;
-    isOver = isDue || isDeserted;
+    isLeaving = isDue || isDeserted;
     if (isDue) deps.onDue(known.endsAt);
     else if (isDeserted) deps.onDeserted();
   };
   const waitMs = (): number =>
     known === null ? checkEveryMs : Math.max(1, Math.min(checkEveryMs, dueAt(known) - clock.mono()));
   const watch = async (): Promise<void> => {
-    while (!isOver && (await pause(clock, waitMs(), ended))) check();
+    while (!isLeaving && (await pause(clock, waitMs(), ended))) check();
   };
 
   return {

@@ -44,7 +44,7 @@ export function simulateRun(origin: RunOrigin, listeners: RunListeners, deps: Si
   const { trainer, job, clock } = deps;
   let { contact } = origin;
   let stopped: Order | 'lost_contact' | null = null;
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
   const onProgress = (progress: Progress): void => {
     listeners.onFigures({ progress, gaps: [] }, false);
     listeners.onProgress(progress);
@@ -58,13 +58,13 @@ export function simulateRun(origin: RunOrigin, listeners: RunListeners, deps: Si
     if (onLostContact === 'continue') return;
     const leftMs = contact.sentAt + contact.timeoutMs - clock.mono();
     if (leftMs <= 0) stop('lost_contact');
-    else takeBack = clock.after(leftMs, () => watchContact(onLostContact));
+    else cancelTimer = clock.after(leftMs, () => watchContact(onLostContact));
   };
   watchContact(origin.onLostContact);
   return {
     pid: process.pid,
     finished: training.exited.then(exit => {
-      takeBack();
+      cancelTimer();
       return { ...exit, stopped, startError: null };
     }),
     stop: order => stop(order),
@@ -121,7 +121,7 @@ export function createSimulatedLogs(deps: SimulatedLogsDeps): SimulatedLogs {
         ownLine: '\n',
         known: () => [],
         ship: (chunk, signal) => deps.ship(jobId, chunk, signal),
-        leftMs: 60_000,
+        giveUpAfterMs: 60_000,
       });
       open.set(attemptId, { shipper, print });
       void shipper.done.then(() => open.delete(attemptId));

@@ -204,30 +204,31 @@ interface Unreachable {
 }
 
 export function breakable(api: ApiClient, followStream: FollowStream): BreakableNetwork {
-  let whole = new AbortController();
+  let connection = new AbortController();
   const unreachable = (): Unreachable => ({
     ok: false,
     failure: { kind: 'unreachable', cause: new Error('the network is down') },
   });
-  const ifWhole = async <R>(send: () => Promise<R>): Promise<R | Unreachable> =>
-    whole.signal.aborted ? unreachable() : send();
+  const ifConnected = async <R>(send: () => Promise<R>): Promise<R | Unreachable> =>
+    connection.signal.aborted ? unreachable() : send();
   return {
     api: {
-      register: body => ifWhole(() => api.register(body)),
-      beat: body => ifWhole(() => api.beat(body)),
-      report: (jobId, attemptId, body) => ifWhole(() => api.report(jobId, attemptId, body)),
-      uploadPoints: (jobId, attemptId, points) => ifWhole(() => api.uploadPoints(jobId, attemptId, points)),
-      disconnect: workerId => ifWhole(() => api.disconnect(workerId)),
+      register: body => ifConnected(() => api.register(body)),
+      beat: body => ifConnected(() => api.beat(body)),
+      report: (jobId, attemptId, body) => ifConnected(() => api.report(jobId, attemptId, body)),
+      uploadPoints: (jobId, attemptId, points) =>
+        ifConnected(() => api.uploadPoints(jobId, attemptId, points)),
+      disconnect: workerId => ifConnected(() => api.disconnect(workerId)),
     },
     async followStream(deps) {
-      const signal = AbortSignal.any([deps.signal, whole.signal]);
+      const signal = AbortSignal.any([deps.signal, connection.signal]);
       const end = await followStream({ ...deps, signal });
       return deps.signal.aborted || end !== 'aborted' ? end : 'lost';
     },
-    through: ifWhole,
-    cut: () => whole.abort(),
+    through: ifConnected,
+    cut: () => connection.abort(),
     mend() {
-      if (whole.signal.aborted) whole = new AbortController();
+      if (connection.signal.aborted) connection = new AbortController();
     },
   };
 }

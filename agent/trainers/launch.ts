@@ -1,7 +1,7 @@
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { restrictedKeyFor, restrictedUses } from '../../protocol/config-policy.ts';
 
-/** Where a job's files are on the rig. */
+/** The locations of a job's files on the rig. */
 export interface JobPlaces {
   /** The job's own folder. */
   readonly folder: string;
@@ -20,7 +20,7 @@ export interface LaunchInput extends JobPlaces {
   readonly python: string;
   /** Number of GPUs for the job; null if it requested none, if its config names them, or if an older server does not report it. */
   readonly gpuCount: number | null;
-  /** On how many machines the trainer is started. */
+  /** The number of machines on which the trainer is started. */
   readonly nodes: number;
   /** Makes a named pipe below the job's folder; null on systems that have none. */
   readonly makePipe: (name: string) => string | null;
@@ -34,30 +34,30 @@ export interface LaunchFile {
 /** The files and the command line that start a trainer. */
 export interface Launch {
   readonly configFile: LaunchFile;
-  /** Through which the trainer is asked for something later. */
+  /** The file through which the worker can later ask the trainer to save or to draw samples. */
   readonly requestFile?: LaunchFile;
   readonly argv: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Where it starts; null for the folder in which the agent was started. */
+  /** The working directory; null for the folder in which the agent was started. */
   readonly cwd: string | null;
 }
 
-/** Whether a config names a folder under this key that leads out of the job's own. */
+/** Whether the folder under this key of the config is outside the job's own folder. */
 export const leadsOut = (config: TrainerConfig, key: string): boolean =>
   restrictedUses(config, null).some(use => use.key === key);
 
-/** The config without a restricted key, in any spelling. */
+/** Removes a restricted key from the config, in all its spellings. */
 export const withoutKey = (config: TrainerConfig, key: string): TrainerConfig =>
   Object.fromEntries(Object.entries(config).filter(([written]) => restrictedKeyFor(written, true) !== key));
 
-/** As the config has it: with dashes in front, or without. */
+/** Returns the key as the config spells it: with dashes in front, or without. */
 export const spellingOf = (config: TrainerConfig, key: string): string =>
   Object.hasOwn(config, `--${key}`) ? `--${key}` : key;
 
-/** `accelerate launch`, by the Python that has it. */
+/** The command `accelerate launch`, run by the Python in which it is installed. */
 export const accelerate = (python: string): readonly string[] => [python, '-m', 'accelerate.commands.launch'];
 
-/** One process for each GPU. Without a number accelerate starts one for every GPU that it sees. */
+/** The options for one process per GPU. If `count` is null, accelerate starts a process for every GPU that it sees. */
 export function processOptions(count: number | null, nodes: number): readonly string[] {
   if (nodes > 1) return ['--multi_gpu', `--num_processes=${(count ?? 1) * nodes}`, ...machineOptions(nodes)];
   return count === null ? [] : [...(count > 1 ? ['--multi_gpu'] : []), `--num_processes=${count}`];

@@ -318,7 +318,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'an agent starts a trainer before its claim is answered',
     changes: [
-      agent('attempt/attempt-life', "if (claim !== 'taken' || held.given.signal.aborted) return false;", ''),
+      agent('attempt/attempt-life', "if (claim !== 'taken' || held.abandoned.signal.aborted) return false;", ''),
     ],
   },
   {

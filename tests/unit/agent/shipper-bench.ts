@@ -86,7 +86,7 @@ export function createShipperBench(book: LogStore = createLogStore()): ShipperBe
         clock,
         random: () => 0.5,
         pace: createLogPace(clock),
-        leftMs: 24 * 60 * 60 * 1000,
+        giveUpAfterMs: 24 * 60 * 60 * 1000,
         signal: process.signal,
         ...more,
       }),

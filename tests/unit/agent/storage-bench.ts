@@ -125,7 +125,7 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
             yield comes;
             if (fate === 'cut') throw new Error('aborted');
           },
-          leave: async () => {},
+          discard: async () => {},
         },
       };
     },

@@ -133,7 +133,7 @@ describe('self-description of a worker', () => {
       'Worker rig-3: 1x RTX 4090 + 1x RTX 3090 (2 in all); leaves after one job',
       expect.stringMatching(/^No trainer found: python or python3/),
       expect.stringMatching(
-        /^WARNING: TLS certificates are not checked \(--ssl-no-verify\).*take the token.*--pin .*--ca-file$/,
+        /^WARNING: TLS certificates are not checked \(--ssl-no-verify\).*steal the token.*--pin .*--ca-file$/,
       ),
       expect.stringMatching(/^Connection refused: .*Trying again$/),
     ]);

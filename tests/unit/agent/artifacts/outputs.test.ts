@@ -158,15 +158,15 @@ describe('planned uploads', () => {
       { results: { 'a.png': { at, result: 'refused' } }, isOver: true },
       false,
     ],
-    ['an output without room on the server', { results: { 'a.png': { at, result: 'left' } } }, false],
+    ['an output without room on the server', { results: { 'a.png': { at, result: 'no_room' } } }, false],
     [
       'an output without room, five minutes later',
-      { results: { 'a.png': { at, result: 'left' } }, laterMs: 300_000 },
+      { results: { 'a.png': { at, result: 'no_room' } }, laterMs: 300_000 },
       true,
     ],
     [
       'an output without room, after the run',
-      { results: { 'a.png': { at, result: 'left' } }, laterMs: 300_000, isOver: true },
+      { results: { 'a.png': { at, result: 'no_room' } }, laterMs: 300_000, isOver: true },
       false,
     ],
   ])('plans uploads correctly for %s', (_what, uploadCase, isPlanned) => {

@@ -84,7 +84,7 @@ test('requests the rest of a partial file with Range and If-Range', async () => 
     { from: 0, bytes: 10 },
     { from: 4, bytes: 10 },
   ]);
-  await whole.value.leave();
+  await whole.value.discard();
   const pieces: Uint8Array[] = [];
   for await (const piece of rest.value.pieces()) pieces.push(piece);
   expect(Buffer.concat(pieces).toString()).toBe('456789');

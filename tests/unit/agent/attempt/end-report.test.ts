@@ -39,7 +39,7 @@ describe('endReport', () => {
         cause: 'worker_lost',
         signal: 'SIGTERM',
         error:
-          'Stopped because contact to the orchestrator was lost, as the job asks for. Training was ended by SIGTERM\nstep 5',
+          'Stopped because contact with the orchestrator was lost (on_lost_contact: stop). Training was ended by SIGTERM\nstep 5',
       },
     ],
     [
@@ -76,7 +76,7 @@ describe('endReport', () => {
       'whose guard is gone',
       null,
       null,
-      { cause: 'worker_lost', error: expect.stringContaining('ended without a word') },
+      { cause: 'worker_lost', error: expect.stringContaining('ended unexpectedly') },
     ],
     ['that was cancelled, and whose guard is gone', null, 'cancel', { status: 'cancelled' }],
   ])('reports the right end of a run %s', (_what, record, order, expected) => {

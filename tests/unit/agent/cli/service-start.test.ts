@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadAgentConfig } from '../../../../agent/config/index.ts';
 import {
-  findRival,
+  findRunningWorker,
   findStartTrouble,
   serviceFolder,
   servicePath,
@@ -137,11 +137,11 @@ it('finds the worker that uses a state folder, unless it has ended', async () =>
     run: createRunCommand({ environment: process.env }),
   });
   const folder = temporaryFolder();
-  expect(await findRival(folder, processes)).toBeNull();
+  expect(await findRunningWorker(folder, processes)).toBeNull();
   const self = await processes.identify(process.pid);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'lock'), JSON.stringify(self));
-  expect(await findRival(folder, processes)).toBe(process.pid);
+  expect(await findRunningWorker(folder, processes)).toBe(process.pid);
   writeFileSync(join(folder, 'lock'), JSON.stringify({ ...self, start: 'earlier' }));
-  expect(await findRival(folder, processes)).toBeNull();
+  expect(await findRunningWorker(folder, processes)).toBeNull();
 });

@@ -221,7 +221,7 @@ test('numbers the points of any output in rising order', () => {
 });
 
 describe('figures from files', () => {
-  const filed = (step: number, values: BarePoint['values'], atMs = 0): BarePoint => ({
+  const filePoints = (step: number, values: BarePoint['values'], atMs = 0): BarePoint => ({
     elapsed_ms: atMs,
     step,
     values,
@@ -232,7 +232,7 @@ describe('figures from files', () => {
   test('prefers figures from files over printed ones with the same key', () => {
     const book = bookOf();
     note(book, { step: 1, loss: 0.5, steps_per_second: 3 });
-    book.record({ live: [filed(1, { loss: 0.512 })], late: [] });
+    book.record({ live: [filePoints(1, { loss: 0.512 })], late: [] });
     note(book, { step: 2, loss: 0.4, steps_per_second: 4 });
     const points = takeAll(book);
     expect(losses(points)).toEqual([[1, 0.512]]);
@@ -244,14 +244,14 @@ describe('figures from files', () => {
     note(book, { step: 1, loss: 0.5 });
     note(book, { step: 2, loss: 0.4 });
     expect(takeAll(book)).toHaveLength(2);
-    book.record({ live: [filed(1, { loss: 0.512 }), filed(3, { loss: 0.3 })], late: [] });
+    book.record({ live: [filePoints(1, { loss: 0.512 }), filePoints(3, { loss: 0.3 })], late: [] });
     expect(losses(takeAll(book))).toEqual([[3, 0.3]]);
   });
 
   test('uses the later of two values for the same step', () => {
     const book = bookOf();
     book.record({
-      live: [filed(1, { loss: 1 }), filed(2, { loss: 2 }), filed(1, { loss: 3, acc: 1 })],
+      live: [filePoints(1, { loss: 1 }), filePoints(2, { loss: 2 }), filePoints(1, { loss: 3, acc: 1 })],
       late: [],
     });
     expect(losses(takeAll(book))).toEqual([
@@ -266,7 +266,11 @@ describe('figures from files', () => {
     note(book, { step: 20, loss: 0.4 }, 20);
     book.record({
       live: [],
-      late: [filed(10, { loss: 0.51 }), filed(20, { loss: 0.41 }), filed(30, { loss: 0.31 }, 30)],
+      late: [
+        filePoints(10, { loss: 0.51 }),
+        filePoints(20, { loss: 0.41 }),
+        filePoints(30, { loss: 0.31 }, 30),
+      ],
     });
     note(book, { step: 30, loss: 0.3 }, 30);
     note(book, { step: 40, loss: 0.2 }, 40);
@@ -280,7 +284,7 @@ describe('figures from files', () => {
 
   test("continues at the server's position after a restart of the agent", () => {
     const book = bookOf(true, 10_000);
-    const all = [1, 2, 3, 4].map(step => filed(step, { loss: step }));
+    const all = [1, 2, 3, 4].map(step => filePoints(step, { loss: step }));
     book.record({ live: all.slice(0, 3), late: [] });
     expect(book.isEmpty()).toBe(false);
     book.number({ success: true, next: 7, last_step: 2, last_elapsed_ms: 0 });
@@ -294,7 +298,10 @@ describe('figures from files', () => {
 
   test('bounds the number of waiting figures', () => {
     const book = bookOf();
-    book.record({ live: Array.from({ length: 10_000 }, (_, step) => filed(step, { loss: step })), late: [] });
+    book.record({
+      live: Array.from({ length: 10_000 }, (_, step) => filePoints(step, { loss: step })),
+      late: [],
+    });
     const points = takeAll(book);
     expect(points.length).toBeLessThanOrEqual(4_096);
     expect(points.at(-1)?.values['loss']).toBe(9_999);
