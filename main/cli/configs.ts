@@ -76,8 +76,8 @@ const get: RemoteSpec = {
   shape: withConfigArgument,
   async act(remote, [word]) {
     const answer = await remote.request(configsApi.get, { params: { name: configName(word) } });
-    const isWhole = remote.flags['output'] === undefined;
-    printOne({ ...remote, flags: { ...remote.flags, json: isWhole } }, { answer, facts: [] });
+    const isJson = remote.flags['output'] === undefined;
+    printOne({ ...remote, flags: { ...remote.flags, json: isJson } }, { answer, facts: [] });
   },
 };
 

@@ -134,20 +134,18 @@ interface FoundToken {
 
 /** Returns null when flags, environment and config file contain no token for this URL. */
 function configuredToken({ flags, env, file }: Sources, url: string): Found<FoundToken> | null {
-  const [tokenFile, fromFlag, fromEnv] = [
-    trimmed(flags['token-file']),
-    trimmed(flags['token']),
-    trimmed(env[variables.token]),
-  ];
-  const given =
-    tokenFile !== null
-      ? readToken(tokenFile)
-      : fromFlag !== null
-        ? checkToken(fromFlag, '--token')
-        : fromEnv !== null
-          ? checkToken(fromEnv, variables.token)
-          : tokenOfConfig(file, url);
+  const given = givenToken(flags, env) ?? tokenOfConfig(file, url);
   return given?.ok ? found({ text: given.value, isOfFolder: false }) : given;
+}
+
+/** Returns the token of the flags, else that of the environment; null when neither has one. */
+function givenToken(flags: Flags, env: Env): Found<string> | null {
+  const tokenFile = trimmed(flags['token-file']);
+  if (tokenFile !== null) return readToken(tokenFile);
+  const fromFlag = trimmed(flags['token']);
+  if (fromFlag !== null) return checkToken(fromFlag, '--token');
+  const fromEnv = trimmed(env[variables.token]);
+  return fromEnv === null ? null : checkToken(fromEnv, variables.token);
 }
 
 /** Reads the admin token from this machine's data folder. It is only valid for the URL of the orchestrator that uses the folder. */

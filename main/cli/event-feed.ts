@@ -54,8 +54,8 @@ export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<U
 export async function openFeed(address: FeedAddress, from: URL): Promise<AsyncGenerator<string, void>> {
   const { url, token, fetch: send = fetch, signal, after = null, silenceMs = maxSilenceMs } = address;
   const watchdog = new AbortController();
-  const tooLong = () => watchdog.abort(new Error('the stream timed out'));
-  const bark = setTimeout(tooLong, silenceMs).unref();
+  const abortForSilence = () => watchdog.abort(new Error('the stream timed out'));
+  const silenceTimer = setTimeout(abortForSilence, silenceMs).unref();
   const response = await send(from, {
     headers: {
       authorization: `Bearer ${token}`,
@@ -66,7 +66,7 @@ export async function openFeed(address: FeedAddress, from: URL): Promise<AsyncGe
     signal: signal === undefined ? watchdog.signal : AbortSignal.any([signal, watchdog.signal]),
   });
   if (!response.ok || response.body === null) throw await refusalOf(response, url);
-  return dataOf(linesOf(response.body, () => bark.refresh()));
+  return dataOf(linesOf(response.body, () => silenceTimer.refresh()));
 }
 
 async function refusalOf(response: Answer, url: string): Promise<FeedRefused> {

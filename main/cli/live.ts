@@ -36,7 +36,8 @@ export async function persist<T>(remote: Remote, act: (onReached: () => void) =>
   let failures = 0;
   const onReached = (): void => {
     if (isLost) report(remote, `Reconnected to ${remote.connection().url}`);
-    [isLost, failures] = [false, 0];
+    isLost = false;
+    failures = 0;
   };
   for (;;) {
     try {

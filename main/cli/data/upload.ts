@@ -111,8 +111,9 @@ async function storedBytes(remote: Remote, { sha256, bytes }: Source): Promise<n
   const answer = await remote.call(datasetsApi.progress, { params: { digest: sha256 } });
   if (!answer.ok) return 0;
   const { complete, bytes: stored } = answer.value;
+  if (complete) return null;
   // A part that has the full length but is not complete contains other data, so it is sent again.
-  return complete ? null : stored < bytes ? stored : 0;
+  return stored < bytes ? stored : 0;
 }
 
 async function put(

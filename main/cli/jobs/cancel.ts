@@ -18,8 +18,8 @@ import {
 import { among, findJob, JobArgument, showJob, withJobArgument } from './find.ts';
 
 /** `--status running` selects all jobs on workers, which the queue counts as `total_running`. */
-const onWorkers = ['dispatched', 'starting', 'running', 'recovering'] as const;
-const waiting = ['pending', 'blocked'] as const;
+const statusesOnWorkers = ['dispatched', 'starting', 'running', 'recovering'] as const;
+const waitingStatuses = ['pending', 'blocked'] as const;
 const cancellable = ['running', 'pending', 'queued', 'blocked'];
 
 export const cancel: RemoteSpec = {
@@ -37,10 +37,12 @@ export const cancel: RemoteSpec = {
         'Specify a job, --status STATUS, --group GROUP, or --all for all jobs that have not ended',
       );
     if (word !== undefined) return cancelNamed(remote, word);
-    const chosen = Array.isArray(statuses) ? statuses.map(String) : [...onWorkers, ...waiting];
+    const chosen = Array.isArray(statuses)
+      ? statuses.map(String)
+      : [...statusesOnWorkers, ...waitingStatuses];
     const jobs = await jobsWith(
       remote,
-      chosen.flatMap(status => (status === 'running' ? onWorkers : [status])),
+      chosen.flatMap(status => (status === 'running' ? statusesOnWorkers : [status])),
       group,
     );
     return actOnAll(remote, { jobs: waitingFirst(jobs), verb: 'Cancel', act: cancelOne(remote) });
@@ -78,7 +80,6 @@ export const release: RemoteSpec = {
   },
 };
 
-const waitingStatuses = ['pending', 'blocked'] as const;
 const purgeable = [...waitingStatuses, 'queued', ...finalStatuses];
 
 export const purge: RemoteSpec = {

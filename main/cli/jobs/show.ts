@@ -33,8 +33,10 @@ export const list: RemoteSpec = {
     const answer = isOn(flags, 'all')
       ? await everyPage(remote, filter)
       : await remote.request(queueApi.list, { query });
-    const isWhole = Object.values(filter).every(value => value === undefined) && !query.offset;
-    const none = isWhole ? 'No jobs. To submit one, run "trainyard jobs submit CONFIG"' : 'No matching jobs';
+    const isUnfiltered = Object.values(filter).every(value => value === undefined) && !query.offset;
+    const none = isUnfiltered
+      ? 'No jobs. To submit one, run "trainyard jobs submit CONFIG"'
+      : 'No matching jobs';
     printRows(remote, { answer, rows: answer.entries, columns: jobColumns, none });
     if (answer.next_cursor !== null) terminal.err('Not all results are shown. To list all, use --all\n');
   },

@@ -119,10 +119,15 @@ export const detailFacts = (job: JobDetail): readonly Fact[] => [
 const parentsText = ({ on, parents }: JobParents): string =>
   parents
     .map(({ job_id: id, name, status, retry_id: retry, done }) => {
-      const state = status === null ? 'deleted' : retry === null ? status : `${status} as retry ${retry}`;
-      return `${name ?? 'unknown'} (${id})  ${done ? 'done' : state}${on === 'end' ? ', any end' : ''}`;
+      const state = done ? 'done' : parentState(status, retry);
+      return `${name ?? 'unknown'} (${id})  ${state}${on === 'end' ? ', any end' : ''}`;
     })
     .join('\n');
+
+function parentState(status: string | null, retry: string | null): string {
+  if (status === null) return 'deleted';
+  return retry === null ? status : `${status} as retry ${retry}`;
+}
 
 /** One line per job that starts after this one; null for none. */
 function childrenText({ children, children_count: count }: JobDetail): string | null {

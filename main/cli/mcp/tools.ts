@@ -55,8 +55,7 @@ function isOffered(operation: OpenApiOperation, held: readonly Permission[]): bo
 }
 
 function isHeld(held: readonly Permission[], authority: Permission, own: OpenApiOperation['x-own']): boolean {
-  const [full] = [authority].filter(isFull);
-  return full !== undefined && reachOf(held, { authority: full, ...(own && { own }) }) !== 'none';
+  return isFull(authority) && reachOf(held, { authority, ...(own && { own }) }) !== 'none';
 }
 
 type Full = Exclude<Permission, `${string}.own`>;

@@ -102,7 +102,7 @@ const set: RemoteSpec = {
   async act(remote, [word]) {
     const name = textOf(remote.flags, 'name') ?? undefined;
     const given = await readTarget(remote);
-    const enabled = remote.flags['disable'] === true ? false : remote.flags['enable'] === true || undefined;
+    const enabled = enabledFrom(remote);
     if (name === undefined && given === null && enabled === undefined)
       fail(exitCodes.usage, 'Give --name, --enable, --disable, --kind and --url-file, or --file');
     const { channel_id: id } = await findChannel(remote, word);
@@ -111,6 +111,12 @@ const set: RemoteSpec = {
     printChannel(remote, answer, given?.newSecret ?? null);
   },
 };
+
+/** Returns undefined when the flags do not change it. */
+function enabledFrom({ flags }: Pick<Remote, 'flags'>): boolean | undefined {
+  if (flags['disable'] === true) return false;
+  return flags['enable'] === true ? true : undefined;
+}
 
 const test: RemoteSpec = {
   name: 'test',

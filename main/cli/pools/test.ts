@@ -98,7 +98,8 @@ async function follow(remote: Remote, id: LaunchId) {
     if (line !== last) {
       display.finish();
       terminal.err(`${plain(line)}\n`);
-      [last, since] = [line, Date.now()];
+      last = line;
+      since = Date.now();
     }
     display.show({ text: `  for ${duration((Date.now() - since) / 1_000)}` });
   };

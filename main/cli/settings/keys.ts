@@ -89,8 +89,10 @@ export const settingKeys: readonly SettingKey[] = [
 ];
 
 /** Formats a value as `settings get` prints it and `settings set` accepts it. */
-export const valueText = (value: Value): string =>
-  typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value ?? 'none');
+export function valueText(value: Value): string {
+  if (value === true) return 'yes';
+  return value === false ? 'no' : String(value ?? 'none');
+}
 
 const words: ReadonlyMap<string, boolean> = new Map([
   ['yes', true],

@@ -98,10 +98,9 @@ const labelLines = ({ labels, admin_labels: given }: WorkerView): readonly strin
 
 /** Returns null when the agent does not report its trainers. */
 const trainersText = (trainers: WorkerView['trainers']): string | null =>
-  trainers === null
-    ? null
-    : trainers
-        .map(({ name, version }) =>
-          name === 'any' ? 'any config' : version === null ? name : `${name} ${version}`,
-        )
-        .join(', ') || 'none';
+  trainers === null ? null : trainers.map(trainerText).join(', ') || 'none';
+
+function trainerText({ name, version }: NonNullable<WorkerView['trainers']>[number]): string {
+  if (name === 'any') return 'any config';
+  return version === null ? name : `${name} ${version}`;
+}
