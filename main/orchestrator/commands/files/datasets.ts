@@ -146,7 +146,7 @@ function createPublishing(core: Core) {
         await store.write(tx => tx.dropDatasetVersion(id));
         return refuse(
           'content_not_found',
-          `${some.length - listed} files of the dataset are not stored: upload the missing files, then publish it existing`,
+          `${some.length - listed} files of the dataset are not stored: upload the missing files, then publish it again`,
         );
       }
       const made = await store.write(tx => {
