@@ -6,6 +6,7 @@ import { transformWithOxc } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { entryFileNames, installablePanel, panelInputs } from './dev/installable-panel.ts';
 import { createFirstChunk } from './dev/panel-chunks.ts';
+import { withoutDescriptions } from './dev/without-descriptions.ts';
 
 interface Environment {
   readonly config: { readonly consumer: string };
@@ -207,7 +208,15 @@ const pureCore = [
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), withinPolicy, withNodeCheck, pageAtTop, installablePanel, desktopIcons],
+  plugins: [
+    react(),
+    withinPolicy,
+    withNodeCheck,
+    pageAtTop,
+    installablePanel,
+    withoutDescriptions,
+    desktopIcons,
+  ],
   builder: {
     buildApp: async ({ build, environments }) => {
       for (const name of ['client', 'main', 'desktop', 'preload', 'agent', 'sample']) {
@@ -216,6 +225,7 @@ export default defineConfig({
       }
     },
   },
+  worker: { plugins: () => [withoutDescriptions] },
   environments: {
     client: {
       build: {

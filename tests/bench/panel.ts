@@ -84,7 +84,7 @@ async function main(): Promise<void> {
     what: 'JavaScript of the first page, gzipped',
     figure: gzipBytes(firstPageFiles(join(root, 'dist/renderer'))) / 1024,
     unit: 'KB',
-    atMost: 250,
+    atMost: 150,
   };
   const folder = out ?? benchFolder();
   mkdirSync(folder, { recursive: true });
