@@ -26,13 +26,13 @@ test('creates a backup and restores it by its name, without its later changes, w
   await row.getByRole('button').click();
   const dialog = page.getByRole('alertdialog');
   await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
-  const act = dialog.getByRole('button', { name: 'Restore backup' });
-  await expect(act).toBeDisabled();
+  const restore = dialog.getByRole('button', { name: 'Restore backup' });
+  await expect(restore).toBeDisabled();
   const field = dialog.getByRole('textbox');
   await field.fill('something else');
-  await expect(act).toBeDisabled();
+  await expect(restore).toBeDisabled();
   await field.fill(String(await dialog.locator('code').textContent()));
-  await act.click();
+  await restore.click();
   await expect(page.getByText(/^Restored\. The previous state is saved as before-restore-/)).toBeVisible();
   await expect(card.getByRole('listitem').filter({ hasText: 'Before a restore' })).toHaveCount(1);
 
@@ -47,7 +47,7 @@ test('creates a backup and restores it by its name, without its later changes, w
 test('signs out sessions newer than the restored backup, and keeps the audit retention setting', async ({
   page,
 }) => {
-  const made = await orchestrator.call('POST', '/api/backup', {});
+  const backup = await orchestrator.call('POST', '/api/backup', {});
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings/data`);
   const trail = cardOf(page, 'Audit trail');
@@ -57,9 +57,9 @@ test('signs out sessions newer than the restored backup, and keeps the audit ret
   await expect(trail).toContainText('Entries are kept for 90 days.');
 
   const card = cardOf(page, 'Backups');
-  await card.getByRole('button', { name: `Restore ${String(made['name'])}` }).click();
+  await card.getByRole('button', { name: `Restore ${String(backup['name'])}` }).click();
   const dialog = page.getByRole('alertdialog');
-  await dialog.getByRole('textbox').fill(String(made['name']));
+  await dialog.getByRole('textbox').fill(String(backup['name']));
   await dialog.getByRole('button', { name: 'Restore backup' }).click();
   await expect(page.getByRole('navigation')).toHaveCount(0);
   await signIn(page, orchestrator);
@@ -69,18 +69,18 @@ test('signs out sessions newer than the restored backup, and keeps the audit ret
 
 test('hides backups from users without the permission', async ({ page, browser }) => {
   const { token } = await orchestrator.call('POST', '/api/tokens', {
-    name: 'looks',
+    name: 'viewer',
     permissions: ['queue.view', 'admin.workers'],
   });
   const context = await browser.newContext();
-  const own = await context.newPage();
-  await own.goto(orchestrator.url);
-  await own.getByRole('textbox').fill(String(token));
-  await own.keyboard.press('Enter');
-  await expect(own.getByRole('navigation')).toBeVisible();
-  await own.goto(`${orchestrator.url}/settings/data`);
-  await expect(cardOf(own, 'Audit trail')).toBeVisible();
-  await expect(cardOf(own, 'Backups')).toHaveCount(0);
+  const viewerPage = await context.newPage();
+  await viewerPage.goto(orchestrator.url);
+  await viewerPage.getByRole('textbox').fill(String(token));
+  await viewerPage.keyboard.press('Enter');
+  await expect(viewerPage.getByRole('navigation')).toBeVisible();
+  await viewerPage.goto(`${orchestrator.url}/settings/data`);
+  await expect(cardOf(viewerPage, 'Audit trail')).toBeVisible();
+  await expect(cardOf(viewerPage, 'Backups')).toHaveCount(0);
   await context.close();
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings/data`);

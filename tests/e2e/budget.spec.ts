@@ -26,12 +26,12 @@ test('loads no scripts on the first page beyond those in the budget', async ({ p
     });
     await signIn(page, orchestrator);
     await expect(page.getByText('Live', { exact: true })).toBeVisible();
-    const counted = firstPageFiles(built).map(file => basename(file));
-    const others = [...loaded].filter(name => !counted.includes(name) && !name.startsWith('stream-worker'));
+    const budgeted = firstPageFiles(built).map(file => basename(file));
+    const others = [...loaded].filter(name => !budgeted.includes(name) && !name.startsWith('stream-worker'));
     // The registration of the service worker loads once the page is shown.
-    const later = others.filter(name => /^(?:registration|subscription|page-texts)-/.test(name));
-    expect(others.filter(name => !later.includes(name))).toEqual([]);
-    expect(gzipBytes(later.map(name => join(built, 'assets', name)))).toBeLessThanOrEqual(2_500);
+    const loadedLater = others.filter(name => /^(?:registration|subscription|page-texts)-/.test(name));
+    expect(others.filter(name => !loadedLater.includes(name))).toEqual([]);
+    expect(gzipBytes(loadedLater.map(name => join(built, 'assets', name)))).toBeLessThanOrEqual(2_500);
     expect(readFileSync(join(built, 'index.html'), 'utf8')).not.toContain('stream-worker');
   } finally {
     await orchestrator.close();
@@ -51,11 +51,11 @@ test('keeps only the visible rows of 300 workers in the page at any scroll posit
     await rows.first().hover();
     const seen = new Set<string>();
     while (!seen.has('299')) {
-      const there = await page.evaluate<string[]>(
+      const rendered = await page.evaluate<string[]>(
         `[...document.querySelectorAll('[data-row]')].map(row => row.dataset.row)`,
       );
-      expect(there.length).toBeLessThanOrEqual(maxRows);
-      for (const row of there) seen.add(row);
+      expect(rendered.length).toBeLessThanOrEqual(maxRows);
+      for (const row of rendered) seen.add(row);
       await page.mouse.wheel(0, 400);
     }
     expect(seen.size).toBe(300);

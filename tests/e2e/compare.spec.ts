@@ -25,23 +25,25 @@ test.beforeAll(async () => {
       { key: 'optimizer', values: ['adamw', 'prodigy'] },
     ],
   });
-  for (const at of Array.from({ length: 8 }, (_, place) => place)) {
+  for (let n = 0; n < 8; n++) {
     const job = await rig.takeOffer();
-    await postLoss(job, 1 + ((at * 5) % 8));
-    if (at < 2) await uploadSamples(job, at);
-    await rig.report(job, 'running', {
-      progress: { step: 100, total_steps: 100, loss: 0.1 * (1 + ((at * 5) % 8)) },
-    });
+    // Each job has another loss, and the first one the lowest.
+    const level = 1 + ((n * 5) % 8);
+    await postLoss(job, level);
+    if (n < 2) await uploadSamples(job, n);
+    await rig.report(job, 'running', { progress: { step: 100, total_steps: 100, loss: 0.1 * level } });
     await rig.report(job, 'completed');
   }
 });
 test.afterAll(() => orchestrator.close());
 
-/** Uploads samples of two prompts at two steps. */
-async function uploadSamples({ token }: Offered, at: number): Promise<void> {
+/** Uploads samples of two prompts at two steps. They differ for each `number`. */
+async function uploadSamples({ token }: Offered, number: number): Promise<void> {
   for (const step of [50, 100])
     for (const prompt of ['red', 'blue']) {
-      const body = pngOf(64, 64, (x, y) => (x < step / 2 && y > at * 20 ? [200, 60, step] : [240, 240, 240]));
+      const body = pngOf(64, 64, (x, y) =>
+        x < step / 2 && y > number * 20 ? [200, 60, step] : [240, 240, 240],
+      );
       const key = `step_${step}_${prompt}_0_64x64.png`;
       expect((await upload(orchestrator.url, token, key, { body })).status).toBe(200);
     }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A proxy in front of an orchestrator. It counts the open event streams. */
+/** An HTTP proxy in front of an orchestrator. It counts the open event streams, and simulates faults. */
 export interface CountingProxy {
   readonly url: string;
   /** The number of open event streams. */
@@ -22,7 +22,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
   let hiding: RegExp | null = null;
   let hidden = 0;
 
-  const pass = (incoming: IncomingMessage, answer: ServerResponse): void => {
+  const forward = (incoming: IncomingMessage, answer: ServerResponse): void => {
     const path = incoming.url ?? '/';
     if (isCut) return void answer.destroy();
     if (hiding?.test(path) === true) {
@@ -44,7 +44,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
     incoming.pipe(outgoing);
     return undefined;
   };
-  const server = createServer(pass);
+  const server = createServer(forward);
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {

@@ -62,8 +62,8 @@ async function postPoints({ jobId, attemptId }: Offered, points: readonly Point[
       headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
       body: JSON.stringify({
         attempt_id: attemptId,
-        points: part.map((point, place) => {
-          const n = first + at + place;
+        points: part.map((point, index) => {
+          const n = first + at + index;
           return { n, elapsed_ms: 1_000 * (n + 1), ...point };
         }),
       }),
@@ -72,9 +72,9 @@ async function postPoints({ jobId, attemptId }: Offered, points: readonly Point[
   }
 }
 
-/** Ends the current job and starts another one. */
 let running: Offered | null = null;
-async function restarted(): Promise<Offered> {
+/** Ends the current job and starts another one. */
+async function startAnotherJob(): Promise<Offered> {
   await rig.report(running ?? job, 'completed', { exit_code: 0 });
   running = await rig.start('goes-on');
   return running;
@@ -201,14 +201,14 @@ test('keeps axis, smoothing, scale, attempts and zoom in the URL, and loads more
   await takePicture(page, 'time');
 
   await open(page);
-  const asked = page.waitForRequest(request => request.url().includes('from_step='));
+  const request = page.waitForRequest(sent => sent.url().includes('from_step='));
   const box = await plotOf(page, 'Loss').locator('.u-over').boundingBox();
-  if (box === null) throw new Error('the chart has no place');
+  if (box === null) throw new Error('the chart is not visible');
   await page.mouse.move(box.x + box.width * 0.25, box.y + 50);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.5, box.y + 50, { steps: 5 });
   await page.mouse.up();
-  await asked;
+  await request;
   await expect(page).toHaveURL(/zoom=(29|30)\d-(59|60)\d$/);
   await expect(cardOf(page, 'Loss')).toContainText(/Latest [\d.]+ \(step (59|60)\d\)/);
   await page.getByRole('button', { name: 'Reset zoom' }).click();
@@ -224,7 +224,7 @@ test("shows the values of all charts at the pointer's step", async ({ page }) =>
   await signIn(page, orchestrator);
   await open(page);
   const box = await plotOf(page, 'Loss').locator('.u-over').boundingBox();
-  if (box === null) throw new Error('the chart has no place');
+  if (box === null) throw new Error('the chart is not visible');
   await page.mouse.move(box.x + box.width / 2, box.y + 50);
   for (const title of ['Loss', 'reward', 'GPU memory (MiB)'])
     await expect(cardOf(page, title).locator('.curve-legend')).toContainText(/^step (59|60)\d/);
@@ -233,7 +233,7 @@ test("shows the values of all charts at the pointer's step", async ({ page }) =>
 });
 
 test('updates the charts during a training, and downloads all points as CSV', async ({ page }) => {
-  const other = await restarted();
+  const other = await startAnotherJob();
   await signIn(page, orchestrator);
   await open(page, '', other.jobId);
   await expect(page.getByText('No metrics yet. They appear when')).toBeVisible();
@@ -255,7 +255,7 @@ test('updates the charts during a training, and downloads all points as CSV', as
 });
 
 test('adds curves of another job to the charts, and keeps the job in the URL', async ({ page }) => {
-  const other = await restarted();
+  const other = await startAnotherJob();
   await postPoints(other, training(0, 100));
   await signIn(page, orchestrator);
   await open(page);
@@ -308,9 +308,9 @@ test("explains why SimpleTuner's own worker reports few points", async ({ page }
     expect((await fetch(`${orchestrator.url}/api/workers/${path}`, init)).status, path).toBe(200);
   };
   await post('register', { name: 'old', gpu_info: { count: 1 }, persistent: true });
-  const over = new AbortController();
+  const connection = new AbortController();
   const stream = `${orchestrator.url}/api/workers/stream?worker_id=${String(made['worker_id'])}`;
-  await fetch(stream, { headers, signal: over.signal });
+  await fetch(stream, { headers, signal: connection.signal });
   const id = await orchestrator.submit({ config_name: 'aged', config: {}, worker_labels: { age: 'old' } });
   await expect
     .poll(async () => (await orchestrator.call('GET', `/api/queue/${id}`))['worker_id'])
@@ -321,7 +321,7 @@ test("explains why SimpleTuner's own worker reports few points", async ({ page }
   await open(page, '', id);
   await expect(page.getByText(/^SimpleTuner’s own worker reports only progress/)).toBeVisible();
   await expect(cardOf(page, 'Loss')).toContainText('Latest 0.5 (step 1), lowest 0.5, highest 0.5');
-  over.abort();
+  connection.abort();
   await open(page);
   await expect(plotOf(page, 'Loss')).toBeVisible();
   await expect(page.getByText(/^SimpleTuner’s own worker/)).toHaveCount(0);
@@ -351,7 +351,7 @@ for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
     const preferences = JSON.stringify({ theme: 'system', language });
     await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
     await page.setViewportSize({ width: 390, height: 800 });
-    const told = recordAnswers(page);
+    const answers = recordAnswers(page);
     await signIn(page, orchestrator);
     await open(page, '&scale=log&zoom=0-900');
     const charts = page.locator('.curve');
@@ -359,12 +359,15 @@ for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
     await charts.first().getByRole('button').click();
     await expect(page.getByRole('table')).toBeVisible();
     expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-    if (language === 'pseudo') expect(await told.untranslated(await textsOf(page))).toEqual([]);
+    if (language === 'pseudo') expect(await answers.untranslated(await textsOf(page))).toEqual([]);
     else await takePicture(page, language);
   });
 
 /** Counts the pixels of the first chart that have exactly this colour. */
-const dotsIn = (page: Page, colour: readonly [red: number, green: number, blue: number]): Promise<number> =>
+const countPixels = (
+  page: Page,
+  colour: readonly [red: number, green: number, blue: number],
+): Promise<number> =>
   page.evaluate<number>(`(() => {
     const canvas = document.querySelector('.curve-plot canvas');
     if (canvas === null) return 0;
@@ -380,9 +383,9 @@ test('redraws the curves in the colors of another theme', async ({ page }) => {
   await page.emulateMedia({ colorScheme: 'light' });
   await signIn(page, orchestrator);
   await open(page);
-  await expect.poll(() => dotsIn(page, colours.light)).toBeGreaterThan(100);
-  expect(await dotsIn(page, colours.dark)).toBe(0);
+  await expect.poll(() => countPixels(page, colours.light)).toBeGreaterThan(100);
+  expect(await countPixels(page, colours.dark)).toBe(0);
   await page.emulateMedia({ colorScheme: 'dark' });
-  await expect.poll(() => dotsIn(page, colours.dark)).toBeGreaterThan(100);
-  expect(await dotsIn(page, colours.light)).toBe(0);
+  await expect.poll(() => countPixels(page, colours.dark)).toBeGreaterThan(100);
+  expect(await countPixels(page, colours.light)).toBe(0);
 });

@@ -52,9 +52,9 @@ const manifest = JSON.stringify({
 /** Returns a picture that differs for each prompt and step. */
 const pictureOf = (prompt: (typeof prompts)[number], step: number): Uint8Array<ArrayBuffer> =>
   pngOf(96, 96, (x, y) => {
-    const away = Math.hypot(x - 48, y - 48);
+    const distance = Math.hypot(x - 48, y - 48);
     const petals = 24 + 10 * Math.sin((3 + prompts.indexOf(prompt)) * Math.atan2(y - 48, x - 48) + step);
-    return away < petals ? [200, 40 + prompts.indexOf(prompt) * 60, step % 250] : [230, 238, 230];
+    return distance < petals ? [200, 40 + prompts.indexOf(prompt) * 60, step % 250] : [230, 238, 230];
   });
 
 async function uploadFile(
@@ -147,8 +147,8 @@ test('labels checkpoints as newest, best or incomplete, and downloads their file
 });
 
 test('groups samples by step, newest first, and displays only real images', async ({ page }) => {
-  const asked: string[] = [];
-  page.on('request', request => asked.push(new URL(request.url()).pathname));
+  const requested: string[] = [];
+  page.on('request', request => requested.push(new URL(request.url()).pathname));
   await signIn(page, orchestrator);
   await open(page);
   await expect(page.locator('.sample-group h3')).toHaveText(['samples', 'Step 200', 'Step 100']);
@@ -162,7 +162,7 @@ test('groups samples by step, newest first, and displays only real images', asyn
     for (const prompt of prompts) await expectSeen(tileOf(page, `step_${step}_${prompt}.png`).locator('img'));
   await expect(tileOf(page, 'broken.png')).toContainText('The sample could not be shown');
   await expect(tileOf(page, 'scan.tiff')).toContainText('Your browser cannot show this');
-  expect(asked.filter(path => /scan\.tiff|page\.svg/.test(path))).toEqual([]);
+  expect(requested.filter(path => /scan\.tiff|page\.svg/.test(path))).toEqual([]);
   const sources = await page
     .locator('img')
     .evaluateAll((all: readonly { readonly src: string }[]) => all.map(({ src }) => src));
@@ -228,7 +228,7 @@ test('allows blob images and videos in the content security policy, and nothing 
 });
 
 test('deletes a checkpoint with all its files after a confirmation', async ({ page }) => {
-  const other = await restarted('doomed');
+  const other = await startAnotherJob('doomed');
   await uploadFile(other, 'checkpoint-10/a.bin', kilobytes(3));
   await uploadFile(other, 'checkpoint-10/sample.png', pictureOf('rose', 10));
   await uploadFile(
@@ -239,14 +239,14 @@ test('deletes a checkpoint with all its files after a confirmation', async ({ pa
   await uploadFile(other, 'checkpoint-20.bin', kilobytes(4));
   await signIn(page, orchestrator);
   await open(page, other.jobId);
-  const asking = page.getByRole('button', { name: 'Delete checkpoint-20.bin' });
-  await asking.click();
+  const deletion = page.getByRole('button', { name: 'Delete checkpoint-20.bin' });
+  await deletion.click();
   const question = page.getByRole('alertdialog', { name: 'Delete checkpoint-20.bin?' });
   await expect(question).toContainText('It is deleted permanently: 4 kB.');
   await expect(question).toContainText('The next attempt of this job would continue from it.');
   await expectAccessible(page);
   await page.keyboard.press('Escape');
-  await expect(asking).toBeFocused();
+  await expect(deletion).toBeFocused();
 
   await page.getByRole('button', { name: 'Delete checkpoint-10', exact: true }).click();
   await expect(page.getByRole('alertdialog')).toContainText('All of its 2 files are deleted permanently');
@@ -262,22 +262,22 @@ test('deletes a checkpoint with all its files after a confirmation', async ({ pa
   await page.route('**/artifacts/checkpoint-20.bin', route =>
     route.request().method() === 'DELETE' ? route.abort() : route.continue(),
   );
-  await asking.click();
+  await deletion.click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
   await expect(page.getByText('1 of 1 files of checkpoint-20.bin could not be deleted')).toBeVisible();
   await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
 });
 
-/** Ends the current job first. */
 let running: Offered | null = null;
-async function restarted(name: string): Promise<Offered> {
+/** Ends the current job and starts another one. */
+async function startAnotherJob(name: string): Promise<Offered> {
   await rig.report(running ?? job, 'completed', { exit_code: 0 });
   running = await rig.start(name);
   return running;
 }
 
 test('shows new files live, explains why there are none, and retries after an error', async ({ page }) => {
-  const other = await restarted('comes');
+  const other = await startAnotherJob('comes');
   await signIn(page, orchestrator);
   await open(page, other.jobId);
   await expect(page.getByText('No files yet. Checkpoints, samples')).toBeVisible();
@@ -361,15 +361,15 @@ for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
     const preferences = JSON.stringify({ theme: 'system', language });
     await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
     await page.setViewportSize({ width: 390, height: 800 });
-    const told = recordAnswers(page);
+    const answers = recordAnswers(page);
     await signIn(page, orchestrator);
     await open(page);
     await expectSeen(page.locator('.sample img').first());
     expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-    if (language === 'pseudo') expect(await told.untranslated(await textsOf(page))).toEqual([]);
+    if (language === 'pseudo') expect(await answers.untranslated(await textsOf(page))).toEqual([]);
     else await takePicture(page, language);
     await page.locator('.sample').first().click();
     await expect(page.getByRole('dialog')).toBeVisible();
     expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-    if (language === 'pseudo') expect(await told.untranslated(await textsOf(page))).toEqual([]);
+    if (language === 'pseudo') expect(await answers.untranslated(await textsOf(page))).toEqual([]);
   });

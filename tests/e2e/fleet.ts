@@ -90,66 +90,75 @@ export const silenceS = 24;
 
 /** Simulates a whole day in seconds, so the orchestrator must have a clock of its own. */
 export async function showFleet(orchestrator: Orchestrator): Promise<ShownFleet> {
-  const crew = createCrew(orchestrator);
-  const { work, submit, push, join, ago } = crew;
+  const fleet = createFleet(orchestrator);
+  const { startJob, submit, push, join, setMinutesAgo } = fleet;
 
-  await ago(4 * 24 * 60);
+  await setMinutesAgo(4 * 24 * 60);
   for (const name of ['atlas', 'boreas', 'calypso', 'daedalus', 'echo', 'gaia', 'juno'] as const)
     await join(name);
-  await ago(540);
-  const watercolour = await work('sd15-lora-watercolour', { worker_labels: { team: 'brand' } });
-  await ago(512);
+  await setMinutesAgo(540);
+  const watercolour = await startJob('sd15-lora-watercolour', { worker_labels: { team: 'brand' } });
+  await setMinutesAgo(512);
   await watercolour.completes({ step: 3_000, loss: 0.0713 });
-  await ago(470);
-  const portraits = await work('sdxl-lora-portraits', { worker_labels: { team: 'portraits' }, gpu_count: 2 });
-  await ago(461);
+  await setMinutesAgo(470);
+  const portraits = await startJob('sdxl-lora-portraits', {
+    worker_labels: { team: 'portraits' },
+    gpu_count: 2,
+  });
+  await setMinutesAgo(461);
   await portraits.runsOutOfMemory(412);
-  await ago(455);
-  const product = await work('flux-lora-product', { worker_labels: { team: 'portraits' }, gpu_count: 2 });
-  await ago(371);
+  await setMinutesAgo(455);
+  const product = await startJob('flux-lora-product', { worker_labels: { team: 'portraits' }, gpu_count: 2 });
+  await setMinutesAgo(371);
   await product.completes({ step: 4_000, loss: 0.1021 });
-  const motion = await work('ltxvideo-lora-motion', { worker_labels: { gpu_type: 'h100*' }, gpu_count: 8 });
-  const edits = await work('qwen-image-edit-lora', { worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 });
-  await ago(180);
+  const motion = await startJob('ltxvideo-lora-motion', {
+    worker_labels: { gpu_type: 'h100*' },
+    gpu_count: 8,
+  });
+  const edits = await startJob('qwen-image-edit-lora', {
+    worker_labels: { gpu_type: 'a100*' },
+    gpu_count: 4,
+  });
+  await setMinutesAgo(180);
   await edits.completes({ step: 6_000, loss: 0.0584 });
-  await ago(135);
+  await setMinutesAgo(135);
   await motion.completes({ step: 8_000, loss: 0.1337 });
 
-  await ago(96);
-  const flux = await work('flux-full-finetune', { worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 });
-  await ago(58);
+  await setMinutesAgo(96);
+  const flux = await startJob('flux-full-finetune', { worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 });
+  await setMinutesAgo(58);
   await submit('flux-full-finetune-v2', {
     worker_labels: { gpu_type: 'a100*' },
     gpu_count: 4,
     gpu_vram_gb: 80,
   });
-  await ago(52);
-  const textures = await work('kolors-lora-textures', { worker_labels: { team: 'brand' } });
-  await ago(50);
+  await setMinutesAgo(52);
+  const textures = await startJob('kolors-lora-textures', { worker_labels: { team: 'brand' } });
+  await setMinutesAgo(50);
   await join('fenrir');
-  const fashion = await work('kolors-lora-fashion', { worker_labels: { team: 'brand' } });
-  await fashion.is({ step: 640, total_steps: 3_000, loss: 0.2211, steps_per_second: 1.4 });
-  await ago(44);
-  const dance = await work('ltxvideo-lora-dance', { worker_labels: { gpu_type: 'h100*' }, gpu_count: 8 });
+  const fashion = await startJob('kolors-lora-fashion', { worker_labels: { team: 'brand' } });
+  await fashion.reports({ step: 640, total_steps: 3_000, loss: 0.2211, steps_per_second: 1.4 });
+  await setMinutesAgo(44);
+  const dance = await startJob('ltxvideo-lora-dance', { worker_labels: { gpu_type: 'h100*' }, gpu_count: 8 });
   await textures.completes({ step: 1_500, loss: 0.0911 });
-  await ago(41);
-  await crew.leaves('fenrir');
+  await setMinutesAgo(41);
+  await fleet.leaves('fenrir');
   await fashion.runs();
-  await ago(33);
-  const again = await work('sdxl-lora-portraits-int8', {
+  await setMinutesAgo(33);
+  const again = await startJob('sdxl-lora-portraits-int8', {
     worker_labels: { team: 'portraits' },
     gpu_count: 2,
   });
-  await ago(30);
+  await setMinutesAgo(30);
   const fashionShots = await push('fashion-shots', 24);
   await push('fashion-shots', 31);
   const interiors = await push('interiors', 60);
-  await ago(28);
+  await setMinutesAgo(28);
   await push('fashion-shots', 36);
   const jewellery = await push('jewellery', 12);
   await orchestrator.call('POST', `/api/datasets/${jewellery.id}/pin`, { pinned: true });
   await orchestrator.call('POST', `/api/datasets/${fashionShots.id}/pin`, { pinned: true });
-  await ago(26);
+  await setMinutesAgo(26);
   await submit('sd35-lora-interiors', {
     config: { instance_data_dir: '/home/ada/pictures/interiors' },
     data: [{ path: '/home/ada/pictures/interiors', version: interiors.version }],
@@ -157,35 +166,35 @@ export async function showFleet(orchestrator: Orchestrator): Promise<ShownFleet>
     gpu_count: 8,
     gpu_vram_gb: 180,
   });
-  await ago(17);
-  const icons = await work('sd15-lora-icons', { worker_labels: { team: 'icons' } });
+  await setMinutesAgo(17);
+  const icons = await startJob('sd15-lora-icons', { worker_labels: { team: 'icons' } });
   await submit('sdxl-lora-jewellery', {
     worker_labels: { team: 'portraits' },
     gpu_count: 2,
     priority: 'low',
   });
-  await ago(9);
+  await setMinutesAgo(9);
   const urgent = await submit('ltxvideo-lora-trailer', {
     worker_labels: { gpu_type: 'h100*' },
     gpu_count: 8,
     priority: 'urgent',
   });
   await orchestrator.call('POST', `/api/queue/${urgent}/top`);
-  await ago(6);
+  await setMinutesAgo(6);
   await submit('hunyuan-video-full', { worker_labels: { gpu_type: 'h100*' }, requires_approval: true });
-  await ago(4);
-  await crew.drains('daedalus', 'New power supply on Friday');
-  await ago(0);
-  await flux.is({ step: 6_240, total_steps: 16_000, epoch: 3, loss: 0.1134, steps_per_second: 1.09 });
-  await dance.is({ step: 3_105, total_steps: 9_000, epoch: 5, loss: 0.1475, steps_per_second: 1.18 });
-  await fashion.is({ step: 1_872, total_steps: 3_000, epoch: 9, loss: 0.0967, steps_per_second: 1.42 });
-  await again.is({ step: 2_210, total_steps: 4_000, epoch: 4, loss: 0.1206, steps_per_second: 1.13 });
-  await icons.is({ step: 1_340, total_steps: 1_500, epoch: 11, loss: 0.0842, steps_per_second: 1.31 });
-  await crew.waitForHeartbeats();
-  return crew;
+  await setMinutesAgo(4);
+  await fleet.drains('daedalus', 'New power supply on Friday');
+  await setMinutesAgo(0);
+  await flux.reports({ step: 6_240, total_steps: 16_000, epoch: 3, loss: 0.1134, steps_per_second: 1.09 });
+  await dance.reports({ step: 3_105, total_steps: 9_000, epoch: 5, loss: 0.1475, steps_per_second: 1.18 });
+  await fashion.reports({ step: 1_872, total_steps: 3_000, epoch: 9, loss: 0.0967, steps_per_second: 1.42 });
+  await again.reports({ step: 2_210, total_steps: 4_000, epoch: 4, loss: 0.1206, steps_per_second: 1.13 });
+  await icons.reports({ step: 1_340, total_steps: 1_500, epoch: 11, loss: 0.0842, steps_per_second: 1.31 });
+  await fleet.waitForHeartbeats();
+  return fleet;
 }
 
-function createCrew(orchestrator: Orchestrator) {
+function createFleet(orchestrator: Orchestrator) {
   const { call } = orchestrator;
   const workers = new Map<string, string>();
   const jobs = new Map<string, string>();
@@ -199,40 +208,41 @@ function createCrew(orchestrator: Orchestrator) {
     workers.set(name, String(id));
     const worker = startWorker(orchestrator.url, name, String(token), trainings);
     agents.set(name, { worker, left: worker.run() });
-    await see(`/api/admin/workers/${String(id)}`, { status: 'idle' });
+    await waitFor(`/api/admin/workers/${String(id)}`, { status: 'idle' });
   };
-  const see = (path: string, part: Record<string, unknown>): Promise<void> =>
+  const waitFor = (path: string, part: Record<string, unknown>): Promise<void> =>
     expect.poll(() => call('GET', path), { intervals: [50], timeout: 20_000 }).toMatchObject(part);
   const submit = async (config: string, needs: object): Promise<string> => {
     const id = await orchestrator.submit({ config_name: config, config: {}, target: 'worker', ...needs });
     jobs.set(config, id);
     return id;
   };
-  const work = async (config: string, needs: object) => {
+  /** Submits a job, and waits until a worker runs it. */
+  const startJob = async (config: string, needs: object) => {
     const path = `/api/queue/${await submit(config, needs)}`;
-    const of = (): Training => {
-      const training = trainings.get(config);
-      if (training === undefined) throw new Error(`nobody trains ${config}`);
-      return training;
+    const training = (): Training => {
+      const found = trainings.get(config);
+      if (found === undefined) throw new Error(`no worker trains ${config}`);
+      return found;
     };
-    const runs = (): Promise<void> => see(path, { status: 'running' });
-    const is = async (progress: Progress): Promise<void> => {
-      of().report(progress);
-      await see(path, { progress: { step: progress.step } });
+    const runs = (): Promise<void> => waitFor(path, { status: 'running' });
+    const reports = async (progress: Progress): Promise<void> => {
+      training().report(progress);
+      await waitFor(path, { progress: { step: progress.step } });
     };
     await runs();
     return {
       runs,
-      is,
+      reports,
       async completes({ step, loss }: { readonly step: number; readonly loss: number }): Promise<void> {
-        await is({ step, total_steps: step, loss, learning_rate: 1e-6 });
-        of().end({ code: 0, signal: null, tail: '' });
-        await see(path, { status: 'completed' });
+        await reports({ step, total_steps: step, loss, learning_rate: 1e-6 });
+        training().end({ code: 0, signal: null, tail: '' });
+        await waitFor(path, { status: 'completed' });
       },
       async runsOutOfMemory(step: number): Promise<void> {
-        await is({ step, total_steps: 4_000, loss: 0.1893 });
-        of().end({ code: 1, signal: null, tail: outOfMemory });
-        await see(path, { status: 'failed' });
+        await reports({ step, total_steps: 4_000, loss: 0.1893 });
+        training().end({ code: 1, signal: null, tail: outOfMemory });
+        await waitFor(path, { status: 'failed' });
       },
     };
   };
@@ -251,8 +261,9 @@ function createCrew(orchestrator: Orchestrator) {
     join,
     submit,
     push,
-    work,
-    ago: (minutes: number): Promise<void> => orchestrator.shiftClock(-minutes * 60_000),
+    startJob,
+    /** Sets the server's clock to so many minutes ago, for the commands that follow. */
+    setMinutesAgo: (minutes: number): Promise<void> => orchestrator.shiftClock(-minutes * 60_000),
     async leaves(name: MachineName): Promise<void> {
       agents.get(name)?.worker.leaveNow();
       await agents.get(name)?.left;
@@ -266,8 +277,8 @@ function createCrew(orchestrator: Orchestrator) {
           readonly status: string;
           readonly last_heartbeat: string;
         }[];
-        const there = list.filter(({ status }) => status !== 'offline');
-        return Math.min(...there.map(({ last_heartbeat: at }) => Date.parse(at)));
+        const connected = list.filter(({ status }) => status !== 'offline');
+        return Math.min(...connected.map(({ last_heartbeat: at }) => Date.parse(at)));
       };
       const now = Date.now();
       await expect.poll(oldest, { timeout: 30_000 }).toBeGreaterThan(now);

@@ -52,7 +52,7 @@ async function open(page: Page, query = ''): Promise<void> {
   await page.goto(`${orchestrator.url}/gallery${query}`);
   await expect(page.locator('.gallery-page')).toHaveAttribute('aria-busy', 'false');
 }
-const both = (): string => `?jobs=${roses.jobId},${tulips.jobId}`;
+const bothJobs = (): string => `?jobs=${roses.jobId},${tulips.jobId}`;
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 const slider = (page: Page): Locator => page.getByRole('slider', { name: 'Step' });
 const widthOf = (picture: Locator): Promise<number> =>
@@ -76,14 +76,14 @@ test('lists the samples of all jobs, the newest job first, and runs no content o
   page,
 }) => {
   const violations = await recordPolicyViolations(page);
-  const asked: string[] = [];
-  page.on('request', request => asked.push(new URL(request.url()).pathname));
+  const requested: string[] = [];
+  page.on('request', request => requested.push(new URL(request.url()).pathname));
   await open(page);
   await expect(page.getByRole('status').filter({ hasText: '12 samples of 2 jobs' })).toBeVisible();
   await expect(page.getByRole('heading', { level: 2 })).toHaveText(['tulips', 'roses']);
   await expectSeen(button(page, 'roses, red, Step 300').locator('img'));
   await expect(page.locator('.gallery-tile').filter({ hasText: 'could not be shown' })).toHaveCount(1);
-  expect(asked.filter(path => path.endsWith('page.svg'))).toEqual([]);
+  expect(requested.filter(path => path.endsWith('page.svg'))).toEqual([]);
   expect(violations().filter(what => what.startsWith('script'))).toEqual([]);
   await expectAccessible(page);
 });
@@ -144,7 +144,7 @@ test('compares chosen jobs at the nearest earlier step, and shares the view by i
 });
 
 test('opens from the files of a job, and returns to a shared address after signing in', async ({ page }) => {
-  await page.goto(`${orchestrator.url}/gallery${both()}&at=step-200`);
+  await page.goto(`${orchestrator.url}/gallery${bothJobs()}&at=step-200`);
   await page.getByLabel('Token').fill(orchestrator.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(slider(page)).toHaveAttribute('aria-valuetext', 'Step 200');
@@ -170,7 +170,7 @@ for (const [name, colorScheme, width] of [
     await takePicture(page, name);
     expect(await tooWide(page)).toEqual([]);
     await expectAccessible(page);
-    await page.goto(`${orchestrator.url}/gallery${both()}&at=step-250`);
+    await page.goto(`${orchestrator.url}/gallery${bothJobs()}&at=step-250`);
     await expectSeen(button(page, 'roses, blue, Step 200').locator('img'));
     await takePicture(page, `${name}-compare`);
     expect(await tooWide(page)).toEqual([]);
@@ -187,22 +187,22 @@ for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
     const preferences = JSON.stringify({ theme: 'system', language });
     await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
     await page.setViewportSize({ width: 390, height: 800 });
-    const told = recordAnswers(page);
+    const answers = recordAnswers(page);
     const check = async (): Promise<void> => {
       expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-      if (language === 'pseudo') expect(await told.untranslated(await textsOf(page))).toEqual([]);
+      if (language === 'pseudo') expect(await answers.untranslated(await textsOf(page))).toEqual([]);
     };
     await open(page);
     await expectSeen(page.locator('.gallery-tile img').first());
     await check();
-    await page.goto(`${orchestrator.url}/gallery${both()}`);
+    await page.goto(`${orchestrator.url}/gallery${bothJobs()}`);
     await expectSeen(page.locator('.gallery-cell img').first());
     await check();
     await takePicture(page, language);
   });
 
 test('shows a new sample of a compared job without a reload', async ({ page }) => {
-  await open(page, both());
+  await open(page, bothJobs());
   await expect(slider(page)).toHaveAttribute('aria-valuetext', 'Step 300');
   await uploadStep(tulips, 400, '');
   await expect(slider(page)).toHaveAttribute('aria-valuetext', 'Step 400');

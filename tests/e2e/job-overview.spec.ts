@@ -35,7 +35,7 @@ async function openRunning(page: Page, id: string, url = orchestrator.url): Prom
 
 const regionOf = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 const logOf = (page: Page): Locator => page.locator('.log-tail');
-const act = (page: Page, name: string): Locator =>
+const actionButton = (page: Page, name: string): Locator =>
   page.getByRole('group', { name: 'Job actions' }).getByRole('button', { name, exact: true });
 const samplesOf = (page: Page): Locator =>
   page.getByRole('list', { name: 'Newest samples' }).getByRole('button');
@@ -103,9 +103,9 @@ test('shows the curve, the samples and the log of a running job, and updates the
 test('requests a checkpoint and samples by buttons, and shows why a request failed', async ({ page }) => {
   await signIn(page, orchestrator);
   await openRunning(page, await start());
-  await act(page, 'Save now').click();
+  await actionButton(page, 'Save now').click();
   await expect(page.getByText('Requested a checkpoint from rig-1.')).toBeVisible();
-  await act(page, 'Sample now').click();
+  await actionButton(page, 'Sample now').click();
   await expect(page.getByText('Requested samples from rig-1.')).toBeVisible();
   // Each action is either a button or an item of the menu.
   await page.getByRole('button', { name: 'Actions for job long-digits' }).click();
@@ -130,40 +130,40 @@ test('requests a checkpoint and samples by buttons, and shows why a request fail
       }),
     });
   });
-  await act(page, 'Save now').click();
-  await expect(act(page, 'Requesting…')).toHaveAttribute('aria-disabled', 'true');
+  await actionButton(page, 'Save now').click();
+  await expect(actionButton(page, 'Requesting…')).toHaveAttribute('aria-disabled', 'true');
   answer.resolve();
   await expect(page.getByRole('alert')).toContainText('“Save now” failed:');
-  await expect(act(page, 'Save now')).toBeVisible();
+  await expect(actionButton(page, 'Save now')).toBeVisible();
   await page.unroute('**/api/queue/*/ask');
-  await act(page, 'Save now').click();
+  await actionButton(page, 'Save now').click();
   await expect(page.getByRole('alert')).toHaveCount(0);
 
-  await act(page, 'Duplicate').click();
+  await actionButton(page, 'Duplicate').click();
   await expect(page).toHaveURL(/\/jobs\/new\?from=/);
   await page.goBack();
-  await act(page, 'Cancel job').click();
+  await actionButton(page, 'Cancel job').click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel job' }).click();
   await expect(page.locator('.job-title')).toContainText('cancelled', { timeout: 30_000 });
-  await expect(act(page, 'Cancel job')).toHaveCount(0);
-  await expect(act(page, 'Save now')).toHaveCount(0);
-  await expect(act(page, 'Duplicate')).toBeVisible();
+  await expect(actionButton(page, 'Cancel job')).toHaveCount(0);
+  await expect(actionButton(page, 'Save now')).toHaveCount(0);
+  await expect(actionButton(page, 'Duplicate')).toBeVisible();
 });
 
 test('offers no requests that the trainer does not support, and no actions without permission', async ({
   page,
 }) => {
-  const { $requests: _, ...silent } = training;
-  const id = await start(silent);
+  const { $requests: _, ...withoutRequests } = training;
+  const id = await start(withoutRequests);
   const { token } = await orchestrator.call('POST', '/api/tokens', {
     name: 'watcher',
     permissions: ['queue.view'],
   });
   await signIn(page, orchestrator);
   await openRunning(page, id);
-  await expect(act(page, 'Cancel job')).toBeVisible();
-  await expect(act(page, 'Save now')).toHaveCount(0);
-  await expect(act(page, 'Sample now')).toHaveCount(0);
+  await expect(actionButton(page, 'Cancel job')).toBeVisible();
+  await expect(actionButton(page, 'Save now')).toHaveCount(0);
+  await expect(actionButton(page, 'Sample now')).toHaveCount(0);
 
   await page.context().clearCookies();
   await page.goto(orchestrator.url);
@@ -188,7 +188,7 @@ test('shows that the worker was killed in the middle of a job, and the state of 
   await expect(regionOf(page, 'Last log lines').getByRole('status').first()).toHaveText(
     'Worker not connected',
   );
-  await expect(act(page, 'Save now')).toHaveCount(0);
+  await expect(actionButton(page, 'Save now')).toHaveCount(0);
   await expect(regionOf(page, 'Now')).toContainText('No heartbeat since');
   await expect(logOf(page)).toContainText('drew samples/');
   await expectAccessible(page);

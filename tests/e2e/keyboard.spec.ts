@@ -12,25 +12,25 @@ test.beforeAll(async () => {
 test.afterAll(() => orchestrator.close());
 
 /** Maximum number of times that Tab is pressed to reach an element. */
-const patience = 60;
+const maxTabs = 60;
 
-const hasFocus = (thing: Locator): Promise<boolean> =>
-  thing.evaluateAll(found => {
+const hasFocus = (element: Locator): Promise<boolean> =>
+  element.evaluateAll(found => {
     const page = globalThis as unknown as { readonly document: { readonly activeElement: unknown } };
     return found.some(each => page.document.activeElement === each);
   });
 
-async function expectFocus(thing: Locator): Promise<void> {
-  await expect(thing).toBeFocused();
-  await expect(thing).toHaveCSS('outline-style', /solid|auto/);
+async function expectFocus(element: Locator): Promise<void> {
+  await expect(element).toBeFocused();
+  await expect(element).toHaveCSS('outline-style', /solid|auto/);
 }
 
 /** Presses Tab until the element has the focus. */
-async function tabTo(page: Page, thing: Locator): Promise<void> {
-  await expect(thing).toBeVisible();
-  for (let pressed = 0; pressed < patience && !(await hasFocus(thing)); pressed += 1)
+async function tabTo(page: Page, element: Locator): Promise<void> {
+  await expect(element).toBeVisible();
+  for (let pressed = 0; pressed < maxTabs && !(await hasFocus(element)); pressed += 1)
     await page.keyboard.press('Tab');
-  await expectFocus(thing);
+  await expectFocus(element);
 }
 
 async function signInByKeys(page: Page): Promise<void> {
@@ -63,19 +63,19 @@ test('adds a worker by keyboard, and returns the focus to the button', async ({ 
   const add = page.getByRole('button', { name: 'Add worker' });
   await tabTo(page, add);
   await page.keyboard.press('Enter');
-  const asked = page.getByRole('dialog');
-  await expect(asked).toBeVisible();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog).toBeVisible();
   // Escape closes every dialog.
   await page.keyboard.press('Escape');
-  await expect(asked).toHaveCount(0);
+  await expect(dialog).toHaveCount(0);
   await expectFocus(add);
 
   await page.keyboard.press('Enter');
-  await passSharing(asked, async button => {
+  await passSharing(dialog, async button => {
     await tabTo(page, button);
     await page.keyboard.press('Enter');
   });
-  await tabTo(page, asked.getByLabel('Name', { exact: true }));
+  await tabTo(page, dialog.getByLabel('Name', { exact: true }));
   await page.keyboard.type('rig-keys');
   await tabTo(page, page.getByRole('button', { name: 'Create and show command' }));
   await page.keyboard.press('Enter');
@@ -160,7 +160,7 @@ test('performs actions from the palette: theme, pause, drain and cancel', async 
   await orchestrator.submit({ config_name: 'near-job', config: {}, worker_labels: { nobody: 'has-this' } });
   await signInByKeys(page);
   const palette = page.getByRole('dialog', { name: 'Go to' });
-  const act = async (words: string, option: string): Promise<void> => {
+  const perform = async (words: string, option: string): Promise<void> => {
     await page.keyboard.press('Control+k');
     await expect(palette.getByRole('combobox')).toBeFocused();
     await page.keyboard.type(words);
@@ -168,22 +168,22 @@ test('performs actions from the palette: theme, pause, drain and cancel', async 
     await page.keyboard.press('Enter');
     await expect(palette).toBeHidden();
   };
-  await act('theme dark', 'Theme: Dark');
+  await perform('theme dark', 'Theme: Dark');
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
 
-  await act('pause', 'Pause queue');
+  await perform('pause', 'Pause queue');
   const pause = page.getByRole('dialog', { name: 'Pause queue' });
   await tabTo(page, pause.getByRole('button', { name: 'Pause', exact: true }));
   await page.keyboard.press('Enter');
-  await act('resume', 'Resume queue');
+  await perform('resume', 'Resume queue');
 
-  await act('drain rig-b', 'Drain: rig-b');
+  await perform('drain rig-b', 'Drain: rig-b');
   await tabTo(page, page.getByRole('alertdialog').getByRole('button', { name: 'Drain', exact: true }));
   await page.keyboard.press('Enter');
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-b')).toContainText('by admin');
 
-  await act('cancel near', 'Cancel job: near-job');
+  await perform('cancel near', 'Cancel job: near-job');
   await expect(page.getByText('near-job').first()).toBeVisible();
   // The toast that can undo the cancellation goes away after a few seconds, and the job is cancelled.
   await page.goto(`${orchestrator.url}/jobs`);

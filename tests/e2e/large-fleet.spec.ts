@@ -40,7 +40,7 @@ test.beforeAll(async () => {
       ],
     });
   }
-  await expect.poll(countWorkers, { timeout: 180_000, intervals: [1000] }).toBe(workerCount);
+  await expect.poll(countBusyWorkers, { timeout: 180_000, intervals: [1000] }).toBe(workerCount);
   const jobs = await list<{ id: string }>('/api/queue?status=running&limit=4', 'entries');
   const workers = await list<{ id: string }>('/api/admin/workers', 'workers');
   expect(jobs).toHaveLength(4);
@@ -57,7 +57,7 @@ async function list<T>(path: string, key: string): Promise<readonly T[]> {
   return (await orchestrator.call('GET', path))[key] as readonly T[];
 }
 
-async function countWorkers(): Promise<number> {
+async function countBusyWorkers(): Promise<number> {
   const workers = await list<{ status: string }>('/api/admin/workers', 'workers');
   return workers.filter(({ status }) => status === 'busy').length;
 }
@@ -76,17 +76,19 @@ async function visit(browser: Browser, { theme, width, language }: View): Promis
   await context.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
   const page = await context.newPage();
   const problems: string[] = [];
-  let path = '/';
-  page.on('pageerror', ({ message }) => problems.push(`${path}: ${message}`));
-  page.on('console', message => message.type() === 'error' && problems.push(`${path}: ${message.text()}`));
+  let openPath = '/';
+  const note = (problem: string): void => void problems.push(`${openPath}: ${problem}`);
+  page.on('pageerror', ({ message }) => note(message));
+  page.on('console', message => void (message.type() === 'error' && note(message.text())));
   await signIn(page, orchestrator);
-  for (path of [...pages.map(each => each.path), ...subjects]) {
+  for (const path of [...pages.map(each => each.path), ...subjects]) {
+    openPath = path;
     await test.step(path, async () => {
       await navigateTo(page, path);
       await expect(page.locator('h1').first()).toBeVisible();
       await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
       await untilLoaded(page);
-      for (const problem of await problemsOf(page, language)) problems.push(`${path}: ${problem}`);
+      for (const problem of await problemsOf(page, language)) note(problem);
       await takePicture(page, `${path.replace(/\W+/g, '-').slice(0, 12)}-${theme}-${width}-${language}`);
     });
   }

@@ -24,7 +24,7 @@ export interface LoggedJob {
   waitForNextAttempt(): Promise<void>;
 }
 
-/** `said`: additional fields of the registration. */
+/** Registers a worker. `registration`: additional fields of its registration. */
 export async function openLogRig(
   orchestrator: Orchestrator,
   name: string,
@@ -38,7 +38,8 @@ export async function openLogRig(
   expect((await worker.register(registration)).status).toBe(200);
   await worker.openStream();
 
-  const ship = async (job: string, body: object): Promise<number> => {
+  /** Returns the position up to which the server has the log. */
+  const postLog = async (job: string, body: object): Promise<number> => {
     const answer = await fetch(`${url}/api/workers/job/${job}/logs`, {
       method: 'POST',
       headers: { 'x-worker-token': String(token), 'content-type': 'application/json' },
@@ -57,21 +58,28 @@ export async function openLogRig(
         ...more,
       });
       let attempt = '';
-      let place = 0;
+      let position = 0;
       const begin = async (nth: number): Promise<void> => {
         const offered = () =>
           worker.commands.filter(({ type, job_id: of }) => type === 'job_submit' && of === job);
         await worker.waitFor(`attempt ${nth} of ${config}`, () => offered().length >= nth);
         attempt = String(offered()[nth - 1]?.attempt_id);
-        place = 0;
+        position = 0;
         expect((await worker.report(job, attempt, 'running')).status).toBe(200);
       };
       let attempts = 1;
       await begin(attempts);
-      const send = async (text: string, last: object = {}): Promise<void> => {
-        const to = place + Buffer.byteLength(text);
-        place = await ship(job, { attempt_id: attempt, after: place, from: place, to, text, ...last });
-        expect(place).toBe(to);
+      const send = async (text: string, more: object = {}): Promise<void> => {
+        const to = position + Buffer.byteLength(text);
+        position = await postLog(job, {
+          attempt_id: attempt,
+          after: position,
+          from: position,
+          to,
+          text,
+          ...more,
+        });
+        expect(position).toBe(to);
       };
       return {
         id: job,
@@ -81,8 +89,8 @@ export async function openLogRig(
             await send(text.slice(at, at + maxChunk));
         },
         async reportLost(bytes) {
-          const from = place + bytes;
-          place = await ship(job, { attempt_id: attempt, after: place, from, to: from, text: '' });
+          const from = position + bytes;
+          position = await postLog(job, { attempt_id: attempt, after: position, from, to: from, text: '' });
         },
         completeLog: () => send('', { is_last: true }),
         async end(status) {

@@ -21,7 +21,7 @@ const logOf = (page: Page): Locator => page.getByRole('log');
 /** Finds a line by its number, counted from 1. */
 const rowAt = (page: Page, number: number): Locator => page.locator(`[data-line="${number - 1}"]`);
 const texts = (page: Page): Promise<string[]> => page.locator('.log-row .log-text').allTextContents();
-const standing = (page: Page): Locator => page.locator('.log-standing');
+const footOf = (page: Page): Locator => page.locator('.log-standing');
 
 async function openLog(page: Page, job: string, query = ''): Promise<void> {
   await signIn(page, orchestrator);
@@ -48,8 +48,8 @@ test('scrolls and searches a log of a million lines, from its end to its beginni
   await openLog(page, job.id);
   await expect(rowAt(page, million)).toHaveText(/s1000000 0\.1/);
   await expect(rowAt(page, million)).toBeInViewport();
-  await expect(standing(page)).toContainText('1,000,000 lines');
-  await expect(standing(page)).toContainText('End of log');
+  await expect(footOf(page)).toContainText('1,000,000 lines');
+  await expect(footOf(page)).toContainText('End of log');
 
   const log = logOf(page);
   await log.focus();
@@ -109,7 +109,7 @@ test('follows the end of a log, pauses while scrolled up, and keeps a progress b
   await expect(page.getByText('No output yet.')).toBeVisible();
   await job.print(Array.from({ length: 200 }, (_, at) => `line ${at + 1}\n`).join(''));
   await expect(rowAt(page, 200)).toBeInViewport();
-  await expect(standing(page).getByRole('status')).toHaveText('Live');
+  await expect(footOf(page).getByRole('status')).toHaveText('Live');
   await job.print('Steps:  40%|####  \rSteps:  41%|####  ');
   const open = page.locator('[data-kind="open"]');
   await expect(open).toContainText('41%');
@@ -121,7 +121,7 @@ test('follows the end of a log, pauses while scrolled up, and keeps a progress b
 
   await logOf(page).hover();
   await page.mouse.wheel(0, -600);
-  await expect(standing(page).getByRole('status')).toHaveText('Paused; new lines are below');
+  await expect(footOf(page).getByRole('status')).toHaveText('Paused; new lines are below');
   const first = await firstInSight(page);
   await job.print('\ntwo\nthree\n');
   const below = page.getByRole('button', { name: '2 new lines below' });
@@ -133,7 +133,7 @@ test('follows the end of a log, pauses while scrolled up, and keeps a progress b
   await expect(rowAt(page, 201)).toHaveText(/42%/);
   await job.completeLog();
   await job.end('completed');
-  await expect(standing(page)).toContainText('End of log');
+  await expect(footOf(page)).toContainText('End of log');
 });
 
 test('holds a log connection only while the log is visible', async ({ page }) => {
@@ -143,9 +143,9 @@ test('holds a log connection only while the log is visible', async ({ page }) =>
   await openLog(page, job.id);
   const stream = await opened;
   const ended = new Promise<void>(resolve => {
-    const isIt = (request: unknown): void => (request === stream ? resolve() : undefined);
-    page.on('requestfailed', isIt);
-    page.on('requestfinished', isIt);
+    const resolveIfStream = (request: unknown): void => (request === stream ? resolve() : undefined);
+    page.on('requestfailed', resolveIfStream);
+    page.on('requestfinished', resolveIfStream);
   });
   await expect(rowAt(page, 1)).toHaveText(/one/);
   await page.getByRole('tab', { name: 'Overview' }).click();
@@ -163,7 +163,7 @@ test('continues the log after a server restart without gaps or repeats', async (
     await job.print('one\ntwo\n');
     await signIn(page, own);
     await page.goto(`${own.url}/jobs/${job.id}?tab=logs`);
-    const tail = standing(page).getByRole('status');
+    const tail = footOf(page).getByRole('status');
     await expect(tail).toHaveText('Live');
     await own.crash();
     await expect(tail).toHaveText('Reconnecting…');
@@ -260,13 +260,13 @@ test('explains why a log is missing, and retries after an error', async ({ page 
   await page.goto(`${orchestrator.url}/jobs/${job.id}?tab=logs`);
   await expect(page.getByText('No log for this attempt')).toBeVisible();
 
-  const theirs = await openLogRig(orchestrator, 'rig-theirs', { protocol: 1 });
-  const foreign = await theirs.startJob('foreign');
+  const foreignRig = await openLogRig(orchestrator, 'rig-theirs', { protocol: 1 });
+  const foreign = await foreignRig.startJob('foreign');
   await page.goto(`${orchestrator.url}/jobs/${foreign.id}?tab=logs`);
   await expect(
     page.getByText('rig-theirs runs SimpleTuner’s own worker, which uploads no logs'),
   ).toBeVisible();
-  theirs.close();
+  foreignRig.close();
 
   const broken = await rig.startJob('unread');
   await broken.print('here\n');

@@ -2,7 +2,9 @@
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
+/** A server that counts workers as offline after 6 s without a heartbeat. */
 let hasty: Orchestrator;
+/** A server with the default heartbeat timeout. */
 let patient: Orchestrator;
 test.beforeAll(async () => {
   [hasty, patient] = await Promise.all([

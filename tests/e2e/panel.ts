@@ -118,8 +118,8 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
   mkdirSync(configs);
   for (const file of options.configs ?? []) copyFileSync(join(root, file), join(configs, basename(file)));
   const programs = createPrograms(folder);
-  const order = join(folder, 'clock');
-  const clock = failpoint(new URL('../support/failpoint-clock.ts', import.meta.url), order);
+  const clockFile = join(folder, 'clock');
+  const clock = failpoint(new URL('../support/failpoint-clock.ts', import.meta.url), clockFile);
   const startServer = (port: string): Promise<Server> =>
     programs.server(
       ['server', '--port', port, '--data-dir', folder, '--json', ...(options.args ?? [])],
@@ -165,10 +165,10 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
       server = await startServer(new URL(url).port);
     },
     async shiftClock(byMs) {
-      writeFileSync(order, String(byMs));
-      const obeyed = server.waitForLog(failpointLine(String(byMs)));
+      writeFileSync(clockFile, String(byMs));
+      const changed = server.waitForLog(failpointLine(String(byMs)));
       server.child.kill(orderSignal);
-      await obeyed;
+      await changed;
     },
     async close() {
       // A stopped process handles no other signal before SIGCONT.
@@ -246,7 +246,7 @@ function createPrograms(folder: string) {
       return {
         child,
         url,
-        waitForLog: line => new Promise(resolve => log.on('line', heard => heard === line && resolve())),
+        waitForLog: line => new Promise(resolve => log.on('line', logged => logged === line && resolve())),
       };
     },
     cutPower: (machine: string): void => killProcessesOf(ownerOf(machine)),

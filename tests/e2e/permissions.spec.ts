@@ -26,13 +26,13 @@ async function tokenFor(name: string, permissions: readonly Permission[]): Promi
   return String((await orchestrator.call('POST', '/api/tokens', { name, permissions }))['token']);
 }
 
-interface Asked {
+interface Traffic {
   /** Each call with its status, such as "403 GET /api/audit". */
   readonly calls: readonly string[];
   refused(): readonly string[];
 }
 
-async function signInAs(page: Page, name: string, permissions: readonly Permission[]): Promise<Asked> {
+async function signInAs(page: Page, name: string, permissions: readonly Permission[]): Promise<Traffic> {
   const calls: string[] = [];
   page.on('response', response => {
     const { pathname } = new URL(response.url());
@@ -45,17 +45,17 @@ async function signInAs(page: Page, name: string, permissions: readonly Permissi
   return { calls, refused: () => calls.filter(call => /^40[13]/.test(call)) };
 }
 
-const railOf = (page: Page): Promise<readonly string[]> =>
+const pageLinksOf = (page: Page): Promise<readonly string[]> =>
   page.getByRole('navigation').getByRole('link').allTextContents();
 
 /** Returns the actions on a page. Filters, sorting, tabs and folded lists do not count. */
-const actsOn = (page: Page): Promise<readonly string[]> =>
+const actionsOn = (page: Page): Promise<readonly string[]> =>
   page
     .locator('#content :is(button, .button, [type="checkbox"])')
     .and(page.locator(':not(.chip-button, .table-sort, .wait-toggle, [role="tab"])'))
     .allTextContents();
 
-async function expectQuiet(page: Page): Promise<void> {
+async function expectLoadedWithoutErrors(page: Page): Promise<void> {
   await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
   await expect(page.getByRole('alert')).toHaveCount(0);
   await expect(page.locator('[data-sonner-toast]')).toHaveCount(0);
@@ -66,8 +66,8 @@ async function expectQuiet(page: Page): Promise<void> {
 }
 
 test('offers read-only users no actions on any page, and sends no refused requests', async ({ page }) => {
-  const asked = await signInAs(page, 'watcher', ['queue.view']);
-  expect(await railOf(page)).toEqual([
+  const traffic = await signInAs(page, 'watcher', ['queue.view']);
+  expect(await pageLinksOf(page)).toEqual([
     'Overview',
     'Jobs',
     'Gallery',
@@ -78,7 +78,7 @@ test('offers read-only users no actions on any page, and sends no refused reques
     'Help',
   ]);
   await expect(page.getByRole('link', { name: 'Signed in as watcher' })).toBeVisible();
-  const tour: readonly (readonly [path: string, there: string, acts: readonly string[]])[] = [
+  const tour: readonly (readonly [path: string, text: string, actions: readonly string[]])[] = [
     ['/', 'Workers: requires the permission “Manage workers”', ['See reason', 'Open job']],
     ['/jobs', 'far', []],
     [`/jobs/${waiting}`, 'Why it is pending', []],
@@ -95,11 +95,11 @@ test('offers read-only users no actions on any page, and sends no refused reques
     ],
     ['/help', '"queue.view"', ['Copy']],
   ];
-  for (const [path, there, acts] of tour) {
+  for (const [path, text, actions] of tour) {
     await page.goto(orchestrator.url + path);
-    await expect(page.getByText(there).first()).toBeVisible();
-    await expectQuiet(page);
-    expect(await actsOn(page), path).toEqual(acts);
+    await expect(page.getByText(text).first()).toBeVisible();
+    await expectLoadedWithoutErrors(page);
+    expect(await actionsOn(page), path).toEqual(actions);
   }
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
   await page.keyboard.press('Control+k');
@@ -113,11 +113,11 @@ test('offers read-only users no actions on any page, and sends no refused reques
   await page.keyboard.press('g');
   await page.keyboard.press('w');
   await expect(page.getByRole('heading', { level: 1, name: 'Help' })).toBeVisible();
-  expect(asked.refused()).toEqual([]);
+  expect(traffic.refused()).toEqual([]);
 });
 
 test('names the missing permission and how to get it on pages that a user may not open', async ({ page }) => {
-  const asked = await signInAs(page, 'guest', ['queue.view']);
+  const traffic = await signInAs(page, 'guest', ['queue.view']);
   const pages: readonly (readonly [path: string, permission: Permission])[] = [
     ['/audit', 'admin.audit'],
     ['/workers', 'admin.workers'],
@@ -126,13 +126,13 @@ test('names the missing permission and how to get it on pages that a user may no
   ];
   for (const [path, permission] of pages) {
     await page.goto(orchestrator.url + path);
-    const why = page.locator('.missing');
-    await expect(why).toContainText(`(${permission})`);
-    await expect(why).toContainText('Signed in as guest');
-    await expect(why).toContainText(`trainyard tokens create NAME --allow queue.view,${permission}`);
-    await expectQuiet(page);
+    const message = page.locator('.missing');
+    await expect(message).toContainText(`(${permission})`);
+    await expect(message).toContainText('Signed in as guest');
+    await expect(message).toContainText(`trainyard tokens create NAME --allow queue.view,${permission}`);
+    await expectLoadedWithoutErrors(page);
   }
-  expect(asked.refused()).toEqual([]);
+  expect(traffic.refused()).toEqual([]);
   await page.getByRole('button', { name: 'Sign in with another token' }).click();
   await expect(page.getByLabel('Token')).toBeVisible();
 });
@@ -140,7 +140,7 @@ test('names the missing permission and how to get it on pages that a user may no
 test('lets users with the submit permission submit jobs, and offers only related actions', async ({
   page,
 }) => {
-  const asked = await signInAs(page, 'submitter', ['queue.view', 'queue.submit']);
+  const traffic = await signInAs(page, 'submitter', ['queue.view', 'queue.submit']);
   await page.goto(`${orchestrator.url}/jobs`);
   await page.getByRole('link', { name: 'Submit job' }).first().click();
   await page.getByLabel('Text (JSON)').fill('{ "steps": 3 }');
@@ -156,12 +156,12 @@ test('lets users with the submit permission submit jobs, and offers only related
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Duplicate' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Submit a job like inline' })).toBeVisible();
-  await expectQuiet(page);
-  expect(asked.refused()).toEqual([]);
+  await expectLoadedWithoutErrors(page);
+  expect(traffic.refused()).toEqual([]);
 });
 
 test('shows users with own permissions only their jobs, and updates them live', async ({ page }) => {
-  const asked = await signInAs(page, 'ada', ownPermissions);
+  const traffic = await signInAs(page, 'ada', ownPermissions);
   await page.goto(`${orchestrator.url}/jobs`);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
   const token = await tokenFor('eve', ownPermissions);
@@ -189,16 +189,16 @@ test('shows users with own permissions only their jobs, and updates them live', 
   await expect(rowOf(page, 'far')).toHaveCount(0);
   await page.goto(`${orchestrator.url}/queue`);
   await expect(page.getByRole('row').filter({ hasText: 'inline' })).toBeVisible();
-  await expectQuiet(page);
-  expect(asked.refused()).toEqual([]);
+  await expectLoadedWithoutErrors(page);
+  expect(traffic.refused()).toEqual([]);
   await page.goto(`${orchestrator.url}/jobs/${foreign}`);
   await expect(page.getByText(`Job ${foreign} not found`)).toBeVisible();
   await expect(page.getByText('of-eve')).toHaveCount(0);
 });
 
 test('lets a worker manager drain workers without requesting jobs or the event stream', async ({ page }) => {
-  const asked = await signInAs(page, 'rigger', ['admin.workers']);
-  expect(await railOf(page)).toEqual(['Overview', 'Workers', 'Settings', 'Help']);
+  const traffic = await signInAs(page, 'rigger', ['admin.workers']);
+  expect(await pageLinksOf(page)).toEqual(['Overview', 'Workers', 'Settings', 'Help']);
   await expect(page.getByText('Jobs: requires the permission “View its own jobs”')).toBeVisible();
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-a')).toContainText('idle', { timeout: 20_000 });
@@ -210,13 +210,13 @@ test('lets a worker manager drain workers without requesting jobs or the event s
   await expect(rowOf(page, 'rig-a')).toContainText('idle');
   await page.goto(`${orchestrator.url}/settings/network`);
   await expect(page.getByRole('region', { name: 'Network' })).toBeVisible();
-  await expectQuiet(page);
-  expect(asked.refused()).toEqual([]);
-  expect(asked.calls.filter(call => /\/api\/(events|queue|audit|tokens)/.test(call))).toEqual([]);
+  await expectLoadedWithoutErrors(page);
+  expect(traffic.refused()).toEqual([]);
+  expect(traffic.calls.filter(call => /\/api\/(events|queue|audit|tokens)/.test(call))).toEqual([]);
 });
 
 test('offers a token manager only its own permissions for a new token', async ({ page }) => {
-  const asked = await signInAs(page, 'keeper', ['queue.view', 'admin.tokens']);
+  const traffic = await signInAs(page, 'keeper', ['queue.view', 'admin.tokens']);
   await page.goto(`${orchestrator.url}/settings/access`);
   await page.getByRole('button', { name: 'Add token' }).click();
   await expect(page.getByRole('dialog').getByRole('checkbox')).toHaveCount(3);
@@ -225,7 +225,7 @@ test('offers a token manager only its own permissions for a new token', async ({
   await expect(page.getByRole('checkbox', { name: 'View all jobs' })).not.toBeChecked();
   // The dialog has the right layout even when no other page has loaded its styles.
   await expect(page.getByRole('dialog').locator('form')).toHaveCSS('display', 'flex');
-  expect(asked.refused()).toEqual([]);
+  expect(traffic.refused()).toEqual([]);
 });
 
 test('adapts the open page when another user signs in over the session', async ({ page }) => {
@@ -240,7 +240,7 @@ test('adapts the open page when another user signs in over the session', async (
   // The page learns about the other user from the answer to its next request for the workers.
   await expect(page.locator('.missing')).toContainText('Signed in as after', { timeout: 30_000 });
   await expect
-    .poll(() => railOf(page))
+    .poll(() => pageLinksOf(page))
     .toEqual(['Overview', 'Jobs', 'Gallery', 'Queue', 'Timeline', 'Data', 'Settings', 'Help']);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
 });

@@ -21,7 +21,7 @@ async function expectInReach(element: Locator): Promise<void> {
   expect(box.y + box.height).toBeLessThanOrEqual(height);
 }
 
-const act = (page: Page, name: string): Locator =>
+const actionButton = (page: Page, name: string): Locator =>
   page.getByRole('group', { name: 'Job actions' }).getByRole('button', { name });
 
 test('has the navigation at the bottom, and leaves the end of the page above it', async ({ page }) => {
@@ -56,12 +56,12 @@ test('approves a job with one tap on the overview, and with one on its page', as
   await button.tap();
   await expect.poll(() => approvalOf(first)).toBe('given');
   await page.goto(`${orchestrator.url}/jobs/${second}`);
-  for (const name of ['Approve', 'Reject', 'Cancel job']) await expectInReach(act(page, name));
+  for (const name of ['Approve', 'Reject', 'Cancel job']) await expectInReach(actionButton(page, name));
   expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
   await page.screenshot({ path: 'test-results/phone-approve.png' });
-  await act(page, 'Approve').tap();
+  await actionButton(page, 'Approve').tap();
   await expect.poll(() => approvalOf(second)).toBe('given');
-  await expect(act(page, 'Approve')).toHaveCount(0);
+  await expect(actionButton(page, 'Approve')).toHaveCount(0);
 });
 
 test('requests a checkpoint and samples, and cancels, by buttons at the bottom', async ({ page }) => {
@@ -81,23 +81,23 @@ test('requests a checkpoint and samples, and cancels, by buttons at the bottom',
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs/${id}`);
   for (const name of ['Save now', 'Sample now', 'Duplicate', 'Cancel job']) {
-    await expect(act(page, name)).toBeVisible({ timeout: 60_000 });
-    await expectInReach(act(page, name));
+    await expect(actionButton(page, name)).toBeVisible({ timeout: 60_000 });
+    await expectInReach(actionButton(page, name));
   }
   await expectInReach(page.getByRole('button', { name: 'Actions for job long-digits' }));
   expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
   await page.screenshot({ path: 'test-results/phone-job.png' });
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.screenshot({ path: 'test-results/phone-job-dark.png' });
-  await act(page, 'Save now').tap();
+  await actionButton(page, 'Save now').tap();
   // The message does not cover the buttons.
   const toast = page.getByText(/^Requested a checkpoint from rig-1/);
   await expect(toast).toBeVisible();
-  await act(page, 'Sample now').tap();
+  await actionButton(page, 'Sample now').tap();
   await page.getByRole('button', { name: 'Actions for job long-digits' }).tap();
   await expect(page.getByRole('menuitem', { name: 'Set priority' })).toBeInViewport();
   await page.keyboard.press('Escape');
-  await act(page, 'Cancel job').tap();
+  await actionButton(page, 'Cancel job').tap();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel job' }).tap();
   await expect(page.locator('.job-title')).toContainText('cancelled', { timeout: 30_000 });
 });

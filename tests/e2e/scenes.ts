@@ -29,6 +29,7 @@ const workerPath =
   (name: string) =>
   ({ fleet }: Stage): string =>
     `/workers/${fleet.workers.get(name)}`;
+/** The path of a scene that needs nothing from the stage. */
 const at = (path: string) => (): string => path;
 
 /** Positions of the actions in a worker's menu. */
@@ -144,7 +145,7 @@ async function deleteChain({ orchestrator }: Stage): Promise<void> {
   for (const id of ids) await orchestrator.call('DELETE', `/api/queue/${id}`);
 }
 
-async function choosePalette(page: Page): Promise<void> {
+async function openPalette(page: Page): Promise<void> {
   await page.keyboard.press('Control+k');
   await page.locator('[cmdk-input]').fill('flux');
   await expect(page.locator('[cmdk-item]').first()).toBeVisible();
@@ -348,7 +349,7 @@ export const scenes: readonly Scene[] = [
     },
   },
   { name: 'help', path: at('/help'), ready: '.keys' },
-  { name: 'palette', path: at('/'), ready: '.rig-card', open: choosePalette },
+  { name: 'palette', path: at('/'), ready: '.rig-card', open: openPalette },
   { name: 'nothing-here', path: at('/workers/no-such-worker'), ready: '.empty' },
 ];
 

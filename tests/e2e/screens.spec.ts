@@ -78,7 +78,11 @@ async function takePicture(page: Page, name: string, problems: readonly string[]
 }
 
 /** Opens the panel in a browser context of its own, because servers on the same host would share cookies. */
-async function openPanel(browser: Browser, view: View, orchestrator: Orchestrator | null): Promise<Seen> {
+async function openPanel(
+  browser: Browser,
+  view: View,
+  orchestrator: Orchestrator | null,
+): Promise<OpenPanel> {
   const context = await browser.newContext({
     viewport: { width: view.width, height },
     colorScheme: view.theme,
@@ -87,29 +91,29 @@ async function openPanel(browser: Browser, view: View, orchestrator: Orchestrato
   const preferences = JSON.stringify({ theme: 'system', language: view.language });
   await context.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
   const page = await context.newPage();
-  const told = recordAnswers(page);
-  const forbidden = await recordPolicyViolations(page);
+  const answers = recordAnswers(page);
+  const newViolations = await recordPolicyViolations(page);
   if (orchestrator !== null) await signIn(page, orchestrator);
-  return { page, told, forbidden };
+  return { page, answers, newViolations };
 }
 
-interface Seen {
+interface OpenPanel {
   readonly page: Page;
-  readonly told: AnswerRecord;
+  readonly answers: AnswerRecord;
   /** Returns violations of the Content-Security-Policy since the last call. */
-  forbidden(): readonly string[];
+  newViolations(): readonly string[];
 }
 
 /** Navigates to a scene through an empty page, so that no dialog or selection stays open. */
-async function go(page: Page, scene: Scene): Promise<void> {
+async function goTo(page: Page, scene: Scene): Promise<void> {
   await page.keyboard.press('Escape');
   for (const path of ['/help', scene.path(stage)]) await navigateTo(page, path);
-  await isThere(page, scene);
+  await expectReady(page, scene);
   await scene.open?.(page, stage);
   await untilLoaded(page);
 }
 
-async function isThere(page: Page, { ready = 'h1' }: Scene): Promise<void> {
+async function expectReady(page: Page, { ready = 'h1' }: Scene): Promise<void> {
   await expect(page.locator(ready).first()).toBeVisible({ timeout: 15_000 });
   await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
 }
@@ -126,7 +130,7 @@ async function violations(page: Page, { name }: View): Promise<readonly string[]
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`);
 }
 
-type SceneCheck = (seen: Seen, name: string) => Promise<readonly string[]>;
+type SceneCheck = (panel: OpenPanel, name: string) => Promise<readonly string[]>;
 
 interface Tour {
   readonly wanted: readonly Scene[];
@@ -137,37 +141,37 @@ interface Tour {
 const everything: Tour = { wanted: scenes, before: emptyScenes };
 
 /** Visits all scenes, then reports the problems of each. */
-async function visitScenes(browser: Browser, view: View, tour: Tour, look: SceneCheck): Promise<void> {
+async function visitScenes(browser: Browser, view: View, tour: Tour, check: SceneCheck): Promise<void> {
   const isWanted = ({ name }: Scene): boolean =>
     documents === undefined || inDocuments.has(`${name}-${view.name}`);
   const wanted = tour.wanted.filter(isWanted);
   const before = (tour.before ?? []).filter(isWanted);
   const found: string[] = [];
-  const note = async (seen: Seen, { name }: Scene): Promise<void> => {
+  const checkScene = async (panel: OpenPanel, { name }: Scene): Promise<void> => {
     await test.step(name, async () => {
-      const troubles = await look(seen, `${name}-${view.name}`);
-      for (const trouble of [...troubles, ...seen.forbidden()]) found.push(`${name}: ${trouble}`);
+      const troubles = await check(panel, `${name}-${view.name}`);
+      for (const trouble of [...troubles, ...panel.newViolations()]) found.push(`${name}: ${trouble}`);
     });
   };
-  const seen = await openPanel(browser, view, stage.orchestrator);
+  const panel = await openPanel(browser, view, stage.orchestrator);
   for (const scene of wanted) {
-    await go(seen.page, scene);
-    await note(seen, scene);
+    await goTo(panel.page, scene);
+    await checkScene(panel, scene);
     await scene.close?.(stage);
   }
-  await seen.page.context().close();
+  await panel.page.context().close();
   if (before.length > 0) {
-    const stranger = await openPanel(browser, view, null);
-    await stranger.page.goto(empty.url);
-    const door: Scene = { name: 'sign-in', path: () => '/', ready: 'form' };
-    await isThere(stranger.page, door);
-    await note(stranger, door);
-    await signIn(stranger.page, empty);
+    const visitor = await openPanel(browser, view, null);
+    await visitor.page.goto(empty.url);
+    const signInScene: Scene = { name: 'sign-in', path: () => '/', ready: 'form' };
+    await expectReady(visitor.page, signInScene);
+    await checkScene(visitor, signInScene);
+    await signIn(visitor.page, empty);
     for (const scene of before) {
-      await go(stranger.page, scene);
-      await note(stranger, scene);
+      await goTo(visitor.page, scene);
+      await checkScene(visitor, scene);
     }
-    await stranger.page.context().close();
+    await visitor.page.context().close();
   }
   expect(found).toEqual([]);
 }
@@ -193,8 +197,8 @@ for (const width of [desktop.width, phone.width]) {
   test(`fits every text, and takes each from the catalogue, at ${width} px`, async ({ browser }) => {
     test.setTimeout(180_000);
     const view: View = { ...light, name: `pseudo-${width}`, language: 'pseudo', width };
-    await visitScenes(browser, view, everything, async ({ page, told }) => {
-      return [...(await tooWide(page)), ...(await told.untranslated(await textsOf(page)))];
+    await visitScenes(browser, view, everything, async ({ page, answers }) => {
+      return [...(await tooWide(page)), ...(await answers.untranslated(await textsOf(page)))];
     });
   });
 }

@@ -38,8 +38,8 @@ async function expectServerState(page: Page, jobs: Page): Promise<void> {
 }
 
 const badge = (page: Page) => page.locator('.stream-badge');
-const isLive = (page: Page): Promise<void> => expect(badge(page)).toHaveText('Live', { timeout: 30_000 });
-const isStale = (page: Page): Promise<void> =>
+const expectLive = (page: Page): Promise<void> => expect(badge(page)).toHaveText('Live', { timeout: 30_000 });
+const expectStale = (page: Page): Promise<void> =>
   expect(badge(page)).toHaveText(/^Not up to date since \d{1,2}:\d\d:\d\d/, { timeout: 20_000 });
 
 async function openBoth(page: Page, url: string): Promise<Page> {
@@ -47,8 +47,8 @@ async function openBoth(page: Page, url: string): Promise<Page> {
   await page.goto(`${url}/workers`);
   const jobs = await page.context().newPage();
   await jobs.goto(`${url}/jobs`);
-  await isLive(page);
-  await isLive(jobs);
+  await expectLive(page);
+  await expectLive(jobs);
   return jobs;
 }
 
@@ -63,8 +63,8 @@ test('marks the page stale when the connection breaks, and shows missed changes 
   await expect(page.getByText('rig-seen')).toBeVisible();
 
   await wire.cut();
-  await isStale(page);
-  await isStale(jobs);
+  await expectStale(page);
+  await expectStale(jobs);
   const since = await badge(page).textContent();
   for (const number of [1, 2, 3]) {
     await create(`rig-meanwhile-${number}`);
@@ -76,8 +76,8 @@ test('marks the page stale when the connection breaks, and shows missed changes 
   await expect(page.getByText('rig-doomed')).toBeVisible();
 
   await wire.mend();
-  await isLive(page);
-  await isLive(jobs);
+  await expectLive(page);
+  await expectLive(jobs);
   await expectServerState(page, jobs);
   await expect(page.getByText('rig-doomed')).toHaveCount(0);
   await expect(jobs.getByRole('row', { name: /meanwhile-1/ })).toContainText('paused by admin');
@@ -94,13 +94,13 @@ test('shows all acknowledged changes after the server is killed and restarted', 
   // Both calls are answered before the crash, but their events have reached no reader.
   await Promise.all([create('rig-answered'), submit('answered')]);
   await orchestrator.crash();
-  await isStale(page);
-  await isStale(jobs);
+  await expectStale(page);
+  await expectStale(jobs);
 
   await orchestrator.restart();
   await Promise.all([create('rig-new'), submit('new')]);
-  await isLive(page);
-  await isLive(jobs);
+  await expectLive(page);
+  await expectLive(jobs);
   await expect(page.getByText('rig-answered')).toBeVisible();
   await expect(page.getByText('rig-new')).toBeVisible();
   await expectServerState(page, jobs);

@@ -10,7 +10,7 @@ test.afterAll(() => orchestrator.close());
 
 const markup = '<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</script>';
 const link = 'javascript:globalThis.owned=1';
-const turned = '\u202egpj.exe';
+const reversedText = '\u202egpj.exe';
 
 test('runs no script from markup in the names and reports of workers and jobs', async ({ page }) => {
   const { call, url } = orchestrator;
@@ -22,20 +22,20 @@ test('runs no script from markup in the names and reports of workers and jobs', 
       headers: { 'x-worker-token': token, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  const gpu = { index: 0, name: markup + turned, vram_gb: 24 };
+  const gpu = { index: 0, name: markup + reversedText, vram_gb: 24 };
   const gpuInfo = { name: markup, count: 1, vram_gb: 24, driver: markup, accelerator: markup, gpus: [gpu] };
-  const says = {
+  const registration = {
     protocol: 2,
     persistent: true,
-    name: markup + turned,
+    name: markup + reversedText,
     gpu_info: gpuInfo,
     agent_version: markup,
   };
-  expect((await asWorker('/api/workers/register', says)).status).toBe(200);
-  const leaving = new AbortController();
+  expect((await asWorker('/api/workers/register', registration)).status).toBe(200);
+  const connection = new AbortController();
   const stream = await fetch(`${url}/api/workers/stream?worker_id=${id}`, {
     headers: { 'x-worker-token': token },
-    signal: leaving.signal,
+    signal: connection.signal,
   });
   expect(stream.status).toBe(200);
   const config = { model_family: markup, prompt: markup, [markup]: link };
@@ -44,7 +44,7 @@ test('runs no script from markup in the names and reports of workers and jobs', 
   expect((await asWorker(report, { status: 'running', progress: { step: 1, stage: markup } })).status).toBe(
     200,
   );
-  const error = `Traceback:\n${markup}\n${turned}`;
+  const error = `Traceback:\n${markup}\n${reversedText}`;
   expect((await asWorker(report, { status: 'failed', exit_code: 1, error })).status).toBe(200);
   const waiting = await orchestrator.submit({
     config,
@@ -59,7 +59,7 @@ test('runs no script from markup in the names and reports of workers and jobs', 
     void dialog.dismiss();
   });
   await signIn(page, orchestrator);
-  const places = [
+  const paths = [
     '/',
     '/workers',
     `/workers/${id}`,
@@ -69,15 +69,15 @@ test('runs no script from markup in the names and reports of workers and jobs', 
     '/queue',
     '/audit',
   ];
-  for (const place of places) {
-    await page.goto(url + place);
+  for (const path of paths) {
+    await page.goto(url + path);
     await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
-    const isLink = place === '/queue' || place === `/jobs/${waiting}`;
-    await expect(page.getByText(isLink ? link : '<img src=x onerror=').first()).toBeVisible();
+    const showsLink = path === '/queue' || path === `/jobs/${waiting}`;
+    await expect(page.getByText(showsLink ? link : '<img src=x onerror=').first()).toBeVisible();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
     expect(await page.locator('a[href^="javascript:"]').count()).toBe(0);
     expect(await page.evaluate(() => 'owned' in globalThis)).toBe(false);
   }
   expect(dialogs).toBe(0);
-  leaving.abort();
+  connection.abort();
 });

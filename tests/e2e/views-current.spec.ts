@@ -34,7 +34,7 @@ const report = (step: number): Promise<void> =>
   rig.report(roses, 'running', { progress: { step, total_steps: 1000, loss: 0.5 } });
 
 /** Expects the text by which each view shows the job at one step. */
-const shows: Readonly<Record<string, (page: Page, step: number) => Promise<void>>> = {
+const expectStepIn: Readonly<Record<string, (page: Page, step: number) => Promise<void>>> = {
   overview: (page, step) => expect(page.getByText(new RegExp(`\\b${step / 10}\\s?%`)).first()).toBeVisible(),
   gallery: (page, step) =>
     expect(page.getByRole('button', { name: `roses, red, Step ${step}` })).toBeVisible(),
@@ -68,7 +68,7 @@ async function openViews(context: BrowserContext): Promise<ReadonlyMap<string, P
 async function expectStep(tabs: ReadonlyMap<string, Page>, step: number): Promise<void> {
   for (const [view, tab] of tabs)
     await test.step(`${view} shows step ${step}`, async () => {
-      await shows[view]?.(tab, step);
+      await expectStepIn[view]?.(tab, step);
     });
 }
 
@@ -118,7 +118,7 @@ test('opens a link to any view after sign-in', async ({ browser }) => {
       await page.getByLabel('Token').fill(orchestrator.token);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await expect(page).toHaveURL(orchestrator.url + path);
-      await shows[view]?.(page, 100);
+      await expectStepIn[view]?.(page, 100);
       await context.close();
     });
   }

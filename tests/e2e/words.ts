@@ -11,29 +11,29 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Records the texts and field names in all answers to the page, and texts that the panel builds from them. */
 export function recordAnswers(page: Page): AnswerRecord {
   const words = new Set<string>();
-  const reading: Promise<void>[] = [];
-  const take = (value: unknown): void => {
+  const reads: Promise<void>[] = [];
+  const collect = (value: unknown): void => {
     if (typeof value === 'string') words.add(value.trim());
     if (typeof value !== 'object' || value === null) return;
     const fields = value as Fields;
     for (const text of compounds(fields)) words.add(text);
     for (const [key, part] of Object.entries(fields)) {
       words.add(key);
-      take(part);
+      collect(part);
     }
   };
   page.on('response', response => {
     const type = response.headers()['content-type'] ?? '';
     if (!type.includes('json')) return;
     // Ignore answers that the browser discards when the page is left.
-    reading.push(response.json().then(take, () => undefined));
+    reads.push(response.json().then(collect, () => undefined));
   });
   return {
     async untranslated(texts) {
-      await Promise.all(reading);
+      await Promise.all(reads);
       const isKnown = (text: string): boolean =>
         !hasLetters(text) ||
-        isMarked(text) ||
+        isPseudo(text) ||
         isFigure(text) ||
         isName(text) ||
         examples.has(text) ||
@@ -68,7 +68,7 @@ const hasLetters = (text: string): boolean => /\p{L}/u.test(text);
  * Matches texts of the pseudo-language, which are in brackets. The list of notifications appends its keyboard shortcut.
  * Links split sentences into parts without brackets, in which each vowel has an accent.
  */
-const isMarked = (text: string): boolean =>
+const isPseudo = (text: string): boolean =>
   /^\[[\s\S]*\](?: alt\+T)?$/.test(text) || (/[áéíóúý]/i.test(text) && !/[aeiouy]/i.test(text));
 
 /** Placeholders of input fields, and texts that the tests type. */

@@ -52,9 +52,9 @@ test('submits the digits sample, follows its progress, and shows its accuracy at
   await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).toContainText('rig-1');
 
   await page.getByRole('tab', { name: 'Events' }).click();
-  const told = page.getByRole('table', { name: 'Events of this job' }).locator('tbody tr');
+  const events = page.getByRole('table', { name: 'Events of this job' }).locator('tbody tr');
   // Events, newest first.
-  await expect(told.locator('td:nth-child(2)')).toHaveText([
+  await expect(events.locator('td:nth-child(2)')).toHaveText([
     'job.completed',
     // The stored files are a checkpoint and the model.
     'artifact.stored',
@@ -64,7 +64,7 @@ test('submits the digits sample, follows its progress, and shows its accuracy at
     'job.dispatched',
     'job.submitted',
   ]);
-  await expect(told.last()).toContainText('admin');
+  await expect(events.last()).toContainText('admin');
 });
 
 test('lets a drained worker finish its job, and dispatches the next job after the undrain', async ({
@@ -121,8 +121,8 @@ test("requests samples from a job's page, and offers only the actions its config
   await page.getByRole('button', { name: 'Sample now' }).click();
   await expect(page.getByText('Requested samples from rig-1.')).toBeVisible();
   await page.getByRole('tab', { name: 'Events' }).click();
-  const told = page.getByRole('table', { name: 'Events of this job' });
-  await expect(told).toContainText('job.asked');
+  const events = page.getByRole('table', { name: 'Events of this job' });
+  await expect(events).toContainText('job.asked');
   await orchestrator.call('POST', `/api/queue/${job}/cancel`, {});
   await expect(page.locator('.job-title')).toContainText('cancelled', { timeout: 30_000 });
   await expect(page.getByRole('button', { name: 'Sample now' })).toHaveCount(0);

@@ -41,7 +41,7 @@ test('joins a worker with the shown command, runs a test job, drains the worker 
 }) => {
   const row = rowOf(page, 'rig-e2e');
   const dialog = await create(page, 'rig-e2e');
-  const unplug = orchestrator.paste(await shownCommand(dialog));
+  const stopWorker = orchestrator.paste(await shownCommand(dialog));
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
   await dialog.getByRole('button', { name: 'Send test job' }).click();
   await dialog.getByRole('link', { name: 'Open job' }).click();
@@ -60,7 +60,7 @@ test('joins a worker with the shown command, runs a test job, drains the worker 
   await expect(deletion).toBeDisabled();
   await expect(deletion).toContainText('Only an offline worker can be deleted');
   await page.keyboard.press('Escape');
-  await unplug();
+  await stopWorker();
   await expect(row).toContainText('offline');
   await selectMenuItem(page, 'rig-e2e', 'Delete…');
   await page.getByLabel(/^Type rig-e2e/).fill('rig-e2e');
@@ -103,14 +103,14 @@ test('rejects a second machine with the same join command', async ({ page }) => 
   const dialog = await create(page, 'rig-once');
   await expect(dialog.getByText(/^Works once\. Expires at \d/)).toBeVisible();
   const command = await shownCommand(dialog);
-  const first = orchestrator.paste(command);
+  const stopFirst = orchestrator.paste(command);
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
   // After the worker has connected, the command is no longer needed.
   await expect(dialog.getByText(/^Works once/)).toHaveCount(0);
   await dialog.getByRole('button', { name: 'Done' }).click();
   expect(await orchestrator.paste(command, 'elsewhere').exited).toBe(3);
   await expect(row).toContainText('idle');
-  await first();
+  await stopFirst();
 });
 
 test('creates another join command after the first one expired', async ({ page }) => {
