@@ -69,7 +69,7 @@ export async function openLogRig(
       };
       let attempts = 1;
       await begin(attempts);
-      const send = async (text: string, more: object = {}): Promise<void> => {
+      const send = async (text: string, fields: object = {}): Promise<void> => {
         const to = position + Buffer.byteLength(text);
         position = await postLog(job, {
           attempt_id: attempt,
@@ -77,7 +77,7 @@ export async function openLogRig(
           from: position,
           to,
           text,
-          ...more,
+          ...fields,
         });
         expect(position).toBe(to);
       };

@@ -197,9 +197,9 @@ describe('rules', () => {
   });
 
   test('resets a call before it arrives, until the rule is removed', async () => {
-    const takeBack = bench.proxy.rule({ fate: 'reset' });
+    const removeRule = bench.proxy.rule({ fate: 'reset' });
     await expect(bench.post('/a')).rejects.toThrow('fetch failed');
-    takeBack();
+    removeRule();
     expect(await bench.post('/a')).toBe('200 {}');
     expect(bench.far.calls).toHaveLength(1);
   });

@@ -14,15 +14,15 @@ type Answer =
   | { readonly ok: true; readonly value: Curves }
   | { readonly ok: false; readonly failure: CallFailure };
 const idOf = (n: number) => JobId.parse(`j_${n}`);
-const begun = '2026-03-01T12:00:00.000Z';
+const startedAt = '2026-03-01T12:00:00.000Z';
 
-let asked: { readonly id: string; readonly query: unknown; readonly answer: (given: Answer) => void }[];
-let due: Set<() => void>;
+let requests: { readonly id: string; readonly query: unknown; readonly respond: (given: Answer) => void }[];
+let timers: Set<() => void>;
 let store: FleetStore;
 let earlier: EarlierLosses;
 beforeEach(() => {
-  asked = [];
-  due = new Set();
+  requests = [];
+  timers = new Set();
   store = createFleetStore();
   const client: Client = {
     call: (_row, input) =>
@@ -31,19 +31,19 @@ beforeEach(() => {
           readonly params: { readonly id: string };
           readonly query: unknown;
         };
-        asked.push({ id: params.id, query, answer: resolve as (given: Answer) => void });
+        requests.push({ id: params.id, query, respond: resolve as (given: Answer) => void });
       }),
   };
   const after = (_ms: number, then: () => void) => {
-    due.add(then);
-    return () => void due.delete(then);
+    timers.add(then);
+    return () => void timers.delete(then);
   };
   earlier = createEarlierLosses({ client, store, after });
 });
 
 const timePasses = (): void => {
-  for (const then of due) {
-    due.delete(then);
+  for (const then of timers) {
+    timers.delete(then);
     then();
   }
 };
@@ -51,12 +51,12 @@ const curve = (...values: readonly (number | null)[]): Answer => {
   const curves = curvesOf([0, { loss: values.map((value, step) => bucket(step, value)) }]);
   return {
     ok: true,
-    value: { ...curves, attempts: curves.attempts.map(each => ({ ...each, started_at: begun })) },
+    value: { ...curves, attempts: curves.attempts.map(each => ({ ...each, started_at: startedAt })) },
   };
 };
 /** Answers the nth request. Resolves when the answer has taken effect. */
-async function answered(nth: number, given: Answer): Promise<void> {
-  asked[nth]?.answer(given);
+async function answer(nth: number, given: Answer): Promise<void> {
+  requests[nth]?.respond(given);
   await new Promise(resolve => setImmediate(resolve));
 }
 const pointsIn = (n: number) => {
@@ -67,11 +67,11 @@ const pointsIn = (n: number) => {
 test('stores the earlier losses with their times, without gaps', async () => {
   earlier.register(idOf(1), 1);
   timePasses();
-  expect(asked[0]).toMatchObject({ id: 'j_1', query: { attempt: 1, keys: 'loss', points: 30 } });
-  await answered(0, curve(0.9, null, 0.7));
+  expect(requests[0]).toMatchObject({ id: 'j_1', query: { attempt: 1, keys: 'loss', points: 30 } });
+  await answer(0, curve(0.9, null, 0.7));
   expect(pointsIn(1)).toEqual([
-    { at: Date.parse(begun), loss: 0.9 },
-    { at: Date.parse(begun) + 2_000, loss: 0.7 },
+    { at: Date.parse(startedAt), loss: 0.9 },
+    { at: Date.parse(startedAt) + 2_000, loss: 0.7 },
   ]);
 });
 
@@ -80,36 +80,36 @@ test('requests the losses of each attempt once, however many callers watch it', 
   earlier.register(idOf(1), 1);
   earlier.register(idOf(1), 1);
   timePasses();
-  await answered(0, curve(0.9));
+  await answer(0, curve(0.9));
   earlier.register(idOf(1), 1);
   timePasses();
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
   earlier.register(idOf(1), 2);
   timePasses();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });
 
 test('requests nothing when the caller stops watching at once', () => {
-  const away = earlier.register(idOf(1), 1);
-  away();
+  const unregister = earlier.register(idOf(1), 1);
+  unregister();
   timePasses();
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
 test('reads the losses of four jobs at a time and skips those no longer watched', async () => {
-  const away = [1, 2, 3, 4, 5, 6].map(n => earlier.register(idOf(n), 1));
+  const unregister = [1, 2, 3, 4, 5, 6].map(n => earlier.register(idOf(n), 1));
   timePasses();
-  expect(asked.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
-  away[4]?.();
-  await answered(2, curve(0.9));
-  expect(asked.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4', 'j_6']);
+  expect(requests.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
+  unregister[4]?.();
+  await answer(2, curve(0.9));
+  expect(requests.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4', 'j_6']);
 });
 
 test('leaves the store unchanged when losses are unreadable or empty, and reads the next', async () => {
   for (const n of [1, 2, 3, 4, 5]) earlier.register(idOf(n), 1);
   timePasses();
-  await answered(0, { ok: false, failure: { kind: 'unreachable', cause: null } });
-  await answered(1, { ok: true, value: curvesOf([0, { loss: [bucket(1, 0.5)] }]) });
+  await answer(0, { ok: false, failure: { kind: 'unreachable', cause: null } });
+  await answer(1, { ok: true, value: curvesOf([0, { loss: [bucket(1, 0.5)] }]) });
   expect([pointsIn(1), pointsIn(2)]).toEqual([null, null]);
-  expect(asked).toHaveLength(5);
+  expect(requests).toHaveLength(5);
 });

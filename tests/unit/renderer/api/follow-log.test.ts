@@ -9,10 +9,10 @@ import { createOwnStream, type EventSourceLike } from '../../../../renderer/api/
 interface Connection {
   readonly url: string;
   isClosed: boolean;
-  happen(type: 'open' | 'message', data?: object): void;
+  emit(type: 'open' | 'message', data?: object): void;
 }
 
-function openBench() {
+function startFollowing() {
   const connections: Connection[] = [];
   const received: string[] = [];
   let line = 0;
@@ -22,7 +22,7 @@ function openBench() {
     const connection: Connection = {
       url,
       isClosed: false,
-      happen: (type, data = {}) => listeners.get(type)?.({ data: JSON.stringify(data) }),
+      emit: (type, data = {}) => listeners.get(type)?.({ data: JSON.stringify(data) }),
     };
     connections.push(connection);
     return {
@@ -44,7 +44,8 @@ function openBench() {
     attempt: 2,
     line: () => line,
     onMessage: event => received.push(event.type),
-    open: (address, tell) => createOwnStream({ connect: () => connect(address()), after })('', tell),
+    open: (address, onMessage) =>
+      createOwnStream({ connect: () => connect(address()), after })('', onMessage),
   });
   return {
     connections,
@@ -65,32 +66,36 @@ const ping = { kind: 'ping', every_ms: 20_000 };
 const lines = { type: 'lines', lines: [], open_line: null };
 
 test('resumes a log stream after the last received line when two pings are missing', () => {
-  const bench = openBench();
-  expect(bench.newest().url).toBe('http://fleet/api/queue/j_1/logs/stream?attempt=2&line=0&pings=true');
-  bench.newest().happen('open');
-  bench.newest().happen('message', ping);
-  bench.newest().happen('message', lines);
-  bench.receiveLines(40);
-  bench.fireTimer();
-  expect([bench.received, bench.newest().isClosed]).toEqual([['open', 'lines', 'lost'], true]);
-  bench.fireTimer();
-  expect(bench.newest().url).toContain('line=40');
-  bench.newest().happen('open');
-  expect(bench.received).toEqual(['open', 'lines', 'lost', 'open']);
+  const following = startFollowing();
+  expect(following.newest().url).toBe('http://fleet/api/queue/j_1/logs/stream?attempt=2&line=0&pings=true');
+  following.newest().emit('open');
+  following.newest().emit('message', ping);
+  following.newest().emit('message', lines);
+  following.receiveLines(40);
+  following.fireTimer();
+  expect([following.received, following.newest().isClosed]).toEqual([['open', 'lines', 'lost'], true]);
+  following.fireTimer();
+  expect(following.newest().url).toContain('line=40');
+  following.newest().emit('open');
+  expect(following.received).toEqual(['open', 'lines', 'lost', 'open']);
 });
 
 test('closes the log stream at the end of the log', () => {
-  const bench = openBench();
-  bench.newest().happen('open');
-  bench.newest().happen('message', { type: 'end', next_attempt: null });
-  expect([bench.received, bench.newest().isClosed, bench.hasTimer()]).toEqual([['open', 'end'], true, false]);
+  const following = startFollowing();
+  following.newest().emit('open');
+  following.newest().emit('message', { type: 'end', next_attempt: null });
+  expect([following.received, following.newest().isClosed, following.hasTimer()]).toEqual([
+    ['open', 'end'],
+    true,
+    false,
+  ]);
 });
 
 test('ignores unknown log stream events', () => {
-  const bench = openBench();
-  bench.newest().happen('open');
-  bench.newest().happen('message', { type: 'chapter' });
-  expect(bench.received).toEqual(['open']);
-  bench.stop();
-  expect(bench.newest().isClosed).toBe(true);
+  const following = startFollowing();
+  following.newest().emit('open');
+  following.newest().emit('message', { type: 'chapter' });
+  expect(following.received).toEqual(['open']);
+  following.stop();
+  expect(following.newest().isClosed).toBe(true);
 });

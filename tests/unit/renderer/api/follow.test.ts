@@ -15,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 
 const id = JobId.parse('j_1');
 const at = '2026-01-02T03:04:05.678Z';
-const runs = (seq: number, status = 'running'): StreamMessage => {
+const jobEvent = (seq: number, status = 'running'): StreamMessage => {
   const event: UiEvent = {
     seq,
     at,
@@ -48,29 +48,31 @@ const forbidden: CallFailure = {
 const unreachable: CallFailure = { kind: 'unreachable', cause: null };
 
 /** A server with one job, whose state includes all events up to `seq`. */
-function bench(held: readonly Permission[] = permissions) {
+function setUp(granted: readonly Permission[] = permissions) {
   const server = {
     seq: 5,
     status: 'pending',
     failure: null as CallFailure | null,
     user: 'ada' as string | null,
   };
-  const asked: string[] = [];
+  const calls: string[] = [];
   const list = () => ({ as_of_seq: server.seq, next_cursor: null, entries: [] as unknown[] });
   const answers: Readonly<Record<string, (query: object) => unknown>> = {
     '/api/admin/workers': () => ({ as_of_seq: server.seq, workers: [] }),
     '/api/queue': query =>
       'status' in query ? list() : { ...list(), entries: [jobView({ status: server.status })] },
     '/api/queue/status': () => ({ paused: null }),
-    '/api/session': () => ({ user: server.user, permissions: held, expires_at: null }),
+    '/api/session': () => ({ user: server.user, permissions: granted, expires_at: null }),
   };
   const client = {
     call: (row: { readonly path: string }, input: { readonly query?: object } = {}) => {
-      asked.push(row.path);
+      calls.push(row.path);
       const value = answers[row.path]?.(input.query ?? {});
-      const isAboutUs = row.path === '/api/session';
+      const isSessionCall = row.path === '/api/session';
       return Promise.resolve(
-        server.failure === null || isAboutUs ? { ok: true, value } : { ok: false, failure: server.failure },
+        server.failure === null || isSessionCall
+          ? { ok: true, value }
+          : { ok: false, failure: server.failure },
       );
     },
   } as unknown as Client;
@@ -83,7 +85,7 @@ function bench(held: readonly Permission[] = permissions) {
     client,
     baseUrl: 'http://fleet',
     store,
-    may: createMay({ user: 'ada', permissions: held }),
+    may: createMay({ user: 'ada', permissions: granted }),
     onPerson,
     openStream(url, listener) {
       opened.push(url);
@@ -91,139 +93,139 @@ function bench(held: readonly Permission[] = permissions) {
       return () => void (isClosed = true);
     },
   });
-  const hear = async (news: StreamMessage): Promise<void> => {
+  const receive = async (news: StreamMessage): Promise<void> => {
     tell(news);
     await vi.advanceTimersByTimeAsync(60);
   };
   const shown = () => [store.getState().stream.kind, store.getState().fleet.jobs.get(id)?.status];
-  const reads = (): number => asked.filter(path => path === '/api/admin/workers').length;
-  return { server, asked, hear, shown, reads, close, opened, onPerson, isClosed: () => isClosed };
+  const workerReads = (): number => calls.filter(path => path === '/api/admin/workers').length;
+  return { server, calls, receive, shown, workerReads, close, opened, onPerson, isClosed: () => isClosed };
 }
 
 describe('followFleet', () => {
   test('opens the stream, then loads the snapshot, then shows events', async () => {
-    const { hear, shown, opened, reads } = bench();
-    expect([opened, reads(), shown()]).toEqual([
+    const { receive, shown, opened, workerReads } = setUp();
+    expect([opened, workerReads(), shown()]).toEqual([
       ['http://fleet/api/events?pings=true'],
       0,
       ['connecting', undefined],
     ]);
-    await hear({ kind: 'open' });
+    await receive({ kind: 'open' });
     expect(shown()).toEqual(['live', 'pending']);
-    await hear(runs(6));
+    await receive(jobEvent(6));
     expect(shown()).toEqual(['live', 'running']);
-    expect(reads()).toBe(1);
+    expect(workerReads()).toBe(1);
   });
 
   test('shows events that arrive during the snapshot together with it', async () => {
-    const { server, hear, shown } = bench();
-    const opening = hear({ kind: 'open' });
+    const { server, receive, shown } = setUp();
+    const opening = receive({ kind: 'open' });
     server.seq = 99;
-    await hear(runs(6));
+    await receive(jobEvent(6));
     await opening;
     expect(shown()).toEqual(['live', 'running']);
   });
 
   test('shows a lost stream as stale at once and reloads after the reconnect', async () => {
-    const { server, hear, shown, reads } = bench();
-    await hear({ kind: 'open' });
-    await hear({ kind: 'lost' });
+    const { server, receive, shown, workerReads } = setUp();
+    await receive({ kind: 'open' });
+    await receive({ kind: 'lost' });
     expect(shown()).toEqual(['stale', 'pending']);
     Object.assign(server, { seq: 9, status: 'completed' });
-    await hear({ kind: 'open' });
-    expect([shown(), reads()]).toEqual([['live', 'completed'], 2]);
+    await receive({ kind: 'open' });
+    expect([shown(), workerReads()]).toEqual([['live', 'completed'], 2]);
   });
 
   test('does not show "live" when the stream breaks during the snapshot', async () => {
-    const { hear, shown } = bench();
-    const opening = hear({ kind: 'open' });
-    await hear({ kind: 'lost' });
+    const { receive, shown } = setUp();
+    const opening = receive({ kind: 'open' });
+    await receive({ kind: 'lost' });
     await opening;
     expect(shown()[0]).toBe('stale');
   });
 
   test('reloads everything after a gap in the events', async () => {
-    const { server, hear, shown, reads } = bench();
-    await hear({ kind: 'open' });
+    const { server, receive, shown, workerReads } = setUp();
+    await receive({ kind: 'open' });
     Object.assign(server, { seq: 8, status: 'failed' });
-    await hear(runs(8));
-    expect([shown(), reads()]).toEqual([['live', 'failed'], 2]);
-    await hear(runs(9, 'completed'));
+    await receive(jobEvent(8));
+    expect([shown(), workerReads()]).toEqual([['live', 'failed'], 2]);
+    await receive(jobEvent(9, 'completed'));
     expect(shown()).toEqual(['live', 'completed']);
   });
 
   test('retries a failed snapshot every two seconds until it succeeds', async () => {
-    const { server, hear, shown, reads, onPerson } = bench();
+    const { server, receive, shown, workerReads, onPerson } = setUp();
     server.failure = unreachable;
-    await hear({ kind: 'open' });
+    await receive({ kind: 'open' });
     expect(shown()[0]).toBe('stale');
     await vi.advanceTimersByTimeAsync(2_000);
-    expect(reads()).toBe(2);
+    expect(workerReads()).toBe(2);
     server.failure = null;
     await vi.advanceTimersByTimeAsync(2_000);
-    expect([shown(), reads()]).toEqual([['live', 'pending'], 3]);
+    expect([shown(), workerReads()]).toEqual([['live', 'pending'], 3]);
     expect(onPerson).not.toHaveBeenCalled();
   });
 
   test('ignores late answers after the follower is closed', async () => {
-    const { hear, shown, close, isClosed, reads } = bench();
-    await hear({ kind: 'open' });
-    const late = hear(runs(6));
+    const { receive, shown, close, isClosed, workerReads } = setUp();
+    await receive({ kind: 'open' });
+    const late = receive(jobEvent(6));
     close();
     await late;
-    await hear({ kind: 'open' });
-    expect([isClosed(), shown(), reads()]).toEqual([true, ['live', 'pending'], 1]);
+    await receive({ kind: 'open' });
+    expect([isClosed(), shown(), workerReads()]).toEqual([true, ['live', 'pending'], 1]);
   });
 });
 
 describe('a signed-out user', () => {
   test('reports a signed-out user when the stream is refused', async () => {
-    const { server, hear, onPerson } = bench();
-    await hear({ kind: 'open' });
+    const { server, receive, onPerson } = setUp();
+    await receive({ kind: 'open' });
     server.user = null;
-    await hear({ kind: 'refused' });
+    await receive({ kind: 'refused' });
     expect(onPerson.mock.calls).toEqual([[null]]);
   });
 
   test('reports a signed-out user when every read is refused', async () => {
-    const { server, hear, onPerson } = bench();
+    const { server, receive, onPerson } = setUp();
     server.failure = refusal;
-    await hear({ kind: 'open' });
+    await receive({ kind: 'open' });
     expect(onPerson.mock.calls).toEqual([[null]]);
   });
 
   test('does not report a signed-out user when the stream is refused for another reason', async () => {
-    const { hear, shown, onPerson } = bench();
-    await hear({ kind: 'open' });
-    await hear({ kind: 'refused' });
+    const { receive, shown, onPerson } = setUp();
+    await receive({ kind: 'open' });
+    await receive({ kind: 'refused' });
     expect([shown()[0], onPerson.mock.lastCall?.[0]]).toMatchObject(['stale', { user: 'ada' }]);
   });
 });
 
 describe('a user with few permissions', () => {
   test('shows the jobs and does not request the workers without admin.workers', async () => {
-    const { hear, shown, reads } = bench(['queue.view']);
-    await hear({ kind: 'open' });
-    expect([shown(), reads()]).toEqual([['live', 'pending'], 0]);
-    await hear(runs(6));
+    const { receive, shown, workerReads } = setUp(['queue.view']);
+    await receive({ kind: 'open' });
+    expect([shown(), workerReads()]).toEqual([['live', 'pending'], 0]);
+    await receive(jobEvent(6));
     expect(shown()).toEqual(['live', 'running']);
   });
 
   test('reports a different user found when the stream reopens', async () => {
-    const { server, hear, onPerson } = bench();
-    await hear({ kind: 'open' });
+    const { server, receive, onPerson } = setUp();
+    await receive({ kind: 'open' });
     expect(onPerson).not.toHaveBeenCalled();
-    await hear({ kind: 'lost' });
+    await receive({ kind: 'lost' });
     server.user = 'bob';
-    await hear({ kind: 'open' });
+    await receive({ kind: 'open' });
     expect(onPerson.mock.lastCall?.[0]).toMatchObject({ user: 'bob' });
   });
 
   test('reads the session again when fewer calls are allowed than it said', async () => {
-    const { server, asked, hear, onPerson } = bench();
+    const { server, calls, receive, onPerson } = setUp();
     server.failure = forbidden;
-    await hear({ kind: 'open' });
-    expect(asked).toContain('/api/session');
+    await receive({ kind: 'open' });
+    expect(calls).toContain('/api/session');
     expect(onPerson.mock.lastCall?.[0]).toMatchObject({ user: 'ada' });
   });
 });

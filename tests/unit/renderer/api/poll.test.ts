@@ -8,14 +8,14 @@ import { workerId, workerView } from '../worker-builders.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function bench() {
-  const server = { workers: [workerView()], isThere: true, reads: 0 };
+function setUp() {
+  const server = { workers: [workerView()], isReachable: true, reads: 0 };
   const client = {
     call: () => {
       server.reads += 1;
       const { workers } = server;
       return Promise.resolve(
-        server.isThere
+        server.isReachable
           ? { ok: true, value: { workers, total: workers.length, next_cursor: null, as_of_seq: 5 } }
           : { ok: false, failure: { kind: 'unreachable', cause: null } },
       );
@@ -23,26 +23,26 @@ function bench() {
   } as unknown as Client;
   const store = createFleetStore();
   const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
-  const end = pollWorkers({ client, store, page });
+  const stop = pollWorkers({ client, store, page });
   const names = () => [...store.getState().fleet.workers.values()].map(({ name }) => name);
   const stream = () => store.getState().stream.kind;
-  return { server, store, page, end, names, stream };
+  return { server, store, page, stop, names, stream };
 }
 
 test('polls the workers at once and then every ten seconds', async () => {
-  const { server, end, names, stream } = bench();
+  const { server, stop, names, stream } = setUp();
   await vi.advanceTimersByTimeAsync(400);
   expect([names(), stream(), server.reads]).toEqual([['rig-1'], 'polled', 1]);
   server.workers = [workerView(), workerView({ id: workerId('w_two'), name: 'rig-2' })];
   await vi.advanceTimersByTimeAsync(10_000);
   expect(names()).toEqual(['rig-1', 'rig-2']);
-  end();
+  stop();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(server.reads).toBe(2);
 });
 
 test('polls soon after a change from this page', async () => {
-  const { server, store, names } = bench();
+  const { server, store, names } = setUp();
   await vi.advanceTimersByTimeAsync(400);
   server.workers = [workerView({ name: 'renamed' })];
   store.setState(({ acted }) => ({ acted: acted + 1 }));
@@ -51,7 +51,7 @@ test('polls soon after a change from this page', async () => {
 });
 
 test('pauses polling while the page is hidden and polls at once when it is shown', async () => {
-  const { server, page } = bench();
+  const { server, page } = setUp();
   page.visibilityState = 'hidden';
   await vi.advanceTimersByTimeAsync(60_000);
   expect(server.reads).toBe(0);
@@ -62,12 +62,12 @@ test('pauses polling while the page is hidden and polls at once when it is shown
 });
 
 test('reports an unreachable server and its return', async () => {
-  const { server, stream, names } = bench();
+  const { server, stream, names } = setUp();
   await vi.advanceTimersByTimeAsync(400);
-  server.isThere = false;
+  server.isReachable = false;
   await vi.advanceTimersByTimeAsync(10_000);
   expect([stream(), names()]).toEqual(['stale', ['rig-1']]);
-  server.isThere = true;
+  server.isReachable = true;
   await vi.advanceTimersByTimeAsync(10_000);
   expect(stream()).toBe('polled');
 });

@@ -8,7 +8,7 @@ import { keyed } from '../../../../renderer/state/keyed.ts';
 import { createFleetStore } from '../../../../renderer/state/stores.ts';
 import { workerView } from '../worker-builders.ts';
 
-interface Asked {
+interface PageRequest {
   readonly at: number;
   readonly cursor: string | null;
   readonly limit: number;
@@ -18,7 +18,7 @@ beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
 /** A server with this number of workers, which all report the current load. */
-function bench(count: number) {
+function setUp(count: number) {
   const server = { load: 10, isDown: false };
   const view = (number: number): WorkerView =>
     workerView({ id: WorkerId.parse(`w_${number}`), gpu_utilization: server.load });
@@ -27,12 +27,12 @@ function bench(count: number) {
   store.setState(({ fleet }) => ({
     fleet: { ...fleet, seq: 5, workers: keyed(workers.map(worker => [worker.id, worker] as const)) },
   }));
-  const asked: Asked[] = [];
+  const requests: PageRequest[] = [];
   const answer = ({ cursor = null, limit }: { cursor?: string | null; limit: number }) => {
-    asked.push({ at: Date.now(), cursor, limit });
+    requests.push({ at: Date.now(), cursor, limit });
     if (server.isDown) return { ok: false, failure: { kind: 'unreachable', cause: null } };
     const from = cursor === null ? 0 : Number(cursor.slice(2)) + 1;
-    const page = Array.from({ length: Math.min(limit, count - from) }, (_, place) => view(from + place));
+    const page = Array.from({ length: Math.min(limit, count - from) }, (_, index) => view(from + index));
     const next = page.length < limit ? null : (page.at(-1)?.id ?? null);
     return { ok: true, value: { workers: page, next_cursor: next, as_of_seq: 5 } };
   };
@@ -40,93 +40,93 @@ function bench(count: number) {
     call: (_row: unknown, { query }: { query: { cursor?: string; limit: number } }) =>
       Promise.resolve(answer(query)),
   } as unknown as Client;
-  const happen = (): void =>
+  const emitEvent = (): void =>
     store.setState(({ fleet }) => ({ fleet: { ...fleet, recent: [...fleet.recent] } }));
   const loadOf = (number: number) =>
     store.getState().fleet.workers.get(WorkerId.parse(`w_${number}`))?.gpu_utilization;
   const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
-  return { server, store, page, asked, happen, loadOf, stop: refreshWorkers({ client, store, page }) };
+  return { server, store, page, requests, emitEvent, loadOf, stop: refreshWorkers({ client, store, page }) };
 }
 
-const passes = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 test('reads a small fleet whole every ten seconds', async () => {
-  const { asked, server, loadOf, stop } = bench(3);
-  await passes(400);
+  const { requests, server, loadOf, stop } = setUp(3);
+  await advance(400);
   server.load = 80;
-  await passes(10_000);
-  expect(asked).toHaveLength(2);
-  expect(asked.every(({ cursor }) => cursor === null)).toBe(true);
+  await advance(10_000);
+  expect(requests).toHaveLength(2);
+  expect(requests.every(({ cursor }) => cursor === null)).toBe(true);
   expect(loadOf(2)).toBe(80);
   stop();
 });
 
 test('reads a large fleet page by page, pausing after each, and starts over after the last', async () => {
-  const { asked, server, loadOf, stop } = bench(1_000);
+  const { requests, server, loadOf, stop } = setUp(1_000);
   server.load = 80;
-  await passes(9_000);
-  expect(asked.map(({ cursor }) => cursor)).toEqual([null, 'w_249', 'w_499', 'w_749', 'w_999']);
+  await advance(9_000);
+  expect(requests.map(({ cursor }) => cursor)).toEqual([null, 'w_249', 'w_499', 'w_749', 'w_999']);
   expect(
-    Math.min(...asked.slice(1).map(({ at }, page) => at - (asked[page]?.at ?? 0))),
+    Math.min(...requests.slice(1).map(({ at }, page) => at - (requests[page]?.at ?? 0))),
   ).toBeGreaterThanOrEqual(500);
   expect(loadOf(0)).toBe(80);
   expect(loadOf(999)).toBe(80);
-  await passes(2_000);
-  expect(asked.at(5)?.cursor).toBe(null);
+  await advance(2_000);
+  expect(requests.at(5)?.cursor).toBe(null);
   stop();
 });
 
 test('reads soon after an event, and after the current round during one', async () => {
-  const { asked, happen, stop } = bench(600);
-  await passes(350);
-  happen();
-  await passes(2_900);
+  const { requests, emitEvent, stop } = setUp(600);
+  await advance(350);
+  emitEvent();
+  await advance(2_900);
   // The three pages of the round in progress, then the first page of the round after the event.
-  expect(asked.map(({ cursor }) => cursor).slice(0, 4)).toEqual([null, 'w_249', 'w_499', null]);
+  expect(requests.map(({ cursor }) => cursor).slice(0, 4)).toEqual([null, 'w_249', 'w_499', null]);
   stop();
 });
 
 test('reads a small fleet again within 1.5 seconds of an event', async () => {
-  const { asked, happen, stop } = bench(3);
-  await passes(400);
-  happen();
-  happen();
-  await passes(1_500);
-  expect(asked).toHaveLength(2);
+  const { requests, emitEvent, stop } = setUp(3);
+  await advance(400);
+  emitEvent();
+  emitEvent();
+  await advance(1_500);
+  expect(requests).toHaveLength(2);
   stop();
 });
 
 test('reads nothing while the page is hidden and the first page at once when it is shown', async () => {
-  const { asked, page, stop } = bench(600);
-  await passes(350);
+  const { requests, page, stop } = setUp(600);
+  await advance(350);
   page.visibilityState = 'hidden';
-  await passes(30_000);
-  expect(asked).toHaveLength(1);
+  await advance(30_000);
+  expect(requests).toHaveLength(1);
   page.visibilityState = 'visible';
   page.dispatchEvent(new Event('visibilitychange'));
-  await passes(400);
-  expect(asked.map(({ cursor }) => cursor)).toEqual([null, null]);
+  await advance(400);
+  expect(requests.map(({ cursor }) => cursor)).toEqual([null, null]);
   stop();
 });
 
 test('ends the round on a failed page and starts another ten seconds later', async () => {
-  const { asked, server, stop } = bench(600);
-  await passes(350);
+  const { requests, server, stop } = setUp(600);
+  await advance(350);
   server.isDown = true;
-  await passes(600);
+  await advance(600);
   server.isDown = false;
-  await passes(9_000);
-  expect(asked).toHaveLength(2);
-  await passes(1_500);
-  expect(asked.at(2)?.cursor).toBe(null);
+  await advance(9_000);
+  expect(requests).toHaveLength(2);
+  await advance(1_500);
+  expect(requests.at(2)?.cursor).toBe(null);
   stop();
 });
 
 test('reads nothing after it is stopped', async () => {
-  const { asked, happen, stop } = bench(600);
-  await passes(350);
+  const { requests, emitEvent, stop } = setUp(600);
+  await advance(350);
   stop();
-  happen();
-  await passes(30_000);
-  expect(asked).toHaveLength(1);
+  emitEvent();
+  await advance(30_000);
+  expect(requests).toHaveLength(1);
 });

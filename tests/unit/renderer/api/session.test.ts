@@ -74,10 +74,10 @@ describe('job actions', () => {
     jobActions.filter(act => isOffered(act, jobView(job), may(...held)));
   const offered = (...held: readonly Permission[]) =>
     offeredOf({ status: 'pending', approval: 'wanted' }, held);
-  const asks = ['save', 'sample'];
+  const requestActions = ['save', 'sample'];
 
   test('offers only the actions whose calls the user may make', () => {
-    expect(offered(...permissions)).toEqual(jobActions.filter(act => !asks.includes(act)));
+    expect(offered(...permissions)).toEqual(jobActions.filter(act => !requestActions.includes(act)));
     expect(offered('queue.view', 'queue.submit')).toEqual(['retry', 'duplicate']);
     expect(offered('queue.view', 'queue.cancel')).toEqual(['cancel']);
     expect(offered('queue.view')).toEqual([]);
@@ -85,11 +85,13 @@ describe('job actions', () => {
 
   test('offers save and sample requests only where the config supports them and the user may cancel', () => {
     const running = { status: 'running', requests: ['save', 'sample'] } as const;
-    const asked = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
-      offeredOf(job, held).filter(act => asks.includes(act));
-    expect(asked({ ...running, requests: [...running.requests] }, 'queue.cancel')).toEqual(asks);
-    expect(asked({ status: 'running', requests: ['sample'] }, 'queue.cancel')).toEqual(['sample']);
-    expect(asked({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
+    const offeredRequests = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
+      offeredOf(job, held).filter(act => requestActions.includes(act));
+    expect(offeredRequests({ ...running, requests: [...running.requests] }, 'queue.cancel')).toEqual(
+      requestActions,
+    );
+    expect(offeredRequests({ status: 'running', requests: ['sample'] }, 'queue.cancel')).toEqual(['sample']);
+    expect(offeredRequests({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
   });
 
   test('shows as buttons only what the trainer supports, the state allows and the user may do', () => {

@@ -11,7 +11,7 @@ const problem = (status: number, code: string): CallFailure => ({
   problem: { type: 'about:blank', title: 'no', status, code, detail: 'no' },
 });
 
-function bench(failure: CallFailure | null) {
+function setUp(failure: CallFailure | null) {
   const answer = failure === null ? { ok: true, value: {} } : { ok: false, failure };
   const client = { call: () => Promise.resolve(answer) } as unknown as Client;
   const onRefused = vi.fn<(failure: CallFailure) => void>();
@@ -27,14 +27,14 @@ test.each([
   [problem(409, 'job_final'), 0],
   [{ kind: 'unreachable', cause: null } as const, 0],
 ])('passes the failure %j to onRefused %d times', async (failure, times) => {
-  const { watching, onRefused, onDone } = bench(failure);
+  const { watching, onRefused, onDone } = setUp(failure);
   await watching.call(queueApi.pause);
   expect(onRefused).toHaveBeenCalledTimes(times);
   expect(onDone).not.toHaveBeenCalled();
 });
 
 test('reports a successful change, but not a read', async () => {
-  const { watching, onRefused, onDone } = bench(null);
+  const { watching, onRefused, onDone } = setUp(null);
   await watching.call(workersApi.list);
   expect(onDone).not.toHaveBeenCalled();
   await watching.call(queueApi.pause);

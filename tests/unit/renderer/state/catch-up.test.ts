@@ -46,12 +46,12 @@ beforeEach(() => {
 const shown = (): Readonly<Record<string, string>> =>
   Object.fromEntries([...store.getState().fleet.jobs].map(([id, { status }]) => [id, status]));
 const badge = (): string => store.getState().stream.kind;
-const first = (seq: number, ...jobs: readonly JobView[]): void =>
+const addSnapshot = (seq: number, ...jobs: readonly JobView[]): void =>
   catchUp.addSnapshot({ workers: [], jobs, queue, hasAllEndedJobs: true, seq });
 
-test('shows each part of the first load at once and the badge as loading', () => {
+test('shows each part of the first load at once, while the badge says that it loads', () => {
   expect(badge()).toBe('connecting');
-  first(5, job('j_1'));
+  addSnapshot(5, job('j_1'));
   expect([shown(), badge()]).toEqual([{ j_1: 'pending' }, 'loading']);
   catchUp.addPage({ jobs: [job('j_2')], seq: 5 });
   expect([shown(), badge()]).toEqual([{ j_1: 'pending', j_2: 'pending' }, 'loading']);
@@ -64,13 +64,13 @@ test('shows events from before the first part together with it', () => {
   catchUp.enqueue(event(6, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(true);
   expect(shown()).toEqual({});
-  first(5, job('j_1'));
+  addSnapshot(5, job('j_1'));
   expect(catchUp.flush()).toBe(true);
   expect([shown(), store.getState().fleet.seq]).toEqual([{ j_1: 'running' }, 6]);
 });
 
 test('keeps newer events over an older page and accepts newer rows from it', () => {
-  first(5, job('j_1'));
+  addSnapshot(5, job('j_1'));
   catchUp.enqueue(event(6, 'j_old', 'running'));
   catchUp.enqueue(event(7, 'j_new', 'running'));
   catchUp.enqueue(event(8, 'j_gone', null));
@@ -84,10 +84,10 @@ test('keeps newer events over an older page and accepts newer rows from it', () 
 });
 
 test('shows the old fleet until the new one is complete, including events since', () => {
-  first(5, job('j_1'), job('j_2'));
+  addSnapshot(5, job('j_1'), job('j_2'));
   catchUp.finish();
   catchUp.begin();
-  first(9, job('j_2', 'running'));
+  addSnapshot(9, job('j_2', 'running'));
   catchUp.enqueue(event(10, 'j_2', 'completed'));
   catchUp.flush();
   catchUp.addPage({ jobs: [job('j_3')], seq: 10 });
@@ -97,28 +97,28 @@ test('shows the old fleet until the new one is complete, including events since'
 });
 
 test('reports a gap without changes and forgets queued events on a restart', () => {
-  first(5, job('j_1'));
+  addSnapshot(5, job('j_1'));
   catchUp.finish();
   catchUp.enqueue(event(7, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(false);
   expect(shown()).toEqual({ j_1: 'pending' });
   catchUp.enqueue(event(9, 'j_1', 'failed'));
   catchUp.begin();
-  first(9, job('j_1', 'completed'));
+  addSnapshot(9, job('j_1', 'completed'));
   expect(catchUp.flush()).toBe(true);
   catchUp.finish();
   expect(shown()).toEqual({ j_1: 'completed' });
 });
 
 test('notifies subscribers once for a batch of events', () => {
-  first(5, job('j_1'), job('j_2'));
+  addSnapshot(5, job('j_1'), job('j_2'));
   catchUp.finish();
-  let told = 0;
+  let notifications = 0;
   store.subscribe(() => {
-    told += 1;
+    notifications += 1;
   });
   catchUp.enqueue(event(6, 'j_1', 'running'));
   catchUp.enqueue(event(7, 'j_2', 'running'));
   catchUp.flush();
-  expect([told, shown()]).toEqual([1, { j_1: 'running', j_2: 'running' }]);
+  expect([notifications, shown()]).toEqual([1, { j_1: 'running', j_2: 'running' }]);
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { keyed, type Keyed } from '../../../../renderer/state/keyed.ts';
 
 const changes = (...pairs: readonly (readonly [string, number | null])[]) => new Map(pairs);
-const shown = <V>(things: Keyed<string, V>) => [...things];
+const entriesOf = <V>(things: Keyed<string, V>) => [...things];
 
 test('returns a new version on a change and leaves the old one unchanged', () => {
   const before = keyed([
@@ -12,12 +12,12 @@ test('returns a new version on a change and leaves the old one unchanged', () =>
     ['b', 2],
   ]);
   const after = before.with(changes(['a', 10], ['b', null], ['c', 3]));
-  expect(shown(before)).toEqual([
+  expect(entriesOf(before)).toEqual([
     ['a', 1],
     ['b', 2],
   ]);
   expect(before.has('c')).toBe(false);
-  expect(shown(after)).toEqual([
+  expect(entriesOf(after)).toEqual([
     ['a', 10],
     ['c', 3],
   ]);
@@ -44,7 +44,7 @@ test('adds a removed key again', () => {
     .with(changes(['b', 2]))
     .with(changes(['b', null]))
     .with(changes(['b', 5]));
-  expect(shown(things)).toEqual([
+  expect(entriesOf(things)).toEqual([
     ['a', 1],
     ['b', 5],
   ]);
@@ -74,16 +74,16 @@ test('behaves like a map after any changes', () => {
         let things = keyed(start);
         const model = new Map(start);
         for (const batch of batches) {
-          const before = shown(things);
+          const before = entriesOf(things);
           const next = things.with(new Map(batch));
-          expect(shown(things)).toEqual(before);
+          expect(entriesOf(things)).toEqual(before);
           things = next;
           for (const [id, value] of new Map(batch))
             if (value === null) model.delete(id);
             else model.set(id, value);
         }
         const byId = (a: readonly [string, number], b: readonly [string, number]) => (a[0] < b[0] ? -1 : 1);
-        expect(shown(things).toSorted(byId)).toEqual([...model].toSorted(byId));
+        expect(entriesOf(things).toSorted(byId)).toEqual([...model].toSorted(byId));
         expect(things.size).toBe(model.size);
         expect([...things.values()]).toEqual([...things].map(([, value]) => value));
       },

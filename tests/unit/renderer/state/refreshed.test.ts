@@ -12,7 +12,7 @@ import { keyed } from '../../../../renderer/state/keyed.ts';
 import { jobId, workerId, workerView } from '../worker-builders.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
-const told = (seq: number, worker: WorkerView): UiEvent => ({
+const workerEvent = (seq: number, worker: WorkerView): UiEvent => ({
   seq,
   at,
   kind: 'worker',
@@ -45,7 +45,7 @@ test('updates the load, the contact and the status derived from a job', () => {
 
 test('updates only load and contact of a worker with a newer event', () => {
   const drained = workerView({ status: 'draining', name: 'renamed' });
-  const before = fleetOf([drained], { seq: 11, recent: [told(11, drained)] });
+  const before = fleetOf([drained], { seq: 11, recent: [workerEvent(11, drained)] });
   const worker = withRefreshedWorkers(before, { workers: [later], seq: 10 }).workers.get(known.id);
   expect(worker).toEqual({
     ...drained,
@@ -58,14 +58,17 @@ test('updates only load and contact of a worker with a newer event', () => {
 
 test('updates the worker fully when only older events or other workers are recent', () => {
   const other = workerView({ id: workerId('w_two') });
-  const before = fleetOf([known, other], { seq: 12, recent: [told(12, other), told(10, known)] });
+  const before = fleetOf([known, other], {
+    seq: 12,
+    recent: [workerEvent(12, other), workerEvent(10, known)],
+  });
   const fleet = withRefreshedWorkers(before, { workers: [later], seq: 10 });
   expect(fleet.workers.get(known.id)).toEqual(later);
 });
 
 test("updates only load and contact after a newer event of the worker's job", () => {
   const event = {
-    ...told(11, known),
+    ...workerEvent(11, known),
     kind: 'job',
     type: 'job.completed',
     job_id: jobId('j_one'),
@@ -81,7 +84,7 @@ test("updates only load and contact after a newer event of the worker's job", ()
 
 test('updates only load and contact when recent events may be missing', () => {
   const other = workerView({ id: workerId('w_two') });
-  const recent = Array.from({ length: 50 }, (_, index) => told(80 - index, other));
+  const recent = Array.from({ length: 50 }, (_, index) => workerEvent(80 - index, other));
   const fleet = withRefreshedWorkers(fleetOf([known], { seq: 80, recent }), { workers: [later], seq: 10 });
   expect(fleet.workers.get(known.id)?.status).toBe('idle');
   expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
@@ -104,9 +107,9 @@ test('returns the same fleet and workers when nothing changed', () => {
 });
 
 test('adds and removes workers by the list without events, reusing unchanged ones', () => {
-  const [gone, come] = [workerView({ id: workerId('w_gone') }), workerView({ id: workerId('w_new') })];
-  const fleet = withListedWorkers(fleetOf([known, gone]), { workers: [workerView(), come], seq: 12 });
-  expect([...fleet.workers.keys()]).toEqual([known.id, come.id]);
+  const [removed, added] = [workerView({ id: workerId('w_gone') }), workerView({ id: workerId('w_new') })];
+  const fleet = withListedWorkers(fleetOf([known, removed]), { workers: [workerView(), added], seq: 12 });
+  expect([...fleet.workers.keys()]).toEqual([known.id, added.id]);
   expect(fleet.workers.get(known.id)).toBe(known);
   expect(fleet.seq).toBe(12);
   expect(withListedWorkers(fleet, { workers: [later], seq: 13 }).workers.get(known.id)).toEqual(later);

@@ -10,7 +10,7 @@ interface Row {
 }
 
 /** Sorts rows by size, and counts how often it sorts. */
-function bench() {
+function setUp() {
   let times = 0;
   const arrange = createArrangement<Row>({
     idOf: ({ id }) => id,
@@ -28,26 +28,26 @@ const b = { id: 'b', size: 1 };
 const c = { id: 'c', size: 2 };
 
 test('replaces a changed row that does not move without sorting again', () => {
-  const { arrange, times } = bench();
+  const { arrange, times } = setUp();
   expect(arrange([a, b, c])).toEqual([b, c, a]);
   const before = arrange([a, b, c]);
-  const told = { ...b, note: 'told' };
+  const updated = { ...b, note: 'told' };
   const later = { ...a, note: 'later' };
-  expect(arrange([a, told, c])).toEqual([told, c, a]);
-  expect(arrange([later, told, c])).toEqual([told, c, later]);
+  expect(arrange([a, updated, c])).toEqual([updated, c, a]);
+  expect(arrange([later, updated, c])).toEqual([updated, c, later]);
   expect(before).toEqual([b, c, a]);
   expect(times()).toBe(1);
 });
 
 test('returns the same list without a change', () => {
-  const { arrange, times } = bench();
+  const { arrange, times } = setUp();
   const first = arrange([a, b, c]);
   expect(arrange([a, b, c])).toBe(first);
   expect(times()).toBe(1);
 });
 
 test('sorts again when rows are added, removed or moved', () => {
-  const { arrange } = bench();
+  const { arrange } = setUp();
   arrange([a, b, c]);
   const d = { id: 'd', size: 0 };
   expect(arrange([a, b, c, d])).toEqual([d, b, c, a]);
@@ -60,7 +60,7 @@ test('sorts again when rows are added, removed or moved', () => {
 });
 
 test('replaces a changed row at its new place after a sort', () => {
-  const { arrange } = bench();
+  const { arrange } = setUp();
   arrange([a, b, c]);
   arrange([{ ...a, note: 'told' }, b, c]);
   const grown = { ...b, size: 9 };
@@ -78,12 +78,12 @@ test('matches a full sort after any changes', () => {
   const rows = fc.uniqueArray(row, { selector: ({ id }) => id });
   fc.assert(
     fc.property(fc.array(fc.tuple(rows, fc.boolean())), steps => {
-      const { arrange } = bench();
-      let there: readonly Row[] = [];
+      const { arrange } = setUp();
+      let current: readonly Row[] = [];
       for (const [wanted, isSameRows] of steps) {
         const byId = new Map(wanted.map(each => [each.id, each]));
-        there = isSameRows ? there.map(old => byId.get(old.id) ?? old) : wanted;
-        expect(arrange(there)).toEqual(there.toSorted((x, y) => x.size - y.size));
+        current = isSameRows ? current.map(old => byId.get(old.id) ?? old) : wanted;
+        expect(arrange(current)).toEqual(current.toSorted((x, y) => x.size - y.size));
       }
     }),
   );

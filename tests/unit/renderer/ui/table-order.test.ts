@@ -10,16 +10,16 @@ const row = (id: string, size = 0): Row => ({ id, size });
 const idOf = ({ id }: Row): string => id;
 const ids = (rows: readonly Row[]): string => rows.map(idOf).join(' ');
 
-test('keeps rows at their places and appends new ones', () => {
-  const places = new Map([
+test('keeps rows at their positions and appends new ones', () => {
+  const positions = new Map([
     ['c', 0],
     ['gone', 1],
     ['a', 2],
     ['b', 3],
   ]);
-  expect(ids(arrangeByPosition([row('new'), row('a'), row('b'), row('newer'), row('c')], places, idOf))).toBe(
-    'c a b new newer',
-  );
+  expect(
+    ids(arrangeByPosition([row('new'), row('a'), row('b'), row('newer'), row('c')], positions, idOf)),
+  ).toBe('c a b new newer');
 });
 
 const bySize = { sortBy: ({ size }: Row) => size, sign: 1, idOf } as const;

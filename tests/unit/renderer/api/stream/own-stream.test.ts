@@ -19,7 +19,7 @@ class FakeSource implements EventSourceLike {
     this.isClosed = true;
   }
 
-  happen(type: 'open' | 'error' | 'message', data = ''): void {
+  emit(type: 'open' | 'error' | 'message', data = ''): void {
     this.#listeners.get(type)?.({ data });
   }
 }
@@ -55,7 +55,7 @@ const newest = (): FakeSource => {
   if (source === undefined) throw new Error('no connection was opened');
   return source;
 };
-function pass(ms: number): void {
+function advance(ms: number): void {
   const until = now + ms;
   while (timer !== null && timer.at <= until) {
     const { at, run } = timer;
@@ -68,59 +68,59 @@ function pass(ms: number): void {
 const ping = '{"kind":"ping","every_ms":20000}';
 
 test('reopens a pinging stream after two missed pings', () => {
-  newest().happen('open');
-  newest().happen('message', ping);
-  pass(20_000);
-  newest().happen('message', ping);
-  pass(44_999);
+  newest().emit('open');
+  newest().emit('message', ping);
+  advance(20_000);
+  newest().emit('message', ping);
+  advance(44_999);
   expect(messages).toEqual(['open']);
-  pass(1);
+  advance(1);
   expect([messages, newest().isClosed]).toEqual([['open', 'lost'], true]);
-  pass(2_000);
+  advance(2_000);
   expect(sources).toHaveLength(2);
-  newest().happen('open');
+  newest().emit('open');
   expect(messages).toEqual(['open', 'lost', 'open']);
 });
 
 test('counts any frame as a sign of life', () => {
-  newest().happen('open');
-  newest().happen('message', ping);
-  pass(40_000);
-  newest().happen('message', '{"kind":"queue"}');
-  pass(40_000);
+  newest().emit('open');
+  newest().emit('message', ping);
+  advance(40_000);
+  newest().emit('message', '{"kind":"queue"}');
+  advance(40_000);
   expect(messages).toEqual(['open', 'frame']);
 });
 
 test('leaves a stream open when the server sends no pings', () => {
-  newest().happen('open');
-  newest().happen('message', '{"kind":"queue"}');
-  pass(3_600_000);
+  newest().emit('open');
+  newest().emit('message', '{"kind":"queue"}');
+  advance(3_600_000);
   expect([messages, sources.length]).toEqual([['open', 'frame'], 1]);
 });
 
 test('retries a connection that gets no answer', () => {
-  pass(10_000);
+  advance(10_000);
   expect([messages, sources[0]?.isClosed]).toEqual([['lost'], true]);
-  pass(2_000);
+  advance(2_000);
   expect(sources).toHaveLength(2);
 });
 
 test('allows the same time for a reconnect by the browser itself', () => {
-  newest().happen('open');
-  newest().happen('message', ping);
-  newest().happen('error');
-  pass(9_999);
+  newest().emit('open');
+  newest().emit('message', ping);
+  newest().emit('error');
+  advance(9_999);
   expect([messages, sources.length]).toEqual([['open', 'lost'], 1]);
-  pass(2_001);
+  advance(2_001);
   expect(sources).toHaveLength(2);
 });
 
 test('retries a refused stream until it is closed', () => {
   newest().readyState = 2;
-  newest().happen('error');
-  pass(2_000);
+  newest().emit('error');
+  advance(2_000);
   expect([messages, sources.length]).toEqual([['refused'], 2]);
   stop();
-  pass(60_000);
+  advance(60_000);
   expect([sources.length, newest().isClosed]).toEqual([2, true]);
 });

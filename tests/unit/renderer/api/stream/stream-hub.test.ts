@@ -4,12 +4,12 @@ import { createHub, type HubMessage, type TabPort } from '../../../../../rendere
 import type { StreamListener } from '../../../../../renderer/api/stream/own.ts';
 
 interface FakeTab extends TabPort {
-  readonly words: HubMessage[];
+  readonly messages: HubMessage[];
 }
 
 const tab = (): FakeTab => {
-  const words: HubMessage[] = [];
-  return { words, postMessage: word => void words.push(word) };
+  const messages: HubMessage[] = [];
+  return { messages, postMessage: message => void messages.push(message) };
 };
 
 let opened: { readonly url: string; readonly tell: StreamListener; isClosed: boolean }[];
@@ -40,7 +40,8 @@ test('shares one stream between tabs and sends every event to each', () => {
   expect(opened.map(({ url }) => url)).toEqual([here.url]);
   opened[0]?.tell({ kind: 'open' });
   opened[0]?.tell(frame('1'));
-  for (const { words } of tabs) expect(words).toEqual([{ kind: 'heard' }, { kind: 'open' }, frame('1')]);
+  for (const { messages } of tabs)
+    expect(messages).toEqual([{ kind: 'heard' }, { kind: 'open' }, frame('1')]);
 });
 
 test('tells a later tab that the stream is open and sends it the following events', () => {
@@ -51,7 +52,7 @@ test('tells a later tab that the stream is open and sends it the following event
   opened[0]?.tell(frame('before'));
   hub.receive(second, here);
   opened[0]?.tell(frame('after'));
-  expect(second.words).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('after')]);
+  expect(second.messages).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('after')]);
 });
 
 test.each(['lost', 'refused'] as const)('tells a tab that joins a %s stream about that state', kind => {
@@ -61,8 +62,8 @@ test.each(['lost', 'refused'] as const)('tells a tab that joins a %s stream abou
   opened[0]?.tell({ kind: 'open' });
   opened[0]?.tell({ kind });
   hub.receive(second, here);
-  expect(first.words.at(-1)).toEqual({ kind });
-  expect(second.words).toEqual([{ kind }, { kind: 'heard' }]);
+  expect(first.messages.at(-1)).toEqual({ kind });
+  expect(second.messages).toEqual([{ kind }, { kind: 'heard' }]);
 });
 
 test('reports no state before the stream is open', () => {
@@ -70,7 +71,7 @@ test('reports no state before the stream is open', () => {
   const [first, second] = [tab(), tab()];
   hub.receive(first, here);
   hub.receive(second, here);
-  expect(second.words).toEqual([{ kind: 'heard' }]);
+  expect(second.messages).toEqual([{ kind: 'heard' }]);
 });
 
 test('sends nothing to a tab that left and closes the stream after the last one', () => {
@@ -80,8 +81,8 @@ test('sends nothing to a tab that left and closes the stream after the last one'
   hub.receive(second, here);
   hub.receive(first, leave);
   opened[0]?.tell(frame('1'));
-  expect(first.words).toEqual([{ kind: 'heard' }]);
-  expect(second.words.at(-1)).toEqual(frame('1'));
+  expect(first.messages).toEqual([{ kind: 'heard' }]);
+  expect(second.messages.at(-1)).toEqual(frame('1'));
   expect(opened[0]?.isClosed).toBe(false);
   hub.drop(second);
   expect(opened[0]?.isClosed).toBe(true);
@@ -96,7 +97,7 @@ test('opens a new stream for a tab that joins after the last one left', () => {
   hub.receive(first, leave);
   hub.receive(second, here);
   expect(opened).toHaveLength(2);
-  expect(second.words).toEqual([{ kind: 'heard' }]);
+  expect(second.messages).toEqual([{ kind: 'heard' }]);
 });
 
 test('answers each heartbeat and does nothing else', () => {
@@ -105,7 +106,7 @@ test('answers each heartbeat and does nothing else', () => {
   hub.receive(only, here);
   opened[0]?.tell({ kind: 'open' });
   hub.receive(only, here);
-  expect(only.words).toEqual([{ kind: 'heard' }, { kind: 'open' }, { kind: 'heard' }]);
+  expect(only.messages).toEqual([{ kind: 'heard' }, { kind: 'open' }, { kind: 'heard' }]);
   expect(opened).toHaveLength(1);
 });
 
@@ -122,7 +123,7 @@ test('drops a tab after three silent minutes and admits it as new when it wakes'
   opened[0]?.tell(frame('missed'));
   hub.receive(asleep, here);
   opened[0]?.tell(frame('seen'));
-  expect(asleep.words.slice(-3)).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('seen')]);
-  expect(asleep.words).not.toContainEqual(frame('missed'));
-  expect(awake.words).toContainEqual(frame('missed'));
+  expect(asleep.messages.slice(-3)).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('seen')]);
+  expect(asleep.messages).not.toContainEqual(frame('missed'));
+  expect(awake.messages).toContainEqual(frame('missed'));
 });

@@ -39,7 +39,7 @@ const job = (id: string, part: Partial<JobView> = {}): JobView =>
 const rig3 = { worker_id: WorkerId.parse('w-3'), worker_name: 'Rig-3' };
 
 describe('the job filter', () => {
-  const shows = (text: string, part: Partial<JobView>): boolean =>
+  const matches = (text: string, part: Partial<JobView>): boolean =>
     createMatcher(parseSearch(text))(job('j-1', part));
 
   it('parses states, aliases, users, workers and free text', () => {
@@ -65,31 +65,31 @@ describe('the job filter', () => {
   it('matches a group by pattern, every tag, and a part of the name', () => {
     const part = { name: 'Tulips', tags: ['Base', 'b'], group: 'Lr-1' };
     for (const text of ['tulip', 'group:lr-*', 'group:LR-1', 'tag:base tag:b'])
-      expect(shows(text, part)).toBe(true);
-    for (const text of ['group:lr', 'tag:bas', 'tag:base tag:c']) expect(shows(text, part)).toBe(false);
-    expect(shows('group:*', { group: null })).toBe(false);
+      expect(matches(text, part)).toBe(true);
+    for (const text of ['group:lr', 'tag:bas', 'tag:base tag:c']) expect(matches(text, part)).toBe(false);
+    expect(matches('group:*', { group: null })).toBe(false);
   });
 
   it('matches jobs that satisfy every part', () => {
-    expect(shows('', {})).toBe(true);
-    expect(shows('state:pending', { approval: 'wanted' })).toBe(false);
-    expect(shows('state:blocked', { approval: 'wanted' })).toBe(true);
-    expect(shows('state:starting', { status: 'dispatched' })).toBe(true);
-    expect(shows('state:dispatched', { status: 'starting' })).toBe(true);
-    expect(shows('state:nonsense', {})).toBe(false);
-    expect(shows('user:ci', { user: 'CI' })).toBe(true);
-    expect(shows('user:ci', { user: 'ci-2' })).toBe(false);
-    expect(shows('user:a.b', { user: 'aXb' })).toBe(false);
-    expect(shows('worker:rig-*', rig3)).toBe(true);
-    expect(shows('worker:w-3', rig3)).toBe(true);
-    expect(shows('worker:rig', rig3)).toBe(false);
-    expect(shows('worker:ig-3', rig3)).toBe(false);
-    expect(shows('worker:*', {})).toBe(false);
-    expect(shows('DIG j-1', {})).toBe(true);
-    expect(shows('digits other', {})).toBe(false);
+    expect(matches('', {})).toBe(true);
+    expect(matches('state:pending', { approval: 'wanted' })).toBe(false);
+    expect(matches('state:blocked', { approval: 'wanted' })).toBe(true);
+    expect(matches('state:starting', { status: 'dispatched' })).toBe(true);
+    expect(matches('state:dispatched', { status: 'starting' })).toBe(true);
+    expect(matches('state:nonsense', {})).toBe(false);
+    expect(matches('user:ci', { user: 'CI' })).toBe(true);
+    expect(matches('user:ci', { user: 'ci-2' })).toBe(false);
+    expect(matches('user:a.b', { user: 'aXb' })).toBe(false);
+    expect(matches('worker:rig-*', rig3)).toBe(true);
+    expect(matches('worker:w-3', rig3)).toBe(true);
+    expect(matches('worker:rig', rig3)).toBe(false);
+    expect(matches('worker:ig-3', rig3)).toBe(false);
+    expect(matches('worker:*', {})).toBe(false);
+    expect(matches('DIG j-1', {})).toBe(true);
+    expect(matches('digits other', {})).toBe(false);
   });
 
-  it('accepts any text', () => {
+  it('accepts any text as a filter', () => {
     fc.assert(
       fc.property(fc.string(), text => {
         expect(createMatcher(parseSearch(text))(job('j-1'))).toBeTypeOf('boolean');
@@ -99,8 +99,8 @@ describe('the job filter', () => {
 
   it('also searches the user, the worker and the error', () => {
     const failed: Partial<JobView> = { ...rig3, status: 'failed', user: 'Ada', error_message: 'CUDA error' };
-    expect(shows('cuda RIG ada', failed)).toBe(true);
-    expect(shows('cuda', { ...failed, status: 'pending' })).toBe(false);
+    expect(matches('cuda RIG ada', failed)).toBe(true);
+    expect(matches('cuda', { ...failed, status: 'pending' })).toBe(false);
   });
 
   it('adds a state to the filter text and removes one already there', () => {
@@ -166,11 +166,11 @@ describe('job actions', () => {
     expect(isOffered('reject', job('a', { approval: 'given' }), may)).toBe(false);
     expect(isOffered('approve', job('a', { approval: 'wanted', status: 'failed' }), may)).toBe(false);
     expect(isOffered('cancel', job('a'), may)).toBe(true);
-    const asked: Partial<JobView> = { status: 'running', requests: ['sample'] };
-    expect(isOffered('sample', job('a', asked), may)).toBe(true);
-    expect(isOffered('save', job('a', asked), may)).toBe(false);
-    expect(isOffered('sample', job('a', { ...asked, status: 'completed' }), may)).toBe(false);
-    expect(isOffered('sample', job('a', asked), () => false)).toBe(false);
+    const supporting: Partial<JobView> = { status: 'running', requests: ['sample'] };
+    expect(isOffered('sample', job('a', supporting), may)).toBe(true);
+    expect(isOffered('save', job('a', supporting), may)).toBe(false);
+    expect(isOffered('sample', job('a', { ...supporting, status: 'completed' }), may)).toBe(false);
+    expect(isOffered('sample', job('a', supporting), () => false)).toBe(false);
   });
 });
 
@@ -184,19 +184,19 @@ describe('job figures', () => {
   });
 
   it('computes the run time from start to completion or now', () => {
-    const begun = { started_at: '2026-01-01T00:00:00.000Z', completed_at: null };
+    const started = { started_at: '2026-01-01T00:00:00.000Z', completed_at: null };
     expect(figures.ranFor({ started_at: null, completed_at: null }, 0)).toBeNull();
-    expect(figures.ranFor(begun, Date.parse('2026-01-01T00:01:00.000Z'))).toBe(60);
-    expect(figures.ranFor({ ...begun, completed_at: '2026-01-01T00:00:05.000Z' }, 0)).toBe(5);
+    expect(figures.ranFor(started, Date.parse('2026-01-01T00:01:00.000Z'))).toBe(60);
+    expect(figures.ranFor({ ...started, completed_at: '2026-01-01T00:00:05.000Z' }, 0)).toBe(5);
     // The clock of this computer may be slower than the server's.
-    expect(figures.ranFor(begun, 0)).toBe(0);
+    expect(figures.ranFor(started, 0)).toBe(0);
   });
 
   it('shows no run time while the job waits again', () => {
-    const begun = { started_at: '2026-01-01T00:00:00.000Z', attempt: 1 };
+    const started = { started_at: '2026-01-01T00:00:00.000Z', attempt: 1 };
     const now = Date.parse('2026-01-01T00:01:00.000Z');
-    expect(figures.runTime(job('a', begun), now)).toBeNull();
-    expect(figures.runTime(job('a', { ...begun, status: 'running' }), now)).toBe(60);
+    expect(figures.runTime(job('a', started), now)).toBeNull();
+    expect(figures.runTime(job('a', { ...started, status: 'running' }), now)).toBe(60);
   });
 
   it('rounds losses and speeds for display', () => {
@@ -367,33 +367,38 @@ describe('the queue', () => {
       job('most', { priority: 50 }),
       job('raised-low', { priority: 0, boosts: 9 }),
       job('top', { is_top: true, priority: 0 }),
-      job('told', { priority: 0 }),
+      job('listed', { priority: 0 }),
     ];
-    const untold = ['top null', 'most null', 'raised-low null', 'raised null', 'early null', 'late null'];
-    expect(ids(jobs, ['told'])).toEqual(['told 1', ...untold]);
-    expect(ids(jobs.slice(0, -1), null)).toEqual(untold);
+    const unlisted = ['top null', 'most null', 'raised-low null', 'raised null', 'early null', 'late null'];
+    expect(ids(jobs, ['listed'])).toEqual(['listed 1', ...unlisted]);
+    expect(ids(jobs.slice(0, -1), null)).toEqual(unlisted);
   });
 
   it('lists jobs that wait for other jobs last, whatever their priority', () => {
-    const parent = { job_id: JobId.parse('told'), name: 'base', status: 'running', retry_id: null } as const;
+    const parent = {
+      job_id: JobId.parse('listed'),
+      name: 'base',
+      status: 'running',
+      retry_id: null,
+    } as const;
     const after = (done: boolean): JobView['after'] => ({ on: 'success', parents: [{ ...parent, done }] });
     const jobs = [
       job('child', { priority: 50, after: after(false) }),
       job('free', { after: after(true) }),
-      job('told'),
+      job('listed'),
     ];
-    expect(ids(jobs, ['told'])).toEqual(['told 1', 'free null', 'child null']);
+    expect(ids(jobs, ['listed'])).toEqual(['listed 1', 'free null', 'child null']);
   });
 
   it('reuses the row of a job that neither changed nor moved', () => {
     const jobs = new Map([job('a'), job('b'), job('c')].map(each => [each.id, each]));
     const order = { ids: [...jobs.keys()], places: undefined };
-    const placed = createRowCache();
-    const [a, b, c] = toQueueRows(jobs, order, placed);
+    const cache = createRowCache();
+    const [a, b, c] = toQueueRows(jobs, order, cache);
     jobs.set(JobId.parse('b'), job('b', { priority: 20 }));
-    const again = toQueueRows(jobs, order, placed);
+    const again = toQueueRows(jobs, order, cache);
     expect(again.map((row, at) => row === [a, b, c][at])).toEqual([true, false, true]);
-    expect(toQueueRows(jobs, { ...order, ids: order.ids.slice(1) }, placed)[1]).toMatchObject({
+    expect(toQueueRows(jobs, { ...order, ids: order.ids.slice(1) }, cache)[1]).toMatchObject({
       job: { id: 'c' },
       place: 2,
     });
@@ -413,7 +418,7 @@ describe('the queue', () => {
     expect(isOld(job('b'), 0, now)).toBe(false);
   });
 
-  it('parses limits', () => {
+  it('parses a limit, and an empty text as no limit', () => {
     expect(['', ' 4 ', '0', '-1', '1.5', 'x', '100001'].map(limitOf)).toEqual([
       null,
       4,

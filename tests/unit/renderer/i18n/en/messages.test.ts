@@ -103,8 +103,8 @@ describe.each(Object.keys(catalogs) as (keyof typeof catalogs)[])('the catalogue
   test.each([0, 1, 2, 5_000])('renders every message with the count %d', async count => {
     const t = withPageTexts(await loadTexts(language, 'utc'), catalogs[language]);
     const broken = keys.filter(key => {
-      const said = t(key, Object.fromEntries(namesIn(textIn('en', key)).map(name => [name, count])));
-      return said === '' || said === key || /[{}#]/.test(said);
+      const text = t(key, Object.fromEntries(namesIn(textIn('en', key)).map(name => [name, count])));
+      return text === '' || text === key || /[{}#]/.test(text);
     });
     expect(broken).toEqual([]);
   });

@@ -122,8 +122,8 @@ describe('comparing jobs', () => {
     [199, 1],
     [5, 0],
     [900, 2],
-  ])('places the slider for step %s at %s', (position, place) => {
-    expect(indexOfPosition(positions, position)).toBe(place);
+  ])('selects for step %s the position with the index %s', (position, index) => {
+    expect(indexOfPosition(positions, position)).toBe(index);
   });
 });
 
@@ -133,19 +133,19 @@ describe('moving in full screen', () => {
     if (found === undefined) throw new Error(`there is no ${key}`);
     return found;
   };
-  const around = (key: string) => {
+  const neighbourKeys = (key: string) => {
     const { before, after, above, below } = neighboursOf(byKey(key), all);
     return keysOf([before, after, above, below]);
   };
 
   test('moves through the steps of the prompt, and to other prompts of the job at or before the step', () => {
-    expect(around(sample(100, 'cat'))).toEqual([null, sample(200, 'cat'), null, sample(100, 'dog')]);
-    expect(around(sample(200, 'cat'))).toEqual([sample(100, 'cat'), null, null, sample(100, 'dog')]);
-    expect(around(sample(100, 'dog'))).toEqual([null, null, sample(100, 'cat'), null]);
+    expect(neighbourKeys(sample(100, 'cat'))).toEqual([null, sample(200, 'cat'), null, sample(100, 'dog')]);
+    expect(neighbourKeys(sample(200, 'cat'))).toEqual([sample(100, 'cat'), null, null, sample(100, 'dog')]);
+    expect(neighbourKeys(sample(100, 'dog'))).toEqual([null, null, sample(100, 'cat'), null]);
   });
 
   test('moves only among samples without a step from such a sample', () => {
-    expect(around('scan.png')).toEqual([null, null, null, null]);
+    expect(neighbourKeys('scan.png')).toEqual([null, null, null, null]);
   });
 });
 
@@ -191,7 +191,7 @@ describe('the address', () => {
     expect(written.toString().replaceAll('%2C', ',')).toBe(text);
   });
 
-  test('ignores invalid jobs, repeated jobs, more than four jobs, and invalid places', () => {
+  test('ignores invalid jobs, repeated jobs, more than four jobs, and invalid positions', () => {
     const read = (text: string) => readView(new URLSearchParams(text));
     expect(read('jobs=a,../x,a,b,c,d,e').jobs).toEqual(['a', 'b', 'c', 'd']);
     expect(read('jobs=a&at=step-x')).toMatchObject({ unit: null, position: null });

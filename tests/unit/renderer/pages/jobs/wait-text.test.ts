@@ -52,15 +52,15 @@ test.each<[JobWait, string]>([
     ]),
     'Waiting for a matching worker: 4 busy, 2 offline',
   ],
-])('translates the wait %j', (told, text) => {
-  expect(waitText(told, en)).toBe(text);
+])('translates the wait %j', (given, text) => {
+  expect(waitText(given, en)).toBe(text);
 });
 
 test('translates a wait into the chosen language', () => {
   expect(waitText(wait('ahead', { count: 3 }), ja)).toBe('先に 3 件のジョブがあります');
 });
 
-test('replaces the time that a parent has left by what the page knows', () => {
+test('shows the remaining time of a parent that the page knows instead of an older one', () => {
   const params = { count: 1, name: 'flux', state: 'running', left_s: 2_400 };
   const parent = jobView({ status: 'running', progress: { step: 9, eta_s: 60 } });
   expect(withTimeLeft(params, parent)).toEqual({ ...params, left_s: 60 });

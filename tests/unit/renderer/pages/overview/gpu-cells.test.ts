@@ -46,7 +46,7 @@ describe('cells of a worker', () => {
     ]);
   });
 
-  test('are busy where the job runs: on all GPUs, or on the places of its own', () => {
+  test('are busy where the job runs: on all GPUs, or on those that are assigned to it', () => {
     expect(states(workerView(busy))).toEqual(['busy', 'busy']);
     expect(states(workerView(busy), [1])).toEqual(['idle', 'busy']);
     expect(states(workerView())).toEqual(['idle', 'idle']);
@@ -174,6 +174,6 @@ test.each([
   expect(movedPlace({ worker, gpu: at }, key, [2, 1, 4])).toEqual({ worker: nextWorker, gpu: nextGpu });
 });
 
-test('moves with no other key', () => {
+test('does not move with any other key', () => {
   expect(movedPlace({ worker: 0, gpu: 0 }, 'Enter', [2])).toBeNull();
 });

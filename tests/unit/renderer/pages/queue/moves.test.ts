@@ -1,4 +1,4 @@
-/** The places to which a job can be moved in the table of pending jobs. */
+/** The positions to which a job can be moved in the table of pending jobs. */
 import { describe, expect, test } from 'vitest';
 import {
   allowedGap,

@@ -44,13 +44,13 @@ test('places attempts by step on the step axis and one after the other on time',
     [0, { loss: [bucket(0, 3), bucket(10, 2)] }],
     [60_000, { loss: [bucket(5, 2.5), bucket(15, 1)] }],
   );
-  const places = (axis: 'step' | 'time') =>
+  const xsOf = (axis: 'step' | 'time') =>
     toLines(curves, loss, axis, null).map(({ dots }) => dots.map(({ x }) => x));
-  expect(places('step')).toEqual([
+  expect(xsOf('step')).toEqual([
     [0, 10],
     [5, 15],
   ]);
-  expect(places('time')).toEqual([
+  expect(xsOf('time')).toEqual([
     [0, 10_000],
     [65_000, 75_000],
   ]);
@@ -141,7 +141,7 @@ test('draws curves of other jobs next to this one in colours of their own', () =
   expect(toComparedLines(own, [other('j_2')], gpus, 'step')).toEqual([]);
 });
 
-test('spans the ranges of several jobs from the first to the last place', () => {
+test('covers the ranges of several jobs, from the first to the last position', () => {
   expect(coveringRange([[5, 7], null, [1, 6]])).toEqual([1, 7]);
   expect(coveringRange([null])).toBeNull();
 });

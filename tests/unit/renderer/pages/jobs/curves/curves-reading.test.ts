@@ -99,38 +99,38 @@ test('requests a step range once and a time range per attempt on its own clock',
 });
 
 /** Reads a curve with these answers, one per request. Null stands for an unreachable server. */
-async function reading(zoom: readonly [number, number] | null, answers: readonly (object | null)[]) {
-  const asked: string[] = [];
+async function readWith(zoom: readonly [number, number] | null, answers: readonly (object | null)[]) {
+  const queries: string[] = [];
   const rest = [...answers];
   const client = createClient({
     baseUrl: 'http://panel.test',
     headers: () => ({}),
     timeoutMs: 10_000,
     fetch: url => {
-      asked.push(url.search);
+      queries.push(url.search);
       const answer = rest.shift();
       return answer === null || answer === undefined
         ? Promise.reject(new TypeError('no server'))
         : Promise.resolve(Response.json(answer));
     },
   });
-  const wish = { axis: 'step', zoom, points: 400 } as const;
+  const wanted = { axis: 'step', zoom, points: 400 } as const;
   return {
-    result: await readCurves(client, JobId.parse('j_1'), wish, new AbortController().signal),
-    asked,
+    result: await readCurves(client, JobId.parse('j_1'), wanted, new AbortController().signal),
+    queries,
   };
 }
 
 test('requests the whole range once', async () => {
-  const { result, asked } = await reading(null, [whole]);
+  const { result, queries } = await readWith(null, [whole]);
   expect(result).toEqual({ ok: true, value: { whole, shown: whole } });
-  expect(asked).toEqual(['?points=400']);
+  expect(queries).toEqual(['?points=400']);
 });
 
-test('requests a zoomed range next to the whole and keeps the place of other attempts', async () => {
+test('requests a zoomed range next to the whole and keeps the positions of the other attempts', async () => {
   const part = { ...whole, attempts: whole.attempts.slice(1, 2) };
-  const { result, asked } = await reading([5, 10], [whole, part]);
-  expect(asked).toEqual(['?points=50', '?from_step=5&to_step=10&points=400']);
+  const { result, queries } = await readWith([5, 10], [whole, part]);
+  expect(queries).toEqual(['?points=50', '?from_step=5&to_step=10&points=400']);
   if (!result.ok) throw new Error('not read');
   expect(result.value.whole).toEqual(whole);
   expect(result.value.shown.attempts.map(({ attempt, series }) => [attempt, series.length])).toEqual([
@@ -141,6 +141,6 @@ test('requests a zoomed range next to the whole and keeps the place of other att
 });
 
 test('returns a failure when one part cannot be read', async () => {
-  expect((await reading([5, 10], [whole, null])).result.ok).toBe(false);
-  expect((await reading(null, [null])).result.ok).toBe(false);
+  expect((await readWith([5, 10], [whole, null])).result.ok).toBe(false);
+  expect((await readWith(null, [null])).result.ok).toBe(false);
 });

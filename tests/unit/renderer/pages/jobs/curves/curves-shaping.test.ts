@@ -34,7 +34,7 @@ test('leaves values unchanged without smoothing and keeps any mean within their 
   );
 });
 
-test('aligns lines on one axis, without gaps at places that only others have', () => {
+test('aligns lines on one axis, without gaps at positions that only others have', () => {
   const { xs, columns, leftOut } = align(
     [lineOf([dot(1, 10), dot(3, null), dot(5, 30)]), lineOf([dot(2, 1), dot(3, 2)], { id: '2/loss' })],
     plain,

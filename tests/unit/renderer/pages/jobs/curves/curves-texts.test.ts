@@ -12,7 +12,7 @@ import {
 import { dot, lineOf } from '../../../curves-builders.ts';
 
 const t = await loadTexts('en', 'utc');
-const charts = (...keys: readonly string[]) => {
+const chartOf = (...keys: readonly string[]) => {
   const [chart] = chartsOf(keys);
   if (chart === undefined) throw new Error('no chart');
   return chart;
@@ -24,17 +24,17 @@ test('summarises the latest value of the last attempt and the bounds of all poin
   const summary = summarize([first, second]);
   expect(summary).toMatchObject({ latest: { value: 3.5, dot: { x: 2 } }, min: 4, max: 40 });
   if (summary === null) throw new Error('no summary');
-  expect(summaryText(summary, charts('loss'), 'step', t)).toBe('Latest 3.5 (step 2), lowest 4, highest 40');
-  expect(summaryText(summary, charts('loss'), 'time', t)).toBe('Latest 3.5 (2s), lowest 4, highest 40');
-  expect(summaryText(summary, charts('gpu.0.power_w', 'gpu.1.power_w'), 'step', t)).toBe(
+  expect(summaryText(summary, chartOf('loss'), 'step', t)).toBe('Latest 3.5 (step 2), lowest 4, highest 40');
+  expect(summaryText(summary, chartOf('loss'), 'time', t)).toBe('Latest 3.5 (2s), lowest 4, highest 40');
+  expect(summaryText(summary, chartOf('gpu.0.power_w', 'gpu.1.power_w'), 'step', t)).toBe(
     'Lowest 4, highest 40',
   );
   expect(summarize([lineOf([dot(1, null)])])).toBeNull();
   expect(summarize([])).toBeNull();
 });
 
-test('names charts, lines and places', () => {
-  expect(['loss', 'gpu.0.memory_mb', 'clip/score'].map(key => chartTitle(charts(key), t))).toEqual([
+test('names charts, lines and positions', () => {
+  expect(['loss', 'gpu.0.memory_mb', 'clip/score'].map(key => chartTitle(chartOf(key), t))).toEqual([
     'Loss',
     'GPU memory (MiB)',
     'clip/score',
@@ -58,10 +58,10 @@ test('lists every point up to the row limit, then samples each line including it
   expect(rowsOf([lineOf(dots(200))], 200).rows).toHaveLength(200);
   const { rows, total } = rowsOf([long, short], 200);
   expect(total).toBe(400);
-  const places = (line: typeof long) => rows.filter(row => row.line === line).map(row => row.dot.x);
-  expect([places(long).length, places(short).length]).toEqual([150, 50]);
-  expect([places(long)[0], places(long).at(-1)]).toEqual([0, 299]);
-  expect([places(short)[0], places(short).at(-1)]).toEqual([0, 99]);
+  const xsOf = (line: typeof long) => rows.filter(row => row.line === line).map(row => row.dot.x);
+  expect([xsOf(long).length, xsOf(short).length]).toEqual([150, 50]);
+  expect([xsOf(long)[0], xsOf(long).at(-1)]).toEqual([0, 299]);
+  expect([xsOf(short)[0], xsOf(short).at(-1)]).toEqual([0, 99]);
   expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
   // A line with a single point keeps it beside a line with many.
   const alone = lineOf(dots(1), { id: '3/loss' });

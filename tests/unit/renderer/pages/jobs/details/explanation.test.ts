@@ -22,8 +22,8 @@ test.each<[WorkerReason, string]>([
   [reason('target', 'another machine'), 'the job must not run on the server’s machine'],
   [reason('gpu_count', '4', '2'), 'needs 4 GPUs, has 2'],
   [reason('label', 'site=hall-*', 'none'), 'needs label site=hall-*, has none'],
-])('translates the reason %j', (told, text) => {
-  expect(checkText(told, en)).toBe(text);
+])('translates the reason %j', (given, text) => {
+  expect(checkText(given, en)).toBe(text);
 });
 
 test('translates a reason into the chosen language', () => {

@@ -139,7 +139,7 @@ test('assigns no media type to files other than known pictures and films', () =>
     expect(sampleOf(file(key))).toMatchObject({ kind: null, type: '' });
 });
 
-test('groups samples by step, newest first, with equal prompts at equal places', () => {
+test('groups samples by step, newest first, with the prompts in the same order', () => {
   const groups = groupsOf(
     [
       file('s/step_20_b10.png', 3),

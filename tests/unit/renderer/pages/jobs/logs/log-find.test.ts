@@ -51,14 +51,14 @@ test('finds the previous of many matches in a few requests', async () => {
   expect(block.calls()).toBeLessThan(15);
 });
 
-const kept = { first_line: 0, total_lines: million };
+const wholeLog = { first_line: 0, total_lines: million };
 
 test('requests the whole missing page or the rest of it', () => {
   const pages = createLogPages();
-  expect(pages.missing(1_200, 1_300, kept)).toBe(1_000);
+  expect(pages.missing(1_200, 1_300, wholeLog)).toBe(1_000);
   pages.put(logLines(1_000, 1_250), 1_000);
-  expect(pages.missing(1_200, 1_240, kept)).toBeNull();
-  expect(pages.missing(1_200, 1_300, kept)).toBe(1_250);
+  expect(pages.missing(1_200, 1_240, wholeLog)).toBeNull();
+  expect(pages.missing(1_200, 1_300, wholeLog)).toBe(1_250);
   expect(pages.at(1_249)?.text).toBe('line 1249');
   expect(pages.at(1_250)).toBeUndefined();
 });
@@ -80,9 +80,9 @@ test('keeps only the most recently requested pages', () => {
   for (let page = 1; page < 100; page += 1) {
     pages.put(logLines(page * pageLines, page * pageLines + 1), null);
     // The first page is visible the whole time, so it is kept.
-    expect(pages.missing(0, 9, kept)).toBeNull();
+    expect(pages.missing(0, 9, wholeLog)).toBeNull();
   }
   expect(pages.at(50 * pageLines)).toBeUndefined();
-  const held = Array.from({ length: 100 }, (_, page) => pages.at(page * pageLines)).filter(Boolean);
-  expect(held).toHaveLength(40);
+  const keptPages = Array.from({ length: 100 }, (_, page) => pages.at(page * pageLines)).filter(Boolean);
+  expect(keptPages).toHaveLength(40);
 });

@@ -12,14 +12,14 @@ afterEach(() => void vi.useRealTimers());
 
 /** A server with a log of this number of lines. The test decides when its answers arrive. */
 function openServer(total: number, part: Partial<PageRead> = {}) {
-  const asked: Query[] = [];
+  const queries: Query[] = [];
   const followed: { readonly attempt: number; readonly line: number }[] = [];
   let tell: ((news: LogUpdate) => void) | null = null;
   let failure: CallFailure | null = null;
   const state = { total, part };
   const source: LogSource = {
     async read(query) {
-      asked.push(query);
+      queries.push(query);
       if (failure !== null) return { ok: false, failure };
       const from = query.line ?? Math.max(0, state.total - query.limit);
       const lines = [...logLines(from, Math.min(from + query.limit, state.total))];
@@ -47,13 +47,13 @@ function openServer(total: number, part: Partial<PageRead> = {}) {
   };
   return {
     source,
-    asked,
+    queries,
     followed,
     state,
     isFollowed: () => tell !== null,
-    say: (news: LogUpdate) => tell?.(news),
-    fails(with_: CallFailure | null) {
-      failure = with_;
+    send: (news: LogUpdate) => tell?.(news),
+    failWith(next: CallFailure | null) {
+      failure = next;
     },
   };
 }
@@ -67,125 +67,125 @@ const problem = (code: 'log_not_begun' | 'log_not_found'): CallFailure => ({
 
 test('opens the log at its end and reads only the visible part of its middle', async () => {
   const server = openServer(1_000_000);
-  const book = createLogStore(server.source);
+  const store = createLogStore(server.source);
   await settle();
-  expect(server.asked).toEqual([{ limit: 500 }]);
-  expect(book.snapshot().state).toMatchObject({ attempt: 2, total_lines: 1_000_000 });
-  expect(book.lineAt(999_999)?.text).toBe('line 999999');
-  book.want(500_010, 500_060);
+  expect(server.queries).toEqual([{ limit: 500 }]);
+  expect(store.snapshot().state).toMatchObject({ attempt: 2, total_lines: 1_000_000 });
+  expect(store.lineAt(999_999)?.text).toBe('line 999999');
+  store.want(500_010, 500_060);
   await settle();
   // The store keeps reading its attempt even when a newer one exists.
-  expect(server.asked.slice(1)).toEqual([{ attempt: 2, line: 500_000, limit: 500 }]);
-  expect(book.lineAt(500_060)?.text).toBe('line 500060');
-  book.want(500_020, 500_070);
+  expect(server.queries.slice(1)).toEqual([{ attempt: 2, line: 500_000, limit: 500 }]);
+  expect(store.lineAt(500_060)?.text).toBe('line 500060');
+  store.want(500_020, 500_070);
   await settle();
-  expect(server.asked).toHaveLength(2);
+  expect(server.queries).toHaveLength(2);
 });
 
-test('skips pages scrolled past', async () => {
+test('reads no pages that the user scrolls past', async () => {
   const server = openServer(1_000_000);
-  const book = createLogStore(server.source);
+  const store = createLogStore(server.source);
   await settle();
-  for (let line = 0; line < 900_000; line += 10_000) book.want(line, line + 50);
+  for (let line = 0; line < 900_000; line += 10_000) store.want(line, line + 50);
   await settle();
-  expect(server.asked.slice(1).map(({ line }) => line)).toEqual([0, 890_000]);
+  expect(server.queries.slice(1).map(({ line }) => line)).toEqual([0, 890_000]);
 });
 
 test('follows the log from the known lines only while someone watches', async () => {
   const server = openServer(10);
-  const book = createLogStore(server.source);
+  const store = createLogStore(server.source);
   await settle();
   expect(server.isFollowed()).toBe(false);
-  book.watch(true);
+  store.watch(true);
   expect(server.followed).toEqual([{ attempt: 2, line: 10 }]);
-  server.say({ type: 'open' });
-  server.say({ type: 'lines', lines: [...logLines(10, 12)], open_line: ' 41%' });
+  server.send({ type: 'open' });
+  server.send({ type: 'lines', lines: [...logLines(10, 12)], open_line: ' 41%' });
   await settle();
-  expect(book.snapshot()).toMatchObject({ tail: 'open', openLine: ' 41%', state: { total_lines: 12 } });
-  expect(book.lineAt(11)?.text).toBe('line 11');
-  book.watch(false);
+  expect(store.snapshot()).toMatchObject({ tail: 'open', openLine: ' 41%', state: { total_lines: 12 } });
+  expect(store.lineAt(11)?.text).toBe('line 11');
+  store.watch(false);
   expect(server.isFollowed()).toBe(false);
-  expect(book.snapshot().tail).toBe('closed');
-  book.watch(true);
+  expect(store.snapshot().tail).toBe('closed');
+  store.watch(true);
   expect(server.followed.at(-1)).toEqual({ attempt: 2, line: 12 });
-  server.say({ type: 'end', next_attempt: 3 });
+  server.send({ type: 'end', next_attempt: 3 });
   expect(server.isFollowed()).toBe(false);
-  expect(book.snapshot()).toMatchObject({ tail: 'over', nextAttempt: 3, state: { is_complete: true } });
+  expect(store.snapshot()).toMatchObject({ tail: 'over', nextAttempt: 3, state: { is_complete: true } });
 });
 
 test('keeps streamed lines when an older response arrives', async () => {
   const server = openServer(5_000);
-  const book = createLogStore(server.source);
-  book.watch(true);
+  const store = createLogStore(server.source);
+  store.watch(true);
   await settle();
-  server.say({ type: 'lines', lines: [...logLines(5_000, 5_001)], open_line: 'bar' });
-  book.want(0, 20);
+  server.send({ type: 'lines', lines: [...logLines(5_000, 5_001)], open_line: 'bar' });
+  store.want(0, 20);
   await settle();
-  expect(book.lineAt(20)?.text).toBe('line 20');
-  expect(book.snapshot()).toMatchObject({ openLine: 'bar', state: { total_lines: 5_001 } });
+  expect(store.lineAt(20)?.text).toBe('line 20');
+  expect(store.snapshot()).toMatchObject({ openLine: 'bar', state: { total_lines: 5_001 } });
 });
 
 test('does not follow a complete log', async () => {
   const server = openServer(10, { is_complete: true });
-  const book = createLogStore(server.source, 1);
-  book.watch(true);
+  const store = createLogStore(server.source, 1);
+  store.watch(true);
   await settle();
-  expect(server.asked).toEqual([{ attempt: 1, limit: 500 }]);
+  expect(server.queries).toEqual([{ attempt: 1, limit: 500 }]);
   expect(server.followed).toEqual([]);
-  expect(book.snapshot().tail).toBe('over');
+  expect(store.snapshot().tail).toBe('over');
 });
 
 test('reports a failure and reads nothing more until asked to retry', async () => {
   const server = openServer(10_000);
-  const book = createLogStore(server.source);
+  const store = createLogStore(server.source);
   await settle();
-  server.fails({ kind: 'unreachable', cause: null });
-  book.want(0, 10);
+  server.failWith({ kind: 'unreachable', cause: null });
+  store.want(0, 10);
   await settle();
-  expect(book.snapshot().failure?.kind).toBe('unreachable');
-  book.want(20, 30);
+  expect(store.snapshot().failure?.kind).toBe('unreachable');
+  store.want(20, 30);
   await settle();
-  expect(server.asked).toHaveLength(2);
-  server.fails(null);
-  book.retry();
+  expect(server.queries).toHaveLength(2);
+  server.failWith(null);
+  store.retry();
   await settle();
-  expect(book.snapshot().failure).toBeNull();
-  expect(book.lineAt(25)?.text).toBe('line 25');
+  expect(store.snapshot().failure).toBeNull();
+  expect(store.lineAt(25)?.text).toBe('line 25');
 });
 
 test.each(['log_not_begun', 'log_not_found'] as const)(
   'retries after %s without reporting a failure',
   async code => {
     const server = openServer(3);
-    server.fails(problem(code));
-    const book = createLogStore(server.source);
-    book.watch(true);
+    server.failWith(problem(code));
+    const store = createLogStore(server.source);
+    store.watch(true);
     await settle();
-    expect(book.snapshot()).toMatchObject({ isMissing: true, failure: null, state: null });
-    server.fails(null);
-    book.checkAgain();
+    expect(store.snapshot()).toMatchObject({ isMissing: true, failure: null, state: null });
+    server.failWith(null);
+    store.checkAgain();
     await settle();
-    expect(book.snapshot()).toMatchObject({ isMissing: false, state: { total_lines: 3 } });
+    expect(store.snapshot()).toMatchObject({ isMissing: false, state: { total_lines: 3 } });
     expect(server.isFollowed()).toBe(true);
   },
 );
 
 test('notifies subscribers in batches and never after close', async () => {
   const server = openServer(10);
-  const book = createLogStore(server.source);
-  let told = 0;
-  book.subscribe(() => {
-    told += 1;
+  const store = createLogStore(server.source);
+  let notifications = 0;
+  store.subscribe(() => {
+    notifications += 1;
   });
-  book.watch(true);
+  store.watch(true);
   await settle();
-  const before = told;
+  const before = notifications;
   for (let line = 10; line < 1_000; line += 1)
-    server.say({ type: 'lines', lines: [...logLines(line, line + 1)], open_line: null });
+    server.send({ type: 'lines', lines: [...logLines(line, line + 1)], open_line: null });
   await settle();
-  expect(told - before).toBe(1);
-  book.close();
+  expect(notifications - before).toBe(1);
+  store.close();
   expect(server.isFollowed()).toBe(false);
   await settle();
-  expect(told - before).toBe(1);
+  expect(notifications - before).toBe(1);
 });

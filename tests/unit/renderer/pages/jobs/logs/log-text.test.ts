@@ -115,9 +115,9 @@ test.each([
 describe('the first error', () => {
   /** Searches as the server does, with at most two lines per answer. */
   const searchIn =
-    (texts: ReadonlyMap<number, string>, asked: string[] = []): SearchLines =>
+    (texts: ReadonlyMap<number, string>, searches: string[] = []): SearchLines =>
     async (word, from) => {
-      asked.push(`${word} ${from}`);
+      searches.push(`${word} ${from}`);
       const all = [...texts]
         .filter(([line, text]) => line >= from && text.toLowerCase().includes(word))
         .map(([line, text]) => logLine(line, text));
@@ -138,20 +138,20 @@ describe('the first error', () => {
   });
 
   test('searches no further than the earliest match so far', async () => {
-    const asked: string[] = [];
+    const searches: string[] = [];
     const texts = new Map(Array.from({ length: 100 }, (_, at) => [at + 5, 'mean error: 0.1']));
     texts.set(6, 'Traceback (most recent call last):');
-    expect(await firstError(searchIn(texts, asked), plain)).toBe(6);
-    expect(asked.filter(each => each.startsWith('error'))).toEqual(['error 0']);
+    expect(await firstError(searchIn(texts, searches), plain)).toBe(6);
+    expect(searches.filter(each => each.startsWith('error'))).toEqual(['error 0']);
   });
 
   test("returns null when no line is an error, and ignores Trainyard's own notes", async () => {
     expect(await firstError(searchIn(new Map([[3, '0 errors']])), plain)).toBeNull();
-    const said: SearchLines = async () => ({
+    const searchNote: SearchLines = async () => ({
       matches: [{ ...logLine(1, 'Error: 12 bytes'), note: 'lost' }],
       isAll: true,
     });
-    expect(await firstError(said, plain)).toBeNull();
+    expect(await firstError(searchNote, plain)).toBeNull();
   });
 
   test('returns "unread" when the log could not be searched', async () => {

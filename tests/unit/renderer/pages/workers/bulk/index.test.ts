@@ -3,15 +3,15 @@ import { runConcurrently } from '../../../../../../renderer/pages/workers/bulk/i
 
 test('runs every task, never more than the limit at once', async () => {
   let running = 0;
-  let most = 0;
+  let maxRunning = 0;
   const done: number[] = [];
-  await runConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async thing => {
+  await runConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async task => {
     running += 1;
-    most = Math.max(most, running);
+    maxRunning = Math.max(maxRunning, running);
     await new Promise(resolve => setImmediate(resolve));
     running -= 1;
-    done.push(thing);
+    done.push(task);
   });
   expect(done.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7]);
-  expect(most).toBe(3);
+  expect(maxRunning).toBe(3);
 });

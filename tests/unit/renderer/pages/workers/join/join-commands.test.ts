@@ -32,8 +32,8 @@ const awkward = `it's $HOME "x" \`id\` %h 机`;
 
 const Seen = z.object({ args: z.array(z.string()), env: z.record(z.string(), z.string()) });
 
-const ownService = (each: Joining): string => serviceCommand(each, false);
-const wholeService = (each: Joining): string => serviceCommand(each, true);
+const userService = (each: Joining): string => serviceCommand(each, false);
+const systemService = (each: Joining): string => serviceCommand(each, true);
 
 /** Returns the arguments and the environment that the command passes to the program. */
 function run(command: string): z.output<typeof Seen> {
@@ -54,9 +54,9 @@ test('passes a pin as one argument in every command', () => {
   expect(run(shellCommand(pinned)).args).toEqual(expect.arrayContaining(args));
   expect(run(environmentCommands(pinned)).args).toEqual(['worker', ...args]);
   expect(podScript(pinned)).toContain(`trainyard worker --pin ${pin} &\n`);
-  expect(run(ownService(pinned)).args).toEqual(expect.arrayContaining(args));
+  expect(run(userService(pinned)).args).toEqual(expect.arrayContaining(args));
   expect(windowsCommands({ ...pinned, bundle: 'b'.repeat(64) })).toContain(`install-service --pin ${pin} }`);
-  for (const text of [shellCommand, environmentCommands, podScript, ownService])
+  for (const text of [shellCommand, environmentCommands, podScript, userService])
     expect(text(joining)).not.toContain('--pin');
 });
 
@@ -94,7 +94,7 @@ describe('commands when the server offers the worker for download', () => {
   const here: Joining = { ...joining, pin: 'sha256:Ab+/=', script };
 
   test('downloads the install script with the same pin and checks its checksum in every command', () => {
-    for (const text of [shellCommand, environmentCommands, podScript, ownService, wholeService]) {
+    for (const text of [shellCommand, environmentCommands, podScript, userService, systemService]) {
       expect(text(here)).toContain(`curl -fsSk --pinnedpubkey sha256//Ab+/= ${joining.url}/agent/install.sh`);
       expect(text(here)).toContain(` in ${script}*) `);
     }
@@ -102,41 +102,41 @@ describe('commands when the server offers the worker for download', () => {
 
   test('builds the shell command as a single line', () => {
     expect(shellCommand(here)).toBe(joinLine({ ...here, persistent: true }, script));
-    for (const text of [shellCommand, ownService, wholeService]) expect(text(here)).not.toContain('\n');
+    for (const text of [shellCommand, userService, systemService]) expect(text(here)).not.toContain('\n');
   });
 
   /** curl returns a test script that records its arguments and its standard input. */
   test.each([
     ['the shell command', shellCommand, ['--token-stdin'], ['--persistent']],
     ['the environment commands', environmentCommands, [], null],
-    ['the user service', ownService, ['--token-stdin', 'install-service'], []],
+    ['the user service', userService, ['--token-stdin', 'install-service'], []],
     [
       'the system service',
-      wholeService,
+      systemService,
       ['root', '--token-stdin', '--dir', '/usr/local/bin', 'install-service'],
       [],
     ],
   ] as const)('passes URL and token to the install script in %s', (_tab, text, first, last) => {
-    const told = openFolder();
+    const folder = openFolder();
     const lines = [
-      `cat > '${told}/stdin'`,
-      `printf '%s\\n' $SUDO "$@" > '${told}/args'`,
-      `env > '${told}/env'`,
+      `cat > '${folder}/stdin'`,
+      `printf '%s\\n' $SUDO "$@" > '${folder}/args'`,
+      `env > '${folder}/env'`,
     ].join('\n');
     const command = text({
       ...here,
       name: awkward,
       script: createHash('sha256').update(`${lines}\n`).digest('hex'),
     });
-    writeFileSync(join(told, 'curl'), `#!/bin/sh\ncat <<'EOF'\n${lines}\nEOF\n`, { mode: 0o755 });
-    writeFileSync(join(told, 'sudo'), '#!/bin/sh\nSUDO=root exec "$@"\n', { mode: 0o755 });
-    execFileSync('sh', ['-c', command], { env: { PATH: `${told}:${process.env['PATH']}` }, input: '' });
-    const args = readFileSync(join(told, 'args'), 'utf8').trimEnd().split('\n');
-    const where = ['--orchestrator-url', joining.url, '--pin', 'sha256:Ab+/='];
-    const who = last === null ? [] : ['--name', awkward, ...last];
-    expect(args).toEqual([...first, ...where, ...who]);
-    expect(readFileSync(join(told, 'stdin'), 'utf8')).toBe(last === null ? '' : `${joining.token}\n`);
-    const hasToken = readFileSync(join(told, 'env'), 'utf8').includes(joining.token);
+    writeFileSync(join(folder, 'curl'), `#!/bin/sh\ncat <<'EOF'\n${lines}\nEOF\n`, { mode: 0o755 });
+    writeFileSync(join(folder, 'sudo'), '#!/bin/sh\nSUDO=root exec "$@"\n', { mode: 0o755 });
+    execFileSync('sh', ['-c', command], { env: { PATH: `${folder}:${process.env['PATH']}` }, input: '' });
+    const args = readFileSync(join(folder, 'args'), 'utf8').trimEnd().split('\n');
+    const serverArguments = ['--orchestrator-url', joining.url, '--pin', 'sha256:Ab+/='];
+    const workerArguments = last === null ? [] : ['--name', awkward, ...last];
+    expect(args).toEqual([...first, ...serverArguments, ...workerArguments]);
+    expect(readFileSync(join(folder, 'stdin'), 'utf8')).toBe(last === null ? '' : `${joining.token}\n`);
+    const hasToken = readFileSync(join(folder, 'env'), 'utf8').includes(joining.token);
     expect(hasToken).toBe(last === null);
   });
 
@@ -146,13 +146,13 @@ describe('commands when the server offers the worker for download', () => {
     const token = `JOIN_TOKEN=${joining.token}`;
     expect(shellCommand(short)).toBe(shortLine({ ...here, persistent: true }));
     expect(shellCommand(short)).toBe(`${curl} | ${token} sh -s -- --name rig-3 --persistent`);
-    expect(ownService(short)).toBe(`${curl} | ${token} sh -s -- install-service --name rig-3`);
-    expect(wholeService(short)).toBe(
+    expect(userService(short)).toBe(`${curl} | ${token} sh -s -- install-service --name rig-3`);
+    expect(systemService(short)).toBe(
       `${curl} | ${token} sudo --preserve-env=JOIN_TOKEN sh -s -- --dir /usr/local/bin install-service --name rig-3`,
     );
     expect(environmentCommands(short).split('\n').at(-1)).toBe(`${curl} | sh`);
     const plain: Joining = { ...short, url: 'http://yard.example:8001', pin: null };
-    for (const text of [shellCommand, environmentCommands, ownService, wholeService])
+    for (const text of [shellCommand, environmentCommands, userService, systemService])
       expect(text(plain)).toContain(` in ${script}*) `);
   });
 
@@ -237,17 +237,17 @@ describe('the pod script', () => {
 
 describe('service commands for an installed worker', () => {
   test('puts the token in no argument of the user service command', () => {
-    const { args, env } = run(ownService({ ...joining, name: awkward }));
-    const where = ['--orchestrator-url', joining.url];
-    expect(args).toEqual(['worker', 'install-service', ...where, '--name', awkward]);
+    const { args, env } = run(userService({ ...joining, name: awkward }));
+    const serverArguments = ['--orchestrator-url', joining.url];
+    expect(args).toEqual(['worker', 'install-service', ...serverArguments, '--name', awkward]);
     expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
   });
 
   test('tells sudo to pass on the token variable', () => {
-    expect(wholeService(joining)).toContain(
+    expect(systemService(joining)).toContain(
       'sudo --preserve-env=SIMPLETUNER_WORKER_TOKEN trainyard worker install-service ',
     );
-    expect(wholeService(joining)).toMatch(/^SIMPLETUNER_WORKER_TOKEN=wt_secret-1 /);
+    expect(systemService(joining)).toMatch(/^SIMPLETUNER_WORKER_TOKEN=wt_secret-1 /);
   });
 });
 

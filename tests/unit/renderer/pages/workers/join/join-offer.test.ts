@@ -8,10 +8,10 @@ const id = WorkerId.parse('w_1');
 
 test("expires an offer one hour after the request on this machine's clock", async () => {
   let now = 1_000;
-  const asked: unknown[] = [];
+  const inputs: unknown[] = [];
   const client = {
     async call(_row: unknown, input: unknown) {
-      asked.push(input);
+      inputs.push(input);
       now += 5_000;
       return { ok: true, value: { join_token: 'tj_1', expires_at: '2040-01-01T00:00:00Z' } };
     },
@@ -20,7 +20,7 @@ test("expires an offer one hour after the request on this machine's clock", asyn
     ok: true,
     value: { token: 'tj_1', until: 3_601_000 },
   });
-  expect(asked).toEqual([{ params: { id }, body: { expires_in_s: 3_600 } }]);
+  expect(inputs).toEqual([{ params: { id }, body: { expires_in_s: 3_600 } }]);
 });
 
 test('returns the failure when no offer was made', async () => {
@@ -33,6 +33,6 @@ test.each([
   [null, 0, 'missing'],
   [{ token: 'tj_1', until: 100 }, 99, 'open'],
   [{ token: 'tj_1', until: 100 }, 100, 'over'],
-] as const)('judges the offer %j at %d as %s', (offer, now, standing) => {
-  expect(offerStatus(offer, now)).toBe(standing);
+] as const)('judges the offer %j at %d as %s', (offer, now, status) => {
+  expect(offerStatus(offer, now)).toBe(status);
 });
