@@ -70,7 +70,7 @@ test('passes requests for samples and checkpoints to the trainer, also after the
   valueOf(await server.admin.call(queueApi.cancel, { params: { id: job } }));
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'cancelled', attempt: 1 });
   expect(await ask(job, 'save')).toMatchObject(refused('job_not_running'));
-  const deaf = await server.submit({ config: endless });
-  await server.watch.job(deaf, 'running');
-  expect(await ask(deaf, 'save')).toMatchObject(refused('request_unknown'));
+  const withoutRequests = await server.submit({ config: endless });
+  await server.watch.job(withoutRequests, 'running');
+  expect(await ask(withoutRequests, 'save')).toMatchObject(refused('request_unknown'));
 }, 60_000);

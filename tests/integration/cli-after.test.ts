@@ -49,7 +49,7 @@ describe('trainyard jobs submit --after', () => {
     [['--after-on', 'end'], 2, /--after-on needs --after/],
     [['--after', 'flux-base', '--after-on', 'luck'], 2, /success, end/],
     [['--after', 'flux-base', '--no-wait'], 7, /Waits for flux-base/],
-  ])('refuses %j', async (args, code, text) => {
+  ])('refuses to submit with %j', async (args, code, text) => {
     const refused = await submit(...args);
     expect([refused.code, refused.out]).toEqual([code, '']);
     expect(refused.err).toMatch(text);

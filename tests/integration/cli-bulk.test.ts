@@ -17,7 +17,7 @@ afterAll(() => server.close());
 const jobs = (args: readonly string[], options?: CliOptions) =>
   runTrainyard(['jobs', ...args, '--data-dir', server.dataDir], options);
 const submit = (more: object = {}) => server.submit({ config_name: 'digits', ...more });
-const all = async () =>
+const statuses = async () =>
   valueOf(await server.admin.call(queueApi.list, { query: { limit: 500 } })).entries.map(
     ({ status }) => status,
   );
@@ -86,9 +86,9 @@ describe('trainyard jobs status', () => {
 describe('trainyard jobs submit', () => {
   it('submits a job with the short options -t and -n, and with --for-approval', async () => {
     expect((await jobs(['submit', 'digits', '-t', 'worker', '-n'])).code).toBe(0);
-    expect(await all()).toEqual([]);
+    expect(await statuses()).toEqual([]);
     await jobs(['submit', 'digits', '-t', 'worker', '--for-approval']);
-    expect(await all()).toEqual(['blocked']);
+    expect(await statuses()).toEqual(['blocked']);
   });
 });
 
@@ -103,7 +103,7 @@ describe('cancelling many jobs', () => {
       count: 2,
       jobs: [{ status: 'cancelled' }, { status: 'cancelled' }],
     });
-    expect(await all()).toEqual(['cancelled', 'cancelled']);
+    expect(await statuses()).toEqual(['cancelled', 'cancelled']);
   });
 
   it('cancels pending jobs before running ones, so that none of them starts meanwhile', async () => {
@@ -130,7 +130,7 @@ describe('cancelling many jobs', () => {
     await submit();
     await submit();
     expect((await jobs(['cancel', '--status', 'running', '-f'])).err).toContain('No matching jobs');
-    expect(await all()).toEqual(['pending', 'pending']);
+    expect(await statuses()).toEqual(['pending', 'pending']);
     expect((await jobs(['cancel', '-s', 'queued', '-f', '-o', 'status'])).out).toBe('cancelled\ncancelled\n');
   });
 
@@ -138,16 +138,16 @@ describe('cancelling many jobs', () => {
     await submit();
     const no = await jobs(['cancel', '--all'], { answer: 'n' });
     expect(no.questions).toEqual(['Cancel 1 job (1 pending)? [y/N] ']);
-    expect([no.code, await all()]).toEqual([1, ['pending']]);
+    expect([no.code, await statuses()]).toEqual([1, ['pending']]);
     expect((await jobs(['cancel', '--all'], { answer: 'y' })).code).toBe(0);
-    expect(await all()).toEqual(['cancelled']);
+    expect(await statuses()).toEqual(['cancelled']);
   });
 
   it('exits with 2 for a bulk cancel without a terminal and without --yes', async () => {
     await submit();
     const { code, err } = await jobs(['cancel', '--all']);
     expect([code, err]).toEqual([2, expect.stringContaining('confirm with --yes')]);
-    expect(await all()).toEqual(['pending']);
+    expect(await statuses()).toEqual(['pending']);
   });
 
   it.each([[[]], [['digits', '--all']], [['--all', '--status', 'pending']], [['--status', 'completed']]])(
@@ -155,7 +155,7 @@ describe('cancelling many jobs', () => {
     async args => {
       await submit();
       expect((await jobs(['cancel', ...args, '--yes'])).code).toBe(2);
-      expect(await all()).toEqual(['pending']);
+      expect(await statuses()).toEqual(['pending']);
     },
   );
 });
@@ -184,7 +184,7 @@ describe('trainyard jobs purge', () => {
     expect((await jobs(['purge', '-s', 'failed', '-s', 'cancelled', '-f', '-o', 'job_id,status'])).out).toBe(
       `${first}\tdeleted\n`,
     );
-    expect(await all()).toEqual(['pending']);
+    expect(await statuses()).toEqual(['pending']);
   });
 
   it('deletes pending and ended jobs with --all', async () => {
@@ -192,14 +192,14 @@ describe('trainyard jobs purge', () => {
     await submit();
     await submit({ requires_approval: true });
     expect(JSON.parse((await jobs(['purge', '--all', '-f', '--json'])).out)).toMatchObject({ count: 3 });
-    expect(await all()).toEqual([]);
+    expect(await statuses()).toEqual([]);
   });
 
   it('exits with 2 for jobs purge without an allowed status or --all', async () => {
     await submit();
     expect((await jobs(['purge', '--yes'])).code).toBe(2);
     expect((await jobs(['purge', '--status', 'running', '--yes'])).code).toBe(2);
-    expect(await all()).toEqual(['pending']);
+    expect(await statuses()).toEqual(['pending']);
   });
 
   it('requires --yes for jobs purge without a terminal, and asks on a terminal', async () => {
@@ -207,7 +207,7 @@ describe('trainyard jobs purge', () => {
     expect((await jobs(['purge', '--all'])).code).toBe(2);
     const { questions } = await jobs(['purge', '--all'], { answer: '' });
     expect(questions).toEqual(['Delete, with their files and logs, 1 job (1 pending)? [y/N] ']);
-    expect(await all()).toEqual(['pending']);
+    expect(await statuses()).toEqual(['pending']);
   });
 
   it('reports jobs that the token may not delete, and exits with 1', async () => {
@@ -222,6 +222,6 @@ describe('trainyard jobs purge', () => {
     });
     expect(run.code).toBe(1);
     expect(run.err).toContain(id);
-    expect(await all()).toEqual(['pending']);
+    expect(await statuses()).toEqual(['pending']);
   });
 });

@@ -64,7 +64,7 @@ test('prints the comparison as JSON', async () => {
   });
 });
 
-test('says so if the configs are the same', async () => {
+test('reports that the configs are the same, if no key differs', async () => {
   const config = { learning_rate: 1e-4 };
   const pair = [await server.submit({ config, gpu_count: 8 }), await server.submit({ config, gpu_count: 8 })];
   const { code, err } = await compare(...pair);

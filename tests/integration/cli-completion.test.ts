@@ -9,7 +9,7 @@ import { runTrainyard } from '../support/cli.ts';
 import { root, temporaryFolder } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-const isThere = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
+const isInstalled = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
 
 let server: TestServer;
 const bin = temporaryFolder();
@@ -85,7 +85,7 @@ describe('__complete', () => {
   });
 });
 
-describe.skipIf(!isThere('bash'))('completion in bash', () => {
+describe.skipIf(!isInstalled('bash'))('completion in bash', () => {
   test('completes commands, worker names, choices and files in bash', async () => {
     const folder = ['--data-dir', server.dataDir];
     const lines = await run(
@@ -118,7 +118,7 @@ describe.skipIf(!isThere('bash'))('completion in bash', () => {
   });
 });
 
-describe.skipIf(!isThere('zsh'))('completion in zsh', () => {
+describe.skipIf(!isInstalled('zsh'))('completion in zsh', () => {
   test('completes commands in an interactive zsh', async () => {
     const lines = await run(
       'zsh',
@@ -136,7 +136,7 @@ describe.skipIf(!isThere('zsh'))('completion in zsh', () => {
   });
 });
 
-describe.skipIf(!isThere('fish'))('completion in fish', () => {
+describe.skipIf(!isInstalled('fish'))('completion in fish', () => {
   test('completes commands and worker names with descriptions in fish', async () => {
     const lines = await run(
       'fish',

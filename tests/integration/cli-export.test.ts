@@ -61,7 +61,7 @@ const onlyRun = () => {
   return run;
 };
 
-// Starts a job, and ends it with the test if the test does not.
+/** Starts a job, and ends it after the test if the test does not. */
 async function start(config: Record<string, unknown> = {}): Promise<Offered> {
   const job = await startJob(server, rig, { config });
   onTestFinished(async () => void (await rig.report(job, 'completed')));

@@ -43,14 +43,14 @@ const event = (seq: number) => ({ seq, at: '2026-01-02T03:04:05.678Z', kind: 're
 const frame = (data: unknown): string => `id: 1\ndata: ${JSON.stringify(data)}\n\n`;
 
 test('resumes the event stream after the last received event, and exits when it is refused', async () => {
-  const asked: (string | undefined)[] = [];
-  const note = ({ headers }: IncomingMessage) => {
+  const lastEventIds: (string | undefined)[] = [];
+  const recordId = ({ headers }: IncomingMessage) => {
     const id = headers['last-event-id'];
-    asked.push(Array.isArray(id) ? id.join(',') : id);
+    lastEventIds.push(Array.isArray(id) ? id.join(',') : id);
   };
   const { url, token } = await startStub(
     (response, request) => {
-      note(request);
+      recordId(request);
       // Send an event of a newer version, then one event in two pieces, then close the connection.
       const whole = `: open\n\n${frame({ seq: 8, kind: 'weather' })}${frame(event(9))}`;
       response.write(whole.slice(0, -30));
@@ -58,12 +58,12 @@ test('resumes the event stream after the last received event, and exits when it 
       setTimeout(() => response.write(whole.slice(-30), () => response.destroy()), 100);
     },
     (response, request) => {
-      note(request);
+      recordId(request);
       refuse(response, request);
     },
   );
   const run = await runTrainyard(['workers', 'watch', '--url', url], { env: { ADMIN_TOKEN: token } });
-  expect(asked).toEqual(['7', '9']);
+  expect(lastEventIds).toEqual(['7', '9']);
   expect(run).toMatchObject({ code: 3, out: '' });
   expect(run.err).toBe(
     `Watching ${url}. Press Ctrl-C to stop\nSome events were missed\nLost the connection to ${url}: the connection broke. Reconnecting\n` +

@@ -22,7 +22,7 @@ function selftest(seconds: number): string {
   return path;
 }
 
-const ended = <P extends Program>(program: P): P => {
+const killAfterTest = <P extends Program>(program: P): P => {
   onTestFinished(() => program.kill('SIGKILL'));
   return program;
 };
@@ -215,24 +215,24 @@ describe('jobs commands without a worker', () => {
   test('redraws jobs watch as a table on a terminal', async () => {
     const id = await server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' } });
     let screen = '';
-    const drawn = (isThere: () => boolean) =>
+    const waitForScreen = (isDrawn: () => boolean) =>
       new Promise<void>(resolve => {
-        look = () => isThere() && resolve();
-        look();
+        checkScreen = () => isDrawn() && resolve();
+        checkScreen();
       });
-    let look = (): unknown => undefined;
+    let checkScreen = (): unknown => undefined;
     // In a terminal only Ctrl-C ends a watch. Here it ends when the server stops.
     void jobs(['watch'], {
       screen: { columns: 60, rows: 10 },
       onText(text) {
         screen += text;
-        look();
+        checkScreen();
       },
     });
     const table = new RegExp(`0 on workers, 1 pending\nID +STATUS.*\n${id} +pending`);
-    await drawn(() => table.test(screen));
+    await waitForScreen(() => table.test(screen));
     await jobs(['cancel', id]);
-    await drawn(() => screen.includes('\r\u001b[3A\u001b[J0 on workers, 0 pending\n'));
+    await waitForScreen(() => screen.includes('\r\u001b[3A\u001b[J0 on workers, 0 pending\n'));
     for (const line of screen.replaceAll('\u001b[J', '\n').split('\n'))
       expect(line.length).toBeLessThanOrEqual(60);
   });
@@ -240,22 +240,24 @@ describe('jobs commands without a worker', () => {
 
 describe('jobs commands with a worker', () => {
   test('follows a job across a server crash with --follow, and exits with 8 when it fails with --wait', async () => {
-    const server = ended(await startServer());
+    const server = killAfterTest(await startServer());
     const flags = ['--data-dir', server.dataDir];
     const created = await runTrainyard(['workers', 'create', 'rig-1', '-o', 'token', ...flags]);
-    ended(
+    killAfterTest(
       startWorker({
         url: server.url,
         token: created.out.trim(),
         args: ['--persistent', '--trainer', 'false {config_path}'],
       }),
     );
-    const followed = ended(trainyard(['jobs', 'submit', selftest(4), '--follow', '-o', 'status', ...flags]));
+    const followed = killAfterTest(
+      trainyard(['jobs', 'submit', selftest(4), '--follow', '-o', 'status', ...flags]),
+    );
     await followed.said(/^Running on rig-1$/);
     server.kill('SIGKILL');
     await server.exited;
     await followed.said(/^Lost the connection to http.*Reconnecting$/);
-    const again = ended(await startServer(['--port', new URL(server.url).port], server.dataDir));
+    const again = killAfterTest(await startServer(['--port', new URL(server.url).port], server.dataDir));
     expect(await followed.exited).toEqual({ code: 0, signal: null });
     expect(followed.lines.at(-1)).toBe('completed');
     expect(followed.lines.filter(line => line.startsWith('Lost'))).toHaveLength(1);
@@ -274,20 +276,20 @@ describe('jobs commands with a worker', () => {
 
 describe('jobs watch without a terminal', () => {
   test('prints one line per event, reconnects to a restarted server, and ends on Ctrl-C', async () => {
-    const first = ended(await startServer());
+    const first = killAfterTest(await startServer());
     const dataDir = first.dataDir;
     const flags = ['--data-dir', dataDir];
     const submit = async () =>
       (await runTrainyard(['jobs', 'submit', selftest(1), '-o', 'job_id', ...flags])).out.trim();
-    const watch = ended(trainyard(['jobs', 'watch', '--json', ...flags]));
-    const lines = ended(trainyard(['jobs', 'watch', ...flags]));
+    const watch = killAfterTest(trainyard(['jobs', 'watch', '--json', ...flags]));
+    const lines = killAfterTest(trainyard(['jobs', 'watch', ...flags]));
     for (const program of [watch, lines]) await program.said(/^Watching http/);
     const before = await submit();
     for (const program of [watch, lines]) await program.said(new RegExp(before));
     first.kill('SIGTERM');
     await first.exited;
     await watch.said(/^Lost/);
-    const second = ended(await startServer([], dataDir));
+    const second = killAfterTest(await startServer([], dataDir));
     expect(second.url).not.toBe(first.url);
     const id = await submit();
     await watch.said(new RegExp(`"type":"job\\.submitted","job_id":"${id}"`));
@@ -307,15 +309,15 @@ describe('jobs watch without a terminal', () => {
     const argv = [join(root, 'main/cli.ts'), 'jobs', 'watch', '--data-dir', server.dataDir];
     const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] });
     onTestFinished(() => void child.kill('SIGKILL'));
-    let said = '';
-    child.stderr.on('data', text => (said += String(text)));
+    let errorText = '';
+    child.stderr.on('data', text => (errorText += String(text)));
     const exited = new Promise(resolve => child.once('close', (code, signal) => resolve({ code, signal })));
     await new Promise<void>(resolve => {
-      child.stderr.on('data', () => said.includes('\n') && resolve());
+      child.stderr.on('data', () => errorText.includes('\n') && resolve());
     });
     child.stdout.destroy();
     await server.submit({ config: {} });
     expect(await exited).toEqual({ code: 0, signal: null });
-    expect(said).toMatch(/^Watching \S+. Press Ctrl-C to stop\n$/);
+    expect(errorText).toMatch(/^Watching \S+. Press Ctrl-C to stop\n$/);
   });
 });

@@ -39,20 +39,20 @@ function start(args: readonly string[], options: CliOptions = {}) {
     ...options,
     onText(more) {
       text += more;
-      checks.forEach(check => check());
+      for (const runCheck of checks) runCheck();
     },
   });
   return {
     run,
     waitFor: (part: string): Promise<void> =>
       new Promise(resolve => {
-        const look = (): void => {
+        const check = (): void => {
           if (!text.includes(part)) return;
-          checks.delete(look);
+          checks.delete(check);
           resolve();
         };
-        checks.add(look);
-        look();
+        checks.add(check);
+        check();
       }),
   };
 }
@@ -193,11 +193,11 @@ describe('jobs logs --follow', () => {
     await followed.waitFor('Reconnecting\n');
     const again = await startTestServer({ dataDir, port: Number(new URL(first.url).port) });
     onTestFinished(() => again.close());
-    const place = Buffer.byteLength(textOf(upTo(20)));
+    const position = Buffer.byteLength(textOf(upTo(20)));
     const text = textOf(upTo(40, 20));
     const { ship } = createShipper(again.url, rig, job);
-    const to = place + Buffer.byteLength(text);
-    expect(await ship({ after: place, from: place, to, text, is_last: true })).toBe(to);
+    const to = position + Buffer.byteLength(text);
+    expect(await ship({ after: position, from: position, to, text, is_last: true })).toBe(to);
     await rig.register();
     await rig.report(job, 'completed');
     const { code, out, err } = await followed.run;

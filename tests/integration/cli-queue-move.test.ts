@@ -14,7 +14,7 @@ const waiting = () => server.submit({ config: {}, worker_labels: { gpu: 'none' }
 
 test('moves a pending job before or after another one, by id or its start', async () => {
   const [first, second, third] = [await waiting(), await waiting(), await waiting()];
-  const places = async (): Promise<readonly number[]> => {
+  const positions = async (): Promise<readonly number[]> => {
     const shown = await Promise.all(
       [first, second, third].map(id => run('jobs', 'get', id, '-o', 'position')),
     );
@@ -23,7 +23,7 @@ test('moves a pending job before or after another one, by id or its start', asyn
   const moved = await run('queue', 'move', third.slice(0, 12), '--before', first);
   expect(moved.out).toMatch(/^Position +1$/m);
   expect(await run('queue', 'move', first, '--after', second)).toMatchObject({ code: 0 });
-  expect(await places()).toEqual([3, 2, 1]);
+  expect(await positions()).toEqual([3, 2, 1]);
   await run('jobs', 'priority', first, 'low');
   const refused = await run('queue', 'move', third, '--after', first);
   expect(refused).toMatchObject({ code: 5, out: '' });

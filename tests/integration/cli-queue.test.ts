@@ -127,8 +127,8 @@ describe('queue commands', () => {
     expect(refused).toMatchObject({ code: 1, out: '', err: 'Cancelled: nothing was changed\n' });
     expect(refused.questions).toEqual(['Delete all jobs that ended more than 30 days ago? [y/N] ']);
     expect((await queue(['cleanup', '--older-than', '1d'])).out).toBe('Deleted  0 jobs\n');
-    const asked = await queue(['cleanup', '--older-than', '1d', '--yes'], { answer: 'n' });
-    expect(asked).toMatchObject({ code: 0, questions: [], out: 'Deleted  0 jobs\n' });
+    const confirmed = await queue(['cleanup', '--older-than', '1d', '--yes'], { answer: 'n' });
+    expect(confirmed).toMatchObject({ code: 0, questions: [], out: 'Deleted  0 jobs\n' });
     expect((await jobs(['get', id])).code).toBe(0);
     for (const age of ['0s', '12h', '366d'])
       expect(await queue(['cleanup', '--older-than', age])).toMatchObject({
@@ -163,8 +163,8 @@ describe('queue commands', () => {
     for (const watch of [...watches, json]) await watch.said(/^Watching http/);
     await runTrainyard(['queue', 'pause', '--note', 'new fans', ...flags]);
     for (const watch of watches) await watch.said(/^20\S+Z {2}queue paused by admin: new fans$/);
-    const told = await json.said(/^\{.*"kind":"queue","type":"queue\.paused","queue":\{/);
-    expect(JSON.parse(told.input)).toMatchObject({ queue: { paused: { by: 'admin', note: 'new fans' } } });
+    const line = await json.said(/^\{.*"kind":"queue","type":"queue\.paused","queue":\{/);
+    expect(JSON.parse(line.input)).toMatchObject({ queue: { paused: { by: 'admin', note: 'new fans' } } });
 
     for (const name of ['jobs', 'workers']) {
       let screen = '';
@@ -367,11 +367,11 @@ describe('jobs list', () => {
   });
 
   test("lists the jobs of the token's user with --mine", async () => {
-    const asked: (string | undefined)[] = [];
+    const requests: (string | undefined)[] = [];
     const totals = { total_pending: 0, total_running: 0, as_of_seq: 0, next_cursor: null };
     const me = { user: 'ada', user_max_concurrent: null, next_position: null, pending: 0, running: 0 };
     const stub = createServer(({ url }, response) => {
-      asked.push(url);
+      requests.push(url);
       const answer = url === '/api/queue/me' ? me : totals;
       response.end(JSON.stringify({ entries: [], ...answer }));
     });
@@ -384,7 +384,7 @@ describe('jobs list', () => {
       env: { ADMIN_TOKEN: 'ta_x' },
     });
     expect(run).toMatchObject({ code: 0, err: 'No matching jobs\n' });
-    expect(asked).toEqual(['/api/queue/me', '/api/queue?user=ada']);
+    expect(requests).toEqual(['/api/queue/me', '/api/queue?user=ada']);
   });
 
   test('truncates the list of jobs at the limit with a hint, and lists everything with --all', async () => {

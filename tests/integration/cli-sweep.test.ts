@@ -74,7 +74,7 @@ describe('trainyard jobs submit --sweep', () => {
     [['--sweep', 'lr=1,2', '--no-wait'], /--no-wait: the jobs of a sweep may wait/],
     [['--sweep', 'lr=1,2', '--wait'], /cannot be used with option '--wait'/],
     [['--tag', 'two words'], /--tag: must start with a letter/],
-  ])('refuses %j', async (args, message) => {
+  ])('refuses to submit with %j', async (args, message) => {
     const { code, err } = await jobs(['submit', 'flowers', ...args]);
     expect(err).toMatch(message);
     expect(code).not.toBe(0);
@@ -113,7 +113,7 @@ describe('trainyard jobs edit', () => {
 });
 
 describe('jobs of a group', () => {
-  it('compares them, retries those that failed once, and cancels the rest', async () => {
+  it('compares the jobs of a group, retries those that failed once, and cancels the rest', async () => {
     // The rig would take a pending job of another test first.
     expect((await jobs(['cancel', '--all', '--yes'])).code).toBe(0);
     const rig = await openRig(server);
@@ -150,7 +150,7 @@ describe('jobs of a group', () => {
     [['cancel', 'x', '--group', 'g'], /Specify a job, --status STATUS, --group GROUP/],
     [['compare', '--group', 'empty'], /at least two different jobs/],
     [['list', '--group', 'two words'], /--group: must start/],
-  ])('refuses %j', async (args, message) => {
+  ])('refuses jobs %j', async (args, message) => {
     const { code, err } = await jobs(args);
     expect(code).toBe(2);
     expect(err).toMatch(message);

@@ -76,15 +76,15 @@ describe('the command line over TLS', () => {
 
   test('names a redirect, and does not follow it', async () => {
     const identity = await makeIdentity();
-    const there = await startListener(identity);
-    const answer = httpAnswer(302, '', { location: `${there.url}/x?y=z` });
+    const target = await startListener(identity);
+    const answer = httpAnswer(302, '', { location: `${target.url}/x?y=z` });
     const front = await startListener(identity, { answer });
     const args = ['--url', front.url, '--pin', identity.pin];
     const { code, err } = await runTrainyard(['workers', 'list', ...args], {
       env: { ADMIN_TOKEN: 'ta_canary' },
     });
     expect(code).toBe(6);
-    expect(err).toContain(`redirects to ${there.url}/x. The token was not sent there`);
-    expect(there.connections()).toBe(0);
+    expect(err).toContain(`redirects to ${target.url}/x. The token was not sent there`);
+    expect(target.connections()).toBe(0);
   });
 });

@@ -307,7 +307,7 @@ test('accepts a token in the arguments, and warns once', async () => {
 });
 
 describe('workers label', () => {
-  const given = async (name: string): Promise<unknown> => {
+  const labelsOf = async (name: string): Promise<unknown> => {
     const { labels, admin_labels } = JSON.parse((await workers(['get', name, '--json'])).out) as WorkerView;
     return [labels, admin_labels];
   };
@@ -320,7 +320,7 @@ describe('workers label', () => {
     await light.register({ labels: { zone: 'eu', host: 'h1' } });
     const { out } = await workers(['label', 'labelled', 'gpu=a100=80', 'team=', 'rack-', 'none-']);
     expect(out).toMatch(/^Labels +zone=eu \(its own\)\n +host=h1 \(its own\)\n +team=\n +gpu=a100=80\n$/m);
-    expect(await given('labelled')).toEqual([
+    expect(await labelsOf('labelled')).toEqual([
       { zone: 'eu', host: 'h1', team: '', gpu: 'a100=80' },
       { team: '', gpu: 'a100=80' },
     ]);
@@ -331,12 +331,12 @@ describe('workers label', () => {
     // An admin's label overrides the agent's label with the same key. After its removal, the agent's value applies
     // again.
     await workers(['label', 'labelled', 'zone=us', 'team-', 'gpu-']);
-    expect(await given('labelled')).toEqual([{ zone: 'us', host: 'h1' }, { zone: 'us' }]);
+    expect(await labelsOf('labelled')).toEqual([{ zone: 'us', host: 'h1' }, { zone: 'us' }]);
     await workers(['label', 'labelled', 'zone-']);
-    expect(await given('labelled')).toEqual([{ zone: 'eu', host: 'h1' }, {}]);
+    expect(await labelsOf('labelled')).toEqual([{ zone: 'eu', host: 'h1' }, {}]);
     // A restart of the agent with other labels removes its earlier ones.
     await light.register({ labels: { host: 'h2' } });
-    expect(await given('labelled')).toEqual([{ host: 'h2' }, {}]);
+    expect(await labelsOf('labelled')).toEqual([{ host: 'h2' }, {}]);
   });
 
   test('dispatches a pending job when a worker gets the label it requires', async () => {

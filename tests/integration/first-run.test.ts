@@ -102,14 +102,14 @@ test(
 
     await server.set(off);
     await eventually(
-      'its farewell',
+      'its second line about leaving',
       () => server.lines.filter(line => line.includes('Leaving when')).length > 1,
     );
     writeFileSync(server.gate, '');
     expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 1 });
     await eventually('the end of the agent', () => server.agents().length === 0);
     await eventually(
-      'it said',
+      'its end in the log of the server',
       () => server.lines.filter(line => line.includes('local_worker.ended')).length > 1,
     );
     expect((await server.settings()).local_worker.state).toBe('off');
@@ -122,8 +122,8 @@ test(
   'continues a remote training while sharing is off, and reconnects its worker afterwards',
   async () => {
     const server = await openServer();
-    const there = { body: { host: '127.0.0.2' } };
-    await server.set(there);
+    const onNetwork = { body: { host: '127.0.0.2' } };
+    await server.set(onNetwork);
     const url = `http://127.0.0.2:${new URL(server.url).port}`;
     const rig = await server.createWorker({ name: 'rig-1' });
     const agent = trainyard(
@@ -147,7 +147,7 @@ test(
     expect((await server.set({ body: { shared: false } })).network.listening).toEqual([server.url]);
     await agent.said(/Connection refused/);
     expect(isAlive(trainer)).toBe(true);
-    await server.set(there);
+    await server.set(onNetwork);
     writeFileSync(server.gate, '');
     expect(await server.watch.jobEnd(id)).toMatchObject({
       status: 'completed',

@@ -10,7 +10,7 @@ import { startTestServer, type TestServer, valueOf } from '../support/server.ts'
 
 const uuid = 'GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77';
 const probe = `0, NVIDIA A100-SXM4-80GB, 81920, 535.129.03, ${uuid}\n`;
-const well = `0, 3, 512, 41, 66.10, ${uuid}, 0\n`;
+const healthy = `0, 3, 512, 41, 66.10, ${uuid}, 0\n`;
 const beatMs = 1_000;
 
 /** Creates a folder with a fake nvidia-smi, and the files from which it reads its answers. */
@@ -30,14 +30,14 @@ esac
   chmodSync(join(bin, 'nvidia-smi'), 0o755);
   const setAnswer = (what: keyof typeof answers, text: string): void => writeFileSync(answers[what], text);
   setAnswer('probe', probe);
-  setAnswer('cards', well);
+  setAnswer('cards', healthy);
   setAnswer('apps', '');
   return { folder, answers, setAnswer, env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } };
 }
 
 type FakeGpu = ReturnType<typeof makeGpu>;
 
-async function openYard(gpu: FakeGpu, script: string) {
+async function startServerAndWorker(gpu: FakeGpu, script: string) {
   const server = await startTestServer({ heartbeatTimeoutMs: 4 * beatMs });
   onTestFinished(() => server.close());
   const { id, token } = await server.createWorker({ name: 'rig-1' });
@@ -46,13 +46,13 @@ async function openYard(gpu: FakeGpu, script: string) {
   const args = ['--name', 'rig-1', '--persistent', '--trainer', `'${process.execPath}' '${trainer}'`];
   const worker = startWorker({ url: server.url, token, args, env: gpu.env });
   await worker.said(/^Connected/);
-  const shows = (what: string, fits: (view: WorkerView) => boolean): Promise<WorkerView> =>
+  const waitForWorker = (what: string, fits: (view: WorkerView) => boolean): Promise<WorkerView> =>
     server.watch.until(what, event =>
       event.kind === 'worker' && event.worker_id === id && event.worker !== null && fits(event.worker)
         ? event.worker
         : null,
     );
-  return { server, worker, shows };
+  return { server, worker, waitForWorker };
 }
 
 const reasonOf = async ({ admin }: TestServer, id: JobId): Promise<string | null> =>
@@ -60,9 +60,9 @@ const reasonOf = async ({ admin }: TestServer, id: JobId): Promise<string | null
 
 test('keeps jobs pending with a reason while a GPU is missing, and dispatches them when it returns', async () => {
   const gpu = makeGpu();
-  const { server, worker, shows } = await openYard(gpu, '');
+  const { server, worker, waitForWorker } = await startServerAndWorker(gpu, '');
   gpu.setAnswer('cards', 'Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n');
-  const broken = await shows('a GPU that is missing', view => view.gpu_troubles.length > 0);
+  const broken = await waitForWorker('a GPU that is missing', view => view.gpu_troubles.length > 0);
   expect(broken).toMatchObject({
     status_reason: 'gpu_trouble',
     gpu_troubles: [
@@ -74,7 +74,7 @@ test('keeps jobs pending with a reason while a GPU is missing, and dispatches th
   expect(await reasonOf(server, job)).toBe(
     'No idle workers: 0 of 1 worker can take this job: 1 with GPU trouble (rig-1: GPU 0 is missing)',
   );
-  gpu.setAnswer('cards', well);
+  gpu.setAnswer('cards', healthy);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   await worker.said(/^All GPUs are available again/);
 }, 30_000);
@@ -83,8 +83,8 @@ test('reports a GPU held by another process before it dispatches the first job',
   const gpu = makeGpu();
   // The process of this test is no process of the worker.
   gpu.setAnswer('apps', `${process.pid}, ${uuid}, 9216\n`);
-  const { server, shows } = await openYard(gpu, '');
-  const held = await shows('a GPU that is held', view => view.gpu_troubles.length > 0);
+  const { server, waitForWorker } = await startServerAndWorker(gpu, '');
+  const held = await waitForWorker('a GPU that is held', view => view.gpu_troubles.length > 0);
   expect(held.gpu_troubles).toMatchObject([
     {
       gpu: 0,
@@ -102,7 +102,7 @@ test('reports a process left over on the GPU with its cancelled job before the n
   const gpu = makeGpu();
   const pidFile = join(gpu.folder, 'left');
   // The process has a session of its own, so the stop of the training does not reach it.
-  const { server, shows } = await openYard(
+  const { server, waitForWorker } = await startServerAndWorker(
     gpu,
     `const { writeFileSync, renameSync } = require('node:fs');
      const { spawn } = require('node:child_process');
@@ -114,11 +114,11 @@ test('reports a process left over on the GPU with its cancelled job before the n
      setInterval(() => {}, 1000);`,
   );
   const job = await server.submit({ config: {} });
-  const left = await server.watch.until('its child', () => leftIn(pidFile));
+  const left = await server.watch.until('its child', () => pidIn(pidFile));
   onTestFinished(() => void process.kill(left, 'SIGKILL'));
   const next = await server.submit({ config: {} });
   valueOf(await server.admin.call(queueApi.cancel, { params: { id: job } }));
-  const held = await shows('what is left', view => view.gpu_troubles.length > 0);
+  const held = await waitForWorker('what is left', view => view.gpu_troubles.length > 0);
   expect(held).toMatchObject({
     current_job_id: job,
     gpu_troubles: [
@@ -129,7 +129,7 @@ test('reports a process left over on the GPU with its cancelled job before the n
   expect(await reasonOf(server, next)).toMatch(/GPU 0 is held by another process/);
 }, 30_000);
 
-function leftIn(file: string): number | null {
+function pidIn(file: string): number | null {
   try {
     return Number(readFileSync(file, 'utf8')) || null;
   } catch {

@@ -46,8 +46,8 @@ test('trains a job of an empty fleet on a machine from Slurm, and gives the mach
 
   // Join tokens start with `tj_`, and tokens of workers with `wt_`.
   const { entries } = valueOf(await fleet.client.call(auditApi.list, { query: { limit: 500 } }));
-  const places = [lab.calls(), shown, fleet.server.lines.join('\n'), JSON.stringify(entries)];
-  expect(places.join('\n')).not.toMatch(/\b(?:tj|wt)_\w/);
+  const texts = [lab.calls(), shown, fleet.server.lines.join('\n'), JSON.stringify(entries)];
+  expect(texts.join('\n')).not.toMatch(/\b(?:tj|wt)_\w/);
   expect(readFileSync(join(lab.folder, 'workers.log'), 'utf8')).not.toMatch(/\btj_\w/);
 }, 90_000);
 
