@@ -89,7 +89,7 @@ async function expectShownWell(page: Page, name: string): Promise<void> {
 
 test('shows the values, results and curves of a group, and its best job', async ({ page }) => {
   await open(page, '/compare?group=rates');
-  const table = page.getByRole('table');
+  const table = page.locator('.compare-table');
   await expect(table.getByRole('row')).toHaveCount(9);
   for (const key of ['learning_rate', 'rank', 'optimizer'])
     await expect(table.getByRole('columnheader', { name: key, exact: true })).toBeVisible();
