@@ -217,8 +217,15 @@ export function noteRefusedReport(
   refused: RefusedReport,
 ): void {
   const { status, code, attemptId } = refused;
-  const [at, type, actor] = [core.clock.wall(), 'job.report_refused', asWorker(worker)] as const;
-  const fact = { at, type, actor, target: { type: 'job', id }, details: { status, code } } as const;
+  const type = 'job.report_refused';
+  const target = { type: 'job', id } as const;
+  const fact = {
+    at: core.clock.wall(),
+    type,
+    actor: asWorker(worker),
+    target,
+    details: { status, code },
+  } as const;
   appendBounded(core, tx, fact, worker);
   const ids = { job_id: id, worker_id: worker, attempt_id: attemptId };
   tx.afterCommit(() => core.log.warn(type, { ...ids, status, code }));
@@ -238,7 +245,8 @@ const nameOf = (actor: Actor): string => (actor.type === 'system' ? actor.type :
 
 /** The time of the worker's last contact. While the worker is in contact, memory is newer than the stored row. */
 export function lastContact(core: Core, worker: Worker): WallMs | null {
-  const connections = core.connections.of(worker.id);
-  if (connections === null || worker.gone !== null || worker.agent === null) return worker.lastContactAt;
-  return core.time.now() - (core.clock.mono() - connections.contactAt);
+  const presence = core.connections.of(worker.id);
+  if (presence === null || worker.gone !== null || worker.agent === null) return worker.lastContactAt;
+  const silentMs = core.clock.mono() - presence.contactAt;
+  return core.time.now() - silentMs;
 }

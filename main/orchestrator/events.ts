@@ -71,7 +71,7 @@ const settingsTypes = [
 export type SettingsFactType = (typeof settingsTypes)[number];
 
 /** Audit types for which there is no event. */
-const ownTypes = [
+const auditOnlyTypes = [
   ...settingsTypes,
   // A file of a job was uploaded or deleted.
   'artifact.stored',
@@ -121,7 +121,7 @@ export type AuditType =
   | QueueEventType
   | Exclude<PoolEventType, 'launch.updated'>
   | Exclude<JobEventType, (typeof jobUpdates)[number]>
-  | (typeof ownTypes)[number];
+  | (typeof auditOnlyTypes)[number];
 
 /** All types of rows of the audit trail. */
 export const auditTypes: readonly AuditType[] = [
@@ -130,7 +130,7 @@ export const auditTypes: readonly AuditType[] = [
     .options,
   ...QueueEventType.options,
   ...PoolEventType.exclude(['launch.updated']).options,
-  ...ownTypes,
+  ...auditOnlyTypes,
 ];
 
 export type StoredEvent = EventFact & { readonly seq: number; readonly at: WallMs };

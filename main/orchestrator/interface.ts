@@ -190,7 +190,7 @@ export function filesOf(core: Core, { storage, datasetsInAll = 0, logFiles }: Fi
   };
 }
 
-/** Tokens, sessions, and what the audit trail says about access. */
+/** Tokens, sessions, and audit rows about access. */
 export function accessOf(core: Core) {
   const tokens = createTokenCalls(core);
   const sessions = createSessionCalls(core);

@@ -23,9 +23,9 @@ import { isEphemeral, type LiveJob, type Worker } from './model.ts';
 import { backoffMs } from './rules/failures.ts';
 import { releaseMore } from './commands/jobs/dependencies.ts';
 import { beginningOf } from './commands/transitions.ts';
-import { awaitFirst } from './commands/workers/worker-admin.ts';
+import { awaitFirstContact } from './commands/workers/worker-admin.ts';
 import type { PendingCandidate } from './ports/jobs.ts';
-import { passed } from './memory/eligibility.ts';
+import { elapsedPart } from './memory/eligibility.ts';
 
 interface LifecycleDeps {
   readonly core: Core;
@@ -84,7 +84,7 @@ export function createLifecycle({
       grantGrace(core, live);
       resumeDeadlines(core, live);
       core.store.onRecovery(() => catchUp(core));
-      releaseMore(core, core.store.untoldParents());
+      releaseMore(core, core.store.unreleasedParents());
       endSessionsOfReplacedToken(core);
       recallLaunches(core);
       core.lookWithin(0);
@@ -129,7 +129,7 @@ function catchUp(core: Core): void {
   enqueueCommand(core, tx => {
     for (const id of core.connections.streaming()) greet(core, tx, id);
   });
-  releaseMore(core, core.store.untoldParents());
+  releaseMore(core, core.store.unreleasedParents());
   core.lookWithin(0);
 }
 
@@ -137,11 +137,11 @@ function catchUp(core: Core): void {
 function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const job of core.store.waitingJobs()) {
     resumeBackoff(core, job);
-    core.jobQueue.takeWaiting(core, job);
+    core.jobQueue.addPending(core, job);
   }
   for (const job of live) {
     resumeAttempt(core, job);
-    core.jobQueue.takeJob(core, job);
+    core.jobQueue.updateJob(core, job);
   }
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }
@@ -155,12 +155,12 @@ function resumeBackoff(core: Core, job: PendingCandidate): void {
 }
 
 function resumeAttempt(core: Core, job: LiveJob): void {
-  const { attemptStart: start, unconfirmed } = core.deadlines;
+  const { attemptStart, unconfirmed } = core.deadlines;
   const startedAt = beginningOf(core, job);
-  if (startedAt !== null) start.set(job.id, startedAt);
+  if (startedAt !== null) attemptStart.set(job.id, startedAt);
   if (job.status !== 'cancelling') return;
   const { unconfirmedMs } = core.times;
-  const waitedMs = passed(job.stop.since, unconfirmedMs, core.time.now());
+  const waitedMs = elapsedPart(job.stop.since, unconfirmedMs, core.time.now());
   unconfirmed.set(job.id, core.clock.mono() + unconfirmedMs - waitedMs);
 }
 
@@ -170,14 +170,17 @@ function resumeWorker(core: Core, worker: Worker): void {
   const now = core.clock.mono();
   const { drain, quarantine } = worker;
   if (drain !== null && drain.deadlineMs !== null) {
-    deadlines.drain.set(worker.id, now + drain.deadlineMs - passed(drain.since, drain.deadlineMs, present));
+    deadlines.drain.set(
+      worker.id,
+      now + drain.deadlineMs - elapsedPart(drain.since, drain.deadlineMs, present),
+    );
   }
   if (quarantine !== null) {
-    const inMs = times.trialMs - passed(quarantine.since, times.trialMs, present);
+    const inMs = times.trialMs - elapsedPart(quarantine.since, times.trialMs, present);
     deadlines.trial.set(worker.id, now + inMs);
     core.later(inMs);
   }
-  if (worker.agent === null) awaitFirst(core, worker, Math.max(0, present - worker.createdAt));
+  if (worker.agent === null) awaitFirstContact(core, worker, Math.max(0, present - worker.createdAt));
   else if (isEphemeral(worker) && worker.gone !== null) {
     const goneMs = Math.max(0, present - (worker.lastContactAt ?? present));
     deadlines.removal.set(worker.id, now + Math.max(times.takeoverMs, times.removalMs - goneMs));

@@ -162,7 +162,7 @@ export const nameOf = (actor: Actor): string => (actor.type === 'system' ? 'syst
 
 export const asWorker = (id: WorkerId): Actor => ({ type: 'worker', id, address: null });
 
-/** Stored facts about a worker. Its status is derived from them (worker-status.ts). */
+/** Stored facts about a worker. Its status is derived from them (rules/worker-rules.ts). */
 export interface Worker {
   readonly id: WorkerId;
   readonly name: string;

@@ -76,34 +76,34 @@ export interface OrchestratorDeps {
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
 
 /** Makes all decisions and does no I/O: it gets everything else through its ports. */
-export function createOrchestrator(parts: OrchestratorDeps) {
-  const { log } = parts;
-  const line = createJobQueue();
-  const store = watchStore(parts.store, line);
-  const times = timesFrom(parts.heartbeatTimeoutMs, parts.v1SilenceMs);
-  const clock = createSteadyClock(parts.clock, times);
+export function createOrchestrator(deps: OrchestratorDeps) {
+  const { log } = deps;
+  const jobQueue = createJobQueue();
+  const store = watchStore(deps.store, jobQueue);
+  const times = timesFrom(deps.heartbeatTimeoutMs, deps.v1SilenceMs);
+  const clock = createSteadyClock(deps.clock, times);
   const timers = createTimers(clock);
   const enqueue = (command: (tx: Tx) => void): void => {
     store.write(command).catch((cause: unknown) => log.error('command.failed', { cause }));
   };
-  const localWorkerSettings = createLocalWorkerSettings(parts.runsLocally ?? false);
-  const gpuTroublePolicy = createGpuTroublePolicy(parts.holdingBack);
+  const localWorkerSettings = createLocalWorkerSettings(deps.runsLocally ?? false);
+  const gpuTroublePolicy = createGpuTroublePolicy(deps.holdingBack);
   const core: Core = {
     store,
     clock,
     log,
-    ids: parts.ids,
+    ids: deps.ids,
     times,
-    connections: createConnectionRegistry(line.noteWorker),
-    jobQueue: line,
+    connections: createConnectionRegistry(jobQueue.noteWorker),
+    jobQueue,
     feed: createFeed(store, log),
     runsLocally: localWorkerSettings.runsLocally,
     holdingBack: gpuTroublePolicy.holdingBack,
-    uploadTokenOf: parts.uploadTokenOf ?? null,
-    adminHash: parts.adminHash ?? (() => null),
+    uploadTokenOf: deps.uploadTokenOf ?? null,
+    adminHash: deps.adminHash ?? (() => null),
     uploadWindows: createUploadWindows(),
-    onFilesDropped: parts.onFilesDropped ?? (() => {}),
-    dropLogs: createLogDropping(parts.logFiles ?? null, log),
+    onFilesDropped: deps.onFilesDropped ?? (() => {}),
+    dropLogs: createLogDropping(deps.logFiles ?? null, log),
     deadlines: createDeadlines(),
     launches: createLaunchBook(),
     queueTime: steadyWall(clock),
@@ -111,9 +111,9 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     energy: createEnergyBook(times.offlineAfterMs, () =>
       timers.after(energyFlushMs, () => storeEnergy(core)),
     ),
-    electricity: parts.electricity ?? (() => unknownElectricity),
+    electricity: deps.electricity ?? (() => unknownElectricity),
     trainerKeys: createTrainerKeyBook(),
-    time: parts.time ?? timeOfThisRun(parts.clock),
+    time: deps.time ?? timeOfThisRun(deps.clock),
     enqueue,
     after: timers.after,
     later: (ms, command) => timers.after(ms, () => enqueueCommand(core, tx => command?.(tx))),
@@ -123,16 +123,16 @@ export function createOrchestrator(parts: OrchestratorDeps) {
   };
   const progress = createProgressBook(core);
   const health = createHealthLoop(core, clock.takeLongPause);
-  const engineOf = parts.engineOf ?? (() => noEngine);
+  const engineOf = deps.engineOf ?? (() => noEngine);
   const pools = createPoolLoop(core, engineOf, clock.takeLongPause);
-  const courier = parts.courier ?? noCourier;
+  const courier = deps.courier ?? noCourier;
   const notifications = createNotificationLoop(core, courier);
 
   return {
     workers: workersOf(core, progress),
-    jobs: jobsOf(core, parts.configs, progress),
+    jobs: jobsOf(core, deps.configs, progress),
     queue: queueOf(core),
-    files: filesOf(core, parts),
+    files: filesOf(core, deps),
     access: accessOf(core),
     pools: poolsOf({ core, engineOf, lookNow: pools.lookNow }),
     notifications: notificationsOf(core, courier),

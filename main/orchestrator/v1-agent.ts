@@ -1,7 +1,7 @@
 /**
  * Everything in which SimpleTuner's own published agent (protocol 1) differs from Trainyard's agent (protocol 2), as
- * questions that the rest of the orchestrator asks. docs/internals/worker-contract.md, section 3, describes the
- * behaviour behind each.
+ * questions that the rest of the orchestrator asks. "It" in the comments is SimpleTuner's agent.
+ * docs/internals/worker-contract.md, section 3, describes the behaviour behind each.
  */
 
 interface Worker {
@@ -67,5 +67,5 @@ export const reportsAbandonedEndLate = (worker: Worker | null): boolean => isPub
 /** A cancel that it may have missed can be repeated only as `abandon_job` in the response to its registration. */
 export const repeatsCancelAsAbandon = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
-/** It knows the commands that only Trainyard has: `stopping`, and a cancel for a job that it does not run. */
+/** It does not know the commands that only Trainyard has: `stopping`, and a cancel for a job that it does not run. */
 export const knowsNewCommands = (worker: Worker | null): boolean => isOwnAgent(worker);

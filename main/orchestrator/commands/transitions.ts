@@ -22,7 +22,7 @@ import type { Tx } from '../ports/index.ts';
 import { isQuarantinedForSilence, planQuarantine } from '../rules/failures.ts';
 import { startWaiting } from '../rules/queue-rules.ts';
 import { cooldownOf } from '../v1-agent.ts';
-import { passed, workerIsHeld } from '../memory/eligibility.ts';
+import { elapsedPart, workerIsHeld } from '../memory/eligibility.ts';
 
 /**
  * Applies one event to a job. The decision, the guarded write, the event and the audit row happen in the caller's
@@ -68,27 +68,27 @@ function offerWarning(tx: Tx, job: Job): { readonly warning?: string } {
 export function beginningOf(core: Core, job: LiveJob): MonoMs | null {
   const { startedAt } = job.attempt;
   if (startedAt === null) return null;
-  const ranMs = passed(startedAt, job.spec.timeoutMs ?? Number.POSITIVE_INFINITY, core.time.now());
+  const ranMs = elapsedPart(startedAt, job.spec.timeoutMs ?? Number.POSITIVE_INFINITY, core.time.now());
   return core.deadlines.attemptStart.get(job.id) ?? core.clock.mono() - ranMs;
 }
 
 /** Deadlines use the monotonic clock. The stored times are for display and for the next start. */
 function noteDeadlines(core: Core, tx: Tx, job: Job): void {
-  const { backoff, attemptStart: start, unconfirmed } = core.deadlines;
+  const { backoff, attemptStart, unconfirmed } = core.deadlines;
   if (isLive(job)) {
     if (job.status === 'cancelling') unconfirmed.set(job.id, core.clock.mono() + core.times.unconfirmedMs);
     const startedAt = beginningOf(core, job);
     backoff.delete(job.id);
     tx.afterCommit(() => {
-      if (startedAt === null) start.delete(job.id);
-      else start.set(job.id, startedAt);
+      if (startedAt === null) attemptStart.delete(job.id);
+      else attemptStart.set(job.id, startedAt);
       if (job.spec.timeoutMs !== null || core.deadlines.drain.has(job.attempt.workerId)) core.lookWithin(0);
     });
     return;
   }
   tx.afterCommit(() => unconfirmed.delete(job.id));
   // An attempt that was given up may still run, and return.
-  if (job.attempt?.end?.outcome !== 'given_up') tx.afterCommit(() => start.delete(job.id));
+  if (job.attempt?.end?.outcome !== 'given_up') tx.afterCommit(() => attemptStart.delete(job.id));
   const delayMs = job.status === 'pending' ? job.notBefore - core.time.now() : 0;
   // Now, not after the commit: a dispatch in this transaction must see it.
   if (delayMs <= 0) backoff.delete(job.id);
@@ -114,7 +114,7 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
     jobId: job.id,
     cause: end?.cause ?? null,
     error: end?.error ?? null,
-    wasOffered: end?.outcome === 'withdrawn',
+    wasWithdrawn: end?.outcome === 'withdrawn',
     wasStopped: job.status === 'cancelling',
     ranMs: startedAt === null ? null : core.clock.mono() - startedAt,
   });
@@ -125,8 +125,8 @@ interface FreedBy {
   readonly jobId: Job['id'];
   readonly cause: FailureCause | null;
   readonly error: string | null;
-  /** The worker never acknowledged the offer. */
-  readonly wasOffered: boolean;
+  /** The offer was withdrawn, because the worker did not acknowledge it. */
+  readonly wasWithdrawn: boolean;
   readonly wasStopped: boolean;
   /** Null when no trainer was started, or when its run time does not count. */
   readonly ranMs: number | null;
@@ -137,9 +137,9 @@ function free(core: Core, tx: Tx, id: Worker['id'], by: FreedBy): void {
   if (worker === null) return;
   // Now, not after the commit: no other command of this transaction may send an offer on a stream that is about to end.
   if (tx.dropOldToken(worker.id)) core.connections.hangUp(worker.id);
-  if (!by.wasOffered) {
+  if (!by.wasWithdrawn) {
     forgetMissed(core, tx, worker.id);
-    judge(core, tx, { ...worker, served: true }, by);
+    updateQuarantine(core, tx, { ...worker, served: true }, by);
   }
   startCooldown(core, tx, worker, by.wasStopped);
 }
@@ -174,7 +174,7 @@ export function freeNode(core: Core, tx: Tx, { jobId, workerId, end }: AttemptNo
     jobId,
     cause: end?.cause ?? null,
     error: end?.error ?? null,
-    wasOffered: end?.outcome === 'withdrawn',
+    wasWithdrawn: end?.outcome === 'withdrawn',
     wasStopped: end?.outcome === 'stopped',
     ranMs: null,
   });
@@ -194,7 +194,7 @@ export function startCooldown(core: Core, tx: Tx, worker: Worker, wasStopped: bo
 }
 
 /** Updates the worker's strikes and quarantine after the end of an attempt. */
-function judge(core: Core, tx: Tx, worker: Worker, { jobId, cause, error, ranMs }: FreedBy): void {
+function updateQuarantine(core: Core, tx: Tx, worker: Worker, { jobId, cause, error, ranMs }: FreedBy): void {
   const before = worker.quarantine;
   const plan = planQuarantine(worker.strikes, before !== null, { jobId, cause, ranMs });
   if (plan.verdict !== 'quarantine') {
@@ -221,19 +221,14 @@ const forgetMissed = (core: Core, tx: Tx, id: Worker['id']): void =>
 
 /**
  * Counts an offer that is withdrawn because the worker did not acknowledge it. Too many in a row put the worker in
- * quarantine. Returns how many in a row.
+ * quarantine. Returns the number of such offers in a row; 0 if this one does not count.
  */
 export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
   const offer = core.connections.offerOf(worker.id);
-  const connections = core.connections.of(worker.id);
+  const presence = core.connections.of(worker.id);
+  if (offer === null || offer.sent === 0 || presence === null) return 0;
   // A worker that was not heard since the offer is cut off, and will be offline soon.
-  if (
-    offer === null ||
-    offer.sent === 0 ||
-    connections === null ||
-    connections.contactAt <= offer.firstSentAt
-  )
-    return 0;
+  if (presence.contactAt <= offer.firstSentAt) return 0;
   const missed = core.connections.missedOf(worker.id) + 1;
   const isTooMany = isQuarantinedForSilence(
     missed,
@@ -260,7 +255,7 @@ export function release(core: Core, tx: Tx, id: Worker['id']): void {
 }
 
 /** Records that an offline worker is in contact again. */
-export function welcome(core: Core, tx: Tx, worker: Worker): void {
+export function markOnline(core: Core, tx: Tx, worker: Worker): void {
   if (worker.gone === null) return;
   tx.afterCommit(() => core.deadlines.removal.delete(worker.id));
   tx.updateWorker({ ...worker, gone: null, lastContactAt: core.time.now() });

@@ -90,8 +90,8 @@ function watched(core: Core): readonly WatchedWorker[] {
   const workers = new Map(read.workers().map(worker => [worker.id, worker]));
   return core.connections.all().flatMap((id): readonly WatchedWorker[] => {
     const worker = workers.get(id) ?? null;
-    const connections = core.connections.of(id);
-    if (worker === null || connections === null) return [];
+    const presence = core.connections.of(id);
+    if (worker === null || presence === null) return [];
     const patience = patienceOf(core, worker);
     const live = read.liveJobOf(id);
     return [
@@ -99,8 +99,8 @@ function watched(core: Core): readonly WatchedWorker[] {
         id,
         // A worker that never registered cannot become silent.
         gone: worker.gone !== null || worker.agent === null,
-        offlineAt: connections.contactAt + patience.offlineMs,
-        takeoverAt: connections.contactAt + patience.takeoverMs,
+        offlineAt: presence.contactAt + patience.offlineMs,
+        takeoverAt: presence.contactAt + patience.takeoverMs,
         removeAt: core.deadlines.removal.get(id) ?? null,
         attempt:
           live === null ? watchedNode(core, worker, read.heldNodeOf(id)) : watchedAttempt(core, worker, live),
@@ -109,7 +109,7 @@ function watched(core: Core): readonly WatchedWorker[] {
   });
 }
 
-/** A worker that is held for a node is lost as soon as its time is over, because it has no state for its silence. */
+/** Nodes have no state like `recovering`: a node is lost as soon as the takeover time of its worker is over. */
 function watchedNode(core: Core, { id, drain }: Worker, node: AttemptNode | null): WatchedAttempt | null {
   if (node === null) return null;
   const offer = core.connections.offerOf(id);

@@ -10,7 +10,7 @@ import {
   budgetNotification,
   diskNotification,
   matchesRule,
-  seeSteps,
+  trackSteps,
   stallNotification,
   type StepSeen,
 } from '../rules/notification-rules.ts';
@@ -81,12 +81,12 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
     if (stopped) return;
     tryToRead(() => {
       setAlarm();
-      for (const { id } of core.store.channels()) if (!busy.has(id)) void empty(id);
+      for (const { id } of core.store.channels()) if (!busy.has(id)) void deliverAll(id);
     });
   }
 
   /** Delivers everything that is due for one channel, one after another. A slow receiver delays no other channel. */
-  async function empty(id: ChannelId): Promise<void> {
+  async function deliverAll(id: ChannelId): Promise<void> {
     busy.add(id);
     try {
       for (;;) {
@@ -94,7 +94,8 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
         const delivery = core.store.nextDelivery(id, core.time.now());
         if (stopped || channel === null || delivery === null || !core.store.acceptsWrites()) return;
         const answer =
-          endOf(core, channel) ?? (await courier.deliver(channel.target, delivery, sampleOf(core, delivery)));
+          answerWithoutTry(core, channel) ??
+          (await courier.deliver(channel.target, delivery, sampleOf(core, delivery)));
         // After a crash before this write, the receiver gets the same id again.
         await core.store.write(tx => {
           if (answer.kind === 'gone') return removeGone(core, tx, id, answer.detail);
@@ -138,7 +139,7 @@ function createInspections(core: Core, courier: Courier): Pick<NotificationLoop,
     const isWanted = (event: NotificationEvent): boolean =>
       rules.some(({ events }) => events.includes(event));
     const live = isWanted('no_progress') ? core.store.liveJobs() : [];
-    steps = seeSteps(steps, live, core.time.now());
+    steps = trackSteps(steps, live, core.time.now());
     if (!core.store.acceptsWrites()) return;
     if (live.length > 0)
       core.enqueue(tx => {
@@ -151,8 +152,8 @@ function createInspections(core: Core, courier: Courier): Pick<NotificationLoop,
   return { start: inspect, stop: () => cancel() };
 }
 
-/** Returns why a channel gets nothing any more, although deliveries wait for it; null when it gets them. */
-function endOf({ store, clock }: Core, { enabled, subscriber }: Channel): DeliveryAnswer | null {
+/** Returns the answer for a channel that must not get its pending deliveries any more; null for any other channel. */
+function answerWithoutTry({ store, clock }: Core, { enabled, subscriber }: Channel): DeliveryAnswer | null {
   if (!enabled) return { kind: 'permanent', detail: 'the channel is disabled' };
   if (subscriber === null || subscriber.tokenId === null) return null;
   const token = store.apiToken(subscriber.tokenId);
@@ -166,7 +167,7 @@ function sampleOf({ store }: Core, { notification: { job } }: Delivery): Artifac
   return files.find(({ kind, bytes }) => kind === 'sample_image' && bytes <= maxSampleBytes) ?? null;
 }
 
-/** Each rule has its own number of minutes. A channel hears of each stall once. */
+/** Each rule has its own number of minutes. A channel is notified once of each stall. */
 function noteStall(
   core: Core,
   tx: Tx,
@@ -182,7 +183,7 @@ function noteStall(
   }
 }
 
-/** Each channel hears once a day of a used budget, and of a full disk. */
+/** Each channel is notified once a day of a used budget, and of a full disk. */
 function noteBudgets(core: Core, tx: Tx): void {
   const pools = tx.pools().filter(({ settings }) => settings.gpu_hours_per_day !== null);
   if (pools.length === 0) return;

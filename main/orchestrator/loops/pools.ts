@@ -87,7 +87,7 @@ export function createPoolLoop(core: Core, engineOf: EngineOf, takeLongPause: ()
       endOrphans(core, engineOf, pool, watch, sightings);
       plan();
     } catch (cause) {
-      // It decides nothing: a launch that the engine does not list may still run.
+      // A failed list changes no launch: those that it omits may still run.
       if (watch.failure === null) core.log.warn('pool.unreachable', { pool: pool.name, cause });
       const detail = cause instanceof Error ? cause.message : 'the engine did not answer';
       watch.failure = { since: watch.failure?.since ?? core.time.now(), detail };
@@ -144,10 +144,10 @@ function endOrphans(
     .map(([id]) => id);
   for (const id of orphans.keys()) if (!seen.includes(id)) orphans.delete(id);
   for (const id of seen) orphans.set(id, (orphans.get(id) ?? 0) + 1);
-  const over = seen.filter(id => (orphans.get(id) ?? 0) >= maxOrphanSightings);
-  if (over.length === 0) return;
-  core.log.warn('pool.orphans_ended', { pool: pool.name, launch_ids: over });
+  const confirmed = seen.filter(id => (orphans.get(id) ?? 0) >= maxOrphanSightings);
+  if (confirmed.length === 0) return;
+  core.log.warn('pool.orphans_ended', { pool: pool.name, launch_ids: confirmed });
   engineOf(pool)
-    .end(over, 'now')
+    .end(confirmed, 'now')
     .catch((cause: unknown) => core.log.warn('pool.orphans_not_ended', { pool: pool.name, cause }));
 }

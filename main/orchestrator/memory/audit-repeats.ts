@@ -39,12 +39,14 @@ export function appendBounded(
   max = maxRows,
 ): void {
   const window = openWindow(deps, fact, source);
-  const what = window.written < max ? 'written' : 'repeats';
-  window[what] += 1;
-  tx.afterRollback(() => {
-    window[what] -= 1;
-  });
-  if (what === 'written') tx.appendAudit(fact);
+  if (window.written < max) {
+    window.written += 1;
+    tx.afterRollback(() => void (window.written -= 1));
+    tx.appendAudit(fact);
+  } else {
+    window.repeats += 1;
+    tx.afterRollback(() => void (window.repeats -= 1));
+  }
 }
 
 function openWindow(deps: RepeatsDeps, fact: AuditFact, wanted: string): Window {

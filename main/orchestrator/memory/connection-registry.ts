@@ -226,16 +226,16 @@ function offerCalls(
     },
     sendOffer(worker, command, now, giveUpAt) {
       const known = entry(worker, now);
-      const open = known.offer?.attemptId === command.attempt_id ? known.offer : null;
-      const again = open !== null && open.sent > 0 ? open : null;
+      const tracked = known.offer?.attemptId === command.attempt_id ? known.offer : null;
       const wasSent = send(worker, command);
-      known.offer = {
-        jobId: command.job_id,
-        attemptId: command.attempt_id,
-        firstSentAt: again?.firstSentAt ?? now,
-        sent: wasSent || again !== null ? (again?.sent ?? 0) + 1 : 0,
-        giveUpAt: again?.giveUpAt ?? (wasSent ? giveUpAt : (open?.giveUpAt ?? giveUpAt)),
-      };
+      if (tracked !== null && tracked.sent > 0) {
+        known.offer = { ...tracked, sent: tracked.sent + 1 };
+        return;
+      }
+      const { job_id: jobId, attempt_id: attemptId } = command;
+      known.offer = wasSent
+        ? { jobId, attemptId, firstSentAt: now, sent: 1, giveUpAt }
+        : { jobId, attemptId, firstSentAt: now, sent: 0, giveUpAt: tracked?.giveUpAt ?? giveUpAt };
     },
     offerSettled(worker, job) {
       const known = entries.get(worker);

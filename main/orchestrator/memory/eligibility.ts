@@ -46,7 +46,7 @@ interface Deadlines {
  * Returns the elapsed part of a span by the wall clock, the only clock that outlives the process. The result is between 0
  * and `spanMs`, because the clock may have been set meanwhile.
  */
-export const passed = (since: WallMs, spanMs: number, wall: WallMs): number =>
+export const elapsedPart = (since: WallMs, spanMs: number, wall: WallMs): number =>
   Math.min(Math.max(wall - since, 0), spanMs);
 
 export const createDeadlines = (): Deadlines => ({
@@ -110,7 +110,7 @@ function factsOf(context: EligibilityContext, read: Read, worker: Worker, now: M
   const holdsBack = context.holdingBack();
   return {
     worker,
-    connections: context.connections.of(worker.id),
+    presence: context.connections.of(worker.id),
     jobId: jobIdAt(read, worker.id),
     awaited:
       (context.deadlines.firstContact.get(worker.id) ?? now) > now || context.launches.isAwaited(worker.id),
@@ -149,17 +149,17 @@ export function candidacyOf(context: EligibilityContext, read: Read, worker: Wor
 
 /** The properties that jobs are matched against. Only the limits of the orchestrator's own machine require a read of the settings. */
 export const offeringIn = (read: Read, worker: Worker): Offering =>
-  offeringOf(worker, worker.local ? settingsOf(read) : openQueue);
+  offeringOf(worker, worker.local ? settingsOf(read) : defaultQueueSettings);
 
-const isOpen = (context: EligibilityContext, read: Read, worker: Worker): boolean =>
+const canTakeJob = (context: EligibilityContext, read: Read, worker: Worker): boolean =>
   candidacyOf(context, read, worker).ineligibilityReasons.length === 0;
 
 export function isFree(context: EligibilityContext, read: Read, id: WorkerId): boolean {
   const worker = read.worker(id);
-  return worker !== null && isOpen(context, read, worker);
+  return worker !== null && canTakeJob(context, read, worker);
 }
 
-const openQueue: QueueSettings = {
+const defaultQueueSettings: QueueSettings = {
   pause: null,
   maxRunning: null,
   maxRunningPerUser: null,
@@ -172,4 +172,7 @@ const openQueue: QueueSettings = {
 };
 
 /** Adds defaults for settings that an earlier version did not store. */
-export const settingsOf = (read: Read): QueueSettings => ({ ...openQueue, ...read.queueSettings() });
+export const settingsOf = (read: Read): QueueSettings => ({
+  ...defaultQueueSettings,
+  ...read.queueSettings(),
+});

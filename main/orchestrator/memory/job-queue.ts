@@ -23,9 +23,9 @@ import type { PendingCandidate } from '../ports/jobs.ts';
  */
 export interface JobQueue {
   /** Adds a pending job at the orchestrator's start. */
-  takeWaiting(context: EligibilityContext, job: PendingCandidate): void;
+  addPending(context: EligibilityContext, job: PendingCandidate): void;
   /** Updates the queue with the current state of a job. */
-  takeJob(context: EligibilityContext, job: Job): void;
+  updateJob(context: EligibilityContext, job: Job): void;
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
   /** Notes that the queue settings have changed. */
@@ -54,7 +54,7 @@ export function createJobQueue(): JobQueue {
    * the backoff.
    */
   const barred = new Set<JobId>();
-  const takeWaiting = (context: EligibilityContext, job: PendingCandidate): void => {
+  const addPending = (context: EligibilityContext, job: PendingCandidate): void => {
     if (job.team !== null) loads.noteTeam(job.team);
     const ready = readyAt(context, job.id);
     if (blockersOf(job, ready, context.clock.mono()).length === 0) return index.addJob(job);
@@ -62,42 +62,42 @@ export function createJobQueue(): JobQueue {
     if (job.approval !== 'wanted' && job.unmet === 0) jobs.addAt(job.id, ready);
     index.removeJob(job.id);
   };
-  const takeJob = (context: EligibilityContext, job: Job): void => {
+  const updateJob = (context: EligibilityContext, job: Job): void => {
     barred.delete(job.id);
     loads.note(job);
-    if (job.status === 'pending') takeWaiting(context, inLine(job));
+    if (job.status === 'pending') addPending(context, toCandidate(job));
     else index.removeJob(job.id);
   };
-  const judgeJob = (context: EligibilityContext, read: Read, id: JobId): void => {
+  const evaluateJob = (context: EligibilityContext, read: Read, id: JobId): void => {
     const job = read.job(id);
-    if (job !== null) return takeJob(context, job);
+    if (job !== null) return updateJob(context, job);
     barred.delete(id);
     loads.drop(id);
     index.removeJob(id);
   };
-  const judgeWorker = (context: EligibilityContext, read: Read, id: WorkerId): void => {
+  const evaluateWorker = (context: EligibilityContext, read: Read, id: WorkerId): void => {
     const againAt = placeWorker(context, read, id, index);
     if (againAt !== null) workers.addAt(id, againAt);
   };
   /** Evaluates the noted changes. Returns false while the queue dispatches nothing. */
-  const lookAround = (context: EligibilityContext, read: Read): boolean => {
+  const evaluateChanges = (context: EligibilityContext, read: Read): boolean => {
     const now = context.clock.mono();
     const changed = [...workers.take(now)];
-    for (const id of changed) judgeWorker(context, read, id);
+    for (const id of changed) evaluateWorker(context, read, id);
     if (changed.length > 0) for (const id of barred) jobs.add(id);
-    for (const id of jobs.take(now)) judgeJob(context, read, id);
+    for (const id of jobs.take(now)) evaluateJob(context, read, id);
     return loads.takesJobs(read);
   };
-  const gathers = createGathering();
+  const canGather = createGathering();
   return {
-    takeWaiting,
-    takeJob,
+    addPending,
+    updateJob,
     noteJob: jobs.add,
     noteWorker: workers.add,
     noteQueue: loads.forgetSettings,
     next(context, read) {
-      while (lookAround(context, read)) {
-        const placement = index.next(gathers(context, read));
+      while (evaluateChanges(context, read)) {
+        const placement = index.next(canGather(context, read));
         if (placement === null || !isBarred(context, read, placement)) return placement;
         index.removeJob(placement.jobId);
         barred.add(placement.jobId);
@@ -107,15 +107,15 @@ export function createJobQueue(): JobQueue {
     },
     takerFor(context, read, job) {
       if (!isQueued(job)) return null;
-      while (lookAround(context, read)) {
-        const worker = index.wouldPlace(inLine(job), gathers(context, read));
+      while (evaluateChanges(context, read)) {
+        const worker = index.wouldPlace(toCandidate(job), canGather(context, read));
         if (worker === null || isFree(context, read, worker)) return worker;
         // Time has passed since the queue evaluated this worker, so evaluate it again.
         workers.add(worker);
       }
       return null;
     },
-    waiting: (context, read, limit) => (lookAround(context, read) ? index.waiting(limit) : []),
+    waiting: (context, read, limit) => (evaluateChanges(context, read) ? index.waiting(limit) : []),
   };
 }
 
@@ -124,7 +124,7 @@ const readyAt = ({ deadlines }: EligibilityContext, id: JobId): MonoMs => deadli
 function isBarred(context: EligibilityContext, read: Read, { jobId, workerId, others }: Placement): boolean {
   const job = read.job(jobId);
   if (job?.status !== 'pending') return false;
-  const barred = barredWorker(inLine(job), readyAt(context, jobId), context.clock.mono());
+  const barred = barredWorker(toCandidate(job), readyAt(context, jobId), context.clock.mono());
   return barred !== null && [workerId, ...others].includes(barred);
 }
 
@@ -141,18 +141,17 @@ function createGathering() {
       if (last !== undefined && now - last.at < lookAgainMs) return last.isEnough;
       for (const [other, { at }] of known) if (now - at >= lookAgainMs) known.delete(other);
       const all = withBatchedReads(read);
-      const fitting = all
-        .workers()
-        .filter(
-          worker => offeringIn(all, worker).isMultiNode && matcher(offeringIn(all, worker)).length === 0,
-        )
-        .filter(worker => candidacyOf(context, all, worker).ineligibilityReasons.every(isPassing));
+      const fitting = all.workers().filter(worker => {
+        const offering = offeringIn(all, worker);
+        if (!offering.isMultiNode || matcher(offering).length > 0) return false;
+        return candidacyOf(context, all, worker).ineligibilityReasons.every(isPassing);
+      });
       known.set(key, { at: now, isEnough: fitting.length >= nodes });
       return fitting.length >= nodes;
     };
 }
 
-export const inLine = (job: PendingJob): PendingCandidate => ({
+export const toCandidate = (job: PendingJob): PendingCandidate => ({
   id: job.id,
   requirements: job.spec.requirements,
   user: job.user,

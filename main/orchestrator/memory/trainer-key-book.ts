@@ -12,7 +12,7 @@ export interface TrainerKeyBook {
    * Returns those trainers whose keys the worker should report. Each is requested at most once a minute, until a worker has
    * reported its keys.
    */
-  ask(offers: readonly Offer[], now: number): readonly string[];
+  keysToRequest(offers: readonly Offer[], now: number): readonly string[];
   keep(offer: Offer, keys: readonly string[]): void;
   /** Returns the keys of all known versions of a trainer; null if no worker has reported any. */
   known(trainer: string): ReadonlySet<string> | null;
@@ -33,7 +33,9 @@ const withKeys: ReadonlySet<string> = new Set(['simpletuner', 'ai-toolkit', 'koh
 interface Book {
   /** Keys by version. The newest report is the last entry. */
   readonly lists: Map<string, readonly string[]>;
+  /** Time of the last request by version, in ms. */
   readonly askedAt: Map<string, number>;
+  /** The keys of all versions; null before the first report. */
   all: ReadonlySet<string> | null;
 }
 
@@ -45,16 +47,18 @@ export function createTrainerKeyBook(): TrainerKeyBook {
     return book;
   };
   return {
-    ask(offers, now) {
-      const wanted = offers.filter(({ name, version }) => {
-        if (!withKeys.has(name)) return false;
+    keysToRequest(offers, now) {
+      const wanted: string[] = [];
+      for (const { name, version: reported } of offers) {
+        if (!withKeys.has(name)) continue;
+        const version = reported ?? '';
         const { lists, askedAt } = bookOf(name);
-        const asked = askedAt.get(version ?? '');
-        if (lists.has(version ?? '') || (asked !== undefined && now - asked < askAgainMs)) return false;
-        putLast(askedAt, version ?? '', now);
-        return true;
-      });
-      return wanted.map(({ name }) => name);
+        const lastAskedAt = askedAt.get(version) ?? Number.NEGATIVE_INFINITY;
+        if (lists.has(version) || now - lastAskedAt < askAgainMs) continue;
+        putLast(askedAt, version, now);
+        wanted.push(name);
+      }
+      return wanted;
     },
     keep({ name, version }, keys) {
       const book = bookOf(name);
@@ -72,13 +76,13 @@ function putLast<T>(map: Map<string, T>, key: string, value: T): void {
   for (const oldest of [...map.keys()].slice(0, -maxVersions)) map.delete(oldest);
 }
 
-interface Parts {
+interface TrainerKeyDeps {
   readonly store: Pick<Store, 'worker'>;
   readonly trainerKeys: TrainerKeyBook;
 }
 
 /** Calls of workers that report their trainers' keys. */
-export const createTrainerKeyCalls = ({ store, trainerKeys }: Parts) => ({
+export const createTrainerKeyCalls = ({ store, trainerKeys }: TrainerKeyDeps) => ({
   reportTrainerKeys(id: Worker['id'], { trainer, keys }: Reported): Outcome<{ readonly success: true }> {
     const offer = store.worker(id)?.agent?.trainers?.find(({ name }) => name === trainer);
     if (offer === undefined || !withKeys.has(trainer))

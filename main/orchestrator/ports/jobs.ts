@@ -179,8 +179,8 @@ export interface DependencyReads {
   countChildren(parent: JobId): number;
   /** Whether a pending job still waits for this one, which must have ended. */
   isAwaited(job: JobId): boolean;
-  /** Returns ended jobs whose children have not been told of that end, because the process stopped before. */
-  untoldParents(): readonly JobId[];
+  /** Returns ended jobs whose children were not released, because the process stopped before that. */
+  unreleasedParents(): readonly JobId[];
 }
 
 export interface JobWrites {

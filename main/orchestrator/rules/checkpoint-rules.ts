@@ -25,8 +25,8 @@ export interface JudgedCheckpoint extends Checkpoint {
  * vouches for the other files.
  */
 export const completes = (key: string): boolean => {
-  const of = checkpointOf(key);
-  return of !== null && (of.isFile || key === `${of.name}/${manifestName}`);
+  const checkpoint = checkpointOf(key);
+  return checkpoint !== null && (checkpoint.isFile || key === `${checkpoint.name}/${manifestName}`);
 };
 
 /**
@@ -35,21 +35,23 @@ export const completes = (key: string): boolean => {
  * cannot continue from those.
  */
 export function checkpointsIn(artifacts: readonly Artifact[]): readonly Checkpoint[] {
-  const found = new Map<string, { readonly of: CheckpointName; readonly files: Artifact[] }>();
+  const found = new Map<string, { readonly name: CheckpointName; readonly files: Artifact[] }>();
   for (const artifact of artifacts) {
-    const of = checkpointOf(artifact.key);
-    if (of === null) continue;
-    const known = found.get(`${of.isFile} ${of.name}`);
-    if (known === undefined) found.set(`${of.isFile} ${of.name}`, { of, files: [artifact] });
+    const name = checkpointOf(artifact.key);
+    if (name === null) continue;
+    // A folder and a file may have the same name.
+    const key = `${name.isFile} ${name.name}`;
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { name, files: [artifact] });
     else known.files.push(artifact);
   }
-  return [...found.values()].map(({ of, files }) => checkpoint(of, files)).toSorted(newestFirst);
+  return [...found.values()].map(({ name, files }) => toCheckpoint(name, files)).toSorted(newestFirst);
 }
 
-function checkpoint(of: CheckpointName, files: readonly Artifact[]): Checkpoint {
+function toCheckpoint(name: CheckpointName, files: readonly Artifact[]): Checkpoint {
   const last = files.reduce((a, b) => (b.order > a.order ? b : a));
   return {
-    ...of,
+    ...name,
     files,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     isComplete: files.some(({ key }) => completes(key)),
@@ -87,7 +89,7 @@ export function lossAt(buckets: readonly Bucket[], step: number): number | null 
 /** Marks the newest checkpoint to continue from, and the best one. `checkpoints` must be sorted, newest first. */
 export function judge(
   checkpoints: readonly Checkpoint[],
-  lossOf: (of: Checkpoint) => number | null,
+  lossOf: (checkpoint: Checkpoint) => number | null,
   mayContinue: (from: Checkpoint) => boolean = () => true,
 ): readonly JudgedCheckpoint[] {
   const newest = checkpoints.find(each => each.isComplete && mayContinue(each));
@@ -115,17 +117,17 @@ export function judge(
 export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number): readonly Checkpoint[] {
   if (keep === 0) return [];
   const whole = checkpoints.filter(({ isComplete }) => isComplete);
-  const kept = new Set([...new Set(whole.map(momentOf))].slice(0, keep));
+  const kept = new Set([...new Set(whole.map(stepKeyOf))].slice(0, keep));
   const [newest] = whole;
   return checkpoints.filter(each =>
     each.isComplete
-      ? !kept.has(momentOf(each)) && !each.isBest && !each.isNewest
+      ? !kept.has(stepKeyOf(each)) && !each.isBest && !each.isNewest
       : newest !== undefined && each.attempt < newest.attempt,
   );
 }
 
 /** Identifies a step, which may have several checkpoints. */
-const momentOf = ({ step, name }: Checkpoint): number | string => step ?? name;
+const stepKeyOf = ({ step, name }: Checkpoint): number | string => step ?? name;
 
 /**
  * Returns null if there is nothing to continue from and no step to repeat. `done`: the steps that the trainer reported;

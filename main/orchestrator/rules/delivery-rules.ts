@@ -24,8 +24,8 @@ export function afterTry(delivery: Delivery, answer: DeliveryAnswer, now: WallMs
   const next = { ...delivery, tries: delivery.tries + 1, result: answer.detail.slice(0, maxResult) };
   if (answer.kind === 'delivered') return { ...next, state: 'delivered', endedAt: now };
   if (answer.kind !== 'temporary') return { ...next, state: 'failed', endedAt: now };
-  const asked = Math.min(answer.retryAfterMs ?? 0, maxRetryAfterMs);
-  const dueAt = now + Math.max(retryDelayMs(next.tries), asked);
+  const requestedMs = Math.min(answer.retryAfterMs ?? 0, maxRetryAfterMs);
+  const dueAt = now + Math.max(retryDelayMs(next.tries), requestedMs);
   return dueAt - delivery.createdAt > maxAgeMs
     ? { ...next, state: 'failed', endedAt: now }
     : { ...next, dueAt };

@@ -13,7 +13,7 @@ export interface Ending {
   readonly error: string | null;
 }
 
-const memory = /CUDA out of memory|OutOfMemoryError|HIP out of memory|std::bad_alloc/;
+const outOfMemory = /CUDA out of memory|OutOfMemoryError|HIP out of memory|std::bad_alloc/;
 
 /** The text by which SimpleTuner's agent reports a trainer's end. A negative code is a signal number (Python's convention). */
 const exitedWith = /exited with code (-?\d+)/i;
@@ -21,7 +21,7 @@ const exitedWith = /exited with code (-?\d+)/i;
 /** Returns the cause of a failed attempt. */
 export function failureCause(ending: Ending): FailureCause {
   if (ending.cause !== null) return ending.cause;
-  if (ending.error !== null && memory.test(ending.error)) return 'out_of_memory';
+  if (ending.error !== null && outOfMemory.test(ending.error)) return 'out_of_memory';
   const code = ending.exitCode ?? numberIn(ending.error);
   // The orchestrator did not request this SIGTERM: a provider takes a spot machine back, or the owner stops it.
   if (ending.signal === 'SIGTERM' || code === -15) return 'preempted';
@@ -89,12 +89,17 @@ const maxStrikes = 3;
 const tooSoonMs = 60_000;
 
 /** Causes that say nothing about whether trainings can start on the worker. */
-const beside: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted', 'rejected', 'invalid_config']);
+const unrelatedCauses: ReadonlySet<FailureCause> = new Set([
+  'worker_lost',
+  'preempted',
+  'rejected',
+  'invalid_config',
+]);
 
 /**
  * Quarantines a worker after three different jobs in a row that could not start or died by a signal within a minute
  * (docs/internals/semantics.md, section 1). Repeated strikes of one job count once. A trainer's own exit code is no
- * strike. Any end that is no strike clears the worker, unless its cause is in `beside` or nothing has run. A worker on
+ * strike. Any end that is no strike clears the worker, unless its cause is in `unrelatedCauses` or nothing has run. A worker on
  * trial is quarantined again by its next strike.
  */
 export function planQuarantine(
@@ -111,7 +116,7 @@ export function planQuarantine(
       verdict: onTrial || struck.length === maxStrikes ? 'quarantine' : 'unchanged',
     };
   }
-  const saysNothing = cause === null ? ranMs === null : beside.has(cause);
+  const saysNothing = cause === null ? ranMs === null : unrelatedCauses.has(cause);
   return saysNothing ? { strikes, verdict: 'unchanged' } : { strikes: [], verdict: 'clear' };
 }
 
@@ -125,7 +130,12 @@ const maxMissedWhileBusy = 12;
  * gets more time.
  */
 export const isQuarantinedForSilence = (missed: number, onTrial: boolean, namesJob: boolean): boolean =>
-  missed >= (namesJob ? maxMissedWhileBusy : onTrial ? 1 : maxStrikes);
+  missed >= maxMissedOffers(onTrial, namesJob);
+
+function maxMissedOffers(onTrial: boolean, namesJob: boolean): number {
+  if (namesJob) return maxMissedWhileBusy;
+  return onTrial ? 1 : maxStrikes;
+}
 
 /** Ends before the trainer started that cost no retry, until the job has a new checkpoint. A worker must not repeat them for ever. */
 const maxUnstarted = 3;

@@ -128,7 +128,7 @@ const released: Rule<HeldJob, JobEvent> = (job, _event, now) =>
   requeue(job, now, { ...lostEnd, outcome: 'given_up' }, null);
 
 /** Nothing has run, so the job loses no retry. */
-const giveBack: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+const withdrawn: Rule<HeldJob, JobEvent> = (job, _event, now) =>
   requeue(job, now, { ...noExit, outcome: 'withdrawn', cause: null }, null);
 
 const complete: Rule<LiveJob, EventOf<'complete'>> = (job, { end }, now) =>
@@ -136,13 +136,13 @@ const complete: Rule<LiveJob, EventOf<'complete'>> = (job, { end }, now) =>
 
 const requestStop: Rule<HeldJob, EventOf<'stop'>> = (job, order, now) => stopFor(job, order, now);
 
-/** Ends an attempt after a stop order, depending on the order's reason. `unsure`: nobody confirmed the stop. */
-function stopped(job: StoppingJob, now: WallMs, unsure: boolean): Advance {
+/** Ends an attempt after a stop order, depending on the order's reason. `isUnconfirmed`: nobody confirmed the stop. */
+function stopped(job: StoppingJob, now: WallMs, isUnconfirmed: boolean): Advance {
   const doubt = `not confirmed: the trainer may still run on worker ${job.attempt.workerId}`;
-  const outcome = unsure ? 'given_up' : 'requeued';
+  const outcome = isUnconfirmed ? 'given_up' : 'requeued';
   switch (job.stop.why) {
     case 'cancel':
-      return finish(job, now, 'cancelled', { ...noExit, cause: null, error: unsure ? doubt : null });
+      return finish(job, now, 'cancelled', { ...noExit, cause: null, error: isUnconfirmed ? doubt : null });
     case 'drain':
       return requeue(job, now, { ...noExit, cause: null, outcome }, null);
     case 'node':
@@ -151,7 +151,7 @@ function stopped(job: StoppingJob, now: WallMs, unsure: boolean): Advance {
         : requeue(job, now, { ...noExit, cause: null, outcome }, null);
     case 'timeout': {
       const limit = `the attempt ran longer than its timeout of ${(job.spec.timeoutMs ?? 0) / 1000} s`;
-      const error = unsure ? `${limit}; ${doubt}` : limit;
+      const error = isUnconfirmed ? `${limit}; ${doubt}` : limit;
       return failOrRetry(job, { ...noExit, cause: 'timeout', error }, outcome, now);
     }
   }
@@ -164,7 +164,7 @@ const unconfirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(j
  * Applies `rule` to an event of a pending job's last attempt if it is unknown how that attempt ended, and `known`
  * otherwise.
  */
-const fromBefore =
+const forLastAttempt =
   <T extends JobEvent['type']>(
     rule: Rule<HeldJob, EventOf<T>>,
     known: (job: PendingJob) => Advance,
@@ -178,7 +178,7 @@ const alreadyEnded = (job: PendingJob): Advance =>
   deny('attempt_superseded', `no attempt of job ${job.id} runs any more`, 'stop');
 
 /** The former worker returns with the trainer still running, so the job continues there. */
-const readopt = fromBefore<'run' | 'back'>(running => moved(running), alreadyEnded);
+const readopt = forLastAttempt<'run' | 'back'>(running => moved(running), alreadyEnded);
 const moved = (job: HeldJob): Advance => ({ kind: 'moved', job, event: 'job.running' });
 
 /** The result exists, even if its worker was given up meanwhile. */
@@ -225,8 +225,8 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     claim: job => deny('attempt_superseded', `the offer of job ${job.id} was taken back`, 'stop'),
     run: readopt,
     complete: completeLate,
-    fail: fromBefore(failed, repeated),
-    stopped: fromBefore(preempted, repeated),
+    fail: forLastAttempt(failed, repeated),
+    stopped: forLastAttempt(preempted, repeated),
     stop: (job, { why }, now) =>
       why === 'cancel' ? finish(job, now, 'cancelled', { ...noExit, cause: null }) : stay(),
     silence: stay,
@@ -244,9 +244,9 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     back: go('starting'),
     // The worker keeps the offer until it is withdrawn, or until the worker returns without it.
     silence: stay,
-    vanished: giveBack,
-    lost: giveBack,
-    withdraw: giveBack,
+    vanished: withdrawn,
+    lost: withdrawn,
+    withdraw: withdrawn,
   },
   starting: { ...claimed, run: go('running'), back: stay, silence: go('recovering') },
   running: { ...claimed, run: stay, back: stay, silence: go('recovering') },

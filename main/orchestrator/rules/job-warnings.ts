@@ -41,7 +41,7 @@ export function configWarnings(
 }
 
 function warningOf({ title }: Trainer, isRefused: boolean, { key, nearest }: UnknownKey): JobWarning {
-  const does = isRefused ? 'and will not start with it' : 'and ignores it';
+  const effect = isRefused ? 'and will not start with it' : 'and ignores it';
   const advice = nearest === null ? 'Remove it, or check its spelling' : `Did you mean "${nearest}"?`;
   return {
     code: isRefused ? 'config_key_refused' : 'config_key_ignored',
@@ -49,7 +49,7 @@ function warningOf({ title }: Trainer, isRefused: boolean, { key, nearest }: Unk
     trainer: title,
     key,
     nearest_key: nearest,
-    message: `${title} does not know the key "${key}" ${does}. ${advice}`,
+    message: `${title} does not know the key "${key}" ${effect}. ${advice}`,
   };
 }
 

@@ -11,20 +11,20 @@ import type { Sighting } from '../ports/engines.ts';
  *     +---- unclear <----+   |                                 v                 |  leave
  *                unanswered  +-- refuse (temporary)         ending <-------------+
  *
- *   any state -- sight: the engine says that it has ended, or three lists in a row miss it --> ended
+ *   any state -- sight: the engine reports its end, or three lists in a row do not contain it --> ended
  */
 
 /** The events in the life of a launch. */
 export type LaunchEvent =
-  /** The engine is about to be asked for it. */
+  /** Its order is about to be sent to the engine. */
   | { readonly type: 'submit' }
   | { readonly type: 'accept'; readonly engineId: string }
   | { readonly type: 'refuse'; readonly scope: 'permanent' | 'temporary'; readonly message: string }
-  /** No answer arrived, or this process started anew: the engine may have it. */
+  /** No answer arrived, or this process was restarted: the engine may have accepted it. */
   | { readonly type: 'unanswered'; readonly message: string }
-  /** A list of the engine has it. */
+  /** A list of the engine contains it. */
   | { readonly type: 'sight'; readonly sighting: Sighting }
-  /** A complete list of the engine, requested at `listedAt`, does not have it. */
+  /** A complete list of the engine, requested at `listedAt`, does not contain it. */
   | { readonly type: 'miss'; readonly listedAt: WallMs }
   /** Its worker registered. */
   | { readonly type: 'join' }
@@ -32,7 +32,7 @@ export type LaunchEvent =
   | { readonly type: 'leave' }
   /** It is no longer wanted. */
   | { readonly type: 'end'; readonly why: EndReason; readonly detail: string | null }
-  /** The engine took the request to end it. */
+  /** The engine accepted the request to end it. */
   | { readonly type: 'end_asked' };
 
 type EventOf<T extends LaunchEvent['type']> = Extract<LaunchEvent, { type: T }>;
@@ -47,7 +47,7 @@ type Row = { readonly [T in LaunchEvent['type']]: Rule<T> };
 
 /** A submission may still arrive after its answer has failed. It is not repeated before a list that began this long after that. @internal */
 export const unclearMs = 30_000;
-/** A launch that this many complete lists in a row do not have is over. @internal */
+/** A launch has ended if this many complete lists in a row do not contain it. @internal */
 export const maxMissing = 3;
 
 const same = (launch: Launch): Launch => launch;
@@ -71,7 +71,7 @@ const end = (launch: Launch, outcome: LaunchOutcome, now: WallMs, detail = launc
   endedAt: now,
 });
 
-/** The engine's word on how a launch ended that nobody had asked to end. */
+/** The outcome of a launch whose end nobody requested, from the engine's report. */
 function outcomeOfExit({ joinedAt }: Launch, { exit }: Sighting): LaunchOutcome {
   switch (exit) {
     case 'completed':
@@ -93,13 +93,13 @@ const exitDetail = ({ exit, engineId }: Sighting): string | null =>
     ? null
     : `The engine reports ${engineId} as ${exit.replace('_', ' ')}`;
 
-/** Takes over what the engine says. Times that it no longer says keep their last value. */
-function seen(launch: Launch, { sighting }: EventOf<'sight'>, now: WallMs): Launch {
+/** Adds the facts that the engine reports. Times that it no longer reports keep their last value. */
+function withSighting(launch: Launch, { sighting }: EventOf<'sight'>, now: WallMs): Launch {
   const { engineId, reason, expectedStart, nodes } = sighting;
   const known: Launch = {
     ...launch,
     engineId,
-    // A launch that was thought not to exist was submitted all the same.
+    // The engine has it, even if an earlier list did not contain it.
     submittedAt: launch.submittedAt ?? now,
     acceptedAt: launch.acceptedAt ?? now,
     startedAt: sighting.startedAt ?? launch.startedAt,
@@ -113,35 +113,37 @@ function seen(launch: Launch, { sighting }: EventOf<'sight'>, now: WallMs): Laun
 
 const sight: Rule<'sight'> = (launch, event, now) => {
   const { sighting } = event;
-  const known = seen(launch, event, now);
+  const known = withSighting(launch, event, now);
   if (sighting.state === 'ended')
     return end(known, outcomeOfExit(known, sighting), now, exitDetail(sighting) ?? known.detail);
   return { ...known, state: sighting.state };
 };
 
-/** The worker's registration says more than the engine, which may report an earlier state. */
+/** Keeps the state: the engine may report an earlier one than the worker's registration proves. */
 const sightJoined: Rule<'sight'> = (launch, event, now) => {
   const next = sight(launch, event, now);
   return next.state === 'ended' ? next : { ...next, state: launch.state, reason: null, expectedStart: null };
 };
 
 const sightEnding: Rule<'sight'> = (launch, event, now) => {
-  const known = seen(launch, event, now);
+  const known = withSighting(launch, event, now);
   if (event.sighting.state !== 'ended') return known;
   return end(known, endingOutcome(known, event.sighting), now);
 };
 
 /** The reason for its end decides, unless the engine took the machine away first. */
-function endingOutcome({ endReason }: Launch, { exit }: Sighting): LaunchOutcome {
-  if (exit === 'preempted' || exit === 'timeout') return exit;
-  return endReason === null ? 'unknown' : outcomeOfReason[endReason];
+function endingOutcome(launch: Launch, { exit }: Sighting): LaunchOutcome {
+  return exit === 'preempted' || exit === 'timeout' ? exit : requestedOutcome(launch);
 }
 
-/** Counts a list without the launch. `over`: its outcome after the last one. */
-function missed(launch: Launch, { listedAt }: EventOf<'miss'>, now: WallMs, over: LaunchOutcome): Launch {
+const requestedOutcome = ({ endReason }: Launch): LaunchOutcome =>
+  endReason === null ? 'unknown' : outcomeOfReason[endReason];
+
+/** Counts a list without the launch. `outcome`: that of a launch that too many lists in a row do not contain. */
+function missed(launch: Launch, { listedAt }: EventOf<'miss'>, now: WallMs, outcome: LaunchOutcome): Launch {
   if (mayStillArrive(launch, listedAt)) return launch;
   const missing = launch.missing + 1;
-  return missing < maxMissing ? { ...launch, missing } : end({ ...launch, missing }, over, now);
+  return missing < maxMissing ? { ...launch, missing } : end({ ...launch, missing }, outcome, now);
 }
 
 /** Whether the launch may have reached the engine after it made the list. */
@@ -150,8 +152,7 @@ const mayStillArrive = ({ acceptedAt, submittedAt }: Launch, listedAt: WallMs): 
 
 const miss: Rule<'miss'> = (launch, event, now) => missed(launch, event, now, 'unknown');
 
-const missEnding: Rule<'miss'> = (launch, event, now) =>
-  missed(launch, event, now, launch.endReason === null ? 'unknown' : outcomeOfReason[launch.endReason]);
+const missEnding: Rule<'miss'> = (launch, event, now) => missed(launch, event, now, requestedOutcome(launch));
 
 /** The engine does not have it, so it can be submitted again. */
 const missUnclear: Rule<'miss'> = (launch, { listedAt }) =>
@@ -181,8 +182,7 @@ const refuse: Rule<'refuse'> = (launch, { scope, message }, now) =>
     : { ...launch, state: 'wanted', detail: message, submittedAt: null };
 
 /** Nothing was launched, so there is nothing to wait for. */
-const refuseEnding: Rule<'refuse'> = (launch, _event, now) =>
-  end(launch, launch.endReason === null ? 'unknown' : outcomeOfReason[launch.endReason], now);
+const refuseEnding: Rule<'refuse'> = (launch, _event, now) => end(launch, requestedOutcome(launch), now);
 
 const unanswered: Rule<'unanswered'> = (launch, { message }, now) => ({
   ...launch,
@@ -217,7 +217,7 @@ const beginEnd: Rule<'end'> = (launch, { why, detail }) => ({
   detail,
 });
 
-/** The engine was not asked for it yet, or refused it. */
+/** The engine has no such launch: its order was not sent yet, or was refused. */
 const dropWanted: Rule<'end'> = (launch, { why, detail }, now) =>
   end({ ...launch, endReason: why }, outcomeOfReason[why], now, detail);
 
@@ -275,6 +275,6 @@ export function advanceLaunch(launch: Launch, event: LaunchEvent, now: WallMs): 
   // Safe: the type that selects the rule is the one that narrows its parameter.
   const rule: Rule<LaunchEvent['type']> = table[launch.state][event.type];
   const next = rule(launch, event, now);
-  // Every list has every launch, and most lists say nothing new.
+  // Every list contains every launch, and most lists report nothing new.
   return JSON.stringify(next) === JSON.stringify(launch) ? launch : next;
 }

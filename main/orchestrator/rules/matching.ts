@@ -70,7 +70,7 @@ const sorted = (labels: Labels): readonly (readonly [string, string])[] =>
  * The share of a card's nominal memory that its driver and error correction may use: an L4 of 24 GB has 22.5 GiB, a T4
  * of 16 GB has 15.
  */
-const kept = 0.07;
+const maxReservedShare = 0.07;
 
 /** Compiles the patterns once, for any number of workers. */
 export function compileMatcher(needs: Requirements): Matcher {
@@ -82,7 +82,7 @@ export function compileMatcher(needs: Requirements): Matcher {
   return offering => [
     ...target(needs.target, offering.local),
     ...nodes(nodesOf(needs), offering),
-    ...figures(needs, offering),
+    ...hardware(needs, offering),
     ...trainer(needs, offering),
     ...data(needs, offering),
     ...configKeys(needs, offering),
@@ -138,7 +138,7 @@ function configKeys(needs: Requirements, offering: Offering): readonly Mismatch[
   return [{ code: 'config_key', wanted: refused.join(', '), offered: 'not allowed' }];
 }
 
-function figures(needs: Requirements, offering: Offering): readonly Mismatch[] {
+function hardware(needs: Requirements, offering: Offering): readonly Mismatch[] {
   const { gpuCount, gpuLimit, vramGb, accelerator } = offering;
   const used = usedGpus(needs);
   const reasons: Mismatch[] = [];
@@ -146,7 +146,7 @@ function figures(needs: Requirements, offering: Offering): readonly Mismatch[] {
     reasons.push({ code: 'gpu_count', wanted: String(needs.gpuCount), offered: String(gpuCount) });
   if (gpuLimit !== null && used > gpuLimit)
     reasons.push({ code: 'gpu_limit', wanted: String(used), offered: String(gpuLimit) });
-  if (vramGb < needs.vramGb * (1 - kept))
+  if (vramGb < needs.vramGb * (1 - maxReservedShare))
     reasons.push({
       code: 'vram',
       wanted: `${needs.vramGb} GB`,

@@ -80,7 +80,7 @@ export function pointOf(
   return { n: next, elapsed_ms: Math.max(0, elapsedMs), step, epoch, values: Object.fromEntries(values) };
 }
 
-/** Stores a curve of any length in bounded space: its buckets are merged when there are too many. */
+// A curve of any length takes bounded space: its buckets are merged when there are too many.
 
 export interface Sample {
   readonly step: number | null;
@@ -95,7 +95,7 @@ export const maxBuckets = 2_048;
  * Number of further buckets of a full curve that waits to be merged: merging takes time, and many curves of a
  * training are full at once.
  */
-export const sparedBuckets = 512;
+export const extraBuckets = 512;
 /** Buckets per stored page. A new value rewrites the last page only. */
 export const bucketsOfPage = 64;
 
@@ -134,20 +134,20 @@ export function grow(buckets: readonly Bucket[], samples: readonly Sample[], wid
   return grown;
 }
 
-/** Merges neighbours until there are at most `most` buckets. `widened`: the factor by which the width of each has grown. */
+/** Merges neighbours until there are at most `max` buckets. `widened`: the factor by which the width of each has grown. */
 export function halve(
   buckets: readonly Bucket[],
-  most = maxBuckets,
+  max = maxBuckets,
 ): { readonly buckets: readonly Bucket[]; readonly widened: number } {
-  if (buckets.length <= most) return { buckets, widened: 1 };
+  if (buckets.length <= max) return { buckets, widened: 1 };
   const pairs = groups(buckets, Math.ceil(buckets.length / 2), at => at * 2);
-  const { buckets: fewer, widened } = halve(pairs, most);
+  const { buckets: fewer, widened } = halve(pairs, max);
   return { buckets: fewer, widened: 2 * widened };
 }
 
-/** Merges neighbours evenly until there are at most `most` buckets. The lowest and highest values are preserved. */
-export const thin = (buckets: readonly Bucket[], most: number): readonly Bucket[] =>
-  buckets.length <= most ? buckets : groups(buckets, most, at => Math.floor((at * buckets.length) / most));
+/** Merges neighbours evenly until there are at most `max` buckets. The lowest and highest values are preserved. */
+export const thin = (buckets: readonly Bucket[], max: number): readonly Bucket[] =>
+  buckets.length <= max ? buckets : groups(buckets, max, at => Math.floor((at * buckets.length) / max));
 
 /** No group may be empty. */
 const groups = (
@@ -175,10 +175,13 @@ export function within(
   buckets: readonly Bucket[],
   { fromStep, toStep, fromMs, toMs }: Range,
 ): readonly Bucket[] {
-  const reaches = (first: number | null, last: number | null, from: number | null, to: number | null) =>
-    (from === null || (last !== null && last >= from)) && (to === null || (first !== null && first <= to));
+  const overlaps = (first: number | null, last: number | null, from: number | null, to: number | null) => {
+    const endsInTime = from === null || (last !== null && last >= from);
+    const beginsInTime = to === null || (first !== null && first <= to);
+    return endsInTime && beginsInTime;
+  };
   return buckets.filter(
     ({ firstStep, lastStep, firstMs, lastMs }) =>
-      reaches(firstStep, lastStep, fromStep, toStep) && reaches(firstMs, lastMs, fromMs, toMs),
+      overlaps(firstStep, lastStep, fromStep, toStep) && overlaps(firstMs, lastMs, fromMs, toMs),
   );
 }

@@ -87,7 +87,7 @@ export interface StepSeen {
 }
 
 /** Returns the steps of the running jobs. A step that has not changed keeps its time. */
-export function seeSteps(
+export function trackSteps(
   known: ReadonlyMap<AttemptId, StepSeen>,
   jobs: readonly LiveJob[],
   now: WallMs,
@@ -153,16 +153,17 @@ export function budgetNotification(
   };
 }
 
-/** These concern nobody's job, so the user and the tag of a rule do not limit them. */
+/** These events concern no job, so the user and the tag of a rule do not limit them. */
 const ofFleet: ReadonlySet<NotificationEvent> = new Set(['disk_low', 'pool_budget']);
 
 /** Returns true if a rule asks for a notification. */
-export const matchesRule = (rule: Rule, { event, job }: Notification): boolean =>
-  rule.enabled &&
-  rule.events.includes(event) &&
-  (ofFleet.has(event) ||
-    ((rule.user === null || rule.user === job?.user) &&
-      (rule.tag === null || job?.tags.includes(rule.tag) === true)));
+export function matchesRule(rule: Rule, { event, job }: Notification): boolean {
+  if (!rule.enabled || !rule.events.includes(event)) return false;
+  if (ofFleet.has(event)) return true;
+  const isUsers = rule.user === null || rule.user === job?.user;
+  const hasTag = rule.tag === null || job?.tags.includes(rule.tag) === true;
+  return isUsers && hasTag;
+}
 
 /** Returns the channels that get a notification, each once. */
 export const channelsFor = (rules: readonly Rule[], notification: Notification): readonly ChannelId[] => [

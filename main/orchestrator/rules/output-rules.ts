@@ -100,7 +100,7 @@ export function quotaRefusal(
   const over = (whose: string, limit: number): Refusal =>
     refuse(
       'quota_exceeded',
-      `With these ${bytes} bytes the files of ${whose} would be more than ${limit} bytes: delete some, or set a higher limit`,
+      `These ${bytes} bytes would make the files of ${whose} exceed the limit of ${limit} bytes: delete some, or raise the limit`,
     ).refusal;
   if (stored.filesOfJob >= maxFiles)
     return refuse(
@@ -120,7 +120,7 @@ export function growthRefusal(
   if (more <= 0 || inAll + more <= limit) return null;
   return refuse(
     'quota_exceeded',
-    `The files of all jobs leave no room for the rest of this file: the limit is ${limit} bytes. Delete some, or set a higher limit`,
+    `The files of all jobs leave no room for the rest of this file: the limit is ${limit} bytes. Delete some, or raise the limit`,
   ).refusal;
 }
 
@@ -131,15 +131,21 @@ const lastChunksMs = 120_000;
  * Whether no more of a log is expected: its end has arrived, or the attempt is over and its worker has sent nothing for
  * a while. A lost worker may still return later and send the rest.
  */
-export function isOver(
+export function isLogOver(
   job: Job,
   attempt: Attempt | null,
   facts: Pick<LogFacts, 'isEnded' | 'lastAt'> | null,
   now: WallMs,
 ): boolean {
   if (facts?.isEnded === true) return true;
-  const endedAt = attempt === null ? 0 : (attempt.end?.at ?? ('endedAt' in job ? job.endedAt : null));
+  const endedAt = endOfAttempt(job, attempt);
   return endedAt !== null && now - Math.max(endedAt, facts?.lastAt ?? 0) > lastChunksMs;
+}
+
+/** Returns null while the attempt is live. An attempt that is not stored ended long ago. */
+function endOfAttempt(job: Job, attempt: Attempt | null): WallMs | null {
+  if (attempt === null) return 0;
+  return attempt.end?.at ?? ('endedAt' in job ? job.endedAt : null);
 }
 
 /**

@@ -18,7 +18,7 @@ export function gridOf(axes: readonly SweepAxis[]): readonly SweepValues[] {
 export function withValues(config: TrainerConfig, values: SweepValues): Outcome<TrainerConfig> {
   let changed: TrainerConfig = config;
   for (const [path, value] of Object.entries(values)) {
-    const next = withValue(changed, placeOf(changed, path), value);
+    const next = withValue(changed, resolvePath(changed, path), value);
     if (!isObject(next)) return refuse('config_invalid', `The config has no value "${path}" to vary`);
     changed = next;
   }
@@ -54,15 +54,15 @@ type Path = readonly string[];
 const lastPart = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
 
 /**
- * Finds the place of a path. SimpleTuner accepts its keys with leading dashes. Kohya's scripts merge the sections of a config,
+ * Returns the keys that lead to a value. SimpleTuner accepts its keys with leading dashes. Kohya's scripts merge the sections of a config,
  * so a key that exactly one section contains needs no section.
  */
-function placeOf(config: TrainerConfig, path: string): Path {
+function resolvePath(config: TrainerConfig, path: string): Path {
   const bare = path.replace(/^--/, '');
   for (const name of [bare, `--${bare}`]) if (Object.hasOwn(config, name)) return [name];
   const sections = Object.entries(config).filter(([, part]) => isObject(part) && Object.hasOwn(part, bare));
-  const [[section] = [null]] = sections;
-  if (sections.length === 1 && section !== null) return [section, bare];
+  const [first, ...others] = sections;
+  if (first !== undefined && others.length === 0) return [first[0], bare];
   return bare.split('.');
 }
 

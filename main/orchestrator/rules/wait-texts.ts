@@ -35,10 +35,10 @@ export function describeBlocker(
 }
 
 /** One or two words for a summary line. */
-export function wordFor(ineligibilityReason: IneligibilityReason): string {
-  switch (ineligibilityReason.code) {
+export function wordFor(reason: IneligibilityReason): string {
+  switch (reason.code) {
     case 'never_registered':
-      return ineligibilityReason.awaited ? 'still connecting' : 'never registered';
+      return reason.awaited ? 'still connecting' : 'never registered';
     case 'no_stream':
       return 'still connecting';
     case 'offline':
@@ -48,7 +48,7 @@ export function wordFor(ineligibilityReason: IneligibilityReason): string {
     case 'leaving':
     case 'closed':
     case 'quarantined':
-      return ineligibilityReason.code;
+      return reason.code;
     case 'gpu_trouble':
       return 'with GPU trouble';
     case 'local_limit':
@@ -56,42 +56,43 @@ export function wordFor(ineligibilityReason: IneligibilityReason): string {
   }
 }
 
-type Told = Pick<WorkerReason, 'there' | 'detail'>;
+type ReasonText = Pick<WorkerReason, 'there' | 'detail'>;
 
 /** The same reason in a sentence, and the value of the worker that causes it. */
-export function describeIneligibility(ineligibilityReason: IneligibilityReason): Told {
-  switch (ineligibilityReason.code) {
+export function describeIneligibility(reason: IneligibilityReason): ReasonText {
+  switch (reason.code) {
     case 'never_registered':
-      return { there: null, detail: 'It has not registered yet: what it has is not known' };
+      return { there: null, detail: 'It has not registered yet, so its hardware and trainers are unknown' };
     case 'offline':
-      return ineligibilityReason.why === 'silent'
+      return reason.why === 'silent'
         ? { there: 'silent', detail: 'It is out of contact' }
-        : { there: 'goodbye', detail: 'Its agent has said goodbye' };
+        : { there: 'goodbye', detail: 'Its agent has disconnected' };
     case 'draining':
       return {
-        there: ineligibilityReason.reason,
+        there: reason.reason,
         detail: 'It is drained: it gets no other job until it is undrained',
       };
     case 'busy':
-      return { there: ineligibilityReason.jobId, detail: `It has job ${ineligibilityReason.jobId}` };
+      return { there: reason.jobId, detail: `It has job ${reason.jobId}` };
     case 'settling':
-      return { there: null, detail: 'Its last job has just ended: its agent would miss what comes at once' };
+      return {
+        there: null,
+        detail: 'Its last job has just ended: its agent would miss a job that arrives immediately',
+      };
     case 'no_stream':
-      return { there: null, detail: 'It has no stream open on which the job could be sent' };
+      return { there: null, detail: 'It has no open stream, so no job can be sent to it' };
     case 'leaving':
-      return { there: null, detail: 'It has had its job, and leaves' };
+      return { there: null, detail: 'It had its only job, and leaves' };
     case 'closed':
-      return { there: null, detail: ineligibilityReason.detail };
+      return { there: null, detail: reason.detail };
     case 'quarantined':
       return {
-        there: ineligibilityReason.reason,
-        detail: `It is in quarantine: ${ineligibilityReason.reason}`,
+        there: reason.reason,
+        detail: `It is in quarantine: ${reason.reason}`,
       };
     case 'gpu_trouble': {
-      const details = ineligibilityReason.troubles
-        .map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`)
-        .join('; ');
-      return { there: shortly(ineligibilityReason.troubles), detail: `It has GPU trouble: ${details}` };
+      const details = reason.troubles.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; ');
+      return { there: shortly(reason.troubles), detail: `It has GPU trouble: ${details}` };
     }
     case 'local_limit':
       return { there: '0', detail: 'The limit of jobs on this machine is 0 (local_job_max_concurrent)' };
@@ -125,8 +126,8 @@ export const words: Readonly<Record<Mismatch['code'], Words>> = {
     heading: wanted => (wanted === 'this machine' ? 'not on this machine' : 'on this machine'),
     detail: wanted =>
       wanted === 'this machine'
-        ? "The job is to run on the orchestrator's own machine, and this is another one"
-        : "The job is to run on another machine than the orchestrator's own, and this is that one",
+        ? "The job must run on the orchestrator's own machine, and this is another one"
+        : "The job must not run on the orchestrator's own machine, and this is that machine",
     isListed: false,
     isSaidByAdmin: true,
   },
@@ -165,8 +166,8 @@ export const words: Readonly<Record<Mismatch['code'], Words>> = {
     isSaidByAdmin: false,
   },
   guard: {
-    heading: () => 'that train on without contact',
-    detail: () => 'The job is to be stopped when contact is lost, and its agent cannot do that',
+    heading: () => 'that keep training without contact',
+    detail: () => 'The job must stop when contact is lost, and the agent of this worker cannot do that',
     isListed: false,
     isSaidByAdmin: false,
   },

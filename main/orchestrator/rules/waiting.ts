@@ -89,17 +89,15 @@ export function whyNobody(judged: readonly Judged[]): string {
   if (judged.length === 0) return 'No idle workers: no worker has been created yet';
   const total = judged.length;
   const matching = judged.filter(({ mismatches }) => mismatches.length === 0);
-  const first = judged.flatMap(({ mismatches }) => mismatches.slice(0, 1));
-  const inTheWay = matching.flatMap(({ candidate: { name, ineligibilityReasons } }) =>
-    ineligibilityReasons.slice(0, 1).map(ineligibilityReason => ({ name, ineligibilityReason })),
+  const firstMismatches = judged.flatMap(({ mismatches }) => mismatches.slice(0, 1));
+  const firstReasons = matching.flatMap(({ candidate: { name, ineligibilityReasons } }) =>
+    ineligibilityReasons.slice(0, 1).map(reason => ({ name, reason })),
   );
   const lacksGpus = areGpusMissing(judged);
+  const gpuCountFirst = firstMismatches.toSorted((a, b) => Number(isGpuCount(b)) - Number(isGpuCount(a)));
   const reasons = lacksGpus
-    ? [
-        ...missing(first.toSorted((a, b) => Number(isGpuCount(b)) - Number(isGpuCount(a)))),
-        ...hindering(inTheWay),
-      ]
-    : [...hindering(inTheWay), ...missing(first)];
+    ? [...describeMismatches(gpuCountFirst), ...describeReasons(firstReasons)]
+    : [...describeReasons(firstReasons), ...describeMismatches(firstMismatches)];
   const headline = lacksGpus ? 'GPU requirements not met' : 'No idle workers';
   return `${headline}: 0 of ${total} ${total === 1 ? 'worker' : 'workers'} can take this job: ${reasons.join(', ')}`;
 }
@@ -107,10 +105,10 @@ export function whyNobody(judged: readonly Judged[]): string {
 /** All reasons against a worker, including that it had the job last: then other workers are tried first. */
 export function reasonsOf({ candidate, mismatches }: Judged, avoid: WorkerId | null): WorkerReason[] {
   return [
-    ...candidate.ineligibilityReasons.map(ineligibilityReason => ({
-      code: ineligibilityReason.code,
+    ...candidate.ineligibilityReasons.map(reason => ({
+      code: reason.code,
       wanted: null,
-      ...describeIneligibility(ineligibilityReason),
+      ...describeIneligibility(reason),
     })),
     ...mismatches.map(mismatch => ({
       code: mismatch.code,
@@ -129,26 +127,26 @@ const avoided: WorkerReason = {
   detail: 'It had this job last: it gets it again only when no other worker takes it',
 };
 
-interface InTheWay {
+interface NamedReason {
   readonly name: string;
-  readonly ineligibilityReason: IneligibilityReason;
+  readonly reason: IneligibilityReason;
 }
 
 /** Maximum number of workers with GPU trouble to name, so that people can repair them. */
 const maxNamed = 3;
 
-function hindering(all: readonly InTheWay[]): readonly string[] {
-  const groups = Map.groupBy(all, ({ ineligibilityReason }) => wordFor(ineligibilityReason));
+function describeReasons(all: readonly NamedReason[]): readonly string[] {
+  const groups = Map.groupBy(all, ({ reason }) => wordFor(reason));
   return [...groups].map(([word, members]) => {
-    const named = members.flatMap(({ name, ineligibilityReason }) =>
-      ineligibilityReason.code === 'gpu_trouble' ? [`${name}: ${shortly(ineligibilityReason.troubles)}`] : [],
+    const named = members.flatMap(({ name, reason }) =>
+      reason.code === 'gpu_trouble' ? [`${name}: ${shortly(reason.troubles)}`] : [],
     );
     const who = named.length === 0 ? '' : ` (${named.slice(0, maxNamed).join('; ')})`;
     return `${members.length} ${word}${who}`;
   });
 }
 
-function missing(mismatches: readonly Mismatch[]): readonly string[] {
+function describeMismatches(mismatches: readonly Mismatch[]): readonly string[] {
   const groups = Map.groupBy(mismatches, ({ code, wanted, offered }) => words[code].heading(wanted, offered));
   return [...groups].map(([what, members]) => {
     const listed = members.filter(({ code }) => words[code].isListed);

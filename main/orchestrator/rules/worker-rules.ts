@@ -14,7 +14,7 @@ export interface Presence {
 /** Everything that determines a worker's status. */
 export interface WorkerFacts {
   readonly worker: Worker;
-  readonly connections: Presence | null;
+  readonly presence: Presence | null;
   /** The job of its live attempt; null for none. */
   readonly jobId: JobId | null;
   /** It has never registered, and may still be connecting. */
@@ -53,37 +53,37 @@ export const isPassing = ({ code }: Pick<IneligibilityReason, 'code'>): boolean 
 
 /** Returns all reasons, in the order of the rules of docs/internals/semantics.md, section 1. A worker without any can take a job. */
 export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonly IneligibilityReason[] {
-  const { worker, connections, jobId } = facts;
+  const { worker, presence, jobId } = facts;
   const { agent, drain, quarantine } = worker;
-  const ineligibilityReasons: IneligibilityReason[] = [];
+  const reasons: IneligibilityReason[] = [];
   const offline = absenceOf(facts, now);
-  if (offline !== null) ineligibilityReasons.push(offline);
-  if (drain !== null) ineligibilityReasons.push({ code: 'draining', reason: drain.reason });
+  if (offline !== null) reasons.push(offline);
+  if (drain !== null) reasons.push({ code: 'draining', reason: drain.reason });
   // Nothing else is known about a worker that never registered.
-  if (agent === null) return ineligibilityReasons;
-  if (jobId !== null) ineligibilityReasons.push({ code: 'busy', jobId });
-  if (connections !== null && now < connections.settledAt) ineligibilityReasons.push({ code: 'settling' });
-  if (connections?.streaming !== true) ineligibilityReasons.push({ code: 'no_stream' });
-  if (worker.served && leavesAfterJob(worker)) ineligibilityReasons.push({ code: 'leaving' });
-  if (facts.closed !== null) ineligibilityReasons.push({ code: 'closed', detail: facts.closed });
+  if (agent === null) return reasons;
+  if (jobId !== null) reasons.push({ code: 'busy', jobId });
+  if (presence !== null && now < presence.settledAt) reasons.push({ code: 'settling' });
+  if (presence?.streaming !== true) reasons.push({ code: 'no_stream' });
+  if (worker.served && leavesAfterJob(worker)) reasons.push({ code: 'leaving' });
+  if (facts.closed !== null) reasons.push({ code: 'closed', detail: facts.closed });
   if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
-    ineligibilityReasons.push({ code: 'quarantined', reason: quarantine.reason });
-  if (facts.troubles.length > 0) ineligibilityReasons.push({ code: 'gpu_trouble', troubles: facts.troubles });
-  if (facts.isClosed) ineligibilityReasons.push({ code: 'local_limit' });
-  return ineligibilityReasons;
+    reasons.push({ code: 'quarantined', reason: quarantine.reason });
+  if (facts.troubles.length > 0) reasons.push({ code: 'gpu_trouble', troubles: facts.troubles });
+  if (facts.isClosed) reasons.push({ code: 'local_limit' });
+  return reasons;
 }
 
 function absenceOf(
-  { worker, connections, awaited, offlineAfterMs }: WorkerFacts,
+  { worker, presence, awaited, offlineAfterMs }: WorkerFacts,
   now: MonoMs,
 ): IneligibilityReason | null {
   if (worker.agent === null) return { code: 'never_registered', awaited };
   if (worker.gone !== null) return { code: 'offline', why: worker.gone };
-  const isSilent = connections === null || now - connections.contactAt >= offlineAfterMs;
+  const isSilent = presence === null || now - presence.contactAt >= offlineAfterMs;
   return isSilent ? { code: 'offline', why: 'silent' } : null;
 }
 
-/** docs/internals/semantics.md, section 1: the first rule that matches. */
+/** Derives the status from the first reason (docs/internals/semantics.md, section 1). */
 export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
   const [first] = ineligibilityReasonsOf(facts, now);
   switch (first?.code) {
@@ -116,8 +116,8 @@ export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
 export interface TroublePlan {
   /** All known troubles after the report, sorted by GPU and kind. */
   readonly troubles: readonly GpuTrouble[];
-  readonly came: readonly GpuTrouble[];
-  readonly went: readonly GpuTrouble[];
+  readonly started: readonly GpuTrouble[];
+  readonly ended: readonly GpuTrouble[];
   /** Known troubles that this report did not name. They end if the next report does not name them either. */
   readonly doubted: ReadonlySet<string>;
   /** Whether there is anything to store. A change of the description alone is stored, but causes no event. */
@@ -141,20 +141,20 @@ export function planTroubles(
 ): TroublePlan {
   const named = new Map(reported.map(trouble => [keyOf(trouble), trouble]));
   const wasKnown = new Set(known.map(keyOf));
-  const came = [...named.values()].filter(trouble => !wasKnown.has(keyOf(trouble)));
+  const started = [...named.values()].filter(trouble => !wasKnown.has(keyOf(trouble)));
   const unnamed = known.filter(trouble => !named.has(keyOf(trouble)));
-  const went = unnamed.filter(trouble => doubted.has(keyOf(trouble)));
-  const left = unnamed.filter(trouble => !doubted.has(keyOf(trouble)));
+  const ended = unnamed.filter(trouble => doubted.has(keyOf(trouble)));
+  const stillDoubted = unnamed.filter(trouble => !doubted.has(keyOf(trouble)));
   const isReworded = known.some(trouble => {
     const now = named.get(keyOf(trouble));
     return now !== undefined && now.detail !== trouble.detail;
   });
   return {
-    troubles: [...named.values(), ...left].toSorted(byGpu),
-    came,
-    went,
-    doubted: new Set(left.map(keyOf)),
-    changes: came.length > 0 || went.length > 0 || isReworded,
+    troubles: [...named.values(), ...stillDoubted].toSorted(byGpu),
+    started,
+    ended,
+    doubted: new Set(stillDoubted.map(keyOf)),
+    changes: started.length > 0 || ended.length > 0 || isReworded,
   };
 }
 

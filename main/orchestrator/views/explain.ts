@@ -60,14 +60,14 @@ export function createExplainer(core: Core, read: Read): Explainer {
     return ahead.length > maxAhead ? null : ahead.filter(other => blockersFor(other).length === 0);
   };
 
-  const aheadOf = (job: PendingJob, judged: readonly Judged[]): readonly ToldReason[] => {
+  const aheadOf = (job: PendingJob, judged: readonly Judged[]): readonly ReasonWithWait[] => {
     const takes = (other: PendingJob): boolean =>
       judgedFor(other).some(({ fits }, index) => fits && judged[index]?.fits === true);
     const rivals = rivalsOf(job)?.filter(takes).length ?? Number.POSITIVE_INFINITY;
     return rivals === 0 ? [] : [describeJobsAhead(rivals)];
   };
 
-  const reasonsFor = (job: PendingJob): readonly ToldReason[] => {
+  const reasonsFor = (job: PendingJob): readonly ReasonWithWait[] => {
     const described = blockersFor(job).map(blocker =>
       blocker.code === 'after'
         ? parentsReason(core, read, job)
@@ -86,7 +86,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
     return [describeBackoff(isoAt(core.deadlines.backoff.get(job.id) ?? now))];
   };
 
-  const summaryOf = (job: PendingJob, [first]: readonly ToldReason[]) => {
+  const summaryOf = (job: PendingJob, [first]: readonly ReasonWithWait[]) => {
     if (first !== undefined) return { reason: first.detail, wait: first.wait };
     const request = pools.requestFor(job);
     if (request !== null) return request;
@@ -163,11 +163,11 @@ const workerLine = (judged: Judged, job: PendingJob): Explanation['workers'][num
 });
 
 /** A reason for people, and the same for programs. */
-interface ToldReason extends Omit<WaitReason, 'params'> {
+interface ReasonWithWait extends Omit<WaitReason, 'params'> {
   readonly wait: JobWait;
 }
 
-function describeJobsAhead(count: number): ToldReason {
+function describeJobsAhead(count: number): ReasonWithWait {
   const params: JobWait['params'] = count > maxAhead ? {} : { count };
   const goFirst = count === 1 ? '1 job that it fits goes' : `${count} jobs that it fits go`;
   return {
@@ -177,7 +177,7 @@ function describeJobsAhead(count: number): ToldReason {
   };
 }
 
-const describeBackoff = (until: string): ToldReason => ({
+const describeBackoff = (until: string): ReasonWithWait => ({
   code: 'backoff',
   detail: `Waits until ${until} for the worker that lost it, or for another one`,
   wait: { code: 'backoff', params: { until }, workers: [] },
@@ -194,20 +194,21 @@ const notWaiting = {
   no_prediction: 'It does not wait',
 };
 
-const noStorage: ToldReason = {
+const noStorage: ReasonWithWait = {
   code: 'storage',
   wait: plainWait('storage'),
-  detail: 'The disk of the orchestrator takes no changes at present: nothing is given out until it does',
+  detail:
+    'The disk of the orchestrator refuses changes at present: no job starts until it accepts them again',
 };
 
-const noLocalWorker: ToldReason = {
+const noLocalWorker: ReasonWithWait = {
   code: 'target',
   wait: plainWait('target'),
   detail:
     'Waits until the machine of the orchestrator runs jobs, too: turn that on in Settings, or with --local-worker',
 };
 
-const orderOf = ({ code }: ToldReason): number => WaitCode.options.indexOf(code);
+const orderOf = ({ code }: ReasonWithWait): number => WaitCode.options.indexOf(code);
 
 function datasetsAt(
   { datasets }: Candidate,

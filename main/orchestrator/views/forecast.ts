@@ -3,7 +3,7 @@ import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Core } from '../core.ts';
 import { blockersOf } from '../rules/queue-rules.ts';
 import { unmetOf } from '../rules/dependencies.ts';
-import { inLine } from '../memory/job-queue.ts';
+import { toCandidate } from '../memory/job-queue.ts';
 import { isLive, type Job, leavesAfterJob, type LiveJob, type PendingJob } from '../model.ts';
 import type { Read } from '../ports/index.ts';
 import { predictPlacement, remainingMs, type Taker } from '../rules/predict.ts';
@@ -68,10 +68,11 @@ export function predictStart(core: Core, read: Read, known: Known): Prediction {
   if (barred !== undefined) return unknown(barred.detail);
   const nodes = job.spec.requirements.nodes ?? 1;
   if (isUnsatisfiable(verdict, nodes)) return unknown('No worker that ever registered could take it');
-  if (ahead === null) return unknown('Too many jobs are before it');
+  if (ahead === null) return unknown('Too many jobs are ahead of it');
   const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
   const backoffMs = Math.max((core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono(), 0);
-  const isHeldBack = blockersOf(inLine(job), backoffMs, 0).length > 0;
+  // The backoff blocks the job, not only the worker that lost it. Both times count from now.
+  const isHeldBack = blockersOf(toCandidate(job), backoffMs, 0).length > 0;
   const takers = verdict
     .flatMap(({ candidate }, index) => takerOf(core, read, candidate, index, runMs) ?? [])
     .map(taker => {
@@ -164,8 +165,8 @@ function elapsedOf(core: Core, { id }: LiveJob): number | null {
 function whyUnknown(verdict: readonly Judged[]): string {
   const matching = verdict.filter(({ mismatches }) => mismatches.length === 0);
   return matching.some(({ candidate }) => candidate.ineligibilityReasons.every(isPassing))
-    ? 'Nothing is known of how long the jobs before it run'
-    : 'Every worker that fits is away, and nobody knows for how long';
+    ? 'It is unknown how long the jobs ahead of it will run'
+    : 'Every worker that fits is unavailable, and it is unknown for how long';
 }
 
 function basisOf(takers: readonly KnownTaker[], ahead: number, freeMs: number, parents: number): string {

@@ -36,13 +36,13 @@ function allocationOf(core: Core, read: Read, worker: Worker): GpuAllocation {
 }
 
 function devicesOf({ worker, jobId, total, allocated }: GpuAllocation): FleetAllocation['devices'] {
-  const able = worker.agent?.capabilities;
+  const capabilities = worker.agent?.capabilities;
   return Array.from({ length: total }, (_, index) => {
     const isAllocated = allocated.includes(index);
     return {
       index,
-      name: able?.gpus[index]?.name ?? able?.gpuName ?? null,
-      memory_gb: able?.gpus[index]?.vram_gb ?? able?.gpuVramGb ?? null,
+      name: capabilities?.gpus[index]?.name ?? capabilities?.gpuName ?? null,
+      memory_gb: capabilities?.gpus[index]?.vram_gb ?? capabilities?.gpuVramGb ?? null,
       allocated: isAllocated,
       job_id: isAllocated ? jobId : null,
     };
@@ -136,18 +136,18 @@ export function createGpuAllocations(core: Core) {
     /** The GPUs of this machine, as its agent last reported them. */
     gpusHere(): Pick<SystemStatus, 'gpus' | 'gpu_inventory'> {
       const here = core.store.workers().find(({ local }) => local);
-      const able = here?.agent?.capabilities;
-      const total = able?.gpuCount ?? 0;
-      const backend = able?.accelerator ?? null;
+      const capabilities = here?.agent?.capabilities;
+      const total = capabilities?.gpuCount ?? 0;
+      const backend = capabilities?.accelerator ?? null;
       const load = here && core.connections.loadOf(here.id);
-      const vram = able?.gpuVramGb ?? null;
+      const vram = capabilities?.gpuVramGb ?? null;
       return {
         gpus: Array.from({ length: total }, (_, index) => {
-          const gpu = able?.gpus[index];
+          const gpu = capabilities?.gpus[index];
           const figures = load && figuresAt(load, gpu?.index ?? index, total);
           return {
             index,
-            name: gpu?.name ?? able?.gpuName ?? null,
+            name: gpu?.name ?? capabilities?.gpuName ?? null,
             backend,
             utilization_percent: figures?.utilization ?? null,
             memory_percent: percentOf(figures?.vram_used_gb ?? null, gpu?.vram_gb ?? vram),
@@ -156,7 +156,7 @@ export function createGpuAllocations(core: Core) {
         gpu_inventory: {
           backend,
           count: total,
-          capabilities: { driver: able?.driver ?? null, vram_gb: vram },
+          capabilities: { driver: capabilities?.driver ?? null, vram_gb: vram },
         },
       };
     },

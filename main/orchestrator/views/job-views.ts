@@ -128,11 +128,12 @@ export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptVi
 function nodeView(read: Read, attempt: Attempt, node: AttemptNode): NodeView {
   const { rank, workerId, state, end, isHeld } = node;
   const isEnded = state === 'ended' || (rank === 0 && attempt.end !== null);
+  const endState = isHeld ? 'stopping' : 'ended';
   return {
     rank,
     worker_id: workerId,
     worker_name: workerNameOf(read, workerId).worker_name,
-    state: isEnded ? (isHeld ? 'stopping' : 'ended') : state,
+    state: isEnded ? endState : state,
     outcome: end?.outcome ?? null,
     error_message: end?.error ?? null,
   };
@@ -145,10 +146,10 @@ export const gpusOf = (job: Job): number[] | null => (isLive(job) ? gpusFor(job.
 export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
   if (!isLive(job) || (job.status !== 'recovering' && job.status !== 'cancelling')) return null;
   const worker = read.worker(job.attempt.workerId);
-  const connections = worker && core.connections.of(worker.id);
-  if (worker === null || connections === null) return null;
+  const presence = worker && core.connections.of(worker.id);
+  if (worker === null || presence === null) return null;
   const silent = worker.gone !== null;
-  const takeoverInMs = connections.contactAt + patienceOf(core, worker).takeoverMs - core.clock.mono();
+  const takeoverInMs = presence.contactAt + patienceOf(core, worker).takeoverMs - core.clock.mono();
   const until = silent ? core.clock.iso(core.clock.wall() + takeoverInMs) : null;
   if (job.status !== 'cancelling') {
     const since = lastContact(core, worker) ?? core.clock.wall();
@@ -164,7 +165,7 @@ export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
 }
 
 /** Number of jobs to look up one by one. Each lookup counts all jobs ahead, so for more jobs the whole queue is read once. */
-const few = 8;
+const maxSingleLookups = 8;
 /** Maximum number of jobs to read at once. Jobs further back are looked up one by one. */
 export const maxPositions = 100_000;
 
@@ -174,7 +175,7 @@ export function createPositions(read: Pick<Read, 'position' | 'line'>): (job: Pe
   let positions: ReadonlyMap<JobId, number> | null = null;
   return job => {
     asked += 1;
-    if (asked <= few) return read.position(job);
+    if (asked <= maxSingleLookups) return read.position(job);
     positions ??= new Map(read.line(maxPositions).map((id, index) => [id, index + 1]));
     return positions.get(job.id) ?? read.position(job);
   };

@@ -77,7 +77,7 @@ function barsOf(
   only: WorkerId | null,
 ): readonly TimelineBar[] {
   const { store, clock } = core;
-  const left = attempt.end === null ? timeLeft(core, attempt.jobId) : null;
+  const leftMs = attempt.end === null ? leftMsOf(core, attempt.jobId) : null;
   const bar = {
     attempt_id: attempt.id,
     job_id: attempt.jobId,
@@ -88,7 +88,7 @@ function barsOf(
     started_at: isoOrNull(core, attempt.startedAt),
     ended_at: isoOrNull(core, attempt.end?.at ?? null),
     outcome: attempt.end?.outcome ?? null,
-    expected_end_at: left === null ? null : clock.iso(clock.wall() + left),
+    expected_end_at: leftMs === null ? null : clock.iso(clock.wall() + leftMs),
   };
   const nodes = isShared ? store.nodesOf(attempt.id) : [];
   const bars =
@@ -103,7 +103,7 @@ function barsOf(
   return only === null ? bars : bars.filter(({ worker_id: id }) => id === only);
 }
 
-function timeLeft(core: Core, id: Job['id']): number | null {
+function leftMsOf(core: Core, id: Job['id']): number | null {
   const job = core.store.job(id);
   return job !== null && isLive(job) ? measuredLeft(core, job) : null;
 }

@@ -3,7 +3,7 @@ import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { Requirements } from '../../../protocol/job.ts';
 import type { Core } from '../core.ts';
 import { candidacyOf, offeringIn, settingsOf } from '../memory/eligibility.ts';
-import { inLine } from '../memory/job-queue.ts';
+import { toCandidate } from '../memory/job-queue.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 import type { PendingJob, Worker } from '../model.ts';
 import type { Read } from '../ports/index.ts';
@@ -62,7 +62,7 @@ export function createVerdicts(core: Core, read: Read, now: number) {
   });
 
   const barredFor = (job: PendingJob): WorkerId | null =>
-    barredWorker(inLine(job), core.deadlines.backoff.get(job.id) ?? 0, now);
+    barredWorker(toCandidate(job), core.deadlines.backoff.get(job.id) ?? 0, now);
 
   /** Returns the evaluation for a job. A worker that lost this job does not fit. */
   const judgedFor = (job: PendingJob): readonly Judged[] => {
@@ -87,7 +87,7 @@ export function createJobBlockers(core: Core, read: Read): (job: PendingJob) => 
     const ofUser = maxRunningPerUser === null ? 0 : live().filter(({ user }) => user === job.user).length;
     const ofTeam = job.team === null ? 0 : live().filter(({ team }) => team === job.team).length;
     return [
-      ...blockersOf(inLine(job), readyAt, core.clock.mono()),
+      ...blockersOf(toCandidate(job), readyAt, core.clock.mono()),
       ...blockersOfAll(settings(), running),
       ...blockersOfUser(settings(), job.user, ofUser),
       ...blockersOfTeam(settings(), job.team, ofTeam),

@@ -54,7 +54,7 @@ export function createDependencyRows(db: Database): DependencyReads {
     children: (parent, limit) => children.all(parent, limit),
     countChildren: parent => count.get(parent) ?? 0,
     isAwaited: id => awaited.get(id) === 1,
-    untoldParents: () => untold.all(),
+    unreleasedParents: () => untold.all(),
   };
 }
 

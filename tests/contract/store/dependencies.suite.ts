@@ -142,11 +142,11 @@ export function describeDependencies(open: OpenStore): void {
       await put(store, makeJob(2), asEnded(makeJob(2), 'cancelled'));
       await put(store, retry);
       await put(store, dependent(4, needs('success', 1, 2)));
-      expect(store.untoldParents()).toEqual([]);
+      expect(store.unreleasedParents()).toEqual([]);
       await put(store, dependent(5, needs('end', 2)));
-      expect(store.untoldParents()).toEqual(['j_2']);
+      expect(store.unreleasedParents()).toEqual(['j_2']);
       await store.write(tx => tx.replaceJob(retry, asEnded(retry, 'completed')));
-      expect(store.untoldParents().toSorted()).toEqual(['j_2', 'j_3']);
+      expect(store.unreleasedParents().toSorted()).toEqual(['j_2', 'j_3']);
       expect(store.isAwaited(retry.id)).toBe(true);
     });
   });

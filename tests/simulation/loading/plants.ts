@@ -150,7 +150,7 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'rules/worker-rules',
-        "if (drain !== null) ineligibilityReasons.push({ code: 'draining', reason: drain.reason });",
+        "if (drain !== null) reasons.push({ code: 'draining', reason: drain.reason });",
         '',
       ),
     ],
@@ -170,7 +170,7 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'rules/worker-rules',
-        "if (jobId !== null) ineligibilityReasons.push({ code: 'busy', jobId });",
+        "if (jobId !== null) reasons.push({ code: 'busy', jobId });",
         '',
       ),
       schema('CREATE UNIQUE INDEX one_live_attempt_per_worker', 'CREATE INDEX one_live_attempt_per_worker'),

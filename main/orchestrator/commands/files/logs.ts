@@ -2,7 +2,7 @@ import type { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { LogChunk } from '../../../../protocol/logs-api.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type Core, noteRefusedReport } from '../../core.ts';
-import { cleanOutput, isOver } from '../../rules/output-rules.ts';
+import { cleanOutput, isLogOver } from '../../rules/output-rules.ts';
 import type { Attempt, Job } from '../../model.ts';
 import type { Log, LogFacts, LogFiles, Tx } from '../../ports/index.ts';
 import { sendsOutputs } from '../../v1-agent.ts';
@@ -61,7 +61,7 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
     isLogOver(jobId: JobId, attempt: number, facts: LogFacts): boolean {
       const job = store.job(jobId);
       const found = store.attempts(jobId).find(({ n }) => n === attempt) ?? null;
-      return job === null || isOver(job, found, facts, time.now());
+      return job === null || isLogOver(job, found, facts, time.now());
     },
 
     /** Returns the number of the next attempt; null if there is none yet. */
@@ -97,7 +97,7 @@ function refuseLog({ store, time }: Core, job: Job, asked: number | null): Retur
       `There is no log of attempt ${attempt.n} of job ${job.id}: worker ${worker.name} runs SimpleTuner's own agent, which sends none. ` +
         'Its output is only on the rig. To see the logs of later jobs here, run "trainyard worker" on that rig',
     );
-  if (isOver(job, attempt, null, time.now()))
+  if (isLogOver(job, attempt, null, time.now()))
     return refuse(
       'log_not_found',
       `There is no log of attempt ${attempt.n} of job ${job.id}: its worker has sent none, or it was removed for its age`,

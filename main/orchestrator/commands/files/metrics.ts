@@ -23,7 +23,7 @@ import {
   pagesOf,
   type Range,
   type Sample,
-  sparedBuckets,
+  extraBuckets,
   thin,
   within,
 } from '../../rules/metric-rules.ts';
@@ -179,7 +179,7 @@ function addToSeries(
   const { page, buckets, width } = tx.seriesTail(run.attemptId, key) ?? emptyTail;
   const grown = grow(buckets, samples, width);
   const count = page * bucketsOfPage + grown.length;
-  if (count <= maxBuckets || (!mayHalve && count <= maxBuckets + sparedBuckets)) {
+  if (count <= maxBuckets || (!mayHalve && count <= maxBuckets + extraBuckets)) {
     tx.putSeries(run, key, { page, width }, pagesOf(grown));
     return false;
   }

@@ -13,7 +13,7 @@ import type { Read, Tx } from '../../ports/index.ts';
 import { workerIsHeld } from '../../memory/eligibility.ts';
 import { answerNode, hadNodes, noteFirst } from './node-reports.ts';
 import { noteLinks } from './run-links.ts';
-import { applyEvent, startCooldown, welcome } from '../transitions.ts';
+import { applyEvent, startCooldown, markOnline } from '../transitions.ts';
 import { needsCooldown, resumesGivenUpAttempts } from '../../v1-agent.ts';
 import type { Progress } from '../../../../protocol/reports.ts';
 import { noteProgressPoint } from '../files/metrics.ts';
@@ -87,7 +87,7 @@ export function createReports(core: Core, progress: ProgressBook) {
     const outcome = await command(core, (tx): Outcome<Accepted> => {
       const worker = tx.worker(id);
       if (worker === null) return refuse('token_invalid', 'Invalid token: the worker was deleted');
-      welcome(core, tx, worker);
+      markOnline(core, tx, worker);
       if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const job = tx.job(jobId);
       if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');

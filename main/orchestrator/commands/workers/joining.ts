@@ -21,21 +21,21 @@ const remedy =
 
 export const unknownJoinToken = refuse(
   'join_token_invalid',
-  'This join token opens nothing: it was not copied whole, or a newer one, another token of its worker, or the end of that ' +
-    `worker has made it void; ${remedy}`,
+  'This join token is not valid: it was copied incompletely, a newer token of its worker has replaced it, or that worker ' +
+    `was deleted; ${remedy}`,
 );
 
 const refusals = {
   expired: refuse('join_token_invalid', `This join token has expired; ${remedy}`),
   used: refuse(
     'join_token_used',
-    `This join token was used already, and works once; ${remedy}. If nobody here has used it, somebody else has it`,
+    `This join token was used already, and works once; ${remedy}. If none of you has used it, somebody else has it`,
   ),
 } as const;
 
 const badHash = refuse(
   'invalid_request',
-  'token_sha256: expected that of a token which the agent has just made',
+  'token_sha256: expected the SHA-256 of a new token that the agent has just created',
 );
 
 /** Turns a machine into a worker. The machine makes its lasting token itself, so the server never sends it. */

@@ -9,13 +9,13 @@ import { endNode, vanishedNode, withdrawnNode } from '../jobs/node-reports.ts';
 import { rendezvousFor, sendNodeCancel, sendNodeOffer, sendRendezvous } from '../offers.ts';
 import type { Claimed, Verdict } from './reconcile.ts';
 
-const names = (node: AttemptNode, { jobId, attemptId }: Claimed): boolean =>
+const namesNode = (node: AttemptNode, { jobId, attemptId }: Claimed): boolean =>
   node.jobId === jobId && (attemptId ?? node.attemptId) === node.attemptId;
 
 /** Compares the job that a worker reports with the node for which it is held; null when it is held for none. */
 export function reconcileNode(core: Core, tx: Tx, worker: Worker, reported: Claimed): Verdict | null {
   const node = tx.heldNodeOf(worker.id);
-  if (node === null || !names(node, reported)) return null;
+  if (node === null || !namesNode(node, reported)) return null;
   core.connections.clearAbsence(worker.id);
   const job = liveJobOfNode(tx, node);
   return job === null || node.state === 'ended'

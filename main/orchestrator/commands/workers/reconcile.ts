@@ -50,7 +50,7 @@ export function reconcileAbsence(core: Core, tx: Tx, worker: Worker): void {
 }
 
 /** GPU troubles that an agent reported, and those that its previous report had put in doubt. */
-interface TroubleNews {
+interface TroubleReport {
   readonly reported: readonly GpuTrouble[];
   readonly doubted: ReadonlySet<string>;
 }
@@ -63,7 +63,7 @@ export function noticeTroubles(
   core: Core,
   { id, agent }: Worker,
   reported: readonly GpuTrouble[] | undefined,
-): TroubleNews | null {
+): TroubleReport | null {
   if (agent === null || reported === undefined || !core.store.acceptsWrites()) return null;
   if (reported.length + agent.gpuTroubles.length === 0) return null;
   const doubted = core.connections.doubtedOf(id);
@@ -73,7 +73,12 @@ export function noticeTroubles(
 }
 
 /** Stores and records the troubles in one transaction. The next dispatch evaluates this worker again. */
-export function keepTroubles(core: Core, tx: Tx, id: Worker['id'], { reported, doubted }: TroubleNews): void {
+export function keepTroubles(
+  core: Core,
+  tx: Tx,
+  id: Worker['id'],
+  { reported, doubted }: TroubleReport,
+): void {
   const worker = tx.worker(id);
   if (worker === null || worker.agent === null) return;
   const plan = planTroubles(worker.agent.gpuTroubles, reported, doubted);
@@ -86,13 +91,14 @@ export function keepTroubles(core: Core, tx: Tx, id: Worker['id'], { reported, d
  * Handles the GPU troubles of a registration. An agent that does not check its GPUs never reports the end of a trouble,
  * so all known ones end.
  */
-export function introducedTroubles(
+export function troublesAtRegistration(
   core: Core,
   { id, agent }: Worker,
   reported: readonly GpuTrouble[] | null,
 ): TroublePlan {
   const known = agent?.gpuTroubles ?? [];
-  if (reported === null) return { troubles: [], came: [], went: known, doubted: new Set(), changes: true };
+  if (reported === null)
+    return { troubles: [], started: [], ended: known, doubted: new Set(), changes: true };
   return planTroubles(known, reported, core.connections.doubtedOf(id));
 }
 
@@ -100,10 +106,10 @@ export function recordTroubles(
   core: Core,
   tx: Tx,
   id: Worker['id'],
-  { came, went }: Pick<TroublePlan, 'came' | 'went'>,
+  { started, ended }: Pick<TroublePlan, 'started' | 'ended'>,
 ): void {
-  if (came.length > 0)
-    recordWorkerEvent(core, tx, 'worker.gpu_trouble', id, asWorker(id), { troubles: came });
-  if (went.length > 0)
-    recordWorkerEvent(core, tx, 'worker.gpu_trouble_over', id, asWorker(id), { troubles: went });
+  if (started.length > 0)
+    recordWorkerEvent(core, tx, 'worker.gpu_trouble', id, asWorker(id), { troubles: started });
+  if (ended.length > 0)
+    recordWorkerEvent(core, tx, 'worker.gpu_trouble_over', id, asWorker(id), { troubles: ended });
 }

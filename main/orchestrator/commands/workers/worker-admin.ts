@@ -27,7 +27,7 @@ const issued = ({ id, name, type }: Worker, token: string): IssuedToken => ({
 
 const unknown = (id: string) => refuse('worker_not_found', `There is no worker ${id}`);
 
-export interface DrainWish {
+export interface DrainRequest {
   readonly reason: string | null;
   /** Milliseconds from now; null for none. */
   readonly deadlineMs: number | null;
@@ -83,7 +83,7 @@ export function createWorkerAdmin(core: Core) {
     },
 
     /** Once this resolves, no further offer to the worker is committed. */
-    drainWorker: (id: WorkerId, wish: DrainWish, by: Actor) =>
+    drainWorker: (id: WorkerId, wish: DrainRequest, by: Actor) =>
       change(id, (tx, worker) => {
         drain(core, tx, worker, wish, by);
         release(core, tx, id);
@@ -139,7 +139,7 @@ export const newWorker = (
 
 export function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by: Actor): void {
   tx.insertWorker(worker, tokenHash);
-  tx.afterCommit(() => awaitFirst(core, worker, 0));
+  tx.afterCommit(() => awaitFirstContact(core, worker, 0));
   const { name, type, labels, local } = worker;
   recordWorkerEvent(core, tx, 'worker.created', worker.id, by, {
     name,
@@ -151,14 +151,15 @@ export function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by:
 
 /** The first unused name of `HOST`, `HOST-local`, `HOST-local-2` and so on. */
 function freeName(host: string, taken: ReadonlySet<string>): string {
-  for (let n = 0; ; n += 1) {
-    const name = n === 0 ? host : n === 1 ? `${host}-local` : `${host}-local-${n}`;
-    if (!taken.has(name)) return name;
-  }
+  if (!taken.has(host)) return host;
+  const local = `${host}-local`;
+  let name = local;
+  for (let n = 2; taken.has(name); n += 1) name = `${local}-${n}`;
+  return name;
 }
 
 /** A second drain may set a new deadline, which counts from then. Without a deadline, it changes nothing. */
-function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: DrainWish, by: Actor): void {
+function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: DrainRequest, by: Actor): void {
   const before = worker.drain;
   if (before !== null && deadlineMs === null) return;
   const author = by.type === 'admin' ? by.id : by.type;
@@ -249,9 +250,8 @@ export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): voi
   recordWorkerEvent(core, tx, 'worker.deleted', id, by, { name });
   tx.afterCommit(() => {
     core.connections.forget(id);
-    for (const deadlines of [core.deadlines.drain, core.deadlines.trial, core.deadlines.firstContact])
-      deadlines.delete(id);
-    core.deadlines.removal.delete(id);
+    const { drain: drainAt, trial, firstContact, removal } = core.deadlines;
+    for (const deadlines of [drainAt, trial, firstContact, removal]) deadlines.delete(id);
   });
 }
 
@@ -259,10 +259,10 @@ export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): voi
  * Sets until when a worker that never registered counts as connecting and, if it is ephemeral, when it is removed.
  * `ageMs`: the time since it was created.
  */
-export function awaitFirst(core: Core, { id, type }: Worker, ageMs: number): void {
+export function awaitFirstContact(core: Core, { id, type }: Worker, ageMs: number): void {
   const { firstContactMs, removalMs, takeoverMs } = core.times;
   const now = core.clock.mono();
-  // The health loop checks only workers with a connections entry.
+  // The health loop checks only workers in the connection registry.
   core.connections.grant(id, now);
   core.deadlines.firstContact.set(id, now + Math.max(0, firstContactMs - ageMs));
   if (type === 'ephemeral')

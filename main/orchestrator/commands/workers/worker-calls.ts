@@ -17,13 +17,13 @@ import {
   reconcileAbsence,
   reconcileClaim,
   type Verdict,
-  introducedTroubles,
+  troublesAtRegistration,
   keepTroubles,
   noticeTroubles,
   recordTroubles,
 } from './reconcile.ts';
 import { repeatOffer, sendCancel } from '../offers.ts';
-import { applyEvent, release, welcome } from '../transitions.ts';
+import { applyEvent, release, markOnline } from '../transitions.ts';
 import {
   greetNode,
   isNodeNamed,
@@ -64,14 +64,14 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
           return rejectDuplicate(core, tx, known, reported, address);
         core.connections.heard(id, core.clock.mono());
       }
-      const turn = turnOf(known, reported);
-      if (turn === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
-      const worker = turn === 'repeated' ? known : introduce(core, tx, known, reported, address);
+      const order = registrationOrder(known, reported);
+      if (order === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
+      const worker = order === 'repeated' ? known : storeRegistration(core, tx, known, reported, address);
       noteJoined(core, tx, id);
       // A copy of an earlier registration cannot name a job that was offered since.
-      if (turn === 'next') reconcileSilence(core, tx, worker, reported);
-      const verdict = verdictOn(core, tx, worker, reported);
-      letForeignEnd(core, tx, worker, verdict);
+      if (order === 'next') reconcileUnnamedJob(core, tx, worker, reported);
+      const verdict = reconcileRegistered(core, tx, worker, reported);
+      delayNextJob(core, tx, worker, verdict);
       return accept(registerReply(core, worker, reported.currentJobId, verdict));
     });
   };
@@ -84,36 +84,37 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
       return refuse('not_registered', 'The worker must register before it sends heartbeats');
     const live = core.store.liveJobOf(id);
     const node = core.store.heldNodeOf(id);
-    noteBeat(core, worker, { beat, live, node });
+    noteHeartbeatLoad(core, worker, { beat, live, node });
     const jobId = beat.current_job_id ?? null;
     const interval = core.times.heartbeatMs / 1000;
     const isNode = isNodeNamed(node, beat);
-    const named = isNode || (live !== null && speaksOf(live, beat));
-    const missing = !named && shouldName(live, node) && noticeAbsence(core, worker);
-    if (named) core.connections.clearAbsence(id);
-    const calm = worker.gone === null && !missing && (jobId === null || isNode || asExpected(live, beat));
-    if (named && live !== null && beat.job_progress) progress.note(live.id, beat.job_progress);
+    const isNamed = isNode || (live !== null && namesAttempt(live, beat));
+    const isMissing = !isNamed && shouldName(live, node) && noticeAbsence(core, worker);
+    if (isNamed) core.connections.clearAbsence(id);
+    const isUnchanged =
+      worker.gone === null && !isMissing && (jobId === null || isNode || confirmsStoredJob(live, beat));
+    if (isNamed && live !== null && beat.job_progress) progress.note(live.id, beat.job_progress);
     const changes = changesIn(core, worker, beat);
     const notice = core.launches.noticeFor(id, core.time.now());
-    if (calm && changes === null)
+    if (isUnchanged && changes === null)
       return accept({ ...heartbeatReply(core.store, id, { kind: 'nothing' }, interval), notice });
-    const take = (tx: Tx): Verdict | null => {
+    const applyHeartbeat = (tx: Tx): Verdict | null => {
       if (changes !== null) keepChanges(core, tx, id, changes);
       const present = tx.worker(id);
       if (present === null) return null;
-      if (calm) return { kind: 'nothing' };
-      welcome(core, tx, present);
+      if (isUnchanged) return { kind: 'nothing' };
+      markOnline(core, tx, present);
       // Trainyard's agent has certainly lost it. SimpleTuner's agent is made to register instead, by the end of its stream.
-      if (missing && knowsNewCommands(present)) reconcileLost(core, tx, present);
+      if (isMissing && knowsNewCommands(present)) reconcileLost(core, tx, present);
       const verdict: Verdict =
         jobId === null
           ? { kind: 'nothing' }
           : reconcileReported(core, tx, present, { jobId, attemptId: beat.attempt_id ?? null });
-      letForeignEnd(core, tx, present, verdict);
+      delayNextJob(core, tx, present, verdict);
       return verdict;
     };
     // The reply names the job that the worker has now, which the dispatch may just have changed.
-    return commandWithAnswer(core, take, (tx, verdict) =>
+    return commandWithAnswer(core, applyHeartbeat, (tx, verdict) =>
       verdict === null
         ? gone
         : accept({
@@ -201,7 +202,7 @@ interface Beat extends RunningWork {
   readonly beat: Heartbeat;
 }
 
-function noteBeat(core: Core, worker: Worker, { beat, ...running }: Beat): void {
+function noteHeartbeatLoad(core: Core, worker: Worker, { beat, ...running }: Beat): void {
   const {
     gpu_utilization: gpuUtilization = null,
     vram_used_gb: vramUsedGb = null,
@@ -236,7 +237,7 @@ async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ reado
   });
 }
 
-function introduce(
+function storeRegistration(
   core: Core,
   tx: Tx,
   known: Worker,
@@ -246,7 +247,7 @@ function introduce(
   // SimpleTuner's agent does not distinguish a restart from a reconnection: if it was offline, it counts as restarted.
   const restarted =
     reported.startId === null ? known.gone !== null : reported.startId !== known.agent?.startId;
-  const plan = introducedTroubles(core, known, reported.gpuTroubles);
+  const plan = troublesAtRegistration(core, known, reported.gpuTroubles);
   const worker: Worker = {
     ...known,
     gone: null,
@@ -310,7 +311,7 @@ function isDuplicate(core: Core, known: Worker, reported: Registration, address:
  * Orders a registration among those of the same start. Copies of a request may arrive in any order, and the agent
  * accepts the response to either. An outdated one no longer describes the agent.
  */
-function turnOf(
+function registrationOrder(
   { agent, gone: left }: Worker,
   { startId, registrationNo }: Registration,
 ): 'next' | 'repeated' | 'outdated' {
@@ -337,8 +338,8 @@ function rejectDuplicate(
   recordWorkerEvent(core, tx, 'worker.duplicate', known.id, actor, { host: reported.host });
   return refuse(
     'duplicate_registration',
-    `Another machine (${known.agent?.host ?? 'of unknown name'}) works with the token of worker ${known.name} right now: ` +
-      'create a worker of its own for this machine',
+    `Another machine (${known.agent?.host ?? 'of unknown name'}) uses the token of worker ${known.name} at present: ` +
+      'add a separate worker for this machine',
   );
 }
 
@@ -358,14 +359,14 @@ function noticeAbsence(core: Core, worker: Worker): boolean {
 }
 
 /** If the worker does not name the job that it should have, its trainer is gone, whatever else it runs. */
-function reconcileSilence(core: Core, tx: Tx, worker: Worker, reported: Registration): void {
+function reconcileUnnamedJob(core: Core, tx: Tx, worker: Worker, reported: Registration): void {
   const live = tx.liveJobOf(worker.id);
   const node = tx.heldNodeOf(worker.id);
   const expected = live === null ? node : { jobId: live.id, attemptId: live.attempt.id };
-  const named =
+  const isNamed =
     expected?.jobId === reported.currentJobId &&
     (reported.currentAttemptId ?? expected?.attemptId) === expected?.attemptId;
-  if (!named) reconcileLost(core, tx, worker);
+  if (!isNamed) reconcileLost(core, tx, worker);
 }
 
 const reconcileReported = (core: Core, tx: Tx, worker: Worker, reported: Claimed): Verdict =>
@@ -377,14 +378,14 @@ function reconcileLost(core: Core, tx: Tx, worker: Worker): void {
 }
 
 /** Delays the worker's next job, where its agent reports the end of an abandoned job late. */
-function letForeignEnd(core: Core, tx: Tx, worker: Worker, verdict: Verdict): void {
+function delayNextJob(core: Core, tx: Tx, worker: Worker, verdict: Verdict): void {
   if (verdict.kind !== 'abandon' || !reportsAbandonedEndLate(worker)) return;
   const { settleAfterStopMs } = core.times;
   core.connections.settle(worker.id, core.clock.mono() + settleAfterStopMs);
   tx.afterCommit(() => core.later(settleAfterStopMs));
 }
 
-const verdictOn = (
+const reconcileRegistered = (
   core: Core,
   tx: Tx,
   worker: Worker,
@@ -396,7 +397,7 @@ const verdictOn = (
 
 function registerReply(core: Core, worker: Worker, reported: JobId | null, verdict: Verdict): RegisterReply {
   const { times } = core;
-  const wanted = core.trainerKeys.ask(worker.agent?.trainers ?? [], core.clock.mono());
+  const wanted = core.trainerKeys.keysToRequest(worker.agent?.trainers ?? [], core.clock.mono());
   return {
     worker_id: worker.id,
     name: worker.name,
@@ -430,12 +431,12 @@ const abandoned = (verdict: Verdict, reported: JobId | null): JobId | null =>
 const shouldName = (live: LiveJob | null, node: AttemptNode | null): boolean =>
   live === null ? node !== null && node.state !== 'offered' : live.status !== 'dispatched';
 
-const speaksOf = (live: LiveJob, beat: Heartbeat): boolean =>
+const namesAttempt = (live: LiveJob, beat: Heartbeat): boolean =>
   live.id === beat.current_job_id && (!beat.attempt_id || beat.attempt_id === live.attempt.id);
 
 /** Whether the heartbeat confirms the stored facts, so that there is nothing to write. */
-function asExpected(live: LiveJob | null, beat: Heartbeat): boolean {
-  if (live === null || !speaksOf(live, beat)) return false;
+function confirmsStoredJob(live: LiveJob | null, beat: Heartbeat): boolean {
+  if (live === null || !namesAttempt(live, beat)) return false;
   return live.status === 'starting' || live.status === 'running' || live.status === 'cancelling';
 }
 
@@ -459,7 +460,7 @@ function heartbeatReply(read: Read, id: Worker['id'], verdict: Verdict, interval
 export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   const known = tx.worker(id);
   if (known === null) return;
-  welcome(core, tx, known);
+  markOnline(core, tx, known);
   recordWorkerEvent(core, tx, 'worker.connected', id, asWorker(id));
   const live = tx.liveJobOf(id);
   if (live?.status === 'dispatched') repeatOffer(core, tx, live);

@@ -42,5 +42,5 @@ export function keptFor(
 ): Waiting | null {
   if (heads.length === 0) return null;
   const blocked = heads.filter(head => groupFor(head).length === 0).toSorted(byTurn);
-  return blocked.find(({ line: { shape } }) => canGather(shape)) ?? null;
+  return blocked.find(({ queue: { shape } }) => canGather(shape)) ?? null;
 }

@@ -74,19 +74,24 @@ function keepFirst(heads: Map<string, Waiting>, team: string, head: Waiting): vo
 }
 
 /** Among the teams whose first job has the level of `first`, the one with the fewest running jobs goes first. */
-const fairest = (
+function fairest(
   heads: ReadonlyMap<string, Waiting>,
   first: Waiting | undefined,
   runningOf: (team: string) => number,
-): Waiting | undefined =>
-  [...heads]
+): Waiting | undefined {
+  const [best] = [...heads]
     .filter(([, head]) => head.level === first?.level)
-    .toSorted(([teamA, a], [teamB, b]) => runningOf(teamA) - runningOf(teamB) || byTurn(a, b))[0]?.[1];
+    .toSorted(([teamA, a], [teamB, b]) => runningOf(teamA) - runningOf(teamB) || byTurn(a, b));
+  return best?.[1];
+}
 
 function firstFor({ open }: Shape, avoided: Idle | undefined): Idle | undefined {
   const best = open.first();
+  const found = best?.group.idle.first(avoided);
+  if (found !== undefined) return found;
   // The best class contains only the worker to avoid. Take a worker of the next class; if there is none, take that one.
-  return best?.group.idle.first(avoided) ?? open.first(best)?.group.idle.first() ?? best?.group.idle.first();
+  const inNextClass = open.first(best)?.group.idle.first();
+  return inNextClass ?? best?.group.idle.first();
 }
 
 /** Among `first` and the workers with equally much to spare, the one with most of the job's datasets. */
@@ -110,7 +115,7 @@ const isKeptFrom = (job: Pick<Waiting, 'level' | 'order'>, keeper: Waiting | nul
 function dropJob(matches: MatchIndex, job: Waiting | undefined): void {
   if (job === undefined) return;
   leaveQueue(job);
-  matches.markShapeIfUnused(job.line.shape);
+  matches.markShapeIfUnused(job.queue.shape);
 }
 
 /** The first job, and the job for several workers that keeps workers from it; null for none. */
@@ -152,7 +157,9 @@ function createFront(
 
   return {
     isTeamAtLimit,
-    setTeam: (team: string, load: TeamLoad): void => void teams.set(team, load),
+    setTeam(team: string, load: TeamLoad): void {
+      teams.set(team, load);
+    },
     setFairShare(fair: boolean): void {
       isFair = fair;
     },
@@ -168,7 +175,7 @@ function createFront(
         if (found === undefined || byTurn(head, found) < 0) found = head;
         if (shape.team !== null) keepFirst(ofTeams, shape.team, head);
       }
-      const isShared = isFair && found !== undefined && found.line.shape.team !== null;
+      const isShared = isFair && found !== undefined && found.queue.shape.team !== null;
       return { job: isShared ? fairest(ofTeams, found, runningOf) : found, keeper };
     },
   };
@@ -183,7 +190,7 @@ function createChoice(workers: ReadonlyMap<string, Idle>, holders: DataHolders) 
   ): readonly Idle[] => {
     const { avoid, data } = job;
     const avoided = avoid === null ? undefined : workers.get(avoid);
-    const kept = keeper !== null && isKeptFrom(job, keeper) ? keeper.line.shape : null;
+    const kept = keeper !== null && isKeptFrom(job, keeper) ? keeper.queue.shape : null;
     if (shape.nodes > 1 || kept !== null) {
       const fitting = idleFor(workers.values(), shape, { avoided, kept });
       return shape.nodes > 1 ? groupOf(shape, fitting) : fitting.slice(0, 1);
@@ -204,7 +211,7 @@ export function createPlacementIndex(): PlacementIndex {
   const limits = createUserLimits();
   const holders = createDataHolders();
   const workersFor = createChoice(workers, holders);
-  const front = createFront(matches, limits, (head, keeper) => workersFor(head.line.shape, head, keeper));
+  const front = createFront(matches, limits, (head, keeper) => workersFor(head.queue.shape, head, keeper));
 
   const dropWorker = (worker: Idle | undefined): void => {
     if (worker === undefined) return;
@@ -242,7 +249,7 @@ export function createPlacementIndex(): PlacementIndex {
     setFairShare: front.setFairShare,
     next(canGather = never) {
       const { job, keeper } = front.first(canGather);
-      const [first, ...others] = job === undefined ? [] : workersFor(job.line.shape, job, keeper);
+      const [first, ...others] = job === undefined ? [] : workersFor(job.queue.shape, job, keeper);
       if (job === undefined || first === undefined) return null;
       return { jobId: job.id, workerId: first.id, others: others.map(({ id }) => id) };
     },
@@ -261,7 +268,7 @@ export function createPlacementIndex(): PlacementIndex {
     },
     waiting(limit) {
       const counts = new Map<Shape, number>();
-      return [...jobs.values()].toSorted(byTurn).flatMap(({ id, line: { shape, user } }) => {
+      return [...jobs.values()].toSorted(byTurn).flatMap(({ id, queue: { shape, user } }) => {
         const count = counts.get(shape) ?? 0;
         if (count >= limit || limits.isReached(user) || front.isTeamAtLimit(shape.team)) return [];
         counts.set(shape, count + 1);

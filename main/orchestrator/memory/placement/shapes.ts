@@ -13,7 +13,7 @@ export interface Shape {
   readonly nodes: number;
   readonly matcher: Matcher;
   /** One queue per user. Empty queues stay, because a map becomes slow when keys are added and deleted repeatedly. */
-  readonly lines: Map<string, UserQueue>;
+  readonly queues: Map<string, UserQueue>;
   /** Number of queues that are not empty. */
   filled: number;
   /** The first job of each queue, except of parked queues. */
@@ -41,7 +41,7 @@ export interface Waiting extends Rankable {
   readonly avoid: WorkerId | null;
   /** Dataset versions that it needs. */
   readonly data: readonly string[];
-  readonly line: UserQueue;
+  readonly queue: UserQueue;
 }
 
 interface Head extends Rankable {
@@ -84,7 +84,7 @@ const createShape = (key: string, needs: Requirements, team: string | null): Sha
   team,
   nodes: needs.nodes ?? 1,
   matcher: compileMatcher(needs),
-  lines: new Map(),
+  queues: new Map(),
   filled: 0,
   heads: createRanking<Head>((a, b) => byTurn(a.job, b.job)),
   open: createRanking<OpenClass>((a, b) => bySpare(a.group, b.group)),

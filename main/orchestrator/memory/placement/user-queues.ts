@@ -2,8 +2,8 @@ import { createRanking } from './ranking.ts';
 import { byTurn, type UserQueue, type Shape, type Waiting } from './shapes.ts';
 import type { WaitingJob } from '../../ports/jobs.ts';
 
-/** Number of empty lines to tolerate before a sweep. */
-const spareLines = 32;
+/** Number of empty queues to tolerate before a sweep. */
+const spareQueues = 32;
 
 const noData: readonly string[] = [];
 
@@ -11,45 +11,45 @@ export function joinQueue(
   shape: Shape,
   { id, user, level, order, avoid, requirements }: WaitingJob,
 ): Waiting {
-  const line = shape.lines.get(user) ?? createUserQueue(shape, user);
-  shape.lines.set(user, line);
-  if (line.jobs.size === 0) shape.filled++;
-  const job = { id, level, order, avoid, data: requirements.data ?? noData, line, isLive: true };
-  line.jobs.add(job);
-  settleHead(line);
+  const queue = shape.queues.get(user) ?? createUserQueue(shape, user);
+  shape.queues.set(user, queue);
+  if (queue.jobs.size === 0) shape.filled++;
+  const job = { id, level, order, avoid, data: requirements.data ?? noData, queue, isLive: true };
+  queue.jobs.add(job);
+  updateHead(queue);
   return job;
 }
 
 export function leaveQueue(job: Waiting): void {
-  const { line } = job;
-  line.jobs.drop(job);
-  settleHead(line);
-  if (line.jobs.size > 0) return;
-  line.shape.filled--;
-  sweep(line.shape);
+  const { queue } = job;
+  queue.jobs.drop(job);
+  updateHead(queue);
+  if (queue.jobs.size > 0) return;
+  queue.shape.filled--;
+  sweep(queue.shape);
 }
 
 function sweep(shape: Shape): void {
-  if (shape.lines.size <= 2 * shape.filled + spareLines) return;
-  for (const line of shape.lines.values()) {
-    if (line.jobs.size > 0) continue;
-    shape.lines.delete(line.user);
-    line.parkedIn?.delete(line);
+  if (shape.queues.size <= 2 * shape.filled + spareQueues) return;
+  for (const queue of shape.queues.values()) {
+    if (queue.jobs.size > 0) continue;
+    shape.queues.delete(queue.user);
+    queue.parkedIn?.delete(queue);
   }
 }
 
-function park(line: UserQueue, among: Set<UserQueue>): void {
-  among.add(line);
-  line.parkedIn = among;
-  settleHead(line);
+function park(queue: UserQueue, among: Set<UserQueue>): void {
+  among.add(queue);
+  queue.parkedIn = among;
+  updateHead(queue);
 }
 
-function unparkAll(lines: Set<UserQueue>): void {
-  for (const line of lines) {
-    line.parkedIn = undefined;
-    settleHead(line);
+function unparkAll(queues: Set<UserQueue>): void {
+  for (const queue of queues) {
+    queue.parkedIn = undefined;
+    updateHead(queue);
   }
-  lines.clear();
+  queues.clear();
 }
 
 const createUserQueue = (shape: Shape, user: string): UserQueue => ({
@@ -60,15 +60,15 @@ const createUserQueue = (shape: Shape, user: string): UserQueue => ({
   parkedIn: undefined,
 });
 
-function settleHead(line: UserQueue): void {
-  const first = line.parkedIn === undefined ? line.jobs.first() : undefined;
-  if (first === line.head?.job) return;
-  if (line.head !== undefined) line.shape.heads.drop(line.head);
-  line.head = first && { job: first, isLive: true };
-  if (line.head !== undefined) line.shape.heads.add(line.head);
+function updateHead(queue: UserQueue): void {
+  const first = queue.parkedIn === undefined ? queue.jobs.first() : undefined;
+  if (first === queue.head?.job) return;
+  if (queue.head !== undefined) queue.shape.heads.drop(queue.head);
+  queue.head = first && { job: first, isLive: true };
+  if (queue.head !== undefined) queue.shape.heads.add(queue.head);
 }
 
-/** Users at their limit. When a line of such a user reaches the front, it is parked until the user is below the limit. */
+/** Users at their limit. When a queue of such a user reaches the front, it is parked until the user is below the limit. */
 export interface UserLimits {
   isReached(user: string): boolean;
   set(user: string, isReached: boolean): void;
@@ -78,7 +78,7 @@ export interface UserLimits {
 
 interface UserLimit {
   isReached: boolean;
-  readonly lines: Set<UserQueue>;
+  readonly queues: Set<UserQueue>;
 }
 
 export function createUserLimits(): UserLimits {
@@ -87,17 +87,17 @@ export function createUserLimits(): UserLimits {
   return {
     isReached: user => limits.get(user)?.isReached === true,
     set(user, isReached) {
-      const limit = limits.get(user) ?? { isReached, lines: new Set() };
+      const limit = limits.get(user) ?? { isReached, queues: new Set() };
       limits.set(user, limit);
       limit.isReached = isReached;
-      if (!isReached) unparkAll(limit.lines);
+      if (!isReached) unparkAll(limit.queues);
     },
     firstFree({ heads }) {
       for (let head = heads.first(); head !== undefined; head = heads.first()) {
-        const { line } = head.job;
-        const limit = limits.get(line.user);
+        const { queue } = head.job;
+        const limit = limits.get(queue.user);
         if (limit?.isReached !== true) return head.job;
-        park(line, limit.lines);
+        park(queue, limit.queues);
       }
       return undefined;
     },

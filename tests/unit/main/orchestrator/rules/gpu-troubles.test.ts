@@ -10,8 +10,8 @@ const sure: ReadonlySet<string> = new Set();
 test('changes nothing when nothing is reported or known', () => {
   expect(planTroubles([], [], sure)).toEqual({
     troubles: [],
-    came: [],
-    went: [],
+    started: [],
+    ended: [],
     doubted: new Set(),
     changes: false,
   });
@@ -21,27 +21,27 @@ test('adds reported problems immediately, in a stable order', () => {
   const plan = planTroubles([], [lost, held, faulty], sure);
   expect(plan).toMatchObject({
     troubles: [faulty, held, lost],
-    came: [lost, held, faulty],
-    went: [],
+    started: [lost, held, faulty],
+    ended: [],
     changes: true,
   });
   expect(planTroubles([], [faulty, held, lost], sure).troubles).toEqual(plan.troubles);
   expect(planTroubles(plan.troubles, [held, faulty, lost], plan.doubted)).toMatchObject({
     troubles: plan.troubles,
-    came: [],
+    started: [],
     changes: false,
   });
 });
 
 test('merges the same problem reported twice', () => {
-  expect(planTroubles([], [held, held], sure)).toMatchObject({ troubles: [held], came: [held] });
+  expect(planTroubles([], [held, held], sure)).toMatchObject({ troubles: [held], started: [held] });
 });
 
 test('ends a problem after it is missing from two reports', () => {
   const first = planTroubles([faulty, lost], [faulty], sure);
-  expect(first).toMatchObject({ troubles: [faulty, lost], went: [], changes: false });
+  expect(first).toMatchObject({ troubles: [faulty, lost], ended: [], changes: false });
   const second = planTroubles(first.troubles, [faulty], first.doubted);
-  expect(second).toMatchObject({ troubles: [faulty], went: [lost], doubted: new Set(), changes: true });
+  expect(second).toMatchObject({ troubles: [faulty], ended: [lost], doubted: new Set(), changes: true });
 });
 
 test('keeps a problem that is missing from every other report, without changes', () => {
@@ -56,8 +56,8 @@ test('stores new details of a known problem without reporting it as new', () => 
   const reworded = { ...held, detail: 'by process 8' };
   expect(planTroubles([held], [reworded], sure)).toMatchObject({
     troubles: [reworded],
-    came: [],
-    went: [],
+    started: [],
+    ended: [],
     changes: true,
   });
 });

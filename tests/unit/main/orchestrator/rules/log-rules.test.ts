@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cleanOutput, isOver } from '../../../../../main/orchestrator/rules/output-rules.ts';
+import { cleanOutput, isLogOver } from '../../../../../main/orchestrator/rules/output-rules.ts';
 import type { Attempt, Job } from '../../../../../main/orchestrator/model.ts';
 
 const now = 1_000_000_000;
@@ -10,7 +10,7 @@ const attempt = (endedAt: number | null): Attempt =>
   ({ end: endedAt === null ? null : { at: endedAt } }) as unknown as Attempt;
 const facts = (lastAt: number, isEnded = false) => ({ lastAt, isEnded });
 
-test.each<readonly [what: string, args: Parameters<typeof isOver>, over: boolean]>([
+test.each<readonly [what: string, args: Parameters<typeof isLogOver>, over: boolean]>([
   ['its last chunk has arrived', [running, attempt(null), facts(now, true), now], true],
   ['the attempt is silent but running', [running, attempt(null), facts(minutesAgo(600)), now], false],
   ['the attempt is running without any log', [running, attempt(null), null, now], false],
@@ -33,7 +33,7 @@ test.each<readonly [what: string, args: Parameters<typeof isOver>, over: boolean
   ['the job ended without an end of the attempt', [endedJob(minutesAgo(3)), attempt(null), null, now], true],
   ['the attempt is unknown', [running, null, null, now], true],
 ])('decides whether a log is complete when %s', (_, args, over) => {
-  expect(isOver(...args)).toBe(over);
+  expect(isLogOver(...args)).toBe(over);
 });
 
 test('keeps only text, tabs, line ends and escapes of the output', () => {

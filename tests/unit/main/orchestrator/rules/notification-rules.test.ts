@@ -9,7 +9,7 @@ import {
   jobNotification,
   matchesRule,
   nanNotification,
-  seeSteps,
+  trackSteps,
   stallNotification,
   workerNotification,
 } from '../../../../../main/orchestrator/rules/notification-rules.ts';
@@ -139,13 +139,13 @@ describe('a stall', () => {
     makeLive('running', { spec, attempt, progress: step === undefined ? null : { step } });
 
   test('starts again with each new step', () => {
-    const first = seeSteps(new Map(), [at(5)], 0);
-    expect(seeSteps(first, [at(5)], 60_000).get(attempt.id)).toEqual({ step: 5, since: 0 });
-    expect(seeSteps(first, [at(6)], 60_000).get(attempt.id)).toEqual({ step: 6, since: 60_000 });
+    const first = trackSteps(new Map(), [at(5)], 0);
+    expect(trackSteps(first, [at(5)], 60_000).get(attempt.id)).toEqual({ step: 5, since: 0 });
+    expect(trackSteps(first, [at(6)], 60_000).get(attempt.id)).toEqual({ step: 6, since: 60_000 });
   });
 
   test('is not seen for a job that does not run', () => {
-    expect(seeSteps(new Map(), [makeLive('starting', { attempt })], 0).size).toBe(0);
+    expect(trackSteps(new Map(), [makeLive('starting', { attempt })], 0).size).toBe(0);
   });
 
   test('is reported after the minutes of the rule, with the last step', () => {
@@ -158,7 +158,7 @@ describe('a stall', () => {
   });
 
   test('is reported for a job without any step', () => {
-    const seen = seeSteps(new Map(), [at(undefined)], 0).get(attempt.id);
+    const seen = trackSteps(new Map(), [at(undefined)], 0).get(attempt.id);
     expect(stallNotification(at(undefined), seen, 1, 60_000, null)?.text).toContain('not reported a step');
   });
 

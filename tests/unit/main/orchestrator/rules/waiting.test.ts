@@ -156,7 +156,7 @@ const rig = makeOffering({ gpuCount: 1, vramGb: 24, accelerator: 'cuda' });
 test.each([
   [{ vramGb: 80 }, '1 with less than 80 GB a GPU (have 24 GB)'],
   [{ accelerator: 'rocm' }, '1 without rocm (have cuda)'],
-  [{ guarded: true }, '1 that train on without contact'],
+  [{ guarded: true }, '1 that keep training without contact'],
   [{ configKeys: ['output_dir', 'webhook_config'] }, '1 that do not allow output_dir, webhook_config'],
 ])('summarizes unmet requirements for the GPUs and the agent: %j', (changes, line) => {
   expect(lineFor(makeNeeds(changes), [{ ...makeCandidate('idle'), offering: rig }])).toBe(
@@ -176,7 +176,7 @@ test.each([
 });
 
 test.each([
-  ['local', false, /orchestrator's own machine, and this is another one/],
+  ['worker', true, /must not run on the orchestrator's own machine, and this is that machine/],
   ['worker', true, /another machine than the orchestrator's own, and this is that one/],
 ] as const)('explains why a worker in the wrong place cannot run a job for %s', (target, local, detail) => {
   const candidate = { ...makeCandidate('idle'), local, offering: makeOffering({ local }) };
@@ -251,7 +251,7 @@ describe('judging a worker', () => {
     ['draining', null, /drained/],
     ['busy', 'j1', /has job j1/],
     ['settling', null, /just ended/],
-    ['no_stream', null, /no stream/],
+    ['no_stream', null, /no open stream/],
     ['leaving', null, /leaves/],
     ['quarantined', 'three jobs could not start', /in quarantine: three jobs could not start/],
     [

@@ -43,14 +43,14 @@ function factsFrom(flags: Flags): WorkerFacts {
     served: flags.served ?? false,
     quarantine: flags.quarantined === true ? quarantine : null,
   });
-  const connections = {
+  const presence = {
     contactAt: now - (flags.silentMs ?? 0),
     streaming: flags.streaming ?? true,
     settledAt: now + (flags.settlingMs ?? 0),
   };
   return {
     worker,
-    connections: flags.heard === false ? null : connections,
+    presence: flags.heard === false ? null : presence,
     jobId: flags.holdsAttempt === true ? jobId('j1') : null,
     awaited: flags.awaited ?? false,
     offlineAfterMs,

@@ -297,7 +297,7 @@ describe('explaining what blocks a job', () => {
     await fleet.setDiskFull(true);
     const explanation = explain(fleet, jobId);
     expect(codesOf(explanation)).toEqual(['storage', 'approval', 'paused']);
-    expect(explanation.summary).toMatch(/^The disk of the orchestrator takes no changes/);
+    expect(explanation.summary).toMatch(/^The disk of the orchestrator refuses changes/);
     await fleet.setDiskFull(false);
     expect(codesOf(explain(fleet, jobId))).toEqual(['approval', 'paused']);
   });

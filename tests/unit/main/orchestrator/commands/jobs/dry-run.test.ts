@@ -273,7 +273,7 @@ describe('predicted start of a job', () => {
     const { explanation } = await tryOut(fleet);
     expect(explanation).toMatchObject({
       predicted_start: null,
-      no_prediction: 'Nothing is known of how long the jobs before it run',
+      no_prediction: 'It is unknown how long the jobs ahead of it will run',
     });
   });
 
@@ -313,7 +313,7 @@ describe('predicted start of a job', () => {
     await other.disconnect();
     await rig.disconnect();
     expect((await tryOut(fleet)).explanation.no_prediction).toBe(
-      'Every worker that fits is away, and nobody knows for how long',
+      'Every worker that fits is unavailable, and it is unknown for how long',
     );
   });
 
@@ -331,6 +331,6 @@ describe('predicted start of a job', () => {
     const job = await fleet.runJob(rig);
     await rig.report(job, 'running', { progress: { eta_s: 40 } });
     for (let n = 0; n < 301; n++) await fleet.submit();
-    expect((await tryOut(fleet)).explanation.no_prediction).toBe('Too many jobs are before it');
+    expect((await tryOut(fleet)).explanation.no_prediction).toBe('Too many jobs are ahead of it');
   });
 });
