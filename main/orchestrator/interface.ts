@@ -122,7 +122,7 @@ export function queueOf(core: Core) {
     cleanUp: queue.cleanUp,
     position: figures.position,
     stats: figures.queueStats,
-    order: figures.line,
+    order: figures.order,
     waiting: figures.waiting,
     jobsOf: figures.jobsOf,
     configValues: (wanted: ValuesWanted) => readConfigValues(core, wanted),

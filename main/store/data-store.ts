@@ -41,7 +41,7 @@ export function openDataStore(file: string, deps: Omit<StoreDeps, 'beforeMigrati
   const folder = openBackupFolder(file, clock, time?.earliest);
   const stopMark = createStopMark(file);
   dropReplacement(file);
-  const restored = restoreIfDamaged({ ...deps, file, isAsLeft: stopMark.take(), folder });
+  const restored = restoreIfDamaged({ ...deps, file, isUnchanged: stopMark.take(), folder });
   const store = openSqliteStore(file, {
     ...deps,
     beforeMigration: (db, schema) => folder.addNow(`before-schema-${schema}`, db),

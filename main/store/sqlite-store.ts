@@ -3,7 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { AuditSeal, Clock, Log, Store, TrustedTime, Tx } from '../orchestrator/ports/index.ts';
 import { createArtifactRows } from './rows/artifact-rows.ts';
-import { createAuditAppend, createAuditTrail, createEventRows, passOverEvents } from './rows/history-rows.ts';
+import {
+  createAuditAppend,
+  createAuditTrail,
+  createEventRows,
+  skipEventNumbers,
+} from './rows/history-rows.ts';
 import { createDiskState, type DiskState, movedAway, openFailure } from './db/disk-state.ts';
 import { createDatasetRows } from './rows/dataset-rows.ts';
 import { createWriter } from './db/group-commit.ts';
@@ -55,7 +60,7 @@ export interface SqliteStore extends Store {
 }
 
 /** SQLite's number for `synchronous = FULL`: a commit returns once it is on disk. */
-const full = 2;
+const synchronousFull = 2;
 /** Only another program can hold the lock, for example a `sqlite3` shell. The event loop blocks this long. */
 const waitForLockMs = 1_000;
 
@@ -107,7 +112,7 @@ export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteSt
     async copyTo(target, signal) {
       const progress = (): number => {
         signal.throwIfAborted();
-        return pagesATurn;
+        return pagesPerTurn;
       };
       await db.backup(target, { progress });
     },
@@ -124,7 +129,7 @@ export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteSt
 /** The hot rows exceed SQLite's default cache of 2 MB after a few hundred jobs. */
 const cacheKib = 32_768;
 
-const pagesATurn = 100;
+const pagesPerTurn = 100;
 
 /** Reports disk faults that reads discover. */
 const watched = <R extends object>(rows: R, disk: DiskState): R =>
@@ -146,7 +151,7 @@ function openDatabase(place: DatabasePlace, { beforeMigration }: StoreDeps) {
   return guarded(name, () => {
     try {
       schemaOf(opened);
-      if (opened.pragma('journal_mode', { simple: true }) === 'delete') passOverEvents(opened);
+      if (opened.pragma('journal_mode', { simple: true }) === 'delete') skipEventNumbers(opened);
       opened.pragma('journal_mode = WAL');
       opened.pragma('foreign_keys = ON');
       opened.pragma(`cache_size = -${cacheKib}`);
@@ -157,7 +162,7 @@ function openDatabase(place: DatabasePlace, { beforeMigration }: StoreDeps) {
       if (process.platform === 'darwin') opened.pragma('fullfsync = 1');
       const was = migrate(opened, beforeMigration);
       const synchronous = opened.pragma('synchronous', { simple: true });
-      if (synchronous !== full)
+      if (synchronous !== synchronousFull)
         throw new Error(`SQLite runs with synchronous=${String(synchronous)}, not FULL`);
       return { db: opened, isNew: was === 0 };
     } catch (cause) {

@@ -133,7 +133,7 @@ describe('trainyard configs', () => {
     ['a file that holds a list', ['put', 'x', file('list.json', '[]')], 2, /is not an object/],
     ['a missing name', ['get', '.'], 2, /give the name of a config/],
     ['a name that is a parent folder', ['delete', '..', '--yes'], 2, /give the name of a config/],
-    ['a name that leaves the folder', ['get', '../secret'], 7, /no way up, nothing hidden/],
+    ['a name that leaves the folder', ['get', '../secret'], 7, /without "\.\." and hidden names/],
     ['an unknown config', ['delete', 'none', '--yes'], 4, /There is no config none/],
   ])('reports %s', async (_what, argv, code, says) => {
     const { code: ended, out, err } = await configs(argv);

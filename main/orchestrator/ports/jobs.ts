@@ -230,7 +230,7 @@ export interface QueueReads {
   /** Returns 1 for the next job. Jobs that wait for approval or for other jobs do not count. */
   position(job: PendingJob): number;
   /** Returns the jobs that `position` counts, the next one first. */
-  line(limit: number): readonly JobId[];
+  queuedJobs(limit: number): readonly JobId[];
   /** Returns the same jobs grouped by requirements, each group with its first job. */
   waitingKinds(limit: number, user: string | null): readonly WaitingKind[];
   /** Returns the number of pending jobs with target `local`, without those that wait for approval or for other jobs. */

@@ -170,13 +170,13 @@ const maxSingleLookups = 8;
 export const maxPositions = 100_000;
 
 /** Returns a function that finds a job's position in the queue, 1 for the next job, as of one moment. @internal */
-export function createPositions(read: Pick<Read, 'position' | 'line'>): (job: PendingJob) => number {
+export function createPositions(read: Pick<Read, 'position' | 'queuedJobs'>): (job: PendingJob) => number {
   let asked = 0;
   let positions: ReadonlyMap<JobId, number> | null = null;
   return job => {
     asked += 1;
     if (asked <= maxSingleLookups) return read.position(job);
-    positions ??= new Map(read.line(maxPositions).map((id, index) => [id, index + 1]));
+    positions ??= new Map(read.queuedJobs(maxPositions).map((id, index) => [id, index + 1]));
     return positions.get(job.id) ?? read.position(job);
   };
 }

@@ -54,7 +54,7 @@ export function createQueueFigures(core: Core) {
     waiting: (only: string | null) => groupWaiting(core, only),
 
     /** Pending jobs, the next one first. */
-    line: (): readonly JobId[] => core.store.line(maxPositions),
+    order: (): readonly JobId[] => core.store.queuedJobs(maxPositions),
 
     /** Pending and running jobs of this user. */
     jobsOf(user: string) {

@@ -1,5 +1,5 @@
 import { accept, type Outcome } from '../../../protocol/problem.ts';
-import type { WorkerId } from '../../../protocol/ids.ts';
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
 import {
   maxPredictions,
@@ -113,8 +113,11 @@ function leftMsOf(core: Core, id: Job['id']): number | null {
  * job that was asked for.
  */
 function predictable({ store }: Core, { user, jobId }: TimelineRange): readonly PendingJob[] {
-  const line = jobId === null ? store.line(maxPredictions) : [jobId];
-  const ids = jobId === null ? [...line, ...store.dependentJobs(maxPredictions - line.length)] : line;
+  const firstJobs = (): readonly JobId[] => {
+    const queued = store.queuedJobs(maxPredictions);
+    return [...queued, ...store.dependentJobs(maxPredictions - queued.length)];
+  };
+  const ids = jobId === null ? firstJobs() : [jobId];
   return ids.flatMap(id => {
     const job = store.job(id);
     return job?.status === 'pending' && (user === null || job.user === user) ? [job] : [];

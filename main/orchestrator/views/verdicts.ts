@@ -40,11 +40,11 @@ export interface Verdict {
 
 /** Evaluates which workers could take a job, once for all jobs with the same requirements. */
 export function createVerdicts(core: Core, read: Read, now: number) {
-  const candidates = lazily(() => {
+  const candidates = lazy(() => {
     const all = withBatchedReads(read);
     return all.workers().map(worker => candidateOf(core, all, worker));
   });
-  const verdictOf = remembered(shapeOf, (needs: Requirements): Verdict => {
+  const verdictOf = memoize(shapeOf, (needs: Requirements): Verdict => {
     const judged = judge(needs, candidates());
     const nodes = needs.nodes ?? 1;
     const gathering = gatheringOf(judged, nodes);
@@ -54,8 +54,8 @@ export function createVerdicts(core: Core, read: Read, now: number) {
       nodes,
       isUnsatisfiable: isUnsatisfiable(judged, nodes),
       someFit: gathering === null && judged.some(({ fits }) => fits),
-      whyNobody: lazily(() => (isGathering ? describeGathering(gathering) : whyNobody(judged))),
-      wait: lazily(() =>
+      whyNobody: lazy(() => (isGathering ? describeGathering(gathering) : whyNobody(judged))),
+      wait: lazy(() =>
         isGathering ? { code: 'gathering', params: { ...gathering }, workers: [] } : waitForWorkers(judged),
       ),
     };
@@ -78,8 +78,8 @@ export function createVerdicts(core: Core, read: Read, now: number) {
 
 /** Returns a function that lists why no worker may take a job. It reads settings and live jobs once. */
 export function createJobBlockers(core: Core, read: Read): (job: PendingJob) => readonly JobBlocker[] {
-  const settings = lazily(() => settingsOf(read));
-  const live = lazily(() => read.liveJobs());
+  const settings = lazy(() => settingsOf(read));
+  const live = lazy(() => read.liveJobs());
   return job => {
     const readyAt = core.deadlines.backoff.get(job.id) ?? 0;
     const { maxRunning, maxRunningPerUser } = settings();
@@ -109,12 +109,12 @@ function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
   };
 }
 
-function lazily<T>(make: () => T): () => T {
+function lazy<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => (made ??= { value: make() }).value;
 }
 
-function remembered<I, T>(keyOf: (input: I) => string, make: (input: I) => T): (input: I) => T {
+function memoize<I, T>(keyOf: (input: I) => string, make: (input: I) => T): (input: I) => T {
   const known = new Map<string, { readonly value: T }>();
   return input => {
     const key = keyOf(input);

@@ -38,7 +38,7 @@ export function groupWaiting(core: Core, only: string | null): WaitGroups {
   const groups = new Map<string, PendingJob[]>();
   const { pending, blocked } = store.jobCounts();
   let grouped = 0;
-  const ids = [...store.line(maxJobs), ...store.dependentJobs(maxJobs)].slice(0, maxJobs);
+  const ids = [...store.queuedJobs(maxJobs), ...store.dependentJobs(maxJobs)].slice(0, maxJobs);
   for (const id of ids) {
     const job = store.job(id);
     if (job?.status !== 'pending' || (only !== null && job.user !== only)) continue;

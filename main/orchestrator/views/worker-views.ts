@@ -43,11 +43,13 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   const load = core.connections.loadOf(worker.id);
   const duplicate = core.connections.duplicateOf(worker.id);
   const { agent } = worker;
-  const able = agent?.capabilities;
-  const gpuName = able?.gpuName ?? null;
-  const vramGb = able?.gpuVramGb ?? null;
-  const accelerator = able?.accelerator ?? null;
-  const count = able?.gpuCount ?? 0;
+  const capabilities = agent?.capabilities;
+  const gpuName = capabilities?.gpuName ?? null;
+  const vramGb = capabilities?.gpuVramGb ?? null;
+  const accelerator = capabilities?.accelerator ?? null;
+  const count = capabilities?.gpuCount ?? 0;
+  const drainMs = worker.drain?.deadlineMs ?? null;
+  const drainAt = worker.drain === null || drainMs === null ? null : worker.drain.since + drainMs;
   return {
     id: worker.id,
     worker_id: worker.id,
@@ -57,7 +59,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     worker_type: worker.type,
     local: worker.local,
     gpu_count: count,
-    nodes: able?.nodes ?? 1,
+    nodes: capabilities?.nodes ?? 1,
     gpu_name: gpuName,
     gpu_vram_gb: vramGb,
     accelerator_type: accelerator,
@@ -66,8 +68,8 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
       vram_gb: vramGb,
       count,
       accelerator,
-      driver: able?.driver ?? null,
-      gpus: [...(able?.gpus ?? [])],
+      driver: capabilities?.driver ?? null,
+      gpus: [...(capabilities?.gpus ?? [])],
     },
     labels: labelsOf(worker),
     admin_labels: worker.labels,
@@ -89,10 +91,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
       reason: worker.drain.reason,
       by: worker.drain.by,
       since: core.clock.iso(worker.drain.since),
-      deadline: isoOrNull(
-        core,
-        worker.drain.deadlineMs === null ? null : worker.drain.since + worker.drain.deadlineMs,
-      ),
+      deadline: isoOrNull(core, drainAt),
     },
     quarantine: worker.quarantine && {
       reason: worker.quarantine.reason,

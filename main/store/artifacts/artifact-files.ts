@@ -13,7 +13,7 @@ const chunkBytes = 1_048_576;
  * they never appear on disk (docs/adr/0016). Reads, writes and syncs run on the libuv thread pool.
  */
 export function createArtifactFiles(folder: string): ArtifactFiles {
-  const early = createEarlySync();
+  const earlySync = createEarlySync();
   const folderOf = (job: string): string => join(folder, job);
   const pathOf = (job: string, file: string): string => join(folderOf(job), file);
   return {
@@ -27,7 +27,7 @@ export function createArtifactFiles(folder: string): ArtifactFiles {
         await handle.close();
         throw cause;
       }
-      return fileEnd(handle, { at, folders: [folderOf(job), folder], early });
+      return fileEnd(handle, { at, folders: [folderOf(job), folder], earlySync });
     },
     async sizeOf(job, file) {
       try {
@@ -89,10 +89,10 @@ function createEarlySync(): EarlySync {
 interface StartedFile {
   readonly at: number;
   readonly folders: readonly string[];
-  readonly early: EarlySync;
+  readonly earlySync: EarlySync;
 }
 
-function fileEnd(handle: FileHandle, { at: started, folders, early }: StartedFile): FileEnd {
+function fileEnd(handle: FileHandle, { at: started, folders, earlySync }: StartedFile): FileEnd {
   let at = started;
   let syncing: Promise<void> | null = null;
   return {
@@ -112,7 +112,7 @@ function fileEnd(handle: FileHandle, { at: started, folders, early }: StartedFil
       at = bytes;
     },
     beginSync() {
-      syncing ??= early(handle);
+      syncing ??= earlySync(handle);
     },
     async close() {
       if (syncing === null) await handle.close();

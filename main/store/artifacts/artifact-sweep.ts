@@ -4,7 +4,7 @@ import type { ArtifactFiles, Clock, Log, Store, TrustedTime } from '../../orches
 const forgottenAfterMs = 24 * 3_600_000;
 /** Interval for retrying failed removals and dropping old uploads. */
 const everyMs = 600_000;
-const batch = 200;
+const batchSize = 200;
 
 export interface ArtifactSweep {
   /** Call it after files were dropped. */
@@ -35,18 +35,19 @@ export function startArtifactSweep({
   time,
   log,
 }: SweepDeps): ArtifactSweep {
-  let underWay: Promise<void> | null = null;
+  let running: Promise<void> | null = null;
   let isWanted = false;
   let isOver = false;
   let cancel = (): void => {};
 
-  const giveUp = async (): Promise<void> => {
+  const dropOldUploads = async (): Promise<void> => {
     if (!store.acceptsWrites()) return;
     await store.write(tx => tx.removeUploads(time.earliest() - forgottenAfterMs));
     await releaseUploads();
   };
+  /** Returns true if there may be more files to remove. */
   const removeSome = async (): Promise<boolean> => {
-    const dropped = store.droppedFiles(batch);
+    const dropped = store.droppedFiles(batchSize);
     const gone: string[] = [];
     for (const { jobId, file } of dropped) {
       try {
@@ -57,34 +58,35 @@ export function startArtifactSweep({
       }
     }
     if (gone.length > 0) await store.write(tx => tx.forgetDropped(gone));
-    return gone.length === batch;
+    return gone.length === batchSize;
   };
   const work = async (): Promise<void> => {
     while (isWanted && !isOver) {
       isWanted = false;
       try {
-        while (!isOver && (await removeSome()));
+        let hasMore = true;
+        while (hasMore && !isOver) hasMore = await removeSome();
       } catch (cause) {
         // The disk rejects writes; the next round retries.
         log.warn('artifact.sweep_failed', { cause });
       }
     }
-    underWay = null;
+    running = null;
   };
   const soon = (): void => {
     isWanted = true;
-    if (!isOver) underWay ??= work();
+    if (!isOver) running ??= work();
   };
   const round = (): void => {
     if (isOver) return;
     cancel = clock.after(everyMs, round);
-    giveUp().then(soon, (cause: unknown) => log.warn('artifact.sweep_failed', { cause }));
+    dropOldUploads().then(soon, (cause: unknown) => log.warn('artifact.sweep_failed', { cause }));
   };
   /**
    * Requests of the previous process are gone. Removes uploads that cannot be resumed, and reserves for the others what has
    * arrived.
    */
-  const recount = async (): Promise<void> => {
+  const recountReserved = async (): Promise<void> => {
     if (!store.acceptsWrites()) return;
     await store.write(tx => tx.removeUploads(null));
     for (const { jobId, attemptId, key, file, reserved } of store.uploads()) {
@@ -96,7 +98,7 @@ export function startArtifactSweep({
       });
     }
   };
-  recount()
+  recountReserved()
     .catch((cause: unknown) => log.warn('artifact.sweep_failed', { cause }))
     .then(round, round);
   return {
@@ -104,7 +106,7 @@ export function startArtifactSweep({
     async stop() {
       isOver = true;
       cancel();
-      await underWay;
+      await running;
     },
   };
 }

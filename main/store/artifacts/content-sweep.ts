@@ -7,7 +7,7 @@ const unlistedForMs = 24 * 3_600_000;
 /** A version that is still incomplete after this long is abandoned. */
 const incompleteForMs = 3_600_000;
 const everyMs = 600_000;
-const batch = 500;
+const batchSize = 500;
 
 export interface ContentSweep {
   /** Call it after versions of datasets were removed. */
@@ -36,21 +36,28 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
   let isOver = false;
   let cancel = (): void => {};
 
-  const giveUp = async (): Promise<void> => {
+  const dropAbandoned = async (): Promise<void> => {
     await collect();
     await store.write(tx => tx.removeIncompleteVersions(time.earliest() - incompleteForMs));
     await files.removePartials(time.earliest() - unlistedForMs);
   };
 
+  /** Repeats `removeSome`, which returns the number of removed contents, until a batch is not full. */
+  const repeatWhileFull = async (removeSome: () => Promise<number>): Promise<void> => {
+    let removed = batchSize;
+    while (removed === batchSize && !isOver) removed = await removeSome();
+  };
+
   const removeDropped = async (): Promise<void> => {
     const before = time.earliest() - unlistedForMs;
-    while (!isOver && (await store.write(tx => tx.removeUnlistedContents(before, batch))) === batch);
-    for (let gone = batch; gone === batch && !isOver; ) {
+    await repeatWhileFull(() => store.write(tx => tx.removeUnlistedContents(before, batchSize)));
+    await repeatWhileFull(async () => {
       const removed: string[] = [];
-      for (const sha256 of store.droppedContents(batch)) if (await removeOne(sha256)) removed.push(sha256);
+      for (const sha256 of store.droppedContents(batchSize))
+        if (await removeOne(sha256)) removed.push(sha256);
       if (removed.length > 0) await store.write(tx => tx.forgetContents(removed));
-      gone = removed.length;
-    }
+      return removed.length;
+    });
   };
 
   const removeOne = async (sha256: string): Promise<boolean> => {
@@ -69,9 +76,9 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
   };
 
   /** Registers files that the database does not know, left by a restored backup or a crash. */
-  const countUnknown = async (): Promise<void> => {
+  const registerUnknown = async (): Promise<void> => {
     let some: string[] = [];
-    const note = async (): Promise<void> => {
+    const registerSome = async (): Promise<void> => {
       const known = new Set(store.storedContents(some).map(({ sha256 }) => sha256));
       const unknown: StoredContent[] = [];
       for (const sha256 of some.filter(each => !known.has(each)))
@@ -85,35 +92,35 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
     for await (const sha256 of files.all()) {
       if (isOver) return;
       some.push(sha256);
-      if (some.length === batch) await note();
+      if (some.length === batchSize) await registerSome();
     }
-    await note();
+    await registerSome();
   };
 
   // Runs one task at a time.
-  let underWay: Promise<void> = Promise.resolve();
-  const then = (act: () => Promise<void>): void => {
-    underWay = underWay
+  let queue: Promise<void> = Promise.resolve();
+  const enqueue = (act: () => Promise<void>): void => {
+    queue = queue
       .then(async () => {
         if (!isOver && store.acceptsWrites()) await act();
       })
       .catch((cause: unknown) => log.warn('content.sweep_failed', { cause }));
   };
   const round = (): void => {
-    then(giveUp);
-    then(removeDropped);
-    void underWay.then(() => {
+    enqueue(dropAbandoned);
+    enqueue(removeDropped);
+    void queue.then(() => {
       if (!isOver) cancel = clock.after(everyMs, round);
     });
   };
-  then(countUnknown);
+  enqueue(registerUnknown);
   round();
   return {
-    soon: () => then(removeDropped),
+    soon: () => enqueue(removeDropped),
     async stop() {
       isOver = true;
       cancel();
-      await underWay;
+      await queue;
     },
   };
 }

@@ -22,8 +22,8 @@ export const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const keptHours = 24;
 const keptDays = 7;
-const keptTries = 3;
-const keptAsked = 10;
+const keptPerSchema = 3;
+const keptOfOthers = 10;
 /**
  * Restores are refused while this many databases were replaced within a day: disk space is limited, and none of them may be
  * dropped.
@@ -59,10 +59,10 @@ export function planRetention(backups: readonly Backup[], now: WallMs): readonly
   const ofKind = Map.groupBy(newestFirst, ({ kind }) => kind);
   return [...ofKind].flatMap(([kind, all]) => {
     if (kind === 'hourly') return oldHourly(all).filter(backup => !isWithin(backup, dayMs, now));
-    if (kind === 'manual') return all.slice(keptAsked);
+    if (kind === 'manual') return all.slice(keptOfOthers);
     if (kind === 'before-restore')
-      return all.slice(keptAsked).filter(backup => !isWithin(backup, keptDays * dayMs, now));
-    return all.slice(keptTries);
+      return all.slice(keptOfOthers).filter(backup => !isWithin(backup, keptDays * dayMs, now));
+    return all.slice(keptPerSchema);
   });
 }
 

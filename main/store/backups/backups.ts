@@ -59,14 +59,15 @@ export function openBackupFolder(
 
   const begin = (): void => {
     if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
-    drop();
+    dropUnfinished();
     refuseWithoutRoom(path, databaseFile);
     closeSync(openSync(unfinished, 'wx', 0o600));
   };
 
   const finish = (kind: BackupKind): string => {
     syncFile(unfinished);
-    const file = join(path, backupName(kind, (list()[0]?.number ?? 0) + 1, clock.wall()));
+    const lastNumber = list()[0]?.number ?? 0;
+    const file = join(path, backupName(kind, lastNumber + 1, clock.wall()));
     renameSync(unfinished, file);
     syncNames(file);
     return file;
@@ -76,7 +77,7 @@ export function openBackupFolder(
     for (const { name } of planRetention(list(), present())) rmSync(join(path, name));
   };
 
-  const drop = (): void => {
+  const dropUnfinished = (): void => {
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true });
   };
 
@@ -92,7 +93,7 @@ export function openBackupFolder(
         finish(kind);
         dropOld();
       } finally {
-        drop();
+        dropUnfinished();
       }
     },
     async add(kind, copyTo, signal) {
@@ -104,7 +105,7 @@ export function openBackupFolder(
         dropOld();
         return file;
       } finally {
-        drop();
+        dropUnfinished();
       }
     },
   };
@@ -115,7 +116,9 @@ function refuseWithoutRoom(path: string, databaseFile: string): void {
   const { bavail, bsize } = statfsSync(path);
   const needed = 2 * ((sizeOf(databaseFile) ?? 0) + (sizeOf(`${databaseFile}-wal`) ?? 0));
   if (bavail * bsize < needed)
-    throw new Error(`a backup needs ${Math.ceil(needed / 1_048_576)} MiB of room on the disk of ${path}`);
+    throw new Error(
+      `a backup needs ${Math.ceil(needed / 1_048_576)} MiB of free space on the disk of ${path}`,
+    );
 }
 
 /**
@@ -144,5 +147,7 @@ export async function findDamageInSlices(file: string, signal: AbortSignal): Pro
 
 function refuseDamaged(damage: string | null): void {
   if (damage === null) return;
-  throw new Error(`the copy is damaged, and so the database may be: the next start checks it (${damage})`);
+  throw new Error(
+    `the copy is damaged, so the database may be damaged too: the next start checks it (${damage})`,
+  );
 }

@@ -12,7 +12,7 @@ import { openSqliteStore, type StoreDeps } from '../sqlite-store.ts';
 import { syncFile, syncNames } from '../db/sync.ts';
 import { copyTrail } from './trail-transfer.ts';
 import { openFailure } from '../db/disk-state.ts';
-import { passOverEvents } from '../rows/history-rows.ts';
+import { skipEventNumbers } from '../rows/history-rows.ts';
 
 type AuditPosition = Pick<AuditRow, 'seq' | 'hash'>;
 
@@ -24,7 +24,7 @@ export interface Replacement {
    * row of the backup itself. Close the database's store first. Both happen before the copy is used, so a crash cannot separate
    * them.
    */
-  sign(describe: (had: AuditPosition | null) => AuditFact): Promise<void>;
+  sign(describe: (before: AuditPosition | null) => AuditFact): Promise<void>;
   /** Replaces the database, whose store must be closed. Throws without any change on failure. */
   replaceDatabase(): void;
   drop(): void;
@@ -50,7 +50,7 @@ export async function prepareReplacement(deps: ReplacementDeps, name: string): P
   const { file, folder, log } = deps;
   const found = folder.list().find(each => each.name === name);
   if (found === undefined)
-    return refuse('backup_not_found', `There is no backup ${name}: look at the list of them`);
+    return refuse('backup_not_found', `There is no backup ${name}: list the backups to see their names`);
   if (folder.hasRestoredTooOften())
     return refuse(
       'too_many_restores',
@@ -92,9 +92,7 @@ export async function prepareReplacement(deps: ReplacementDeps, name: string): P
     });
   } catch (cause) {
     log.error('backup.unusable', { file: join(folder.path, name), cause });
-    return unusable(
-      'it could not be read as a start reads it. Nothing was changed. The log has more under this request_id',
-    );
+    return unusable('it could not be read. Nothing was changed. The log has more under this request_id');
   }
 }
 
@@ -104,15 +102,15 @@ const readyFile = (file: string): string => `${file}.restoring`;
  * Checks the copy. Returns why it is damaged or not a Trainyard database, without naming a file; null when it is fine.
  */
 async function examine(ready: string, lastEvent: number): Promise<string | null> {
-  const damage = await findDamageInSlices(ready, new AbortController().signal).catch(wordsOfSqlite);
+  const damage = await findDamageInSlices(ready, new AbortController().signal).catch(messageOfSqlite);
   if (damage !== null) return `it is damaged (${damage.split('\n').at(-1)})`;
   const db = new Database(ready);
   try {
     const schema = Number(db.pragma('user_version', { simple: true }));
-    if (schema === 0) return 'it is no database of Trainyard';
+    if (schema === 0) return 'it is not a database of Trainyard';
     if (schema > knownSchema)
       return `a newer version of Trainyard has made it (schema ${schema}; this version knows ${knownSchema})`;
-    passOverEvents(db, lastEvent);
+    skipEventNumbers(db, lastEvent);
     // Otherwise the store would skip its event numbers a second time.
     db.pragma('journal_mode = WAL');
     return null;
@@ -122,7 +120,7 @@ async function examine(ready: string, lastEvent: number): Promise<string | null>
 }
 
 /** Returns SQLite's message. Rethrows any other error. */
-function wordsOfSqlite(cause: unknown): string {
+function messageOfSqlite(cause: unknown): string {
   if (cause instanceof Database.SqliteError) return cause.message;
   throw cause;
 }
@@ -167,7 +165,7 @@ const waitForLockMs = 1_000;
 function swap(file: string): void {
   const ready = readyFile(file);
   try {
-    foldLog(file);
+    mergeLog(file);
     if (companions.some(suffix => suffix !== '' && sizeOf(ready + suffix) !== null))
       throw new Error(`${ready} is still in use`);
     syncFile(ready);
@@ -179,7 +177,7 @@ function swap(file: string): void {
 }
 
 /** Merges the log into the database. Throws when another program uses it. */
-function foldLog(file: string): void {
+function mergeLog(file: string): void {
   const db = new Database(file, { timeout: waitForLockMs });
   try {
     db.pragma('journal_mode = DELETE');

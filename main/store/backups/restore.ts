@@ -24,7 +24,7 @@ export interface Restored {
 export interface RestoreDeps {
   readonly file: string;
   /** Whether the file is unchanged since an orderly stop. */
-  readonly isAsLeft: boolean;
+  readonly isUnchanged: boolean;
   readonly folder: BackupFolder;
   readonly clock: Clock;
   readonly log: Log;
@@ -36,10 +36,10 @@ export interface RestoreDeps {
  * Returns null when nothing was wrong. Throws without any change when there is no such backup.
  */
 export function restoreIfDamaged(deps: RestoreDeps): Restored | null {
-  const { file, isAsLeft, folder, clock, log, seal } = deps;
-  const damage = findDamage(file, isAsLeft) ?? findLoss(file, folder);
+  const { file, isUnchanged, folder, clock, log, seal } = deps;
+  const damage = findDamage(file, isUnchanged) ?? findLoss(file, folder);
   if (damage === null) return null;
-  const backup = newestWhole(folder, log);
+  const backup = newestIntact(folder, log);
   if (backup === null) {
     throw new Error(
       `${file} ${damage}, and there is no whole backup in ${folder.path}. Nothing was changed: put a good copy in its ` +
@@ -65,14 +65,14 @@ function salvage(damaged: string, ready: string, seal: AuditSeal, log: Log): num
 
 /** Backups exist, so a missing or empty database has been lost; only a new one has no backups. */
 function findLoss(file: string, folder: BackupFolder): string | null {
-  const size = sizeOf(file) ?? null;
+  const size = sizeOf(file);
   if (size !== null && size > 0) return null;
   if (folder.list().length === 0) return null;
   return size === null ? 'is missing' : 'is empty';
 }
 
-function newestWhole(folder: BackupFolder, log: Log): Backup | null {
-  const whole = (backup: Backup): boolean => {
+function newestIntact(folder: BackupFolder, log: Log): Backup | null {
+  const isIntact = (backup: Backup): boolean => {
     const file = join(folder.path, backup.name);
     try {
       const damage = quickCheck(file);
@@ -83,7 +83,7 @@ function newestWhole(folder: BackupFolder, log: Log): Backup | null {
     }
     return false;
   };
-  return folder.list().find(whole) ?? null;
+  return folder.list().find(isIntact) ?? null;
 }
 
 /**

@@ -27,7 +27,7 @@ interface Place {
    * Another config whose name differs only by case, which some file systems treat as the same; null for none, or when both files
    * exist.
    */
-  readonly rival: string | null;
+  readonly conflictingName: string | null;
 }
 
 /**
@@ -37,7 +37,7 @@ interface Place {
 export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 'remove'> {
   // Runs changes one at a time, so the state that a change was checked against still holds when it applies.
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
+  const inSequence = <T>(act: () => Promise<T>): Promise<T> => {
     const mine = last.then(act);
     last = mine.catch(() => undefined);
     return mine;
@@ -50,7 +50,7 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
   };
   return {
     put: ({ name, config, files = {}, expected }, record) =>
-      inTurn(async () => {
+      inSequence(async () => {
         const portable = formatOf(name) === null ? null : checkNewName(name);
         if (portable?.ok === false) return portable;
         const text = configText(config);
@@ -60,23 +60,24 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
         const found = await placeOf(name);
         if (!found.ok) return found;
         const place = companions.value.length === 0 ? found.value : inOwnFolder(found.value);
-        const refused = whyNot(place, expected) ?? whyNotNew(place) ?? whyNotJson(place);
+        const refused =
+          refusalOfExpected(place, expected) ?? refusalOfNewName(place) ?? refusalUnlessJson(place);
         if (refused !== null) return refused;
-        const crowded = await whyNotBeside(place, companions.value);
-        return crowded ?? write(place, Buffer.from(text.value), companions.value, record);
+        const blockedBy = await refusalOfCompanions(place, companions.value);
+        return blockedBy ?? write(place, Buffer.from(text.value), companions.value, record);
       }),
     remove: ({ name, expected }, record) =>
-      inTurn(async () => {
+      inSequence(async () => {
         const place = await placeOf(name);
         if (!place.ok) return place;
         const { root, file, now } = place.value;
-        const refused = whyNot(place.value, expected);
+        const refused = refusalOfExpected(place.value, expected);
         if (refused !== null) return refused;
         if (now === null) return missing(name);
         const change = {
           what: 'deleted',
           name,
-          file: file,
+          file,
           tag: now.tag,
           bytes: now.bytes,
         } as const;
@@ -92,10 +93,12 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
 type Refused = ReturnType<typeof refuse>;
 
 /** Existing files keep their names. */
-function whyNotNew({ name, now, rival }: Place): Refused | null {
+function refusalOfNewName({ name, now, conflictingName }: Place): Refused | null {
   if (now !== null) return null;
-  if (rival !== null)
-    return inTheWay(`There is a config ${rival} already, whose name differs from ${name} by its case alone`);
+  if (conflictingName !== null)
+    return blocked(
+      `There is a config ${conflictingName} already, whose name differs from ${name} only by case`,
+    );
   const checked = checkNewName(name);
   return checked.ok ? null : checked;
 }
@@ -107,29 +110,29 @@ const inOwnFolder = (place: Place): Place =>
   place.now === null ? { ...place, file: ownFile(place.name) } : place;
 
 /** Replaces only regular files, and only in the config's own folder. */
-async function whyNotBeside(
+async function refusalOfCompanions(
   { root, name, file }: Place,
   companions: readonly Companion[],
 ): Promise<Refused | null> {
   if (companions.length === 0) return null;
   if (file !== ownFile(name))
-    return inTheWay(`${file} is there, and a config with files is ${ownFile(name)}`);
+    return blocked(`${file} exists already, and a config with files must be ${ownFile(name)}`);
   const folder = await factsOf(join(root, name));
-  if (folder !== null && !folder.isDirectory()) return inTheWay(`${name} is there, and is no folder`);
+  if (folder !== null && !folder.isDirectory()) return blocked(`${name} exists already, and is not a folder`);
   for (const companion of companions) {
     const existing = await factsOf(join(root, name, companion.name));
     if (existing !== null && !existing.isFile())
-      return inTheWay(`${name}/${companion.name} is there, and is no file`);
+      return blocked(`${name}/${companion.name} exists already, and is not a file`);
   }
   return null;
 }
 
 /** The server writes configs as JSON only. */
-function whyNotJson({ file }: Place): Refused | null {
+function refusalUnlessJson({ file }: Place): Refused | null {
   const format = formatOf(file);
   return format === 'json'
     ? null
-    : inTheWay(
+    : blocked(
         `${file} is ${String(format).toUpperCase()}, which only an editor on the server's machine can change`,
       );
 }
@@ -138,30 +141,31 @@ async function findPlace(root: string, name: string): Promise<Outcome<Place>> {
   const flat = `${name}.json`;
   for (const file of filesOf(name)) {
     const link = await linkOn(root, file);
-    if (link !== null) return isLink(link);
+    if (link !== null) return refuseLink(link);
     if ((await factsOf(join(root, file)))?.isFile() === true) return placeAt(root, name, file);
   }
   const entries = await readdir(root).catch((): string[] => []);
   const other = entries.map(nameOfFile).find(found => found !== name && foldName(found) === foldName(name));
-  if (other !== undefined) return accept({ root, name, file: flat, now: null, rival: other });
+  if (other !== undefined) return accept({ root, name, file: flat, now: null, conflictingName: other });
   return (await factsOf(join(root, flat))) === null
-    ? accept({ root, name, file: flat, now: null, rival: null })
-    : inTheWay(`${flat} is there, and is no file`);
+    ? accept({ root, name, file: flat, now: null, conflictingName: null })
+    : blocked(`${flat} exists already, and is not a file`);
 }
 
 async function placeAt(root: string, name: string, file: string): Promise<Outcome<Place>> {
   const [top = ''] = file.split('/', 1);
   const entries = await readdir(root).catch((): string[] => []);
   // A case-insensitive file system also finds the file of a differently cased name.
-  const rival = entries.includes(top)
+  const conflictingName = entries.includes(top)
     ? null
     : (entries.map(nameOfFile).find(found => foldName(found) === foldName(name)) ?? null);
-  if (rival !== null) return accept({ root, name, file: `${name}.json`, now: null, rival });
+  if (conflictingName !== null)
+    return accept({ root, name, file: `${name}.json`, now: null, conflictingName });
   const found = await readInside(root, join(root, file));
-  if (found === null) return inTheWay(`${file} cannot be read by the orchestrator`);
+  if (found === null) return blocked(`${file} cannot be read by the orchestrator`);
   if (holdsList(found.content, file))
-    return inTheWay(`${file} is there, and holds a list, as dataloaders do: it is no config`);
-  return accept({ root, name, file, now: { ...found, tag: tagOf(found.content) }, rival: null });
+    return blocked(`${file} exists already, and contains a list like a dataloader: it is not a config`);
+  return accept({ root, name, file, now: { ...found, tag: tagOf(found.content) }, conflictingName: null });
 }
 
 /** Returns the first part of a path that is a link; null when there is none. */
@@ -177,16 +181,16 @@ async function linkOn(root: string, file: string): Promise<string | null> {
 /** Describes a link itself, not its target. */
 const factsOf = (path: string): Promise<Stats | null> => lstat(path).catch(() => null);
 
-const inTheWay = (detail: string): Refused => refuse('config_in_the_way', `${detail}: choose another name`);
+const blocked = (detail: string): Refused => refuse('config_in_the_way', `${detail}: choose another name`);
 
-const isLink = (file: string): Refused =>
+const refuseLink = (file: string): Refused =>
   refuse(
     'config_in_the_way',
-    `${file} is a link: change what it leads to, or remove it, on the machine of the orchestrator`,
+    `${file} is a link: change its target, or remove the link, on the machine of the orchestrator`,
   );
 
 /** Returns null when the precondition holds. */
-function whyNot({ name, now }: Place, expected: ExpectedConfig): Refused | null {
+function refusalOfExpected({ name, now }: Place, expected: ExpectedConfig): Refused | null {
   if (expected === 'anything') return null;
   if (expected === 'nothing') {
     if (now === null) return null;
@@ -289,10 +293,10 @@ const codeOf = (cause: unknown): string =>
 
 /** Keyed by system error code. */
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'it is not there',
+  ENOENT: 'it does not exist',
   ENOSPC: 'its disk is full',
   EDQUOT: 'its disk is full',
-  EROFS: 'its disk takes no changes',
+  EROFS: 'its disk is read-only',
   EACCES: 'the orchestrator may not write there',
   EPERM: 'the orchestrator may not write there',
 };

@@ -8,10 +8,10 @@ const maxSegmentBytes = 255;
 export const maxDepth = 8;
 
 /** Control characters, invisible characters, and those that change the text direction. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 /** Windows opens devices or streams by such names, and strips trailing dots and spaces. */
-const meansOther = (segment: string): boolean =>
+const isReservedOnWindows = (segment: string): boolean =>
   process.platform === 'win32' && (deviceName.test(segment) || /[<>:"|?*]|[. ]$/.test(segment));
 
 /** Whether a path segment is valid: neither hidden nor `..`. */
@@ -19,9 +19,9 @@ export const isPlainFile = (segment: string): boolean =>
   segment !== '' &&
   !segment.startsWith('.') &&
   !/[/\\]/.test(segment) &&
-  !unseen.test(segment) &&
+  !invisible.test(segment) &&
   Buffer.byteLength(segment) <= maxSegmentBytes &&
-  !meansOther(segment);
+  !isReservedOnWindows(segment);
 
 /** A config's path below the folder, without the extension: `flux/kontext`. */
 export const isConfigName = (name: string): boolean => {
@@ -34,7 +34,7 @@ export const checkName = (name: string): Outcome<string> =>
     ? accept(name)
     : refuse(
         'invalid_request',
-        'config_name must be the path of a config below the configs folder, such as flux/kontext: no way up, nothing hidden',
+        'config_name must be the path of a config below the configs folder, such as flux/kontext, without ".." and hidden names',
       );
 
 const endings = ['.json', '.jsonc', '.yaml', '.yml', '.toml'] as const;
@@ -69,12 +69,12 @@ export function checkNewName(name: string): Outcome<string> {
       `The name is too long for a file: the limit is ${maxSegmentBytes} bytes`,
     );
   if (formatOf(name) !== null)
-    return refuse('invalid_request', 'Leave the ending out: the file of a config NAME is called NAME.json');
+    return refuse('invalid_request', 'Omit the extension: the file of a config NAME is called NAME.json');
   return portableName.test(name) && !deviceName.test(name)
     ? accept(name)
     : refuse(
         'invalid_request',
-        'A new config needs a name that every system takes: letters, digits, . _ + - and spaces',
+        'The name of a new config must be valid on every system: use letters, digits, . _ + - and spaces',
       );
 }
 
@@ -85,7 +85,7 @@ export function checkNewFile(name: string): Outcome<string> {
     ? accept(name)
     : refuse(
         'config_invalid',
-        `The config names a file ${name}, which cannot lie beside it: rename the file`,
+        `The config names a file ${name}, which cannot be stored beside it: rename the file`,
       );
 }
 

@@ -18,8 +18,9 @@ import {
 import type { FoundConfig } from '../../orchestrator/ports/index.ts';
 import { type Candidate, filesOf, isPlainFile, nameOfFile } from './config-names.ts';
 import { type ConfigTree, resolved } from './config-tree.ts';
+
 /** Maximum size of a config or dataloader, in characters. */
-export const largest = 1_000_000;
+export const maxConfigChars = 1_000_000;
 const maxBytesOfChar = 3;
 
 /** A file in the configs folder. */
@@ -41,9 +42,9 @@ export async function readInside(root: string, path: string): Promise<ConfigFile
   try {
     const facts = await handle.stat();
     if (!facts.isFile()) return null;
-    const isTooLarge = facts.size > largest * maxBytesOfChar;
+    const isTooLarge = facts.size > maxConfigChars * maxBytesOfChar;
     const content = isTooLarge ? null : await handle.readFile();
-    return { changedAt: writable(facts.mtimeMs), bytes: facts.size, mode: facts.mode & 0o777, content };
+    return { changedAt: limitTime(facts.mtimeMs), bytes: facts.size, mode: facts.mode & 0o777, content };
   } catch {
     return null;
   } finally {
@@ -51,9 +52,9 @@ export async function readInside(root: string, path: string): Promise<ConfigFile
   }
 }
 
-/** Limits a file time to what RFC 3339 can represent. */
-const writable = (at: number): number => Math.min(Math.max(Math.floor(at), 0), latest);
-const latest = Date.parse('9999-12-31T23:59:59.999Z');
+/** Limits the time of a file to the range of RFC 3339. */
+const limitTime = (at: number): number => Math.min(Math.max(Math.floor(at), 0), maxTime);
+const maxTime = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Returns an ETag that changes with the content; null for unknown content. */
 export const tagOf = (content: Buffer | null): string | null =>
@@ -130,8 +131,8 @@ async function findFor(tree: ConfigTree, configFile: string, path: string): Prom
     .replaceAll('\\', '/')
     .split('/')
     .filter(part => part !== '' && part !== '.');
-  const isUp = parts.lastIndexOf('..');
-  const names = parts.slice(isUp + 1);
+  const lastUp = parts.lastIndexOf('..');
+  const names = parts.slice(lastUp + 1);
   if (names.length === 0 || !names.every(isPlainFile))
     return { ok: false, reason: 'that is not the path of a file' };
   for (const folder of foldersAbove(configFile))
@@ -164,20 +165,20 @@ async function textAt(root: string, file: string): Promise<FoundFile | null> {
   const found = await readInside(root, join(root, file));
   if (found === null) return null;
   const text = found.content?.toString('utf8');
-  return text === undefined || text.length > largest
-    ? { ok: false, reason: `it is larger than ${largest} characters` }
+  return text === undefined || text.length > maxConfigChars
+    ? { ok: false, reason: `it is larger than ${maxConfigChars} characters` }
     : { ok: true, text };
 }
 
 /** Returns null for content that is too long for a config. */
 function textIn(content: Buffer | null): string | null {
   const text = content?.toString('utf8') ?? null;
-  return text === null || text.length > largest ? null : text;
+  return text === null || text.length > maxConfigChars ? null : text;
 }
 
 function parsedOf(content: Buffer | null, file: string, what: string): Outcome<unknown> {
   const text = textIn(content);
-  if (text === null) return refuse('config_invalid', `${what} is larger than ${largest} characters`);
+  if (text === null) return refuse('config_invalid', `${what} is larger than ${maxConfigChars} characters`);
   const format = formatOf(file) ?? 'json';
   const parsed = parseConfigText(text, format);
   return parsed.ok

@@ -2,7 +2,7 @@ import { basename } from 'node:path/posix';
 import type { TrainerConfig } from '../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { trainerFor } from '../../../trainers/index.ts';
-import { largest } from './config-reading.ts';
+import { maxConfigChars } from './config-reading.ts';
 import { checkNewFile, foldName } from './config-names.ts';
 
 /** A file stored beside a config. */
@@ -31,7 +31,7 @@ export function companionsOf(
     if (other !== undefined && (other.name !== name || other.text !== text))
       return refuse(
         'config_invalid',
-        `The config names two files called ${name}, and only one can lie beside it: rename one of them`,
+        `The config names two files called ${name}, and only one can be stored beside it: rename one of them`,
       );
     found.set(foldName(name), { name, text });
   }
@@ -42,14 +42,14 @@ export function companionsOf(
 export function configText(config: TrainerConfig): Outcome<string> {
   const compact = compactOf(config);
   if (compact === null) return refuse('config_invalid', 'The config is nested too deeply');
-  if (compact.length > largest)
-    return refuse('body_too_large', `The config is larger than ${largest} characters`);
-  const indented = depthOf(compact) > deepest ? compact : `${JSON.stringify(config, null, 2)}\n`;
-  return accept(indented.length > largest ? compact : indented);
+  if (compact.length > maxConfigChars)
+    return refuse('body_too_large', `The config is larger than ${maxConfigChars} characters`);
+  const indented = depthOf(compact) > maxIndentedDepth ? compact : `${JSON.stringify(config, null, 2)}\n`;
+  return accept(indented.length > maxConfigChars ? compact : indented);
 }
 
 /** Configs nested deeper than this are compact: indentation grows with the square of the depth. */
-const deepest = 32;
+const maxIndentedDepth = 32;
 
 function compactOf(config: TrainerConfig): string | null {
   try {
@@ -62,14 +62,18 @@ function compactOf(config: TrainerConfig): string | null {
 
 function depthOf(json: string): number {
   let depth = 0;
-  let maxDepthSeen = 0;
+  let maxDepth = 0;
   let inString = false;
   for (let at = 0; at < json.length; at += 1) {
     const char = json[at];
     if (char === '"') inString = !inString;
-    else if (inString) at += char === '\\' ? 1 : 0;
-    else if (char === '{' || char === '[') maxDepthSeen = Math.max(maxDepthSeen, (depth += 1));
-    else if (char === '}' || char === ']') depth -= 1;
+    else if (inString) {
+      // Skips the escaped character, which may be a quote.
+      if (char === '\\') at += 1;
+    } else if (char === '{' || char === '[') {
+      depth += 1;
+      maxDepth = Math.max(maxDepth, depth);
+    } else if (char === '}' || char === ']') depth -= 1;
   }
-  return maxDepthSeen;
+  return maxDepth;
 }

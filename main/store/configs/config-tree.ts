@@ -25,7 +25,7 @@ export function openTree(root: string): ConfigTree {
 
 /** Lists all files that may contain a config, sorted by name. */
 export const candidatesIn = async (tree: ConfigTree): Promise<readonly Candidate[]> =>
-  named((await tree.files()).filter(file => formatOf(file) !== null));
+  nameCandidates((await tree.files()).filter(file => formatOf(file) !== null));
 
 /** Follows links only within the folder. */
 async function filesBelow(root: string): Promise<readonly string[]> {
@@ -61,7 +61,7 @@ async function mayEnter(root: string, path: string, entry: Dirent, seen: Set<str
 /**
  * When two files have the same name, the one that a lookup finds first keeps it; the other is listed by its whole path.
  */
-function named(files: readonly string[]): readonly Candidate[] {
+function nameCandidates(files: readonly string[]): readonly Candidate[] {
   const existing = new Set(files);
   return files
     .map(file => {

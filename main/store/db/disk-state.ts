@@ -48,12 +48,12 @@ const reasons: readonly (readonly [RegExp, string])[] = [
     'cannot be written: give its owner the right to write to it and to its folder, or use another --data-dir',
   ],
   [fullDisk, 'does not fit on its disk, which is full: make room, and start again'],
-  [/^SQLITE_BUSY/, 'is locked by another program: close what works on it, and start again'],
+  [/^SQLITE_BUSY/, 'is locked by another program: close that program, and start again'],
   [
     /^(SQLITE_CANTOPEN|EISDIR|ENOTDIR|ENOENT)/,
-    'cannot be opened: it and its folder must be there, and may be written by their owner',
+    'cannot be opened: it and its folder must exist, and their owner must be allowed to write to them',
   ],
-  [/^(SQLITE_IOERR|EIO)/, 'cannot be read or written, because its disk fails: look at the system log'],
+  [/^(SQLITE_IOERR|EIO)/, 'cannot be read or written, because its disk fails: check the system log'],
 ];
 
 /** Pause before retrying after the disk rejected a change; the same as `Retry-After` for clients. */
@@ -123,7 +123,7 @@ export function createDiskState({ clock, log, probe, onFatal }: DiskStateDeps): 
     refusedAt = clock.mono();
     log.error('store.refusing', {
       cause,
-      note: 'No change is taken until the disk works again, which is tried every 5 s: is it full, or failing?',
+      note: 'The orchestrator refuses changes, and tries the disk again every 5 s: check whether it is full or failing',
     });
     probeLater();
   };
@@ -134,7 +134,7 @@ export function createDiskState({ clock, log, probe, onFatal }: DiskStateDeps): 
     cancelProbe();
     log.error('store.fatal', {
       cause,
-      note: 'What the disk holds is unknown, so the orchestrator ends here: look at the disk, then start it again',
+      note: 'The state on the disk is unknown, so the orchestrator exits: check the disk, then start it again',
     });
     onFatal(cause);
   };

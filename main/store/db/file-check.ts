@@ -23,7 +23,7 @@ const magic = 'SQLite format 3\0';
  * database left unchanged since an orderly stop, it skips the check of all pages, which takes a second per million jobs. Throws
  * when the file cannot be read or a newer program wrote it.
  */
-export function findDamage(file: string, isAsLeft = false): string | null {
+export function findDamage(file: string, isUnchanged = false): string | null {
   const size = sizeOf(file);
   const walSize = sizeOf(`${file}-wal`) ?? 0;
   if (size === null) return walSize > 0 ? 'is missing, but its log (-wal) is there' : null;
@@ -38,7 +38,7 @@ export function findDamage(file: string, isAsLeft = false): string | null {
   // SQLite pads a truncated page with zeros; only the log may contain the rest of it.
   const lastPage = Math.ceil(size / pageBytes);
   if (size % pageBytes !== 0 && !wal.pages.has(lastPage)) return 'was cut off in the middle of a page';
-  return isAsLeft ? null : quickCheck(file);
+  return isUnchanged ? null : quickCheck(file);
 }
 
 /**
@@ -132,9 +132,9 @@ export function createStopMark(file: string): StopMark {
   return {
     take() {
       try {
-        const left = readFileSync(mark, 'utf8');
+        const stored = readFileSync(mark, 'utf8');
         rmSync(mark);
-        return left === traitsOf(file) && sizeOf(`${file}-wal`) === null;
+        return stored === fingerprintOf(file) && sizeOf(`${file}-wal`) === null;
       } catch {
         return false;
       }
@@ -142,8 +142,8 @@ export function createStopMark(file: string): StopMark {
     leave() {
       if (sizeOf(`${file}-wal`) !== null) return;
       try {
-        setApart(file);
-        writeFileSync(mark, traitsOf(file), { mode: 0o600 });
+        roundModifiedTime(file);
+        writeFileSync(mark, fingerprintOf(file), { mode: 0o600 });
       } catch {
         // Without a mark, the next start checks the whole file, as after a crash.
       }
@@ -155,13 +155,13 @@ export function createStopMark(file: string): StopMark {
  * File times have a resolution of some milliseconds, so a change right after the stop could keep the same time. Rounds the time
  * down to a whole second to make such a change visible.
  */
-function setApart(file: string): void {
+function roundModifiedTime(file: string): void {
   const { atime, mtimeMs } = statSync(file);
   utimesSync(file, atime, Math.floor(mtimeMs / 1_000));
 }
 
 /** Any change to a file also changes one of these: programs cannot set ctime. */
-function traitsOf(file: string): string {
+function fingerprintOf(file: string): string {
   const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
   return [ino, size, mtimeNs, ctimeNs].join(' ');
 }

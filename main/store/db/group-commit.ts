@@ -55,7 +55,7 @@ export class StorageError extends Error {
  */
 export function createWriter(deps: WriterDeps): Writer {
   const { db, wal, disk, log } = deps;
-  const scopes = { now: runHere };
+  const scopes = { current: runHere };
   const effects = createEffects(log, scopes);
   const rollbackHooks = createEffects(log, scopes);
   const commit = createCommit(deps, { effects, rollbackHooks, scopes });
@@ -75,13 +75,13 @@ export function createWriter(deps: WriterDeps): Writer {
     }
     // In a separate turn, so that responses, which leave at the end of this one, do not wait for a checkpoint.
     setImmediate(() => {
-      tend(() => {
+      maintain(() => {
         if (wal.isLong()) wal.checkpoint();
       });
     });
   };
 
-  const tend = (work: () => void): void => {
+  const maintain = (work: () => void): void => {
     if (disk.now() !== 'working' || !db.open) return;
     try {
       work();
@@ -97,8 +97,8 @@ export function createWriter(deps: WriterDeps): Writer {
       return new Promise<T>((resolve, reject) => {
         if (queue.length === 0) setImmediate(flush);
         // Equivalent to `AsyncLocalStorage.snapshot()`, but 40 times faster.
-        const asked = new AsyncResource('store.write');
-        queue.push({ run, scope: runIn => asked.runInAsyncScope(runIn), resolve, reject });
+        const context = new AsyncResource('store.write');
+        queue.push({ run, scope: runIn => context.runInAsyncScope(runIn), resolve, reject });
       });
     },
     afterCommit: effects.add,
@@ -108,7 +108,7 @@ export function createWriter(deps: WriterDeps): Writer {
       flush();
       disk.stop();
       // SQLite would checkpoint on closing, but ignore a failure.
-      tend(wal.checkpoint);
+      maintain(wal.checkpoint);
     },
   };
 }
@@ -117,7 +117,7 @@ const runHere: Scope = run => run();
 
 /** Scope of the command that is running. */
 interface Scopes {
-  now: Scope;
+  current: Scope;
 }
 
 /** Callbacks to run in order after a commit or a rollback. */
@@ -125,7 +125,7 @@ interface Effects {
   readonly add: (effect: () => void) => void;
   count(): number;
   /** Discards the callbacks added after the count was `count`. */
-  backTo(count: number): void;
+  truncateTo(count: number): void;
   /** Runs and discards the callbacks added after the count was `count`. */
   run(count?: number): void;
 }
@@ -140,9 +140,9 @@ function createEffects(log: Log, scopes: Scopes): Effects {
     }
   };
   return {
-    add: effect => void effects.push({ effect, scope: scopes.now }),
+    add: effect => void effects.push({ effect, scope: scopes.current }),
     count: () => effects.length,
-    backTo(count) {
+    truncateTo(count) {
       effects.length = count;
     },
     run(count = 0) {
@@ -178,7 +178,8 @@ function createCommit(
   /** A disk fault affects the whole batch; it has usually ended the transaction, including the savepoint. */
   const isOwnFault = (cause: unknown): boolean => db.inTransaction && diskFault(cause) === null;
   const runOne = (command: Queued): Done => {
-    const kept = [effects.count(), rollbackHooks.count()] as const;
+    const effectCount = effects.count();
+    const hookCount = rollbackHooks.count();
     save.run();
     try {
       const value = runScoped(command, scopes);
@@ -188,8 +189,8 @@ function createCommit(
       if (!isOwnFault(cause)) throw cause;
       db.exec('ROLLBACK TO command');
       db.exec('RELEASE command');
-      effects.backTo(kept[0]);
-      rollbackHooks.run(kept[1]);
+      effects.truncateTo(effectCount);
+      rollbackHooks.run(hookCount);
       return { command, result: { ok: false, cause } };
     }
   };
@@ -207,10 +208,10 @@ function createCommit(
       const done = batch.map(runOne);
       db.exec('COMMIT');
       checkPlace();
-      rollbackHooks.backTo(0);
+      rollbackHooks.truncateTo(0);
       return done;
     } catch (cause) {
-      effects.backTo(0);
+      effects.truncateTo(0);
       const fault = disk.note(cause);
       if (fault === 'fatal') return null;
       if (fault === null) log.error('store.commit_failed', { cause });
@@ -224,13 +225,13 @@ function createCommit(
 
 function runScoped({ run, scope }: Queued, scopes: Scopes): unknown {
   let value: unknown;
-  scopes.now = scope;
+  scopes.current = scope;
   try {
     scope(() => {
       value = run();
     });
   } finally {
-    scopes.now = runHere;
+    scopes.current = runHere;
   }
   return value;
 }

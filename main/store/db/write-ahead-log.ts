@@ -93,7 +93,7 @@ function checkFrames(handle: number, size: number): WalCheck {
   }
 
   const frame = Buffer.alloc(frameHeaderBytes + pageBytes);
-  let whole = true;
+  let isIntact = true;
   let lostCommits = 0;
   let written: number[] = [];
   for (let at = headerBytes; at + frame.length <= size; at += frame.length) {
@@ -101,15 +101,18 @@ function checkFrames(handle: number, size: number): WalCheck {
     // Other frames are left from before the last restart of the log.
     const isOfThisLog = frame.compare(header, 16, 24, 8, 16) === 0;
     const isCommit = isOfThisLog && frame.readUInt32BE(4) !== 0;
-    whole &&=
-      isOfThisLog && sum.add(frame.subarray(0, 8)).add(frame.subarray(frameHeaderBytes)).is(frame, 16);
-    if (!whole) lostCommits += isCommit ? 1 : 0;
-    else {
-      written.push(frame.readUInt32BE(0));
-      if (!isCommit) continue;
-      for (const page of written) pages.add(page);
-      written = [];
+    // A checksum covers all frames before its own, so no frame after the first invalid one can be valid.
+    if (isIntact)
+      isIntact =
+        isOfThisLog && sum.add(frame.subarray(0, 8)).add(frame.subarray(frameHeaderBytes)).is(frame, 16);
+    if (!isIntact) {
+      if (isCommit) lostCommits += 1;
+      continue;
     }
+    written.push(frame.readUInt32BE(0));
+    if (!isCommit) continue;
+    for (const page of written) pages.add(page);
+    written = [];
   }
   return { damage: lostCommits > 1 ? `its log (-wal) misses ${lostCommits} commits` : null, pages };
 }

@@ -38,10 +38,10 @@ function createOrphanMarks(folder: string): OrphanMarks {
 }
 
 /** Maximum bytes of a line to return; longer lines are cut. */
-const maxOfLine = 16_384;
-const maxOfSegment = 16 * 1_048_576;
+const maxLineBytes = 16_384;
+const maxSegmentBytes = 16 * 1_048_576;
 /** Maximum number of pending requests per job; an agent sends its pieces one after the other. */
-const maxAtOnce = 8;
+const maxPending = 8;
 /** Safety margin for free space, because other writers use the disk as well. */
 const marginBytes = 1_048_576;
 
@@ -68,12 +68,12 @@ export function createLogFiles(deps: LogFilesDeps): OpenLogFiles {
   const { folder, clock, log, perAttempt } = deps;
   const bounds: LogBounds = {
     ofLog: perAttempt,
-    ofSegment: Math.min(maxOfSegment, Math.ceil(perAttempt / 4)),
-    ofLine: maxOfLine,
+    ofSegment: Math.min(maxSegmentBytes, Math.ceil(perAttempt / 4)),
+    ofLine: maxLineBytes,
   };
   const cache = createOpenLogCache({ folder, bounds, clock, log });
 
-  const take = async (job: JobId, attempt: number, piece: LogPiece): Promise<Outcome<number>> => {
+  const storePiece = async (job: JobId, attempt: number, piece: LogPiece): Promise<Outcome<number>> => {
     const opened = await cache.open(job, attempt);
     const { place, isLast } = opened.head;
     // An agent sends an empty piece to learn where to start.
@@ -91,11 +91,11 @@ export function createLogFiles(deps: LogFilesDeps): OpenLogFiles {
     cache.noteChange(job, attempt, piece.isLast);
     return accept(opened.head.place);
   };
-  const coming = new Map<JobId, number>();
-  const leave = (job: JobId): void => {
-    const left = (coming.get(job) ?? 1) - 1;
-    if (left === 0) coming.delete(job);
-    else coming.set(job, left);
+  const pending = new Map<JobId, number>();
+  const endRequest = (job: JobId): void => {
+    const left = (pending.get(job) ?? 1) - 1;
+    if (left === 0) pending.delete(job);
+    else pending.set(job, left);
   };
   const snapshotOf = async (job: JobId, attempt: number): Promise<Snapshot> =>
     snapshot(await cache.look(job, attempt));
@@ -104,10 +104,10 @@ export function createLogFiles(deps: LogFilesDeps): OpenLogFiles {
     attempts: job => attemptsIn(join(folder, job)),
     append(job, attempt, piece) {
       if (cache.isClosed()) return Promise.resolve(stopping);
-      const before = coming.get(job) ?? 0;
-      if (before >= maxAtOnce) return Promise.resolve(tooMany);
-      coming.set(job, before + 1);
-      return cache.inTurn(job, () => take(job, attempt, piece)).finally(() => leave(job));
+      const before = pending.get(job) ?? 0;
+      if (before >= maxPending) return Promise.resolve(tooMany);
+      pending.set(job, before + 1);
+      return cache.inTurn(job, () => storePiece(job, attempt, piece)).finally(() => endRequest(job));
     },
     async facts(job, attempt) {
       const opened = await cache.look(job, attempt);
@@ -116,7 +116,7 @@ export function createLogFiles(deps: LogFilesDeps): OpenLogFiles {
     async *lines(job, attempt, from, maxBytes) {
       yield* linesFrom(await snapshotOf(job, attempt), from, maxBytes);
     },
-    search: async (job, attempt, search) => searchLines(await snapshotOf(job, attempt), search, maxOfLine),
+    search: async (job, attempt, search) => searchLines(await snapshotOf(job, attempt), search, maxLineBytes),
     watch: cache.watch,
     jobs: () => jobsIn(folder),
     orphans: createOrphanMarks(folder),
@@ -151,7 +151,7 @@ async function hasRoom({ folder, reserve }: LogFilesDeps, bytes: number): Promis
 
 const noRoom = refuse(
   'storage',
-  'The log could not be stored, and nothing of it was: the disk of the orchestrator has no room for it. Try again later',
+  'Nothing of this piece of the log was stored: the disk of the orchestrator has no room for it. Try again later',
 );
 const tooMany = refuse('too_many_uploads', 'Send one piece of a log after the other');
 const stopping = refuse('stopping', 'The orchestrator is stopping: send it again later');

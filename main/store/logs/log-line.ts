@@ -72,9 +72,15 @@ function textOf(bytes: Buffer, isCut: boolean): string {
   if (!isCut) return bytes.toString('utf8');
   let start = bytes.length - 1;
   while (start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
-  const first = bytes[start] ?? 0;
-  const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+  const length = lengthOfCharacter(bytes[start] ?? 0);
   return bytes.toString('utf8', 0, start + length > bytes.length ? start : bytes.length);
+}
+
+/** Returns the number of bytes of a UTF-8 character by its first byte. */
+function lengthOfCharacter(first: number): number {
+  if (first >= 0xf0) return 4;
+  if (first >= 0xe0) return 3;
+  return first >= 0xc0 ? 2 : 1;
 }
 
 export function countFeeds(text: Buffer): number {

@@ -28,7 +28,7 @@ export interface Block {
 
 /** Bytes per read, small enough that processing a block does not delay other work. */
 const blockBytes = 262_144;
-const marksAtOnce = 512;
+const marksPerRead = 512;
 
 /** Returns the first line that is stored from its beginning. */
 export function firstLineOf({ segments: [first] }: Snapshot): number {
@@ -104,12 +104,12 @@ async function* blocksOf(
 ): AsyncGenerator<Block, void> {
   let done = mark;
   let byte = ((await readMark(index, mark)) ?? base).byte + skip;
-  let room = Buffer.alloc(0);
+  let buffer = Buffer.alloc(0);
   while (done < count) {
     const records = await readAt(
       index,
       (done + 1) * markBytes,
-      Math.min(marksAtOnce, count - done) * markBytes,
+      Math.min(marksPerRead, count - done) * markBytes,
     );
     const marks: Mark[] = [];
     let end = byte;
@@ -120,8 +120,8 @@ async function* blocksOf(
       end = next.byte;
     }
     if (marks.length === 0) return;
-    if (room.length < end - byte) room = Buffer.allocUnsafe(Math.max(end - byte, blockBytes));
-    yield { text: await readAt(text, byte - base.byte, end - byte, room), byte, marks };
+    if (buffer.length < end - byte) buffer = Buffer.allocUnsafe(Math.max(end - byte, blockBytes));
+    yield { text: await readAt(text, byte - base.byte, end - byte, buffer), byte, marks };
     done += marks.length;
     byte = end;
   }
@@ -153,10 +153,13 @@ export function createLineSplitter(first: number, maxBytes: number) {
     take({ text, byte, marks }: Block): readonly StoredLine[] {
       const lines: StoredLine[] = [];
       let from = 0;
-      let m = 0;
+      let markIndex = 0;
       for (let end = nextFeed(text, 0); end !== -1; end = nextFeed(text, from)) {
-        let mark = marks[m];
-        while (mark !== undefined && mark.byte - byte <= end) mark = marks[(m += 1)];
+        let mark = marks[markIndex];
+        while (mark !== undefined && mark.byte - byte <= end) {
+          markIndex += 1;
+          mark = marks[markIndex];
+        }
         const piece = text.subarray(from, end);
         if (isWithin) fold.add(piece);
         const folded = isWithin ? fold.line() : foldLine(piece, maxBytes);
@@ -174,7 +177,7 @@ export function createLineSplitter(first: number, maxBytes: number) {
       return lines;
     },
     /** Skips a block without looking at its text. */
-    pass({ text, marks }: Block): void {
+    skip({ text, marks }: Block): void {
       line = marks.at(-1)?.lines ?? line;
       fold.clear();
       const rest = text.subarray(text.lastIndexOf(0x0a) + 1);

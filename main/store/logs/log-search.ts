@@ -23,7 +23,7 @@ export async function searchLines(
     if (isOver()) return null;
     // Most blocks contain no match and are skipped quickly.
     if (!splitter.isWithin() && !searchable(block.text.toString('utf8')).includes(wanted)) {
-      splitter.pass(block);
+      splitter.skip(block);
     } else {
       for (const line of splitter.take(block)) {
         if (!searchable(line.text).includes(wanted)) continue;

@@ -98,7 +98,7 @@ export async function readSegments(folder: string): Promise<readonly Segment[]> 
   for (const number of numbers) {
     const newer = segments[0];
     const segment =
-      newer === undefined ? await mendSegment(folder, number) : await readSegment(folder, number);
+      newer === undefined ? await repairSegment(folder, number) : await readSegment(folder, number);
     // The segment was created but never written, so remove it.
     if (segment === null && newer === undefined) await removeSegment(folder, number);
     else if (segment === null || (newer !== undefined && segment.end.byte !== newer.base.byte)) break;
@@ -114,7 +114,7 @@ export async function removeSegment(folder: string, number: number): Promise<voi
 }
 
 /** Repairs a segment that may have been in use during a power failure. */
-async function mendSegment(folder: string, number: number): Promise<Segment | null> {
+async function repairSegment(folder: string, number: number): Promise<Segment | null> {
   const index = await readFile(indexFile(folder, number));
   const text = await readFile(textFile(folder, number)).catch(() => Buffer.alloc(0));
   const base = decodeMark(index);

@@ -11,14 +11,14 @@ const syncAfterMs = 3_000;
 /** A log without reads and writes for this long is closed. */
 const idleMs = 60_000;
 
-export interface ShelfDeps {
+export interface OpenLogCacheDeps {
   readonly folder: string;
   readonly bounds: LogBounds;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-interface Held {
+interface CachedLog {
   readonly job: JobId;
   readonly log: OpenLog;
   usedAt: number;
@@ -28,38 +28,38 @@ interface Held {
 }
 
 /** Keeps logs open and serializes the operations of each job. */
-export function createOpenLogCache(deps: ShelfDeps) {
+export function createOpenLogCache(deps: OpenLogCacheDeps) {
   const { folder, clock } = deps;
-  const held = new Map<string, Held>();
-  const jobLocks = createTurns();
+  const cached = new Map<string, CachedLog>();
+  const jobLocks = createJobLocks();
   const listeners = createListeners();
-  const { open: take, drop, sync } = createHolding(deps, held);
+  const { open: take, drop, sync } = createCachedLogs(deps, cached);
   let isClosed = false;
   let cancelTimer: (() => void) | null = null;
 
   /** Runs inside a turn of the job. The log may be empty. */
   const open = async (job: JobId, attempt: number): Promise<OpenLog> => {
     const opened = await take(job, nameOf(job, attempt));
-    arm();
+    schedule();
     return opened;
   };
-  const syncOrDrop = async (name: string, known: Held): Promise<void> => {
+  const syncOrDrop = async (name: string, known: CachedLog): Promise<void> => {
     known.isDue = false;
     await sync(name);
     if (clock.mono() - known.usedAt >= idleMs) await drop(name);
   };
   const round = (): void => {
     cancelTimer = null;
-    for (const [name, known] of held) {
+    for (const [name, known] of cached) {
       // The previous round may not be finished on a slow disk.
       if (known.isDue) continue;
       known.isDue = true;
       void jobLocks.take(known.job, () => syncOrDrop(name, known));
     }
-    arm();
+    schedule();
   };
-  const arm = (): void => {
-    if (!isClosed && held.size > 0) cancelTimer ??= clock.after(syncAfterMs, round);
+  const schedule = (): void => {
+    if (!isClosed && cached.size > 0) cancelTimer ??= clock.after(syncAfterMs, round);
   };
   return {
     isClosed: () => isClosed,
@@ -68,20 +68,21 @@ export function createOpenLogCache(deps: ShelfDeps) {
     drop: (job: JobId, attempt: number) => drop(nameOf(job, attempt)),
     /** Returns null when there is no log. */
     async look(job: JobId, attempt: number): Promise<OpenLog | null> {
-      const known = held.get(nameOf(job, attempt));
+      const known = cached.get(nameOf(job, attempt));
       if (known !== undefined) known.usedAt = clock.mono();
       const found = known?.log ?? (await jobLocks.take(job, () => open(job, attempt)));
       return found.segments.length === 0 ? null : found;
     },
     noteChange(job: JobId, attempt: number, isSynced: boolean): void {
-      const known = held.get(nameOf(job, attempt));
+      const known = cached.get(nameOf(job, attempt));
       if (known !== undefined) known.isDirty = !isSynced;
       listeners.call(nameOf(job, attempt));
     },
-    watch: (job: JobId, attempt: number, ear: () => void) => listeners.add(nameOf(job, attempt), ear),
+    watch: (job: JobId, attempt: number, listener: () => void) =>
+      listeners.add(nameOf(job, attempt), listener),
     remove: (job: JobId): Promise<void> =>
       jobLocks.take(job, async () => {
-        for (const [name, known] of held) if (known.job === job) await drop(name);
+        for (const [name, known] of cached) if (known.job === job) await drop(name);
         await rm(join(folder, job), { recursive: true, force: true });
         listeners.callAll(`${job}/`);
       }),
@@ -89,7 +90,7 @@ export function createOpenLogCache(deps: ShelfDeps) {
       isClosed = true;
       cancelTimer?.();
       await jobLocks.done();
-      for (const name of held.keys()) {
+      for (const name of cached.keys()) {
         await sync(name);
         await drop(name);
       }
@@ -97,26 +98,26 @@ export function createOpenLogCache(deps: ShelfDeps) {
   };
 }
 
-function createHolding({ folder, bounds, clock, log }: ShelfDeps, held: Map<string, Held>) {
+function createCachedLogs({ folder, bounds, clock, log }: OpenLogCacheDeps, cached: Map<string, CachedLog>) {
   const drop = async (name: string): Promise<void> => {
-    const known = held.get(name);
-    held.delete(name);
+    const known = cached.get(name);
+    cached.delete(name);
     await known?.log.close().catch(() => undefined);
   };
   return {
     drop,
     async open(job: JobId, name: string): Promise<OpenLog> {
-      const known = held.get(name);
+      const known = cached.get(name);
       if (known !== undefined) {
         known.usedAt = clock.mono();
         return known.log;
       }
       const opened = await openLog(join(folder, name), bounds);
-      held.set(name, { job, log: opened, usedAt: clock.mono(), isDirty: false, isDue: false });
+      cached.set(name, { job, log: opened, usedAt: clock.mono(), isDirty: false, isDue: false });
       return opened;
     },
     async sync(name: string): Promise<void> {
-      const known = held.get(name);
+      const known = cached.get(name);
       if (!known?.isDirty) return;
       known.isDirty = false;
       try {
@@ -133,7 +134,7 @@ function createHolding({ folder, bounds, clock, log }: ShelfDeps, held: Map<stri
 const nameOf = (job: JobId, attempt: number): string => `${job}/${attempt}`;
 
 /** Runs operations one at a time per job. */
-function createTurns() {
+function createJobLocks() {
   const last = new Map<JobId, Promise<unknown>>();
   return {
     take<T>(key: JobId, act: () => Promise<T>): Promise<T> {
@@ -155,17 +156,18 @@ function createTurns() {
 function createListeners() {
   const listeners = new Map<string, Set<() => void>>();
   return {
-    add(name: string, ear: () => void): () => void {
-      const those = listeners.get(name) ?? new Set();
-      listeners.set(name, those.add(ear));
+    add(name: string, listener: () => void): () => void {
+      const ofName = listeners.get(name) ?? new Set();
+      listeners.set(name, ofName.add(listener));
       return () => {
-        those.delete(ear);
-        if (those.size === 0 && listeners.get(name) === those) listeners.delete(name);
+        ofName.delete(listener);
+        if (ofName.size === 0 && listeners.get(name) === ofName) listeners.delete(name);
       };
     },
-    call: (name: string) => listeners.get(name)?.forEach(ear => ear()),
+    call: (name: string) => listeners.get(name)?.forEach(listener => listener()),
     callAll(prefix: string): void {
-      for (const [name, those] of listeners) if (name.startsWith(prefix)) those.forEach(ear => ear());
+      for (const [name, ofName] of listeners)
+        if (name.startsWith(prefix)) ofName.forEach(listener => listener());
     },
   };
 }

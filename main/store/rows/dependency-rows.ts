@@ -4,8 +4,8 @@ import type { DependencyReads, Job, PendingJob } from '../../orchestrator/ports/
 type Id = Job['id'];
 
 /**
- * Whether a pending job still waits for this ended one: it named it, or it waits for the completion of any of its retries and has not
- * been told of this one. `j`: the alias of the ended job's row.
+ * Whether a pending job still waits for this ended one: it named it, or it waits for the completion of any of its retries and was not
+ * released by this one. `j`: the alias of the ended job's row.
  */
 export const isAwaited = (j: string): string => `EXISTS (
   SELECT 1 FROM job_parents INDEXED BY job_parents_open
@@ -36,7 +36,7 @@ export function createDependencyRows(db: Database): DependencyReads {
     )
     .pluck();
   const awaited = db.prepare<[string], 0 | 1>(`SELECT ${isAwaited('jobs')} FROM jobs WHERE id = ?`).pluck();
-  const untold = db
+  const unreleased = db
     .prepare<[], Id>(
       `WITH links AS MATERIALIZED (SELECT DISTINCT root_id, needs, parent_id FROM ${isOpen})
        SELECT j.id FROM links CROSS JOIN jobs j ON j.id = parent_id
@@ -54,7 +54,7 @@ export function createDependencyRows(db: Database): DependencyReads {
     children: (parent, limit) => children.all(parent, limit),
     countChildren: parent => count.get(parent) ?? 0,
     isAwaited: id => awaited.get(id) === 1,
-    unreleasedParents: () => untold.all(),
+    unreleasedParents: () => unreleased.all(),
   };
 }
 

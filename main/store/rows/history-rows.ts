@@ -49,14 +49,14 @@ export function createEventRows(db: Database): EventStatements {
 }
 
 /** Larger than any possible number of events between a backup and the end of the database that it replaces. */
-const passedOver = 1_000_000_000;
+const skippedNumbers = 1_000_000_000;
 
 /**
  * Skips event numbers in a backup that replaces the database. Readers may have seen events that the backup lacks. None of those
  * numbers is reused, and readers that resume from one of them reload everything. `given` is the highest number known to have been
  * issued, if any.
  */
-export function passOverEvents(db: Database, given = 0): void {
+export function skipEventNumbers(db: Database, given = 0): void {
   const isNew = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'events'").get() === undefined;
   if (isNew) return;
   db.transaction(() => {
@@ -67,7 +67,7 @@ export function passOverEvents(db: Database, given = 0): void {
       .get();
     db.exec("DELETE FROM sqlite_sequence WHERE name = 'events'");
     db.prepare("INSERT INTO sqlite_sequence VALUES ('events', ?)").run(
-      Math.max(last ?? 0, given) + passedOver,
+      Math.max(last ?? 0, given) + skippedNumbers,
     );
   }).immediate();
 }
@@ -93,7 +93,7 @@ export function createAuditAppend(
     'SELECT seq, hash, at FROM audit ORDER BY seq DESC LIMIT 1',
   );
   const insert = db.prepare<unknown[]>(`INSERT INTO audit (${columns}) VALUES (${'?, '.repeat(9)}?)`);
-  const given = lastSeqOf(db);
+  const lastSeq = lastSeqOf(db);
   const setAnchor = db.prepare<[SealedMark]>(
     `INSERT INTO audit_anchor (id, seq, hash, at, seal) VALUES (1, @seq, @hash, @at, @seal)
      ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, seal = excluded.seal`,
@@ -106,11 +106,11 @@ export function createAuditAppend(
   };
   const lastRow = () => {
     const { hash = null, at = Number.NEGATIVE_INFINITY } = newest.get() ?? {};
-    return { seq: given(), hash, at };
+    return { seq: lastSeq(), hash, at };
   };
   /** Dates never decrease from row to row. `at` plus `clock_offset_ms` is the wall clock time. */
-  const dateOf = (wall: number, least: number) => {
-    const at = Math.max(time?.now() ?? wall, least);
+  const dateOf = (wall: number, minAt: number) => {
+    const at = Math.max(time?.now() ?? wall, minAt);
     return { at, offset: Math.abs(wall - at) < minOffsetMs ? null : wall - at };
   };
   return {

@@ -171,7 +171,7 @@ const anyGpu = { vramGb: 0, accelerator: null, guarded: false, configKeys: [] };
 const maxTexts = 1_000;
 
 /** Caches parsed values, because many jobs share the same text. Callers must not modify them. */
-function remembering<T>(read: (text: string) => T): (text: string) => T {
+function memoize<T>(read: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return text => {
     const found = known.get(text);
@@ -187,14 +187,14 @@ type Spec = Job['spec'];
 
 /** Returns a parser for stored job requirements. */
 export const createRequirementsReader = (): ((text: string) => Spec['requirements']) =>
-  remembering(text => ({ ...anyGpu, ...(JSON.parse(text) as Spec['requirements']) }));
+  memoize(text => ({ ...anyGpu, ...(JSON.parse(text) as Spec['requirements']) }));
 
 /** The columns were written by `jobRow` and `attemptRow`, so the casts are safe. */
 export function createJobReader(): (row: JoinedRow) => Job {
   const requirementsIn = createRequirementsReader();
-  const retryOnIn = remembering(text => JSON.parse(text) as Spec['retryOn']);
-  const tagsIn = remembering(text => JSON.parse(text) as Spec['about']['tags']);
-  const requestsIn = remembering(text => JSON.parse(text) as Spec['requests']);
+  const retryOnIn = memoize(text => JSON.parse(text) as Spec['retryOn']);
+  const tagsIn = memoize(text => JSON.parse(text) as Spec['about']['tags']);
+  const requestsIn = memoize(text => JSON.parse(text) as Spec['requests']);
   const baseOf = (row: JobRow): Base => ({
     id: row.id,
     order: row.ord,
@@ -241,7 +241,7 @@ export function createJobReader(): (row: JoinedRow) => Job {
     if (isFinal(status)) return ended(base, attempt, status, row);
     if (attempt === null) throw new Error(`job ${row.id} is ${status} without an attempt`);
     if (status !== 'cancelling') return { ...base, attempt, status };
-    if (row.stop === null) throw new Error(`job ${row.id} is cancelling by nobody's order`);
+    if (row.stop === null) throw new Error(`job ${row.id} is cancelling without a stop order`);
     return { ...base, attempt, status, stop: JSON.parse(row.stop) as StoppingJob['stop'] };
   };
 }

@@ -70,7 +70,7 @@ const joined = `SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}
 const selectFrom = (jobs: string): string =>
   `${joined} FROM ${jobs} LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n`;
 const select = selectFrom('jobs j');
-const inLine = `${selectFrom('jobs j INDEXED BY jobs_pending')} WHERE ${isQueued('j.')}`;
+const queued = `${selectFrom('jobs j INDEXED BY jobs_pending')} WHERE ${isQueued('j.')}`;
 const dependent = `${selectFrom('jobs j INDEXED BY jobs_dependent')} WHERE ${isDependent('j.')}`;
 const unapproved = `${selectFrom('jobs j INDEXED BY jobs_unapproved')} WHERE ${isUnapproved('j.')}`;
 const live = liveStatuses.map(status => `'${status}'`).join(', ');
@@ -156,20 +156,20 @@ function jobReads(db: Database) {
   const toJob = createJobReader();
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE ${jobById}`);
   const pending = db.prepare<[], JoinedRow>(
-    `${inLine} UNION ALL ${dependent} UNION ALL ${unapproved} ORDER BY j.level DESC, j.turn, j.ord`,
+    `${queued} UNION ALL ${dependent} UNION ALL ${unapproved} ORDER BY j.level DESC, j.turn, j.ord`,
   );
   // Two index ranges: a single condition would also scan everything behind the job.
   const ahead = ['j.level > @level', 'j.level = @level AND (j.turn, j.ord) < (@turn, @order)'].map(range =>
-    db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine}
+    db.prepare<[Record<string, unknown>], JoinedRow>(`${queued}
       AND ${range} ORDER BY j.level DESC, j.turn, j.ord LIMIT @limit`),
   );
   const neighbours = {
-    before: db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine} AND j.level = @level
+    before: db.prepare<[Record<string, unknown>], JoinedRow>(`${queued} AND j.level = @level
       AND (j.turn, j.ord) < (@turn, @order) ORDER BY j.turn DESC, j.ord DESC LIMIT @limit`),
-    after: db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine} AND j.level = @level
+    after: db.prepare<[Record<string, unknown>], JoinedRow>(`${queued} AND j.level = @level
       AND (j.turn, j.ord) > (@turn, @order) ORDER BY j.turn, j.ord LIMIT @limit`),
   };
-  const alive = db.prepare<[], JoinedRow>(`${joined}
+  const liveJobs = db.prepare<[], JoinedRow>(`${joined}
     FROM attempts a INDEXED BY one_live_attempt_per_job CROSS JOIN jobs j ON j.id = a.job_id AND j.attempt_n = a.n
     WHERE a.ended_at IS NULL AND j.status IN (${live}) ORDER BY j.ord`);
   const ofWorker = db.prepare<[string], JoinedRow>(
@@ -206,7 +206,7 @@ function jobReads(db: Database) {
       limit: number,
     ): readonly PendingJob[] =>
       neighbours[side].all({ level, turn, order, limit }).map(row => toJob(row) as PendingJob),
-    liveJobs: () => alive.all().map(row => toJob(row) as LiveJob),
+    liveJobs: () => liveJobs.all().map(row => toJob(row) as LiveJob),
     liveJobOf(worker: string) {
       const row = ofWorker.get(worker);
       return row === undefined ? null : (toJob(row) as LiveJob);

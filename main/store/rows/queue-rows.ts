@@ -25,7 +25,7 @@ type QueueStatements = Pick<
   | 'jobTimes'
   | 'alikeJobs'
   | 'gpuMs'
-  | 'line'
+  | 'queuedJobs'
   | 'dependentJobs'
   | 'waitingJobs'
   | 'waitingKinds'
@@ -42,7 +42,7 @@ interface SubmissionRow {
   readonly at: number;
 }
 
-const line = `jobs INDEXED BY jobs_pending WHERE ${isQueued()}`;
+const queued = `jobs INDEXED BY jobs_pending WHERE ${isQueued()}`;
 const dependent = `jobs INDEXED BY jobs_dependent WHERE ${isDependent()}`;
 const unapproved = `jobs INDEXED BY jobs_unapproved WHERE ${isUnapproved()}`;
 /** Attempts of active jobs; no other job has an attempt without an end. */
@@ -51,7 +51,7 @@ const running = 'attempts INDEXED BY one_live_attempt_per_job WHERE ended_at IS 
 /** Queries and settings of the queue as a whole. */
 export const createQueueRows = (db: Database): QueueStatements => ({
   ...queueReads(db),
-  ...lineReads(db),
+  ...pendingReads(db),
   ...gpuReads(db),
   ...keptSettings(db),
 });
@@ -59,14 +59,14 @@ export const createQueueRows = (db: Database): QueueStatements => ({
 function queueReads(db: Database) {
   const ahead = db
     .prepare<[Record<string, unknown>], number>(
-      `SELECT (SELECT count(*) FROM ${line} AND level > @level)
-            + (SELECT count(*) FROM ${line} AND level = @level AND (turn, ord) < (@turn, @order))`,
+      `SELECT (SELECT count(*) FROM ${queued} AND level > @level)
+            + (SELECT count(*) FROM ${queued} AND level = @level AND (turn, ord) < (@turn, @order))`,
     )
     .pluck();
-  const oldest = db.prepare<[], number | null>(`SELECT min(queued_at) FROM ${line}`).pluck();
+  const oldest = db.prepare<[], number | null>(`SELECT min(queued_at) FROM ${queued}`).pluck();
   const counts = db.prepare<[], ReturnType<Tx['jobCounts']>>(
     `SELECT approved + blocked AS pending, blocked, live
-     FROM (SELECT (SELECT count(*) FROM ${line}) + (SELECT count(*) FROM ${dependent}) AS approved,
+     FROM (SELECT (SELECT count(*) FROM ${queued}) + (SELECT count(*) FROM ${dependent}) AS approved,
                   (SELECT count(*) FROM ${unapproved}) AS blocked, (SELECT count(*) FROM ${running}) AS live)`,
   );
   const ended = db
@@ -85,7 +85,7 @@ function queueReads(db: Database) {
     `SELECT user, status, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
      WHERE ended_at IS NOT NULL GROUP BY user, status
      UNION ALL SELECT user, 'pending', count(*) FROM (
-       SELECT user FROM ${line} UNION ALL SELECT user FROM ${dependent}) GROUP BY user
+       SELECT user FROM ${queued} UNION ALL SELECT user FROM ${dependent}) GROUP BY user
      UNION ALL SELECT user, 'blocked', count(*) FROM ${unapproved} GROUP BY user
      UNION ALL SELECT user, status, count(*) FROM jobs WHERE id IN (SELECT job_id FROM ${running})
      GROUP BY user, status
@@ -156,27 +156,27 @@ const waiting = `SELECT id, requirements, user, team, level, turn AS "order", ap
   iif(attempt_n = 0, NULL, (SELECT worker_id FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS avoid,
   iif(attempt_n = 0, NULL, (SELECT cause FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS lastCause FROM`;
 
-function lineReads(db: Database) {
+function pendingReads(db: Database) {
   const requirementsIn = createRequirementsReader();
-  const all = db.prepare<[], WaitingRow>(`${waiting} ${line} UNION ALL ${waiting} ${dependent}
+  const all = db.prepare<[], WaitingRow>(`${waiting} ${queued} UNION ALL ${waiting} ${dependent}
     UNION ALL ${waiting} ${unapproved}`);
   const ids = db
-    .prepare<[number], PendingJob['id']>(`SELECT id FROM ${line} ORDER BY level DESC, turn, ord LIMIT ?`)
+    .prepare<[number], PendingJob['id']>(`SELECT id FROM ${queued} ORDER BY level DESC, turn, ord LIMIT ?`)
     .pluck();
   const dependents = db
     .prepare<[number], PendingJob['id']>(`SELECT id FROM ${dependent} ORDER BY level DESC, turn, ord LIMIT ?`)
     .pluck();
   // With min(), SQLite takes the other columns from the row of the minimum.
   const kinds = db.prepare<[{ readonly limit: number; readonly user: string | null }], KindRow>(
-    `SELECT id, requirements, count(*) AS count, min(ord) AS first FROM ${line} AND (@user IS NULL OR user = @user)
+    `SELECT id, requirements, count(*) AS count, min(ord) AS first FROM ${queued} AND (@user IS NULL OR user = @user)
      GROUP BY requirements ORDER BY first LIMIT @limit`,
   );
   const local = db
-    .prepare<[], number>(`SELECT count(*) FROM ${line} AND requirements ->> '$.target' = 'local'`)
+    .prepare<[], number>(`SELECT count(*) FROM ${queued} AND requirements ->> '$.target' = 'local'`)
     .pluck();
   return {
     pendingLocally: () => local.get() ?? 0,
-    line: (limit: number) => ids.all(limit),
+    queuedJobs: (limit: number) => ids.all(limit),
     dependentJobs: (limit: number) => dependents.all(limit),
     waitingJobs: (): readonly PendingCandidate[] =>
       all.all().map(row => ({ ...row, requirements: requirementsIn(row.requirements) })),

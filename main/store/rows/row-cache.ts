@@ -53,7 +53,7 @@ const maxJobs = 5_000;
 function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: Forget): JobRows {
   const jobs = createRowCache<JobId, Job>(maxJobs);
   /** The live job of each worker. */
-  const held = createRowCache<WorkerId, { readonly job: JobId | null }>();
+  const liveJobs = createRowCache<WorkerId, { readonly job: JobId | null }>();
   /** Null when it must be read. */
   let nextOrder: number | null = null;
   const awaited = createAwaitedRoots(rows.openRoots, forget);
@@ -63,11 +63,13 @@ function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: F
     job,
     nextJobOrder,
     liveJobOf(id) {
-      const { job: jobId } = held.get(id, () => ({ job: rows.liveJobOf(id)?.id ?? null })) ?? { job: null };
+      const { job: jobId } = liveJobs.get(id, () => ({ job: rows.liveJobOf(id)?.id ?? null })) ?? {
+        job: null,
+      };
       return jobId === null ? null : (job(jobId) as LiveJob);
     },
     insertJob(inserted, payload) {
-      const behind = Math.max(nextJobOrder(), inserted.order + 1);
+      const orderAfterIt = Math.max(nextJobOrder(), inserted.order + 1);
       rows.insertJob(inserted, payload);
       for (const { root } of inserted.dependencies?.parents ?? []) awaited.add(root);
       forget(() => {
@@ -75,20 +77,20 @@ function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: F
         nextOrder = null;
       });
       jobs.put(inserted.id, inserted);
-      nextOrder = behind;
+      nextOrder = orderAfterIt;
     },
     replaceJob(was, next) {
-      const isAsItWas = jobs.has(was.id, was);
+      const isCurrent = jobs.has(was.id, was);
       forget(() => {
         jobs.drop(next.id);
-        for (const { attempt } of [was, next]) if (attempt !== null) held.drop(attempt.workerId);
+        for (const { attempt } of [was, next]) if (attempt !== null) liveJobs.drop(attempt.workerId);
       });
       if (!rows.replaceJob(was, next)) return false;
       // `next` lacks changes that were made after `was` was read, so it must not be cached.
-      if (isAsItWas) jobs.put(next.id, next);
+      if (isCurrent) jobs.put(next.id, next);
       // A unique index ensures that a worker has at most one live job, so one whose job has ended has none.
       if (next.attempt !== null && (was.attempt?.id !== next.attempt.id || was.attempt.end === null))
-        held.put(next.attempt.workerId, { job: next.attempt.end === null ? next.id : null });
+        liveJobs.put(next.attempt.workerId, { job: next.attempt.end === null ? next.id : null });
       return true;
     },
     openChildren: (which, limit) => (awaited.has(which.root) ? rows.openChildren(which, limit) : []),
@@ -108,7 +110,7 @@ function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: F
       rows.removeJob(id);
       forget(() => {
         jobs.drop(id);
-        held.clear();
+        liveJobs.clear();
         nextOrder = null;
       });
     },
@@ -150,10 +152,10 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
   /** Workers without a previous token. */
   const withOneToken = new Set<WorkerId>();
   /** Ids in order; null when they must be read. */
-  let everyone: readonly WorkerId[] | null = null;
+  let orderedIds: readonly WorkerId[] | null = null;
   const forgetOrder = (): void =>
     forget(() => {
-      everyone = null;
+      orderedIds = null;
     });
   const forgetWithToken = (id: WorkerId): void =>
     forget(() => {
@@ -165,10 +167,10 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
   return {
     worker,
     workers() {
-      if (everyone !== null) return everyone.flatMap(id => worker(id) ?? []);
+      if (orderedIds !== null) return orderedIds.flatMap(id => worker(id) ?? []);
       const all = rows.workers();
       for (const each of all) workers.put(each.id, each);
-      everyone = all.map(({ id }) => id);
+      orderedIds = all.map(({ id }) => id);
       return all;
     },
     workerByTokenHash(hash) {
@@ -194,10 +196,10 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
     dropOldToken(id) {
       // Called whenever a job ends, but a previous token is rare.
       if (withOneToken.has(id)) return false;
-      const wasThere = rows.dropOldToken(id);
-      if (wasThere) forgetWithToken(id);
+      const existed = rows.dropOldToken(id);
+      if (existed) forgetWithToken(id);
       withOneToken.add(id);
-      return wasThere;
+      return existed;
     },
     removeWorker(id) {
       rows.removeWorker(id);
@@ -223,15 +225,15 @@ interface RowCache<K, V> {
 }
 
 /**
- * Cache with two generations: once the young one holds half of `most`, it replaces the old one. Finding the least recently used
+ * Cache with two generations: once the young one holds half of `max`, it replaces the old one. Finding the least recently used
  * entry of a Map would take longer than reading a row, because iteration also visits deleted entries.
  */
-function createRowCache<K, V>(most = Number.POSITIVE_INFINITY): RowCache<K, V> {
+function createRowCache<K, V>(max = Number.POSITIVE_INFINITY): RowCache<K, V> {
   let young = new Map<K, V>();
   let old = new Map<K, V>();
   const known = (key: K): V | undefined => young.get(key) ?? old.get(key);
   const put = (key: K, value: V): void => {
-    if (young.size >= most / 2) {
+    if (young.size >= max / 2) {
       old = young;
       young = new Map();
     }

@@ -53,6 +53,11 @@ const toTimelineAttempt = (row: Row): TimelineAttempt => ({
   isShared: row.is_shared === 1,
 });
 
+function kindOf(jobId: string | null, workerId: string | null): keyof typeof timelineSql {
+  if (jobId !== null) return 'job';
+  return workerId === null ? 'all' : 'worker';
+}
+
 /** Attempts within a range of time. */
 export function createTimelineRows(db: Database): TimelineReads {
   const statements = {
@@ -62,8 +67,9 @@ export function createTimelineRows(db: Database): TimelineReads {
   };
   return {
     attemptsWithin({ jobId, workerId, ...bounds }) {
-      const kind = jobId !== null ? 'job' : workerId !== null ? 'worker' : 'all';
-      return statements[kind].all({ ...bounds, id: jobId ?? workerId }).map(toTimelineAttempt);
+      return statements[kindOf(jobId, workerId)]
+        .all({ ...bounds, id: jobId ?? workerId })
+        .map(toTimelineAttempt);
     },
   };
 }

@@ -35,7 +35,7 @@ export function describeDependencies(open: OpenStore): void {
       await put(store, dependent(4, needs('end', 1), { approval: 'wanted' }));
       const filter = { includeFinal: true, user: null, workerId: null, search: parseSearch('') };
       const seen = () => ({
-        line: store.line(9),
+        line: store.queuedJobs(9),
         dependent: store.dependentJobs(9),
         pending: idsOf(store.pendingJobs()),
         counts: store.jobCounts(),

@@ -331,7 +331,7 @@ const needing = (order: number, gpuCount: number, devices: readonly number[] | n
 function describeLine(open: OpenStore): void {
   test('returns the queue in dispatch order, without jobs that need approval', async () => {
     const store = open();
-    expect(store.line(10)).toEqual([]);
+    expect(store.queuedJobs(10)).toEqual([]);
     await putWorkers(store, 'w_1');
     const jobs = [
       makeJob(1),
@@ -344,10 +344,10 @@ function describeLine(open: OpenStore): void {
     for (const job of jobs) await put(store, job);
     await put(store, makeJob(7), asLive(makeJob(7), 'running'));
     await putEnded(store, 8, at(9));
-    expect(store.line(10)).toEqual(['j_3', 'j_2', 'j_5', 'j_1', 'j_6']);
-    expect(store.line(2)).toEqual(['j_3', 'j_2']);
+    expect(store.queuedJobs(10)).toEqual(['j_3', 'j_2', 'j_5', 'j_1', 'j_6']);
+    expect(store.queuedJobs(2)).toEqual(['j_3', 'j_2']);
     const waiting = jobs.filter(({ approval }) => approval !== 'wanted');
-    for (const job of waiting) expect(store.line(10)[store.position(job) - 1]).toBe(job.id);
+    for (const job of waiting) expect(store.queuedJobs(10)[store.position(job) - 1]).toBe(job.id);
   });
 
   test('orders jobs of one level by turn, then by submission, and finds the neighbours of a job', async () => {
@@ -357,7 +357,7 @@ function describeLine(open: OpenStore): void {
     for (const job of jobs) await put(store, job);
     await put(store, ranked(6, { level: 30, turn: 1 }));
     await put(store, ranked(7, { turn: 1.2 }, { approval: 'wanted' }));
-    expect(store.line(10)).toEqual(['j_6', 'j_3', 'j_1', 'j_5', 'j_2', 'j_4']);
+    expect(store.queuedJobs(10)).toEqual(['j_6', 'j_3', 'j_1', 'j_5', 'j_2', 'j_4']);
     const inOrder = [3, 1, 5, 2, 4].map(order => ranked(order, { turn: turns[order - 1] ?? 0 }));
     expect(inOrder.map(job => store.position(job))).toEqual([2, 3, 4, 5, 6]);
     for (const [place, job] of inOrder.entries()) {

@@ -148,7 +148,7 @@ describe('unusable backups', () => {
 
   test.each<[string, (file: string, whole: string) => void, RegExp, RegExp?]>([
     ['a file that is not a database', file => writeFileSync(file, 'no database at all'), /not a database/],
-    ['an empty file', file => writeFileSync(file, ''), /no database of Trainyard/],
+    ['an empty file', file => writeFileSync(file, ''), /not a database of Trainyard/],
     [
       'the database of another program',
       file => {
@@ -156,7 +156,7 @@ describe('unusable backups', () => {
         db.exec('CREATE TABLE songs (title TEXT)');
         db.close();
       },
-      /no database of Trainyard/,
+      /not a database of Trainyard/,
     ],
     [
       'a damaged backup',
@@ -184,7 +184,7 @@ describe('unusable backups', () => {
         db.exec("UPDATE workers SET labels = 'no labels'");
         db.close();
       },
-      /could not be read as a start reads it.*The log has more/,
+      /it could not be read.*The log has more/,
       /JSON/,
     ],
   ])('refuses %s and changes nothing', async (_what, plant, says, logged) => {

@@ -88,7 +88,7 @@ export function describeWrites(open: OpenStore): void {
     });
 
     test.each<[string, (read: Read) => unknown, unknown]>([
-      ['the queue', read => read.line(9), ['j_1']],
+      ['the queue', read => read.queuedJobs(9), ['j_1']],
       ['the pending jobs', read => read.pendingJobs().map(({ id }) => id), ['j_1']],
       ['the placement data', read => read.waitingJobs().map(({ id }) => id), ['j_1']],
       ['the position', read => read.position(makeJob(2)), 2],
@@ -135,7 +135,11 @@ export function describeWrites(open: OpenStore): void {
       await put(store, makeJob(1));
       const other = { ...makeJob(2), order: 1 };
       await expect(store.write(tx => tx.insertJob(other, emptyPayload))).rejects.toThrow(/UNIQUE/);
-      expect([store.job(other.id), store.payload(other.id), store.line(9)]).toEqual([null, null, ['j_1']]);
+      expect([store.job(other.id), store.payload(other.id), store.queuedJobs(9)]).toEqual([
+        null,
+        null,
+        ['j_1'],
+      ]);
     });
 
     test('rolls back only the failing command, effects included', async () => {

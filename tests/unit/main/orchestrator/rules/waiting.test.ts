@@ -177,7 +177,7 @@ test.each([
 
 test.each([
   ['worker', true, /must not run on the orchestrator's own machine, and this is that machine/],
-  ['worker', true, /another machine than the orchestrator's own, and this is that one/],
+  ['worker', true, /must not run on the orchestrator's own machine, and this is that machine/],
 ] as const)('explains why a worker in the wrong place cannot run a job for %s', (target, local, detail) => {
   const candidate = { ...makeCandidate('idle'), local, offering: makeOffering({ local }) };
   const [judged] = judge(makeNeeds({ target }), [candidate]);

@@ -4,15 +4,15 @@ import { makeJob } from '../../../../contract/store/builders.ts';
 
 // Creates a queue of this many jobs that counts the lookups of single positions and of the whole queue.
 function createQueue(length: number) {
-  const lookups = { position: 0, line: 0 };
+  const lookups = { position: 0, queuedJobs: 0 };
   const jobs = Array.from({ length }, (_, index) => makeJob(index + 1));
   const positionOf = createPositions({
     position: ({ order }) => {
       lookups.position += 1;
       return order;
     },
-    line: () => {
-      lookups.line += 1;
+    queuedJobs: () => {
+      lookups.queuedJobs += 1;
       return jobs.map(({ id }) => id);
     },
   });
@@ -22,13 +22,13 @@ function createQueue(length: number) {
 test('looks up the positions of a few jobs one by one', () => {
   const { lookups, jobs, positionOf } = createQueue(3);
   expect(jobs.map(positionOf)).toEqual([1, 2, 3]);
-  expect(lookups).toEqual({ position: 3, line: 0 });
+  expect(lookups).toEqual({ position: 3, queuedJobs: 0 });
 });
 
 test('reads the whole queue once for many positions, with the same result', () => {
   const { lookups, jobs, positionOf } = createQueue(500);
   expect(jobs.map(positionOf)).toEqual(jobs.map(({ order }) => order));
-  expect(lookups.line).toBe(1);
+  expect(lookups.queuedJobs).toBe(1);
   expect(lookups.position).toBeLessThan(10);
 });
 
