@@ -75,7 +75,7 @@ const lastTimeoutMs = 1_000;
 /** Sends the newest row to a witness at the start, after changes, and at the end. Retries after a failure. */
 export function startWitness({ trail, witness, clock, log }: WitnessDeps): { stop(): Promise<void> } {
   let sent: { readonly seq: number; readonly hash: string; readonly at: number } | null = null;
-  let underWay: Promise<void> | null = null;
+  let sending: Promise<void> | null = null;
   let hasFailed = false;
   let cancelTimer = (): void => {};
 
@@ -103,9 +103,9 @@ export function startWitness({ trail, witness, clock, log }: WitnessDeps): { sto
   const sendIfDue = (): void => {
     cancelTimer = clock.after(lookEveryMs, sendIfDue);
     const row = newest();
-    if (row === null || underWay !== null || !isDue(row)) return;
-    underWay = send(row, timeoutMs).finally(() => {
-      underWay = null;
+    if (row === null || sending !== null || !isDue(row)) return;
+    sending = send(row, timeoutMs).finally(() => {
+      sending = null;
     });
   };
   const finish = async (): Promise<void> => {

@@ -131,15 +131,15 @@ function killGroup({ pid }: ChildProcessWithoutNullStreams): void {
 
 /** Returns one sentence about a program whose exit code was not 0. `name` is the program's name for the user, such as `squeue`. */
 export function describeFailure(name: string, { code, stdout, stderr, timedOut }: ProgramResult): string {
-  const said = lastWords(stderr) || lastWords(stdout);
-  const tail = said === '' ? '' : `: ${said}`;
+  const output = lastLines(stderr) || lastLines(stdout);
+  const tail = output === '' ? '' : `: ${output}`;
   if (timedOut) return `${name} did not answer in time${tail}`;
   if (code === 127) return `${name} was not found${tail}`;
   return `${name} failed${code === null ? '' : ` with exit code ${code}`}${tail}`;
 }
 
 /** Returns the last lines of an output as one line of at most 500 characters. */
-const lastWords = (output: string): string =>
+const lastLines = (output: string): string =>
   output
     .split('\n')
     .map(line => line.trim())

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /** Networks that are not public (IANA special-purpose registries, RFC 6890): loopback, private, link-local with metadata, and others. */
-const refused4 = [
+const nonPublic4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -20,7 +20,7 @@ const refused4 = [
 ] as const;
 
 /** Parts of 2000::/3 that are not public, or that contain an IPv4 address, such as 6to4 and Teredo. */
-const refused6 = [
+const nonPublic6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
@@ -33,9 +33,9 @@ function listOf(networks: readonly (readonly [string, number])[], family: 'ipv4'
   return list;
 }
 
-const private4 = listOf(refused4, 'ipv4');
-const private6 = listOf(refused6, 'ipv6');
-const global6 = listOf([['2000::', 3]], 'ipv6');
+const nonPublicList4 = listOf(nonPublic4, 'ipv4');
+const nonPublicList6 = listOf(nonPublic6, 'ipv6');
+const globalList6 = listOf([['2000::', 3]], 'ipv6');
 
 /**
  * Returns true if an address belongs to the public internet. The only public IPv6 addresses are global unicast addresses.
@@ -44,9 +44,9 @@ const global6 = listOf([['2000::', 3]], 'ipv6');
 export function isPublic(address: string): boolean {
   switch (isIP(address)) {
     case 4:
-      return !private4.check(address, 'ipv4');
+      return !nonPublicList4.check(address, 'ipv4');
     case 6:
-      return global6.check(address, 'ipv6') && !private6.check(address, 'ipv6');
+      return globalList6.check(address, 'ipv6') && !nonPublicList6.check(address, 'ipv6');
     default:
       return false;
   }

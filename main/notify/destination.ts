@@ -57,9 +57,9 @@ export async function findDestination(
 async function addressesOf(host: string, resolve: Resolve): Promise<readonly Address[]> {
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];
-  const late = AbortSignal.timeout(resolveWithinMs);
-  const tooLate = new Promise<readonly Address[]>(done => {
-    late.addEventListener('abort', () => done([]), { once: true });
+  const timeout = AbortSignal.timeout(resolveWithinMs);
+  const nothingInTime = new Promise<readonly Address[]>(done => {
+    timeout.addEventListener('abort', () => done([]), { once: true });
   });
-  return Promise.race([resolve(host).catch(() => []), tooLate]);
+  return Promise.race([resolve(host).catch(() => []), nothingInTime]);
 }

@@ -46,9 +46,9 @@ export async function sendEmail(
         ? []
         : [{ filename: letter.sample.name, contentType: letter.sample.type, content: letter.sample.bytes }],
   });
-  const late = AbortSignal.timeout(totalMs);
-  const tooLate = new Promise<DeliveryAnswer>(resolve => {
-    late.addEventListener(
+  const timeout = AbortSignal.timeout(totalMs);
+  const noAnswerInTime = new Promise<DeliveryAnswer>(resolve => {
+    timeout.addEventListener(
       'abort',
       () =>
         resolve({
@@ -60,7 +60,7 @@ export async function sendEmail(
     );
   });
   try {
-    return await Promise.race([sent.then(accepted, answerOfError), tooLate]);
+    return await Promise.race([sent.then(accepted, answerOfError), noAnswerInTime]);
   } finally {
     transport.close();
   }

@@ -85,11 +85,11 @@ export function discordRequest({ url }: TargetOf<'discord'>, letter: Letter): Ht
   const message = { embeds: [embed], allowed_mentions: { parse: [] } };
   if (sample === null) return json(url, message);
   const boundary = `trainyard-${letter.delivery.id}`;
-  const part = (name: string, type: string): string =>
-    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: ${type}\r\n\r\n`;
+  const headerOf = (parameters: string, type: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${parameters}\r\nContent-Type: ${type}\r\n\r\n`;
   const body = Buffer.concat([
-    Buffer.from(`${part('payload_json', 'application/json')}${JSON.stringify(message)}\r\n`),
-    Buffer.from(part(`files[0]"; filename="${sample.name}`, sample.type)),
+    Buffer.from(`${headerOf('name="payload_json"', 'application/json')}${JSON.stringify(message)}\r\n`),
+    Buffer.from(headerOf(`name="files[0]"; filename="${sample.name}"`, sample.type)),
     sample.bytes,
     Buffer.from(`\r\n--${boundary}--\r\n`),
   ]);

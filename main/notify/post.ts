@@ -32,24 +32,21 @@ export function post(
   return new Promise(resolve => {
     const fail = (cause: Error): void =>
       resolve({ kind: 'temporary', detail: reasonOf(cause), retryAfterMs: null });
-    const request: ClientRequest = (url.startsWith('https:') ? tlsRequest : plainRequest)(
-      url,
-      options,
-      response => {
-        const answer = answerOfStatus(
-          response.statusCode ?? 0,
-          parseRetryAfter(response.headers['retry-after'], now()),
-        );
-        let bytes = 0;
-        response.on('data', (chunk: Buffer) => {
-          bytes += chunk.length;
-          if (bytes > maxResponseBytes) response.destroy();
-        });
-        // The receiver has answered, even if the rest of its response does not arrive.
-        response.on('error', () => resolve(answer));
-        response.on('close', () => resolve(answer));
-      },
-    );
+    const send = url.startsWith('https:') ? tlsRequest : plainRequest;
+    const request: ClientRequest = send(url, options, response => {
+      const answer = answerOfStatus(
+        response.statusCode ?? 0,
+        parseRetryAfter(response.headers['retry-after'], now()),
+      );
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > maxResponseBytes) response.destroy();
+      });
+      // The receiver has answered, even if the rest of its response does not arrive.
+      response.on('error', () => resolve(answer));
+      response.on('close', () => resolve(answer));
+    });
     request.on('error', fail);
     request.end(body);
   });

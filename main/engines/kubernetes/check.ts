@@ -48,9 +48,9 @@ export const checkCluster = (kubectl: Kubectl, settings: KubernetesSettings): Pr
 /** Reads the version, checks each permission that the engine needs, and lists the queues or quotas of the namespace. */
 async function check(kubectl: Kubectl, settings: KubernetesSettings): Promise<EngineCheck> {
   const { namespace, queue } = settings;
-  const asked = await kubectl.run(['version', '--output=json']);
-  if (!asked.ok) return failed(null, `The cluster does not answer: ${errorOf(asked.stderr)}`);
-  const { serverVersion } = Versions.parse(JSON.parse(asked.stdout));
+  const answer = await kubectl.run(['version', '--output=json']);
+  if (!answer.ok) return failed(null, `The cluster does not answer: ${errorOf(answer.stderr)}`);
+  const { serverVersion } = Versions.parse(JSON.parse(answer.stdout));
   const version = serverVersion.gitVersion;
 
   const attributes = '{.spec.resourceAttributes.verb} {.spec.resourceAttributes.resource}';

@@ -27,11 +27,11 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
 
   /** Creates the Job and returns its uid. If a Job with this name exists, an earlier try of the same order has created it. */
   async function createJob(order: LaunchOrder) {
-    const made = await kubectl.run(
+    const created = await kubectl.run(
       [...create, '--output=jsonpath={.metadata.uid}'],
       jobManifest(fleet, settings, order, start(order)),
     );
-    if (made.ok || !isAlreadyThere(made.stderr)) return made;
+    if (created.ok || !isAlreadyThere(created.stderr)) return created;
     return kubectl.run([
       'get',
       'job',
@@ -46,9 +46,15 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
    */
   async function createSecret(order: LaunchOrder, jobUid: string) {
     const manifest = secretManifest(fleet, order, jobUid);
-    const made = await kubectl.run([...create, '--output=name'], manifest);
-    if (made.ok || !isAlreadyThere(made.stderr)) return made;
-    await kubectl.demand(['delete', 'secret', manifest.metadata.name, '--ignore-not-found', '--wait=false']);
+    const created = await kubectl.run([...create, '--output=name'], manifest);
+    if (created.ok || !isAlreadyThere(created.stderr)) return created;
+    await kubectl.runOrThrow([
+      'delete',
+      'secret',
+      manifest.metadata.name,
+      '--ignore-not-found',
+      '--wait=false',
+    ]);
     return kubectl.run([...create, '--output=name'], manifest);
   }
 
@@ -58,7 +64,8 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
         kind: 'rejected',
         scope: 'permanent',
         code: 'nodes',
-        message: 'Pools of Kubernetes give one machine for each launch',
+        message:
+          'A Kubernetes pool provides one machine for each launch: use another pool for jobs on several machines',
       };
     const job = await createJob(order);
     if (!job.ok) return toFailure(job.stderr);
@@ -80,8 +87,8 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
     for (const some of inChunks(ids)) {
       const selector = `--selector=${fleetLabel}=${fleet},${launchLabel} in (${some.join(',')})`;
       const common = [selector, '--ignore-not-found', '--wait=false'];
-      await kubectl.demand(['delete', 'jobs', ...common, '--cascade=foreground']);
-      if (how === 'now') await kubectl.demand(['delete', 'pods', ...common, '--now']);
+      await kubectl.runOrThrow(['delete', 'jobs', ...common, '--cascade=foreground']);
+      if (how === 'now') await kubectl.runOrThrow(['delete', 'pods', ...common, '--now']);
     }
   }
 

@@ -18,7 +18,7 @@ interface Printed {
 export interface Kubectl {
   run(args: readonly string[], manifest?: unknown): Promise<Printed>;
   /** Returns stdout. Throws when kubectl failed. */
-  demand(args: readonly string[]): Promise<string>;
+  runOrThrow(args: readonly string[]): Promise<string>;
   /** Returns objects. Throws when kubectl failed or its output does not match the schema. */
   get<T extends z.ZodType>(schema: T, what: string, selector: string): Promise<z.output<T>>;
 }
@@ -33,7 +33,7 @@ export function createKubectl(
   { run, kubectl: program = 'kubectl' }: KubectlOptions,
   { context, namespace }: KubernetesSettings,
 ): Kubectl {
-  const place = [
+  const connectionArgs = [
     ...(context === null ? [] : [`--context=${context}`]),
     `--namespace=${namespace}`,
     '--request-timeout=20s',
@@ -41,18 +41,19 @@ export function createKubectl(
   const kubectl: Kubectl = {
     async run(args, manifest) {
       const stdin = manifest === undefined ? '' : JSON.stringify(manifest);
-      const result = await run([program, ...place, ...args], { stdin, timeoutMs, maxOutput });
+      const result = await run([program, ...connectionArgs, ...args], { stdin, timeoutMs, maxOutput });
       const { code, stdout, stderr } = result;
-      const isOwnWord = code !== null && code < 126;
-      return { ok: code === 0, stdout, stderr: isOwnWord ? stderr : describeFailure('kubectl', result) };
+      // From 126 on, the code is that of the shell: kubectl did not start, or a signal ended it.
+      const isOwnError = code !== null && code < 126;
+      return { ok: code === 0, stdout, stderr: isOwnError ? stderr : describeFailure('kubectl', result) };
     },
-    async demand(args) {
+    async runOrThrow(args) {
       const { ok, stdout, stderr } = await kubectl.run(args);
       if (!ok) throw new Error(`kubectl ${args[0]} failed: ${errorOf(stderr)}`);
       return stdout;
     },
     async get(schema, what, selector) {
-      const printed = await kubectl.demand(['get', what, `--selector=${selector}`, '--output=json']);
+      const printed = await kubectl.runOrThrow(['get', what, `--selector=${selector}`, '--output=json']);
       const parsed = schema.safeParse(parseJson(printed));
       if (!parsed.success) throw new Error(`kubectl get ${what} printed something unexpected`);
       return parsed.data;

@@ -17,7 +17,8 @@ export function toSighting(objects: LaunchObjects): Sighting {
   const isLive = pod !== undefined && pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed';
   const exit = isLive ? null : toExit(objects);
   const hasRun = pod !== undefined && containerStart(pod) !== null;
-  const state = exit !== null ? 'ended' : isLive && hasRun ? 'running' : 'waiting';
+  const liveState = isLive && hasRun ? 'running' : 'waiting';
+  const state = exit === null ? liveState : 'ended';
   return {
     engineId: job.metadata.name,
     state,
@@ -43,18 +44,20 @@ const startOf = (pod: Pod): number | null => toMs(pod.status.startTime) ?? conta
 
 /** Returns the earliest deadline of the pod, or the end of its grace period while it is being deleted. */
 function endOf({ job }: LaunchObjects, { metadata, spec, status }: Pod): number | null {
-  const podStart = toMs(status.startTime);
-  const jobStart = toMs(job.status.startTime);
+  const podDeadline = deadlineOf(status.startTime, spec.activeDeadlineSeconds);
+  const graceMs = 1_000 * (spec.terminationGracePeriodSeconds ?? 0);
   const ends = [
     toMs(metadata.deletionTimestamp),
-    podStart === null || !spec.activeDeadlineSeconds
-      ? null
-      : podStart + 1_000 * (spec.activeDeadlineSeconds + (spec.terminationGracePeriodSeconds ?? 0)),
-    jobStart === null || !job.spec.activeDeadlineSeconds
-      ? null
-      : jobStart + 1_000 * job.spec.activeDeadlineSeconds,
+    podDeadline === null ? null : podDeadline + graceMs,
+    deadlineOf(job.status.startTime, job.spec.activeDeadlineSeconds),
   ].filter(end => end !== null);
   return ends.length === 0 ? null : Math.min(...ends);
+}
+
+/** Returns the deadline of an object in ms; null without a start or a deadline. */
+function deadlineOf(startTime: string | null | undefined, seconds: number | null | undefined): number | null {
+  const start = toMs(startTime);
+  return start === null || !seconds ? null : start + 1_000 * seconds;
 }
 
 /** Returns how a launch ended; null while it has not ended. */

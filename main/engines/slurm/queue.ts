@@ -62,6 +62,7 @@ export function mergeByLaunch(jobs: readonly QueuedJob[]): ReadonlyMap<LaunchId,
 }
 
 const ranks = { ended: 0, waiting: 1, running: 2 } as const;
+/** Orders jobs by state, then by id. The ids of Slurm are smaller than 2^40. */
 const rank = ({ state, engineId }: Sighting): number => ranks[state] * 2 ** 40 + Number(engineId);
 
 const exits: Readonly<Record<string, Exclude<Sighting['exit'], null>>> = {
