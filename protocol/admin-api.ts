@@ -24,7 +24,7 @@ const WorkerChange = z
     name: Name.optional().describe('New name of the worker; omitted to keep it.'),
     labels: Labels.optional().describe('Replaces all labels; omitted ones are removed.'),
   })
-  .refine(body => body.name !== undefined || body.labels !== undefined, 'a name, or labels, are needed');
+  .refine(body => body.name !== undefined || body.labels !== undefined, 'name or labels is required');
 export type WorkerChange = z.output<typeof WorkerChange>;
 
 /** Administration of workers, for people and scripts with `Authorization: Bearer`. */

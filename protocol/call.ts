@@ -101,13 +101,13 @@ export function call<
   P extends z.ZodType = Nothing,
   Q extends z.ZodType = Nothing,
   B extends z.ZodType = Nothing,
->(parts: CallSpec<P, Q, B, R>): Call<P, Q, B, R> {
+>(spec: CallSpec<P, Q, B, R>): Call<P, Q, B, R> {
   const nothing = Nothing as z.ZodType;
   return {
-    ...parts,
-    params: parts.params ?? (nothing as P),
-    query: parts.query ?? (nothing as Q),
-    body: parts.body ?? (nothing as B),
+    ...spec,
+    params: spec.params ?? (nothing as P),
+    query: spec.query ?? (nothing as Q),
+    body: spec.body ?? (nothing as B),
   };
 }
 

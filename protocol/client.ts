@@ -105,10 +105,11 @@ export interface ClientOptions {
 
 export function urlOf(baseUrl: string, path: string, params: object = {}, query: object = {}): URL {
   const values = new Map<string, unknown>(Object.entries(params));
+  // The value of a `*name` parameter is a list of segments.
+  const segmentsOf = (name: string): readonly unknown[] => [values.get(name)].flat();
   const filled = path.replace(/[:*]([a-z_]+)/g, (_, name: string) =>
-    [values.get(name)]
-      .flat()
-      .map(part => encodeURIComponent(String(part)))
+    segmentsOf(name)
+      .map(segment => encodeURIComponent(String(segment)))
       .join('/'),
   );
   const url = new URL(baseUrl.replace(/\/+$/, '') + filled);

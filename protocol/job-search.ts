@@ -96,9 +96,10 @@ export const JobSort = z.enum([
 export type JobSort = z.output<typeof JobSort>;
 
 /** `queued` and `training` are aliases of pending and running. `pending` also matches blocked jobs. */
-const StatusName = z
-  .enum([...ShownStatus.options, 'queued', 'training'])
-  .transform((word): ShownStatus => (word === 'queued' ? 'pending' : word === 'training' ? 'running' : word));
+const StatusName = z.enum([...ShownStatus.options, 'queued', 'training']).transform((word): ShownStatus => {
+  if (word === 'queued') return 'pending';
+  return word === 'training' ? 'running' : word;
+});
 
 /** One status, or several separated by commas. */
 const StatusNames = z

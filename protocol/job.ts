@@ -59,7 +59,7 @@ export const PriorityWord = z
 
 export function priorityName(priority: number): string {
   let name = 'low';
-  for (const [word, least] of Object.entries(priorities)) if (priority >= least) name = word;
+  for (const [word, min] of Object.entries(priorities)) if (priority >= min) name = word;
   return name;
 }
 

@@ -32,8 +32,10 @@ export function scriptLine(
   { sha256, args, token, asRoot, inPlace }: ScriptRun,
 ): string {
   const hash = 'printf \'%s\\n\' "$s" | { sha256sum 2>/dev/null || shasum -a 256; }';
-  const given = token === undefined ? '' : `printf '%s\\n' ${shellWord(token)} | `;
-  const start = `${given}${inPlace === true ? 'exec ' : ''}${asRoot === true ? 'sudo ' : ''}sh -c "$s" trainyard ${args}`;
+  const tokenPipe = token === undefined ? '' : `printf '%s\\n' ${shellWord(token)} | `;
+  const exec = inPlace === true ? 'exec ' : '';
+  const sudo = asRoot === true ? 'sudo ' : '';
+  const start = `${tokenPipe}${exec}${sudo}sh -c "$s" trainyard ${args}`;
   const refuse = "echo 'The install script does not match this command: nothing was done' >&2; false";
   const line =
     `s=$(curl -fsS${curlTrust(at)} ${shellWord(`${at.url}/agent/install.sh`)}) && ` +
@@ -53,10 +55,11 @@ export type PipedRun = Pick<ScriptRun, 'args' | 'token' | 'asRoot'>;
  * get it.
  */
 export function pipedLine(at: Pick<Joining, 'url' | 'pin'>, { args, token, asRoot }: PipedRun): string {
-  const given = token === undefined ? '' : `JOIN_TOKEN=${shellWord(token)} `;
-  const kept = token === undefined ? '' : '--preserve-env=JOIN_TOKEN ';
+  const environment = token === undefined ? '' : `JOIN_TOKEN=${shellWord(token)} `;
+  const preserved = token === undefined ? '' : '--preserve-env=JOIN_TOKEN ';
+  const sudo = asRoot === true ? `sudo ${preserved}` : '';
   const shell = args === '' ? 'sh' : `sh -s -- ${args}`;
-  return `curl -fsS${curlTrust(at)} ${shellWord(at.url + joinPath)} | ${given}${asRoot === true ? `sudo ${kept}` : ''}${shell}`;
+  return `curl -fsS${curlTrust(at)} ${shellWord(at.url + joinPath)} | ${environment}${sudo}${shell}`;
 }
 
 /** Returns true if curl can verify the server at this URL. */

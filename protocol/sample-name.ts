@@ -55,9 +55,9 @@ export function readSampleName(key: string): SampleName {
       return { ...countsIn(match), ...promptIn(match), series: withoutVarying(key, match, 0) };
   }
   const file = key.slice(key.lastIndexOf('/') + 1);
-  const place = findCounted(key) ?? findPadded(key, file);
-  if (place === null) return { step: null, epoch: null, promptIndex: null, prompt: null, series: key };
-  const { match, start } = place;
+  const found = findCounted(key) ?? findPadded(key, file);
+  if (found === null) return { step: null, epoch: null, promptIndex: null, prompt: null, series: key };
+  const { match, start } = found;
   const isInFile = start === key.length - file.length;
   return {
     ...countsIn(match),
@@ -67,15 +67,16 @@ export function readSampleName(key: string): SampleName {
   };
 }
 
-interface Place {
+interface CountMatch {
   readonly match: RegExpExecArray;
   /** Position of the matched segment in the key. */
   readonly start: number;
 }
 
 /** Finds a step or epoch in the innermost segment that has one. */
-function findCounted(key: string): Place | null {
-  let [found, start]: [Place | null, number] = [null, 0];
+function findCounted(key: string): CountMatch | null {
+  let found: CountMatch | null = null;
+  let start = 0;
   for (const segment of key.split('/')) {
     const match = counted.exec(segment);
     if (match !== null) found = { match, start };
@@ -84,7 +85,7 @@ function findCounted(key: string): Place | null {
   return found;
 }
 
-function findPadded(key: string, file: string): Place | null {
+function findPadded(key: string, file: string): CountMatch | null {
   const match = padded.exec(file);
   return match === null ? null : { match, start: key.length - file.length };
 }
@@ -100,11 +101,10 @@ const toNumber = (digits: string | undefined): number | null =>
 /** Names the first variant of a prompt like the prompt itself, so that jobs with different resolutions can be compared. */
 function promptIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'prompt' | 'promptIndex'> {
   const { index, text, variant, size } = groups;
+  const promptIndex = toNumber(index);
+  if (text === undefined) return { promptIndex, prompt: null };
   const isFirst = variant === undefined || Number(variant) === 0;
-  return {
-    promptIndex: toNumber(index),
-    prompt: text === undefined || isFirst ? (text ?? null) : `${text} (${size ?? Number(variant) + 1})`,
-  };
+  return { promptIndex, prompt: isFirst ? text : `${text} (${size ?? Number(variant) + 1})` };
 }
 
 /** Returns what a file's name contains besides the step and its ending; null for nothing. */
@@ -115,8 +115,8 @@ function remainderOf(name: string): string | null {
 
 /** Replaces the groups that differ between samples of one prompt by `*`. `start` is the position of the matched text in the key. */
 function withoutVarying(key: string, { indices }: RegExpExecArray, start: number): string {
-  const places = Object.entries({ ...indices?.groups }).filter(([name]) => varyingGroups.includes(name));
-  const spans = places.flatMap(([, span]) => (span === undefined ? [] : [span]));
+  const named = Object.entries({ ...indices?.groups }).filter(([name]) => varyingGroups.includes(name));
+  const spans = named.flatMap(([, span]) => (span === undefined ? [] : [span]));
   return spans
     .toSorted(([a], [b]) => b - a)
     .reduce((text, [from, to]) => `${text.slice(0, start + from)}*${text.slice(start + to)}`, key);

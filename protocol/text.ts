@@ -23,13 +23,12 @@ export const CleanLine = z.string().transform(text => cleanLine(text).slice(0, 2
 
 /** Escapes invisible characters in JSON text, so that terminals do not interpret them. Programs read the same value. */
 export const escapeInvisible = (json: string): string =>
-  json.replaceAll(everyInvisible, char =>
-    char === '\n'
-      ? char
-      : Array.from({ length: char.length }, (_, at) => escaped(char.charCodeAt(at))).join(''),
-  );
+  json.replaceAll(everyInvisible, char => (char === '\n' ? char : escapedCharacter(char)));
 
-const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
+const escapedCharacter = (char: string): string =>
+  Array.from({ length: char.length }, (_, at) => escapedUnit(char.charCodeAt(at))).join('');
+
+const escapedUnit = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 
 /** Alphabets with similar letters. A word that mixes them could look like another word. */
 const alphabets = [
