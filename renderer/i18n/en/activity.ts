@@ -70,5 +70,10 @@ export const activity = {
   'activity.config.replaced': 'A config was replaced',
   'activity.config.deleted': 'A config was deleted',
   'activity.backup.made': 'A backup was made',
+  'activity.dataset.pushed': 'A dataset was pushed',
+  'activity.dataset.pinned': 'A dataset was pinned',
+  'activity.dataset.unpinned': 'A dataset was unpinned',
+  'activity.dataset.removed': 'A dataset was deleted',
+  'activity.artifact.deleted': 'Files of {job} were deleted',
   'activity.settings': 'Settings were changed',
 } as const;

@@ -71,5 +71,10 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.config.replaced': 'Se reemplazó una configuración',
   'activity.config.deleted': 'Se eliminó una configuración',
   'activity.backup.made': 'Se hizo una copia de seguridad',
+  'activity.dataset.pushed': 'Se subió un conjunto de datos',
+  'activity.dataset.pinned': 'Se fijó un conjunto de datos',
+  'activity.dataset.unpinned': 'Se dejó de fijar un conjunto de datos',
+  'activity.dataset.removed': 'Se eliminó un conjunto de datos',
+  'activity.artifact.deleted': 'Se eliminaron archivos de {job}',
   'activity.settings': 'Se cambiaron los ajustes',
 };

@@ -71,5 +71,10 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.config.replaced': 'एक कॉन्फ़िगरेशन बदला गया',
   'activity.config.deleted': 'एक कॉन्फ़िगरेशन हटाया गया',
   'activity.backup.made': 'एक बैकअप बनाया गया',
+  'activity.dataset.pushed': 'एक डेटासेट अपलोड किया गया',
+  'activity.dataset.pinned': 'एक डेटासेट पिन किया गया',
+  'activity.dataset.unpinned': 'एक डेटासेट का पिन हटाया गया',
+  'activity.dataset.removed': 'एक डेटासेट हटाया गया',
+  'activity.artifact.deleted': '{job} की फ़ाइलें हटाई गईं',
   'activity.settings': 'सेटिंग बदली गईं',
 };

@@ -71,5 +71,10 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.config.replaced': '設定ファイルが置き換えられました',
   'activity.config.deleted': '設定ファイルが削除されました',
   'activity.backup.made': 'バックアップが作成されました',
+  'activity.dataset.pushed': 'データセットがアップロードされました',
+  'activity.dataset.pinned': 'データセットが固定されました',
+  'activity.dataset.unpinned': 'データセットの固定が解除されました',
+  'activity.dataset.removed': 'データセットが削除されました',
+  'activity.artifact.deleted': '{job} のファイルが削除されました',
   'activity.settings': '設定が変更されました',
 };

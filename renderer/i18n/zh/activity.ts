@@ -71,5 +71,10 @@ export const activity: Readonly<Record<keyof typeof source, string>> = {
   'activity.config.replaced': '已替换配置',
   'activity.config.deleted': '已删除配置',
   'activity.backup.made': '已创建备份',
+  'activity.dataset.pushed': '已上传数据集',
+  'activity.dataset.pinned': '已固定数据集',
+  'activity.dataset.unpinned': '已取消固定数据集',
+  'activity.dataset.removed': '已删除数据集',
+  'activity.artifact.deleted': '已删除 {job} 的文件',
   'activity.settings': '已更改设置',
 };

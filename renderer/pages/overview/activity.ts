@@ -30,8 +30,16 @@ export interface Activity {
   readonly worker: string | null;
 }
 
-/** Steps of a start that follow each other within seconds. The list names only the last one: the training runs. */
-const minorSteps: readonly string[] = ['job.dispatched', 'job.starting', 'worker.registered'];
+/**
+ * Steps of a start that follow each other within seconds, of which the list names only the last one: the training
+ * runs. Uploads of outputs are left out because a training makes hundreds of them.
+ */
+const minorSteps: readonly string[] = [
+  'job.dispatched',
+  'job.starting',
+  'worker.registered',
+  'artifact.stored',
+];
 
 /** Merges events of the stream with older audit rows, newest first. */
 export function mergeActivity(

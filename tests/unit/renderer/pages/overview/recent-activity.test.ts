@@ -145,3 +145,11 @@ test('returns no sentence for an unknown type, or when the object is unknown', a
   const lost = { at: at(1), type: 'job.failed', id: 'x', target: null, worker: null };
   expect(sentenceOf(lost, t)).toBeNull();
 });
+
+test('leaves out the uploads of a training, and keeps what happens to its files otherwise', () => {
+  const rows = ['artifact.stored', 'artifact.deleted'].map(type => ({
+    ...row(10, type, 'j_1'),
+    target_type: 'job' as const,
+  }));
+  expect(types(mergeActivity(rows, [], 10))).toEqual(['artifact.deleted']);
+});
