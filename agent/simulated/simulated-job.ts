@@ -14,6 +14,8 @@ import type { RunListeners } from '../attempt/run-follow.ts';
 interface SimulatedJob {
   readonly configName: string;
   readonly config: TrainerConfig;
+  /** With this token, the training may upload outputs. Null when the server gave none. */
+  readonly uploadToken: string | null;
 }
 
 /** A simulated training: it takes time and does nothing else. */

@@ -158,7 +158,7 @@ function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs
     },
     async start(_job: PreparedJob, origin: RunOrigin, listeners: RunListeners) {
       if (prepared?.attempt_id !== origin.attemptId) throw new Error('another job was prepared');
-      const { config_name: configName, config } = prepared;
+      const { config_name: configName, config, upload_token: uploadToken = null } = prepared;
       const print = (origin.rank ?? 0) === 0 ? logs.open(origin) : () => {};
       const onProgress: RunListeners['onProgress'] = progress => {
         print(progress);
@@ -167,7 +167,7 @@ function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs
       return simulateRun(
         origin,
         { ...listeners, onProgress },
-        { trainer, clock, job: { configName, config } },
+        { trainer, clock, job: { configName, config, uploadToken } },
       );
     },
   };

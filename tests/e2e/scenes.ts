@@ -280,11 +280,12 @@ export const scenes: readonly Scene[] = [
     },
   },
   { name: 'timeline', path: at('/timeline'), ready: '.timeline-bar' },
-  { name: 'gallery', path: at('/gallery'), ready: '.gallery-page .empty' },
+  { name: 'gallery', path: at('/gallery'), ready: '.gallery-tile' },
+  { name: 'jobs-failed', path: at('/jobs?q=state:failed'), ready: '.failures' },
   {
     name: 'compare',
     path: ({ fleet }) =>
-      `/compare?jobs=${['flux-lora-product', 'qwen-image-edit-lora'].map(name => fleet.jobs.get(name)).join(',')}`,
+      `/compare?jobs=${['flux-lora-product', 'flux-lora-product-slow', 'flux-lora-product-fast'].map(name => fleet.jobs.get(name)).join(',')}`,
     ready: '.compare-curves',
   },
   {

@@ -19,7 +19,7 @@ function startRun(onLostContact: 'continue' | 'stop') {
     { onProgress: () => {}, onFigures: () => {}, onLine: () => {} },
     {
       clock,
-      job: { configName: 'x', config: {} },
+      job: { configName: 'x', config: {}, uploadToken: null },
       trainer: () => ({
         exited: exited.promise,
         stop() {
