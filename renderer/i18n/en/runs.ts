@@ -9,6 +9,7 @@ export const runs = {
   'runs.failed': 'The jobs could not be loaded: {why}',
   'runs.hidden': 'You may not see the configs of these jobs, so values that differ are not shown.',
   'runs.same': 'The configs are the same.',
+  'runs.unread': 'Not every config could be read, so values that differ may be missing.',
   'runs.table': 'Results',
   'runs.column.name': 'Job',
   'runs.column.state': 'State',

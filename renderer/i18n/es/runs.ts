@@ -11,6 +11,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.hidden':
     'No tiene permiso para ver las configuraciones de estos trabajos, así que no se muestran los valores que difieren.',
   'runs.same': 'Las configuraciones son iguales.',
+  'runs.unread': 'No se pudieron leer todas las configuraciones, así que pueden faltar valores que difieren.',
   'runs.table': 'Resultados',
   'runs.column.name': 'Trabajo',
   'runs.column.state': 'Estado',

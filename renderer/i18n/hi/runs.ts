@@ -10,6 +10,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.failed': 'जॉब लोड नहीं हो सके: {why}',
   'runs.hidden': 'आपको इन जॉब के कॉन्फ़िग देखने की अनुमति नहीं है, इसलिए अलग मान नहीं दिखाए गए हैं।',
   'runs.same': 'कॉन्फ़िग एक जैसे हैं।',
+  'runs.unread': 'सभी कॉन्फ़िग पढ़े नहीं जा सके, इसलिए कुछ अलग मान छूट सकते हैं।',
   'runs.table': 'परिणाम',
   'runs.column.name': 'जॉब',
   'runs.column.state': 'स्थिति',

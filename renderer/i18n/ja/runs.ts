@@ -10,6 +10,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.failed': 'ジョブを読み込めませんでした: {why}',
   'runs.hidden': 'これらのジョブの設定を見る権限がないため、異なる値は表示されません。',
   'runs.same': '設定は同じです。',
+  'runs.unread': '読み込めない設定があるため、異なる値の一部が表示されない場合があります。',
   'runs.table': '結果',
   'runs.column.name': 'ジョブ',
   'runs.column.state': '状態',

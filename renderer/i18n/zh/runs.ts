@@ -10,6 +10,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.failed': '无法加载任务：{why}',
   'runs.hidden': '您无权查看这些任务的配置，因此不显示有差异的值。',
   'runs.same': '配置相同。',
+  'runs.unread': '无法读取所有配置，因此可能缺少有差异的值。',
   'runs.table': '结果',
   'runs.column.name': '任务',
   'runs.column.state': '状态',

@@ -9,7 +9,7 @@ import './compare.css';
 import { RunCurves } from './curves.tsx';
 import { Parallel } from './parallel.tsx';
 import { Results } from './results.tsx';
-import { type Run, variedKeys } from './runs.ts';
+import { type Run, variedKeys, whyNoneDiffers } from './runs.ts';
 import { RunSamples } from './samples.tsx';
 import { RunTexts, useRunT } from './texts.tsx';
 import { maxRuns, parseSelection, type Selection, useLiveRuns, useRuns } from './use-runs.ts';
@@ -75,12 +75,10 @@ function Runs({ runs: read }: { readonly runs: readonly Run[] }) {
   const varied = useMemo(() => variedKeys(runs), [runs]);
   const ids = runs.slice(0, maxRuns).map(({ job }) => job.id);
   const isSweep = runs.every(({ job }) => job.sweep !== null);
-  const isHidden = !isSweep && runs.some(({ job }) => !may(queueApi.config, job));
+  const whyNone = whyNoneDiffers(runs, varied, job => may(queueApi.config, job));
   return (
     <>
-      {varied.keys.length === 0 && runs.length > 1 && (
-        <p className="muted">{t(isHidden ? 'runs.hidden' : 'runs.same')}</p>
-      )}
+      {whyNone !== null && <p className="muted">{t(`runs.${whyNone}`)}</p>}
       <Results runs={runs} varied={varied} />
       {isSweep && varied.keys.length >= minParallelKeys && <Parallel runs={runs} varied={varied} />}
       <RunSamples runs={runs} />

@@ -34,6 +34,21 @@ export function variedKeys(runs: readonly Run[]): Varied {
   return { keys, valueOf: (run, key) => valuesOf(run).get(key) };
 }
 
+/**
+ * Returns why no value differs: the configs are the same, the user may not see them, or some of them are unknown.
+ * Returns null when values differ, and for a single job.
+ */
+export function whyNoneDiffers(
+  runs: readonly Run[],
+  { keys }: Varied,
+  maySee: (job: JobView) => boolean,
+): 'same' | 'hidden' | 'unread' | null {
+  if (keys.length > 0 || runs.length < 2) return null;
+  const isSweep = runs.every(({ job }) => job.sweep !== null);
+  if (isSweep || runs.every(({ config }) => config !== null)) return 'same';
+  return runs.every(({ job }) => maySee(job)) ? 'unread' : 'hidden';
+}
+
 /** Returns the job with the lowest loss among those that report one; null if fewer than two do. */
 export function bestOf(runs: readonly Run[]): JobView['id'] | null {
   const found = runs.flatMap(({ job }) => {

@@ -5,6 +5,7 @@ import {
   parallelAxes,
   type Run,
   variedKeys,
+  whyNoneDiffers,
 } from '../../../../../renderer/pages/compare/runs.ts';
 import { parseSelection } from '../../../../../renderer/pages/compare/use-runs.ts';
 import { jobView } from '../../../../support/job-view.ts';
@@ -30,6 +31,27 @@ describe('variedKeys', () => {
       run('j_2', { sweep: { lr: 2, on: true } }),
     ]);
     expect(keys).toEqual(['lr']);
+  });
+});
+
+describe('whyNoneDiffers', () => {
+  const same = run('j_1', {}, { a: 1 });
+  const why = (runs: readonly Run[], mayAll = true) =>
+    whyNoneDiffers(runs, variedKeys(runs), ({ id }) => mayAll || id === 'j_1');
+
+  test('says that configs are the same only if each of them is known', () => {
+    expect(why([same, run('j_2', {}, { a: 1 })])).toBe('same');
+    expect(why([same, run('j_2')])).toBe('unread');
+    expect(why([same, run('j_2')], false)).toBe('hidden');
+  });
+
+  test('says nothing about one job, or when values differ', () => {
+    expect(why([same])).toBeNull();
+    expect(why([same, run('j_2', {}, { a: 2 })])).toBeNull();
+  });
+
+  test('knows the values of a sweep without reading configs', () => {
+    expect(why(['j_1', 'j_2'].map(id => run(id, { sweep: { lr: 1 } })))).toBe('same');
   });
 });
 
