@@ -118,7 +118,7 @@ export const JobsQuery = z.object({
     'One status, or several separated by commas. `queued` and `training` are aliases of `pending` and `running`; `pending` also matches blocked jobs.',
   ),
   user: z.string().max(200).optional().describe('Only jobs of this owner.'),
-  worker_id: WorkerId.optional().describe('Only jobs of this worker.'),
+  worker_id: WorkerId.optional().describe('Only jobs with an attempt on this worker.'),
   q: SearchText.optional().describe(
     'Words to find in id, name, config name, user, worker or error; `state:`, `user:`, `worker:`, `tag:` and `group:` are filters.',
   ),

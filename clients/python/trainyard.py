@@ -2456,7 +2456,7 @@ class Trainyard:
 
         user: Only jobs of this owner.
 
-        worker_id: Only jobs of this worker.
+        worker_id: Only jobs with an attempt on this worker.
 
         q: Words to find in id, name, config name, user, worker or error; `state:`, `user:`,
         `worker:`, `tag:` and `group:` are filters.

@@ -62,7 +62,7 @@ export interface JobFilter {
   readonly statuses: readonly ShownStatus[];
   readonly includeFinal: boolean;
   readonly user: string | null;
-  /** Worker of the newest attempt. */
+  /** Worker of any attempt. */
   readonly workerId: WorkerId | null;
   readonly search: JobSearch;
   /** If true, selects only jobs that wait for approval. */

@@ -43,6 +43,12 @@ const unended = `j.rowid IN (
     WHERE a.ended_at IS NULL)`;
 const notFinal: ReadonlySet<string> = new Set(['pending', ...liveStatuses]);
 
+/** The jobs of which an attempt is or was on a worker. Uses indexes only. */
+const jobsOn = `
+  SELECT job_id FROM attempts INDEXED BY one_live_attempt_per_worker WHERE ended_at IS NULL AND worker_id = ?
+  UNION ALL SELECT job_id FROM attempts INDEXED BY attempts_ended WHERE ended_at IS NOT NULL AND worker_id = ?
+  UNION ALL SELECT job_id FROM attempt_nodes WHERE worker_id = ?`;
+
 /** Uses indexes only: a few milliseconds for 50,000 jobs. */
 const allCounts = `
   SELECT status, NULL AS approval, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
@@ -111,7 +117,7 @@ function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditi
   };
   if (!includeFinal) add(unended);
   if (user !== null) add('j.user = ?', user);
-  if (workerId !== null) add('j.worker_id = ?', workerId);
+  if (workerId !== null) add(`j.id IN (${jobsOn})`, workerId, workerId, workerId);
   if (search.users.length > 0)
     addAny(
       found,

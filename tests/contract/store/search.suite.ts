@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { finalStatuses, type JobStatus, liveStatuses } from '../../../protocol/job.ts';
 import { type JobAbout, nothingAbout } from '../../../protocol/job-about.ts';
+import type { WorkerId } from '../../../protocol/ids.ts';
 import { JobSort, parseSearch } from '../../../protocol/job-search.ts';
 import type { Job, JobFilter, JobPlace, PendingJob, Store } from '../../../main/orchestrator/ports/index.ts';
 import { everyJob } from '../../support/every-job.ts';
@@ -9,6 +10,7 @@ import {
   asLive,
   asRequeued,
   at,
+  makeAttempt,
   makeJob,
   makeWorker,
   type OpenStore,
@@ -35,6 +37,18 @@ const putWorker = (store: Store, id: string, name: string): Promise<void> =>
 
 export function describeSearch(open: OpenStore): void {
   describe('searching jobs', () => {
+    test('finds the jobs of a worker by any of their attempts', async () => {
+      const store = open();
+      const [first, second] = ['w_1', 'w_2'].map(workerId) as [WorkerId, WorkerId];
+      for (const id of [first, second]) await putWorker(store, id, id);
+      const live = asLive(makeJob(1), 'running', { workerId: first });
+      const moved = makeAttempt(live.id, { n: 2, workerId: second });
+      await put(store, makeJob(1), live, asRequeued(live), { ...live, attempt: moved });
+      await put(store, makeJob(2));
+      const on = (id: WorkerId): number[] => orders(store.jobs(filter({ workerId: id })));
+      expect([on(first), on(second)]).toEqual([[1], [1]]);
+    });
+
     test('finds jobs by config name, user, error and worker name', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'Rig-Nord');

@@ -33,7 +33,7 @@ export function JobsCard({ worker }: { readonly worker: WorkerView }) {
       {hasNone && <p className="muted">{t('workers.detail.noJobs')}</p>}
       <ul className="worker-lines">
         {last.map(job => (
-          <JobLine key={job.id} read={job} />
+          <JobLine key={job.id} read={job} worker={worker} />
         ))}
       </ul>
     </section>
@@ -41,7 +41,8 @@ export function JobsCard({ worker }: { readonly worker: WorkerView }) {
 }
 
 /** Shows the job's current state from the store when it has one, because that is newer than the list that was read. */
-function JobLine({ read }: { readonly read: JobView }) {
+function JobLine({ read, worker }: { readonly read: JobView; readonly worker: WorkerView }) {
+  const t = useT();
   const job = useFleet(state => state.fleet.jobs.get(read.id)) ?? read;
   return (
     <li>
@@ -50,6 +51,9 @@ function JobLine({ read }: { readonly read: JobView }) {
         {shownName(job)}
       </Link>
       <span className="muted">
+        {job.worker_id !== worker.id && job.worker_id !== null && (
+          <>{t('workers.detail.movedTo', { worker: job.worker_name ?? job.worker_id })} </>
+        )}
         <Time at={job.completed_at ?? job.started_at ?? job.queued_at} />
       </span>
     </li>
