@@ -37,6 +37,7 @@ export interface Figures {
   readonly states: Readonly<Record<FleetState, number>>;
   readonly gpusBusy: number;
   readonly gpus: number;
+  /** Number of pending jobs without those that need approval, as on the pages of jobs and queue. */
   readonly waiting: number;
   /** Submission time of the job that has been pending longest; null when no job is pending. */
   readonly oldestAt: string | null;
@@ -110,8 +111,9 @@ function usedGpus(
 function jobFigures(jobs: Iterable<JobView>, now: number) {
   const figures = { waiting: 0, completed: 0, failed: 0 };
   let oldestAt: string | null = null;
-  for (const { status, queued_at: queuedAt, completed_at: endedAt } of jobs) {
+  for (const { status, approval, queued_at: queuedAt, completed_at: endedAt } of jobs) {
     if (isWaiting(status)) {
+      if (approval === 'wanted') continue;
       figures.waiting += 1;
       if (oldestAt === null || queuedAt < oldestAt) oldestAt = queuedAt;
     }

@@ -43,10 +43,11 @@ test('counts workers by status, and the GPUs of connected workers that jobs use'
   });
 });
 
-test('takes the oldest wait from pending jobs and drops jobs that ended a day ago', () => {
+test('counts pending jobs without those that need approval, and drops jobs that ended a day ago', () => {
   const jobs = [
     job('j_1', { queued_at: '2026-03-02T11:00:00.000Z' }),
     job('j_2', { queued_at: '2026-03-02T10:00:00.000Z' }),
+    job('j_7', { queued_at: '2026-03-02T09:00:00.000Z', approval: 'wanted' }),
     job('j_3', { queued_at: '2026-03-01T00:00:00.000Z', status: 'running' }),
     job('j_4', { status: 'completed', completed_at: '2026-03-02T11:59:00.000Z' }),
     job('j_5', { status: 'failed', completed_at: '2026-03-01T12:00:01.000Z' }),
