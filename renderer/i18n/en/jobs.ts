@@ -277,6 +277,7 @@ export const jobs = {
   'jobs.chain.deleted': 'deleted',
   'jobs.chain.retry': 'retry',
   'jobs.explain.start': 'Estimated start:',
+  'jobs.explain.startIn': 'in {time} ({clock})',
   'jobs.explain.workers': '{count, plural, one {# worker checked} other {# workers checked}}',
   'jobs.explain.fits': 'fits',
   'jobs.explain.hasData': 'has the data',

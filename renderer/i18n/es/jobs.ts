@@ -286,6 +286,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.chain.deleted': 'eliminado',
   'jobs.chain.retry': 'reintento',
   'jobs.explain.start': 'Inicio estimado:',
+  'jobs.explain.startIn': 'en {time} ({clock})',
   'jobs.explain.workers': '{count, plural, one {# worker comprobado} other {# workers comprobados}}',
   'jobs.explain.fits': 'sirve',
   'jobs.explain.hasData': 'tiene los datos',

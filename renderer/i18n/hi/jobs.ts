@@ -275,6 +275,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.chain.deleted': 'हटाया गया',
   'jobs.chain.retry': 'पुनः प्रयास',
   'jobs.explain.start': 'शुरू होने का अनुमान:',
+  'jobs.explain.startIn': '{time} में ({clock})',
   'jobs.explain.workers': '{count, plural, one {# वर्कर जाँचा गया} other {# वर्कर जाँचे गए}}',
   'jobs.explain.fits': 'उपयुक्त',
   'jobs.explain.hasData': 'डेटा मौजूद है',

@@ -281,6 +281,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.chain.deleted': '削除済み',
   'jobs.chain.retry': '再試行',
   'jobs.explain.start': '開始の見込み:',
+  'jobs.explain.startIn': '{time}後 ({clock})',
   'jobs.explain.workers': '{count, plural, other {# 台のワーカーを確認}}',
   'jobs.explain.fits': '適合',
   'jobs.explain.hasData': 'データあり',

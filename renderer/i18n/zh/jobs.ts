@@ -274,6 +274,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.chain.deleted': '已删除',
   'jobs.chain.retry': '重试',
   'jobs.explain.start': '预计开始：',
+  'jobs.explain.startIn': '{time}后（{clock}）',
   'jobs.explain.workers': '{count, plural, other {已检查 # 个工作节点}}',
   'jobs.explain.fits': '符合',
   'jobs.explain.hasData': '已有数据',

@@ -5,7 +5,7 @@ import { queueApi } from '../../../../protocol/queue-api.ts';
 import { useFleet, usePanel } from '../../../app/context.ts';
 import { PoolLink, WorkerLink } from '../../../app/links.tsx';
 import { type Translator, useT, type MessageKey } from '../../../i18n/index.ts';
-import { Time } from '../../../ui/time.tsx';
+import { StartTime } from '../start-time.tsx';
 import { waitText } from '../wait-text.ts';
 
 /** Maximum number of workers to list. In a larger fleet, those with the fewest reasons are listed. */
@@ -30,7 +30,7 @@ function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
       )}
       {start !== null && (
         <p>
-          {t('jobs.explain.start')} <Time at={start.at} /> <span className="muted">({start.basis})</span>
+          {t('jobs.explain.start')} <StartTime at={start.at} /> <span className="muted">({start.basis})</span>
         </p>
       )}
       {reasons.length > 1 && (

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useFleet } from '../../../app/context.ts';
-import { Time } from '../../../ui/time.tsx';
 import { duration, sizeText } from '../figures.ts';
+import { StartTime } from '../start-time.tsx';
 import { useSubmitT } from './texts.tsx';
 import type { DryRun } from './use-live-answer.ts';
 
@@ -85,5 +85,5 @@ function StartText({ answer }: { readonly answer: DryRun }) {
   const t = useSubmitT();
   const { predicted_start: start } = answer.explanation;
   if (answer.status === 'running' || start?.in_s === 0) return t('submit.start.now');
-  return start === null ? t('submit.unknown') : <Time at={start.at} />;
+  return start === null ? t('submit.unknown') : <StartTime at={start.at} />;
 }
