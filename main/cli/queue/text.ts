@@ -82,7 +82,7 @@ export const statsFacts = (figures: Stats): readonly Fact[] => [
   ],
   ['Ended in 24 h', endedText(figures.ended_24h)],
   ['This machine', localText(figures.local)],
-  ['GPU hours', figures.gpu_hours_24h === 0 ? null : `${figures.gpu_hours_24h} in 24 h`],
+  ['GPU-hours', figures.gpu_hours_24h === 0 ? null : `${figures.gpu_hours_24h} in 24 h`],
   [
     'Unschedulable',
     lines(

@@ -47,6 +47,11 @@ export function addSpan(
   }
 }
 
+const hourMs = 3_600_000;
+
+/** Converts GPU-milliseconds, rounded so that all figures of the same time agree. */
+export const toGpuHours = (gpuMs: number): number => Math.round((gpuMs / hourMs) * 1_000) / 1_000;
+
 const joulesPerKwh = 3_600_000;
 
 export const toKwh = (joules: number): number => joules / joulesPerKwh;

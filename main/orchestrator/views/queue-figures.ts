@@ -3,13 +3,13 @@ import { isFinal, isWaiting, type ShownStatus } from '../../../protocol/job.ts';
 import { parseSearch } from '../../../protocol/job-search.ts';
 import { accept, refuse } from '../../../protocol/problem.ts';
 import type { Core } from '../core.ts';
+import { toGpuHours } from '../rules/energy.ts';
 import { createExplainer } from './explain.ts';
 import type { WaitingKind } from '../ports/index.ts';
 import { createJobViewer, maxPositions } from './job-views.ts';
 import { groupWaiting } from './wait-groups.ts';
 
 const dayMs = 86_400_000;
-const hourMs = 3_600_000;
 /** Maximum number of jobs to list for a user. */
 const maxShown = 500;
 /** Maximum number of kinds of pending jobs to evaluate. */
@@ -25,7 +25,7 @@ export function createQueueFigures(core: Core) {
       return accept({ status, position, pending: core.store.jobCounts().pending });
     },
 
-    /** `only`: count and name only this user's jobs; null for all. Times and GPU hours are those of the whole queue. */
+    /** `only`: count and name only this user's jobs; null for all. Times and GPU-hours are those of the whole queue. */
     queueStats(only: string | null) {
       const byStatus: Partial<Record<ShownStatus, number>> = {};
       const byUser = new Map<string, { readonly pending: number; readonly running: number }>();
@@ -45,7 +45,7 @@ export function createQueueFigures(core: Core) {
         ended,
         waitS: inSeconds(averageWaitMs),
         runS: inSeconds(averageRunMs),
-        gpuHours: Math.round((core.store.gpuMs(now - dayMs, now) / hourMs) * 100) / 100,
+        gpuHours: toGpuHours(core.store.gpuMs(now - dayMs, now)),
         ...stuckKinds(core, only),
       };
     },

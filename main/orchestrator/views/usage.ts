@@ -3,7 +3,7 @@ import type { UsageDay } from '../../../protocol/usage-api.ts';
 import type { Core } from '../core.ts';
 import type { Attempt, Job } from '../model.ts';
 import { gpusFor } from '../model.ts';
-import { addSpan, dayMs, dayOf, sumCosts, toKwh } from '../rules/energy.ts';
+import { addSpan, dayMs, dayOf, sumCosts, toGpuHours, toKwh } from '../rules/energy.ts';
 
 const hourMs = 3_600_000;
 /** For the same days, the figures are computed again after this long, because many ended attempts are read for them. */
@@ -42,7 +42,7 @@ function computeDays(core: Core, first: number, last: number): readonly UsageDay
     const own = used === undefined || used.own === 0 || price === null ? null : toKwh(used.own) * price;
     return {
       day: core.clock.iso(day * dayMs).slice(0, 10),
-      gpu_hours: round((gpuMs.get(day) ?? 0) / hourMs),
+      gpu_hours: toGpuHours(gpuMs.get(day) ?? 0),
       energy_kwh: used === undefined ? null : round(toKwh(used.joules)),
       cost: roundOrNull(sumCosts([own, poolCosts.get(day) ?? null])),
     };

@@ -19,7 +19,7 @@ export const overview = {
   'overview.lastDay': 'Last 24 hours',
   'overview.completed': '{count, plural, one {# completed} other {# completed}}',
   'overview.failed': '{count, plural, =0 {none failed} one {# failed} other {# failed}}',
-  'overview.dayNote': '{count, plural, =0 {none failed} one {# failed} other {# failed}}, GPU hours: {hours}',
+  'overview.dayNote': '{count, plural, =0 {none failed} one {# failed} other {# failed}}, GPU-hours: {hours}',
   'overview.needsAttention': 'Needs attention',
   'overview.silentJob': '{worker} stopped sending heartbeats, but may still be training {job}',
   'overview.unsatisfiable':

@@ -16,7 +16,7 @@ export const runs = {
   'runs.column.step': 'Step',
   'runs.column.loss': 'Loss',
   'runs.column.ran': 'Run time',
-  'runs.column.gpuHours': 'GPU hours',
+  'runs.column.gpuHours': 'GPU-hours',
   'runs.best': 'Lowest loss',
   'runs.curves': 'Curves',
   'runs.firstCurves': 'Curves of the first {count, number} jobs',

@@ -20,7 +20,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.lastDay': 'पिछले 24 घंटे',
   'overview.completed': '{count, plural, one {# पूरा हुआ} other {# पूरे हुए}}',
   'overview.failed': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}',
-  'overview.dayNote': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}, GPU घंटे: {hours}',
+  'overview.dayNote': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}, GPU-घंटे: {hours}',
   'overview.needsAttention': 'ध्यान देने योग्य',
   'overview.silentJob': '{worker} से हार्टबीट नहीं आ रही, और शायद अब भी {job} को ट्रेन कर रहा है',
   'overview.unsatisfiable':

@@ -17,7 +17,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.column.step': 'स्टेप',
   'runs.column.loss': 'Loss',
   'runs.column.ran': 'चलने का समय',
-  'runs.column.gpuHours': 'GPU घंटे',
+  'runs.column.gpuHours': 'GPU-घंटे',
   'runs.best': 'सबसे कम loss',
   'runs.curves': 'वक्र',
   'runs.firstCurves': 'पहले {count, number} जॉब के वक्र',

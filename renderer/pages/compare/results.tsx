@@ -3,6 +3,7 @@ import { shownName } from '../../../protocol/job-about.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { State } from '../../ui/indicators.tsx';
 import { useNow } from '../../ui/time.tsx';
+import { formatUsage } from '../overview/usage/format.ts';
 import { duration, figure, runTime } from '../jobs/figures.ts';
 import { shownState } from '../jobs/list/filter.ts';
 import { bestOf, type Run, textOfValue, type Varied } from './runs.ts';
@@ -73,11 +74,14 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
 function numbersOf(job: JobView, now: number, t: RunTranslator): readonly (readonly [string, string])[] {
   const { step, loss } = job.progress ?? {};
   const ran = runTime(job, now);
-  const hours = ran === null || job.gpu_count === 0 ? null : (ran / 3_600) * job.gpu_count * job.num_nodes;
+  const hours =
+    ran === null || job.gpu_count === 0
+      ? null
+      : Math.round((ran / 3.6) * job.gpu_count * job.num_nodes) / 1_000;
   return [
     ['step', step === undefined ? '–' : step.toLocaleString(t.language)],
     ['loss', loss === undefined ? '–' : figure(loss, t.language)],
     ['ran', ran === null ? '–' : duration(ran, t.language)],
-    ['hours', hours === null ? '–' : figure(hours, t.language)],
+    ['hours', hours === null ? '–' : formatUsage(t, 'gpu_hours', hours, null)],
   ];
 }

@@ -12,6 +12,7 @@ import { type Translator, useT } from '../../i18n/index.ts';
 import { Time, useNow } from '../../ui/time.tsx';
 import { type Figures, computeFigures, fleetStates, findNeeds, type Stats, useStats } from './figures.ts';
 import { Needs } from './needs.tsx';
+import { formatAmount } from './usage/format.ts';
 import { RecentActivity } from './recent-activity.tsx';
 import { RunningJobs } from './running.tsx';
 import './overview.css';
@@ -85,13 +86,12 @@ function useSticky(isSo: boolean): boolean {
   return wasSo || isSo;
 }
 
-/** Describes the last 24 hours. The GPU hours come from the server, which also counts jobs that are not in memory. */
+/** Describes the last 24 hours. The GPU-hours come from the server, which also counts jobs that are not in memory. */
 function dayNote(t: Translator, stats: Stats | null, failed: number): string {
   if (stats === null) return t('overview.failed', { count: failed });
-  const hours = new Intl.NumberFormat(t.language, { maximumSignificantDigits: 3 });
   return t('overview.dayNote', {
     count: stats.ended_24h.failed,
-    hours: hours.format(stats.gpu_hours_24h),
+    hours: formatAmount(stats.gpu_hours_24h, t.language),
   });
 }
 

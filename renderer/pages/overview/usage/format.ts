@@ -12,6 +12,10 @@ const costs = perLanguage(
 /** Large amounts keep all digits before the point. */
 const wholes = perLanguage(language => new Intl.NumberFormat(language, { maximumFractionDigits: 0 }));
 
+/** Formats GPU-hours or energy without the unit, with the same rounding wherever it is shown. */
+export const formatAmount = (value: number, language: string): string =>
+  (value >= 1_000 ? wholes : amounts)(language).format(value);
+
 /** Formats a figure with its unit, such as "12.4 kWh". */
 export function formatUsage(
   t: Pick<Translator, 'language'> &
@@ -21,8 +25,7 @@ export function formatUsage(
   currency: string | null,
 ): string {
   if (name === 'cost') return [costs(t.language).format(value), currency ?? ''].join(' ').trim();
-  const text = (value >= 1_000 ? wholes : amounts)(t.language).format(value);
-  return t(`usage.unit.${name}`, { value: text });
+  return t(`usage.unit.${name}`, { value: formatAmount(value, t.language) });
 }
 
 const dates = perLanguage(

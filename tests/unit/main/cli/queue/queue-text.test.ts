@@ -140,7 +140,7 @@ test('shows averages only for a queue that has run jobs', () => {
     '                 bob: 1 pending, 3 on workers',
     'Ended in 24 h    7 completed, 0 failed, 0 cancelled',
     'This machine     1 running, 2 pending, 2 of 4 GPUs in use',
-    'GPU hours        12.25 in 24 h',
+    'GPU-hours        12.25 in 24 h',
     'Unschedulable    j_1',
     '                 j_2 and 2 like it',
     'Offline workers  rig-a: 1 pending job needs it',

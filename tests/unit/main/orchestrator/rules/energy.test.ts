@@ -5,6 +5,7 @@ import {
   dayOf,
   energyBetween,
   sumCosts,
+  toGpuHours,
   toKwh,
 } from '../../../../../main/orchestrator/rules/energy.ts';
 
@@ -76,4 +77,8 @@ test('converts joules to kilowatt hours', () => {
 test('adds known costs, and returns null when none is known', () => {
   expect(sumCosts([1, null, 2])).toBe(3);
   expect(sumCosts([null])).toBeNull();
+});
+
+test('toGpuHours rounds to thousandths of an hour', () => {
+  expect(toGpuHours(3_600_000 / 3)).toBe(0.333);
 });
