@@ -28,7 +28,8 @@ export const overview = {
   'overview.quarantined': '{worker} is quarantined: it accepts no jobs',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Another machine tried to join as {worker}',
-  'overview.offline': '{worker} lost its connection and is offline',
+  'overview.shutDown': '{worker} shut down {time} and is offline',
+  'overview.offline': '{worker} lost its connection {time} and is offline',
   'overview.waitsForOffline':
     '{worker} is offline; {count, plural, one {# job waits} other {# jobs wait}} only for it',
   'overview.waitsForOfflineMany':

@@ -30,7 +30,8 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.quarantined': '{worker} está en cuarentena: no acepta trabajos',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Otra máquina ha intentado unirse como {worker}',
-  'overview.offline': '{worker} perdió la conexión y no está disponible',
+  'overview.shutDown': '{worker} se apagó {time} y está sin conexión',
+  'overview.offline': '{worker} perdió la conexión {time} y está sin conexión',
   'overview.waitsForOffline':
     '{worker} está sin conexión; {count, plural, one {# trabajo espera} other {# trabajos esperan}} solo a este worker',
   'overview.waitsForOfflineMany':

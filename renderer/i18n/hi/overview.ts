@@ -29,7 +29,8 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.quarantined': '{worker} क्वारंटीन में है: नए जॉब नहीं लेता',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'किसी और मशीन ने {worker} के नाम से जुड़ने की कोशिश की है',
-  'overview.offline': '{worker} का कनेक्शन टूट गया और वह ऑफ़लाइन है',
+  'overview.shutDown': '{worker} {time} बंद हुआ, और ऑफ़लाइन है',
+  'overview.offline': '{worker} का कनेक्शन {time} टूट गया, और वह ऑफ़लाइन है',
   'overview.waitsForOffline':
     '{worker} ऑफ़लाइन है; {count, plural, one {# जॉब केवल इसी का इंतज़ार कर रहा है} other {# जॉब केवल इसी का इंतज़ार कर रहे हैं}}',
   'overview.waitsForOfflineMany':

@@ -29,7 +29,8 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.quarantined': '{worker} は隔離中です: ジョブを受け付けません',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': '別のマシンが {worker} として参加しようとしました',
-  'overview.offline': '{worker} の接続が切れ、オフラインになりました',
+  'overview.shutDown': '{worker} は{time}に停止し、オフラインです',
+  'overview.offline': '{worker} は{time}に接続が切れ、オフラインです',
   'overview.waitsForOffline':
     '{worker} はオフラインです。{count, plural, other {# 件のジョブ}}がこのワーカーだけを待っています',
   'overview.waitsForOfflineMany':

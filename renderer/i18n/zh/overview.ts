@@ -29,7 +29,8 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.quarantined': '{worker} 已隔离：不接受任务',
   'overview.gpuTrouble': '{worker}：{what}',
   'overview.duplicate': '另一台机器曾试图以 {worker} 的身份加入',
-  'overview.offline': '{worker} 失去连接，现已离线',
+  'overview.shutDown': '{worker} 在{time}关闭，现已离线',
+  'overview.offline': '{worker} 在{time}断开连接，现已离线',
   'overview.waitsForOffline': '{worker} 已离线；{count, plural, other {有 # 个任务}}只能由它执行',
   'overview.waitsForOfflineMany':
     '{worker} 和另外 {others, number} 个工作节点已离线；{count, plural, other {有 # 个任务}}只能由它们执行',

@@ -24,8 +24,11 @@ export type Need =
       readonly count: number;
     }
   | { readonly kind: 'approval'; readonly job: JobView }
-  /** A worker whose connection broke unexpectedly within the last 24 hours. */
-  | { readonly kind: 'offline'; readonly worker: WorkerView }
+  /**
+   * A worker that is offline, and that nobody has drained: its connection broke, or it shut down. `at` is the time of
+   * its last contact.
+   */
+  | { readonly kind: 'offline' | 'shutDown'; readonly worker: WorkerView; readonly at: string }
   /** Jobs that failed within the last 24 hours. */
   | { readonly kind: 'failed'; readonly count: number };
 
@@ -137,6 +140,7 @@ export function findNeeds(
   const awaited = offlineNeeds(allWorkers, jobs, stats?.waiting_for_offline ?? []);
   const isAwaited = (worker: WorkerView): boolean =>
     awaited.some(need => need.worker.id === worker.id && need.others === 0);
+  const offline = allWorkers.filter(worker => !isAwaited(worker)).flatMap(worker => absenceOf(worker, now) ?? []);
   return [
     ...allJobs.filter(({ hold }) => hold?.kind === 'silent').map(job => ({ kind: 'silent' as const, job })),
     ...allWorkers
@@ -150,9 +154,7 @@ export function findNeeds(
       .filter(worker => worker.duplicate !== null)
       .map(worker => ({ kind: 'duplicate' as const, worker })),
     ...awaited,
-    ...allWorkers
-      .filter(worker => isLost(worker, now) && !isAwaited(worker))
-      .map(worker => ({ kind: 'offline' as const, worker })),
+    ...offline.filter(({ kind }) => kind === 'offline'),
     ...(stats?.unsatisfiable ?? []).flatMap(({ job_id: id, count }) => {
       const job = jobs.get(id);
       // The job may have been cancelled since the server counted.
@@ -163,6 +165,7 @@ export function findNeeds(
     ...allJobs
       .filter(({ status, approval }) => isWaiting(status) && approval === 'wanted')
       .map(job => ({ kind: 'approval' as const, job })),
+    ...offline.filter(({ kind }) => kind === 'shutDown'),
     ...(failed > 0 ? [{ kind: 'failed' as const, count: failed }] : []),
   ];
 }
@@ -183,9 +186,20 @@ function offlineNeeds(
   });
 }
 
-/** Returns true when the connection broke in the last 24 hours. A worker that signed off was stopped on purpose. */
-const isLost = ({ status, status_reason: reason, last_heartbeat: at }: WorkerView, now: number): boolean =>
-  status === 'offline' && reason === 'silent' && at !== null && now - Date.parse(at) < dayMs;
+/** A worker that has been away for longer has probably been taken out of use. */
+const maxAbsenceMs = 7 * dayMs;
+
+/**
+ * Returns the need for an offline worker. Null for an absence that somebody planned: a worker that was drained first,
+ * that leaves after one job, or that the server's own settings stop.
+ */
+function absenceOf(worker: WorkerView, now: number): Extract<Need, { readonly at: string }> | null {
+  const { status, status_reason: reason, last_heartbeat: at } = worker;
+  if (status !== 'offline' || at === null || now - Date.parse(at) >= maxAbsenceMs) return null;
+  if (worker.drain !== null || worker.worker_type === 'ephemeral') return null;
+  if (reason === 'silent') return { kind: 'offline', worker, at };
+  return reason === 'goodbye' && !worker.local ? { kind: 'shutDown', worker, at } : null;
+}
 
 /** Minimum interval of the reads. It is long, because the server counts all jobs for each answer. */
 const readDelayMs = 10_000;

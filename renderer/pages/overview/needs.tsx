@@ -8,6 +8,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
+import { relative, useNow } from '../../ui/time.tsx';
 import { showFailure } from '../../ui/toast.tsx';
 import { troubleText } from '../workers/texts.ts';
 import type { Need } from './figures.ts';
@@ -18,6 +19,7 @@ const shownAtFirst = 12;
 /** Lists the needs, most urgent first; renders nothing without any. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
   const t = useT();
+  const now = useNow(60_000);
   const [showsAll, setShowsAll] = useState(false);
   if (needs.length === 0) return null;
   const shown = showsAll ? needs : needs.slice(0, shownAtFirst);
@@ -27,7 +29,7 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
       <ul className="plain-list">
         {shown.map(need => (
           <li key={keyOf(need)} className="need">
-            <span id={idOf(need)}>{textOf(need, t)}</span>
+            <span id={idOf(need)}>{textOf(need, t, now)}</span>
             <Act need={need} />
           </li>
         ))}
@@ -87,7 +89,7 @@ function linkOf(need: Need): 'job' | 'reason' | 'worker' | 'workers' | 'failed' 
   return 'job' in need ? 'job' : 'worker';
 }
 
-function textOf(need: Need, t: Translator): string {
+function textOf(need: Need, t: Translator, now: number): string {
   switch (need.kind) {
     case 'silent':
       return t('overview.silentJob', {
@@ -110,8 +112,12 @@ function textOf(need: Need, t: Translator): string {
     }
     case 'failed':
       return t('overview.failedJobs', { count: need.count });
-    case 'quarantined':
     case 'offline':
+    case 'shutDown': {
+      const time = relative(Math.min(Date.parse(need.at), now), now, t.language);
+      return t(`overview.${need.kind}`, { worker: need.worker.name, time });
+    }
+    case 'quarantined':
     case 'duplicate':
       return t(`overview.${need.kind}`, { worker: need.worker.name });
   }

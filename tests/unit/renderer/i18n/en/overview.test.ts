@@ -80,7 +80,7 @@ test('sorts needs by urgency, a silent worker with a job first', () => {
       id: workerId('w_old'),
       status: 'offline',
       status_reason: 'silent',
-      last_heartbeat: '2026-03-01T12:00:00.000Z',
+      last_heartbeat: '2026-02-23T12:00:00.000Z',
     }),
   ];
   const jobs = jobsOf(
@@ -99,7 +99,34 @@ test('sorts needs by urgency, a silent worker with a job first', () => {
     ['offline', 'w_lost'],
     ['unsatisfiable', 'j_big'],
     ['approval', 'j_wanted'],
+    ['shutDown', 'w_left'],
     ['failed', 2],
+  ]);
+});
+
+test('lists offline workers unless somebody planned their absence', () => {
+  const drain = { reason: null, by: 'ada', since: '2026-03-02T10:00:00.000Z', deadline: null };
+  const away = (id: string, change: object) =>
+    workerView({
+      id: workerId(id),
+      status: 'offline',
+      status_reason: 'goodbye',
+      last_heartbeat: '2026-02-28T11:00:00.000Z',
+      ...change,
+    });
+  const workers = [
+    away('w_left', {}),
+    away('w_drained', { drain }),
+    away('w_drained_lost', { drain, status_reason: 'silent' }),
+    away('w_once', { worker_type: 'ephemeral' }),
+    away('w_here', { local: true }),
+    away('w_never', { last_heartbeat: null, status_reason: 'never_registered' }),
+    away('w_lost', { status_reason: 'silent' }),
+  ];
+  const needs = findNeeds(workers, new Map(), null, now);
+  expect(needs.map(need => [need.kind, 'worker' in need && need.worker.id])).toEqual([
+    ['offline', 'w_lost'],
+    ['shutDown', 'w_left'],
   ]);
 });
 
@@ -140,8 +167,9 @@ test('lists an offline worker once when jobs wait only for it, whether it was lo
   expect(needs(waiting('w_lost', 'j_1', 1))).toMatchObject([
     { kind: 'waitsForOffline', others: 1 },
     { kind: 'offline', worker: { id: 'w_lost' } },
+    { kind: 'shutDown', worker: { id: 'w_left' } },
   ]);
   // In these cases, the worker has returned, the job was cancelled, or the worker was deleted.
   const stale = needs(waiting('w_back', 'j_1'), waiting('w_lost', 'j_2'), waiting('w_gone', 'j_1'));
-  expect(stale.map(({ kind }) => kind)).toEqual(['offline']);
+  expect(stale.map(({ kind }) => kind)).toEqual(['offline', 'shutDown']);
 });
