@@ -54,6 +54,15 @@ export const fleet = {
   'usage.energy_kwh': 'Energy',
   'usage.cost': 'Cost',
   'usage.noPrice': 'To see the cost, set the price of electricity:',
+  'causes.title':
+    '{count, plural, one {# job failed in the last 7 days} other {# jobs failed in the last 7 days}}',
+  'causes.cause': '{count, number} × {cause}',
+  'causes.jobs': '{names} and {more, number} more',
+  'free.now': 'Free now',
+  'free.in': 'Free in {time} ({clock})',
+  'free.ends': 'Job ends in {time} ({clock})',
+  'free.unknown': 'Free at an unknown time: the job reports no progress',
+  'free.next': 'Next:',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type FleetKey = keyof typeof fleet;

@@ -61,7 +61,6 @@ export const overview = {
   'fleet.all': 'All {count, number} workers',
   'fleet.others': 'Other running jobs',
   'fleet.noJob': 'No job',
-  'fleet.left': '{time} left',
   'fleet.sample': 'Newest sample of {job}',
   'fleet.noFigures': 'This worker reports no GPU figures.',
   'overview.act.job': 'Open job',

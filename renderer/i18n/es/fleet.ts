@@ -56,4 +56,13 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.energy_kwh': 'Energía',
   'usage.cost': 'Coste',
   'usage.noPrice': 'Para ver el coste, indique el precio de la electricidad:',
+  'causes.title':
+    '{count, plural, one {# trabajo falló en los últimos 7 días} other {# trabajos fallaron en los últimos 7 días}}',
+  'causes.cause': '{count, number} × {cause}',
+  'causes.jobs': '{names} y {more, number} más',
+  'free.now': 'Libre ahora',
+  'free.in': 'Libre en {time} ({clock})',
+  'free.ends': 'El trabajo acaba en {time} ({clock})',
+  'free.unknown': 'No se sabe cuándo queda libre: el trabajo no informa de su progreso',
+  'free.next': 'Siguiente:',
 };

@@ -64,7 +64,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'fleet.all': 'Los {count, number} workers',
   'fleet.others': 'Otros trabajos en ejecución',
   'fleet.noJob': 'Sin trabajo',
-  'fleet.left': 'quedan {time}',
   'fleet.sample': 'Muestra más reciente de {job}',
   'fleet.noFigures': 'Este worker no informa valores de GPU.',
   'overview.act.job': 'Abrir trabajo',

@@ -55,4 +55,12 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.energy_kwh': 'ऊर्जा',
   'usage.cost': 'लागत',
   'usage.noPrice': 'लागत देखने के लिए बिजली की कीमत सेट करें:',
+  'causes.title': '{count, plural, one {पिछले 7 दिनों में # जॉब विफल} other {पिछले 7 दिनों में # जॉब विफल}}',
+  'causes.cause': '{count, number} × {cause}',
+  'causes.jobs': '{names} और {more, number} अन्य',
+  'free.now': 'अभी खाली',
+  'free.in': '{time} में खाली ({clock})',
+  'free.ends': 'जॉब {time} में समाप्त ({clock})',
+  'free.unknown': 'कब खाली होगा, पता नहीं: जॉब प्रगति नहीं बताता',
+  'free.next': 'अगला:',
 };

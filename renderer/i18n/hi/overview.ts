@@ -62,7 +62,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'fleet.all': 'सभी {count, number} वर्कर',
   'fleet.others': 'चल रहे अन्य जॉब',
   'fleet.noJob': 'कोई जॉब नहीं',
-  'fleet.left': '{time} शेष',
   'fleet.sample': '{job} का सबसे नया सैंपल',
   'fleet.noFigures': 'यह वर्कर GPU के आँकड़े नहीं भेजता।',
   'overview.act.job': 'जॉब खोलें',

@@ -55,4 +55,12 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.energy_kwh': '消費電力量',
   'usage.cost': '費用',
   'usage.noPrice': '費用を表示するには、電気料金の単価を設定します:',
+  'causes.title': '過去 7 日間に失敗したジョブ: {count, number} 件',
+  'causes.cause': '{count, number} × {cause}',
+  'causes.jobs': '{names}、ほか {more, number} 件',
+  'free.now': '今すぐ使用可能',
+  'free.in': '{time}後に空き ({clock})',
+  'free.ends': 'ジョブは{time}後に終了 ({clock})',
+  'free.unknown': '空く時刻は不明です: ジョブが進捗を報告していません',
+  'free.next': '次:',
 };

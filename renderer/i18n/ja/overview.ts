@@ -62,7 +62,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'fleet.all': 'ワーカー {count, number} 台すべて',
   'fleet.others': 'その他の実行中のジョブ',
   'fleet.noJob': 'ジョブなし',
-  'fleet.left': '残り {time}',
   'fleet.sample': '{job} の最新サンプル',
   'fleet.noFigures': 'このワーカーは GPU の値を報告しません。',
   'overview.act.job': 'ジョブを開く',

@@ -53,4 +53,12 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.energy_kwh': '能耗',
   'usage.cost': '费用',
   'usage.noPrice': '要查看费用，请设置电价：',
+  'causes.title': '最近 7 天有 {count, number} 个任务失败',
+  'causes.cause': '{count, number} × {cause}',
+  'causes.jobs': '{names} 等，另有 {more, number} 个',
+  'free.now': '现在空闲',
+  'free.in': '{time}后空闲（{clock}）',
+  'free.ends': '任务将在{time}后结束（{clock}）',
+  'free.unknown': '何时空闲未知：任务未报告进度',
+  'free.next': '接下来：',
 };

@@ -61,7 +61,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'fleet.all': '全部 {count, number} 个工作节点',
   'fleet.others': '其他运行中的任务',
   'fleet.noJob': '没有任务',
-  'fleet.left': '剩余 {time}',
   'fleet.sample': '{job} 的最新样本',
   'fleet.noFigures': '此工作节点不报告 GPU 数据。',
   'overview.act.job': '打开任务',

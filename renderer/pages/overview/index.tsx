@@ -29,6 +29,11 @@ const FleetPicture = lazy(() =>
   loadPart(async () => ({ default: (await import('./fleet/index.tsx')).FleetPicture })),
 );
 
+/** Loaded on demand, because it reads the errors of jobs. */
+const FailureCauses = lazy(() =>
+  loadPart(async () => ({ default: (await import('./causes/index.tsx')).FailureCauses })),
+);
+
 /** The overview page. Each part is shown to users who may read its data. */
 export function OverviewPage() {
   useFreshWorkers();
@@ -46,10 +51,12 @@ export function OverviewPage() {
     [seesWorkers, workers, jobs, stats, now],
   );
   const running = useMemo(() => [...jobs.values()].filter(({ status }) => status === 'running'), [jobs]);
+  const hasFailed = useMemo(() => jobs.values().some(({ status }) => status === 'failed'), [jobs]);
   const hasGpus = useMemo(
     () => seesWorkers && [...workers.values()].some(({ gpu_count: count }) => count > 0),
     [seesWorkers, workers],
   );
+  const causes = seesJobs && hasFailed ? <FailureCauses /> : null;
   const isFirstRun = useSticky(isLoaded && seesWorkers && workers.size === 0);
   if (!isLoaded) return <div className="page" aria-busy="true" />;
   return (
@@ -71,7 +78,11 @@ export function OverviewPage() {
       )}
       {/* The part below waits too. Otherwise it would move when the picture arrives. */}
       <Suspense fallback={<section className="card fleet-waiting" aria-busy="true" />}>
-        {hasGpus && <FleetPicture workers={workers} running={seesJobs ? running : noJobs} />}
+        {hasGpus ? (
+          <FleetPicture workers={workers} running={seesJobs ? running : noJobs} causes={causes} />
+        ) : (
+          causes
+        )}
         {seesJobs && !hasGpus && <RunningJobs jobs={running} />}
         {(may(eventsApi.stream) || may(auditApi.list)) && <RecentActivity />}
       </Suspense>

@@ -1,12 +1,19 @@
 import type { JobView } from '../../../../protocol/job.ts';
 import { lastErrorLine } from '../error-line.ts';
 
+/** Name of the URL parameter of the job list with the selected cause. */
+export const causeParam = 'cause';
+
 /** Failed jobs with the same cause. */
 export interface FailureGroup {
   /** The cause as a short text, which also identifies the group. */
   readonly cause: string;
   readonly count: number;
+  /** The first of these jobs, in the given order. */
+  readonly examples: readonly JobView[];
 }
+
+const maxExamples = 2;
 
 /** Longer causes are shortened, because they are part of the URL. */
 const maxLength = 80;
@@ -82,12 +89,17 @@ export function groupFailures(
   jobs: Iterable<JobView>,
   causeOfJob: (job: JobView) => string | null,
 ): readonly FailureGroup[] {
-  const counts = new Map<string, number>();
+  const groups = new Map<string, JobView[]>();
   for (const job of jobs) {
     const cause = causeOfJob(job);
-    if (cause !== null) counts.set(cause, (counts.get(cause) ?? 0) + 1);
+    if (cause === null) continue;
+    const group = groups.get(cause);
+    if (group === undefined) groups.set(cause, [job]);
+    else group.push(job);
   }
-  return Array.from(counts, ([cause, count]) => ({ cause, count })).toSorted(
-    (a, b) => b.count - a.count || (a.cause < b.cause ? -1 : 1),
-  );
+  return Array.from(groups, ([cause, group]) => ({
+    cause,
+    count: group.length,
+    examples: group.slice(0, maxExamples),
+  })).toSorted((a, b) => b.count - a.count || (a.cause < b.cause ? -1 : 1));
 }

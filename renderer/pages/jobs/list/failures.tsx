@@ -6,10 +6,7 @@ import type { JobView } from '../../../../protocol/job.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { FilterChips } from '../../../ui/indicators.tsx';
-import { createCauseReader, type FailureGroup, groupFailures } from './failure-groups.ts';
-
-/** Name of the URL parameter with the selected cause. */
-export const causeParam = 'cause';
+import { causeParam, createCauseReader, type FailureGroup, groupFailures } from './failure-groups.ts';
 
 export function useCauseParam() {
   const [params, setParams] = useSearchParams();

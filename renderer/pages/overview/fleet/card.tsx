@@ -6,10 +6,11 @@ import { useFleet } from '../../../app/context.ts';
 import { JobLink, WorkerLink } from '../../../app/links.tsx';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { Progress, State } from '../../../ui/indicators.tsx';
-import { duration, progressText } from '../../jobs/figures.ts';
+import { progressText } from '../../jobs/figures.ts';
 import { Loss } from '../../jobs/loss.tsx';
 import { shownState } from '../../workers/facts.ts';
 import { gpusText, reasonText, troubleTexts } from '../../workers/texts.ts';
+import { FreeLine } from './free.tsx';
 import { GpuTable } from './gpu-table.tsx';
 import { NewestSample } from './newest-sample.tsx';
 
@@ -34,21 +35,19 @@ export const RigCard = memo(function RigCard({ worker }: { readonly worker: Work
         ))}
       {reason !== null && worker.gpu_troubles.length === 0 && <p className="muted">{reason}</p>}
       <CurrentJob worker={worker} />
+      <FreeLine worker={worker} />
       <GpuTable worker={worker} />
     </li>
   );
 });
 
 function CurrentJob({ worker: { current_job_id: id } }: { readonly worker: WorkerView }) {
-  const t = useT();
   const job = useFleet(({ fleet }) => (id === null ? undefined : fleet.jobs.get(id)));
-  if (job === undefined) return <p className="muted">{t('fleet.noJob')}</p>;
-  return <RunningJob job={job} />;
+  return job === undefined ? null : <RunningJob job={job} />;
 }
 
 function RunningJob({ job }: { readonly job: JobView }) {
   const t = useT();
-  const { eta_s: eta } = job.progress ?? {};
   return (
     <div className="rig-job">
       <div className="rig-job-facts">
@@ -61,7 +60,6 @@ function RunningJob({ job }: { readonly job: JobView }) {
           text={percentText(job, t)}
         />
         <span className="muted rig-job-pace">
-          {eta !== undefined && <span>{t('fleet.left', { time: duration(eta, t.language) })}</span>}
           <Loss job={job} />
         </span>
       </div>

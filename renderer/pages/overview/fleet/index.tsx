@@ -1,4 +1,4 @@
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
@@ -8,6 +8,7 @@ import { useT } from '../../../i18n/index.ts';
 import { RunningJobs } from '../running.tsx';
 import { UsageCard } from '../usage/index.tsx';
 import { RigCard } from './card.tsx';
+import { OutlookProvider } from './free.tsx';
 import { cardWorkers } from './gpu-cells.ts';
 import { useMappedWorkers } from './use-cells.ts';
 import { FleetMap } from './map.tsx';
@@ -16,10 +17,12 @@ import './fleet.css';
 interface FleetPictureProps {
   readonly workers: ReadonlyMap<WorkerId, WorkerView>;
   readonly running: readonly JobView[];
+  /** The card with the causes of failures, beside the usage. */
+  readonly causes: ReactNode;
 }
 
 /** The fleet at a glance: the map of all GPUs, and a card for each worker up to a limit. */
-export function FleetPicture({ workers, running }: FleetPictureProps) {
+export function FleetPicture({ workers, running, causes }: FleetPictureProps) {
   const t = useT();
   const all = useMemo(() => [...workers.values()], [workers]);
   const sorted = useMappedWorkers(all, t.language);
@@ -31,14 +34,19 @@ export function FleetPicture({ workers, running }: FleetPictureProps) {
   return (
     <FleetTexts>
       <FleetMap workers={sorted} />
-      <UsageCard />
+      <div className="overview-pair">
+        {causes}
+        <UsageCard />
+      </div>
       <section className="rig-section" aria-labelledby="fleet-cards">
         <h2 id="fleet-cards">{t('fleet.cards')}</h2>
-        <ul className="rig-cards">
-          {shown.map(worker => (
-            <RigCard key={worker.id} worker={worker} />
-          ))}
-        </ul>
+        <OutlookProvider>
+          <ul className="rig-cards">
+            {shown.map(worker => (
+              <RigCard key={worker.id} worker={worker} />
+            ))}
+          </ul>
+        </OutlookProvider>
         {sorted.length > shown.length && (
           <Link href="/workers">{t('fleet.all', { count: sorted.length })}</Link>
         )}

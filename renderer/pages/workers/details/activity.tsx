@@ -5,6 +5,7 @@ import type { JobView } from '../../../../protocol/job.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { useFleet, useLoaded } from '../../../app/context.ts';
+import { FleetTexts } from '../../../app/fleet-texts.ts';
 import { useT, type Translator } from '../../../i18n/index.ts';
 import { State } from '../../../ui/indicators.tsx';
 import { Time } from '../../../ui/time.tsx';
@@ -12,6 +13,7 @@ import { JobCell } from '../cells.tsx';
 import type { CallFailure, ValueOf } from '../../../../protocol/client.ts';
 import { detailOf } from '../../../api/session.ts';
 import { auditApi } from '../../../../protocol/admin-api.ts';
+import { FreeLine, OutlookProvider } from '../../overview/fleet/free.tsx';
 import { eventText } from './event-text.ts';
 import { datasetsApi } from '../../../../protocol/datasets-api.ts';
 import { sizeText } from '../../jobs/figures.ts';
@@ -30,6 +32,11 @@ export function JobsCard({ worker }: { readonly worker: WorkerView }) {
       <h2 id="worker-jobs">{t('workers.detail.jobs')}</h2>
       <LoadFailure failure={failure} />
       {worker.current_job_id !== null && <JobCell worker={worker} />}
+      <FleetTexts>
+        <OutlookProvider workerId={worker.id}>
+          <FreeLine worker={worker} />
+        </OutlookProvider>
+      </FleetTexts>
       {hasNone && <p className="muted">{t('workers.detail.noJobs')}</p>}
       <ul className="worker-lines">
         {last.map(job => (

@@ -48,6 +48,9 @@ describe('normaliseError', () => {
   });
 });
 
+const countsOf = (groups: ReturnType<typeof groupFailures>) =>
+  groups.map(({ cause, count }) => ({ cause, count }));
+
 describe('groupFailures', () => {
   const failed = (error: string | null, cause: JobView['cause'] = 'trainer_exit'): JobView =>
     jobView({ status: 'failed', error_message: error, cause });
@@ -60,7 +63,7 @@ describe('groupFailures', () => {
       failed('RuntimeError: CUDA out of memory. Tried to allocate 7 GiB', 'out_of_memory'),
       failed('ValueError: a bad rank'),
     ];
-    expect(groupFailures(jobs, reader)).toEqual([
+    expect(countsOf(groupFailures(jobs, reader))).toEqual([
       { cause: 'CUDA out of memory', count: 2 },
       { cause: 'KeyError: "rank"', count: 1 },
       { cause: 'a bad rank', count: 1 },
@@ -74,7 +77,7 @@ describe('groupFailures', () => {
       failed(null, 'start_failed'),
       failed(null, null),
     ];
-    expect(groupFailures(jobs, reader)).toEqual([
+    expect(countsOf(groupFailures(jobs, reader))).toEqual([
       { cause: 'cause worker_lost', count: 2 },
       { cause: '', count: 1 },
       { cause: 'cause start_failed', count: 1 },
@@ -89,7 +92,13 @@ describe('groupFailures', () => {
     });
     const jobs = [failed(null, 'timeout'), jobView({ status: 'completed' })];
     for (let turn = 0; turn < 2; turn += 1)
-      expect(groupFailures(jobs, counting)).toEqual([{ cause: 'timeout', count: 1 }]);
+      expect(countsOf(groupFailures(jobs, counting))).toEqual([{ cause: 'timeout', count: 1 }]);
     expect(causes).toEqual(['timeout']);
+  });
+
+  it('names the first jobs of each cause as examples', () => {
+    const jobs = ['j_1', 'j_2', 'j_3'].map(id => jobView({ id, job_id: id, status: 'failed' }));
+    const [group] = groupFailures(jobs, () => 'timeout');
+    expect(group?.examples.map(({ id }) => id)).toEqual(['j_1', 'j_2']);
   });
 });

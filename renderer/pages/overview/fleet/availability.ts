@@ -1,0 +1,57 @@
+/** When a worker can take another job, and which one comes next. */
+import type { ValueOf } from '../../../../protocol/client.ts';
+import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import { shownName } from '../../../../protocol/job-about.ts';
+import type { timelineApi } from '../../../../protocol/timeline-api.ts';
+import type { WorkerView } from '../../../../protocol/worker.ts';
+
+/** The predictions of the server for all workers. */
+export type Outlook = Pick<ValueOf<typeof timelineApi.read>, 'bars' | 'predictions' | 'jobs'>;
+
+export interface Availability {
+  /** `closed`: it accepts no jobs after the current one, or none at all. */
+  readonly kind: 'free' | 'busy' | 'closed';
+  /** Predicted end of the current job in ms since 1970; null for no job, and while it is unknown. */
+  readonly endsAt: number | null;
+  /** The pending job that will probably start next on this worker. */
+  readonly next: { readonly id: JobId; readonly name: string } | null;
+}
+
+/** `now` in ms since 1970. Without an outlook, only the progress of the current job is known. */
+export function availabilityOf(
+  worker: WorkerView,
+  job: JobView | undefined,
+  outlook: Outlook | null,
+  now: number,
+): Availability {
+  const isClosed = worker.status === 'offline' || worker.drain !== null || worker.quarantine !== null;
+  const isHeldBack = worker.status_reason === 'gpu_trouble';
+  const isBusy = worker.current_job_id !== null;
+  return {
+    kind: isClosed || isHeldBack ? 'closed' : isBusy ? 'busy' : 'free',
+    endsAt: isBusy ? endOf(worker, job, outlook, now) : null,
+    next: isClosed || isHeldBack ? null : nextOn(worker.id, outlook),
+  };
+}
+
+function endOf(
+  { id, current_job_id: jobId }: WorkerView,
+  job: JobView | undefined,
+  outlook: Outlook | null,
+  now: number,
+): number | null {
+  const bar = outlook?.bars.find(each => each.worker_id === id && each.job_id === jobId);
+  const at = bar?.expected_end_at ?? null;
+  if (at !== null) return Date.parse(at);
+  const eta = job?.progress?.eta_s;
+  return eta === undefined ? null : now + 1_000 * eta;
+}
+
+function nextOn(id: WorkerId, outlook: Outlook | null): Availability['next'] {
+  const first = outlook?.predictions
+    .filter(({ worker_ids: ids }) => ids.includes(id))
+    .toSorted((a, b) => Date.parse(a.starts_at) - Date.parse(b.starts_at))[0];
+  const job = outlook?.jobs.find(each => each.id === first?.job_id);
+  return job === undefined ? null : { id: job.id, name: shownName(job) };
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { JobId } from '../../../../../protocol/ids.ts';
+import { jobView } from '../../../../support/job-view.ts';
+import { availabilityOf, type Outlook } from '../../../../../renderer/pages/overview/fleet/availability.ts';
+import { jobId, workerId, workerView } from '../../worker-builders.ts';
+
+const now = Date.parse('2026-03-02T12:00:00.000Z');
+const inMinutes = (minutes: number): string => new Date(now + minutes * 60_000).toISOString();
+const busy = workerView({ id: workerId('w_1'), status: 'busy', current_job_id: jobId('j_1') });
+const running = jobView({ id: 'j_1', job_id: 'j_1', progress: { eta_s: 60 } });
+
+const prediction = (id: string, minutes: number, worker = 'w_1') => ({
+  job_id: JobId.parse(id),
+  starts_at: inMinutes(minutes),
+  ends_at: null,
+  worker_ids: [workerId(worker)],
+  basis: '',
+});
+const jobs = ['j_2', 'j_3'].map(id => ({
+  id: JobId.parse(id),
+  name: null,
+  config_name: `config-${id}`,
+  status: 'pending' as const,
+  user: 'ada',
+}));
+const outlook = (more: Partial<Outlook>): Outlook => ({ bars: [], predictions: [], jobs, ...more });
+
+test('is busy until the end that the server predicts, or else until the end by the progress', () => {
+  const bar = { worker_id: busy.id, job_id: running.id, expected_end_at: inMinutes(5) };
+  const predicted = outlook({ bars: [bar as Outlook['bars'][number]] });
+  expect(availabilityOf(busy, running, predicted, now)).toEqual({
+    kind: 'busy',
+    endsAt: now + 5 * 60_000,
+    next: null,
+  });
+  expect(availabilityOf(busy, running, null, now).endsAt).toBe(now + 60_000);
+  expect(availabilityOf(busy, undefined, null, now).endsAt).toBeNull();
+});
+
+test('names the next job of this worker', () => {
+  const predictions = [prediction('j_3', 9), prediction('j_2', 5), prediction('j_9', 1, 'w_2')];
+  expect(availabilityOf(busy, running, outlook({ predictions }), now).next).toEqual({
+    id: 'j_2',
+    name: 'config-j_2',
+  });
+});
+
+test('is free without a job, and closed when it accepts no more jobs', () => {
+  const drain = { reason: null, by: 'ada', since: inMinutes(-1), deadline: null };
+  const kindOf = (change: object) =>
+    availabilityOf(workerView({ id: workerId('w_1'), ...change }), undefined, null, now).kind;
+  expect(kindOf({})).toBe('free');
+  expect(kindOf({ drain })).toBe('closed');
+  expect(kindOf({ status: 'offline' })).toBe('closed');
+  expect(kindOf({ status_reason: 'gpu_trouble' })).toBe('closed');
+  const quarantine = { reason: 'three in a row', since: inMinutes(-1), retry_at: inMinutes(5) };
+  expect(kindOf({ quarantine })).toBe('closed');
+});
