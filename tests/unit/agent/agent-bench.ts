@@ -22,16 +22,17 @@ export interface AgentBench {
   readonly exit: Promise<number>;
   readonly state: StateFolder;
   /** The final report in the agent's state folder; null when there is none. */
-  kept(): FinalReport | null;
+  keptReport(): FinalReport | null;
   /** The trainers that the agent has started. The test controls how they end. */
   readonly runs: readonly HeldRun[];
+  /** The lines of its log. */
   readonly said: readonly string[];
   /** Resolves with the nth trainer, counted from 1, once the agent has started it. */
   started(nth?: number): Promise<HeldRun>;
   /** Resolves when the nth stream, counted from 1, is open. */
   connected(nth?: number): Promise<void>;
   /** Resolves when the agent has logged a line with these words for the nth time. */
-  says(words: string, nth?: number): Promise<void>;
+  logged(words: string, nth?: number): Promise<void>;
 }
 
 /** Replaces the timers of the agent by fake ones. Sockets still run in real time. */
@@ -44,19 +45,19 @@ export function holdTime(): void {
 export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /**
- * Advances the fake time about ten times as fast as real time until `coming` resolves. It cannot advance the time at
+ * Advances the fake time about ten times as fast as real time until `arrival` resolves. It cannot advance the time at
  * once, because new waits may begin at any moment.
  */
-export async function passUntil<T>(coming: Promise<T>, stepMs = 90): Promise<T> {
-  let isHere = false;
-  void coming.then(() => (isHere = true));
-  const look = (): void => {
-    if (isHere) return;
+export async function passUntil<T>(arrival: Promise<T>, stepMs = 90): Promise<T> {
+  let hasArrived = false;
+  void arrival.then(() => (hasArrived = true));
+  const advance = (): void => {
+    if (hasArrived) return;
     vi.advanceTimersByTime(stepMs);
-    throw new Error('it has not come');
+    throw new Error('it has not arrived yet');
   };
-  await vi.waitFor(look, { interval: 10, timeout: 9_000 });
-  return coming;
+  await vi.waitFor(advance, { interval: 10, timeout: 9_000 });
+  return arrival;
 }
 
 export function tokenOf(source: Parameters<typeof openToken>[0]): TokenHolder {
@@ -80,7 +81,7 @@ export function startAgent(
   const runs: HeldRun[] = [];
   const said: string[] = [];
   const waiting = new Set<Waiting>();
-  const look = (): void => {
+  const resolveReached = (): void => {
     for (const wait of waiting) {
       if (wait.count() < wait.nth) continue;
       waiting.delete(wait);
@@ -90,9 +91,9 @@ export function startAgent(
   const reach = (count: () => number, nth: number): Promise<void> =>
     new Promise(resolve => {
       waiting.add({ count, nth, resolve });
-      look();
+      resolveReached();
     });
-  const says = (words: string, nth = 1): Promise<void> =>
+  const logged = (words: string, nth = 1): Promise<void> =>
     reach(() => said.filter(line => line.includes(words)).length, nth);
   const token = parts.token ?? tokenOf({ kind: 'value', token: 'wt_1' });
   const agent = createAgent({
@@ -113,7 +114,7 @@ export function startAgent(
       start: async (_job, _origin, ears) => {
         const held = holdRun(ears);
         runs.push(held);
-        look();
+        resolveReached();
         return held.run;
       },
       onLine: () => {},
@@ -124,7 +125,7 @@ export function startAgent(
     random: () => 0,
     log: message => {
       said.push(message);
-      look();
+      resolveReached();
     },
     ...overrides,
   });
@@ -132,21 +133,21 @@ export function startAgent(
     agent,
     exit: agent.run(),
     state,
-    kept: () => keptIn(state),
+    keptReport: () => keptReportIn(state),
     runs,
     said,
     async started(nth = 1) {
       await reach(() => runs.length, nth);
       const run = runs[nth - 1];
-      if (run === undefined) throw new Error('it was there a moment ago');
+      if (run === undefined) throw new Error('there are fewer trainers than a moment ago');
       return run;
     },
-    connected: nth => says('Connected to', nth),
-    says,
+    connected: nth => logged('Connected to', nth),
+    logged,
   };
 }
 
-const keptIn = ({ runsDir }: StateFolder): FinalReport | null =>
+const keptReportIn = ({ runsDir }: StateFolder): FinalReport | null =>
   readdirSync(runsDir)
     .map(name => readReport({ path: join(runsDir, name) }))
     .find(report => report !== null) ?? null;

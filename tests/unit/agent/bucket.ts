@@ -15,20 +15,27 @@ export interface Bucket {
   /** The last reported outstanding uploads. */
   outstanding: OutstandingReport | null;
   /** While true, each connection is closed without an answer. */
-  isAway: boolean;
+  isUnreachable: boolean;
 }
 
 const etagOf = (content: string): string => `"${createHash('sha256').update(content).digest('hex')}"`;
 
 /** Starts a storage whose outputs are below `/store/outputs`. It closes after the test. */
 export async function openBucket(): Promise<Bucket> {
-  const bucket: Bucket = { url: '', files: new Map(), tokens: new Set(), isAway: false, outstanding: null };
+  const bucket: Bucket = {
+    url: '',
+    files: new Map(),
+    tokens: new Set(),
+    isUnreachable: false,
+    outstanding: null,
+  };
   const server = createServer((request, response) => {
-    if (bucket.isAway) return void request.socket.destroy();
+    if (bucket.isUnreachable) return void request.socket.destroy();
     bucket.tokens.add(request.headers['x-upload-token']);
     const { pathname } = new URL(request.url ?? '', 'http://bucket');
     // When the client aborts, there is nobody to answer.
-    const receive = (take: (content: string) => void): void => void text(request).then(take, () => undefined);
+    const receive = (onContent: (content: string) => void): void =>
+      void text(request).then(onContent, () => undefined);
     const key = decodeURIComponent(pathname.replace(/^\/store\/outputs\/?/, ''));
     if (pathname === '/api/cloud/outstanding')
       return receive(content => {
@@ -40,14 +47,14 @@ export async function openBucket(): Promise<Bucket> {
         bucket.files.set(key, content);
         response.writeHead(200, { etag: etagOf(content) }).end('{}');
       });
-    const Contents = [...bucket.files].map(([Key, content]) => ({
+    const contents = [...bucket.files].map(([Key, content]) => ({
       Key,
       Size: content.length,
       LastModified: 0,
       ETag: etagOf(content),
     }));
     return void response.end(
-      JSON.stringify({ Name: 'outputs', Contents, IsTruncated: false, NextCursor: null }),
+      JSON.stringify({ Name: 'outputs', Contents: contents, IsTruncated: false, NextCursor: null }),
     );
   });
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));

@@ -39,8 +39,8 @@ export interface ScriptedOrchestrator {
   push(command: WorkerCommand): void;
   endStream(): void;
   breakStream(): void;
-  /** While true, closes each connection without an answer. Call it with false to end that. */
-  vanish(gone: boolean): void;
+  /** `true`: from now on, closes each connection without an answer. `false`: answers again. */
+  vanish(isGone: boolean): void;
 }
 
 const ok = (body: object): Answer => ({ status: 200, body });
@@ -99,7 +99,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
   const calls: Call[] = [];
   const answered: Call[] = [];
   const logs = createLogStore();
-  const lookers = new Set<() => void>();
+  const waiters = new Set<() => void>();
   const answers: Answers = {
     join: () => ok({ worker_id: 'w_1', name: 'rig-3', worker_type: 'persistent' }),
     register: () => registerReply(),
@@ -111,10 +111,10 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     disconnect: () => ok({ success: true }),
   };
   let stream: http.ServerResponse | null = null;
-  let gone = false;
+  let isVanished = false;
 
-  const tell = (): void => {
-    for (const look of lookers) look();
+  const notifyWaiters = (): void => {
+    for (const check of waiters) check();
   };
 
   const answer = async (request: http.IncomingMessage, response: http.ServerResponse): Promise<void> => {
@@ -124,21 +124,21 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     const [, jobId = null] = /job\/([^/]+)\/(?:status|logs|metrics)/.exec(path) ?? [];
     const call: Call = { name: nameOf(path), token: Array.isArray(token) ? token[0] : token, jobId, body };
     calls.push(call);
-    tell();
-    const given = await answers[call.name](call);
-    if (call.name === 'stream' && given.status === 200) {
+    notifyWaiters();
+    const reply = await answers[call.name](call);
+    if (call.name === 'stream' && reply.status === 200) {
       stream = response;
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     } else {
-      response.writeHead(given.status, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(given.body));
+      response.writeHead(reply.status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(reply.body));
     }
     answered.push(call);
-    tell();
+    notifyWaiters();
   };
 
   const server = http.createServer((request, response) => {
-    if (gone) request.socket.destroy();
+    if (isVanished) request.socket.destroy();
     else void answer(request, response);
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
@@ -151,14 +151,14 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
 
   const waitFor = (among: readonly Call[], fits: (call: Call) => boolean): Promise<Call> =>
     new Promise(resolve => {
-      const look = (): void => {
+      const check = (): void => {
         const found = among.find(fits);
         if (found === undefined) return;
-        lookers.delete(look);
+        waiters.delete(check);
         resolve(found);
       };
-      lookers.add(look);
-      look();
+      waiters.add(check);
+      check();
     });
   const isNth =
     (name: CallName, nth: number) =>
@@ -186,8 +186,8 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     endStream: () => void stream?.end(),
     breakStream: () => void stream?.destroy(),
     vanish(isGone) {
-      gone = isGone;
-      if (gone) server.closeAllConnections();
+      isVanished = isGone;
+      if (isVanished) server.closeAllConnections();
     },
   };
 }

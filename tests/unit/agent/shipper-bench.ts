@@ -26,7 +26,7 @@ export interface ShipperBench {
   /** Everything that the trainer has printed so far. */
   printed(): Buffer;
   /** Removes the output before this offset from the disk. */
-  rotate(place: number): void;
+  rotate(offset: number): void;
   start(parts?: Partial<LogShipperDeps>): LogShipper;
   /** Ends the shipper abruptly, as when the agent's process dies. */
   kill(): void;
@@ -40,7 +40,7 @@ export function createShipperBench(book: LogStore = createLogStore()): ShipperBe
   let floor = 0;
   let process = new AbortController();
 
-  const all = (): Buffer => {
+  const allPrinted = (): Buffer => {
     // The shipper reads hundreds of times, and a copy of the largest log takes 10 ms.
     const [first] = parts;
     if (first !== undefined && parts.length === 1) return first;
@@ -66,19 +66,19 @@ export function createShipperBench(book: LogStore = createLogStore()): ShipperBe
     chunks,
     answer: () => 'taken',
     print: output => void parts.push(Buffer.from(output)),
-    printed: all,
-    rotate(place) {
-      floor = place;
+    printed: allPrinted,
+    rotate(offset) {
+      floor = offset;
     },
     start: more =>
       createLogShipper({
         attemptId: attemptId('a1'),
         log: {
-          async read(place, most) {
-            const from = Math.max(place, floor);
-            return { from, bytes: all().subarray(from, from + most) };
+          async read(offset, maxBytes) {
+            const from = Math.max(offset, floor);
+            return { from, bytes: allPrinted().subarray(from, from + maxBytes) };
           },
-          end: async () => all().length,
+          end: async () => allPrinted().length,
         },
         ownLine: '[own]',
         known: () => [],

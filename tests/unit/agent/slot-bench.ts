@@ -19,7 +19,7 @@ interface SentReport {
 export interface SlotBench {
   readonly slot: JobSlot;
   /** The actions of the slot in order, except reports. */
-  readonly did: readonly string[];
+  readonly actions: readonly string[];
   readonly reports: readonly SentReport[];
   readonly mentions: readonly StatusReportBody[];
   readonly runs: readonly HeldRun[];
@@ -34,7 +34,7 @@ const preparedJob: Prepared = { ok: true, job: scriptJob('/nowhere', '') };
 
 /** A job slot between a scripted orchestrator and trainers that the test controls. */
 export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
-  const did: string[] = [];
+  const actions: string[] = [];
   const reports: SentReport[] = [];
   const mentions: StatusReportBody[] = [];
   const runs: HeldRun[] = [];
@@ -44,14 +44,14 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
 
   const slot = createJobSlot({
     prepare: offer => {
-      did.push(`prepare ${offer.attempt_id}`);
+      actions.push(`prepare ${offer.attempt_id}`);
       return preparedJob;
     },
     start: async (job, origin, ears) => {
-      did.push('start');
+      actions.push('start');
       jobs.push(job);
       origins.push(origin);
-      const held = holdRun(ears, graceMs => did.push(`stop ${graceMs}`));
+      const held = holdRun(ears, graceMs => actions.push(`stop ${graceMs}`));
       runs.push(held);
       return held.run;
     },
@@ -67,8 +67,8 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
       }),
     reachable,
     reportProgress: (_held, body) => void mentions.push(body),
-    keep: ({ attemptId, body }) => void did.push(`keep ${attemptId} ${body.status}`),
-    drop: attempt => void did.push(`drop ${attempt}`),
+    keep: ({ attemptId, body }) => void actions.push(`keep ${attemptId} ${body.status}`),
+    drop: attempt => void actions.push(`drop ${attempt}`),
     limits: () => ({ timeoutMs: 120_000, graceMs: 30_000 }),
     clock: systemClock,
     log: message => void said.push(message),
@@ -80,10 +80,10 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
       done: Promise.resolve(true),
     }),
     onFree: worked => {
-      did.push(`free ${worked}`);
+      actions.push(`free ${worked}`);
       return true;
     },
     ...overrides,
   });
-  return { slot, did, reports, mentions, runs, origins, jobs, said };
+  return { slot, actions, reports, mentions, runs, origins, jobs, said };
 }

@@ -31,7 +31,7 @@ export async function startSseServer(
   refuse: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false,
 ): Promise<SseServer> {
   const streams: OpenStream[] = [];
-  const takers: ((stream: OpenStream) => void)[] = [];
+  const waiting: ((stream: OpenStream) => void)[] = [];
   let calls = 0;
   const server = http.createServer((request, response) => {
     calls += 1;
@@ -50,9 +50,9 @@ export async function startSseServer(
       end: () => void response.end(),
       destroy: () => void response.destroy(),
     };
-    const taker = takers.shift();
-    if (taker === undefined) streams.push(stream);
-    else taker(stream);
+    const resolveNext = waiting.shift();
+    if (resolveNext === undefined) streams.push(stream);
+    else resolveNext(stream);
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -67,7 +67,7 @@ export async function startSseServer(
     opened: () =>
       new Promise(resolve => {
         const stream = streams.shift();
-        if (stream === undefined) takers.push(resolve);
+        if (stream === undefined) waiting.push(resolve);
         else resolve(stream);
       }),
   };

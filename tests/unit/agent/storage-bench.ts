@@ -48,10 +48,10 @@ export const proxyAnswerOf = (status: number): CallFailure => ({
 
 /** An in-memory implementation of agent/artifacts/storage.ts that holds the files of a job. */
 export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf {
-  const there = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
-  const begun = new Map<string, { readonly bytes: Buffer; readonly total: number }>();
+  const stored = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
+  const partial = new Map<string, { readonly bytes: Buffer; readonly total: number }>();
   const calls: string[] = [];
-  const fates: { readonly call: string; readonly fates: Fate[]; readonly isLasting: boolean }[] = [];
+  const rules: { readonly call: string; readonly fates: Fate[]; readonly isLasting: boolean }[] = [];
   const shelf = {
     onCall: (_call: string): void => {},
     outstanding: null as OutstandingReport | null,
@@ -60,29 +60,29 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
   const fateOf = (call: string): Fate | null => {
     calls.push(call);
     queueMicrotask(() => shelf.onCall(call));
-    const found = fates.find(each => call.startsWith(each.call) && each.fates.length > 0);
-    if (found === undefined) return null;
-    return (found.isLasting ? found.fates[0] : found.fates.shift()) ?? null;
+    const rule = rules.find(each => call.startsWith(each.call) && each.fates.length > 0);
+    if (rule === undefined) return null;
+    return (rule.isLasting ? rule.fates[0] : rule.fates.shift()) ?? null;
   };
-  const simple = async <T>(call: string, answer: () => T): Promise<Answered<T>> => {
+  const answerOrFail = async <T>(call: string, answer: () => T): Promise<Answered<T>> => {
     const fate = fateOf(call);
     return fate === null ? { ok: true, value: answer() } : fail(fate === 'cut' ? unreachable() : fate);
   };
 
   const storage: Storage = {
     list: () =>
-      simple('LIST', () => new Map([...there].map(([key, bytes]) => [key, sha256Of(bytes)] as const))),
+      answerOrFail('LIST', () => new Map([...stored].map(([key, bytes]) => [key, sha256Of(bytes)] as const))),
     progress: key =>
-      simple(`HEAD ${key}`, () => {
-        const under = begun.get(key);
-        if (under !== undefined) return { offset: under.bytes.length, total: under.total, sha256: null };
-        const bytes = there.get(key);
+      answerOrFail(`HEAD ${key}`, () => {
+        const part = partial.get(key);
+        if (part !== undefined) return { offset: part.bytes.length, total: part.total, sha256: null };
+        const bytes = stored.get(key);
         return bytes === undefined
           ? null
           : { offset: bytes.length, total: bytes.length, sha256: sha256Of(bytes) };
       }),
     reportOutstanding: report =>
-      simple(`OUTSTANDING ${report.files}`, () => {
+      answerOrFail(`OUTSTANDING ${report.files}`, () => {
         shelf.outstanding = report;
       }),
     async put(key, { sha256, body, part }) {
@@ -94,27 +94,27 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
       } catch (cause) {
         return fail({ kind: 'unreachable', cause });
       }
-      const came = Buffer.concat(pieces).subarray(0, fate === 'cut' ? body.bytes / 2 : undefined);
-      const before = part !== null && part.first > 0 ? begun.get(key)?.bytes : Buffer.alloc(0);
+      const received = Buffer.concat(pieces).subarray(0, fate === 'cut' ? body.bytes / 2 : undefined);
+      const before = part !== null && part.first > 0 ? partial.get(key)?.bytes : Buffer.alloc(0);
       if (before === undefined || before.length !== (part?.first ?? 0)) return fail(refusalOf(409));
-      const bytes = Buffer.concat([before, came]);
-      if (part !== null && bytes.length < part.total) begun.set(key, { bytes, total: part.total });
+      const bytes = Buffer.concat([before, received]);
+      if (part !== null && bytes.length < part.total) partial.set(key, { bytes, total: part.total });
       if (fate === 'cut') return fail(unreachable());
       if (part !== null && bytes.length < part.total) return { ok: true, value: null };
-      begun.delete(key);
+      partial.delete(key);
       if (sha256Of(bytes) !== sha256) return fail(refusalOf(400, 'checksum_mismatch'));
-      there.set(key, bytes);
+      stored.set(key, bytes);
       return { ok: true, value: null };
     },
     content: (sha256, from, signal) => storage.get(`data/${sha256}`, { from, sha256 }, signal),
     async get(key, rest) {
-      const bytes = there.get(key);
+      const bytes = stored.get(key);
       const isSame = bytes !== undefined && rest?.sha256 === sha256Of(bytes);
       const from = isSame ? rest.from : 0;
       const fate = fateOf(`GET ${key} ${rest?.from ?? 0}`);
       if (fate !== null && fate !== 'cut') return fail(fate);
       if (bytes === undefined) return fail(refusalOf(404, 'artifact_not_found'));
-      const comes = bytes.subarray(from, fate === 'cut' ? from + (bytes.length - from) / 2 : undefined);
+      const sent = bytes.subarray(from, fate === 'cut' ? from + (bytes.length - from) / 2 : undefined);
       return {
         ok: true,
         value: {
@@ -122,7 +122,7 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
           bytes: bytes.length,
           sha256: sha256Of(bytes),
           async *pieces() {
-            yield comes;
+            yield sent;
             if (fate === 'cut') throw new Error('aborted');
           },
           discard: async () => {},
@@ -132,15 +132,15 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
   };
   return Object.assign(shelf, {
     storage,
-    files: there,
+    files: stored,
     calls,
-    fail: (call: string, ...given: readonly Fate[]) =>
-      void fates.push({ call, fates: [...given], isLasting: false }),
-    failFirst: (call: string, fate: Fate) => void fates.unshift({ call, fates: [fate], isLasting: true }),
+    fail: (call: string, ...fates: readonly Fate[]) =>
+      void rules.push({ call, fates: [...fates], isLasting: false }),
+    failFirst: (call: string, fate: Fate) => void rules.unshift({ call, fates: [fate], isLasting: true }),
     failAll(call: string, fate: Fate) {
-      const entry = { call, fates: [fate], isLasting: true };
-      fates.push(entry);
-      return () => void entry.fates.shift();
+      const rule = { call, fates: [fate], isLasting: true };
+      rules.push(rule);
+      return () => void rule.fates.shift();
     },
   });
 }

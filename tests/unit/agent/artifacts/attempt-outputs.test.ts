@@ -105,7 +105,7 @@ test('uploads the checkpoints of an attempt that will be retried, within the giv
   await outputs.rescue(attemptId('a1'), 600_000);
   expect([...bucket.files.keys()]).toEqual(['checkpoint-5.bin']);
   await eventually('forgotten', () => kept().length === 0);
-  bucket.isAway = true;
+  bucket.isUnreachable = true;
   void outputs.follow({ ...offer, attempt_id: attemptId('a2') }, jobWith('checkpoint-6.bin'));
   await outputs.rescue(attemptId('a2'), 1_000);
   await outputs.rescue(attemptId('a3'), 600_000);
@@ -135,7 +135,7 @@ test('uploads no event files of a failed attempt on a rig that uploads only chec
 
 test('continues the uploads of ended and running attempts in the next agent process', async () => {
   const bucket = await openBucket();
-  bucket.isAway = true;
+  bucket.isUnreachable = true;
   const stateDir = tempFolder();
   const first = openOutputs(bucket, stateDir);
   void first.outputs.follow(offer, jobWith('ended.png'));
@@ -145,7 +145,7 @@ test('continues the uploads of ended and running attempts in the next agent proc
   const second = openOutputs(bucket, stateDir);
   expect(second.kept()).toEqual(['a1.json', 'a2.json']);
   writeFileSync(join(second.folder, 'a3.json'), 'half of it');
-  bucket.isAway = false;
+  bucket.isUnreachable = false;
   second.outputs.resume(attemptId('a2'));
   await eventually('all of it', () => bucket.files.size === 2 && second.kept().join() === 'a2.json');
   second.outputs.finish(attemptId('a2'), true);
@@ -167,7 +167,7 @@ test('uploads and stores nothing with --upload none or without an upload token',
 
 test('waits only for ended attempts when the agent leaves, and no longer than given', async () => {
   const bucket = await openBucket();
-  bucket.isAway = true;
+  bucket.isUnreachable = true;
   const { outputs } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png'));
   await outputs.leave(600_000, never);

@@ -32,7 +32,7 @@ describe('refused registrations', () => {
 
 describe('leaving during a job', () => {
   it('leaves a trainer that does not stop in time to its guard', async () => {
-    const { orchestrator, agent, run, exit, kept } = await startBusy();
+    const { orchestrator, agent, run, exit, keptReport } = await startBusy();
     agent.leaveNow();
     expect(run.orders).toEqual(['leave_now']);
     await pass(24_999);
@@ -40,20 +40,20 @@ describe('leaving during a job', () => {
     await pass(1);
     expect(await exit).toBe(0);
     expect(run.isLeft()).toBe(true);
-    expect(kept()).toBeNull();
+    expect(keptReport()).toBeNull();
     expect(orchestrator.count('disconnect')).toBe(1);
   });
 });
 
 describe('handing over a job', () => {
   it('leaves the job to its guard, without a goodbye or report', async () => {
-    const { orchestrator, agent, run, exit, kept } = await startBusy();
+    const { orchestrator, agent, run, exit, keptReport } = await startBusy();
     expect(agent.handOver()).toBe(true);
     expect(await exit).toBe(0);
     expect(run.stops).toEqual([]);
     expect(run.isLeft()).toBe(true);
     await endRun(run, 0);
-    expect(kept()).toBeNull();
+    expect(keptReport()).toBeNull();
     expect(orchestrator.calls.map(({ body }) => body['status'])).not.toContain('completed');
     expect(orchestrator.count('disconnect')).toBe(0);
   });
@@ -70,11 +70,11 @@ describe('handing over a job', () => {
 });
 
 it('sends nothing while another machine uses its token, and keeps its job', async () => {
-  const { orchestrator, run, says, said, connected } = await startBusy();
+  const { orchestrator, run, logged, said, connected } = await startBusy();
   const { register } = orchestrator.answers;
   orchestrator.answers.register = () => duplicate;
   orchestrator.endStream();
-  await passUntil(says('Another machine uses this worker'));
+  await passUntil(logged('Another machine uses this worker'));
   const beats = orchestrator.count('heartbeat');
   // Two minutes of retries: longer than any heartbeat could wait.
   await passUntil(orchestrator.nth('register', 26), 1_000);

@@ -88,7 +88,7 @@ describe('abandoned jobs', () => {
     await expectStop(run);
     await takesNext(bench);
     expect(words(orchestrator, 'a1').filter(word => word !== 'running')).toEqual(['starting']);
-    expect(bench.kept()).toBeNull();
+    expect(bench.keptReport()).toBeNull();
   });
 
   it('stops a job that is abandoned in the response to a progress report', async () => {

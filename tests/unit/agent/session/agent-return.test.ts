@@ -60,13 +60,13 @@ describe('lost streams', () => {
   });
 
   it('keeps the training while the server is gone, and reports its end later', async () => {
-    const { orchestrator, connected, run, kept, said } = await startBusy();
+    const { orchestrator, connected, run, keptReport, said } = await startBusy();
     orchestrator.vanish(true);
     for (let n = 0; n < 30; n += 1) await pass(10_000);
     expect(run.stops).toEqual([]);
     run.end(0);
     await pass(30_000);
-    expect(kept()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
+    expect(keptReport()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
     orchestrator.vanish(false);
     await passUntil(connected(2));
     await passUntil(orchestrator.reported('completed'));
@@ -99,13 +99,13 @@ describe('rotated tokens', () => {
   it('rereads a rotated token from its file, and continues the job', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
-    const { orchestrator, connected, run, says } = await startBusy({
+    const { orchestrator, connected, run, logged } = await startBusy({
       token: tokenOf({ kind: 'file', path }),
     });
     const { register } = orchestrator.answers;
     orchestrator.answers.register = call => (call.token === 'wt_2' ? register(call) : refused(401));
     orchestrator.endStream();
-    await passUntil(says('The orchestrator rejected the token'));
+    await passUntil(logged('The orchestrator rejected the token'));
     writeFile(folder, 'token', 'wt_2');
     await passUntil(connected(2));
     expect((await orchestrator.nth('stream', 2)).token).toBe('wt_2');
@@ -144,48 +144,48 @@ describe('rotated tokens', () => {
 describe('reports of an earlier process', () => {
   it('delivers a kept report, and then takes jobs', async () => {
     const orchestrator = await startOrchestrator();
-    const { kept, connected, started } = startWithReport(orchestrator);
+    const { keptReport, connected, started } = startWithReport(orchestrator);
     expect((await orchestrator.reported('completed')).body).toEqual({ ...left.body, attempt_id: 'a0' });
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     await started();
-    expect(kept()).toBeNull();
+    expect(keptReport()).toBeNull();
   });
 
   it('delivers a kept report as the only job of an ephemeral worker', async () => {
     const orchestrator = await startOrchestrator();
-    const { kept, exit } = startWithReport(orchestrator, { persistent: false });
+    const { keptReport, exit } = startWithReport(orchestrator, { persistent: false });
     expect(await exit).toBe(0);
     expect((await orchestrator.reported('completed')).body['attempt_id']).toBe('a0');
-    expect(kept()).toBeNull();
+    expect(keptReport()).toBeNull();
   });
 
   it('names the job of a kept report in registrations until it is delivered', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(503);
-    const { connected, kept } = startWithReport(orchestrator);
+    const { connected, keptReport } = startWithReport(orchestrator);
     expect((await orchestrator.nth('register')).body).toMatchObject({
       current_job_id: 'j0',
       current_attempt_id: 'a0',
     });
     await connected();
-    expect(kept()).toEqual(left);
+    expect(keptReport()).toEqual(left);
     const late = orchestrator.count('status');
     orchestrator.answers.status = () => ({ status: 200, body: { success: true, duplicate: true } });
     await passUntil(orchestrator.nth('status', late + 1));
     orchestrator.push(offerOf('j1', 'a1'));
     await passUntil(orchestrator.reported('starting', 'a1'));
-    expect(kept()).toBeNull();
+    expect(keptReport()).toBeNull();
   });
 
   it('drops a kept report whose attempt is superseded', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(409, 'stop');
-    const { connected, kept, started } = startWithReport(orchestrator);
+    const { connected, keptReport, started } = startWithReport(orchestrator);
     await connected();
     orchestrator.answers.status = () => ({ status: 200, body: { success: true } });
     orchestrator.push(offerOf('j1', 'a1'));
     await passUntil(started());
-    expect(kept()).toBeNull();
+    expect(keptReport()).toBeNull();
   });
 });

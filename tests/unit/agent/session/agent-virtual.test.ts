@@ -28,10 +28,10 @@ function startVirtualAgent() {
   const calls: string[] = [];
   const streams: StreamDeps[] = [];
   const runs: HeldRun[] = [];
-  const bench = { isThere: true };
+  const bench = { isReachable: true };
   const call = <T>(words: string, value: T) => {
     calls.push(`${clock.mono() - began} ${words}`);
-    return bench.isThere ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
+    return bench.isReachable ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
   };
   const api: ApiClient = {
     register: async ({ current_attempt_id: held }) =>
@@ -110,10 +110,10 @@ it('runs a complete job on a virtual clock', async () => {
   newest(runs).ears.onProgress({ step: 1 });
   newest(runs).ears.onProgress({ step: 2 });
   await clock.advance(1_000);
-  bench.isThere = false;
+  bench.isReachable = false;
   newest(runs).end(0);
   await clock.advance(1_000);
-  bench.isThere = true;
+  bench.isReachable = true;
   await clock.advance(60_000);
   expect(await exit).toBe(0);
   expect(calls).toEqual([

@@ -8,7 +8,7 @@ holdTime();
 describe('a job', () => {
   it('registers, opens the stream, claims, runs and reports two jobs in a row', async () => {
     const orchestrator = await startOrchestrator();
-    const { connected, started, kept } = startAgent(orchestrator);
+    const { connected, started, keptReport } = startAgent(orchestrator);
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     const first = await started();
@@ -34,7 +34,7 @@ describe('a job', () => {
     });
     orchestrator.push(offerOf('j2', 'b1'));
     const second = await started(2);
-    expect(kept()).toBeNull();
+    expect(keptReport()).toBeNull();
     second.end(0);
     await orchestrator.reported('completed', 'b1');
     const words = orchestrator.calls
@@ -162,7 +162,7 @@ describe('leaving', () => {
 
   it('keeps the report and exits after the grace period when the server is unreachable', async () => {
     const orchestrator = await startOrchestrator();
-    const { agent, connected, started, kept, exit } = startAgent(orchestrator);
+    const { agent, connected, started, keptReport, exit } = startAgent(orchestrator);
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     const { end } = await started();
@@ -170,10 +170,10 @@ describe('leaving', () => {
     agent.leaveNow();
     end(null, 'SIGTERM');
     await pass(24_999);
-    expect(kept()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
+    expect(keptReport()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
     await pass(1);
     expect(await exit).toBe(0);
-    expect(kept()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
+    expect(keptReport()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
   });
 
   it('does not disconnect from the server before its first registration', async () => {
@@ -199,22 +199,22 @@ describe('refused tokens', () => {
   });
 
   it('exits when the token is refused during a job, and leaves the job to its guard', async () => {
-    const { orchestrator, run, exit, says, said, kept } = await startBusy();
+    const { orchestrator, run, exit, logged, said, keptReport } = await startBusy();
     for (const call of ['register', 'stream', 'heartbeat', 'status'] as const) {
       orchestrator.answers[call] = () => refused(401);
     }
     orchestrator.endStream();
-    await passUntil(says('Invalid token'));
+    await passUntil(logged('Invalid token'));
     expect(await exit).toBe(3);
     expect(said.at(-1)).toMatch(/^Job j1 continues without this worker/);
     expect(run.stops).toEqual([]);
     expect(run.isLeft()).toBe(true);
-    expect(kept()).toBeNull();
+    expect(keptReport()).toBeNull();
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
   it('exits when the token is refused during the final report, which stays on disk', async () => {
-    const { orchestrator, run, exit, kept } = await startBusy();
+    const { orchestrator, run, exit, keptReport } = await startBusy();
     for (const call of ['register', 'stream', 'heartbeat', 'status'] as const) {
       orchestrator.answers[call] = () => refused(401);
     }
@@ -222,15 +222,15 @@ describe('refused tokens', () => {
     await orchestrator.reported('completed');
     orchestrator.endStream();
     expect(await passUntil(exit)).toBe(3);
-    expect(kept()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
+    expect(keptReport()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
   });
 });
 
 it('retries until the server is up', async () => {
   const orchestrator = await startOrchestrator();
   orchestrator.vanish(true);
-  const { connected, says, said } = startAgent(orchestrator);
-  await says('Connection lost');
+  const { connected, logged, said } = startAgent(orchestrator);
+  await logged('Connection lost');
   await pass(10_000);
   orchestrator.vanish(false);
   await passUntil(connected());

@@ -29,15 +29,16 @@ interface BenchOptions {
 /** A complete agent on virtual time. The test controls the orchestrator, the trainer, the uploads and the rig's hours. */
 export async function startClosable(options: BenchOptions = {}) {
   const clock = createVirtualClock();
-  const began = clock.mono();
+  const startMs = clock.mono();
   const streams: StreamDeps[] = [];
   const runs: (HeldRun & { readonly stoppedAt: () => number | null })[] = [];
-  const did: string[] = [];
-  const said: string[] = [];
+  /** Calls of the agent, each with the second when it happened. */
+  const actions: string[] = [];
+  const logged: string[] = [];
   const reports: StatusReportBody[] = [];
-  const seconds = (): number => Math.round((clock.mono() - began) / 1_000);
+  const seconds = (): number => Math.round((clock.mono() - startMs) / 1_000);
   const world: {
-    isThere: boolean;
+    isReachable: boolean;
     notice: Notice | null;
     saved: Saved;
     saveMs: number | null;
@@ -46,7 +47,7 @@ export async function startClosable(options: BenchOptions = {}) {
     /** Resolves when a trainer may start. */
     gate: Promise<unknown>;
   } = {
-    isThere: true,
+    isReachable: true,
     notice: null,
     saved: 'none',
     saveMs: null,
@@ -56,7 +57,7 @@ export async function startClosable(options: BenchOptions = {}) {
   };
   const closings: (Closed | null | undefined)[] = [];
   const answer = <T>(value: T) =>
-    world.isThere ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
+    world.isReachable ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
   const api: ApiClient = {
     register: async body => {
       closings.push(body.closed);
@@ -86,13 +87,13 @@ export async function startClosable(options: BenchOptions = {}) {
       });
     },
     report: async (_job, attempt, body) => {
-      did.push(`${seconds()} ${body.status} ${attempt}`);
-      if (world.isThere) reports.push(body);
+      actions.push(`${seconds()} ${body.status} ${attempt}`);
+      if (world.isReachable) reports.push(body);
       return answer({ success: true });
     },
     uploadPoints: async () => answer({ success: true, next: 0, last_step: null, last_elapsed_ms: 0 }),
     disconnect: async () => {
-      did.push(`${seconds()} goodbye`);
+      actions.push(`${seconds()} goodbye`);
       return answer({ success: true });
     },
   };
@@ -110,7 +111,7 @@ export async function startClosable(options: BenchOptions = {}) {
     api,
     followStream: deps => {
       streams.push(deps);
-      if (!world.isThere) return Promise.resolve('lost');
+      if (!world.isReachable) return Promise.resolve('lost');
       deps.onOpen();
       return new Promise(resolve => deps.signal.addEventListener('abort', () => resolve('aborted')));
     },
@@ -134,7 +135,7 @@ export async function startClosable(options: BenchOptions = {}) {
       onLine: () => {},
     },
     ask: async (_held, what) => {
-      did.push(`${seconds()} ask ${what}`);
+      actions.push(`${seconds()} ask ${what}`);
       return world.answer;
     },
     outputs: {
@@ -144,14 +145,14 @@ export async function startClosable(options: BenchOptions = {}) {
       saved: () => world.saved,
       saveMs: () => world.saveMs,
       rescue: async (_attempt, withinMs, end) =>
-        void did.push(`${seconds()} rescue ${end ?? ''} for ${Math.round(withinMs / 1_000)}`),
+        void actions.push(`${seconds()} rescue ${end ?? ''} for ${Math.round(withinMs / 1_000)}`),
       leave: () => Promise.resolve(),
     },
     ...(options.closed !== undefined && { availability }),
     telemetry: () => ({}),
     gpuFigures: async () => ({}),
     random: () => 0.5,
-    log: message => void said.push(message),
+    log: message => void logged.push(message),
   });
   const code = agent.run();
   const exit: { code: number | null } = { code: null };
@@ -166,13 +167,13 @@ export async function startClosable(options: BenchOptions = {}) {
     clock,
     world,
     runs,
-    did,
-    said,
+    actions,
+    logged,
     closings,
     exit,
     push,
     /** The report of the attempt's end. */
-    last: () => reports.at(-1),
+    lastReport: () => reports.at(-1),
     advance: (wantedSeconds: number) => clock.advance(wantedSeconds * 1_000),
     offer: (id: string) => push(offerOf(`j${id}`, `a${id}`)),
     /** Opens or closes the rig, as its hours do. */

@@ -90,12 +90,12 @@ describe('outstanding uploads', () => {
     const path = join(tempFolder(), 'token');
     writeFileSync(path, 'wt_1\n', { mode: 0o600 });
     const token = tokenOf({ kind: 'file', path });
-    const { orchestrator, all, exit, says } = await startBringing(false, { token });
+    const { orchestrator, all, exit, logged } = await startBringing(false, { token });
     orchestrator.answers.heartbeat = ({ token: used }) => (used === 'wt_2' ? beatReply() : refused(401));
     await beat(orchestrator);
     expect(token.current()).toBe('wt_1');
     writeFileSync(path, 'wt_2\n');
-    await passUntil(says(`Took the new token from ${path}`));
+    await passUntil(logged(`Took the new token from ${path}`));
     expect((await beat(orchestrator)).token).toBe('wt_2');
     all.resolve();
     expect(await passUntil(exit)).toBe(0);

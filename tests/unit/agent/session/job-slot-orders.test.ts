@@ -32,34 +32,34 @@ describe('stops before the claim is answered', () => {
       },
     ],
   ])('starts no trainer and reports the end after %s', async (_what, act, expected) => {
-    const { slot, reports, did } = createSlotBench();
+    const { slot, reports, actions } = createSlotBench();
     slot.offer(offer);
     act(slot);
     await newest(reports).answer('taken');
-    expect(did).toEqual([expect.stringMatching(/^keep a1 /)]);
+    expect(actions).toEqual([expect.stringMatching(/^keep a1 /)]);
     expect(newest(reports).body).toEqual(expected);
     await newest(reports).answer('taken');
-    expect(newest(did)).toBe('free true');
+    expect(newest(actions)).toBe('free true');
   });
 
   it('aborts the claim of an abandoned job', async () => {
-    const { slot, reports, did } = createSlotBench();
+    const { slot, reports, actions } = createSlotBench();
     slot.offer(offer);
     abandon(slot);
     await turn();
     expect(newest(reports).signal.aborted).toBe(true);
     expect(reports).toHaveLength(1);
-    expect(did).toEqual(['free false']);
+    expect(actions).toEqual(['free false']);
   });
 
   it('starts no trainer when the job is abandoned as its claim is accepted', async () => {
     const answered = Promise.withResolvers<'taken'>();
-    const { slot, did } = createSlotBench({ report: () => answered.promise });
+    const { slot, actions } = createSlotBench({ report: () => answered.promise });
     slot.offer(offer);
     abandon(slot);
     answered.resolve('taken');
     await turn();
-    expect(did).toEqual(['free false']);
+    expect(actions).toEqual(['free false']);
   });
 });
 
@@ -127,13 +127,13 @@ describe('stops of a run', () => {
   });
 
   it('reports nothing of an abandoned job, and frees the slot when its trainer is gone', async () => {
-    const { slot, reports, did, runs } = await running();
+    const { slot, reports, actions, runs } = await running();
     abandon(slot);
     expect(newest(runs).stops).toEqual([30_000]);
     expect(slot.held()).not.toBeNull();
     await endRun(newest(runs), null, 'SIGTERM');
     expect(reports).toHaveLength(1);
-    expect(did.slice(2)).toEqual(['stop 30000', 'drop a1', 'free true']);
+    expect(actions.slice(2)).toEqual(['stop 30000', 'drop a1', 'free true']);
   });
 
   it.each<[string, Act]>([
@@ -148,14 +148,14 @@ describe('stops of a run', () => {
 
 describe('stops during the final report', () => {
   it('keeps sending the final report of an abandoned job as a late result', async () => {
-    const { slot, reports, did, runs } = await running();
+    const { slot, reports, actions, runs } = await running();
     await endRun(newest(runs), 0);
     abandon(slot);
     await turn();
     expect(newest(reports).signal.aborted).toBe(false);
     expect(slot.held()).not.toBeNull();
     await newest(reports).answer('refused');
-    expect(did.slice(2)).toEqual(['keep a1 completed', 'drop a1', 'free true']);
+    expect(actions.slice(2)).toEqual(['keep a1 completed', 'drop a1', 'free true']);
   });
 
   it.each<[string, Act]>([
@@ -173,13 +173,13 @@ describe('stops during the final report', () => {
 
 describe('further offers', () => {
   it('ignores repeated offers of its attempt', async () => {
-    const { slot, reports, did, runs } = await running();
+    const { slot, reports, actions, runs } = await running();
     slot.offer(offer);
     await endRun(newest(runs), 0);
     slot.offer(offer);
     await newest(reports).answer('taken');
     expect(reports).toHaveLength(2);
-    expect(newest(did)).toBe('free true');
+    expect(newest(actions)).toBe('free true');
     expect(slot.held()).toBeNull();
   });
 
@@ -229,23 +229,23 @@ describe('kept reports', () => {
   };
 
   it('delivers a kept report, and drops it when it was answered', async () => {
-    const { slot, reports, did } = createSlotBench();
+    const { slot, reports, actions } = createSlotBench();
     slot.resume({ kind: 'reported', report: kept });
     expect(slot.held()).toMatchObject({ jobId: 'j0', attemptId: 'a0' });
     expect(slot.alive(kept.attemptId)).toBe(false);
     expect(reports).toMatchObject([{ attempt: 'a0', body: kept.body }]);
     await newest(reports).answer('taken');
-    expect(did).toEqual(['drop a0', 'free true']);
+    expect(actions).toEqual(['drop a0', 'free true']);
   });
 
   it('delivers a kept report although its job was abandoned', async () => {
-    const { slot, did, reports } = createSlotBench();
+    const { slot, actions, reports } = createSlotBench();
     slot.resume({ kind: 'reported', report: kept });
     slot.abandon(kept.jobId);
     await turn();
-    expect(did).toEqual([]);
+    expect(actions).toEqual([]);
     await newest(reports).answer('refused');
-    expect(did).toEqual(['drop a0', 'free true']);
+    expect(actions).toEqual(['drop a0', 'free true']);
   });
 
   it('keeps the slot busy until a kept report is delivered', async () => {
@@ -259,7 +259,7 @@ describe('kept reports', () => {
 });
 
 it('reports an internal error, and frees the slot', async () => {
-  const { slot, reports, runs, said, did } = await running({
+  const { slot, reports, runs, said, actions } = await running({
     drop: () => {
       throw new Error('EIO');
     },
@@ -267,6 +267,6 @@ it('reports an internal error, and frees the slot', async () => {
   await endRun(newest(runs), 0);
   await newest(reports).answer('taken');
   expect(newest(said)).toContain('Job j1 ended unexpectedly here: Error: EIO');
-  expect(newest(did)).toBe('free true');
+  expect(newest(actions)).toBe('free true');
   expect(slot.held()).toBeNull();
 });

@@ -64,7 +64,7 @@ describe('start of an attempt on several workers', () => {
     const bench = await waiting(1);
     expect(bodies(bench)).toEqual([starting, ready]);
     await turn();
-    expect(bench.did).toEqual([]);
+    expect(bench.actions).toEqual([]);
     expect(bench.said).toEqual(['Job j1 is ready on this machine (2 of 3), and waits for the others']);
   });
 
@@ -116,16 +116,16 @@ describe('start of an attempt on several workers', () => {
   });
 
   it('fetches data and checkpoint on each machine before it is ready', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const fetch = (what: string) => async () => {
-      did.push(what);
+      actions.push(what);
       return { kind: 'ready' as const, message: what };
     };
     const resume = { checkpoint: 'checkpoint-5', step: 5 };
     const data = [{ path: '/data/dog', version: 'f'.repeat(64), is_file: false }];
     const overrides = { fetchData: fetch('data'), fetchCheckpoint: fetch('checkpoint') };
     const bench = await offered(1, overrides, { resume, data });
-    expect(did).toEqual(['data', 'checkpoint']);
+    expect(actions).toEqual(['data', 'checkpoint']);
     expect(newest(bench.reports).body).toEqual(ready);
   });
 
@@ -141,7 +141,7 @@ describe('start of an attempt on several workers', () => {
   it('frees the slot without a report when the orchestrator refuses that the machine is ready', async () => {
     const bench = await offered(1);
     await newest(bench.reports).answer('refused');
-    expect(bench.did).toEqual(['free false']);
+    expect(bench.actions).toEqual(['free false']);
     expect(bodies(bench)).toEqual([starting, ready]);
     expect(bench.slot.held()).toBeNull();
   });
@@ -164,7 +164,7 @@ describe('stops while other workers are awaited', () => {
     expect(newest(bench.reports).body).toEqual({ status: 'cancelled' });
     await newest(bench.reports).answer('taken');
     await meet(bench);
-    expect(bench.did).toEqual(['keep a1 cancelled', 'drop a1', 'free true']);
+    expect(bench.actions).toEqual(['keep a1 cancelled', 'drop a1', 'free true']);
   });
 
   it.each(cases)('reports nothing after it is abandoned before %s', async (_phase, begin) => {
@@ -172,7 +172,7 @@ describe('stops while other workers are awaited', () => {
     bench.slot.abandon(jobId('j1'));
     await turn();
     expect(bodies(bench)).toEqual([starting, ready]);
-    expect(bench.did).toEqual(['drop a1', 'free true']);
+    expect(bench.actions).toEqual(['drop a1', 'free true']);
   });
 
   it.each(cases)('reports preempted when the worker leaves before %s', async (_phase, begin) => {
@@ -187,7 +187,7 @@ describe('stops while other workers are awaited', () => {
     bench.slot.release();
     await turn();
     expect(bodies(bench)).toEqual([starting, ready]);
-    expect(bench.did).toEqual(['free true']);
+    expect(bench.actions).toEqual(['free true']);
   });
 
   it.each([

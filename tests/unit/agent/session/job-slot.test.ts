@@ -18,14 +18,14 @@ async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotBench> {
 
 describe('offer to report', () => {
   it('claims an offer, and starts no trainer before the claim is accepted', async () => {
-    const { slot, reports, did, runs } = createSlotBench();
+    const { slot, reports, actions, runs } = createSlotBench();
     slot.offer(offer);
     await turn();
     expect(reports).toMatchObject([{ attempt: 'a1', body: { status: 'starting' } }]);
-    expect(did).toEqual([]);
+    expect(actions).toEqual([]);
     expect(slot.held()).toMatchObject({ jobId: 'j1', attemptId: 'a1' });
     await newest(reports).answer('taken');
-    expect(did).toEqual(['prepare a1', 'start']);
+    expect(actions).toEqual(['prepare a1', 'start']);
     expect(runs).toHaveLength(1);
   });
 
@@ -80,19 +80,19 @@ describe('offer to report', () => {
     };
 
     it('downloads the resume checkpoint before it starts the trainer', async () => {
-      const { did, come, said, runs, outputs } = await fetching();
-      expect(did).toEqual(['prepare a1']);
+      const { actions, come, said, runs, outputs } = await fetching();
+      expect(actions).toEqual(['prepare a1']);
       await come({ kind: 'ready', message: 'Goes on from it' });
-      expect([did, said[0]]).toEqual([['prepare a1', 'start'], 'Goes on from it']);
+      expect([actions, said[0]]).toEqual([['prepare a1', 'start'], 'Goes on from it']);
       await endRun(newest(runs), 0);
       expect(outputs).toEqual(['follow a1 in /nowhere', 'finish a1 true']);
     });
 
     it('fails the attempt with a reason when the resume checkpoint is unavailable', async () => {
-      const { did, come, reports, outputs } = await fetching();
+      const { actions, come, reports, outputs } = await fetching();
       await come({ kind: 'failed', message: 'it is gone' });
       expect(newest(reports).body).toEqual({ status: 'failed', cause: 'start_failed', error: 'it is gone' });
-      expect([did, outputs]).toEqual([['prepare a1', 'keep a1 failed'], []]);
+      expect([actions, outputs]).toEqual([['prepare a1', 'keep a1 failed'], []]);
     });
 
     it.each<[string, (bench: SlotBench) => void, StatusReportBody['status'] | null]>([
@@ -110,7 +110,7 @@ describe('offer to report', () => {
       act(bench);
       expect(bench.isWanted()).toBe(false);
       await bench.come({ kind: 'aborted' });
-      expect(bench.did).not.toContain('start');
+      expect(bench.actions).not.toContain('start');
       expect(bench.reports.at(-1)?.body.status).toBe(word ?? 'starting');
     });
 
@@ -133,32 +133,32 @@ describe('offer to report', () => {
   });
 
   it('stores the report before it sends it, and drops it when it was accepted', async () => {
-    const { slot, reports, did, runs } = await running();
+    const { slot, reports, actions, runs } = await running();
     await endRun(newest(runs), 0);
-    expect(did.slice(2)).toEqual(['keep a1 completed']);
+    expect(actions.slice(2)).toEqual(['keep a1 completed']);
     expect(newest(reports).body).toEqual({ status: 'completed', exit_code: 0, signal: null });
     expect(slot.held()).not.toBeNull();
     await newest(reports).answer('taken');
-    expect(did.slice(3)).toEqual(['drop a1', 'free true']);
+    expect(actions.slice(3)).toEqual(['drop a1', 'free true']);
     expect(slot.held()).toBeNull();
   });
 
   it('drops a report that was refused', async () => {
-    const { reports, did, runs } = await running();
+    const { reports, actions, runs } = await running();
     await endRun(newest(runs), 0);
     await newest(reports).answer('refused');
-    expect(did.slice(3)).toEqual(['drop a1', 'free true']);
+    expect(actions.slice(3)).toEqual(['drop a1', 'free true']);
   });
 
   it('keeps a report that the end of the agent interrupted', async () => {
-    const { reports, did, runs } = await running();
+    const { reports, actions, runs } = await running();
     await endRun(newest(runs), 0);
     await newest(reports).answer('aborted');
-    expect(did.slice(2)).toEqual(['keep a1 completed', 'free true']);
+    expect(actions.slice(2)).toEqual(['keep a1 completed', 'free true']);
   });
 
   it('sends a report that cannot be stored', async () => {
-    const { reports, runs, said, did } = await running({
+    const { reports, runs, said, actions } = await running({
       keep: () => {
         throw new Error('ENOSPC: no space left on device');
       },
@@ -167,16 +167,16 @@ describe('offer to report', () => {
     expect(newest(reports).body.status).toBe('completed');
     expect(newest(said)).toContain('ENOSPC');
     await newest(reports).answer('taken');
-    expect(newest(did)).toBe('free true');
+    expect(newest(actions)).toBe('free true');
   });
 });
 
 describe('claims that are not accepted', () => {
   it.each(['refused', 'aborted'] as const)('starts no trainer after a claim is %s', async answer => {
-    const { slot, reports, did } = createSlotBench();
+    const { slot, reports, actions } = createSlotBench();
     slot.offer(offer);
     await newest(reports).answer(answer);
-    expect(did).toEqual(['free false']);
+    expect(actions).toEqual(['free false']);
     expect(slot.held()).toBeNull();
   });
 
@@ -299,10 +299,10 @@ describe('failed starts', () => {
       { status: 'failed', cause: 'start_failed', error: 'The trainer could not be started: EAGAIN' },
     ],
   ])('reports a failed start %s', async (_what, parts, expected) => {
-    const { reports, did } = await running(parts);
+    const { reports, actions } = await running(parts);
     expect(newest(reports).body).toEqual(expected);
-    expect(newest(did)).toBe('keep a1 failed');
+    expect(newest(actions)).toBe('keep a1 failed');
     await newest(reports).answer('taken');
-    expect(newest(did)).toBe('free true');
+    expect(newest(actions)).toBe('free true');
   });
 });

@@ -8,7 +8,7 @@ async function startBusy(options: Parameters<typeof startClosable>[0] = {}) {
   const bench = await startClosable(options);
   await bench.offer('1');
   const [run] = bench.runs;
-  if (run === undefined) throw new Error('the trainer did not start');
+  if (run === undefined) throw new Error('the trainer actions not start');
   return { ...bench, run };
 }
 
@@ -23,22 +23,22 @@ describe('sources of a notice', () => {
         return advance(35);
       },
     ],
-  ])('saves, stops, reports and leaves after %s', async (_what, give) => {
+  ])('saves, stops, reports and leaves after %s', async (_what, announce) => {
     const bench = await startBusy();
-    await give(bench);
-    const { did, run, world, advance, endStopped, exit, last, closings } = bench;
+    await announce(bench);
+    const { actions, run, world, advance, endStopped, exit, lastReport, closings } = bench;
     await advance(2);
-    expect(did.filter(line => line.includes('ask'))).toHaveLength(1);
+    expect(actions.filter(line => line.includes('ask'))).toHaveLength(1);
     expect(run.stops).toEqual([]);
     expect(closings.at(-1)).toMatchObject({ reason: 'notice', opens_at: null });
     world.saved = 'newer';
     await advance(2);
     expect(run.orders).toEqual(['leave_now']);
     await endStopped();
-    expect(last()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true, exit_code: 143 });
+    expect(lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true, exit_code: 143 });
     await advance(10);
     expect(exit.code).toBe(0);
-    expect(did.at(-1)).toMatch(/goodbye$/);
+    expect(actions.at(-1)).toMatch(/goodbye$/);
   });
 
   it('leaves at once without a job', async () => {
@@ -58,7 +58,7 @@ describe('sources of a notice', () => {
     await bench.endStopped();
     await bench.advance(10);
     expect(bench.runs).toHaveLength(1);
-    expect(bench.did.filter(line => line.includes('a2'))).toEqual([]);
+    expect(bench.actions.filter(line => line.includes('a2'))).toEqual([]);
   });
 
   it('takes the earliest end of several notices', async () => {
@@ -92,9 +92,9 @@ describe('the job on notice', () => {
     expect(bench.run.stops[0]).toBeLessThanOrEqual(20_000);
     expect(bench.run.stoppedAt()).toBe(95);
     await bench.endStopped();
-    expect(bench.did).toContainEqual(expect.stringMatching(/ rescue killed for /));
-    expect(bench.last()).toMatchObject({ cause: 'preempted', saved: false });
-    expect(bench.last()?.error).toContain('The machine is given back. Training exited with code 143');
+    expect(bench.actions).toContainEqual(expect.stringMatching(/ rescue killed for /));
+    expect(bench.lastReport()).toMatchObject({ cause: 'preempted', saved: false });
+    expect(bench.lastReport()?.error).toContain('The machine is given back. Training exited with code 143');
   });
 
   it('counts an earlier checkpoint of the attempt as saved', async () => {
@@ -103,7 +103,7 @@ describe('the job on notice', () => {
     await bench.push(notice);
     await bench.advance(96);
     await bench.endStopped();
-    expect(bench.last()).toMatchObject({ cause: 'preempted', saved: true });
+    expect(bench.lastReport()).toMatchObject({ cause: 'preempted', saved: true });
   });
 
   it('divides a short notice, so that half of it is for saving', async () => {
@@ -128,10 +128,10 @@ describe('the job on notice', () => {
     bench.world.answer = 'later';
     await bench.push(notice);
     await bench.advance(12);
-    expect(bench.did.filter(line => line.includes('ask'))).toHaveLength(3);
+    expect(bench.actions.filter(line => line.includes('ask'))).toHaveLength(3);
     bench.world.answer = 'asked';
     await bench.advance(60);
-    expect(bench.did.filter(line => line.includes('ask'))).toHaveLength(4);
+    expect(bench.actions.filter(line => line.includes('ask'))).toHaveLength(4);
   });
 
   it('keeps training until the announced end when its trainer cannot save on request, and saves what it wrote', async () => {
@@ -143,7 +143,7 @@ describe('the job on notice', () => {
     await bench.advance(6);
     expect(bench.run.stops).toHaveLength(1);
     await bench.endStopped();
-    expect(bench.did).toContainEqual(expect.stringMatching(/ rescue preempted for /));
+    expect(bench.actions).toContainEqual(expect.stringMatching(/ rescue preempted for /));
   });
 
   it('stops a trainer that cannot save on request at once after a signal', async () => {
@@ -173,8 +173,8 @@ describe('the job on notice', () => {
     await bench.clock.settle();
     expect(bench.runs[0]?.orders).toEqual(['leave_now']);
     await bench.endStopped();
-    expect(bench.last()).toMatchObject({ cause: 'preempted', saved: false });
-    expect(bench.did.filter(line => line.includes('ask'))).toEqual([]);
+    expect(bench.lastReport()).toMatchObject({ cause: 'preempted', saved: false });
+    expect(bench.actions.filter(line => line.includes('ask'))).toEqual([]);
   });
 
   it('completes the job when its trainer finishes during the notice', async () => {
@@ -183,7 +183,7 @@ describe('the job on notice', () => {
     await bench.advance(5);
     bench.run.end(0);
     await bench.advance(10);
-    expect(bench.last()).toMatchObject({ status: 'completed' });
+    expect(bench.lastReport()).toMatchObject({ status: 'completed' });
     expect(bench.exit.code).toBe(0);
   });
 
@@ -195,24 +195,24 @@ describe('the job on notice', () => {
     await bench.advance(2);
     bench.run.end(0, null, '', { stopped: 'leave_now' });
     await bench.clock.settle();
-    expect(bench.last()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
+    expect(bench.lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
   });
 
   it('cancels the job when it is cancelled during the notice', async () => {
     const bench = await startBusy();
     await bench.push(notice);
     await bench.advance(2);
-    const command = { type: 'job_cancel', job_id: 'j1', attempt_id: 'a1' };
-    await bench.push(command as Parameters<typeof bench.push>[0]);
+    const cancel = { type: 'job_cancel', job_id: 'j1', attempt_id: 'a1' };
+    await bench.push(cancel as Parameters<typeof bench.push>[0]);
     await bench.endStopped();
     expect(bench.run.orders[0]).toBe('cancel');
-    expect(bench.last()).toMatchObject({ status: 'cancelled' });
+    expect(bench.lastReport()).toMatchObject({ status: 'cancelled' });
   });
 
-  it('exits at the end although the server cannot be reached', async () => {
+  it('exits at the end of the notice although the server cannot be reached', async () => {
     const bench = await startBusy();
     await bench.push(notice);
-    bench.world.isThere = false;
+    bench.world.isReachable = false;
     await bench.advance(96);
     await bench.endStopped();
     await bench.advance(30);
@@ -224,32 +224,32 @@ describe('a worker with an allocation', () => {
   const allocation = { ends_in_s: 3_600, notice_s: 120 };
 
   it('starts the notice on time without contact to the server', async () => {
-    const { world, advance, did, run } = await startBusy({ allocation });
+    const { world, advance, actions, run } = await startBusy({ allocation });
     await advance(600);
-    world.isThere = false;
+    world.isReachable = false;
     await advance(2_875);
-    expect(did.filter(line => line.includes('ask'))).toEqual([]);
+    expect(actions.filter(line => line.includes('ask'))).toEqual([]);
     await advance(10);
-    expect(did.filter(line => line.includes('ask'))).toEqual(['3480 ask save']);
+    expect(actions.filter(line => line.includes('ask'))).toEqual(['3480 ask save']);
     await advance(95);
     expect(run.stoppedAt()).toBe(3_575);
   });
 
   it('starts the notice earlier when the last save took long', async () => {
-    const { world, advance, did } = await startBusy({ allocation });
+    const { world, advance, actions } = await startBusy({ allocation });
     await advance(60);
     world.saveMs = 300_000;
     await advance(2_960);
-    expect(did.filter(line => line.includes('ask'))).toEqual(['3000 ask save']);
+    expect(actions.filter(line => line.includes('ask'))).toEqual(['3000 ask save']);
   });
 
-  it('starts the notice after at least half of the time', async () => {
-    const { world, advance, did } = await startBusy({ allocation });
+  it('starts the notice no earlier than after half of the allocation', async () => {
+    const { world, advance, actions } = await startBusy({ allocation });
     world.saveMs = 86_400_000;
     await advance(1_700);
-    expect(did.filter(line => line.includes('ask'))).toEqual([]);
+    expect(actions.filter(line => line.includes('ask'))).toEqual([]);
     await advance(150);
-    expect(did.filter(line => line.includes('ask'))).toHaveLength(1);
+    expect(actions.filter(line => line.includes('ask'))).toHaveLength(1);
   });
 
   it('lets an idle worker leave when the notice starts', async () => {
@@ -260,7 +260,7 @@ describe('a worker with an allocation', () => {
     expect(exit.code).toBe(0);
   });
 
-  it('exits within the limited time after a signal', async () => {
+  it('applies the notice of the allocation after a signal', async () => {
     const { agent, advance, run } = await startBusy({ allocation: { ends_in_s: 3_600, notice_s: 60 } });
     agent.notice('SIGUSR1');
     await advance(36);
@@ -268,26 +268,26 @@ describe('a worker with an allocation', () => {
   });
 
   it('makes an idle worker leave after 15 minutes without contact', async () => {
-    const { world, advance, exit, said } = await startClosable({
+    const { world, advance, exit, logged } = await startClosable({
       allocation: { ends_in_s: 86_400, notice_s: 120 },
     });
     await advance(100);
-    world.isThere = false;
+    world.isReachable = false;
     await advance(14 * 60);
     expect(exit.code).toBeNull();
     await advance(120);
     expect(exit.code).toBe(0);
-    expect(said).toContainEqual(expect.stringContaining('has not answered for 15 minutes'));
+    expect(logged).toContainEqual(expect.stringContaining('has not answered for 15 minutes'));
   });
 
   it('keeps running without contact when it has a job, or no allocation', async () => {
-    const own = await startClosable();
+    const withoutAllocation = await startClosable();
     const busy = await startBusy({ allocation: { ends_in_s: 86_400, notice_s: 120 } });
-    for (const { world, advance } of [own, busy]) {
-      world.isThere = false;
+    for (const { world, advance } of [withoutAllocation, busy]) {
+      world.isReachable = false;
       await advance(3_600);
     }
-    expect([own.exit.code, busy.exit.code]).toEqual([null, null]);
+    expect([withoutAllocation.exit.code, busy.exit.code]).toEqual([null, null]);
   });
 });
 
@@ -307,8 +307,8 @@ describe('hours of a rig', () => {
     bench.world.saved = 'newer';
     await bench.advance(2);
     await bench.endStopped();
-    expect(bench.last()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
-    expect(bench.last()?.error).toContain('Closed until 20:00');
+    expect(bench.lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
+    expect(bench.lastReport()?.error).toContain('Closed until 20:00');
     await bench.offer('2');
     await bench.advance(3_600);
     expect(bench.runs).toHaveLength(1);

@@ -4,35 +4,35 @@ import { tokenOf } from '../agent-bench.ts';
 
 /** A process whose signals the test sends. */
 function openSignals(noticeSignal: 'SIGUSR1' | null) {
-  const acts = new Map<WorkerSignal, () => void>();
-  const did: string[] = [];
-  const early = catchEarlySignals((signal, act) => void acts.set(signal, act), noticeSignal);
+  const handlers = new Map<WorkerSignal, () => void>();
+  const actions: string[] = [];
+  const early = catchEarlySignals((signal, handler) => void handlers.set(signal, handler), noticeSignal);
   const attach = () =>
     handleSignals(early, {
       agent: {
-        leave: () => void did.push('leave'),
-        leaveNow: () => void did.push('leave now'),
+        leave: () => void actions.push('leave'),
+        leaveNow: () => void actions.push('leave now'),
         handOver: () => true,
-        notice: signal => void did.push(`notice ${signal}`),
+        notice: signal => void actions.push(`notice ${signal}`),
       },
       token: tokenOf({ kind: 'value', token: 'wt_1' }),
       network: new AbortController(),
       noticeSignal,
       log: () => {},
     });
-  return { acts, did, attach, send: (signal: WorkerSignal) => acts.get(signal)?.() };
+  return { handlers, actions, attach, send: (signal: WorkerSignal) => handlers.get(signal)?.() };
 }
 
 it('takes the chosen signal as a notice, also while the worker starts', () => {
-  const { did, attach, send } = openSignals('SIGUSR1');
+  const { actions, attach, send } = openSignals('SIGUSR1');
   send('SIGUSR1');
   attach();
   send('SIGUSR1');
   send('SIGTERM');
-  expect(did).toEqual(['notice SIGUSR1', 'notice SIGUSR1', 'leave']);
+  expect(actions).toEqual(['notice SIGUSR1', 'notice SIGUSR1', 'leave']);
 });
 
-it('listens to no such signal by default', () => {
-  const { acts } = openSignals(null);
-  expect([...acts.keys()]).toEqual(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']);
+it('listens to no signal of a notice by default', () => {
+  const { handlers } = openSignals(null);
+  expect([...handlers.keys()]).toEqual(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']);
 });

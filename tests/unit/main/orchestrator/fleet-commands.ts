@@ -17,7 +17,7 @@ export interface FleetModel {
   readonly draining: Set<number>;
   readonly deleted: Set<number>;
   // Tokens that must be rejected.
-  readonly deadTokens: string[];
+  readonly revokedTokens: string[];
   isDiskFull: boolean;
 }
 
@@ -27,8 +27,8 @@ export interface RealFleet {
   readonly tokens: string[];
   readonly jobs: JobId[];
   readonly streams: Map<number, FleetStream>;
-  // Runs after every command.
-  readonly look: (model: FleetModel) => void;
+  // Checks the invariants after every command.
+  readonly checkInvariants: (model: FleetModel) => void;
 }
 
 type Command = fc.AsyncCommand<FleetModel, RealFleet>;
@@ -45,7 +45,7 @@ function command(name: string, run: Run, check: (model: FleetModel) => boolean =
         if (!model.isDiskFull || !(cause instanceof Error) || cause.name !== 'StorageError') throw cause;
       }
       await real.fleet.clock.settle();
-      real.look(model);
+      real.checkInvariants(model);
     },
     toString: () => name,
   };
@@ -86,34 +86,37 @@ const submits = fc
     requires_approval: fc.nat({ max: 5 }).map(n => n === 0),
     user: fc.constantFrom(ada, bob),
   })
-  .map(({ user, ...wish }) =>
-    command(`submit ${JSON.stringify(wish)}`, async (model, real) => {
-      const { jobId, status } = await real.fleet.submit(wish, user);
-      expectThat((status === 'blocked') === wish.requires_approval, `${jobId} is ${status}`);
-      enter(model, real, jobId);
+  .map(({ user, ...options }) =>
+    command(`submit ${JSON.stringify(options)}`, async (model, real) => {
+      const { jobId, status } = await real.fleet.submit(options, user);
+      expectThat((status === 'blocked') === options.requires_approval, `${jobId} is ${status}`);
+      recordJob(model, real, jobId);
     }),
   );
 
-function enter(model: FleetModel, { jobs }: RealFleet, id: JobId): void {
+function recordJob(model: FleetModel, { jobs }: RealFleet, id: JobId): void {
   jobs.push(id);
   model.jobs += 1;
 }
 
 // The job is dispatched immediately or leaves no trace.
-const unqueued = fc.constantFrom(ada, bob).map(user =>
-  command('submit or leave it', async (model, real) => {
+const submitsWithoutWaiting = fc.constantFrom(ada, bob).map(user =>
+  command('submit without waiting', async (model, real) => {
     const { fleet } = real;
     const before = fleet.events.length;
     const waiting = fleet.store.pendingJobs().length;
     const answer = await fleet.trySubmit({ no_wait: true }, user);
     if (!answer.ok) throw new Error(answer.refusal.detail);
     if (answer.value.status === 'rejected') {
-      expectThat(fleet.events.length === before, 'a job that was rejected is told of');
-      expectThat(fleet.store.pendingJobs().length === waiting, 'a job that was rejected waits');
+      expectThat(fleet.events.length === before, 'a rejected job has events');
+      expectThat(fleet.store.pendingJobs().length === waiting, 'a rejected job waits in the queue');
       return;
     }
-    expectThat(answer.value.status === 'running', 'a job that was not to wait has to');
-    enter(model, real, answer.value.jobId);
+    expectThat(
+      answer.value.status === 'running',
+      `the job is ${answer.value.status}, but must start at once`,
+    );
+    recordJob(model, real, answer.value.jobId);
   }),
 );
 
@@ -127,23 +130,23 @@ const keyed = fc
       if (known === undefined) {
         if (!answer.ok || answer.value.status === 'rejected') throw new Error(`${key} is refused: ${code}`);
         model.keyed.set(key, { job: answer.value.jobId, fingerprint });
-        enter(model, real, answer.value.jobId);
+        recordJob(model, real, answer.value.jobId);
       } else if (known.fingerprint !== fingerprint) {
-        expectThat(code === 'idempotency_key_reused', `${key} means two things: ${code}`);
+        expectThat(code === 'idempotency_key_reused', `${key} with another fingerprint: ${code}`);
       } else if (model.deletedJobs.has(known.job)) {
-        expectThat(code === 'job_not_found', `${key} stands for a job that is gone: ${code}`);
+        expectThat(code === 'job_not_found', `${key} of a deleted job: ${code}`);
       } else {
         const isSame = answer.ok && answer.value.status !== 'rejected' && answer.value.jobId === known.job;
-        expectThat(isSame, `${key} is another job when it comes again`);
+        expectThat(isSame, `${key} returns another job the second time`);
       }
     }),
   );
 
-// A user's command for one job. `check` decides from the job's previous state whether it is allowed.
+// A user's command for one job. `isAllowed` decides from the job's previous state whether it is allowed.
 const aboutJob = <T>(
   name: string,
   call: (id: JobId, fleet: Fleet) => Promise<Outcome<T>>,
-  mayBe: (before: JobDetail) => boolean,
+  isAllowed: (before: JobDetail) => boolean,
   then: (id: JobId, model: FleetModel, real: RealFleet, answer: T) => void = () => {},
 ): fc.Arbitrary<Command> =>
   job.map(index =>
@@ -152,15 +155,15 @@ const aboutJob = <T>(
       if (id === null) return;
       const before = real.fleet.job(id);
       const answer = await call(id, real.fleet);
-      const said = answer.ok ? 'is not refused' : answer.refusal.code;
-      expectThat(answer.ok === mayBe(before), `${name} of ${id}, which is ${before.status}, ${said}`);
+      const result = answer.ok ? 'is not refused' : answer.refusal.code;
+      expectThat(answer.ok === isAllowed(before), `${name} of ${id}, which is ${before.status}, ${result}`);
       if (answer.ok) then(id, model, real, answer.value);
     }),
   );
 
 const isPending = ({ status }: JobDetail): boolean => isWaiting(status);
 const isBlocked = ({ status }: JobDetail): boolean => status === 'blocked';
-const hasEnded = ({ status }: JobDetail): boolean => finalStatuses.some(word => word === status);
+const hasEnded = ({ status }: JobDetail): boolean => finalStatuses.some(final => final === status);
 
 const approvals = aboutJob(
   'approval',
@@ -171,7 +174,8 @@ const rejections = aboutJob(
   'rejection',
   (id, { orchestrator }) => orchestrator.jobs.reject(id, 'too dear', bob),
   isBlocked,
-  (id, _model, { fleet }) => expectThat(fleet.job(id).cause === 'rejected', `${id} says not why it failed`),
+  (id, _model, { fleet }) =>
+    expectThat(fleet.job(id).cause === 'rejected', `${id} does not say why it failed`),
 );
 const priorityChanges = aboutJob(
   'priority',
@@ -192,10 +196,10 @@ const retries = aboutJob(
   'retry',
   (id, { orchestrator }) => orchestrator.jobs.retry(id, bob),
   hasEnded,
-  (id, model, real, again) => {
-    if (again.status === 'rejected') throw new Error(`the retry of ${id} was rejected`);
-    expectThat(real.fleet.job(again.jobId).retry_of === id, `${again.jobId} does not say what it retries`);
-    enter(model, real, again.jobId);
+  (id, model, real, retry) => {
+    if (retry.status === 'rejected') throw new Error(`the retry of ${id} was rejected`);
+    expectThat(real.fleet.job(retry.jobId).retry_of === id, `${retry.jobId} does not say what it retries`);
+    recordJob(model, real, retry.jobId);
   },
 );
 const jobDeletions = aboutJob(
@@ -217,27 +221,25 @@ const pauses = fc.boolean().map(isPause =>
 );
 
 const anyLimit = fc.constantFrom(undefined, null, null, 0, 1, 2);
-const limits = fc.record({ max_concurrent: anyLimit, user_max_concurrent: anyLimit }).map(wish =>
-  command(`limits ${JSON.stringify(wish)}`, async (model, { fleet: { orchestrator } }) => {
-    await orchestrator.queue.limit(wish, bob);
-    if (wish.max_concurrent !== undefined) model.limits.max_concurrent = wish.max_concurrent;
-    if (wish.user_max_concurrent !== undefined) model.limits.user_max_concurrent = wish.user_max_concurrent;
+const limits = fc.record({ max_concurrent: anyLimit, user_max_concurrent: anyLimit }).map(change =>
+  command(`limits ${JSON.stringify(change)}`, async (model, { fleet: { orchestrator } }) => {
+    await orchestrator.queue.limit(change, bob);
+    if (change.max_concurrent !== undefined) model.limits.max_concurrent = change.max_concurrent;
+    if (change.user_max_concurrent !== undefined)
+      model.limits.user_max_concurrent = change.user_max_concurrent;
   }),
 );
-
-const isEnded = ({ fleet }: RealFleet, id: JobId): boolean =>
-  finalStatuses.some(status => status === fleet.job(id).status);
 
 const cancels = job.map(index =>
   command(`cancel job ${index}`, async (_model, real) => {
     const id = jobAt(real, index);
     if (id === null) return;
-    const wasEnded = isEnded(real, id);
+    const hadEnded = hasEnded(real.fleet.job(id));
     const { ok } = await real.fleet.cancel(id);
     const { status } = real.fleet.job(id);
-    expectThat(ok || wasEnded, `the cancel of ${id} was refused, and it is ${status}`);
+    expectThat(ok || hadEnded, `the cancel of ${id} was refused, and it is ${status}`);
     expectThat(
-      wasEnded || status === 'cancelling' || status === 'cancelled',
+      hadEnded || status === 'cancelling' || status === 'cancelled',
       `${id} was cancelled, and is ${status}`,
     );
   }),
@@ -271,12 +273,13 @@ const rotations = fc
   .record({ index: worker, mode: fc.constantFrom('now' as const, 'after_job' as const) })
   .map(({ index, mode }) =>
     byWorker(index, `rotation ${mode}`, async (rig, model, { fleet, tokens }) => {
-      const holds = fleet.store.liveJobOf(rig.id) !== null;
+      const hasJob = fleet.store.liveJobOf(rig.id) !== null;
       const issued = await fleet.orchestrator.workers.rotateToken(rig.id, mode, ada);
       if (!issued.ok) throw new Error(`the rotation of ${rig.id} was refused`);
-      if (mode === 'now' || !holds) model.deadTokens.push(tokens[index] ?? '');
-      // A second rotation keeps the agent's token while its job runs; the pending token is dropped.
-      if (mode === 'now' || !holds) tokens[index] = issued.value.token;
+      // The agent keeps its token while its job runs. A second rotation then drops the pending token.
+      if (mode === 'after_job' && hasJob) return;
+      model.revokedTokens.push(tokens[index] ?? '');
+      tokens[index] = issued.value.token;
     }),
   );
 
@@ -288,18 +291,18 @@ const deletions = worker.map(index =>
     expectThat(!ok || (status === 'offline' && !isHeld), `${rig.id} was deleted while it was ${status}`);
     if (!ok) return;
     model.deleted.add(index);
-    model.deadTokens.push(tokens[index] ?? '');
+    model.revokedTokens.push(tokens[index] ?? '');
   }),
 );
 
 const registrations = fc
-  .record({ index: worker, names: fc.option(job), restarts: fc.boolean() })
-  .map(({ index, names, restarts }) =>
+  .record({ index: worker, jobIndex: fc.option(job), restarts: fc.boolean() })
+  .map(({ index, jobIndex, restarts }) =>
     byWorker(
       index,
-      `registration with ${names === null ? 'nothing' : `job ${names}`}`,
+      `registration with ${jobIndex === null ? 'nothing' : `job ${jobIndex}`}`,
       async (rig, model, real) => {
-        const currentJobId = names === null ? null : jobAt(real, names);
+        const currentJobId = jobIndex === null ? null : jobAt(real, jobIndex);
         await rig.tryRegister({
           ...(currentJobId !== null && { currentJobId }),
           ...(restarts && { startId: `start-${real.fleet.writes}` }),
@@ -328,42 +331,45 @@ const breaks = worker.map(index =>
 );
 
 // The job of the newest offer, whatever became of it.
-const lastOf = (rig: FleetWorker): JobId | null => rig.commandsOf('job_submit').at(-1)?.job_id ?? null;
+const lastOfferedTo = (rig: FleetWorker): JobId | null => rig.commandsOf('job_submit').at(-1)?.job_id ?? null;
 
 const beats = fc
-  .record({ index: worker, names: fc.option(job), isOwn: fc.boolean() })
-  .map(({ index, names, isOwn }) =>
+  .record({ index: worker, jobIndex: fc.option(job), isOwn: fc.boolean() })
+  .map(({ index, jobIndex, isOwn }) =>
     byWorker(
       index,
-      `beat with ${isOwn ? 'its own job' : names === null ? 'nothing' : `job ${names}`}`,
+      `beat with ${isOwn ? 'its own job' : jobIndex === null ? 'nothing' : `job ${jobIndex}`}`,
       async (rig, _model, real) => {
-        const other = names === null ? null : jobAt(real, names);
-        await rig.beat(isOwn ? lastOf(rig) : other);
+        const other = jobIndex === null ? null : jobAt(real, jobIndex);
+        await rig.beat(isOwn ? lastOfferedTo(rig) : other);
       },
     ),
   );
 
 // The call may bring its worker back, which may then get the pending job.
-const isAsBefore = (before: string, after: string): boolean =>
+const isUnchangedOrDispatched = (before: string, after: string): boolean =>
   after === before || (before === 'pending' && after === 'dispatched');
 
-const words = fc.constantFrom('starting', 'running', 'running', 'completed', 'failed', 'cancelled');
+const statuses = fc.constantFrom('starting', 'running', 'running', 'completed', 'failed', 'cancelled');
 const reports = fc
-  .record({ index: worker, names: job, word: words, code: fc.constantFrom(1, -15) })
-  .map(({ index, names, word, code }) =>
-    byWorker(index, `"${word}" about job ${names}`, async (rig, _model, real) => {
-      const id = jobAt(real, names);
+  .record({ index: worker, jobIndex: job, status: statuses, code: fc.constantFrom(1, -15) })
+  .map(({ index, jobIndex, status, code }) =>
+    byWorker(index, `"${status}" about job ${jobIndex}`, async (rig, _model, real) => {
+      const id = jobAt(real, jobIndex);
       if (id === null) return;
-      const had = real.fleet.store.attempts(id).some(({ workerId }) => workerId === rig.id);
+      const hadAttempt = real.fleet.store.attempts(id).some(({ workerId }) => workerId === rig.id);
       const before = real.fleet.job(id);
       const answer: Outcome<unknown> = await rig.report(
         id,
-        word,
-        word === 'failed' ? { exit_code: code } : {},
+        status,
+        status === 'failed' ? { exit_code: code } : {},
       );
-      if (had) return;
-      expectThat(!answer.ok && answer.refusal.code === 'not_your_job', `${rig.id} may speak of ${id}`);
-      expectThat(isAsBefore(before.status, real.fleet.job(id).status), `${rig.id} changes ${id}`);
+      if (hadAttempt) return;
+      expectThat(!answer.ok && answer.refusal.code === 'not_your_job', `${rig.id} may report about ${id}`);
+      expectThat(
+        isUnchangedOrDispatched(before.status, real.fleet.job(id).status),
+        `${rig.id} changes ${id}`,
+      );
     }),
   );
 
@@ -371,13 +377,13 @@ const reports = fc
 const works = fc
   .record({
     index: worker,
-    word: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const),
+    status: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const),
   })
-  .map(({ index, word }) =>
-    byWorker(index, `work, to "${word}"`, async (rig, _model, { fleet }) => {
+  .map(({ index, status }) =>
+    byWorker(index, `work, to "${status}"`, async (rig, _model, { fleet }) => {
       const held = fleet.store.liveJobOf(rig.id);
       if (held?.status === 'dispatched') await rig.run(held.id);
-      if (held !== null && word !== 'running') await rig.report(held.id, word);
+      if (held !== null && status !== 'running') await rig.report(held.id, status);
     }),
   );
 
@@ -385,30 +391,33 @@ const works = fc
 const replays = fc
   .record({
     index: worker,
-    names: job,
+    jobIndex: job,
     which: fc.nat({ max: 3 }),
-    word: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const),
+    status: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const),
   })
-  .map(({ index, names, which, word }) =>
-    byWorker(index, `"${word}" about attempt ${which} of job ${names}`, async (rig, _model, real) => {
-      const id = jobAt(real, names);
+  .map(({ index, jobIndex, which, status }) =>
+    byWorker(index, `"${status}" about attempt ${which} of job ${jobIndex}`, async (rig, _model, real) => {
+      const id = jobAt(real, jobIndex);
       const attempts = id === null ? [] : real.fleet.store.attempts(id);
       const attempt = attempts[which % Math.max(1, attempts.length)];
       if (id === null || attempt === undefined) return;
       const isCurrent = attempt === attempts.at(-1) && attempt.workerId === rig.id;
       const before = real.fleet.job(id).status;
-      const { ok } = await rig.report(id, word, { attempt_id: attempt.id });
+      const { ok } = await rig.report(id, status, { attempt_id: attempt.id });
       if (isCurrent) return;
-      expectThat(!ok, `${rig.id} may speak of attempt ${attempt.n} of ${id}, which is not its own, or over`);
-      const { status } = real.fleet.job(id);
-      expectThat(isAsBefore(before, status), `attempt ${attempt.n} of ${id} changes it`);
+      expectThat(
+        !ok,
+        `${rig.id} may report about attempt ${attempt.n} of ${id}, which is over or of another worker`,
+      );
+      const after = real.fleet.job(id).status;
+      expectThat(isUnchangedOrDispatched(before, after), `attempt ${attempt.n} of ${id} changes it`);
     }),
   );
 
 const goodbyes = worker.map(index => byWorker(index, 'goodbye', async rig => void (await rig.disconnect())));
 
 // Long enough for a late answer, a withdrawn offer, silence and takeover at T = 40 s.
-const passages = fc
+const timeSteps = fc
   .constantFrom(200, 5_000, 16_000, 42_000, 65_000)
   .map(ms => command(`${ms / 1000} s`, async (_model, { fleet }) => fleet.clock.advance(ms)));
 
@@ -430,17 +439,17 @@ export const isKnown = ({ fleet }: RealFleet, token: string): boolean =>
   fleet.orchestrator.workers.byTokenHash(hashOf(token)) !== null;
 
 // Calls of a working fleet have a higher weight than the rest.
-const weighed: readonly (readonly [fc.Arbitrary<Command>, number])[] = [
+const weightedCommands: readonly (readonly [fc.Arbitrary<Command>, number])[] = [
   [works, 6],
   [submits, 4],
-  [passages, 4],
+  [timeSteps, 4],
   [reports, 3],
   [replays, 3],
   [streams, 2],
   [registrations, 2],
   [beats, 3],
   [restarts, 1],
-  [unqueued, 1],
+  [submitsWithoutWaiting, 1],
   [keyed, 2],
   [approvals, 2],
   [rejections, 1],
@@ -461,6 +470,6 @@ const weighed: readonly (readonly [fc.Arbitrary<Command>, number])[] = [
   [disks, 1],
 ];
 
-export const fleetCommands: fc.Arbitrary<Command>[] = weighed.flatMap(([kind, times]) =>
-  Array.from({ length: times }, () => kind),
+export const fleetCommands: fc.Arbitrary<Command>[] = weightedCommands.flatMap(([kind, weight]) =>
+  Array.from({ length: weight }, () => kind),
 );

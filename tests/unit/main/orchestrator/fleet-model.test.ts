@@ -24,7 +24,7 @@ async function setUp(): Promise<{ readonly model: FleetModel; readonly real: Rea
     tokens: workers.map(({ token }) => token),
     jobs: [],
     streams: new Map(workers.map(({ stream }, index) => [index, stream])),
-    look: watch(() => real),
+    checkInvariants: createInvariantCheck(() => real),
   };
   return {
     model: {
@@ -35,7 +35,7 @@ async function setUp(): Promise<{ readonly model: FleetModel; readonly real: Rea
       deletedJobs: new Set(),
       draining: new Set(),
       deleted: new Set(),
-      deadTokens: [],
+      revokedTokens: [],
       isDiskFull: false,
     },
     real,
@@ -43,7 +43,7 @@ async function setUp(): Promise<{ readonly model: FleetModel; readonly real: Rea
 }
 
 // Checks that hold after every command. Some compare with the state before it.
-function watch(real: () => RealFleet): RealFleet['look'] {
+function createInvariantCheck(real: () => RealFleet): RealFleet['checkInvariants'] {
   const ended = new Map<JobId, ShownStatus>();
   let offersSeen: readonly number[] = [];
   let shutdownsSeen: readonly number[] = [];
@@ -62,9 +62,9 @@ function watch(real: () => RealFleet): RealFleet['look'] {
     expect(paused !== null).toBe(model.isPaused);
     expect({ max_concurrent, user_max_concurrent }).toEqual(model.limits);
     for (const id of model.deletedJobs) expect(fleet.store.job(id)).toBe(null);
-    expectPlaces(real());
+    expectPositionsWithoutGaps(real());
     for (const id of jobs) {
-      lookAt(real(), id);
+      expectConsistentAttempts(real(), id);
       const { status } = fleet.job(id);
       expect(ended.get(id) ?? status).toBe(status);
       if (isFinal(status)) ended.set(id, status);
@@ -74,7 +74,7 @@ function watch(real: () => RealFleet): RealFleet['look'] {
     expect(new Set(live.map(({ attempt }) => attempt.workerId)).size).toBe(live.length);
     expect(fleet.events.map(({ seq }) => seq)).toEqual(fleet.events.map((_, index) => index + 1));
     expect(fleet.events).toHaveLength(fleet.store.eventRange().last);
-    for (const token of model.deadTokens) expect(isKnown(real(), token)).toBe(false);
+    for (const token of model.revokedTokens) expect(isKnown(real(), token)).toBe(false);
     const offers = workers.map(
       rig => new Set(rig.commandsOf('job_submit').map(offer => offer.attempt_id)).size,
     );
@@ -94,24 +94,23 @@ function watch(real: () => RealFleet): RealFleet['look'] {
 }
 
 // Pending jobs have positions from 1 without gaps. Jobs that need approval have none.
-function expectPlaces({ fleet, jobs }: RealFleet): void {
+function expectPositionsWithoutGaps({ fleet, jobs }: RealFleet): void {
   const waiting = jobs.map(id => fleet.job(id)).filter(({ status }) => isWaiting(status));
-  const [blocked, inLine] = [true, false].map(is =>
-    waiting.filter(({ approval }) => (approval === 'wanted') === is),
-  );
-  expect(blocked?.map(({ position }) => position)).toEqual(blocked?.map(() => null));
-  const places = inLine?.map(({ position }) => position ?? 0).toSorted((a, b) => a - b);
-  expect(places).toEqual(inLine?.map((_, index) => index + 1));
+  const blocked = waiting.filter(({ approval }) => approval === 'wanted');
+  const queued = waiting.filter(({ approval }) => approval !== 'wanted');
+  expect(blocked.map(({ position }) => position)).toEqual(blocked.map(() => null));
+  const positions = queued.map(({ position }) => position ?? 0).toSorted((a, b) => a - b);
+  expect(positions).toEqual(queued.map((_, index) => index + 1));
   expect(fleet.orchestrator.queue.view()).toMatchObject({
     total_pending: waiting.length,
-    total_blocked: blocked?.length,
+    total_blocked: blocked.length,
   });
 }
 
-function lookAt({ fleet }: RealFleet, id: JobId): void {
+function expectConsistentAttempts({ fleet }: RealFleet, id: JobId): void {
   const attempts = fleet.store.attempts(id);
   const stored = fleet.store.job(id);
-  if (stored === null) throw new Error(`${id} was answered, and is gone`);
+  if (stored === null) throw new Error(`${id} was accepted, but is not in the store`);
   expect(attempts.map(({ n }) => n)).toEqual(attempts.map((_, index) => index + 1));
   expect(attempts.slice(0, -1).every(({ end }) => end !== null)).toBe(true);
   const charged = attempts.filter(({ end }) => end?.charged === true).length;
@@ -134,12 +133,12 @@ async function expectAllEnd({
   await fleet.orchestrator.queue.limit({ max_concurrent: null, user_max_concurrent: null }, ada);
   for (const id of jobs)
     if (fleet.job(id).approval === 'wanted') await fleet.orchestrator.jobs.approve(id, ada);
-  const fresh = await fleet.addIdleWorker();
-  const areEnded = (): boolean => jobs.every(id => isFinal(fleet.job(id).status));
-  for (let round = 0; round < maxRounds && !areEnded(); round += 1) {
-    const held = fleet.store.liveJobOf(fresh.id);
-    if (held?.status === 'dispatched') await fresh.run(held.id);
-    await (held === null ? fresh.beat() : fresh.report(held.id, 'completed'));
+  const obedient = await fleet.addIdleWorker();
+  const haveAllEnded = (): boolean => jobs.every(id => isFinal(fleet.job(id).status));
+  for (let round = 0; round < maxRounds && !haveAllEnded(); round += 1) {
+    const held = fleet.store.liveJobOf(obedient.id);
+    if (held?.status === 'dispatched') await obedient.run(held.id);
+    await (held === null ? obedient.beat() : obedient.report(held.id, 'completed'));
     await fleet.clock.advance(held === null ? roundMs : 0);
   }
   expect(

@@ -35,7 +35,7 @@ export const fresh = (max: number, retryOn: readonly FailureCause[], blocked: bo
   nodeCause: null,
 });
 
-const waits = [0, 30_000, 120_000, 600_000];
+const backoffsMs = [0, 30_000, 120_000, 600_000];
 
 // Returns the job after the event, or null when the event changes nothing.
 export function expectedAfter(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
@@ -45,18 +45,18 @@ export function expectedAfter(job: ReferenceJob, event: JobEvent): ReferenceJob 
     case 'cancelled':
       return null;
     case 'pending':
-      return ofPending(job, event);
+      return whenPending(job, event);
     case 'cancelling':
-      return ofCancelling(job, event);
+      return whenCancelling(job, event);
     case 'dispatched':
     case 'starting':
     case 'running':
     case 'recovering':
-      return ofHeld(job, event);
+      return whenHeld(job, event);
   }
 }
 
-const to = (job: ReferenceJob, status: JobStatus): ReferenceJob => ({
+const withStatus = (job: ReferenceJob, status: JobStatus): ReferenceJob => ({
   ...job,
   status,
   charged: false,
@@ -65,75 +65,81 @@ const to = (job: ReferenceJob, status: JobStatus): ReferenceJob => ({
   why: null,
   nodeCause: null,
 });
-const again = (job: ReferenceJob, revivable: boolean): ReferenceJob => ({ ...to(job, 'pending'), revivable });
+const pendingAgain = (job: ReferenceJob, revivable: boolean): ReferenceJob => ({
+  ...withStatus(job, 'pending'),
+  revivable,
+});
 
 // Retries a lost worker and a preemption, and every cause in retryOn, while retries are left.
-function ended(job: ReferenceJob, cause: FailureCause, revivable: boolean): ReferenceJob {
-  const isWorthIt = cause === 'worker_lost' || cause === 'preempted' || job.retryOn.includes(cause);
-  if (!isWorthIt || job.used >= job.max) return to(job, 'failed');
+function afterEnd(job: ReferenceJob, cause: FailureCause, revivable: boolean): ReferenceJob {
+  const isRetryable = cause === 'worker_lost' || cause === 'preempted' || job.retryOn.includes(cause);
+  if (!isRetryable || job.used >= job.max) return withStatus(job, 'failed');
   return {
-    ...again(job, revivable),
+    ...pendingAgain(job, revivable),
     used: job.used + 1,
     charged: true,
-    waitMs: waits[Math.min(job.used, 3)] ?? 0,
+    waitMs: backoffsMs[Math.min(job.used, 3)] ?? 0,
   };
 }
 
-const givenBack = (job: ReferenceJob): ReferenceJob => ({ ...job, used: job.used - (job.charged ? 1 : 0) });
+const withRetryReturned = (job: ReferenceJob): ReferenceJob => ({
+  ...job,
+  used: job.used - (job.charged ? 1 : 0),
+});
 
-function ofPending(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
-  if (event.type === 'reject') return job.blocked ? to(job, 'failed') : null;
-  if (event.type === 'offer') return job.blocked ? null : { ...to(job, 'dispatched'), n: job.n + 1 };
+function whenPending(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+  if (event.type === 'reject') return job.blocked ? withStatus(job, 'failed') : null;
+  if (event.type === 'offer') return job.blocked ? null : { ...withStatus(job, 'dispatched'), n: job.n + 1 };
   // Cancelling a pending job does not change the end of its last attempt.
   if (event.type === 'stop') return event.why === 'cancel' ? { ...job, status: 'cancelled' } : null;
-  if (event.type === 'complete') return job.n === 0 ? null : to(givenBack(job), 'completed');
+  if (event.type === 'complete') return job.n === 0 ? null : withStatus(withRetryReturned(job), 'completed');
   if (!job.revivable) return null;
-  if (event.type === 'run' || event.type === 'back') return to(givenBack(job), 'running');
-  if (event.type === 'fail') return ended(givenBack(job), event.end.cause, false);
-  return event.type === 'stopped' ? ended(givenBack(job), 'preempted', false) : null;
+  if (event.type === 'run' || event.type === 'back') return withStatus(withRetryReturned(job), 'running');
+  if (event.type === 'fail') return afterEnd(withRetryReturned(job), event.end.cause, false);
+  return event.type === 'stopped' ? afterEnd(withRetryReturned(job), 'preempted', false) : null;
 }
 
-function ofHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+function whenHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
   const { status } = job;
   const isOffered = status === 'dispatched';
   switch (event.type) {
     case 'claim':
     case 'back':
-      if (isOffered) return to(job, 'starting');
-      return status === 'recovering' ? to(job, 'running') : null;
+      if (isOffered) return withStatus(job, 'starting');
+      return status === 'recovering' ? withStatus(job, 'running') : null;
     case 'run':
-      return status === 'running' ? null : to(job, 'running');
+      return status === 'running' ? null : withStatus(job, 'running');
     case 'complete':
-      return to(job, 'completed');
+      return withStatus(job, 'completed');
     case 'fail':
-      return ended(job, event.end.cause, false);
+      return afterEnd(job, event.end.cause, false);
     case 'stopped':
-      return ended(job, 'preempted', false);
+      return afterEnd(job, 'preempted', false);
     case 'stop':
       return status === 'recovering' && event.why === 'drain'
         ? null
-        : { ...to(job, 'cancelling'), why: event.why, nodeCause: event.end?.cause ?? null };
+        : { ...withStatus(job, 'cancelling'), why: event.why, nodeCause: event.end?.cause ?? null };
     case 'silence':
-      return status === 'starting' || status === 'running' ? to(job, 'recovering') : null;
+      return status === 'starting' || status === 'running' ? withStatus(job, 'recovering') : null;
     case 'vanished':
-      return isOffered ? again(job, true) : ended(job, 'worker_lost', false);
+      return isOffered ? pendingAgain(job, true) : afterEnd(job, 'worker_lost', false);
     case 'lost':
-      return isOffered ? again(job, true) : ended(job, 'worker_lost', true);
+      return isOffered ? pendingAgain(job, true) : afterEnd(job, 'worker_lost', true);
     case 'withdraw':
-      return isOffered ? again(job, true) : null;
+      return isOffered ? pendingAgain(job, true) : null;
     case 'release':
-      return status === 'recovering' ? again(job, true) : null;
+      return status === 'recovering' ? pendingAgain(job, true) : null;
     case 'offer':
     case 'reject':
       return null;
   }
 }
 
-function ofCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
-  const isUnsure = event.type === 'lost' || event.type === 'release';
+function whenCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+  const mayStillRun = event.type === 'lost' || event.type === 'release';
   switch (event.type) {
     case 'complete':
-      return to(job, 'completed');
+      return withStatus(job, 'completed');
     case 'stop':
       return event.why === 'cancel' && job.why !== 'cancel' ? { ...job, why: 'cancel' } : null;
     case 'fail':
@@ -142,10 +148,10 @@ function ofCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
     case 'withdraw':
     case 'lost':
     case 'release':
-      if (job.why === 'cancel') return to(job, 'cancelled');
-      if (job.why === 'node' && job.nodeCause !== null) return ended(job, job.nodeCause, isUnsure);
-      if (job.why === 'node') return again(job, isUnsure);
-      return job.why === 'drain' ? again(job, isUnsure) : ended(job, 'timeout', isUnsure);
+      if (job.why === 'cancel') return withStatus(job, 'cancelled');
+      if (job.why === 'node' && job.nodeCause !== null) return afterEnd(job, job.nodeCause, mayStillRun);
+      if (job.why === 'node') return pendingAgain(job, mayStillRun);
+      return job.why === 'drain' ? pendingAgain(job, mayStillRun) : afterEnd(job, 'timeout', mayStillRun);
     case 'offer':
     case 'claim':
     case 'run':
