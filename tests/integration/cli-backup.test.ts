@@ -16,8 +16,8 @@ async function openServer() {
 test('creates, lists and restores backups after a confirmation, and undoes the restore', async () => {
   const { server, run } = await openServer();
   await server.createWorker({ name: 'rig-1' });
-  const made = await run(['backup', 'create', '-o', 'name']);
-  const name = made.out.trim();
+  const created = await run(['backup', 'create', '-o', 'name']);
+  const name = created.out.trim();
   await server.createWorker({ name: 'rig-2' });
   const refused = await run(['backup', 'restore', name], 'n');
   expect(refused).toMatchObject({ code: 1, err: 'Cancelled: nothing was changed\n' });

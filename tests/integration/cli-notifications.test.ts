@@ -23,14 +23,22 @@ async function openServer() {
 
 test('creates a signed webhook, prints its new secret once on stderr, and sends a test', async () => {
   const { receiver, urlFile, notifications } = await openServer();
-  const made = await notifications(['channels', 'create', 'ci', '--kind', 'webhook', '--url-file', urlFile]);
-  expect(made).toMatchObject({ code: 0, err: expect.stringMatching(/shown only once: \S{43}\n/) });
+  const created = await notifications([
+    'channels',
+    'create',
+    'ci',
+    '--kind',
+    'webhook',
+    '--url-file',
+    urlFile,
+  ]);
+  expect(created).toMatchObject({ code: 0, err: expect.stringMatching(/shown only once: \S{43}\n/) });
   const tested = await notifications(['channels', 'test', 'ci', '--json']);
   expect(JSON.parse(tested.out)).toEqual({ ok: true, detail: 'HTTP 204' });
   expect(receiver.received.map(({ path }) => path)).toEqual(['/secret-path']);
   const listed = await notifications(['channels', 'list']);
   expect(listed.out).toMatch(/ci +webhook +127\.0\.0\.1/);
-  expect(made.out + listed.out).not.toContain('secret-path');
+  expect(created.out + listed.out).not.toContain('secret-path');
 });
 
 test('reads a whole target from standard input, and replaces it', async () => {
@@ -51,7 +59,7 @@ test('reads a whole target from standard input, and replaces it', async () => {
 test('creates, changes and deletes a rule, and keeps its other settings', async () => {
   const { urlFile, notifications } = await openServer();
   await notifications(['channels', 'create', 'team', '--kind', 'discord', '--url-file', urlFile]);
-  const made = await notifications([
+  const created = await notifications([
     'rules',
     'create',
     'team',
@@ -60,7 +68,7 @@ test('creates, changes and deletes a rule, and keeps its other settings', async 
     '-o',
     'rule_id',
   ]);
-  const id = made.out.trim();
+  const id = created.out.trim();
   const set = await notifications([
     'rules',
     'set',

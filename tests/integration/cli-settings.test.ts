@@ -92,13 +92,13 @@ async function signInWith(server: TestServer, code: string): Promise<number> {
 
 test('creates a sign-in link that works once, and warns when only this machine can open it', async () => {
   const server = await openServer();
-  const made = await server.run('link');
-  expect(made.code).toBe(0);
-  expect(made.out).toMatch(
+  const printedLink = await server.run('link');
+  expect(printedLink.code).toBe(0);
+  expect(printedLink.out).toMatch(
     new RegExp(`^Open +${server.url}/#sign-in=\\S+\nValid +once, within 10 minutes\n$`),
   );
-  expect(made.err).toContain(`Warning: ${server.url} works on this machine only`);
-  const code = codeIn(made.out);
+  expect(printedLink.err).toContain(`Warning: ${server.url} works on this machine only`);
+  const code = codeIn(printedLink.out);
   expect([await signInWith(server, code), await signInWith(server, code)]).toEqual([200, 401]);
   expect(server.log.join('')).not.toContain(code);
 });
@@ -106,9 +106,9 @@ test('creates a sign-in link that works once, and warns when only this machine c
 test('creates a sign-in link with the public address, without a warning', async () => {
   const server = await openServer();
   await server.run('settings', 'set', 'public_url=https://yard.example.org/fleet');
-  const made = await server.run('link', '-o', 'url');
-  expect(made).toMatchObject({ code: 0, err: '' });
-  expect(made.out).toMatch(/^https:\/\/yard\.example\.org\/fleet\/#sign-in=\S+\n$/);
+  const printedLink = await server.run('link', '-o', 'url');
+  expect(printedLink).toMatchObject({ code: 0, err: '' });
+  expect(printedLink.out).toMatch(/^https:\/\/yard\.example\.org\/fleet\/#sign-in=\S+\n$/);
 });
 
 test('refuses to create a sign-in link for a token without the permission', async () => {

@@ -15,7 +15,7 @@ async function openServer() {
 test('creates a token with limited permissions, lists it, and revokes it by name', async () => {
   const { server, tokens } = await openServer();
   expect(await tokens(['list'])).toMatchObject({ out: '', err: expect.stringContaining('tokens create') });
-  const made = await tokens([
+  const created = await tokens([
     'create',
     'nightly',
     '--allow',
@@ -25,9 +25,9 @@ test('creates a token with limited permissions, lists it, and revokes it by name
     '-o',
     'token',
   ]);
-  expect(made).toMatchObject({ code: 0, err: expect.stringContaining('only once') });
+  expect(created).toMatchObject({ code: 0, err: expect.stringContaining('only once') });
   const asNightly = (...args: readonly string[]) =>
-    runTrainyard([...args, '--url', server.url], { env: { ADMIN_TOKEN: made.out.trim() } });
+    runTrainyard([...args, '--url', server.url], { env: { ADMIN_TOKEN: created.out.trim() } });
   expect(await asNightly('queue', 'status')).toMatchObject({ code: 0 });
   expect(await asNightly('queue', 'pause')).toMatchObject({
     code: 3,
@@ -35,7 +35,7 @@ test('creates a token with limited permissions, lists it, and revokes it by name
   });
   const listed = await tokens(['list']);
   expect(listed.out).toMatch(/nightly +queue\.view queue\.submit +\d{4}-/);
-  expect(listed.out).not.toContain(made.out.trim());
+  expect(listed.out).not.toContain(created.out.trim());
   expect(await tokens(['revoke', 'nightly'], 'n')).toMatchObject({
     code: 1,
     err: 'Cancelled: nothing was changed\n',

@@ -50,11 +50,11 @@ function makeRecordingTrainer(): { readonly trainer: string; readonly file: stri
 
 test('joins once, survives a kill with the same environment, and refuses the join token elsewhere', async () => {
   const server = await openServer();
-  const made = await offer(server);
+  const joinToken = await offer(server);
   const [stateHome, witness] = [temporaryFolder(), makeRecordingTrainer()];
   const args = ['--name', 'rig-1', '--persistent', '--trainer', witness.trainer, '-v'];
   const start = (home: string): Program =>
-    startWorker({ url: server.url, token: made.join_token, args, stateHome: home });
+    startWorker({ url: server.url, token: joinToken.join_token, args, stateHome: home });
 
   const first = start(stateHome);
   await first.said(/^Joined as rig-1 \(w_/);
@@ -65,7 +65,7 @@ test('joins once, survives a kill with the same environment, and refuses the joi
   expect(again.lines.join('\n')).not.toContain('Joined');
 
   const { joined, pending, mode } = storedToken(stateHome);
-  expect([joined?.join_sha256, pending, mode]).toEqual([sha256(made.join_token), null, 0o600]);
+  expect([joined?.join_sha256, pending, mode]).toEqual([sha256(joinToken.join_token), null, 0o600]);
   const token = joined?.token ?? '';
   expect(token).toMatch(/^wt_[\w-]{43}$/);
 
@@ -76,7 +76,10 @@ test('joins once, survives a kill with the same environment, and refuses the joi
   );
 
   const job = await server.submit({ config: {} });
-  expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', worker_id: made.worker_id });
+  expect(await server.watch.jobEnd(job)).toMatchObject({
+    status: 'completed',
+    worker_id: joinToken.worker_id,
+  });
   const seen = readFileSync(witness.file, 'utf8');
   const said = [first, again, thief].flatMap(({ lines }) => lines).join('\n');
   const elsewhere = [
@@ -86,18 +89,18 @@ test('joins once, survives a kill with the same environment, and refuses the joi
     server.log.join('\n'),
     ...textsBelow(join(stateHome, 'trainyard/rig-1/jobs')).values(),
   ];
-  for (const secret of [token, made.join_token])
+  for (const secret of [token, joinToken.join_token])
     for (const text of elsewhere) expect(text).not.toContain(secret);
   for (const text of textsBelow(server.dataDir).values()) expect(text).not.toContain(token);
 }, 60_000);
 
 test('joins again with its stored token when the response to the join was lost', async () => {
   const server = await openServer();
-  const made = await offer(server);
+  const joinToken = await offer(server);
   const stateHome = temporaryFolder();
   const args = ['--name', 'rig-1', '--persistent'];
   // Keep the stored token but not the result of the call, as after a kill of the process between the two.
-  const first = startWorker({ url: server.url, token: made.join_token, args, stateHome });
+  const first = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
   await first.said(/^Joined/);
   first.kill('SIGKILL');
   await first.exited;
@@ -105,7 +108,7 @@ test('joins again with its stored token when the response to the join was lost',
   const { joined } = storedToken(stateHome);
   writeFileSync(file, JSON.stringify({ joined: null, pending: joined }));
 
-  const again = startWorker({ url: server.url, token: made.join_token, args, stateHome });
+  const again = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
   await again.said(/^Joined as rig-1/);
   await again.said(/^Connected to/);
   expect(storedToken(stateHome)).toMatchObject({ joined, pending: null });
@@ -116,12 +119,12 @@ test('retries until the orchestrator is up, and then joins', async () => {
   onTestFinished(() => first.kill('SIGKILL'));
   const admin = adminClient(first.url, readFileSync(join(first.dataDir, 'admin-token'), 'utf8').trim());
   const { id } = await conveniences(admin).createWorker({ name: 'rig-1' });
-  const made = valueOf(await admin.call(workersApi.createJoinToken, { params: { id } }));
+  const joinToken = valueOf(await admin.call(workersApi.createJoinToken, { params: { id } }));
   first.kill('SIGKILL');
   await first.exited;
   const worker = startWorker({
     url: first.url,
-    token: made.join_token,
+    token: joinToken.join_token,
     args: ['--name', 'rig-1', '--persistent'],
   });
   await worker.said(/^Connection refused.*Trying again/);
@@ -141,14 +144,14 @@ test('joins again when its token file gets a join token after a rotation', async
   await worker.said(/^Connected/);
   valueOf(await server.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
   await worker.said(/^The orchestrator rejected the token/);
-  const made = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
-  writeFileSync(file, made.join_token);
+  const joinToken = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
+  writeFileSync(file, joinToken.join_token);
   await worker.said(/^Joined as rig-1/);
   await eventually(
     'the second connection',
     () => worker.lines.filter(line => line.startsWith('Connected')).length === 2,
   );
-  expect(storedToken(stateHome).joined?.join_sha256).toBe(sha256(made.join_token));
+  expect(storedToken(stateHome).joined?.join_sha256).toBe(sha256(joinToken.join_token));
 }, 60_000);
 
 test('stops the old process of a worker when another one joins as that worker', async () => {
@@ -157,8 +160,8 @@ test('stops the old process of a worker when another one joins as that worker', 
   const args = ['--name', 'rig-1', '--persistent'];
   const old = startWorker({ url: server.url, token, args });
   await old.said(/^Connected/);
-  const made = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
-  const fresh = startWorker({ url: server.url, token: made.join_token, args });
+  const joinToken = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
+  const fresh = startWorker({ url: server.url, token: joinToken.join_token, args });
   await fresh.said(/^Connected/);
   expect((await old.exited).code).toBe(3);
   expect(fresh.lines.join('\n')).not.toContain('Another machine');
@@ -166,10 +169,10 @@ test('stops the old process of a worker when another one joins as that worker', 
 
 test('needs no token option on a machine that has joined', async () => {
   const server = await openServer();
-  const made = await offer(server);
+  const joinToken = await offer(server);
   const stateHome = temporaryFolder();
   const args = ['--name', 'rig-1', '--persistent'];
-  const first = startWorker({ url: server.url, token: made.join_token, args, stateHome });
+  const first = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
   await first.said(/^Connected/);
   first.kill('SIGTERM');
   expect((await first.exited).code).toBe(0);

@@ -50,17 +50,17 @@ async function signIn(server: TestServer, token: string): Promise<string> {
   return (answer.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
 }
 
-const isAccepted = (server: TestServer, token: string) =>
+const untilAccepted = (server: TestServer, token: string) =>
   expect.poll(() => statusFor(server, token), { timeout: 10_000 }).toBe(200);
 
-const isLogged = (server: TestServer, text: string) =>
+const untilLogged = (server: TestServer, text: string) =>
   expect.poll(() => server.log.join(''), { timeout: 10_000 }).toContain(text);
 
 test('refuses the old token and its cookies as soon as it accepts the new one', async () => {
   const server = await openServer();
   const cookie = await signIn(server, server.adminToken);
   replaceToken(server, `${newToken}\n`);
-  await isAccepted(server, newToken);
+  await untilAccepted(server, newToken);
   expect(await statusFor(server, server.adminToken)).toBe(401);
   expect((await fetch(`${server.url}/api/queue`, { headers: { cookie } })).status).toBe(401);
   const client = adminClient(server.url, newToken);
@@ -77,10 +77,10 @@ test('immediately ends the streams of the old token and of its cookies, and keep
   // A ping also checks the token. Here the first one follows after 20 s, so it cannot be what ends the streams.
   const server = await openServer({ heartbeatTimeoutMs: 120_000 });
   const body = { name: 'reader', permissions: ['queue.view' as const] };
-  const made = await server.admin.call(tokensApi.create, { body });
-  if (!made.ok) throw new Error('the API token was not created');
-  const kept = await watchEvents(server.url, made.value.token);
-  onTestFinished(() => kept.close());
+  const readerToken = await server.admin.call(tokensApi.create, { body });
+  if (!readerToken.ok) throw new Error('the API token was not created');
+  const readerStream = await watchEvents(server.url, readerToken.value.token);
+  onTestFinished(() => readerStream.close());
   const cookie = await signIn(server, server.adminToken);
   const streams = await Promise.all(
     [{ cookie }, { authorization: `Bearer ${server.adminToken}` }].map(headers =>
@@ -96,7 +96,7 @@ test('immediately ends the streams of the old token and of its cookies, and keep
   await client.call(tokensApi.create, { body: { ...body, name: 'other' } });
   const posted = await post(server, '/api/queue/pause', {}, newToken);
   expect(posted.status).toBe(200);
-  await kept.until('the pause', event => (event.kind === 'queue' ? event : null));
+  await readerStream.until('the pause', event => (event.kind === 'queue' ? event : null));
 });
 
 test('refuses sign-in links that the old token made', async () => {
@@ -105,7 +105,7 @@ test('refuses sign-in links that the old token made', async () => {
     code: string;
   };
   replaceToken(server, newToken);
-  await isAccepted(server, newToken);
+  await untilAccepted(server, newToken);
   const answer = await post(server, '/api/session', { code });
   expect([answer.status, await answer.json()]).toMatchObject([401, { code: 'code_invalid' }]);
 });
@@ -115,13 +115,13 @@ test.each([
   ['is removed', (server: TestServer) => rmSync(tokenFile(server)), 'ENOENT'],
   ['is not a token', (server: TestServer) => replaceToken(server, 'two words'), 'is not a token'],
   ['is too long', (server: TestServer) => replaceToken(server, 'x'.repeat(5_000)), 'is not a token'],
-])('keeps the token and warns once when the file %s', async (_what, ruin, warning) => {
+])('keeps the token and warns once when the file %s', async (_what, damage, warning) => {
   const server = await openServer();
-  ruin(server);
-  await isLogged(server, warning);
+  damage(server);
+  await untilLogged(server, warning);
   expect(await statusFor(server, server.adminToken)).toBe(200);
   replaceToken(server, newToken);
-  await isAccepted(server, newToken);
+  await untilAccepted(server, newToken);
   expect(server.log.filter(line => line.includes('admin_token.not_read'))).toHaveLength(1);
 });
 
@@ -130,7 +130,7 @@ test.skipIf(process.platform === 'win32')(
   async () => {
     const server = await openServer();
     replaceToken(server, newToken, 0o644);
-    await isLogged(server, 'can be read by others');
+    await untilLogged(server, 'can be read by others');
     expect(await statusFor(server, newToken)).toBe(401);
     expect(await statusFor(server, server.adminToken)).toBe(200);
   },

@@ -86,8 +86,10 @@ test('verifies the programs with SHA256SUMS, and puts the same hashes into the s
 
 test('returns a join command that verifies the install script', async () => {
   const { admin, url, manifest } = await open(both);
-  const made = valueOf(await admin.call(workersApi.create, { body: { name: "it's a rig" } }));
-  const issued = valueOf(await admin.call(workersApi.createJoinToken, { params: { id: made.worker_id } }));
+  const createdWorker = valueOf(await admin.call(workersApi.create, { body: { name: "it's a rig" } }));
+  const issued = valueOf(
+    await admin.call(workersApi.createJoinToken, { params: { id: createdWorker.worker_id } }),
+  );
   const joining = { url, pin: null, token: issued.join_token, name: "it's a rig", persistent: true };
   expect(issued.install_command).toBe(joinLine(joining, valueOf(await manifest()).sha256.install));
 });

@@ -15,8 +15,8 @@ beforeAll(async () => {
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
   workerToken = (await server.createWorker({ name: 'rig-1' })).token;
   const { id } = await server.createWorker({ name: 'rig-joining' });
-  const made = await server.admin.call(workersApi.createJoinToken, { params: { id } });
-  joinToken = valueOf(made).join_token;
+  const issuedToken = await server.admin.call(workersApi.createJoinToken, { params: { id } });
+  joinToken = valueOf(issuedToken).join_token;
   const job = await startJob(server, await openRig(server, 'rig-training'));
   uploadToken = job.token;
 });

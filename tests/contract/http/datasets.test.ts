@@ -86,10 +86,10 @@ const photos = { 'a.jpg': 'one', 'a.txt': 'a caption', 'more/b.jpg': 'two' };
 
 describe('pushing a dataset', () => {
   test('lists a pushed dataset with its files, size and owner', async () => {
-    const made = valueOf(await push('photos', photos));
+    const createdVersion = valueOf(await push('photos', photos));
     const manifest = manifestText(filesOf(photos));
     const bytes = 'onea captiontwo'.length;
-    expect(made).toMatchObject({
+    expect(createdVersion).toMatchObject({
       name: 'photos',
       owner: 'admin',
       version: sha256(manifest),
@@ -97,7 +97,7 @@ describe('pushing a dataset', () => {
       bytes,
     });
     expect(await list()).toMatchObject({
-      datasets: [{ id: made.id, jobs: 0, pinned: false, newest: true }],
+      datasets: [{ id: createdVersion.id, jobs: 0, pinned: false, newest: true }],
       stored_bytes: bytes + manifest.length,
       limit_bytes: 100_000,
     });
@@ -130,8 +130,8 @@ describe('pushing a dataset', () => {
   });
 
   test('audits the push and the pin of a dataset', async () => {
-    const made = valueOf(await push('photos', photos));
-    await server.admin.call(datasetsApi.pin, { params: { id: made.id }, body: { pinned: true } });
+    const createdVersion = valueOf(await push('photos', photos));
+    await server.admin.call(datasetsApi.pin, { params: { id: createdVersion.id }, body: { pinned: true } });
     const { entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 2 } }));
     expect(
       entries.map(({ event_type, target_type, target_id }) => [event_type, target_type, target_id]),
@@ -259,15 +259,15 @@ describe('a job with data', () => {
 
   test("lets the worker of a job read only the job's files and manifest", async () => {
     const rig = await openRig(server, 'rig-1', { datasets: [] });
-    const made = valueOf(await push('photos', photos));
+    const createdVersion = valueOf(await push('photos', photos));
     await push('secrets', { 'key.txt': 'a secret' });
-    const offered = await startJob(server, rig, { data: [{ path: 'x', version: made.version }] });
+    const offered = await startJob(server, rig, { data: [{ path: 'x', version: createdVersion.version }] });
     const get = (name: string): Promise<Response> =>
       fetch(`${server.url}/api/cloud/storage/data/${name}`, { headers: { 'x-upload-token': offered.token } });
     expect(offered.data).toEqual([
-      { path: 'x', version: made.version, files: 3, bytes: made.bytes, is_file: false },
+      { path: 'x', version: createdVersion.version, files: 3, bytes: createdVersion.bytes, is_file: false },
     ]);
-    const manifest = await get(made.version);
+    const manifest = await get(createdVersion.version);
     expect([manifest.status, await manifest.text()]).toEqual([200, manifestText(filesOf(photos))]);
     const photo = await get(sha256('two'));
     expect([photo.headers.get('etag'), await photo.text()]).toEqual([`"${sha256('two')}"`, 'two']);
@@ -277,24 +277,24 @@ describe('a job with data', () => {
 
   test('keeps the job pending until a worker can fetch data, and explains that', async () => {
     await openRig(server, 'rig-old');
-    const made = valueOf(await push('photos', photos));
-    const job = valueOf(await submit(made.version));
+    const createdVersion = valueOf(await push('photos', photos));
+    const job = valueOf(await submit(createdVersion.version));
     expect(job).toMatchObject({ status: 'queued' });
     expect('reason' in job && job.reason).toContain('cannot fetch data');
   });
 
   test('dispatches to the worker that reports to have the data', async () => {
-    const made = valueOf(await push('photos', photos));
+    const createdVersion = valueOf(await push('photos', photos));
     const [first, second] = [
       await openRig(server, 'rig-1', { datasets: [] }),
       await openRig(server, 'rig-2', { datasets: [] }),
     ];
-    await second.beat({ datasets: [made.version] });
-    const job = valueOf(await submit(made.version));
+    await second.beat({ datasets: [createdVersion.version] });
+    const job = valueOf(await submit(createdVersion.version));
     expect(job).toMatchObject({ status: 'running', allocated_worker_id: second.id });
-    const waiting = valueOf(await submit(made.version));
+    const waiting = valueOf(await submit(createdVersion.version));
     expect(waiting).toMatchObject({ allocated_worker_id: first.id });
-    const third = valueOf(await submit(made.version));
+    const third = valueOf(await submit(createdVersion.version));
     const { workers } = valueOf(
       await server.admin.call(queueApi.explain, { params: { id: JobId.parse(third.job_id) } }),
     );
@@ -306,15 +306,19 @@ describe('a job with data', () => {
 
   test('lists the datasets on a worker for users who may see them', async () => {
     const alice = await enrol('alice', ['queue.view.own']);
-    const made = valueOf(await push('photos', photos));
+    const createdVersion = valueOf(await push('photos', photos));
     await push('others', { 'a.jpg': 'another' });
-    const rig = await openRig(server, 'rig-1', { datasets: [made.version, sha256('of another server')] });
+    const rig = await openRig(server, 'rig-1', {
+      datasets: [createdVersion.version, sha256('of another server')],
+    });
     const onRig = async ({ client }: Person = admin()) =>
       client.call(datasetsApi.list, { query: { worker_id: rig.id } });
-    expect(valueOf(await onRig()).datasets).toMatchObject([{ id: made.id, version: made.version }]);
+    expect(valueOf(await onRig()).datasets).toMatchObject([
+      { id: createdVersion.id, version: createdVersion.version },
+    ]);
     expect(valueOf(await onRig(alice)).datasets).toEqual([]);
     await push('photos', { 'a.jpg': 'newer' });
-    expect(valueOf(await onRig()).datasets).toMatchObject([{ id: made.id, newest: false }]);
+    expect(valueOf(await onRig()).datasets).toMatchObject([{ id: createdVersion.id, newest: false }]);
     await rig.beat({ datasets: [] });
     expect(valueOf(await onRig()).datasets).toEqual([]);
     const unknown = await server.admin.call(datasetsApi.list, { query: { worker_id: 'w_none' } });
@@ -335,36 +339,36 @@ describe('a job with data', () => {
 
   test('refuses a job with data of another user whose jobs are not visible', async () => {
     const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
-    const made = valueOf(await push('photos', photos));
-    expect(await submit(made.version, alice)).toMatchObject({
+    const createdVersion = valueOf(await push('photos', photos));
+    expect(await submit(createdVersion.version, alice)).toMatchObject({
       ok: false,
       failure: { problem: { code: 'dataset_not_found' } },
     });
     expect((await list(true, alice)).datasets).toEqual([]);
-    const params = { id: made.id };
+    const params = { id: createdVersion.id };
     expect(await alice.client.call(datasetsApi.pin, { params, body: { pinned: true } })).toMatchObject({
       ok: false,
       failure: { problem: { code: 'dataset_not_found' } },
     });
     expect((await prune(['photos'], alice)).removed).toEqual([]);
     expect(valueOf(await push('photos', photos, alice)).owner).toBe('alice');
-    expect((await submit(made.version, alice)).ok).toBe(true);
+    expect((await submit(createdVersion.version, alice)).ok).toBe(true);
   });
 
   const detailOf = async (id: string, by: Person = admin()) =>
     valueOf(await by.client.call(queueApi.get, { params: { id: JobId.parse(id) } }));
 
   test('shows the data of a job with its dataset', async () => {
-    const made = valueOf(await push('photos', photos));
-    const job = valueOf(await submit(made.version));
+    const createdVersion = valueOf(await push('photos', photos));
+    const job = valueOf(await submit(createdVersion.version));
     expect((await detailOf(String(job.job_id))).data).toEqual([
       {
         path: '/home/me/photos',
-        version: made.version,
+        version: createdVersion.version,
         files: 3,
-        bytes: made.bytes,
+        bytes: createdVersion.bytes,
         is_file: false,
-        dataset: { id: made.id, name: 'photos' },
+        dataset: { id: createdVersion.id, name: 'photos' },
       },
     ]);
   });
@@ -379,14 +383,14 @@ describe('a job with data', () => {
   });
 
   test('does not name a dataset that the user may no longer use', async () => {
-    const made = valueOf(await push('photos', photos));
+    const createdVersion = valueOf(await push('photos', photos));
     const reader = await enrol('reader', ['queue.view', 'queue.submit']);
-    const job = valueOf(await submit(made.version, reader));
+    const job = valueOf(await submit(createdVersion.version, reader));
     const { tokens } = valueOf(await server.admin.call(tokensApi.list));
     const token = tokens.find(({ name }) => name === 'reader');
     await server.admin.call(tokensApi.revoke, { params: { id: token?.id ?? '' } });
     const { data } = await detailOf(String(job.job_id));
-    expect(data.map(({ version, dataset }) => [version, dataset])).toEqual([[made.version, null]]);
+    expect(data.map(({ version, dataset }) => [version, dataset])).toEqual([[createdVersion.version, null]]);
   });
 
   test('shows no data for a job without data', async () => {

@@ -38,10 +38,10 @@ const fits = (row: Call, path: string): boolean =>
 // Describes the request for an assertion message.
 const requestLine = ({ method = 'GET', path }: RawRequest): string => `${method} ${path.slice(0, 80)}`;
 
-function expectProblem(asked: RawRequest, answer: RawAnswer): void {
+function expectProblem(sentRequest: RawRequest, answer: RawAnswer): void {
   const { status, headers, text } = answer;
-  expect([requestLine(asked), headers['content-type']], `answered: ${text}`).toEqual([
-    requestLine(asked),
+  expect([requestLine(sentRequest), headers['content-type']], `answered: ${text}`).toEqual([
+    requestLine(sentRequest),
     'application/problem+json; charset=utf-8',
   ]);
   const problem = Problem.parse(JSON.parse(text));
@@ -62,9 +62,9 @@ describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
   'body of %s',
   (_name, row) => {
     const send = async (headers: readonly Header[], body: string | Uint8Array): Promise<RawAnswer> => {
-      const asked = { method: row.method, path: pathOf(row), headers, body };
-      const answer = await sendRaw(server.url, asked);
-      if (answer.status >= 400) expectProblem(asked, answer);
+      const sentRequest = { method: row.method, path: pathOf(row), headers, body };
+      const answer = await sendRaw(server.url, sentRequest);
+      if (answer.status >= 400) expectProblem(sentRequest, answer);
       return answer;
     };
 
@@ -115,11 +115,11 @@ describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))
   'error paths of %s',
   (_name, row) => {
     const send = async (
-      asked: Omit<RawRequest, 'headers'>,
+      sentRequest: Omit<RawRequest, 'headers'>,
       headers: readonly Header[],
     ): Promise<RawAnswer> => {
-      const answer = await sendRaw(server.url, { ...asked, headers });
-      if (answer.status >= 400) expectProblem({ ...asked, headers }, answer);
+      const answer = await sendRaw(server.url, { ...sentRequest, headers });
+      if (answer.status >= 400) expectProblem({ ...sentRequest, headers }, answer);
       return answer;
     };
     const body = row.method === 'GET' ? {} : { body: '{"__proto__":{"name":"x"},"name":{"a":[]},"id":null}' };
@@ -146,10 +146,12 @@ describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))
     });
 
     test('answers 405 with the allowed methods', async () => {
-      const there = new Set<string>(
+      const allowed = new Set<string>(
         everyCall.filter(other => fits(other, pathOf(row))).map(({ method }) => method),
       );
-      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(each => !there.has(each))) {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(
+        each => !allowed.has(each),
+      )) {
         const answer = await send({ method, path: pathOf(row) }, [tokenFor(row)]);
         expect([method, answer.status]).toEqual([method, 405]);
         expect(answer.headers.allow).toBeTypeOf('string');
@@ -171,15 +173,15 @@ test('answers an unexpected error with its request id, and logs the details unde
   for (const row of everyCall.filter(({ authority }) => authority !== 'worker')) {
     // Skip streams, which have sent their headers before the failure is known.
     if (row.stream !== undefined) continue;
-    const asked = {
+    const sentRequest = {
       method: row.method,
       path: pathOf(row),
       headers: [bearer(broken.adminToken), asJson],
       ...(row.method !== 'GET' && { body: '{}' }),
     };
-    const answer = await sendRaw(broken.url, asked);
+    const answer = await sendRaw(broken.url, sentRequest);
     if (answer.status < 500) continue;
-    expectProblem(asked, answer);
+    expectProblem(sentRequest, answer);
     failed.push(answer);
   }
   await vi.waitFor(

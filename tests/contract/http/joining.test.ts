@@ -42,18 +42,18 @@ const register = (token: string) =>
 
 test('joins a machine as a worker with a join token', async () => {
   const { id, token } = await server.createWorker({ name: 'rig-1', worker_type: 'ephemeral' });
-  const made = await createJoinToken(id);
-  expect(made).toEqual({
+  const issuedToken = await createJoinToken(id);
+  expect(issuedToken).toEqual({
     worker_id: id,
     name: 'rig-1',
     join_token: expect.stringMatching(/^tj_[\w-]{43}$/),
     expires_at: expect.any(String),
-    connection_command: `SIMPLETUNER_WORKER_TOKEN=${made.join_token} trainyard worker --orchestrator-url ${server.url} --name rig-1`,
+    connection_command: `SIMPLETUNER_WORKER_TOKEN=${issuedToken.join_token} trainyard worker --orchestrator-url ${server.url} --name rig-1`,
     install_command: null,
     short_command: null,
   });
-  expect(Math.abs(Date.parse(made.expires_at) - Date.now() - 3_600_000)).toBeLessThan(60_000);
-  expect(await join(made.join_token, 'wt_mine')).toEqual([
+  expect(Math.abs(Date.parse(issuedToken.expires_at) - Date.now() - 3_600_000)).toBeLessThan(60_000);
+  expect(await join(issuedToken.join_token, 'wt_mine')).toEqual([
     200,
     { worker_id: id, name: 'rig-1', worker_type: 'ephemeral' },
   ]);

@@ -149,12 +149,12 @@ test('ends the stream of a lost worker some time after its attempt', async () =>
 test("ends the stream when the job is deleted or the reader's token is revoked", async () => {
   const { job, shipper, rig } = await begin();
   await shipper.print('0\n');
-  const made = valueOf(
+  const tokenView = valueOf(
     await server.admin.call(tokensApi.create, { body: { name: 'ada', permissions: ['queue.view'] } }),
   );
-  const hers = await openLogStream({ url: server.url, adminToken: made.token }, job.jobId, '?line=0');
+  const hers = await openLogStream({ url: server.url, adminToken: tokenView.token }, job.jobId, '?line=0');
   await hers.until(() => hers.lines().length === 1);
-  valueOf(await server.admin.call(tokensApi.revoke, { params: { id: made.id } }));
+  valueOf(await server.admin.call(tokensApi.revoke, { params: { id: tokenView.id } }));
   await hers.end();
   const stream = await follow(job.jobId, '?line=0');
   await stream.until(() => stream.lines().length === 1);

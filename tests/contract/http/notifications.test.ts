@@ -17,15 +17,15 @@ async function openServer() {
 
 test('creates, renames and deletes a channel, and shows only the host of its target', async () => {
   const { server, admin, create } = await openServer();
-  const made = valueOf(await create('team'));
-  expect(made).toMatchObject({
+  const createdChannel = valueOf(await create('team'));
+  expect(createdChannel).toMatchObject({
     name: 'team',
     kind: 'discord',
     host: 'receiver.invalid',
     recipients: [],
     pending: 0,
   });
-  const params = { id: made.channel_id };
+  const params = { id: createdChannel.channel_id };
   expect(
     valueOf(await admin.call(notificationsApi.updateChannel, { params, body: { name: 'crew' } })).name,
   ).toBe('crew');
@@ -36,7 +36,7 @@ test('creates, renames and deletes a channel, and shows only the host of its tar
     'notification.channel_changed',
     'notification.channel_created',
   ]);
-  expect(JSON.stringify([made, listed, audit, server.log])).not.toContain('secret-path');
+  expect(JSON.stringify([createdChannel, listed, audit, server.log])).not.toContain('secret-path');
   valueOf(await admin.call(notificationsApi.removeChannel, { params }));
   expect(valueOf(await admin.call(notificationsApi.listChannels)).channels).toEqual([]);
 });

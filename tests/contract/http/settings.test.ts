@@ -203,19 +203,19 @@ describe('sharing on the network', () => {
         headers: { origin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
         body: JSON.stringify({ token: server.adminToken }),
       });
-    const there = overNetwork(server);
-    expect((await signIn(there, server.url)).status).toBe(403);
-    const signedIn = await signIn(there, there);
+    const networkUrl = overNetwork(server);
+    expect((await signIn(networkUrl, server.url)).status).toBe(403);
+    const signedIn = await signIn(networkUrl, networkUrl);
     expect(signedIn.status).toBe(200);
     const cookie = signedIn.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
     const asPage = (origin: string) =>
-      fetch(`${there}/api/settings`, {
+      fetch(`${networkUrl}/api/settings`, {
         method: 'PATCH',
         headers: { cookie, origin, 'content-type': 'application/json' },
         body: JSON.stringify({ public_url: 'https://yard.example' }),
       });
     expect((await asPage(server.url)).status).toBe(403);
-    expect((await asPage(there)).status).toBe(200);
+    expect((await asPage(networkUrl)).status).toBe(200);
   });
 });
 
@@ -290,6 +290,6 @@ test('applies concurrent changes one after the other', async () => {
 test('answers a client of the contract on the network address', async () => {
   const server = await open();
   await patch(server, { host: elsewhere });
-  const there = adminClient(overNetwork(server), server.adminToken);
-  expect(valueOf(await there.call(settingsApi.get)).network.host).toBe(elsewhere);
+  const client = adminClient(overNetwork(server), server.adminToken);
+  expect(valueOf(await client.call(settingsApi.get)).network.host).toBe(elsewhere);
 });

@@ -118,12 +118,12 @@ describe('server with --ssl', () => {
   test('sets a __Host- cookie over TLS and a plain one on this machine', async () => {
     const server = await openTlsServer();
     const signIn = { method: 'POST', body: { token: server.adminToken } };
-    const there = await callTls(`${networkUrl(server)}/api/session`, {
+    const remote = await callTls(`${networkUrl(server)}/api/session`, {
       ...signIn,
       headers: { origin: networkUrl(server), 'sec-fetch-site': 'same-origin' },
     });
-    expect(there.status).toBe(200);
-    const cookie = String(there.headers['set-cookie']);
+    expect(remote.status).toBe(200);
+    const cookie = String(remote.headers['set-cookie']);
     expect(cookie).toMatch(
       /^__Host-trainyard_session=ts_[^;]+; Path=\/;.*; HttpOnly; Secure; SameSite=Strict$/,
     );
@@ -131,12 +131,12 @@ describe('server with --ssl', () => {
     const settings = `${networkUrl(server)}/api/settings`;
     expect((await callTls(settings, { headers: asPage('__Host-') })).status).toBe(200);
     expect((await callTls(settings, { headers: asPage('') })).status).toBe(401);
-    const here = await fetch(`${server.url}/api/session`, {
+    const local = await fetch(`${server.url}/api/session`, {
       method: 'POST',
       headers: { origin: server.url, 'content-type': 'application/json' },
       body: JSON.stringify({ token: server.adminToken }),
     });
-    expect(here.headers.get('set-cookie')).not.toMatch(/Secure/);
+    expect(local.headers.get('set-cookie')).not.toMatch(/Secure/);
   });
 
   test('sends events over TLS', async () => {

@@ -5,10 +5,10 @@ import { WorkerId } from '../../../protocol/ids.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
-const made: string[] = [];
+const workerIds: string[] = [];
 beforeAll(async () => {
   server = await startTestServer();
-  for (const name of ['rig-1', 'rig-2', 'rig-3']) made.push((await server.createWorker({ name })).id);
+  for (const name of ['rig-1', 'rig-2', 'rig-3']) workerIds.push((await server.createWorker({ name })).id);
 });
 afterAll(() => server.close());
 
@@ -23,19 +23,23 @@ async function listed(
 }
 
 test('lists all workers without a limit', async () => {
-  expect(await listed()).toEqual({ ids: made, total: 3, next: null });
+  expect(await listed()).toEqual({ ids: workerIds, total: 3, next: null });
 });
 
 test('lists workers in pages with a cursor for the next one', async () => {
   const first = await listed({ limit: 2 });
-  expect(first).toEqual({ ids: made.slice(0, 2), total: 2, next: made[1] });
+  expect(first).toEqual({ ids: workerIds.slice(0, 2), total: 2, next: workerIds[1] });
   const cursor = first.next ?? undefined;
-  expect(await listed({ limit: 2, cursor })).toEqual({ ids: [made[2]], total: 1, next: null });
+  expect(await listed({ limit: 2, cursor })).toEqual({ ids: [workerIds[2]], total: 1, next: null });
 });
 
 test('filters each page by status, and returns the cursor even for an empty page', async () => {
-  expect(await listed({ limit: 2, status_filter: 'idle' })).toEqual({ ids: [], total: 0, next: made[1] });
-  expect((await listed({ limit: 2, status_filter: 'connecting' })).ids).toEqual(made.slice(0, 2));
+  expect(await listed({ limit: 2, status_filter: 'idle' })).toEqual({
+    ids: [],
+    total: 0,
+    next: workerIds[1],
+  });
+  expect((await listed({ limit: 2, status_filter: 'connecting' })).ids).toEqual(workerIds.slice(0, 2));
 });
 
 test('continues after a deleted worker, and returns an empty page for an unknown cursor', async () => {

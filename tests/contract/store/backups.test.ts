@@ -65,9 +65,9 @@ describe('hourly backups', () => {
     expect(existsSync(folder.path)).toBe(false);
     for (const order of [1, 2, 3]) {
       await put(store, makeJob(order));
-      const made = lines.next('backup.made');
+      const backupMade = lines.next('backup.made');
       await clock.advance(order === 1 ? 1 : hourMs);
-      const { file } = await made;
+      const { file } = await backupMade;
       expect(jobsIn(String(file))).toBe(order);
       // The hour until the next backup begins when this backup is finished.
       await clock.settle();
@@ -83,9 +83,9 @@ describe('hourly backups', () => {
     const umask = process.umask(0);
     onTestFinished(() => void process.umask(umask));
     const { clock, lines, folder } = openData(await databaseWith(1));
-    const made = lines.next('backup.made');
+    const backupMade = lines.next('backup.made');
     await clock.advance(0);
-    await made;
+    await backupMade;
     expect(statSync(folder.path).mode & 0o777).toBe(0o700);
     expect(Object.values(modesIn(folder.path))).toEqual(['600']);
   });
@@ -100,9 +100,9 @@ describe('hourly backups', () => {
     writeFileSync(join(path, 'before-schema-2-000031-2026-01-01T10-00-00Z.db'), '');
     writeFileSync(join(path, 'mine.db'), '');
     const { clock, lines } = openData(file);
-    const made = lines.next('backup.made');
+    const backupMade = lines.next('backup.made');
     await clock.advance(hourMs);
-    await made;
+    await backupMade;
     const names = readdirSync(path);
     expect(names).toHaveLength(26);
     expect(names).toEqual(
@@ -120,9 +120,9 @@ describe('backups at the start', () => {
   test('creates a backup at the start only when the last one is too old', async () => {
     const file = await databaseWith(2);
     const first = openData(file);
-    const made = first.lines.next('backup.made');
+    const backupMade = first.lines.next('backup.made');
     await first.clock.advance(0);
-    expect(jobsIn(String((await made)['file']))).toBe(2);
+    expect(jobsIn(String((await backupMade)['file']))).toBe(2);
     await first.store.close();
     const second = openData(file);
     const next = second.lines.next('backup.made');
@@ -146,9 +146,9 @@ describe('backups at the start', () => {
     for (const name of ['unfinished', 'unfinished-journal', 'unfinished-wal'])
       writeFileSync(join(path, name), 'x');
     const { clock, lines } = openData(file);
-    const made = lines.next('backup.made');
+    const backupMade = lines.next('backup.made');
     await clock.advance(0);
-    await made;
+    await backupMade;
     expect(readdirSync(path)).toEqual(['hourly-000001-2026-01-01T12-00-00Z.db']);
   });
 });

@@ -225,23 +225,23 @@ describe('judgeJob', () => {
 });
 
 describe('judgeFollowing', () => {
-  const told = (...lines: readonly number[]) =>
+  const printed = (...lines: readonly number[]) =>
     lines.map(line => ({ kind: 'line', id: 'j_1', attempt: 1, line, text: `line ${line}` }) as const);
   const end = { kind: 'end', id: 'j_1', attempt: 1 } as const;
   const judge = (lines: Parameters<typeof judgeFollowing>[0]) =>
     judgeFollowing(lines, () => 'line 0\nline 1\nline 2\n').map(({ what }) => what);
 
   it('finds no violation when each line was received once', () => {
-    expect(judge([...told(0, 1, 2), end])).toEqual([]);
+    expect(judge([...printed(0, 1, 2), end])).toEqual([]);
   });
 
   it.each([
-    ['a repeat', [...told(0, 1, 1, 2), end], 'received line 1 instead of line 2'],
-    ['a gap', [...told(0, 2), end], 'received line 2 instead of line 1'],
-    ['an early end', [...told(0, 1), end], 'it ended after 2 of 3 lines'],
+    ['a repeat', [...printed(0, 1, 1, 2), end], 'received line 1 instead of line 2'],
+    ['a gap', [...printed(0, 2), end], 'received line 2 instead of line 1'],
+    ['an early end', [...printed(0, 1), end], 'it ended after 2 of 3 lines'],
     [
       'another text',
-      [{ ...told(0)[0]!, text: 'other' }, end],
+      [{ ...printed(0)[0]!, text: 'other' }, end],
       'received line 0 as other, but the log has line 0',
     ],
   ])('reports %s in a followed log', (_, lines, what) => {

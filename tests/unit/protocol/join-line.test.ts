@@ -92,8 +92,8 @@ test('builds a short command over HTTPS only, because curl verifies the server t
 });
 
 test('passes the token of a short command only in the environment of the script', () => {
-  const shows = 'printf "%s\\n" "$JOIN_TOKEN" "$@"; env | grep -c tj_secret\n';
-  expect(paste(shortLine(secure) ?? '', shows)).toEqual([
+  const printToken = 'printf "%s\\n" "$JOIN_TOKEN" "$@"; env | grep -c tj_secret\n';
+  expect(paste(shortLine(secure) ?? '', printToken)).toEqual([
     0,
     'tj_secret\n--name\nrig-1\n--persistent\n1\n',
     '',

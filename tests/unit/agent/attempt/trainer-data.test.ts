@@ -8,9 +8,9 @@ import { offerOf, rigOf, tempFolder } from '../builders.ts';
 import { runToEnd } from '../guard-bench.ts';
 
 const environmentOf = (offer: Partial<JobOffer>, rig: Partial<Rig>) => {
-  const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
-  if (!made.ok) throw new Error(made.message);
-  return { env: made.job.env, config: join(made.job.folder, 'config.json') };
+  const prepared = prepareJob(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
+  if (!prepared.ok) throw new Error(prepared.message);
+  return { env: prepared.job.env, config: join(prepared.job.folder, 'config.json') };
 };
 
 describe("a trainer's environment", () => {
@@ -76,11 +76,11 @@ async function runLooker(offer: Partial<JobOffer>): Promise<{
     argv: [process.execPath, '-e', looker, '{config_path}'],
     takesAll: true,
   } as const;
-  const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(folder, { trainers: [trainer] }));
-  if (!made.ok) throw new Error(made.message);
-  const { exit } = await runToEnd(made.job);
+  const prepared = prepareJob(offerOf('j1', 'a1', offer), rigOf(folder, { trainers: [trainer] }));
+  if (!prepared.ok) throw new Error(prepared.message);
+  const { exit } = await runToEnd(prepared.job);
   expect(exit).toMatchObject({ code: 0 });
-  return { seen: JSON.parse(readFileSync(made.job.logFile, 'utf8')), folder };
+  return { seen: JSON.parse(readFileSync(prepared.job.logFile, 'utf8')), folder };
 }
 
 describe('data of the orchestrator (docs/internals/faults.md S11)', () => {

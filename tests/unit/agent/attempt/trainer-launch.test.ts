@@ -37,9 +37,9 @@ const simpletunerRig = (parts: Partial<Rig> = {}): Rig =>
 type Offer = Parameters<typeof offerOf>[2];
 
 function prepared(rig: Rig, offer: Offer): PreparedJob {
-  const made = prepareJob(offerOf('j1', 'a1', offer), rig);
-  if (!made.ok) throw new Error(made.message);
-  return made.job;
+  const preparation = prepareJob(offerOf('j1', 'a1', offer), rig);
+  if (!preparation.ok) throw new Error(preparation.message);
+  return preparation.job;
 }
 
 function configAt(path: string): unknown {
@@ -383,9 +383,9 @@ describe('jobs with the same config', () => {
   ])('separates the checkpoints of two %s jobs', (name, offer, folderIn) => {
     const rig = name === 'simpletuner' ? simpletunerRig() : rigWith(name as 'kohya').rig;
     const start = (id: string) => {
-      const made = prepareJob(offerOf(id, `a-${id}`, offer), rig);
-      if (!made.ok) throw new Error(made.message);
-      const { folder, outputDir, env } = made.job;
+      const preparation = prepareJob(offerOf(id, `a-${id}`, offer), rig);
+      if (!preparation.ok) throw new Error(preparation.message);
+      const { folder, outputDir, env } = preparation.job;
       const config = configAt(env['CONFIG_PATH'] ?? '') as Record<string, unknown>;
       const trainsIn = folderIn(config);
       if (typeof trainsIn !== 'string') throw new Error('the config names no folder');

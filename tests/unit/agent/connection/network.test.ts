@@ -203,24 +203,24 @@ describe('redirects', () => {
     'names a redirect with status %d, and does not follow it',
     async status => {
       const identity = await makeIdentity();
-      const there = await startListener(identity);
-      const location = `${there.url}/api/workers/disconnect?secret=1`;
+      const target = await startListener(identity);
+      const location = `${target.url}/api/workers/disconnect?secret=1`;
       const listener = await startListener(identity, { answer: httpAnswer(status, '', { location }) });
       expect(await call(listener.url, pinning(identity))).toBe(
-        `${listener.url} redirects to ${there.url}/api/workers/disconnect. The token was not sent there. If that is the orchestrator, ` +
+        `${listener.url} redirects to ${target.url}/api/workers/disconnect. The token was not sent there. If that is the orchestrator, ` +
           'use its address in --orchestrator-url. If it is not, check which server answers instead of the orchestrator',
       );
-      expect(there.connections()).toBe(0);
+      expect(target.connections()).toBe(0);
     },
   );
 
   it('follows no redirect over plain HTTP, not even to the same server', async () => {
-    const there = await startHttp(httpAnswer(200, '{"success":true}'));
-    const server = await startHttp(httpAnswer(307, '', { location: `${there.url}/x` }));
+    const target = await startHttp(httpAnswer(200, '{"success":true}'));
+    const server = await startHttp(httpAnswer(307, '', { location: `${target.url}/x` }));
     expect(await call(server.url, usualTrust)).toContain(
-      `redirects to ${there.url}/x. The token was not sent`,
+      `redirects to ${target.url}/x. The token was not sent`,
     );
-    expect(there.calls()).toBe(0);
+    expect(target.calls()).toBe(0);
     const circle = await startHttp(httpAnswer(307, '', { location: '/elsewhere' }));
     expect(await call(circle.url, usualTrust)).toContain(`redirects to ${circle.url}/elsewhere. The`);
     expect(circle.calls()).toBe(1);

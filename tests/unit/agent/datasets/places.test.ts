@@ -22,9 +22,9 @@ function prepared(trainer: string, offer: Partial<JobOffer>) {
   const workDir = tempFolder();
   const trainers = parseTrainers([trainer], '/usr/bin/python3');
   if (!trainers.ok) throw new Error(trainers.message);
-  const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(workDir, { trainers: trainers.value }));
-  if (!made.ok) throw new Error(made.message);
-  const { folder, env, argv, places } = made.job;
+  const preparation = prepareJob(offerOf('j1', 'a1', offer), rigOf(workDir, { trainers: trainers.value }));
+  if (!preparation.ok) throw new Error(preparation.message);
+  const { folder, env, argv, places } = preparation.job;
   const read = (path: string): unknown => {
     const text = readFileSync(path, 'utf8');
     const parsed = parseConfigText(text, path.endsWith('.toml') ? 'toml' : 'json');

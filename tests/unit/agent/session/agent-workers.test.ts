@@ -20,7 +20,7 @@ const rendezvous = {
   port: 29_501,
 };
 
-const isReady = (orchestrator: ScriptedOrchestrator) =>
+const untilReady = (orchestrator: ScriptedOrchestrator) =>
   orchestrator.until(({ name, body }) => name === 'status' && body['ready'] !== undefined);
 
 /** Starts an agent that waits for the other workers of its attempt. */
@@ -29,7 +29,7 @@ async function startWaiting(rank = 1, parts: Parameters<typeof startAgent>[1] = 
   const bench = startAgent(orchestrator, parts);
   await bench.connected();
   orchestrator.push(offerOf('j1', 'a1', { node: { rank, count: 2 } }));
-  await isReady(orchestrator);
+  await untilReady(orchestrator);
   return { ...bench, orchestrator };
 }
 

@@ -29,17 +29,17 @@ async function startLeaving() {
 
 it('waits for outstanding responses before the goodbye', async () => {
   const { orchestrator, exit, answer } = await startLeaving();
-  const told: string[] = [];
+  const order: string[] = [];
   setTimeout(() => {
-    told.push('answer');
+    order.push('answer');
     answer.resolve(done);
   }, 1_500);
   orchestrator.answers.disconnect = () => {
-    told.push('goodbye');
+    order.push('goodbye');
     return done;
   };
   expect(await passUntil(exit)).toBe(0);
-  expect(told).toEqual(['answer', 'goodbye']);
+  expect(order).toEqual(['answer', 'goodbye']);
 });
 
 it('limits the wait for outstanding responses before the goodbye', async () => {

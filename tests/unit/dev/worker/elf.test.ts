@@ -92,9 +92,9 @@ function load(elf: Buffer) {
 
 test('adds one note to a program and leaves what is loaded otherwise the same', () => {
   const content = Buffer.from('x'.repeat(4_321));
-  const made = withNote(program(), 'MADE', content);
+  const withAddedNote = withNote(program(), 'MADE', content);
   const before = load(program());
-  const after = load(made);
+  const after = load(withAddedNote);
   for (const [vaddr, size] of [
     [base + page, 500],
     [base + 2 * page + 16, 5_000],
@@ -106,15 +106,17 @@ test('adds one note to a program and leaves what is loaded otherwise the same', 
 });
 
 test('drops the symbols and the section table', () => {
-  const made = withNote(program(), 'MADE', Buffer.from('x'));
-  expect(made.includes('sss')).toBe(false);
-  expect([made.readBigUInt64LE(40), made.readUInt16LE(60)]).toEqual([0n, 0]);
+  const withAddedNote = withNote(program(), 'MADE', Buffer.from('x'));
+  expect(withAddedNote.includes('sss')).toBe(false);
+  expect([withAddedNote.readBigUInt64LE(40), withAddedNote.readUInt16LE(60)]).toEqual([0n, 0]);
 });
 
 test('removes the 2 MB alignment of the segments', () => {
-  const made = withNote(program(), 'MADE', Buffer.from('x'));
+  const withAddedNote = withNote(program(), 'MADE', Buffer.from('x'));
   for (const at of [64 + 2 * 56, 64 + 3 * 56])
-    expect((made.readBigUInt64LE(at + 16) - made.readBigUInt64LE(at + 8)) % 0x20_0000n).not.toBe(0n);
+    expect(
+      (withAddedNote.readBigUInt64LE(at + 16) - withAddedNote.readBigUInt64LE(at + 8)) % 0x20_0000n,
+    ).not.toBe(0n);
 });
 
 const [first, note, code, data] = plain as [Header, Header, Header, Header];

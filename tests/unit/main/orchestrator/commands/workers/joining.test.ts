@@ -7,9 +7,9 @@ import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 const hour = 3_600_000;
 
 async function createJoinToken(fleet: Fleet, rig: FleetWorker, lastsMs = hour): Promise<string> {
-  const made = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, lastsMs, ada));
+  const issuedToken = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, lastsMs, ada));
   await fleet.clock.settle();
-  return made.token;
+  return issuedToken.token;
 }
 
 const join = async (fleet: Fleet, joinToken: string, token: string) => {
@@ -29,15 +29,15 @@ describe('a join token', () => {
   test('shows when a join token expires, and changes nothing before its use', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1', type: 'ephemeral' });
-    const made = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, 60_000, ada));
-    expect(made).toEqual({
+    const issuedToken = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, 60_000, ada));
+    expect(issuedToken).toEqual({
       workerId: rig.id,
       name: 'rig-1',
       persistent: false,
       token: 'tj_1',
       expiresAt: fleet.clock.iso(fleet.clock.wall() + 60_000),
     });
-    expect(authenticates(fleet, rig, rig.token, made.token)).toEqual([true, false]);
+    expect(authenticates(fleet, rig, rig.token, issuedToken.token)).toEqual([true, false]);
     expect(rig.stream.ended).toBe(false);
   });
 
