@@ -21,7 +21,7 @@ const maxCauses = 3;
 const newestFailed = { query: { q: 'state:failed', limit: 200 } };
 const failedLink = '/jobs?q=state:failed';
 
-/** What failed most within the last days: the common causes, each with its number of jobs. */
+/** The most common causes of failures within the last days, each with its number of jobs. */
 export function FailureCauses() {
   const isWhole = useFleet(({ fleet }) => fleet.hasAllEndedJobs);
   return (
