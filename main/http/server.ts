@@ -138,7 +138,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
 
 /** Creates the handler that answers 503 while a restore replaces the database. */
 function createSuspendedHandler(deps: HttpDeps): RequestListener {
-  const detail = 'A backup is being restored: that is done in a moment. Try again then';
+  const detail = 'A backup is being restored. Try again in a few seconds';
   return createBareApp(deps.log, deps.logRequests).use((_request, response) =>
     sendProblem(response, refuse('restoring', detail).refusal),
   );

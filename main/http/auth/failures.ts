@@ -31,39 +31,21 @@ const tooMany = refuse(
  */
 export function guardFailures(limit: FailureLimit, note: Orchestrator['access']['noteRefusal']): OnRefused {
   return (request, refusal, caller) => {
-    if (refusal.code === 'not_your_worker' && caller?.kind === 'worker') {
-      // The worker's token is valid, so its requests are still answered. Only the number of audit rows is limited.
-      if (limit.note(caller.id) === 'count')
-        note(
-          'auth.refused',
-          addressOf(request) ?? 'unknown',
-          callOf(request),
-          {
-            why: refusal.code,
-            worker_id: caller.id,
-          },
-          caller.id,
-        );
-      return refusal;
-    }
-    if (refusal.code === 'not_your_job' && caller?.kind === 'uploader') {
-      const { jobId } = caller.uploader;
-      if (limit.note(jobId) === 'count')
-        note(
-          'auth.refused',
-          addressOf(request) ?? 'unknown',
-          callOf(request),
-          {
-            why: refusal.code,
-            job_id: jobId,
-          },
-          jobId,
-        );
-      return refusal;
-    }
-    if (!ofUnknownCallers.has(refusal.code)) return refusal;
     const address = addressOf(request) ?? 'unknown';
     const call = callOf(request);
+    const why = refusal.code;
+    // The token of such a caller is valid, so its requests are still answered. Only the number of audit rows is limited.
+    if (why === 'not_your_worker' && caller?.kind === 'worker') {
+      if (limit.note(caller.id) === 'count')
+        note('auth.refused', address, call, { why, worker_id: caller.id }, caller.id);
+      return refusal;
+    }
+    if (why === 'not_your_job' && caller?.kind === 'uploader') {
+      const { jobId } = caller.uploader;
+      if (limit.note(jobId) === 'count') note('auth.refused', address, call, { why, job_id: jobId }, jobId);
+      return refusal;
+    }
+    if (!ofUnknownCallers.has(why)) return refusal;
     const verdict = limit.note(address);
     if (verdict === 'begin') note('auth.limited', address, call, {}, networkOf(address));
     if (verdict !== 'count') return tooMany;
@@ -71,7 +53,7 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['access'][
     // Without a credential, nobody tried to authenticate: the client is a browser before the sign-in, or a visitor.
     if (secret !== null || call.endsWith(` ${sessionApi.signIn.path}`)) {
       const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, shownOfHash);
-      note('auth.refused', address, call, { why: refusal.code, sha256: hash }, networkOf(address));
+      note('auth.refused', address, call, { why, sha256: hash }, networkOf(address));
     }
     return refusal;
   };
@@ -137,18 +119,19 @@ export function networkOf(address: string): string {
   // All loopback addresses share a key: IPv4 has 2^24 of them, IPv6 one.
   if (plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'))) return 'loopback';
   if (!isIPv6(plain)) return plain;
-  const [head = '', tail = ''] = plain.split('%', 1)[0]?.split('::') ?? [];
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === '' ? [] : tail.split(':');
-  const groups = plain.includes('::')
-    ? [
-        ...before,
-        ...Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0'),
-        ...after,
-      ]
-    : before;
-  return groups
+  const [withoutZone = ''] = plain.split('%', 1);
+  return ipv6Groups(withoutZone)
     .slice(0, 4)
     .map(group => Number.parseInt(group, 16).toString(16))
     .join(':');
+}
+
+/** Returns the eight groups of an IPv6 address. `::` stands for as many zeros as are missing. */
+function ipv6Groups(address: string): readonly string[] {
+  const [head = '', tail = ''] = address.split('::');
+  const before = head === '' ? [] : head.split(':');
+  if (!address.includes('::')) return before;
+  const after = tail === '' ? [] : tail.split(':');
+  const missing = Math.max(0, 8 - before.length - after.length);
+  return [...before, ...Array.from({ length: missing }, () => '0'), ...after];
 }

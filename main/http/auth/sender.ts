@@ -16,10 +16,10 @@ export interface Provenance {
 }
 
 /** `own`: a page of this address. `foreign`: a page of another site. `unknown`: an old browser, or no browser. */
-type Whence = 'own' | 'foreign' | 'unknown';
+type OriginClass = 'own' | 'foreign' | 'unknown';
 
 /** Classifies the origin. Browsers send `Origin` with every request that changes state, and `Sec-Fetch-Site` with every request. */
-function whence({ host, origin, site }: Provenance): Whence {
+function classifyOrigin({ host, origin, site }: Provenance): OriginClass {
   if (site !== null && site !== 'same-origin' && site !== 'none') return 'foreign';
   if (origin === null) return site === null ? 'unknown' : 'own';
   return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase() ? 'own' : 'foreign';
@@ -33,14 +33,14 @@ export function provenanceOf({ headers }: Heads): Provenance {
   return { host, origin, site };
 }
 
-export const isForeign = (provenance: Provenance): boolean => whence(provenance) === 'foreign';
+export const isForeign = (provenance: Provenance): boolean => classifyOrigin(provenance) === 'foreign';
 
 /**
  * Returns true if a browser request with a cookie comes from a page of this address. A request that changes state must prove
  * that, because browsers attach cookies to requests of any page.
  */
 export function isOwnPage(request: Heads & Pick<IncomingMessage, 'method'>): boolean {
-  const from = whence(provenanceOf(request));
+  const from = classifyOrigin(provenanceOf(request));
   return from === 'own' || (from === 'unknown' && request.method === 'GET');
 }
 
@@ -52,7 +52,10 @@ export const maxHeaderCount = 100;
  * contain the first value of some headers (RFC 9110). `headersDistinct` would build a list for each header and keep it as long as
  * the request.
  */
-export function sentAs({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string): readonly string[] {
+export function headerValues(
+  { rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>,
+  name: string,
+): readonly string[] {
   const values: string[] = [];
   const end = Math.min(rawHeaders.length, 2 * maxHeaderCount);
   for (let at = 0; at + 1 < end; at += 2) {
@@ -135,7 +138,7 @@ export const isLoopbackAddress = (address: string): boolean => /^(?:::1$|(?:::ff
  */
 export function bearerOf(request: IncomingMessage): string | null {
   if (request.headers.authorization === undefined) return null;
-  const [, token] = /^bearer +(.*)$/i.exec(sentAs(request, 'authorization').join(', ')) ?? [];
+  const [, token] = /^bearer +(.*)$/i.exec(headerValues(request, 'authorization').join(', ')) ?? [];
   return token ?? null;
 }
 

@@ -56,7 +56,7 @@ const indexView = ({ title, endpoints }: Group): Html =>
   )}</ul>`;
 
 const introduction = ({ components }: ApiDocument): Html =>
-  html`<h2>Who calls</h2><ul>${Object.entries(components.securitySchemes).map(
+  html`<h2>Authentication</h2><ul>${Object.entries(components.securitySchemes).map(
     ([name, { description, name: header }]) =>
       html`<li><code>${header ?? 'Authorization: Bearer'}</code> (${name}): ${description}</li>`,
   )}</ul><p>The lines for <code>curl</code> expect the address in <code>$URL</code> and the token in <code>$TOKEN</code>.</p>`;
@@ -97,15 +97,18 @@ function curlLine(endpoint: Endpoint, document: ApiDocument): string {
     isStream ? '-N' : null,
     method === 'GET' || body?.type === 'application/octet-stream' ? null : `-X ${method}`,
     header === undefined ? null : `-H "${header}: ${header === 'Authorization' ? 'Bearer ' : ''}$TOKEN"`,
-    body === null
-      ? null
-      : body.type === 'application/octet-stream'
-        ? '-T "$FILE"'
-        : `-H 'Content-Type: application/json' -d '${JSON.stringify(exampleOf(body.schema)).replaceAll("'", String.raw`'\''`)}'`,
+    body && bodyOption(body),
     `"$URL${filledPath(endpoint)}"`,
   ]
     .filter(part => part !== null)
     .join(' ');
+}
+
+/** Returns the option of curl that sends the body, with an example value for JSON. */
+function bodyOption({ type, schema }: NonNullable<ReturnType<typeof schemaIn>>): string {
+  if (type === 'application/octet-stream') return '-T "$FILE"';
+  const json = JSON.stringify(exampleOf(schema)).replaceAll("'", String.raw`'\''`);
+  return `-H 'Content-Type: application/json' -d '${json}'`;
 }
 
 function filledPath({ path, parameters }: Endpoint): string {

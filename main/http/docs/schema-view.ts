@@ -112,15 +112,15 @@ function limitsView(schema: Schema): Html | null {
   const { pattern, ...rest } = schema;
   const shown: Schema = schema['format'] === undefined ? { ...rest, pattern } : rest;
   const texts = Object.entries(limits)
-    .filter(([key]) => isWorthSaying(shown[key]))
-    .map(([key, say]) => say(wordOf(shown[key])));
+    .filter(([key]) => isRealLimit(shown[key]))
+    .map(([key, describe]) => describe(wordOf(shown[key])));
   return texts.length === 0 ? null : html` <small>(${texts.join(', ')})</small>`;
 }
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Returns false for bounds that only state the range of JSON integers. */
-const isWorthSaying = (value: unknown): boolean =>
+const isRealLimit = (value: unknown): boolean =>
   value !== undefined && (typeof value !== 'number' || Math.abs(value) < Number.MAX_SAFE_INTEGER);
 
 /** Returns a minimal example value. */

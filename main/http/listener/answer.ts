@@ -163,11 +163,11 @@ function refusalFor(cause: unknown): ReturnType<typeof refuse> {
   if ('name' in fields && fields.name === 'StorageError') {
     return refuse(
       'storage',
-      'The change could not be stored, and nothing of it was: the disk of the orchestrator is full or fails. Try again',
+      'Nothing was changed, because the disk of the orchestrator is full or fails. Try again later',
     );
   }
   // Express sets this status when the request itself is invalid, for example when its path cannot be decoded.
   if ('status' in fields && fields.status === 400)
     return refuse('invalid_request', 'The request could not be read');
-  return refuse('internal', 'The server failed: the log has more under this request_id');
+  return refuse('internal', 'The server failed. Its log has the reason under this request_id');
 }

@@ -3,7 +3,14 @@ import type { RequestHandler } from 'express';
 import { type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Log } from '../../orchestrator/ports/index.ts';
 import { sendProblem } from './answer.ts';
-import { bearerOf, isForeign, type Provenance, provenanceOf, sentAs, uploadTokenOf } from '../auth/sender.ts';
+import {
+  bearerOf,
+  isForeign,
+  type Provenance,
+  provenanceOf,
+  headerValues,
+  uploadTokenOf,
+} from '../auth/sender.ts';
 
 /** The part of a request that is checked before authentication. */
 export interface EdgeCall extends Omit<Provenance, 'host'> {
@@ -92,7 +99,7 @@ function callOf(request: IncomingMessage): EdgeCall {
   return {
     ...provenanceOf(request),
     method,
-    hosts: sentAs(request, 'host'),
+    hosts: headerValues(request, 'host'),
     hasToken:
       bearerOf(request) !== null ||
       headers['x-worker-token'] !== undefined ||

@@ -7,10 +7,11 @@ import { hasBody } from './connections.ts';
 
 /** Sends `100 Continue` if the client waits for it before it sends the body (RFC 9110, section 10.1.1). */
 export function proceed(request: IncomingMessage, response: ServerResponse): void {
-  if (isAsking(request) && !response.headersSent) response.writeContinue();
+  if (expectsContinue(request) && !response.headersSent) response.writeContinue();
 }
 
-const isAsking = ({ headers }: IncomingMessage): boolean => /^100-continue$/i.test(headers.expect ?? '');
+const expectsContinue = ({ headers }: IncomingMessage): boolean =>
+  /^100-continue$/i.test(headers.expect ?? '');
 
 const maxBytes = 16 * 1_048_576;
 const withinMs = 1_000;
@@ -23,7 +24,7 @@ const withinMs = 1_000;
 export async function discardBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.complete || request.destroyed || !hasBody(request)) return;
   response.shouldKeepAlive = false;
-  if (isAsking(request)) return;
+  if (expectsContinue(request)) return;
   const controller = new AbortController();
   const { signal } = controller;
   let bytes = 0;
@@ -72,11 +73,11 @@ const readJson = express.json({
   verify: (_request, _response, bytes) => {
     if (!isUtf8(bytes)) throw new Error('not UTF-8');
     // The parser accepts any depth, but serializing the value again would overflow the stack.
-    if (depthOf(bytes) > deepest) throw Object.assign(new Error('too deep'), { type: 'entity.too.deep' });
+    if (depthOf(bytes) > maxDepth) throw Object.assign(new Error('too deep'), { type: 'entity.too.deep' });
   },
 });
 
-const deepest = 200;
+const maxDepth = 200;
 /** `[` and `{` only differ in this bit, and so do `]` and `}`. */
 const curly = 0x20;
 const marks = { quote: 0x22, escape: 0x5c, open: 0x7b, close: 0x7d };
@@ -84,14 +85,16 @@ const marks = { quote: 0x22, escape: 0x5c, open: 0x7b, close: 0x7d };
 /** Returns the maximum nesting depth of JSON brackets. */
 function depthOf(bytes: Uint8Array): number {
   let depth = 0;
-  let maxDepthSeen = 0;
+  let deepest = 0;
   let inString = false;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
     if (byte === marks.quote) inString = !inString;
     else if (inString) at += byte === marks.escape ? 1 : 0;
-    else if ((byte | curly) === marks.open) maxDepthSeen = Math.max(maxDepthSeen, (depth += 1));
-    else if ((byte | curly) === marks.close) depth -= 1;
+    else if ((byte | curly) === marks.open) {
+      depth += 1;
+      deepest = Math.max(deepest, depth);
+    } else if ((byte | curly) === marks.close) depth -= 1;
   }
-  return maxDepthSeen;
+  return deepest;
 }

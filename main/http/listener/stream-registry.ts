@@ -49,7 +49,7 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
       const pings = setInterval(sendPing, pingMs, held).unref();
       streams.set(response, held);
       count(holder, 1);
-      letGo(response, isAllowed !== undefined);
+      releaseRequestData(response, isAllowed !== undefined);
       response.on('close', () => {
         clearInterval(pings);
         streams.delete(response);
@@ -85,7 +85,7 @@ const nothing = Object.freeze({});
  * Releases the data of routing and authentication, which Express would keep as long as the stream, for hours. The headers are
  * kept if `isAllowed` authenticates the client again.
  */
-function letGo(response: Response, isAskedAgain: boolean): void {
+function releaseRequestData(response: Response, isAskedAgain: boolean): void {
   const { req } = response;
   req.next = undefined;
   req.params = nothing;

@@ -55,10 +55,7 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
   });
   router.answer(backupApi.restore, async ({ params: { name }, body, caller, request }) => {
     if (body.confirm !== name)
-      return refuse(
-        'invalid_request',
-        'confirm: give the name of the backup once more, as it stands in the path',
-      );
+      return refuse('invalid_request', 'confirm: repeat the name of the backup from the path');
     const outcome = await backups.restore(name, actorOf(caller, request), request);
     if (!outcome.ok) return outcome;
     const { restored, saved } = outcome.value;

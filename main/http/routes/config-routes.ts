@@ -149,14 +149,11 @@ function expectedBy({ headers, method }: Request): Outcome<ExpectedConfig> {
   if (other !== undefined) {
     return other.trim() === '*' && method === 'PUT'
       ? accept('nothing')
-      : refuse(
-          'invalid_request',
-          'If-None-Match: only * of a PUT is understood, for a config that is to be new',
-        );
+      : refuse('invalid_request', 'If-None-Match: only * is supported, in a PUT that creates a config');
   }
   if (same === undefined) return accept('anything');
   if (same.trim() === '*') return accept('something');
   return tagList.test(same.trim())
     ? accept(same.split(',').map(tag => tag.trim().slice(1, -1)))
-    : refuse('invalid_request', 'If-Match: the ETag of the config is needed, in its quotes, or *');
+    : refuse('invalid_request', 'If-Match: send the ETag of the config, in its quotes, or *');
 }

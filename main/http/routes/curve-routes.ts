@@ -39,7 +39,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
       const series: Read['attempts'][number]['series'] = [];
       for (const key of own) {
         series.push({ key, points: orchestrator.files.curve(of.id, key, filter, maxPerCurve) });
-        await otherCalls();
+        await yieldToOtherRequests();
       }
       attempts.push({
         attempt: of.n,
@@ -75,7 +75,7 @@ const chosen = ({ attempts }: JobCurves, keys: readonly string[] | undefined) =>
     .filter(each => each.keys.length > 0);
 
 /** Lets other requests run between two curves, because reading a long curve takes a moment. */
-const otherCalls = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+const yieldToOtherRequests = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 const columns = [
   'attempt',
@@ -115,7 +115,7 @@ async function writeCsv(response: Response, portions: Iterable<string>): Promise
   try {
     for (const batch of portions) {
       if (response.destroyed) return;
-      if (response.write(batch)) await otherCalls();
+      if (response.write(batch)) await yieldToOtherRequests();
       else await Promise.race([once(response, 'drain'), gone]);
     }
     response.end();

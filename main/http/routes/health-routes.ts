@@ -119,7 +119,7 @@ export interface HealthDeps {
 }
 
 export const notReady = (): { readonly ok: false; readonly refusal: Refusal } =>
-  refuse('not_ready', 'The disk takes no changes: it is full, or fails. Contact and reading go on');
+  refuse('not_ready', 'The server stores no changes, because its disk is full or fails. Reading still works');
 
 /** Mounts the health calls. Without a token, they only report whether the server works. All details need a token. */
 export function mountHealthRoutes(router: Router, deps: HealthDeps): void {

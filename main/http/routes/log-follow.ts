@@ -19,7 +19,7 @@ export interface LogFollowing {
 
 const maxShown = 16_384;
 /** Minimum time between two reads. A progress bar thus updates at most four times a second. */
-const shortestMs = 250;
+const minMs = 250;
 /** Maximum time between two reads. A read is needed without a change of the files, because an attempt can end by a timeout. */
 const maxMs = 5_000;
 /** Limits per event. In JSON, one character may need six. */
@@ -47,20 +47,20 @@ export async function followLog(following: LogFollowing): Promise<void> {
       next = await sendLines(following, facts, next, controller.signal);
       if (next !== before) sentLine = next < facts.totalLines ? undefined : facts.openLine;
       if (sentLine !== facts.openLine)
-        tell(stream, { type: 'lines', lines: [], open_line: facts.openLine }, next);
+        sendEvent(stream, { type: 'lines', lines: [], open_line: facts.openLine }, next);
       sentLine = facts.openLine;
       if (next < facts.totalLines) {
         // Retention of logs has removed the lines in the meantime.
-        if (next === before) await waitFor(null, shortestMs, controller.signal);
+        if (next === before) await waitFor(null, minMs, controller.signal);
         continue;
       }
       if (following.orchestrator.files.isLogOver(place.jobId, place.attempt, facts)) {
         const after = following.orchestrator.files.attemptAfter(place.jobId, place.attempt);
-        tell(stream, { type: 'end', next_attempt: after }, next);
+        sendEvent(stream, { type: 'end', next_attempt: after }, next);
         return stream.end();
       }
       await waitFor(changed.promise, maxMs, controller.signal);
-      await waitFor(null, shortestMs, controller.signal);
+      await waitFor(null, minMs, controller.signal);
     }
   } catch (cause) {
     log.warn('log.not_read', { job_id: place.jobId, cause });
@@ -70,7 +70,7 @@ export async function followLog(following: LogFollowing): Promise<void> {
   }
 }
 
-const tell = (stream: EventStream, event: LogEvent, next: number): void => stream.send(event, next);
+const sendEvent = (stream: EventStream, event: LogEvent, next: number): void => stream.send(event, next);
 
 /** Sends the complete lines up to `facts.totalLines`. Returns the number of the next line to send. */
 async function sendLines(
@@ -87,7 +87,7 @@ async function sendLines(
       if (gone.aborted) return next;
       next = (lines.at(-1)?.line ?? next) + 1;
       const isAll = next === facts.totalLines;
-      tell(
+      sendEvent(
         stream,
         { type: 'lines', lines: lines.map(lineOf), open_line: isAll ? facts.openLine : null },
         next,
@@ -105,7 +105,8 @@ function* eventsOf(lines: readonly StoredLine[]): Generator<readonly StoredLine[
   for (const line of lines) {
     if (event.length > 0 && (event.length === maxInEvent.lines || size > maxInEvent.characters)) {
       yield event;
-      [event, size] = [[], 0];
+      event = [];
+      size = 0;
     }
     event.push(line);
     size += line.text.length;

@@ -37,27 +37,27 @@ export function createMetrics({ version, figures }: MetricsDeps): Metrics {
   };
   const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Gauge({ name: `trainyard_${name}`, help, labelNames: [...labelNames], registers });
-  gauge('build_info', 'The version that runs', ['version']).set({ version }, 1);
+  gauge('build_info', 'The running version', ['version']).set({ version }, 1);
   const workers = gauge('workers', 'Workers by status', ['status']);
   const quarantined = gauge(
     'workers_quarantined',
-    'Workers that get no job because several could not start there',
+    'Workers that get no jobs, because several jobs could not start there',
   );
-  const troubles = gauge('worker_gpu_troubles', 'Troubles of GPUs, as their workers last said', ['kind']);
-  const gpus = gauge('gpus', 'GPUs of the workers that are in contact', ['state']);
-  const jobs = gauge('jobs', 'Jobs that are kept, by status', ['status']);
-  const wait = gauge('queue_oldest_wait_seconds', 'How long the job waits that has waited for longest');
-  const paused = gauge('queue_paused', '1 while the queue gives nothing out');
-  const streams = gauge('worker_streams', 'Streams to workers that are open');
+  const troubles = gauge('worker_gpu_troubles', 'GPU troubles that workers have last reported', ['kind']);
+  const gpus = gauge('gpus', 'GPUs of connected workers', ['state']);
+  const jobs = gauge('jobs', 'Stored jobs by status', ['status']);
+  const wait = gauge('queue_oldest_wait_seconds', 'Wait of the oldest pending job');
+  const paused = gauge('queue_paused', '1 while the queue is paused');
+  const streams = gauge('worker_streams', 'Open streams to workers');
   const requests = new Counter({
     name: 'http_requests_total',
-    help: 'Calls that were answered',
+    help: 'Answered requests',
     labelNames: ['method', 'route', 'status'],
     registers,
   });
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'From the head of a call to the end of its answer, without streams',
+    help: 'Time from the headers of a request to the end of its response, without streams',
     labelNames: ['method', 'route'],
     buckets,
     registers,

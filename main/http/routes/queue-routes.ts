@@ -24,7 +24,7 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
     if (!key.ok) return key;
     if (body.dry_run) {
       const tried = await orchestrator.jobs.dryRun(body, actorOf(caller, request));
-      return tried.ok ? accept(triedOutReply(tried.value)) : tried;
+      return tried.ok ? accept(dryRunReply(tried.value)) : tried;
     }
     const outcome = await orchestrator.jobs.submit(body, actorOf(caller, request), key.value);
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
@@ -47,33 +47,33 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
     return outcome.ok ? accept({ success: true as const, job_id: outcome.value }) : outcome;
   });
   router.answer(queueApi.cancel, async ({ params, caller, request }) =>
-    done(await orchestrator.jobs.cancel(params.id, actorOf(caller, request))),
+    withSuccess(await orchestrator.jobs.cancel(params.id, actorOf(caller, request))),
   );
   router.answer(queueApi.ask, async ({ params, body, caller, request }) => {
     const asked = await orchestrator.jobs.requestAction(params.id, body.what, actorOf(caller, request));
     return asked.ok ? accept({ ...asked.value.job, success: true, duplicate: asked.value.duplicate }) : asked;
   });
   router.answer(queueApi.release, async ({ params, caller, request }) =>
-    done(await orchestrator.jobs.release(params.id, actorOf(caller, request))),
+    withSuccess(await orchestrator.jobs.release(params.id, actorOf(caller, request))),
   );
   router.answer(queueApi.setPriority, async ({ params, body, caller, request }) =>
-    done(await orchestrator.jobs.setPriority(params.id, body.priority, actorOf(caller, request))),
+    withSuccess(await orchestrator.jobs.setPriority(params.id, body.priority, actorOf(caller, request))),
   );
   router.answer(queueApi.moveToTop, async ({ params, caller, request }) =>
-    done(await orchestrator.jobs.moveToTop(params.id, actorOf(caller, request))),
+    withSuccess(await orchestrator.jobs.moveToTop(params.id, actorOf(caller, request))),
   );
   router.answer(queueApi.move, async ({ params, body: { before, after }, caller, request }) => {
     const to =
       before === undefined
         ? { id: after ?? params.id, side: 'after' as const }
         : { id: before, side: 'before' as const };
-    return done(await orchestrator.jobs.move(params.id, to, actorOf(caller, request)));
+    return withSuccess(await orchestrator.jobs.move(params.id, to, actorOf(caller, request)));
   });
   router.answer(queueApi.approve, async ({ params, caller, request }) =>
-    done(await orchestrator.jobs.approve(params.id, actorOf(caller, request))),
+    withSuccess(await orchestrator.jobs.approve(params.id, actorOf(caller, request))),
   );
   router.answer(queueApi.reject, async ({ params, query, caller, request }) =>
-    done(await orchestrator.jobs.reject(params.id, query.reason ?? null, actorOf(caller, request))),
+    withSuccess(await orchestrator.jobs.reject(params.id, query.reason ?? null, actorOf(caller, request))),
   );
 }
 
@@ -122,8 +122,10 @@ function searchOf({ q = '', tag, group }: QueryOf<typeof queueApi.list>): JobSea
  * Returns the user for the filter. A caller who may not see other users' jobs gets an empty list for another user, because no
  * user has an empty name.
  */
-const userAmong = (asked: string | null, only: string | null): string | null =>
-  only === null || asked === only ? asked : asked === null ? only : '';
+function userAmong(asked: string | null, only: string | null): string | null {
+  if (only === null || asked === only) return asked;
+  return asked === null ? only : '';
+}
 
 function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.status, ({ caller }) =>
@@ -216,10 +218,10 @@ function mountJobReads(router: Router, orchestrator: Orchestrator): void {
   });
 }
 
-const done = (outcome: Outcome<JobView>): Outcome<JobView & { readonly success: true }> =>
+const withSuccess = (outcome: Outcome<JobView>): Outcome<JobView & { readonly success: true }> =>
   outcome.ok ? accept({ ...outcome.value, success: true }) : outcome;
 
-const triedOutReply = (tried: DryRun): ReplyOf<typeof queueApi.submit> => ({
+const dryRunReply = (tried: DryRun): ReplyOf<typeof queueApi.submit> => ({
   success: true,
   dry_run: true,
   job_id: null,

@@ -191,8 +191,8 @@ async function uploadAt(
     return refuse(
       'upload_offset',
       known === null
-        ? 'Nothing of this file is there: begin with its first byte'
-        : `There are ${storedBytes} of ${known.bytes} bytes of this file: go on behind them, or begin with its first byte`,
+        ? 'The server has no part of this file: start with its first byte'
+        : `The server has ${storedBytes} of ${known.bytes} bytes of this file: continue after them, or start with its first byte`,
     );
   const may = await orchestrator.files.growUpload(uploader, known.file, { was: known.reserved, reserved });
   return may.ok ? accept(known) : may;

@@ -76,7 +76,7 @@ function partOf(text: string | undefined, length: number): Outcome<UploadPlan['p
   if (of === '' || last < first || last >= total)
     return bad('Content-Range: expected bytes FIRST-LAST/TOTAL, counted from 0');
   if (last - first + 1 !== length)
-    return bad(`Content-Range: it is about ${last - first + 1} bytes, and Content-Length about ${length}`);
+    return bad(`Content-Range names ${last - first + 1} bytes, but Content-Length is ${length}`);
   return accept({ first, total });
 }
 

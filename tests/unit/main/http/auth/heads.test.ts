@@ -1,15 +1,17 @@
 // A header that must occur only once is not trusted when it is repeated.
 import { expect, test } from 'vitest';
-import { maxHeaderCount, sentAs } from '../../../../../main/http/auth/sender.ts';
+import { maxHeaderCount, headerValues } from '../../../../../main/http/auth/sender.ts';
 
 test('returns all values of a header in their order, in any spelling of its name', () => {
   const rawHeaders = ['Host', 'a', 'X-Host', 'b', 'hOST', 'c', 'Accept', 'host'];
-  expect(sentAs({ rawHeaders }, 'host')).toEqual(['a', 'c']);
-  expect(sentAs({ rawHeaders }, 'authorization')).toEqual([]);
-  expect(sentAs({ rawHeaders: [] }, 'host')).toEqual([]);
+  expect(headerValues({ rawHeaders }, 'host')).toEqual(['a', 'c']);
+  expect(headerValues({ rawHeaders }, 'authorization')).toEqual([]);
+  expect(headerValues({ rawHeaders: [] }, 'host')).toEqual([]);
 });
 
 test('ignores headers beyond the maximum count', () => {
   const others = Array.from({ length: maxHeaderCount - 1 }, (_, n) => [`X-${n}`, 'x']).flat();
-  expect(sentAs({ rawHeaders: [...others, 'Host', 'last', 'Host', 'behind'] }, 'host')).toEqual(['last']);
+  expect(headerValues({ rawHeaders: [...others, 'Host', 'last', 'Host', 'behind'] }, 'host')).toEqual([
+    'last',
+  ]);
 });
