@@ -114,7 +114,7 @@ async function runAgent(deps: LocalWorkerDeps, issued: Issued, orders: Orders): 
   const { clock, log, program } = deps;
   const [file = '', ...args] = program.command;
   const settingsFile = writeSettings(deps, issued.name);
-  const begunAt = clock.mono();
+  const startedAt = clock.mono();
   const child = spawn(file, [...args, '--config', settingsFile], {
     env: agentEnvironment(program.env, issued.token),
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -132,10 +132,10 @@ async function runAgent(deps: LocalWorkerDeps, issued: Issued, orders: Orders): 
   }
   child.once('spawn', () => log.info('local_worker.started', { pid: child.pid }));
   const { code, signal } = await endOf(child, clock, orders);
-  const livedMs = clock.mono() - begunAt;
+  const livedMs = clock.mono() - startedAt;
   const wasAsked = orders.ended.aborted || code === 0;
-  const tell = wasAsked ? log.info : log.warn;
-  tell('local_worker.ended', { exit_code: code, signal, lived_s: Math.round(livedMs / 1000) });
+  const logEnd = wasAsked ? log.info : log.warn;
+  logEnd('local_worker.ended', { exit_code: code, signal, lived_s: Math.round(livedMs / 1000) });
   return { code, livedMs };
 }
 

@@ -74,14 +74,14 @@ export function createRestoration<B extends { readonly name: string }, R extends
         return refuse('storage', `${what}. Nothing was changed. ${remedy}`);
       }
     };
-    const saved = await attempt('What there is now could not be saved', async () => {
+    const saved = await attempt('The current database could not be backed up', async () => {
       await steps.suspend(request);
       return steps.save();
     });
     const closed = await attempt('The database could not be closed', () => steps.close());
     if (!saved.ok) return saved;
     if (!closed.ok) return closed;
-    const done = await attempt('The backup could not take the place of the database', async () => {
+    const done = await attempt('The database could not be replaced by the backup', async () => {
       await steps.sign(ready, saved.value, by);
       ready.replaceDatabase();
     });
@@ -101,10 +101,7 @@ export function createRestoration<B extends { readonly name: string }, R extends
   return {
     async restore(name, by, request) {
       if (underWay !== null)
-        return refuse(
-          'restore_under_way',
-          'A backup is being restored already: look at the list when that is done',
-        );
+        return refuse('restore_under_way', 'Another backup is being restored. Try again in a few seconds');
       const turn = restore(name, by, request);
       underWay = turn;
       try {
@@ -120,5 +117,5 @@ export function createRestoration<B extends { readonly name: string }, R extends
 }
 
 const remedy =
-  'There must be room on the disk for three times the database, backups/ must be writable, and no other program may work on it. ' +
-  'The log has more under this request_id';
+  'The disk needs free space for three times the database, the folder backups/ must be writable, and no other program may use ' +
+  'the database. The log has the reason under this request_id';

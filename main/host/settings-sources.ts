@@ -48,13 +48,13 @@ const workerRow = (flag: Fixable, key: keyof Settings['local_worker'], what: str
 const rows: readonly Row[] = [
   {
     flag: 'host',
-    what: 'Where the orchestrator listens',
+    what: 'The address on which the orchestrator listens',
     of: ({ host }) => host,
     copy: (to, { host }) => ({ ...to, host }),
   },
   {
     flag: 'ssl',
-    what: 'Whether the orchestrator speaks TLS with other machines',
+    what: 'TLS for other machines',
     of: ({ tls }) => tls,
     copy: (to, { tls }) => ({ ...to, tls }),
   },
@@ -64,13 +64,13 @@ const rows: readonly Row[] = [
     of: ({ public_url: url }) => url,
     copy: (to, { public_url: url }) => ({ ...to, public_url: url }),
   },
-  workerRow('local-worker', 'enabled', 'Whether this machine runs jobs'),
-  workerRow('local-worker-gpus', 'gpus', 'Which GPUs the worker of this machine uses'),
-  workerRow('local-worker-trainer', 'trainer', 'The trainer of the worker of this machine'),
-  workerRow('local-worker-work-dir', 'work_dir', 'The folder of the worker of this machine'),
+  workerRow('local-worker', 'enabled', 'The worker on this machine'),
+  workerRow('local-worker-gpus', 'gpus', 'The choice of GPUs of the worker on this machine'),
+  workerRow('local-worker-trainer', 'trainer', 'The trainer of the worker on this machine'),
+  workerRow('local-worker-work-dir', 'work_dir', 'The folder of the worker on this machine'),
   {
     flag: 'audit-retention-days',
-    what: 'How long the audit trail is kept',
+    what: 'The retention of the audit trail',
     of: ({ audit_retention_days: days }) => days,
     copy: (to, { audit_retention_days: days }) => ({ ...to, audit_retention_days: days }),
   },
@@ -115,7 +115,10 @@ export function refuseFixed(given: Given, was: Settings, next: Settings): Refuse
 }
 
 const refusalOf = (what: string, by: string): Refused =>
-  refuse('setting_fixed', `${what} is fixed by ${by}: start the orchestrator without it to set it here`);
+  refuse(
+    'setting_fixed',
+    `${what} is fixed by ${by}. To change it here, start the orchestrator without ${by}`,
+  );
 
 /** Returns the settings of the worker on this machine; null when it is disabled. */
 export function effectiveLocalWorker(given: Given, stored: Settings): LocalWorkerSettings | null {
@@ -183,8 +186,8 @@ function read(file: string): Settings {
   const [issue] = parsed.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
   throw new Error(
-    `${file} is not what was written (${where}${issue?.message ?? 'it cannot be read'}): put that right, or delete the ` +
-      'file, and what was set in the panel is to be set again',
+    `${file} is damaged (${where}${issue?.message ?? 'it cannot be read'}). Correct it, or delete it and set the settings ` +
+      'in the panel again',
   );
 }
 

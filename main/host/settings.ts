@@ -160,7 +160,7 @@ function refuseTls({ network, given }: SettingsDeps, was: Settings, next: Settin
   if (was.tls === next.tls || by === null) return null;
   return refuse(
     'setting_fixed',
-    `The only socket is where ${by} has put it: start the orchestrator without it, or with --ssl beside it`,
+    `${by} fixes the only address, so TLS cannot change here. Start the orchestrator without ${by}, or also with --ssl`,
   );
 }
 
@@ -171,11 +171,11 @@ function refuseCommand({ local_worker: was }: Settings, next: Settings, { isHere
   if (!isHere)
     return refuse(
       'only_from_here',
-      'What the worker of this machine runs, and in which folder, can be set from the machine itself only: there, open the ' +
-        'panel at its own address, or give --local-worker-trainer and --local-worker-work-dir',
+      "Only a browser on the orchestrator's own machine can set the trainer and the folder of its worker. Open the panel there, " +
+        'or start the orchestrator with --local-worker-trainer and --local-worker-work-dir',
     );
   if (workDir === null || isAbsolute(workDir)) return null;
-  return refuse('invalid_request', `local_worker.work_dir: ${workDir} is no absolute path`);
+  return refuse('invalid_request', `local_worker.work_dir: ${workDir} is not an absolute path`);
 }
 
 /** The settings that the audit events of each type contain. */
@@ -235,7 +235,7 @@ async function changeNetwork(
 }
 
 const notOwnText = (address: string): string =>
-  `${address} is no address of this machine: choose one of its own, or 0.0.0.0 for all of them`;
+  `${address} is not an address of this machine: choose one of its own, or 0.0.0.0 for all of them`;
 
 function describeFailure(cause: unknown, host: string, port: number): string {
   const failure = cause instanceof Error ? cause : new Error(String(cause));

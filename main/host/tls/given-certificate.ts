@@ -23,7 +23,7 @@ function createExpiryWarning(file: string, clock: Clock, log: Log): (shown: Iden
     const when = expiresAt > clock.wall() ? 'expires at' : 'is refused by other machines: it has expired at';
     log.warn('tls.certificate_expires', {
       reason: `${file} (--ssl-cert) ${when} ${clock.iso(expiresAt)}`,
-      note: 'renew it and put it in the place of the file, with its key: that is shown within a minute, without a restart',
+      note: 'renew it, and replace both files: the server uses them within a minute, without a restart',
     });
   };
 }

@@ -24,8 +24,7 @@ export interface Identity {
 /** Parses a key and a certificate. Throws with a reason when one is invalid or they do not match. */
 export function identityOf(source: Identity['source'], key: string, certificate: string): Identity {
   const parsed = parseCertificate(certificate);
-  if (!parsed.checkPrivateKey(parseKey(key)))
-    throw new Error('the key is not the one that the certificate was made for');
+  if (!parsed.checkPrivateKey(parseKey(key))) throw new Error('the key does not belong to the certificate');
   const spki = parsed.publicKey.export({ type: 'spki', format: 'der' });
   return {
     source,
@@ -44,17 +43,19 @@ function parseCertificate(pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (cause) {
-    throw new Error('the certificate is none in the PEM format (-----BEGIN CERTIFICATE-----)', { cause });
+    throw new Error('the certificate is not in the PEM format (-----BEGIN CERTIFICATE-----)', { cause });
   }
 }
 
 function parseKey(pem: string): KeyObject {
   if (/^-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(pem))
-    throw new Error('the key is encrypted, and nobody can type its passphrase here: give one without');
+    throw new Error(
+      'the key is encrypted, and nobody can type its passphrase here: use a key without a passphrase',
+    );
   try {
     return createPrivateKey(pem);
   } catch (cause) {
-    throw new Error('the key is none in the PEM format (-----BEGIN PRIVATE KEY-----)', { cause });
+    throw new Error('the key is not in the PEM format (-----BEGIN PRIVATE KEY-----)', { cause });
   }
 }
 

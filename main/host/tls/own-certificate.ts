@@ -35,7 +35,7 @@ export function makeKey(): string {
 function checkKey(pem: string): void {
   const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem);
   if (asymmetricKeyType !== 'ec' || asymmetricKeyDetails?.namedCurve !== 'prime256v1')
-    throw new Error('it is no key of the curve P-256');
+    throw new Error('it is not a key of the curve P-256');
 }
 
 /**

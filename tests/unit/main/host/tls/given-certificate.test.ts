@@ -60,14 +60,14 @@ describe('starting with invalid certificate files', () => {
     [
       'a key of another certificate',
       ({ files }) => writeFileSync(files.key, makeKey()),
-      /the key is not the one that the certificate was made for/,
+      /the key does not belong to the certificate/,
     ],
     [
       'an invalid certificate',
       ({ files }) => writeFileSync(files.certificate, 'hello'),
-      /the certificate is none in the PEM format/,
+      /the certificate is not in the PEM format/,
     ],
-    ['an invalid key', ({ files }) => writeFileSync(files.key, 'hello'), /the key is none in the PEM format/],
+    ['an invalid key', ({ files }) => writeFileSync(files.key, 'hello'), /the key is not in the PEM format/],
     [
       'certificate and key swapped',
       ({ files }) => {
@@ -75,7 +75,7 @@ describe('starting with invalid certificate files', () => {
         writeFileSync(files.key, readFileSync(files.certificate));
         writeFileSync(files.certificate, key);
       },
-      /the certificate is none in the PEM format/,
+      /the certificate is not in the PEM format/,
     ],
     [
       'an encrypted key',
@@ -169,7 +169,7 @@ describe('a certificate that expires soon', () => {
     const bench = await openWith(29 * dayMs);
     expect(bench.log).toEqual([
       `tls.certificate_expires ${bench.files.certificate} (--ssl-cert) expires at ${bench.until}; ` +
-        'renew it and put it in the place of the file, with its key: that is shown within a minute, without a restart',
+        'renew it, and replace both files: the server uses them within a minute, without a restart',
     ]);
     await bench.clock.advance(dayMs - 120_000);
     expect(bench.log).toHaveLength(1);
