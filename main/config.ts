@@ -231,12 +231,12 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
   if (idle !== undefined)
     return refuse(
       'invalid_request',
-      `--${idle} is for the worker that --local-worker starts: give that, too`,
+      `--${idle} has no effect without --local-worker. Give --local-worker, too`,
     );
   const files = certificateFiles(settings);
   if (!files.ok) return files;
   if (flags['ssl'] === false && flags['ssl-cert'] !== undefined)
-    return refuse('invalid_request', '--ssl-cert is for TLS, and --no-ssl turns that off: give one of them');
+    return refuse('invalid_request', '--ssl-cert and --no-ssl contradict each other. Give only one of them');
   const dataDir = resolve(settings['data-dir'] ?? defaultDataDir(env));
   const unfit = settings['audit-witness']
     .map(target => witnessFault(target, dataDir))
@@ -358,7 +358,7 @@ export function readConfigFile(named: unknown, env: Env): Outcome<ConfigFile> {
     const parsed = z.record(z.string(), z.unknown()).safeParse(JSON.parse(text));
     return parsed.success
       ? accept({ path, settings: parsed.data })
-      : refuse('invalid_request', `${path} must hold a JSON object`);
+      : refuse('invalid_request', `${path} must contain a JSON object`);
   } catch (cause) {
     return refuse('invalid_request', `${path} is not valid JSON: ${reason(cause)}`);
   }

@@ -74,7 +74,12 @@ function proverOf(dataDir: string): Prove {
 function socketsOf(url: string): readonly ReachedAt[] {
   const { hostname, port, protocol } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
-  const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
-  const addresses = host === 'localhost' ? ['127.0.0.1', '::1'] : isIP(host) === 0 ? [] : [host];
-  return addresses.map(address => ({ address, port: number }));
+  const defaultPort = protocol === 'https:' ? 443 : 80;
+  const number = port === '' ? defaultPort : Number(port);
+  return addressesOf(host).map(address => ({ address, port: number }));
+}
+
+function addressesOf(host: string): readonly string[] {
+  if (host === 'localhost') return ['127.0.0.1', '::1'];
+  return isIP(host) === 0 ? [] : [host];
 }

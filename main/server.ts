@@ -16,7 +16,7 @@ const settleAfterMs = 2_000;
  */
 function keepHeapSmall(): () => void {
   setFlagsFromString('--semi-space-growth-factor=1');
-  const timer = setTimeout(giveBack, settleAfterMs);
+  const timer = setTimeout(freeStartMemory, settleAfterMs);
   return () => clearTimeout(timer);
 }
 
@@ -24,7 +24,7 @@ function keepHeapSmall(): () => void {
  * Frees the memory of startup in about 20 ms. V8 shrinks an idle heap on its own, but only after a first full collection, which
  * an idle server never reaches.
  */
-function giveBack(): void {
+function freeStartMemory(): void {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc()');
   setFlagsFromString('--no-expose-gc');
@@ -73,9 +73,9 @@ export async function runServer(
     const stopped = untilSignal();
     terminal.out(json ? readyLine(composed, config) : greeting(composed, config));
     if (!json && composed.restored !== null) terminal.err(restoredNotice(composed.restored));
-    const leaveHeap = keepHeapSmall();
+    const cancelCollection = keepHeapSmall();
     const signal = await stopped;
-    leaveHeap();
+    cancelCollection();
     log.info('server.stopping', { signal });
     let code: number = exitCodes.failed;
     const cut = setTimeout(() => process.exit(code), stopWithinMs);
@@ -110,7 +110,7 @@ const fieldsOf = ({ damage, setAside, backup, backupAt, salvagedRows, lostRows }
 
 function restoredNotice({ damage, setAside, backup, backupAt, salvagedRows, lostRows }: Restored): string {
   const minutes = Math.max(0, Math.round((systemClock.wall() - backupAt) / 60_000));
-  const kept = setAside === null ? '' : `What was there lies in ${setAside}\n`;
+  const kept = setAside === null ? '' : `The damaged database is kept in ${setAside}\n`;
   const salvaged =
     salvagedRows === 0 ? '' : `${salvagedRows} newer rows of the audit trail could be read, and were kept\n`;
   const missing =
@@ -118,8 +118,8 @@ function restoredNotice({ damage, setAside, backup, backupAt, salvagedRows, lost
       ? ''
       : `ROWS OF THE AUDIT TRAIL ARE LOST: ${lostRows.from} to ${lostRows.through}, at least\n`;
   return (
-    `\nATTENTION: the database ${damage}\n${kept}In its place is the backup ${backup}\n` +
-    `It was made at ${systemClock.iso(backupAt)}, ${minutes} minutes ago: what changed since then is lost\n${salvaged}${missing}\n`
+    `\nATTENTION: the database ${damage}\n${kept}The backup ${backup} has replaced it\n` +
+    `It was made at ${systemClock.iso(backupAt)}, ${minutes} minutes ago. Later changes are lost\n${salvaged}${missing}\n`
   );
 }
 
@@ -138,10 +138,10 @@ function greeting(composed: Composed, config: ServerConfig): string {
 /** The first signal stops the server in order; the second exits immediately. */
 function untilSignal(): Promise<string> {
   return new Promise(resolve => {
-    let asked = false;
+    let hasSignal = false;
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (asked) process.exit(exitCodes.failed);
-      asked = true;
+      if (hasSignal) process.exit(exitCodes.failed);
+      hasSignal = true;
       resolve(signal);
     };
     process.on('SIGTERM', onSignal);
@@ -152,10 +152,10 @@ function untilSignal(): Promise<string> {
 function startFailure(cause: unknown, config: ServerConfig): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : null;
   if (code === 'EADDRINUSE') {
-    return `Port ${config.port} on ${config.host} is in use: stop what listens there, or choose another one with --port`;
+    return `Port ${config.port} on ${config.host} is in use: stop the program that listens there, or choose another one with --port`;
   }
   if (code === 'EADDRNOTAVAIL')
-    return `${config.host} is no address of this machine: choose another one with --host`;
+    return `${config.host} is not an address of this machine: choose another one with --host`;
   if (cause instanceof FolderInUse) return cause.message;
   return `The orchestrator cannot start: ${cause instanceof Error ? cause.message : String(cause)}`;
 }

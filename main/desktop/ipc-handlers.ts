@@ -33,7 +33,7 @@ export function answerPanel({ contents, origin, answer, onBattery }: IpcDeps): v
     return senderFrame !== null && senderFrame === window.mainFrame && isAt(senderFrame.url, from);
   };
   ipcMain.handle('desktop', (event, body: unknown): DesktopAnswer | Promise<DesktopAnswer> => {
-    if (!isOurs(event)) throw new Error('this page may not ask that');
+    if (!isOurs(event)) throw new Error('this page may not call the app');
     const request = DesktopRequest.safeParse(body, plainIssues);
     if (request.success) return answer(request.data);
     const [issue] = request.error.issues;

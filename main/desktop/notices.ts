@@ -64,7 +64,8 @@ export function toNotifications(notices: readonly Notice[], words: Words): reado
   if (first === undefined) return [];
   const areWorkers = notices.every(({ kind }) => kind === 'worker_lost');
   const isOne = notices.every(({ page }) => page === first.page);
-  const page = isOne ? first.page : areWorkers ? '/workers' : '/jobs';
+  const list = areWorkers ? '/workers' : '/jobs';
+  const page = isOne ? first.page : list;
   return [{ title: words.several, body: parts.filter(Boolean).join(' · '), fleet: first.fleet, page }];
 }
 

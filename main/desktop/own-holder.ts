@@ -40,7 +40,8 @@ export function createOwnHolder(deps: OwnOrchestratorDeps, words: Words): OwnHol
     },
     async close() {
       const closed = now;
-      [now, opening] = [null, null];
+      now = null;
+      opening = null;
       await closed?.close();
     },
   };

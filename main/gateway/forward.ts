@@ -15,8 +15,15 @@ export interface RemoteFleet {
 const maxBytes = 16 * 1_024 * 1_024;
 
 /** Request headers that are forwarded. Cookies and headers about the page's origin are not. */
-const sentOn = ['accept', 'content-type', 'last-event-id', 'idempotency-key', 'if-match', 'if-none-match'];
-const handedBack = [
+const requestHeaders = [
+  'accept',
+  'content-type',
+  'last-event-id',
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+];
+const responseHeaders = [
   'content-type',
   'content-disposition',
   'cache-control',
@@ -42,13 +49,16 @@ export async function forward(
     const body = method === 'GET' || method === 'HEAD' ? null : await textOf(request);
     const answer = await fleet.fetch(new URL(fleet.url + (request.url ?? '')), {
       method,
-      headers: { ...taken(name => request.headers[name], sentOn), authorization: `Bearer ${fleet.token}` },
+      headers: {
+        ...pickHeaders(name => request.headers[name], requestHeaders),
+        authorization: `Bearer ${fleet.token}`,
+      },
       ...(body === null ? {} : { body }),
       signal: controller.signal,
     });
     response.writeHead(
       answer.status,
-      taken(name => answer.headers.get(name), handedBack),
+      pickHeaders(name => answer.headers.get(name), responseHeaders),
     );
     response.flushHeaders();
     if (answer.body === null) response.end();
@@ -58,7 +68,7 @@ export async function forward(
   }
 }
 
-function taken(read: (name: string) => unknown, names: readonly string[]): Record<string, string> {
+function pickHeaders(read: (name: string) => unknown, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap(name => {
       const value = read(name);

@@ -24,7 +24,7 @@ export function parseFleetAddress(given: { readonly url: string; readonly pin: s
   if (url === null || !isPlain || !/^https?:$/.test(url.protocol))
     return {
       ok: false,
-      detail: `"${given.url.slice(0, 100)}" is no address of an orchestrator: give one like https://HOST:8001`,
+      detail: `"${given.url.slice(0, 100)}" is not the address of an orchestrator: give one like https://HOST:8001`,
     };
   const address = url.origin + url.pathname.replace(/\/+$/, '');
   const trust = parseTrust(address, { pin: given.pin ?? undefined, caFile: null, verify: true });

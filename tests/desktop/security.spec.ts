@@ -143,5 +143,5 @@ test('rejects calls from another page with the same preload', { tag: '@real' }, 
     other.destroy();
     return String(heard);
   }, `${beside.url}/`);
-  expect(said).toMatch(/may not ask that/);
+  expect(said).toMatch(/may not call the app/);
 });

@@ -75,13 +75,13 @@ describe('a damaged database', () => {
     const dataDir = copyData(data);
     truncateSync(database(dataDir), 20_000);
     const server = startFailing(dataDir);
-    await server.said(/what changed since then is lost/);
+    await server.said(/Later changes are lost/);
     const from = server.lines.findIndex(line => line.startsWith('ATTENTION'));
     expect(server.lines.slice(from, from + 4)).toEqual([
       expect.stringMatching(/^ATTENTION: the database (is damaged|was cut off)/),
-      expect.stringMatching(/^What was there lies in .*trainyard\.db\.damaged-20/),
-      expect.stringMatching(/^In its place is the backup .*hourly-000001-20/),
-      expect.stringMatching(/^It was made at 20.*Z, \d+ minutes ago: what changed since then is lost/),
+      expect.stringMatching(/^The damaged database is kept in .*trainyard\.db\.damaged-20/),
+      expect.stringMatching(/^The backup .*hourly-000001-20.* has replaced it/),
+      expect.stringMatching(/^It was made at 20.*Z, \d+ minutes ago\. Later changes are lost/),
     ]);
   });
 

@@ -89,7 +89,7 @@ describe('TLS options of trainyard server', () => {
       'certificate files with --no-ssl',
       { ssl: false, ...asFlags },
       {},
-      /^--ssl-cert is for TLS, and --no-ssl turns that off/,
+      /^--ssl-cert and --no-ssl contradict each other/,
     ],
   ])('refuses TLS options with %s', (_what, flags, file, message) => {
     const { loaded } = load(flags, file);
