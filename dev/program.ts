@@ -52,13 +52,13 @@ export function startProgram({ entry, args, root, env, onOut, onErr }: ProgramDe
       resolve({ code: null, signal: null });
     });
   });
-  let isAsked = false;
+  let isStopped = false;
   return {
     exited,
-    isStopped: () => isAsked,
+    isStopped: () => isStopped,
     kill: () => void child.kill('SIGKILL'),
     async stop() {
-      isAsked = true;
+      isStopped = true;
       child.kill('SIGTERM');
       const timer = setTimeout(() => child.kill('SIGKILL'), stopWithinMs);
       await exited;

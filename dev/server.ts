@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type End, endText, type Program, type ProgramDeps, startProgram, type Print } from './program.ts';
 
 /** The time in ms after the last change before it is reported, because editors write files in several steps. */
-const settleMs = 150;
+const reportDelayMs = 150;
 const isSource = (name: string): boolean =>
   /\.(?:ts|json|html|css|js)$/.test(name) && !/(?:^|\/)\./.test(name);
 
@@ -20,7 +20,7 @@ export function watchSources(
       timer = setTimeout(() => {
         timer = null;
         onChange(`${folder}/${name}`);
-      }, settleMs);
+      }, reportDelayMs);
     }),
   );
   return () => {

@@ -15,7 +15,7 @@ export type StartPlan =
 /** Decides what to start. `--headless` takes precedence over the detected environment. */
 export function planStart({ platform, env, isRoot, electron }: StartContext, isHeadless: boolean): StartPlan {
   const headless = (why: string, fetches = false): StartPlan => ({ kind: 'headless', why, fetches });
-  if (isHeadless) return headless('No window, as asked');
+  if (isHeadless) return headless('No window: --headless is set');
   if (platform === 'linux' && !env['DISPLAY'] && !env['WAYLAND_DISPLAY'])
     return headless('No window: this session has no display (neither DISPLAY nor WAYLAND_DISPLAY is set)');
   if (platform !== 'linux' && env['SSH_CONNECTION'] !== undefined)

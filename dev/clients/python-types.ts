@@ -72,15 +72,25 @@ export function hint(schema: Schema): string {
     case 'array':
       return `List[${schema.items === undefined ? 'Any' : hint(schema.items)}]`;
     case 'object':
-      return `Dict[str, ${typeof schema.additionalProperties === 'object' && schema.properties === undefined ? hint(schema.additionalProperties) : 'Any'}]`;
+      return `Dict[str, ${valueHint(schema)}]`;
     case undefined:
     default:
       return 'Any';
   }
 }
 
-const literal = (values: readonly unknown[]): string =>
-  `Literal[${values.map(value => (typeof value === 'boolean' ? (value ? 'True' : 'False') : JSON.stringify(value))).join(', ')}]`;
+/** The type of the values of a dictionary. An object with named properties has values of different types. */
+function valueHint({ additionalProperties, properties }: Schema): string {
+  const hasOneType = typeof additionalProperties === 'object' && properties === undefined;
+  return hasOneType ? hint(additionalProperties) : 'Any';
+}
+
+const literal = (values: readonly unknown[]): string => `Literal[${values.map(literalValue).join(', ')}]`;
+
+function literalValue(value: unknown): string {
+  if (typeof value !== 'boolean') return JSON.stringify(value);
+  return value ? 'True' : 'False';
+}
 
 function union(options: readonly Schema[]): string {
   const hints = [...new Set(options.map(hint))];

@@ -49,7 +49,7 @@ export function pythonClient(document: unknown, { runtime, facade }: HandWritten
   return `${head}\n${types.join('')}${facade.trimEnd()}\n${methods.join('')}`;
 }
 
-/** Without the calls of workers and browsers. */
+/** Returns false for the calls of workers and browsers. */
 const isForUsers = ({ security, operationId }: Operation): boolean =>
   security.some(scheme => 'bearer' in scheme) || openCalls.has(operationId);
 
@@ -139,10 +139,13 @@ function methodOf(verb: string, path: string, operation: Operation): string {
     lines.length === 0
       ? '(self)'
       : `(\n        self,\n${lines.map(line => `        ${line},\n`).join('')}    )`;
-  const told = [...positional, ...named].map(({ name, description: text }) => `${name}: ${text}`);
+  const argumentDocs = [...positional, ...named].map(({ name, description: text }) => `${name}: ${text}`);
   return (
     `\n    def ${snake(operationId)}${signature} -> ${kind.returns}:\n` +
-    docstring([`${summary}.`, ...(description === undefined ? [] : [description]), ...told], '        ') +
+    docstring(
+      [`${summary}.`, ...(description === undefined ? [] : [description]), ...argumentDocs],
+      '        ',
+    ) +
     `        return ${callOf(verb, path, { ids, query, fields, whole, hasBody: operation.requestBody !== undefined }, kind.call)}\n`
   );
 }

@@ -26,7 +26,7 @@ test('starts the server headless otherwise, with the reason', () => {
   expect(planStart({ ...desktop, env: {} }, false)).toEqual(headless(/no display/));
   expect(planStart({ ...desktop, env: { DISPLAY: '' } }, false)).toEqual(headless(/no display/));
   expect(planStart({ ...desktop, isRoot: true }, false)).toEqual(headless(/root/));
-  expect(planStart(desktop, true)).toEqual(headless(/as asked/));
+  expect(planStart(desktop, true)).toEqual(headless(/--headless is set/));
   expect(planStart({ ...desktop, platform: 'darwin', env: { SSH_CONNECTION: 'x' } }, false)).toEqual(
     headless(/SSH/),
   );
