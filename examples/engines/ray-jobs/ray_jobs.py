@@ -1,4 +1,4 @@
-"""What the four programs share: the Ray Jobs API of the cluster in RAY_API_SERVER_ADDRESS."""
+"""Shared code of the four programs: the Ray Jobs API of the cluster in RAY_API_SERVER_ADDRESS."""
 
 import json
 import os

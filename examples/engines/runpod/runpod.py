@@ -1,4 +1,4 @@
-"""What the four programs share: RunPod's REST API, with the key from RUNPOD_API_KEY or the file `api-key` beside this one."""
+"""Shared code of the four programs: RunPod's REST API, with the key from RUNPOD_API_KEY or the file `api-key` beside this one."""
 
 import json
 import os
@@ -53,11 +53,11 @@ def pods(prefix):
     """Pods whose names begin with `prefix`."""
     status, answer = call("GET", "/pods")
     if status != 200:
-        sys.exit(f"RunPod answered {status}: {words(answer)}")
+        sys.exit(f"RunPod answered {status}: {error_text(answer)}")
     return [pod for pod in answer if (pod.get("name") or "").startswith(prefix)]
 
 
-def words(answer):
+def error_text(answer):
     if isinstance(answer, dict):
         answer = answer.get("detail") or answer.get("error") or answer.get("message") or answer
     return str(answer)[:300]

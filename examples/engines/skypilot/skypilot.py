@@ -1,4 +1,4 @@
-"""What the four programs share. A launch is a cluster of SkyPilot that has the name of the launch.
+"""Shared code of the four programs. A launch is a cluster of SkyPilot that has the name of the launch.
 
 `sky launch` waits for the machine, which takes minutes. So it runs in the background, and its output and exit code go to
 the folder `launches` beside this file.
