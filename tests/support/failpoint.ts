@@ -37,10 +37,10 @@ export function die(what: string): void {
 }
 
 /** In a preload: on each SIGWINCH, executes the order in the file and logs it. */
-export function onOrder(obey: (order: string) => void): void {
+export function onOrder(execute: (order: string) => void): void {
   process.on(orderSignal, () => {
     const order = readFileSync(setting(), 'utf8').trim();
-    obey(order);
+    execute(order);
     logFailpoint(order);
   });
 }

@@ -29,14 +29,14 @@ export type StorePoint = 'before commit' | 'after commit';
 /** An in-memory store stays open across a restart, as its file would stay on disk. */
 export function openFleetStore(
   file: string,
-  parts: StoreDeps,
+  deps: StoreDeps,
   onPoint: (point: StorePoint) => void = () => {},
 ): FleetStore {
   let writes = 0;
   let underWay = 0;
   let isFull = false;
   let onRoom: (() => void)[] = [];
-  let database = openSqliteStore(file === ':memory:' ? newDatabase() : file, parts);
+  let database = openSqliteStore(file === ':memory:' ? newDatabase() : file, deps);
   let life = startLife();
 
   function startLife() {
@@ -95,7 +95,7 @@ export function openFleetStore(
     kill: () => life.kill(),
     async restart(crash) {
       await life.end(crash);
-      if (file !== ':memory:') database = openSqliteStore(file, parts);
+      if (file !== ':memory:') database = openSqliteStore(file, deps);
       life = startLife();
     },
     close: () => database.close(),

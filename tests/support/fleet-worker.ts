@@ -186,13 +186,13 @@ export function createFleetWorker(deps: FleetWorkerDeps): FleetWorker {
 }
 
 function introduction(
-  parts: FleetWorkerDeps,
+  deps: FleetWorkerDeps,
   agent: AgentOptions,
   currentJobId: JobId | null,
   currentAttemptId: AttemptId | null,
 ): RegistrationBody {
-  const host = agent.host ?? `host-of-${parts.id}`;
-  const persistent = agent.persistent ?? parts.persistent;
+  const host = agent.host ?? `host-of-${deps.id}`;
+  const persistent = agent.persistent ?? deps.persistent;
   const gpu = { name: 'NVIDIA A100-SXM4-80GB', vram_gb: 80, count: agent.gpus ?? 1, accelerator: 'cuda' };
   const body: RegistrationBody = {
     name: host,
@@ -208,8 +208,8 @@ function introduction(
     ...(agent.allowedConfigKeys && { allowed_config_keys: [...agent.allowedConfigKeys] }),
     ...(agent.trainers && { trainers: agent.trainers }),
     ...(agent.outputs && { outputs: agent.outputs }),
-    instance_id: agent.instanceId ?? `instance-of-${parts.id}`,
-    start_id: agent.startId ?? `start-of-${parts.id}`,
+    instance_id: agent.instanceId ?? `instance-of-${deps.id}`,
+    start_id: agent.startId ?? `start-of-${deps.id}`,
     registration_no: agent.registrationNo ?? null,
     ...(agent.isMultiNode === true && { multi_node: true }),
     current_attempt_id: currentAttemptId,
@@ -220,7 +220,7 @@ function introduction(
 function openFleetStream(
   orchestrator: Orchestrator,
   id: WorkerId,
-  hear: (command: WorkerCommand) => void,
+  onCommand: (command: WorkerCommand) => void,
   clock: VirtualClock,
 ): FleetStream {
   const commands: WorkerCommand[] = [];
@@ -229,7 +229,7 @@ function openFleetStream(
     send(command) {
       if (ended) throw new Error(`${command.type} was sent to ${id} on a stream that has ended`);
       commands.push(command);
-      hear(command);
+      onCommand(command);
     },
     end() {
       ended = true;

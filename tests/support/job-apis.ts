@@ -33,14 +33,15 @@ async function startApi(orderPath: string, authorization: string | null, handle:
       const { method = '', url = '' } = request;
       const isOrder = method === 'POST' && url === orderPath;
       const isAllowed = authorization === null || request.headers.authorization === authorization;
-      const [status, said] = !isAllowed
-        ? [401, 'Unauthorized']
-        : isOrder && refusal !== null
-          ? refusal
-          : handle(method, url, body, items);
+      let answer: Answer;
+      if (!isAllowed) answer = [401, 'Unauthorized'];
+      else if (isOrder && refusal !== null) answer = refusal;
+      else answer = handle(method, url, body, items);
       if (isOrder) refusal = null;
+      const [status, content] = answer;
+      const text = typeof content === 'string' ? content : JSON.stringify(content);
       response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(status === 204 ? undefined : typeof said === 'string' ? said : JSON.stringify(said));
+      response.end(status === 204 ? undefined : text);
     });
   });
   await new Promise<void>(resolve => {

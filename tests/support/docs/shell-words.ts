@@ -6,10 +6,10 @@ export function splitCommands(text: string): readonly (readonly string[])[] {
   let words: string[] = [];
   let word: string | null = null;
   let quote = '';
-  let isTarget = false;
+  let isRedirectTarget = false;
   const endWord = (): void => {
-    if (word !== null && !isTarget) words.push(word);
-    if (word !== null) isTarget = false;
+    if (word !== null && !isRedirectTarget) words.push(word);
+    if (word !== null) isRedirectTarget = false;
     word = null;
   };
   const endCommand = (): void => {
@@ -18,38 +18,42 @@ export function splitCommands(text: string): readonly (readonly string[])[] {
     words = [];
   };
   for (let at = 0; at < text.length; at += 1) {
-    const sign = text.charAt(at);
+    const char = text.charAt(at);
     const after = text.charAt(at + 1);
     if (quote === "'") {
-      if (sign === quote) quote = '';
-      else word += sign;
-    } else if (sign === '\\') {
+      if (char === quote) quote = '';
+      else word += char;
+    } else if (char === '\\') {
       at += 1;
       if (after !== '\n') word = (word ?? '') + after;
-    } else if (sign === '$' && after === '(') {
+    } else if (char === '$' && after === '(') {
       at += 1;
       outer.push({ words, word: word ?? '', quote });
-      [words, word, quote] = [[], null, ''];
+      words = [];
+      word = null;
+      quote = '';
     } else if (quote !== '') {
-      if (sign === quote) quote = '';
-      else word += sign;
-    } else if (sign === ')' && outer.length > 0) {
+      if (char === quote) quote = '';
+      else word += char;
+    } else if (char === ')' && outer.length > 0) {
       endCommand();
-      const back = outer.pop();
-      [words, word, quote] = [back?.words ?? [], `${back?.word ?? ''}$()`, back?.quote ?? ''];
-    } else if (sign === "'" || sign === '"') {
-      quote = sign;
+      const resumed = outer.pop();
+      words = resumed?.words ?? [];
+      word = `${resumed?.word ?? ''}$()`;
+      quote = resumed?.quote ?? '';
+    } else if (char === "'" || char === '"') {
+      quote = char;
       word ??= '';
-    } else if (sign === '#' && word === null) {
+    } else if (char === '#' && word === null) {
       at += text.slice(at).search(/\n|$/) - 1;
-    } else if ((sign === '<' || sign === '>') && after !== '(') {
+    } else if ((char === '<' || char === '>') && after !== '(') {
       if (word !== null && /^\d$/.test(word)) word = null;
       endWord();
-      isTarget = true;
-      if (after === '&' || after === sign) at += 1;
-    } else if (/[\n;|&()<>]/.test(sign)) endCommand();
-    else if (/\s/.test(sign)) endWord();
-    else word = (word ?? '') + sign;
+      isRedirectTarget = true;
+      if (after === '&' || after === char) at += 1;
+    } else if (/[\n;|&()<>]/.test(char)) endCommand();
+    else if (/\s/.test(char)) endWord();
+    else word = (word ?? '') + char;
   }
   endCommand();
   return commands;

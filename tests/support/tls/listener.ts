@@ -87,9 +87,10 @@ export async function startListener(identity: Identity, options: ListenerOptions
 function createRelay(innerPort: number) {
   const chunks: Buffer[] = [];
   const closed = createNotices();
-  let [begun, over] = [0, 0];
+  let opened = 0;
+  let ended = 0;
   const server = createServer(socket => {
-    begun += 1;
+    opened += 1;
     const inner = connect(innerPort, '127.0.0.1');
     socket.on('data', chunk => chunks.push(Buffer.from(chunk)));
     for (const [one, other] of [
@@ -100,16 +101,16 @@ function createRelay(innerPort: number) {
       one.pipe(other);
     }
     socket.on('close', () => {
-      over += 1;
+      ended += 1;
       closed.changed();
     });
   });
   return {
     server,
-    connections: () => begun,
+    connections: () => opened,
     wire: () => Buffer.concat(chunks),
     async ended(count: number): Promise<void> {
-      await closed.waitFor(`the end of ${count} connections`, () => over >= count);
+      await closed.waitFor(`the end of ${count} connections`, () => ended >= count);
     },
   };
 }

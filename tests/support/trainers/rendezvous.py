@@ -16,7 +16,7 @@ rank, nodes = int(os.environ["NODE_RANK"]), int(os.environ["NNODES"])
 names = ["NODE_RANK", "NNODES", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "SLURMD_NODENAME", "SLURM_JOB_ID"]
 
 
-def say(what, **more):
+def record(what, **more):
     with open(config["report"], "a") as report:
         report.write(json.dumps({"what": what, "rank": rank, **more}) + "\n")
 
@@ -26,7 +26,7 @@ def save(*_):
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "weights"), "w") as weights:
         weights.write("weights")
-    say("saved")
+    record("saved")
 
 
 def meet():
@@ -40,14 +40,14 @@ def meet():
             return [socket.create_connection(place)]
         except OSError:
             time.sleep(0.1)
-    sys.exit("nobody is there")
+    sys.exit(f"no process listens on {place}")
 
 
-say("started", pid=os.getpid(), resume=sys.argv[3:], **{name: os.environ.get(name) for name in names})
+record("started", pid=os.getpid(), resume=sys.argv[3:], **{name: os.environ.get(name) for name in names})
 if rank == 0:
     signal.signal(signal.SIGUSR1, save)
 peers = meet()
-say("met")
+record("met")
 end = time.monotonic() + config["seconds"]
 try:
     while time.monotonic() < end and not os.path.exists(config.get("until", "")):
@@ -55,6 +55,6 @@ try:
             sys.stderr.write(f"step {int(end - time.monotonic())}\r")
         time.sleep(0.1)
 except KeyboardInterrupt:
-    say("interrupted")
+    record("interrupted")
     sys.exit(1)
-say("trained")
+record("trained")

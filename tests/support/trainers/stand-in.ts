@@ -38,6 +38,14 @@ const text = (value: unknown): string => {
 const json = (file: string): Config => JSON.parse(readFileSync(file, 'utf8')) as Config;
 const percent = (step: number, steps: number): string => String(Math.floor((100 * step) / steps)).padStart(3);
 
+/** Returns the name of the `checkpoint-STEP` folder with the highest step. */
+function newestCheckpoint(output: string): string | undefined {
+  const stepOf = (name: string): number => Number(name.slice('checkpoint-'.length));
+  return namesIn(output)
+    .filter(name => /^checkpoint-\d+$/.test(name))
+    .toSorted((a, b) => stepOf(b) - stepOf(a))[0];
+}
+
 /** `python -m simpletuner.train`: the variable CONFIG_PATH contains the path of the config. */
 function simpletuner(): Training {
   const config = json(process.env['CONFIG_PATH'] ?? '');
@@ -45,14 +53,9 @@ function simpletuner(): Training {
   if (config['lycoris_config'] !== undefined) json(text(config['lycoris_config']));
   const output = text(config['output_dir']);
   const wanted = config['resume_from_checkpoint'];
-  const found =
-    wanted === 'latest'
-      ? namesIn(output)
-          .filter(name => /^checkpoint-\d+$/.test(name))
-          .toSorted((a, b) => Number(b.slice(11)) - Number(a.slice(11)))[0]
-      : wanted === undefined
-        ? undefined
-        : basename(text(wanted));
+  let found: string | undefined;
+  if (wanted === 'latest') found = newestCheckpoint(output);
+  else if (wanted !== undefined) found = basename(text(wanted));
   const steps = Number(config['max_train_steps']);
   return {
     steps,
@@ -107,7 +110,8 @@ function kohya(script: string, path: string): Training {
   const { datasets } = parseToml(readFileSync(text(config['dataset_config']), 'utf8'));
   const [dataset = {}] = datasets as readonly Config[];
   const [subset = {}] = dataset['subsets'] as readonly Config[];
-  const [output, name] = [text(config['output_dir']), text(config['output_name'] ?? 'last')];
+  const output = text(config['output_dir']);
+  const name = text(config['output_name'] ?? 'last');
   const steps = Number(config['max_train_steps']);
   const resume = config['resume'];
   return {
@@ -164,9 +168,7 @@ function diffusers(script: string, args: readonly string[]): Training {
   const values = new Map(args.map(arg => arg.replace(/^--/, '').split('=', 2) as [string, string]));
   const output = values.get('output_dir') ?? '';
   const steps = Number(values.get('max_train_steps'));
-  const found = namesIn(output)
-    .filter(name => /^checkpoint-\d+$/.test(name))
-    .toSorted((a, b) => Number(b.slice(11)) - Number(a.slice(11)))[0];
+  const found = newestCheckpoint(output);
   const resumes = values.get('resume_from_checkpoint') === 'latest' && found !== undefined;
   return {
     steps,
