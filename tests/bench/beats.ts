@@ -8,14 +8,14 @@ import { startServer } from './program.ts';
 import { enrol, heartbeatBody } from './workers.ts';
 
 const workers = 100;
-const callsARound = 30_000;
+const callsPerRound = 30_000;
 
 /** Returns path and body of the call that the worker with this number makes. */
 type CallOf = (n: number) => readonly [path: string, body: string | null];
 
 async function callsPerSecond(lanes: readonly Lane[], callOf: CallOf): Promise<number> {
   const startedAt = performance.now();
-  let left = callsARound;
+  let left = callsPerRound;
   await Promise.all(
     lanes.map(async (lane, n) => {
       while (left-- > 0) {
@@ -24,7 +24,7 @@ async function callsPerSecond(lanes: readonly Lane[], callOf: CallOf): Promise<n
       }
     }),
   );
-  return callsARound / ((performance.now() - startedAt) / 1_000);
+  return callsPerRound / ((performance.now() - startedAt) / 1_000);
 }
 
 export async function measureHeartbeats(rounds: number): Promise<readonly Line[]> {

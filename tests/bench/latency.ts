@@ -9,11 +9,11 @@ import { openFloor, openOurs, type Side } from './sides.ts';
 import { report, submit } from './workers.ts';
 
 const workers = 100;
-const submitsASecond = 100;
+const submitsPerSecond = 100;
 /** The two programs also alternate within a round, because the speed of the machine changes every few seconds. */
-const turnsARound = 12;
+const turnsPerRound = 12;
 const turnsToWarmUp = 4;
-const submitsATurn = 50;
+const submitsPerTurn = 50;
 
 /** Returns the latencies in ms. They count from the due time of each submission. */
 async function measure(side: Side, count: number): Promise<readonly number[]> {
@@ -26,14 +26,17 @@ async function measure(side: Side, count: number): Promise<readonly number[]> {
     times.push(performance.now() - due);
     report(worker, offer, 'starting')
       .then(() => report(worker, offer, 'completed'))
-      .then(() => (done += 1) === count && all.resolve())
+      .then(() => {
+        done += 1;
+        if (done === count) all.resolve();
+      })
       .catch(all.reject);
   };
   const begun = performance.now() + 100;
   for (let n = 0; n < count; n += 1) {
     // A random time within its slot, so that no periodic activity coincides with all submissions.
-    const due = begun + ((n + Math.random() * 0.8) / submitsASecond) * 1_000;
-    await until(due);
+    const due = begun + ((n + Math.random() * 0.8) / submitsPerSecond) * 1_000;
+    await waitUntil(due);
     dueAt.set(n, due);
     const lane = side.submitters[n % side.submitters.length];
     if (lane !== undefined) submit(lane, n).catch(all.reject);
@@ -43,7 +46,7 @@ async function measure(side: Side, count: number): Promise<readonly number[]> {
 }
 
 /** Waits until this time. Timers have a resolution of 1 ms, so it polls the clock for the last 2 ms. */
-async function until(due: number): Promise<void> {
+async function waitUntil(due: number): Promise<void> {
   const rest = due - performance.now();
   if (rest > 2) await setTimeout(rest - 2);
   while (performance.now() < due) await setImmediate();
@@ -52,7 +55,7 @@ async function until(due: number): Promise<void> {
 async function inTurns(sides: readonly Side[], turns: number): Promise<readonly (readonly number[])[]> {
   const times = sides.map((): number[] => []);
   for (let turn = 0; turn < turns; turn += 1)
-    for (const [n, side] of sides.entries()) times[n]?.push(...(await measure(side, submitsATurn)));
+    for (const [n, side] of sides.entries()) times[n]?.push(...(await measure(side, submitsPerTurn)));
   return times;
 }
 
@@ -62,7 +65,7 @@ async function inTurns(sides: readonly Side[], turns: number): Promise<readonly 
 async function measureRound(): Promise<Round> {
   const sides = [await openOurs(workers), await openFloor(workers)] as const;
   await inTurns(sides, turnsToWarmUp);
-  const [ours = [], floor = []] = await inTurns(sides, turnsARound);
+  const [ours = [], floor = []] = await inTurns(sides, turnsPerRound);
   await Promise.all(sides.map(side => side.close()));
   return { Trainyard: ours, floor };
 }
@@ -75,21 +78,25 @@ interface Round {
 export async function measureLatency(rounds: number): Promise<readonly Line[]> {
   const found: Round[] = [];
   for (let round = 0; round < rounds; round += 1) found.push(await measureRound());
-  const of = (side: keyof Round, share: number): number =>
+  const medianOf = (side: keyof Round, share: number): number =>
     median(found.map(times => percentile(times[side], share)));
-  const beside = (share: number): number =>
+  const ratioToFloor = (share: number): number =>
     median(found.map(({ Trainyard, floor }) => percentile(Trainyard, share) / percentile(floor, share)));
   return [
     ...(['Trainyard', 'floor'] as const).flatMap(side => [
       {
         what: `submit to offer at the worker, ${side}: p50`,
-        figure: of(side, 0.5),
+        figure: medianOf(side, 0.5),
         unit: 'ms' as const,
         histogram: histogramOf(found.flatMap(times => times[side])),
       },
-      { what: `submit to offer at the worker, ${side}: p99`, figure: of(side, 0.99), unit: 'ms' as const },
+      {
+        what: `submit to offer at the worker, ${side}: p99`,
+        figure: medianOf(side, 0.99),
+        unit: 'ms' as const,
+      },
     ]),
-    { what: '  relative to the floor: p50', figure: beside(0.5), unit: 'x', atMost: 1.5 },
-    { what: '  relative to the floor: p99', figure: beside(0.99), unit: 'x', atMost: 2 },
+    { what: '  relative to the floor: p50', figure: ratioToFloor(0.5), unit: 'x', atMost: 1.5 },
+    { what: '  relative to the floor: p99', figure: ratioToFloor(0.99), unit: 'x', atMost: 2 },
   ];
 }

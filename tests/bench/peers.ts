@@ -8,12 +8,12 @@ import { type Line, median, percentile } from './figures.ts';
 import { fetchPackages } from './peers/packages.ts';
 import { openBullMq, openGraphileWorker, openTrainyard, type System } from './peers/systems.ts';
 
-const atOnce = 10;
-const jobsARound = 5_000;
-const calm = { count: 300, perSecond: 50 };
+const concurrency = 10;
+const jobsPerRound = 5_000;
+const lowLoad = { count: 300, perSecond: 50 };
 
 interface Round {
-  readonly jobsASecond: number;
+  readonly jobsPerSecond: number;
   /** Latencies in ms, counted from the due time of each add. */
   readonly startedAfter: readonly number[];
 }
@@ -24,7 +24,7 @@ async function paceOf({ add, work }: System, count: number): Promise<number> {
 }
 
 async function delaysOf({ add, work }: System): Promise<readonly number[]> {
-  const [addedMs, { startedMs }] = await Promise.all([add(calm), work(calm)]);
+  const [addedMs, { startedMs }] = await Promise.all([add(lowLoad), work(lowLoad)]);
   return startedMs.map((started, mark) => started - (addedMs[mark] ?? Number.NaN));
 }
 
@@ -33,11 +33,11 @@ export async function measurePeers(rounds: number): Promise<readonly Line[]> {
   try {
     await openAll(systems);
     const found = new Map<System, Round[]>(systems.map(system => [system, []]));
-    for (const system of systems) await paceOf(system, jobsARound / 5);
+    for (const system of systems) await paceOf(system, jobsPerRound / 5);
     for (let round = 0; round < rounds; round += 1)
       for (const [system, measured] of found)
         measured.push({
-          jobsASecond: await paceOf(system, jobsARound),
+          jobsPerSecond: await paceOf(system, jobsPerRound),
           startedAfter: await delaysOf(system),
         });
     return linesOf(found);
@@ -48,14 +48,14 @@ export async function measurePeers(rounds: number): Promise<readonly Line[]> {
 
 /** Opens all systems. Prints which ones are missing, and how to install them. */
 async function openAll(systems: System[]): Promise<void> {
-  systems.push(await openTrainyard(atOnce));
+  systems.push(await openTrainyard(concurrency));
   const packages = fetchPackages(console.log);
   if (packages === null) return;
-  const bullmq = await openBullMq(atOnce, packages);
+  const bullmq = await openBullMq(concurrency, packages);
   if (bullmq === null)
     console.log('Skipped BullMQ: redis-server is not installed (apt-get install redis-server).');
   else systems.push(bullmq);
-  const graphile = await openGraphileWorker(atOnce, packages);
+  const graphile = await openGraphileWorker(concurrency, packages);
   if (graphile === null)
     console.log('Skipped graphile-worker: PostgreSQL is not installed (apt-get install postgresql).');
   else systems.push(graphile);
@@ -64,14 +64,14 @@ async function openAll(systems: System[]): Promise<void> {
 function linesOf(found: ReadonlyMap<System, readonly Round[]>): readonly Line[] {
   const sides = [...found].map(([{ name }, rounds]) => ({
     name,
-    pace: median(rounds.map(({ jobsASecond }) => jobsASecond)),
+    pace: median(rounds.map(({ jobsPerSecond }) => jobsPerSecond)),
     p50: median(rounds.map(({ startedAfter }) => percentile(startedAfter, 0.5))),
     p99: median(rounds.map(({ startedAfter }) => percentile(startedAfter, 0.99))),
   }));
   const [ours, ...peers] = sides;
   if (ours === undefined) return [];
-  const added = `added to ended, ${atOnce} jobs at once`;
-  const started = `added to started, ${calm.perSecond} a second`;
+  const added = `added to ended, ${concurrency} jobs at once`;
+  const started = `added to started, ${lowLoad.perSecond} a second`;
   return [
     ...sides.map(({ name, pace }) => ({ what: `${added}: ${name}`, figure: pace, unit: '/s' as const })),
     ...peers.map(({ name, pace }) => ({

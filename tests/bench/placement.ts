@@ -10,7 +10,9 @@ export async function measurePlacement(rounds: number): Promise<readonly Line[]>
     times.large.push(microsecondsIn('large'));
     times.crowded.push(microsecondsIn('crowded'));
   }
-  const [small, large, crowded] = [median(times.small), median(times.large), median(times.crowded)];
+  const small = median(times.small);
+  const large = median(times.large);
+  const crowded = median(times.crowded);
   return [
     { what: 'one decision, 100 pending x 10 workers', figure: small, unit: 'us' },
     { what: 'one decision, 100,000 x 10,000 x 50 shapes', figure: large, unit: 'us' },

@@ -38,12 +38,12 @@ export const trainyard: Peer = {
 async function followAndAnswer(url: string, identity: Identity, callbacks: WorkerCallbacks): Promise<void> {
   const lane = openLane(url, identity.headers);
   await followOrders({ url }, identity, offer => {
-    const live = async (): Promise<void> => {
+    const runJob = async (): Promise<void> => {
       await report(lane, offer, 'starting');
       callbacks.started(Number(offer.config['mark']));
       await report(lane, offer, 'completed');
       callbacks.ended();
     };
-    void live();
+    void runJob();
   });
 }
