@@ -25,7 +25,7 @@ const Submitted = z.looseObject({ job_id: z.string() });
 const giveUpAfterMs = 40_000;
 const retryPauseMs = 250;
 
-export function createClient(server: BenchServer, journal: Journal<ClientLine>, over: AbortSignal): Client {
+export function createClient(server: BenchServer, journal: Journal<ClientLine>, ended: AbortSignal): Client {
   const admin = createAdminCalls(
     () => server.url,
     () => server.adminToken,
@@ -35,14 +35,14 @@ export function createClient(server: BenchServer, journal: Journal<ClientLine>, 
 
   const callUntilAnswered: Client['callUntilAnswered'] = async (method, path, body) => {
     const until = machineNow() + giveUpAfterMs;
-    while (machineNow() < until && !over.aborted) {
+    while (machineNow() < until && !ended.aborted) {
       const answer = await attempt(method, path, body);
       const status = answer?.status ?? null;
       journal.write({ kind: 'call', at: machineNow(), call: `${method} ${path}`, status });
       if (status === 200) return answer?.body;
       // Stop here, because a repetition would be refused too.
       if (status !== null && status < 500) return null;
-      await pauseFor(retryPauseMs, over);
+      await pauseFor(retryPauseMs, ended);
     }
     return null;
   };
@@ -57,8 +57,8 @@ export function createClient(server: BenchServer, journal: Journal<ClientLine>, 
       if (id !== null) return id;
       // Without a key, a repetition could create a second job. So repeat only after an explicit refusal.
       if (status === null && !job.hasKey) return null;
-      await pauseFor(retryPauseMs, over);
-    } while (machineNow() < until && !over.aborted);
+      await pauseFor(retryPauseMs, ended);
+    } while (machineNow() < until && !ended.aborted);
     return null;
   };
   return {

@@ -59,12 +59,12 @@ export async function conclude(
   ];
 }
 
-async function untilAllEnd({ server, ended: over }: Fleet, limitMs: number): Promise<void> {
+async function untilAllEnd({ server, ended }: Fleet, limitMs: number): Promise<void> {
   const until = machineNow() + limitMs;
-  while (machineNow() < until && !over.aborted) {
+  while (machineNow() < until && !ended.aborted) {
     const list = await readStatuses(server).catch(() => null);
     if (list !== null && [...list.statuses.values()].every(status => finals.has(status))) return;
-    await pauseFor(pollMs, over);
+    await pauseFor(pollMs, ended);
   }
 }
 

@@ -43,27 +43,27 @@ async function note(fleet: Fleet, planned: PlannedFault): Promise<void> {
 /** Injects one fault. Resolves when it is over, with a note for the journal. */
 async function perform(fault: Fault, fleet: Fleet): Promise<string | null | void> {
   if ('rig' in fault) return performOnRig(fault, fleet.rigs[fault.rig]!, fleet);
-  const { server, client, ended: over, plant } = fleet;
+  const { server, client, ended, plant } = fleet;
   switch (fault.kind) {
     case 'server_kill':
     case 'server_restart': {
       const isKill = fault.kind === 'server_kill';
       await fleet.end(isKill ? 'SIGKILL' : 'SIGTERM');
       if (isKill && plant?.losesWal === true) rmSync(`${server.databaseFile}-wal`, { force: true });
-      await pauseFor(fault.downMs, over);
+      await pauseFor(fault.downMs, ended);
       return fleet.start();
     }
     case 'server_stop':
       server.kill('SIGSTOP');
-      await pauseFor(fault.forMs, over);
+      await pauseFor(fault.forMs, ended);
       return server.kill('SIGCONT');
     case 'disk_full':
       await fleet.sendOrder('disk full');
-      await pauseFor(fault.forMs, over);
+      await pauseFor(fault.forMs, ended);
       return fleet.sendOrder('disk free');
     case 'clock_jump':
       await fleet.sendOrder(`clock ${fault.shiftMs}`);
-      await pauseFor(fault.forMs, over);
+      await pauseFor(fault.forMs, ended);
       return fleet.sendOrder('clock 0');
     case 'backup':
       await client.callUntilAnswered('POST', '/api/backup');
@@ -73,7 +73,7 @@ async function perform(fault: Fault, fleet: Fleet): Promise<string | null | void
 type RigFault = Extract<Fault, { readonly rig: number }>;
 
 async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<string | null | void> {
-  const { client, ended: over } = fleet;
+  const { client, ended } = fleet;
   const { link } = rig;
   switch (fault.kind) {
     case 'agent_kill':
@@ -84,18 +84,18 @@ async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<st
       return rig.end('SIGTERM', fault.downMs);
     case 'agent_stop':
       rig.signal('SIGSTOP');
-      await pauseFor(fault.forMs, over);
+      await pauseFor(fault.forMs, ended);
       return rig.signal('SIGCONT');
     case 'trainer_kill':
       return killTrainer(rig, fleet);
     case 'partition':
       if (fault.how === 'refuse') link.refuse();
       else link[fault.how](fault.way);
-      await pauseFor(fault.forMs, over);
+      await pauseFor(fault.forMs, ended);
       return link.heal();
     case 'delay':
       link.delay(fault.delayMs);
-      await pauseFor(fault.forMs, over);
+      await pauseFor(fault.forMs, ended);
       return link.heal();
     case 'cut':
       return link.cut();
@@ -105,7 +105,7 @@ async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<st
       return rotate(rig, fault.fileAfterMs, fleet);
     case 'drain':
       await client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/drain`, {});
-      await pauseFor(fault.forMs, over);
+      await pauseFor(fault.forMs, ended);
       await client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/undrain`);
   }
 }

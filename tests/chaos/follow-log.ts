@@ -22,7 +22,7 @@ export async function followLog(
   id: string,
   server: BenchServer,
   journal: Journal<FollowLine>,
-  over: AbortSignal,
+  ended: AbortSignal,
 ): Promise<void> {
   let attempt = 1;
   let next = 0;
@@ -32,7 +32,7 @@ export async function followLog(
       authorization: `Bearer ${server.adminToken}`,
       ...(next > 0 && { 'last-event-id': String(next) }),
     };
-    for await (const frame of sseFrames(url, headers, over)) {
+    for await (const frame of sseFrames(url, headers, ended)) {
       const event = LogEvent.parse(JSON.parse(frame.data));
       if (event.type === 'lines') {
         for (const { line, text } of event.lines) journal.write({ kind: 'line', id, attempt, line, text });
@@ -47,8 +47,8 @@ export async function followLog(
     }
     return false;
   };
-  while (!over.aborted) {
+  while (!ended.aborted) {
     if (await readOn().catch(() => false)) return;
-    await pauseFor(reconnectMs, over);
+    await pauseFor(reconnectMs, ended);
   }
 }

@@ -147,10 +147,19 @@ const kinds: readonly (readonly [weight: number, draw: (random: Random, rig: num
 ];
 
 function drawFault(random: Random): Fault {
+  const draw = drawKind(random);
+  return draw(random, random.int(0, rigCount - 1));
+}
+
+/** Draws one of the kinds. Each is drawn in proportion to its weight. */
+function drawKind(random: Random): (typeof kinds)[number][1] {
   const sum = kinds.reduce((total, [weight]) => total + weight, 0);
   let left = random.next() * sum;
-  const [, draw] = kinds.find(([weight]) => (left -= weight) < 0) ?? kinds[0]!;
-  return draw(random, random.int(0, rigCount - 1));
+  for (const [weight, draw] of kinds) {
+    left -= weight;
+    if (left < 0) return draw;
+  }
+  return kinds[0]![1];
 }
 
 /** Draws the faults. Omits a fault when its lane is busy at its time. */

@@ -71,12 +71,12 @@ function submitJobs(fleet: Fleet, { jobs }: ChaosPlan, startedAt: number): Promi
   );
 }
 
-async function submitJob({ client, server, journals, ended: over }: Fleet, job: PlannedJob): Promise<void> {
+async function submitJob({ client, server, journals, ended }: Fleet, job: PlannedJob): Promise<void> {
   const id = await client.submit(job);
   if (id === null) return;
-  if (job.isFollowed) void followLog(id, server, journals.follow, over);
+  if (job.isFollowed) void followLog(id, server, journals.follow, ended);
   if (job.cancelAfterMs === null) return;
-  await pauseFor(job.cancelAfterMs, over);
+  await pauseFor(job.cancelAfterMs, ended);
   await client.cancel(id);
 }
 

@@ -17,7 +17,7 @@ const exitCodes = { clean: 0, violated: 1, usage: 2, interrupted: 130 } as const
 /** Logs stay in this folder after the run. All other files are removed. */
 const logsIn = tmpdir();
 
-interface Order {
+interface RunOptions {
   readonly seeds: readonly number[];
   readonly minutes: number;
   readonly plant: ChaosPlant | null;
@@ -25,7 +25,7 @@ interface Order {
 }
 
 /** Parses the arguments. Returns an error message when they are invalid. */
-function readOrder(argv: readonly string[]): Order | string {
+function parseOptions(argv: readonly string[]): RunOptions | string {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -60,15 +60,15 @@ function lineOf({ seed, jobs, faults, violations, ms }: SeedResult): string {
 }
 
 async function main(): Promise<number> {
-  const order = readOrder(process.argv.slice(2));
-  if (typeof order === 'string') {
-    process.stderr.write(`${order}\n`);
+  const options = parseOptions(process.argv.slice(2));
+  if (typeof options === 'string') {
+    process.stderr.write(`${options}\n`);
     return exitCodes.usage;
   }
   const logs = join(logsIn, `trainyard-chaos-logs-${process.pid}`);
   const done: SeedResult[] = [];
-  for (const seed of order.seeds) {
-    const result = await runSeed({ ...order, seed, logs, ...(isScreen && { onProgress: showProgress }) });
+  for (const seed of options.seeds) {
+    const result = await runSeed({ ...options, seed, logs, ...(isScreen && { onProgress: showProgress }) });
     clearProgress();
     done.push(result);
     process.stdout.write(`${lineOf(result)}\n`);

@@ -12,7 +12,7 @@ const slackMs = 2_000;
 
 const cancel = ({ admin }: Bench, job: BenchJob) => admin.call('POST', `/api/queue/${job.id}/cancel`);
 
-async function isCancelled(bench: Bench, job: BenchJob): Promise<void> {
+async function expectCancelled(bench: Bench, job: BenchJob): Promise<void> {
   await bench.events.job(job.id, 'job.cancelled');
   // A repeated cancel gives the same answer, and no report changes a cancelled job.
   assert.partialDeepStrictEqual(await cancel(bench, job), { status: 200, body: { status: 'cancelled' } });
@@ -31,7 +31,7 @@ export const cancels: readonly Scenario[] = [
         status: 200,
         body: { status: 'cancelled' },
       });
-      await isCancelled(bench, nowhere);
+      await expectCancelled(bench, nowhere);
 
       const letPass = rig.proxy.rule({ where: reports('starting'), fate: 'reset' });
       const offered = await bench.submit();
@@ -41,7 +41,7 @@ export const cancels: readonly Scenario[] = [
         body: { status: 'cancelling' },
       });
       letPass();
-      await isCancelled(bench, offered);
+      await expectCancelled(bench, offered);
 
       const next = await bench.submit({ run_ms: 100 });
       await bench.events.job(next.id, 'job.completed');
@@ -65,7 +65,7 @@ export const cancels: readonly Scenario[] = [
         body: { status: 'cancelling' },
       });
       await untilDead(pid, graceMs + slackMs);
-      await isCancelled(bench, job);
+      await expectCancelled(bench, job);
     },
   },
   {
@@ -92,7 +92,7 @@ export const cancels: readonly Scenario[] = [
         'processes that received SIGTERM',
       );
       assert.ok(performance.now() - before > graceMs * 0.9, 'the grace period was too short');
-      await isCancelled(bench, job);
+      await expectCancelled(bench, job);
     },
   },
   {
@@ -112,7 +112,7 @@ export const cancels: readonly Scenario[] = [
       });
       await rig.proxy.heal();
       await untilDead(pid, graceMs + slackMs);
-      await isCancelled(bench, job);
+      await expectCancelled(bench, job);
       const ended = await bench.submit({ run_ms: 100 });
       await bench.events.job(ended.id, 'job.completed');
       assert.partialDeepStrictEqual(await cancel(bench, ended), { status: 409, body: { code: 'job_final' } });

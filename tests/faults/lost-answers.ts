@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { type HttpExchange, reports } from '../support/chaos-proxy.ts';
 import { readStored } from '../support/database-evidence.ts';
 import type { Scenario } from './scenario.ts';
-import { waitForHeartbeats, endedUntouched, expectUninterruptedEnd, fieldOf, reportsOf } from './steps.ts';
+import {
+  waitForHeartbeats,
+  expectEndedUntouched,
+  expectUninterruptedEnd,
+  fieldOf,
+  reportsOf,
+} from './steps.ts';
 
 export const lostAnswers: readonly Scenario[] = [
   {
@@ -51,8 +57,8 @@ export const lostAnswers: readonly Scenario[] = [
         reportsOf(rig, job, 'completed').find(({ delivered }) => delivered),
       );
       assert.partialDeepStrictEqual(last.answer, { status: 200, body: { success: true, duplicate: true } });
-      for (const takeBack of silencing) takeBack();
-      await endedUntouched(bench, job, pid);
+      for (const removeRule of silencing) removeRule();
+      await expectEndedUntouched(bench, job, pid);
       assert.equal(events.events.filter(({ type }) => type === 'job.completed').length, 1);
       // The agent has received the final answer, so it does not repeat the report.
       await waitForHeartbeats(rig, 2);
@@ -82,12 +88,12 @@ export const lostAnswers: readonly Scenario[] = [
       const from = bench.events.events.length;
       for (const call of old) {
         const { status, body } = await rig.proxy.replay(call);
-        const told = `${call.text} replayed: ${JSON.stringify(body)}`;
+        const description = `${call.text} replayed: ${JSON.stringify(body)}`;
         if (call.path.endsWith('/status'))
-          assert.equal(status, fieldOf(call.body, 'status') === 'completed' ? 200 : 409, told);
+          assert.equal(status, fieldOf(call.body, 'status') === 'completed' ? 200 : 409, description);
         // Logs and points are already stored. The answer contains the stored position, and nothing is stored twice.
         if (/\/(?:logs|metrics)$/.test(call.path))
-          assert.deepEqual([status, fieldOf(body, 'next')], [200, farthest(old, call.path)], told);
+          assert.deepEqual([status, fieldOf(body, 'next')], [200, farthest(old, call.path)], description);
       }
       await waitForHeartbeats(rig, 2);
       const changes = bench.events.events.slice(from).filter(({ type }) => type !== 'job.progress');

@@ -5,7 +5,7 @@ import type { Bench } from './bench.ts';
 import type { Scenario } from './scenario.ts';
 import {
   waitForHeartbeats,
-  endedUntouched,
+  expectEndedUntouched,
   expectEndOnOtherRig,
   expectUninterruptedEnd,
   eventsOf,
@@ -122,7 +122,7 @@ export const partitions: readonly Scenario[] = [
       await bench.events.job(job.id, 'job.recovering');
       await rig.proxy.heal();
       await bench.events.job(job.id, 'job.completed');
-      await endedUntouched(bench, job, pid);
+      await expectEndedUntouched(bench, job, pid);
     },
   },
 ];

@@ -24,7 +24,7 @@ export async function perform(scenario: Scenario, logs: string | null = null): P
   let held: readonly string[] = [];
   let failure: string | null = null;
   try {
-    held = await within(scenario.limitMs ?? defaultLimitMs, () => judged(scenario, bench));
+    held = await within(scenario.limitMs ?? defaultLimitMs, () => runAndJudge(scenario, bench));
   } catch (cause) {
     failure = `${textOf(cause)}\n${describeLastOutput(bench)}`;
     if (logs !== null) keepLogs(bench, failure, logs);
@@ -33,7 +33,7 @@ export async function perform(scenario: Scenario, logs: string | null = null): P
   return { scenario, ms: performance.now() - startedAt, held, failure };
 }
 
-async function judged(scenario: Scenario, bench: Bench): Promise<readonly string[]> {
+async function runAndJudge(scenario: Scenario, bench: Bench): Promise<readonly string[]> {
   await scenario.run(bench);
   const { held, broken } = await conclude(bench);
   if (broken.length === 0) return held;

@@ -19,7 +19,7 @@ async function startJob(bench: Bench, tokenFrom: 'file' | 'environment') {
   return { rig, job, pid };
 }
 
-const streamIsClosed = (rig: Rig): Promise<true> =>
+const untilStreamCloses = (rig: Rig): Promise<true> =>
   rig.proxy.waitFor(
     'the end of the stream',
     () => rig.proxy.calls('GET /api/workers/stream').every(({ open }) => !open),
@@ -51,7 +51,7 @@ export const rotations: readonly Scenario[] = [
       const { rig, job, pid } = await startJob(bench, 'file');
       const from = bench.events.events.length;
       const token = await bench.rotate(rig);
-      await streamIsClosed(rig);
+      await untilStreamCloses(rig);
       writeFileSync(rig.tokenFile, token);
       await bench.events.worker(rig.id, 'worker.connected', from);
       await waitForHeartbeats(rig, 1);
@@ -67,7 +67,7 @@ export const rotations: readonly Scenario[] = [
     async run(bench) {
       const { rig, job, pid } = await startJob(bench, 'environment');
       await bench.rotate(rig);
-      await streamIsClosed(rig);
+      await untilStreamCloses(rig);
       assert.deepEqual(await rig.agent.exited, { code: 3, signal: null });
       const from = bench.events.events.length;
       rig.start({ tokenFrom: 'environment' });
@@ -82,7 +82,7 @@ export const rotations: readonly Scenario[] = [
     async run(bench) {
       const { rig, options, agent, job, run } = await startPublishedAgent(bench);
       const token = await bench.rotate(rig);
-      await streamIsClosed(rig);
+      await untilStreamCloses(rig);
       if (run.exitCode() === null) run.print('step 2');
       assert.equal((await agent.events.waitFor('exited')).cause, 'unauthorized');
       assert.deepEqual(run.signals, ['SIGTERM']);
@@ -126,8 +126,8 @@ export const rotations: readonly Scenario[] = [
       await waitForHeartbeats(rig, 3);
       assert.equal(rig.proxy.calls('GET /api/workers/stream').length, 1, 'streams of the incumbent');
       assert.deepEqual(via.calls('GET /api/workers/stream'), []);
-      const told = ['worker.registered', 'worker.connected', 'worker.stream_closed', 'worker.offline'];
-      assert.deepEqual(eventsOf(bench, told, from), []);
+      const unwanted = ['worker.registered', 'worker.connected', 'worker.stream_closed', 'worker.offline'];
+      assert.deepEqual(eventsOf(bench, unwanted, from), []);
       await expectUninterruptedEnd(bench, job, pid);
     },
   },

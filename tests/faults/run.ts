@@ -17,7 +17,7 @@ import { scenarios } from './scenarios.ts';
 const logsIn = tmpdir();
 const exitCodes = { held: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
-interface Order {
+interface RunOptions {
   readonly scenarios: readonly Scenario[];
   readonly times: number;
   readonly jobs: number;
@@ -33,13 +33,14 @@ const { values } = parseArgs({
 });
 
 /** Parses the arguments. Prints an error and returns null when they are invalid. */
-function readOrder(): Order | null {
+function parseOptions(): RunOptions | null {
   const ids = values.only
     .split(',')
     .map(id => id.trim().toUpperCase())
     .filter(id => id !== '');
   const unknown = ids.filter(id => scenarios.every(scenario => scenario.id !== id));
-  const [times, jobs] = [Number(values.times), Number(values.jobs)];
+  const times = Number(values.times);
+  const jobs = Number(values.jobs);
   if (unknown.length > 0) {
     process.stderr.write(`Unknown fault: ${unknown.join(', ')}. Use F1 to F27\n`);
     return null;
@@ -56,7 +57,7 @@ function readOrder(): Order | null {
 
 /** Runs all scenarios in rounds, so that a rare failure is found early. */
 async function runAll(
-  { scenarios: wanted, times, jobs }: Order,
+  { scenarios: wanted, times, jobs }: RunOptions,
   logs: string,
 ): Promise<readonly Performance[]> {
   const done: Performance[] = [];
@@ -100,13 +101,13 @@ function tableOf(scenario: Scenario, done: readonly Performance[]): string {
 }
 
 async function main(): Promise<number> {
-  const order = readOrder();
-  if (order === null) return exitCodes.usage;
+  const options = parseOptions();
+  if (options === null) return exitCodes.usage;
   const startedAt = performance.now();
-  const done = await runAll(order, join(logsIn, `trainyard-fault-logs-${process.pid}`));
+  const done = await runAll(options, join(logsIn, `trainyard-fault-logs-${process.pid}`));
   const failed = done.filter(({ failure }) => failure !== null);
   const head = `${'#'.padEnd(4)} result times  longest ${'invariants that held'.padEnd(38)} scenario`;
-  const rows = order.scenarios.map(scenario => tableOf(scenario, done));
+  const rows = options.scenarios.map(scenario => tableOf(scenario, done));
   const sum = `${done.length - failed.length} of ${done.length} held, in ${seconds(performance.now() - startedAt).trim()}`;
   process.stdout.write(`${[head, ...rows, sum].join('\n')}\n`);
   return failed.length === 0 ? exitCodes.held : exitCodes.failed;

@@ -25,10 +25,10 @@ export const reportsOf = (rig: Rig, job: BenchJob, status: string): readonly Htt
 export async function expectUninterruptedEnd(bench: Bench, job: BenchJob, pid: number): Promise<void> {
   job.finish();
   await bench.events.job(job.id, 'job.completed');
-  await endedUntouched(bench, job, pid);
+  await expectEndedUntouched(bench, job, pid);
 }
 
-export async function endedUntouched(bench: Bench, job: BenchJob, pid: number): Promise<void> {
+export async function expectEndedUntouched(bench: Bench, job: BenchJob, pid: number): Promise<void> {
   const { status, attempts } = await bench.admin.job(job.id);
   assert.equal(status, 'completed');
   assert.equal(attempts.length, 1, 'attempts');

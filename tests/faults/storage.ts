@@ -5,7 +5,7 @@ import { untilDead } from '../support/own-processes.ts';
 import type { Bench } from './bench.ts';
 import { orderedFailpoint } from './orders.ts';
 import type { Scenario } from './scenario.ts';
-import { waitForHeartbeats, endedUntouched, eventsOf, fieldOf, reportsOf } from './steps.ts';
+import { waitForHeartbeats, expectEndedUntouched, eventsOf, fieldOf, reportsOf } from './steps.ts';
 
 const somewhere = { worker_labels: { rig: 'rig-1' } };
 
@@ -78,7 +78,7 @@ export const storageFaults: readonly Scenario[] = [
       assert.deepEqual(eventsOf(bench, ['worker.offline', 'job.recovering', 'job.requeued']), []);
       await disk.give('free', bench.server);
       await bench.events.job(job.id, 'job.completed');
-      await endedUntouched(bench, job, pid);
+      await expectEndedUntouched(bench, job, pid);
       const after = await bench.submit({ run_ms: 50 });
       await bench.events.job(after.id, 'job.completed');
     },
