@@ -34,7 +34,7 @@ export function reportWaitingJobs({ ledger, violate }: Scene): void {
 /** Checks that each running worker has an online status, and that a drained worker keeps draining. */
 export const watchStatuses: Check = scene => ({
   atEnd() {
-    for (const of of scene.rigs()) checkStatus(scene, of);
+    for (const sceneRig of scene.rigs()) checkStatus(scene, sceneRig);
   },
 });
 

@@ -16,7 +16,8 @@ export const watchNodes: Check = scene => ({
   onCommit({ changes }) {
     if (changes.length === 0) return;
     for (const id of workersOf(scene)) {
-      const [live, node] = [scene.disk.store.liveJobOf(id), scene.disk.store.heldNodeOf(id)];
+      const live = scene.disk.store.liveJobOf(id);
+      const node = scene.disk.store.heldNodeOf(id);
       if (live !== null && node !== null)
         scene.violate('a worker trains one job', `${id} has ${live.id}, and is held for ${node.jobId}`);
     }

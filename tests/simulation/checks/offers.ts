@@ -34,13 +34,13 @@ export const watchOffers: Check = scene => {
 
   const objection = (attempt: Attempt): string | null => {
     const first = sent.get(attempt.id);
-    const of = scene.rigOf(attempt.workerId);
-    if (first === undefined || of === null) return null;
+    const sceneRig = scene.rigOf(attempt.workerId);
+    if (first === undefined || sceneRig === null) return null;
     if (!hasFullDisk && first.calm === calmOf(attempt.workerId) && first.times <= repeatOfferMs.length)
       return `was sent ${first.times} times`;
-    const reachableSince = scene.calmSince(of.rig);
+    const reachableSince = scene.calmSince(sceneRig.rig);
     const couldBeReached = reachableSince <= first.at + (repeatOfferMs[0] ?? 0) - leewayMs;
-    return couldBeReached && !of.rig.isBusy ? 'was not sent to a reachable worker' : null;
+    return couldBeReached && !sceneRig.rig.isBusy ? 'was not sent to a reachable worker' : null;
   };
   return {
     onStream: worker => void streams.set(worker, (streams.get(worker) ?? 0) + 1),
@@ -78,10 +78,10 @@ export const watchMute: Check = scene => {
       for (const { was, next } of changes) {
         const attempt = was.attempt;
         if (attempt === null || next.attempt?.end?.outcome !== 'withdrawn') continue;
-        const of = scene.rigOf(attempt.workerId);
-        if (of?.rig.plan.isMute !== true) continue;
+        const sceneRig = scene.rigOf(attempt.workerId);
+        if (sceneRig?.rig.plan.isMute !== true) continue;
         const worker = scene.disk.store.worker(attempt.workerId);
-        const isCalm = scene.calmSince(of.rig) <= (sentAt.get(attempt.id) ?? 0);
+        const isCalm = scene.calmSince(sceneRig.rig) <= (sentAt.get(attempt.id) ?? 0);
         const known = missed.get(attempt.workerId);
         const life = scene.host.changedAt;
         const before = known?.life === life ? known.count : 0;

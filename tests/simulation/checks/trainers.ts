@@ -60,19 +60,21 @@ const holdsNow = ({ ledger }: Scene, { jobId, attemptId }: Trainer): boolean => 
 /** Expects that a worker stops its trainer after it received an answer that takes the job away. */
 function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
-  const of = worker === null ? null : scene.rigOf(worker);
-  if (of === null || of.guard === null || typeof body !== 'object' || body === null) return;
+  const sceneRig = worker === null ? null : scene.rigOf(worker);
+  if (sceneRig === null || sceneRig.guard === null || typeof body !== 'object' || body === null) return;
   const { jobId } = readClaim(request);
   const isGivenAway =
     ('abandon_job' in body && body.abandon_job === jobId) || ('action' in body && body.action === 'stop');
-  const trainer = scene.yard.on(of.rig.machine.name).find(running => running.jobId === jobId);
+  const trainer = scene.yard.on(sceneRig.rig.machine.name).find(running => running.jobId === jobId);
   // The worker may have received the same job again meanwhile.
   if (!isGivenAway || trainer === undefined || holdsNow(scene, trainer)) return;
   const toldAt = scene.world.mono();
   scene.world.after(orderLeewayMs, () => {
     // The order is part of the answer, so it arrives without a stream.
     const hasHeard =
-      of.rig.link.disturbedAt < toldAt && of.rig.changedAt < toldAt && of.rig.process?.isPaused === false;
+      sceneRig.rig.link.disturbedAt < toldAt &&
+      sceneRig.rig.changedAt < toldAt &&
+      sceneRig.rig.process?.isPaused === false;
     if (trainer.isAlive && !trainer.isStopRequested && hasHeard)
       scene.violate('a worker stops an abandoned job', `${trainer.jobId} still runs on ${trainer.machine}`);
   });
@@ -121,15 +123,15 @@ const isBelievable = (scene: Scene, { rig, guard }: SceneRig, trainer: Trainer):
 function trainerOf(
   scene: Scene,
   { was }: JobChange,
-): { readonly of: SceneRig; readonly trainer: Trainer | null } | null {
-  const of = was.attempt === null ? null : scene.rigOf(was.attempt.workerId);
-  if (of === null) return null;
+): { readonly sceneRig: SceneRig; readonly trainer: Trainer | null } | null {
+  const sceneRig = was.attempt === null ? null : scene.rigOf(was.attempt.workerId);
+  if (sceneRig === null) return null;
   const trainer = scene.yard
-    .on(of.rig.machine.name)
+    .on(sceneRig.rig.machine.name)
     .find(
       ({ jobId, attemptId }) => jobId === was.id && (attemptId === null || attemptId === was.attempt?.id),
     );
-  return { of, trainer: trainer ?? null };
+  return { sceneRig, trainer: trainer ?? null };
 }
 
 /**
@@ -138,20 +140,20 @@ function trainerOf(
 function expectTrainerGone(scene: Scene, change: JobChange): void {
   const found = trainerOf(scene, change);
   if (found === null) return;
-  const { of, trainer } = found;
+  const { sceneRig, trainer } = found;
   const { id, attempt } = change.was;
-  if (trainer !== null && isBelievable(scene, of, trainer))
+  if (trainer !== null && isBelievable(scene, sceneRig, trainer))
     scene.violate('a vanished training has ended', `${id} still runs on ${trainer.machine}`);
-  if (attempt !== null && of.guard?.keeps(attempt.id) === true)
+  if (attempt !== null && sceneRig.guard?.keeps(attempt.id) === true)
     scene.violate(
       'a vanished training has ended',
-      `${of.rig.plan.name} still has a record of how ${id} ended`,
+      `${sceneRig.rig.plan.name} still has a record of how ${id} ended`,
     );
 }
 
 function hasEnded(scene: Scene, change: JobChange, on: string): void {
   const found = trainerOf(scene, change);
-  if (found === null || found.trainer === null || !isBelievable(scene, found.of, found.trainer)) return;
+  if (found === null || found.trainer === null || !isBelievable(scene, found.sceneRig, found.trainer)) return;
   scene.violate(
     'a reported end has happened',
     `${change.was.id}: ${on}, but it still runs on ${found.trainer.machine}`,

@@ -58,8 +58,8 @@ interface GuardDeps {
   readonly behaviourOf: (offer: JobOffer) => TrainingBehaviour;
 }
 
-export function createGuard(parts: GuardDeps): Guard {
-  const { machine, yard, random } = parts;
+export function createGuard(deps: GuardDeps): Guard {
+  const { machine, yard, random } = deps;
   const runs = new Map<AttemptId, RunRecord>();
   const registrations = holdRegistrations();
   /** Called when a run changes in a way that its agent must know. */
@@ -74,7 +74,7 @@ export function createGuard(parts: GuardDeps): Guard {
     return () => void looks.delete(look);
   };
   const isGuarded = (run: RunRecord): boolean => run.isTaken && !run.isOrphan && run.exit === null;
-  const ends = (run: RunRecord, exit: ExitRecord): void => {
+  const recordEnd = (run: RunRecord, exit: ExitRecord): void => {
     if (!isGuarded(run)) return;
     run.exit = exit;
     notifyWatchers(run);
@@ -90,7 +90,7 @@ export function createGuard(parts: GuardDeps): Guard {
       stopped = why;
       terminate(machine, trainer, graceMs);
     };
-    const obey = (): void => {
+    const applyOrder = (): void => {
       if (run.order !== null) stop(run.order, run.contact.graceMs);
     };
     const checkContact = (): void => {
@@ -98,10 +98,10 @@ export function createGuard(parts: GuardDeps): Guard {
       if (leftMs <= 0) stop('lost_contact', run.contact.graceMs);
       else if (isGuarded(run)) machine.after(leftMs, checkContact);
     };
-    watch(run, obey);
-    trainer.onExit(exit => ends(run, { ...exit, stopped, startError: null, tail: '' }));
+    watch(run, applyOrder);
+    trainer.onExit(exit => recordEnd(run, { ...exit, stopped, startError: null, tail: '' }));
     if (onLostContact === 'stop') checkContact();
-    obey();
+    applyOrder();
     notifyWatchers(run);
   };
 
@@ -129,7 +129,7 @@ export function createGuard(parts: GuardDeps): Guard {
     };
   };
 
-  const lookInto = (process: SimProcess, run: RunRecord): Found | null => {
+  const inspectRun = (process: SimProcess, run: RunRecord): Found | null => {
     if (run.report !== null) return { kind: 'reported', report: run.report };
     const { origin, order } = run;
     const found = {
@@ -162,7 +162,7 @@ export function createGuard(parts: GuardDeps): Guard {
     },
     find(process) {
       for (const [attempt, run] of runs) {
-        const found = lookInto(process, run);
+        const found = inspectRun(process, run);
         if (found !== null) return found;
         runs.delete(attempt);
       }
@@ -180,7 +180,7 @@ export function createGuard(parts: GuardDeps): Guard {
         report: null,
       };
       runs.set(origin.attemptId, run);
-      const behaviour = parts.behaviourOf(offer);
+      const behaviour = deps.behaviourOf(offer);
       const takenMs = random.int(2, 120);
       // The guard is a process of its own. It starts the trainer even when the agent dies, unless the next agent
       // cancels the run before.

@@ -48,8 +48,8 @@ export interface LinkDeps {
 /** Delays in ms up to this value are normal. */
 const longDelayMs = 1_000;
 
-export function createLink(parts: LinkDeps): Link {
-  const { world, random, name, server } = parts;
+export function createLink(deps: LinkDeps): Link {
+  const { world, random, name, server } = deps;
   const conditions = new Set<Condition>();
   const connections = new Set<Connection>();
   let disturbedAt = Number.NEGATIVE_INFINITY;

@@ -64,18 +64,18 @@ interface HostDeps {
   readonly note: (what: string) => void;
 }
 
-export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
-  const { machine, disk } = parts;
+export function createOrchestratorHost(deps: HostDeps): OrchestratorHost {
+  const { machine, disk } = deps;
   const ids = countedIds();
-  let now: { readonly life: Life; readonly diskLife: DiskLife; readonly reset: () => void } | null = null;
+  let current: { readonly life: Life; readonly diskLife: DiskLife; readonly reset: () => void } | null = null;
 
   let pausedAt: number | null = null;
   let pausedMs = 0;
   let pauses = 0;
   let changedAt = 0;
   const change = (what: string): void => {
-    changedAt = parts.now();
-    parts.note(what);
+    changedAt = deps.now();
+    deps.note(what);
   };
   const endPause = (): void => {
     if (pausedAt === null) return;
@@ -89,11 +89,11 @@ export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
     if (pausedAt === null) return;
     change('goes on');
     endPause();
-    now?.life.process.resume();
+    current?.life.process.resume();
   };
 
   const start = (): void => {
-    if (now !== null) return;
+    if (current !== null) return;
     change('starts');
     const process = startProcess(machine, 'orchestrator');
     const diskLife = disk.begin(process.clock);
@@ -102,21 +102,21 @@ export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
       configs: { load: name => Promise.reject(new Error(`there is no config ${name}`)) },
       clock: process.clock,
       ids,
-      log: parts.log,
-      heartbeatTimeoutMs: parts.heartbeatTimeoutMs,
-      v1SilenceMs: parts.v1SilenceMs,
+      log: deps.log,
+      heartbeatTimeoutMs: deps.heartbeatTimeoutMs,
+      v1SilenceMs: deps.v1SilenceMs,
     });
-    const door = createFrontDoor({ orchestrator, process, listeners: parts.listeners });
+    const door = createFrontDoor({ orchestrator, process, listeners: deps.listeners });
     const { server, reset } = serverOf(process, door);
     const life: Life = { ...server, orchestrator, startedAt: machine.mono() };
-    now = { life, diskLife, reset };
+    current = { life, diskLife, reset };
     orchestrator.lifecycle.start();
-    parts.onStart(life);
+    deps.onStart(life);
   };
   const crash = (): void => {
-    if (now === null) return;
-    const { life, diskLife, reset } = now;
-    now = null;
+    if (current === null) return;
+    const { life, diskLife, reset } = current;
+    current = null;
     change('is killed');
     endPause();
     diskLife.crash();
@@ -127,15 +127,15 @@ export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
   return {
     machine,
     get life() {
-      return now?.life ?? null;
+      return current?.life ?? null;
     },
     start,
     crash,
     stop() {
       resume();
-      if (now === null) return;
-      const { life, diskLife, reset } = now;
-      now = null;
+      if (current === null) return;
+      const { life, diskLife, reset } = current;
+      current = null;
       change('stops');
       life.orchestrator.lifecycle.stop();
       // The process answers the calls in progress, and then ends.
@@ -146,11 +146,11 @@ export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
       });
     },
     pause(isAsleep) {
-      if (pausedAt !== null || now === null) return;
+      if (pausedAt !== null || current === null) return;
       change(isAsleep ? 'falls asleep' : 'is held up');
       pausedAt = machine.mono();
       if (isAsleep) machine.sleep();
-      now.life.process.pause();
+      current.life.process.pause();
     },
     resume,
     steadyMs: () => machine.mono() - pausedMs,

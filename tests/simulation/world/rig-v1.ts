@@ -20,19 +20,19 @@ export interface V1Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePowe
  * Creates a rig with SimpleTuner's published agent: the model in tests/support on the clock, the disk and the network
  * of the rig.
  */
-export function createV1Rig(parts: V1Deps): Rig {
+export function createV1Rig(deps: V1Deps): Rig {
   return createRig({
-    ...parts,
-    restartMs: () => parts.random.int(2_000, 20_000),
+    ...deps,
+    restartMs: () => deps.random.int(2_000, 20_000),
     losePower() {
-      for (const trainer of parts.yard.on(parts.machine.name)) trainer.kill();
+      for (const trainer of deps.yard.on(deps.machine.name)) trainer.kill();
     },
-    launch: (process, token) => launchAgent(parts, process, token()),
+    launch: (process, token) => launchAgent(deps, process, token()),
   });
 }
 
-function launchAgent(parts: V1Deps, process: SimProcess, token: string): RunningAgent {
-  const { plan, link } = parts;
+function launchAgent(deps: V1Deps, process: SimProcess, token: string): RunningAgent {
+  const { plan, link } = deps;
   const agent = startV1Agent({
     url: 'http://orchestrator.sim',
     token,
@@ -47,7 +47,7 @@ function launchAgent(parts: V1Deps, process: SimProcess, token: string): Running
     },
     wait: waitOn(process),
     http: () => createWireHttp(link, process, token, `10.0.0.${plan.index + 1}`),
-    trainer: job => startTrainer(parts, process, job),
+    trainer: job => startTrainer(deps, process, job),
   });
   process.onDeath(() => agent.kill());
   return {
@@ -77,9 +77,9 @@ const waitOn =
  * Starts a trainer whose output the agent reads through a pipe. The trainer survives a kill -9 of the agent
  * (docs/internals/worker-contract.md, section 3, item 12).
  */
-function startTrainer(parts: V1Deps, process: SimProcess, job: V1Job): FakeRun {
+function startTrainer(deps: V1Deps, process: SimProcess, job: V1Job): FakeRun {
   const what = { jobId: JobId.parse(job.jobId), attemptId: null };
-  const trainer = parts.yard.start(parts.machine, what, { ...parts.behaviourOf(job), childrenMs: 0 });
+  const trainer = deps.yard.start(deps.machine, what, { ...deps.behaviourOf(job), childrenMs: 0 });
   const run = createManualRun(job);
   trainer.onPrint(step => {
     // When the agent is dead, nobody reads the pipe, so the next line kills the trainer.
@@ -118,7 +118,7 @@ function createWireHttp(link: Link, process: SimProcess, token: string, address:
     stream: (path, signal, onLine) =>
       new Promise((resolve, reject) => {
         const inbox = createInbox();
-        const hear = (text: string): void => {
+        const receiveLine = (text: string): void => {
           onLine(text);
           inbox.put({ kind: 'line', text });
         };
@@ -129,9 +129,9 @@ function createWireHttp(link: Link, process: SimProcess, token: string, address:
         const connection = link.connect(process, request('GET', path, null), {
           onOpen(status) {
             resolve({ status, next: inbox.next });
-            hear(': open');
+            receiveLine(': open');
           },
-          onFrame: frame => hear(`data: ${JSON.stringify(frame)}`),
+          onFrame: frame => receiveLine(`data: ${JSON.stringify(frame)}`),
           onEnd: () => inbox.put({ kind: 'end' }),
           onError: () => fail(new Error('ECONNRESET')),
         });

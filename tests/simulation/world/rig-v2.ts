@@ -18,22 +18,22 @@ export interface V2Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePowe
  * Creates a rig with the v2 agent: its real core (agent/session/agent.ts) on the clock, the disk and the network of the
  * rig.
  */
-export function createV2Rig(parts: V2Deps): { readonly rig: Rig; readonly guard: Guard } {
-  const { machine, random, yard } = parts;
+export function createV2Rig(deps: V2Deps): { readonly rig: Rig; readonly guard: Guard } {
+  const { machine, random, yard } = deps;
   const healthy = (offer: JobOffer): TrainingBehaviour => {
-    const nature = parts.behaviourOf(offer);
-    if (typeof nature === 'string') throw new Error('it was not to be started');
-    return nature;
+    const behaviour = deps.behaviourOf(offer);
+    if (typeof behaviour === 'string') throw new Error('this offer must not start a trainer');
+    return behaviour;
   };
   const guard = createGuard({ machine, yard, random: random.fork('guard'), behaviourOf: healthy });
   let starts = 0;
   const rig = createRig({
-    ...parts,
+    ...deps,
     restartMs: () => random.int(2_000, 20_000),
     losePower: guard.losePower,
     launch(process, token) {
       starts += 1;
-      return launchAgent({ ...parts, guard, process, token, startId: `start-${starts}` });
+      return launchAgent({ ...deps, guard, process, token, startId: `start-${starts}` });
     },
   });
   return { rig, guard };
@@ -46,9 +46,9 @@ interface LaunchDeps extends Omit<V2Deps, 'token'> {
   readonly startId: string;
 }
 
-function launchAgent(parts: LaunchDeps): RunningAgent {
-  const { plan, link, guard, process, note } = parts;
-  const holder = holdToken(parts.token, plan.hasTokenFile);
+function launchAgent(deps: LaunchDeps): RunningAgent {
+  const { plan, link, guard, process, note } = deps;
+  const holder = holdToken(deps.token, plan.hasTokenFile);
   const wire = { link, process, token: holder.current, address: `10.0.0.${plan.index + 1}` };
   const agent = createAgent({
     clock: process.clock,
@@ -64,7 +64,7 @@ function launchAgent(parts: LaunchDeps): RunningAgent {
       agent_version: 'sim',
       persistent: plan.persistent,
       instance_id: `machine-of-${plan.name}`,
-      start_id: parts.startId,
+      start_id: deps.startId,
       multi_node: true,
       gpu_info: {
         name: 'RTX 4090',
@@ -77,19 +77,19 @@ function launchAgent(parts: LaunchDeps): RunningAgent {
     registrations: guard.registrations,
     found: guard.find(process),
     jobs: {
-      ...trainingOf(parts),
+      ...trainingOf(deps),
       reachable: async () => ({ address: '127.0.0.1', port: 29_500 }),
       onLine: () => {},
     },
     telemetry: () => ({}),
     gpuFigures: async () => ({}),
-    random: parts.random.fork(parts.startId).next,
+    random: deps.random.fork(deps.startId).next,
     log: message => note(`says: ${message.slice(0, 90)}`),
   });
   let isHandedOver = false;
   return {
     exited: agent.run().then(code => ({ code, wasRejected: code === 3, isComingBack: isHandedOver })),
-    isBusy: () => guard.isNeeded || parts.yard.on(parts.machine.name).length > 0,
+    isBusy: () => guard.isNeeded || deps.yard.on(deps.machine.name).length > 0,
     leaveNow: agent.leaveNow,
     handOver() {
       isHandedOver = agent.handOver();
@@ -119,11 +119,11 @@ function trainingOf({ guard, process, behaviourOf }: LaunchDeps) {
       offers.set(offer.attempt_id, offer);
       return { ok: true, job: { ...prepared, folder: offer.attempt_id } } as const;
     },
-    async start(job: PreparedJob, ...[origin, ears]: Tail<Parameters<Guard['start']>>) {
+    async start(job: PreparedJob, ...[origin, listeners]: Tail<Parameters<Guard['start']>>) {
       const offer = offers.get(job.folder);
       if (offer === undefined) throw new Error(`nothing was prepared for ${job.folder}`);
       if (behaviourOf(offer) === 'start_failed') throw new Error('spawn python ENOENT');
-      return guard.start(process, offer, origin, ears);
+      return guard.start(process, offer, origin, listeners);
     },
   };
 }

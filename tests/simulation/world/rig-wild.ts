@@ -15,22 +15,22 @@ export interface WildOptions extends Omit<RigDeps, 'launch' | 'restartMs' | 'los
  * Creates a rig whose agent trains nothing, and sends random calls in random order about any job that it has had. None
  * of them may break a guarantee for other workers or jobs.
  */
-export function createWildRig(parts: WildOptions): Rig {
+export function createWildRig(deps: WildOptions): Rig {
   return createRig({
-    ...parts,
-    restartMs: () => parts.random.int(2_000, 20_000),
+    ...deps,
+    restartMs: () => deps.random.int(2_000, 20_000),
     losePower: () => {},
-    launch: (process, token) => launchAgent(parts, process, token),
+    launch: (process, token) => launchAgent(deps, process, token),
   });
 }
 
 const neverEnds = new Promise<never>(() => {});
 const answerMs = 10_000;
 
-function launchAgent(parts: WildOptions, process: SimProcess, token: () => string): RunningAgent {
-  const { random, link, plan } = parts;
+function launchAgent(deps: WildOptions, process: SimProcess, token: () => string): RunningAgent {
+  const { random, link, plan } = deps;
   const given: Pick<JobOffer, 'job_id' | 'attempt_id'>[] = [];
-  const heard = new Set<string>();
+  const seenAttempts = new Set<string>();
   let stream: Connection | null = null;
 
   const request = (method: 'GET' | 'POST', path: string, body: unknown): WireRequest => ({
@@ -46,20 +46,15 @@ function launchAgent(parts: WildOptions, process: SimProcess, token: () => strin
   };
   const openStream = (): void => {
     stream?.close();
-    stream = link.connect(process, request('GET', `stream?worker_id=${parts.workerId}`, null), {
+    stream = link.connect(process, request('GET', `stream?worker_id=${deps.workerId}`, null), {
       onOpen: () => {},
       onFrame(frame) {
         const { type, job_id, attempt_id } = frame as Partial<JobOffer>;
-        if (
-          type !== 'job_submit' ||
-          job_id === undefined ||
-          attempt_id === undefined ||
-          heard.has(attempt_id)
-        )
-          return;
-        heard.add(attempt_id);
+        if (type !== 'job_submit' || job_id === undefined || attempt_id === undefined) return;
+        if (seenAttempts.has(attempt_id)) return;
+        seenAttempts.add(attempt_id);
         // Some calls name a job only after it was taken away from the agent.
-        const laterMs = random.chance(0.3) ? parts.heartbeatTimeoutMs / 2 : 0;
+        const laterMs = random.chance(0.3) ? deps.heartbeatTimeoutMs / 2 : 0;
         process.clock.after(laterMs, () => given.push({ job_id, attempt_id }));
       },
       onEnd: () => {},
@@ -101,7 +96,7 @@ function launchAgent(parts: WildOptions, process: SimProcess, token: () => strin
       current_job_id: about?.job ?? null,
       ...(about?.attempt && { attempt_id: about.attempt }),
     };
-    post('heartbeat', { worker_id: parts.workerId, status: about === null ? 'idle' : 'busy', ...named });
+    post('heartbeat', { worker_id: deps.workerId, status: about === null ? 'idle' : 'busy', ...named });
   };
   const report = (): void => {
     const about = subject();
@@ -113,7 +108,7 @@ function launchAgent(parts: WildOptions, process: SimProcess, token: () => strin
   const act = (): void => {
     if (random.chance(0.1)) {
       // Stay silent until the orchestrator considers the worker lost.
-      const silentMs = parts.heartbeatTimeoutMs * (1 + random.next());
+      const silentMs = deps.heartbeatTimeoutMs * (1 + random.next());
       process.clock.after(silentMs, random.pick([report, beat, register, openStream]));
       process.clock.after(silentMs + 1_000, random.pick([report, beat, register]));
       process.clock.after(silentMs + 2_000, act);
@@ -122,7 +117,7 @@ function launchAgent(parts: WildOptions, process: SimProcess, token: () => strin
     random.pick([report, report, report, beat, beat, register, openStream, openStream, goAway])();
     process.clock.after(random.int(50, 9_000), act);
   };
-  const goAway = (): void => post('disconnect', { worker_id: parts.workerId });
+  const goAway = (): void => post('disconnect', { worker_id: deps.workerId });
 
   register();
   process.clock.after(100, openStream);

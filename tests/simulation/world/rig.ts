@@ -68,23 +68,23 @@ export interface RigDeps {
   readonly launch: (process: SimProcess, token: () => string) => RunningAgent;
 }
 
-export function createRig(parts: RigDeps): Rig {
-  const { plan, machine, link } = parts;
-  let token = parts.token;
+export function createRig(deps: RigDeps): Rig {
+  const { plan, machine, link } = deps;
+  let token = deps.token;
   let running: { readonly process: SimProcess; readonly agent: RunningAgent } | null = null;
   let isRetired = false;
   let awaitsToken = false;
   let changedAt = 0;
 
   const change = (what: string): void => {
-    changedAt = parts.now();
-    parts.note(what);
+    changedAt = deps.now();
+    deps.note(what);
   };
   const start = (): void => {
     if (running !== null || isRetired) return;
     change('agent starts');
     const process = startProcess(machine, plan.name);
-    const agent = parts.launch(process, () => token);
+    const agent = deps.launch(process, () => token);
     running = { process, agent };
     void agent.exited.then(({ code, wasRejected, isComingBack }) => {
       if (running?.process !== process) return;
@@ -93,7 +93,7 @@ export function createRig(parts: RigDeps): Rig {
       running = null;
       awaitsToken = wasRejected;
       if (!plan.persistent && !wasRejected && !isComingBack) isRetired = true;
-      else if (!wasRejected) machine.after(parts.restartMs(), start);
+      else if (!wasRejected) machine.after(deps.restartMs(), start);
     });
   };
   const stop = (): void => {
@@ -103,7 +103,7 @@ export function createRig(parts: RigDeps): Rig {
 
   return {
     plan,
-    workerId: parts.workerId,
+    workerId: deps.workerId,
     machine,
     link,
     get process() {
@@ -131,7 +131,7 @@ export function createRig(parts: RigDeps): Rig {
     reboot(downMs) {
       change('machine goes down');
       stop();
-      parts.losePower();
+      deps.losePower();
       machine.after(downMs, start);
     },
     lose() {
@@ -140,7 +140,7 @@ export function createRig(parts: RigDeps): Rig {
       link.impose({ cutUp: true, cutDown: true });
       link.breakStreams('half-open');
       stop();
-      parts.losePower();
+      deps.losePower();
     },
     preempt() {
       if (running === null) return;
@@ -165,7 +165,7 @@ export function createRig(parts: RigDeps): Rig {
       token = given;
       if (!awaitsToken) return;
       awaitsToken = false;
-      machine.after(parts.restartMs(), start);
+      machine.after(deps.restartMs(), start);
     },
   };
 }

@@ -10,7 +10,7 @@ export interface Trace {
   tail(count: number): readonly string[];
 }
 
-const kept = 20_000;
+const maxLines = 20_000;
 
 export function createTrace(now: () => number): Trace {
   const hash = createHash('sha256');
@@ -22,7 +22,7 @@ export function createTrace(now: () => number): Trace {
       hash.update(`${line}\n`);
       lines += 1;
       recent.push(line);
-      if (recent.length > 2 * kept) recent = recent.slice(-kept);
+      if (recent.length > 2 * maxLines) recent = recent.slice(-maxLines);
     },
     get lines() {
       return lines;

@@ -92,16 +92,16 @@ function runTrainer(
   let isStopRequested = false;
   let step = 0;
 
-  const groupEnds = (): void => {
+  const endGroup = (): void => {
     if (!isAlive || exit === null) return;
     isAlive = false;
     for (const run of exitListeners) run(exit);
   };
-  const leaderEnds = (how: Exit): void => {
+  const endLeader = (how: Exit): void => {
     if (exit !== null) return;
     exit = how;
-    if (behaviour.childrenMs === 0) groupEnds();
-    else machine.after(behaviour.childrenMs, groupEnds);
+    if (behaviour.childrenMs === 0) endGroup();
+    else machine.after(behaviour.childrenMs, endGroup);
   };
   const print = (): void => {
     if (exit !== null || behaviour.printsEveryMs === null) return;
@@ -110,7 +110,7 @@ function runTrainer(
     machine.after(behaviour.printsEveryMs, print);
   };
   machine.after(behaviour.printsEveryMs ?? behaviour.runsMs, print);
-  machine.after(behaviour.runsMs, () => leaderEnds(behaviour.ends));
+  machine.after(behaviour.runsMs, () => endLeader(behaviour.ends));
 
   return {
     ...what,
@@ -124,16 +124,16 @@ function runTrainer(
     term() {
       isStopRequested = true;
       if (behaviour.onTerm === 'dies')
-        machine.after(random.int(5, 1_500), () => leaderEnds({ code: null, signal: 'SIGTERM' }));
+        machine.after(random.int(5, 1_500), () => endLeader({ code: null, signal: 'SIGTERM' }));
       if (behaviour.onTerm === 'finishes')
-        machine.after(random.int(500, 6_000), () => leaderEnds({ code: 0, signal: null }));
+        machine.after(random.int(500, 6_000), () => endLeader({ code: 0, signal: null }));
       // The child processes do not ignore SIGTERM.
-      if (exit !== null) machine.after(random.int(5, 900), groupEnds);
+      if (exit !== null) machine.after(random.int(5, 900), endGroup);
     },
     kill() {
       isStopRequested = true;
-      leaderEnds({ code: null, signal: 'SIGKILL' });
-      groupEnds();
+      endLeader({ code: null, signal: 'SIGKILL' });
+      endGroup();
     },
     onPrint: run => void printers.push(run),
     onExit: run => void exitListeners.push(run),

@@ -30,8 +30,8 @@ interface TroubleDeps {
 /** A fault that affects only one rig. */
 type RigFault = Exclude<Extract<Fault, { rig: number }>, { kind: 'set clock' }>;
 
-export function createTroubles(parts: TroubleDeps): Troubles {
-  const { world, disk, host } = parts;
+export function createTroubles(deps: TroubleDeps): Troubles {
+  const { world, disk, host } = deps;
   /** Functions that end the active faults. Each of them runs once. */
   const open = new Set<() => void>();
   let isHealed = false;
@@ -53,15 +53,15 @@ export function createTroubles(parts: TroubleDeps): Troubles {
 
   const begin = (fault: Fault): void => {
     if (isHealed) return;
-    parts.note(inWords(fault));
+    deps.note(inWords(fault));
     switch (fault.kind) {
       case 'weather': {
-        const lift = parts.linkOf(fault.place)?.impose(fault.condition);
+        const lift = deps.linkOf(fault.place)?.impose(fault.condition);
         if (lift !== undefined) lasting(fault.forMs, lift);
         return;
       }
       case 'break streams':
-        return parts.linkOf(fault.place)?.breakStreams(fault.how);
+        return deps.linkOf(fault.place)?.breakStreams(fault.how);
       case 'pause orchestrator':
       case 'sleep':
         host.pause(fault.kind === 'sleep');
@@ -79,10 +79,10 @@ export function createTroubles(parts: TroubleDeps): Troubles {
       case 'cut off who starts next':
         cutOffMs = fault.forMs;
         return;
-      case 'set clock':
-        return (fault.place === 'orchestrator' ? host : parts.rigOf(fault.place)?.rig)?.machine.setWall(
-          fault.byMs,
-        );
+      case 'set clock': {
+        const owner = fault.place === 'orchestrator' ? host : deps.rigOf(fault.place)?.rig;
+        return owner?.machine.setWall(fault.byMs);
+      }
       case 'pause agent':
       case 'kill agent':
       case 'reboot rig':
@@ -95,9 +95,9 @@ export function createTroubles(parts: TroubleDeps): Troubles {
     }
   };
   const onRig = (fault: RigFault): void => {
-    const of = parts.rigOf(fault.rig);
-    if (of === null || of.rig.isRetired) return;
-    const { rig } = of;
+    const sceneRig = deps.rigOf(fault.rig);
+    if (sceneRig === null || sceneRig.rig.isRetired) return;
+    const { rig } = sceneRig;
     switch (fault.kind) {
       case 'pause agent':
         rig.pause();
@@ -113,29 +113,29 @@ export function createTroubles(parts: TroubleDeps): Troubles {
       case 'upgrade agent':
         return rig.upgrade();
       case 'kill guard':
-        return of.guard?.kill();
+        return sceneRig.guard?.kill();
       case 'stray report':
-        return strayReport(parts, fault);
+        return strayReport(deps, fault);
     }
   };
 
   return {
     begin,
     heal() {
-      parts.note('all is healed');
+      deps.note('all is healed');
       isHealed = true;
       disk.armCrash(null);
       for (const undo of open) undo();
       host.resume();
       host.start();
-      for (const link of parts.links()) link.wakeDeadStreams();
-      for (const { rig } of parts.rigs()) rig.start();
+      for (const link of deps.links()) link.wakeDeadStreams();
+      for (const { rig } of deps.rigs()) rig.start();
     },
     onTrainer(machine) {
-      const of = parts.rigs().find(({ rig }) => rig.machine.name === machine);
-      if (cutOffMs === null || isHealed || of === undefined) return;
-      lasting(cutOffMs, of.rig.link.impose({ cutUp: true, cutDown: true }));
-      parts.note(`${of.rig.plan.name} is cut off`);
+      const sceneRig = deps.rigs().find(({ rig }) => rig.machine.name === machine);
+      if (cutOffMs === null || isHealed || sceneRig === undefined) return;
+      lasting(cutOffMs, sceneRig.rig.link.impose({ cutUp: true, cutDown: true }));
+      deps.note(`${sceneRig.rig.plan.name} is cut off`);
       cutOffMs = null;
     },
     onCrash() {
@@ -146,15 +146,15 @@ export function createTroubles(parts: TroubleDeps): Troubles {
 }
 
 function strayReport(
-  parts: TroubleDeps,
+  deps: TroubleDeps,
   { rig: index, job, word }: Extract<Fault, { kind: 'stray report' }>,
 ): void {
-  const rig = parts.rigOf(index)?.rig;
-  const id = parts.people.jobOf(job);
+  const rig = deps.rigOf(index)?.rig;
+  const id = deps.people.jobOf(job);
   if (rig === undefined || rig.process === null || id === null) return;
   // Skip jobs that the worker has or may receive in the next moment, because the report must be about a job that it
   // never had.
-  const { store } = parts.disk;
+  const { store } = deps.disk;
   const isOwn = store.attempts(id).some(({ workerId }) => workerId === rig.workerId);
   if (isOwn || store.job(id)?.status === 'pending') return;
   const body = { status: word, attempt_id: null };

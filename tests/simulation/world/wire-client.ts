@@ -70,31 +70,31 @@ function resultOf<C extends Call>(row: C, answer: WireAnswer): CallResult<C> {
  * open.
  */
 export function createFollowStream({ link, process, address }: Omit<ClientDeps, 'token'>): FollowStream {
-  return parts =>
+  return deps =>
     new Promise<StreamEnd>(resolve => {
-      if (parts.signal.aborted) {
+      if (deps.signal.aborted) {
         resolve('aborted');
         return;
       }
-      const { pathname, search } = new URL(parts.url);
+      const { pathname, search } = new URL(deps.url);
       const finish = (end: StreamEnd): void => {
         cancelWatchdog();
-        parts.signal.removeEventListener('abort', abort);
+        deps.signal.removeEventListener('abort', abort);
         connection.close();
         resolve(end);
       };
       const abort = (): void => finish('aborted');
-      let cancelWatchdog = process.clock.after(parts.silenceMs, () => finish('lost'));
+      let cancelWatchdog = process.clock.after(deps.silenceMs, () => finish('lost'));
       const feed = (): void => {
         cancelWatchdog();
-        cancelWatchdog = process.clock.after(parts.silenceMs, () => finish('lost'));
+        cancelWatchdog = process.clock.after(deps.silenceMs, () => finish('lost'));
       };
-      parts.signal.addEventListener('abort', abort, { once: true });
+      deps.signal.addEventListener('abort', abort, { once: true });
       const request: WireRequest = {
         kind: 'worker',
         method: 'GET',
         path: pathname + search,
-        token: parts.token(),
+        token: deps.token(),
         address,
         body: null,
       };
@@ -105,12 +105,12 @@ export function createFollowStream({ link, process, address }: Omit<ClientDeps, 
             return;
           }
           feed();
-          parts.onOpen();
+          deps.onOpen();
         },
         onFrame(frame) {
           feed();
           const command = WorkerCommand.safeParse(frame);
-          if (command.success) parts.onCommand(command.data);
+          if (command.success) deps.onCommand(command.data);
         },
         onEnd: () => finish('lost'),
         onError: () => finish('lost'),
