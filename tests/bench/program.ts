@@ -71,7 +71,7 @@ export async function startProgram(argv: readonly string[], folder = benchFolder
 }
 
 /** Linux reports processor time in hundredths of a second, whatever the timer frequency of the kernel. */
-const ticksASecond = 100;
+const ticksPerSecond = 100;
 
 function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -79,7 +79,7 @@ function cpuSecondsOf(pid: number): number {
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
     .slice(11, 13);
-  return (Number(user) + Number(system)) / ticksASecond;
+  return (Number(user) + Number(system)) / ticksPerSecond;
 }
 
 /** Settings of the server that differ from the defaults. */

@@ -10,7 +10,7 @@ import { follow, type Lane, openLane } from './lane.ts';
 import { adminHeadersOf, type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
 
 const panels = 50;
-const changesASecond = 200;
+const changesPerSecond = 200;
 /** Each job reports seldom enough that the server stores every report. */
 const scale = { workers: 1_000, pending: 1_000, running: 500, ended: 8_000 };
 const warmS = 5;
@@ -54,8 +54,8 @@ async function openTraffic(server: BenchProgram, running: readonly RunningJob[])
     async run(seconds) {
       const begun = performance.now();
       const changes: Promise<void>[] = [];
-      while (changes.length < seconds * changesASecond) {
-        const due = begun + (changes.length / changesASecond) * 1_000;
+      while (changes.length < seconds * changesPerSecond) {
+        const due = begun + (changes.length / changesPerSecond) * 1_000;
         if (due > performance.now()) await setTimeout(1);
         else changes.push(change(due));
       }
@@ -76,10 +76,12 @@ export async function measureReaders(): Promise<readonly Line[]> {
   const traffic = await openTraffic(server, running);
   await traffic.run(warmS);
   traffic.times.length = 0;
-  const [begun, cpu, before] = [performance.now(), server.cpuSeconds(), server.memoryMib()];
+  const startedAt = performance.now();
+  const cpuAtStart = server.cpuSeconds();
+  const mibAtStart = server.memoryMib();
   await traffic.run(measuredS);
-  const share = (server.cpuSeconds() - cpu) / ((performance.now() - begun) / 1_000);
-  const grown = server.memoryMib() - before;
+  const share = (server.cpuSeconds() - cpuAtStart) / ((performance.now() - startedAt) / 1_000);
+  const grownMib = server.memoryMib() - mibAtStart;
   traffic.close();
   await server.close();
   const { times } = traffic;
@@ -93,11 +95,11 @@ export async function measureReaders(): Promise<readonly Line[]> {
     },
     {
       what: '  missing events',
-      figure: panels * measuredS * changesASecond - times.length,
+      figure: panels * measuredS * changesPerSecond - times.length,
       unit: '',
       atMost: 0,
     },
     { what: '  CPU of the server, share of one core', figure: 100 * share, unit: '%' },
-    { what: `  growth of resident memory in ${measuredS} s`, figure: grown, unit: 'MiB' },
+    { what: `  growth of resident memory in ${measuredS} s`, figure: grownMib, unit: 'MiB' },
   ];
 }

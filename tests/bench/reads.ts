@@ -10,7 +10,7 @@ import { adminHeadersOf, type BenchProgram, benchFolder, buildServer, startServe
 const many = 50_000;
 const few = 500;
 const dayMs = 86_400_000;
-const callsARound = 10;
+const callsPerRound = 10;
 
 const calls = [
   { what: 'queue statistics', path: '/api/queue/stats', atMostMs: 50 },
@@ -36,11 +36,11 @@ async function openSide(ended: number, program: string): Promise<Side> {
 
 async function time({ lane }: Side, path: string): Promise<number> {
   const begun = performance.now();
-  for (let call = 0; call < callsARound; call += 1) {
+  for (let call = 0; call < callsPerRound; call += 1) {
     const answer = await lane.call(path, null);
     if (answer.status !== 200) throw new Error(`${path} returned ${answer.status}: ${answer.text}`);
   }
-  return (performance.now() - begun) / callsARound;
+  return (performance.now() - begun) / callsPerRound;
 }
 
 export async function measureReads(rounds: number): Promise<readonly Line[]> {

@@ -88,9 +88,10 @@ export async function watchAtRest(workers: number, settleMs: number, watchedMs: 
   await openStreams(rigs);
   const heartbeats = startHeartbeats(rigs, intervalS);
   await setTimeout(settleMs);
-  const [begun, cpu] = [performance.now(), server.cpuSeconds()];
+  const startedAt = performance.now();
+  const cpuAtStart = server.cpuSeconds();
   await setTimeout(watchedMs);
-  const share = (server.cpuSeconds() - cpu) / ((performance.now() - begun) / 1_000);
+  const share = (server.cpuSeconds() - cpuAtStart) / ((performance.now() - startedAt) / 1_000);
   const mib = server.memoryMib();
   const beats = await heartbeats.stop();
   const lost = rigs.filter(rig => !rig.isOpen()).length;

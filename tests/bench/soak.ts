@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { descriptorsOf } from '../support/own-processes.ts';
 import { type Line, median } from './figures.ts';
+import type { Lane } from './lane.ts';
 import { openOurs, type Side } from './sides.ts';
-import { report, submit } from './workers.ts';
+import { type Offer, report, submit } from './workers.ts';
 
 const workers = 100;
-const jobsASecond = 50;
+const jobsPerSecond = 50;
 const sampleEveryMs = 60_000;
 
 interface Sample {
@@ -31,15 +32,15 @@ const takeSample = ({ program }: Side): Sample => ({
 async function churn(side: Side, minutes: number): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
   const failed = Promise.withResolvers<never>();
-  side.onOffer = (offer, worker) =>
-    void ['starting', 'running', 'completed']
-      .reduce((before, status) => before.then(() => report(worker, offer, status)), Promise.resolve())
-      .catch(failed.reject);
+  const runJob = async (offer: Offer, worker: Lane): Promise<void> => {
+    for (const status of ['starting', 'running', 'completed']) await report(worker, offer, status);
+  };
+  side.onOffer = (offer, worker) => void runJob(offer, worker).catch(failed.reject);
   const begun = performance.now();
   let submitted = 0;
   while (samples.length < minutes) {
     const passedMs = performance.now() - begun;
-    for (; submitted < (passedMs / 1_000) * jobsASecond; submitted += 1) {
+    for (; submitted < (passedMs / 1_000) * jobsPerSecond; submitted += 1) {
       const lane = side.submitters[submitted % side.submitters.length];
       if (lane !== undefined) submit(lane, submitted).catch(failed.reject);
     }

@@ -79,7 +79,8 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
   await server.close();
   await floor.close();
   rmSync(folder, { recursive: true });
-  const [idleP99, busyP99] = [percentile(idle, 0.99), percentile(beats, 0.99)];
+  const idleP99 = percentile(idle, 0.99);
+  const busyP99 = percentile(beats, 0.99);
   return [
     { what: 'worker to orchestrator, MiB', figure: up, unit: '/s' },
     { what: '  floor, MiB', figure: floorUp, unit: '/s' },

@@ -54,9 +54,9 @@ export async function measureWorker(rounds: number): Promise<readonly Line[]> {
   for (let round = 0; round < rounds; round += 1) all.push(await measure(program, folder, server));
   await server.close();
   rmSync(folder, { recursive: true });
-  const of = (part: keyof Figures): number => median(all.map(each => each[part]));
+  const medianOf = (part: keyof Figures): number => median(all.map(each => each[part]));
   return [
-    { what: 'worker: start to registration', figure: of('registeredMs'), unit: 'ms' },
-    { what: 'worker: resident memory when idle', figure: of('residentMib'), unit: 'MiB', atMost: 60 },
+    { what: 'worker: start to registration', figure: medianOf('registeredMs'), unit: 'ms' },
+    { what: 'worker: resident memory when idle', figure: medianOf('residentMib'), unit: 'MiB', atMost: 60 },
   ];
 }

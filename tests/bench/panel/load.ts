@@ -3,8 +3,8 @@ import type { RunningJob } from '../../support/large-fleet.ts';
 import type { LargeServer } from './server.ts';
 
 /** Reports per second, and how many of them are probes, which concern an observed row. */
-const reportsASecond = 200;
-const probesASecond = 10;
+const reportsPerSecond = 200;
+const probesPerSecond = 10;
 
 /** For each probe, by its mark: when it was sent and when it was answered, in ms of the wall clock. */
 export type Probes = ReadonlyMap<string, { readonly sentAt: number; readonly answeredAt: number }>;
@@ -22,13 +22,13 @@ const wallNow = (): number => performance.timeOrigin + performance.now();
  */
 export function startLoad(server: LargeServer, probe: (mark: number) => Promise<boolean>): Load {
   const probes = new Map<string, { sentAt: number; answeredAt: number }>();
-  const underWay = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
   const begun = performance.now();
   let calls = 0;
   let failed = 0;
   const call = async (n: number): Promise<void> => {
     const sentAt = wallNow();
-    const isProbe = n % (reportsASecond / probesASecond) === 0;
+    const isProbe = n % (reportsPerSecond / probesPerSecond) === 0;
     const job = server.running[n % server.running.length];
     if (job === undefined) throw new Error('No job is running.');
     const isTaken = isProbe ? await probe(firstMark + n) : await report(server, job, firstMark + n);
@@ -36,17 +36,18 @@ export function startLoad(server: LargeServer, probe: (mark: number) => Promise<
     else if (isProbe) probes.set(String(firstMark + n), { sentAt, answeredAt: wallNow() });
   };
   const timer = setInterval(() => {
-    const due = Math.floor(((performance.now() - begun) / 1_000) * reportsASecond);
+    const due = Math.floor(((performance.now() - begun) / 1_000) * reportsPerSecond);
     while (calls < due) {
-      const made = call(calls++).catch(() => void (failed += 1));
-      underWay.add(made);
-      void made.then(() => underWay.delete(made));
+      const pending = call(calls).catch(() => void (failed += 1));
+      calls += 1;
+      inProgress.add(pending);
+      void pending.then(() => inProgress.delete(pending));
     }
   }, 5);
   return {
     async stop() {
       clearInterval(timer);
-      await Promise.all(underWay);
+      await Promise.all(inProgress);
       return { probes, calls, failed };
     },
   };

@@ -14,7 +14,7 @@ interface Loaded {
 const runs = 3;
 const patienceMs = 40_000;
 
-const found = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression);
+const evaluate = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression);
 
 /**
  * Polls an expression in the page. Playwright's own waiting evaluates code that the page's Content-Security-Policy
@@ -22,7 +22,7 @@ const found = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T
  */
 async function until(page: Page, expression: string): Promise<void> {
   const giveUpAt = performance.now() + patienceMs;
-  while (!(await found<boolean>(page, expression))) {
+  while (!(await evaluate<boolean>(page, expression))) {
     if (performance.now() > giveUpAt) throw new Error(`Timed out waiting for ${expression}`);
     await page.waitForTimeout(50);
   }
@@ -41,7 +41,7 @@ export async function measureFirstTable(
     const page = await context.newPage();
     await page.goto(server.url + path);
     await until(page, 'bench.loaded() !== null');
-    all.push(await found<Loaded>(page, 'bench.loaded()'));
+    all.push(await evaluate<Loaded>(page, 'bench.loaded()'));
     await page.close();
   }
   const [first] = all;
@@ -86,7 +86,7 @@ const watchedMs = 12_000;
 /** Measures the delay of changes on the jobs page, by progress of the newest running jobs. */
 export async function measureJobs(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await go(page, '/jobs?q=state:running');
-  const ids = await found<string[]>(
+  const ids = await evaluate<string[]>(
     page,
     `[...document.querySelectorAll('[data-row] a[href^="/jobs/"]')].map(link => link.pathname.slice(6))`,
   );
@@ -101,7 +101,7 @@ export async function measureJobs(page: Page, server: LargeServer): Promise<read
 /** Measures the delay of changes on the workers page, by renaming the first workers. */
 export async function measureWorkers(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await go(page, '/workers');
-  const ids = await found<string[]>(
+  const ids = await evaluate<string[]>(
     page,
     `[...document.querySelectorAll('[data-row] .worker-name')].map(link => link.pathname.slice(9))`,
   );
@@ -116,7 +116,7 @@ export async function measureWorkers(page: Page, server: LargeServer): Promise<r
 export async function measureWhole(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await page.goto(`${server.url}/jobs`);
   await until(page, 'bench.loaded()?.liveAt != null');
-  const { tableAt, liveAt } = await found<Loaded>(page, 'bench.loaded()');
+  const { tableAt, liveAt } = await evaluate<Loaded>(page, 'bench.loaded()');
   const rest = (liveAt ?? Number.NaN) - tableAt;
   return [{ what: '/jobs: first table to all active jobs loaded', figure: rest, unit: 'ms' }];
 }
@@ -143,7 +143,7 @@ async function measureChanges(
   await page.waitForTimeout(watchedMs);
   const { probes, failed } = await load.stop();
   await page.waitForTimeout(500);
-  const { marks, events, ms, tasks } = await found<Watched>(page, 'bench.watched()');
+  const { marks, events, ms, tasks } = await evaluate<Watched>(page, 'bench.watched()');
   const times = timesOf(marks, probes);
   return [
     { what: `${path}: events per second`, figure: (events / ms) * 1_000, unit: '/s' },
@@ -244,18 +244,18 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
 const minPixels = 1_000;
 const maxTurns = 150;
 /** After this time in ms, as on a busy machine, the rest is scrolled in a few large steps. */
-const unhurriedMs = 15_000;
+const slowScrollMs = 15_000;
 
 /** Scrolls with the wheel from the first row to the last one. */
 async function scrollThrough(page: Page): Promise<Scrolled> {
-  const height = await found<number>(page, `document.querySelector('.table-scroll').scrollHeight`);
+  const height = await evaluate<number>(page, `document.querySelector('.table-scroll').scrollHeight`);
   const pixels = Math.max(minPixels, height / maxTurns);
   await page.mouse.move(640, 500);
   await page.evaluate('bench.startScrolling()');
-  const hurryAt = performance.now() + unhurriedMs;
-  while (!(await found<boolean>(page, 'bench.isAtEnd()')))
-    await page.mouse.wheel(0, performance.now() < hurryAt ? pixels : height / 10);
-  return found<Scrolled>(page, 'bench.endScrolling()');
+  const scrollFasterAt = performance.now() + slowScrollMs;
+  while (!(await evaluate<boolean>(page, 'bench.isAtEnd()')))
+    await page.mouse.wheel(0, performance.now() < scrollFasterAt ? pixels : height / 10);
+  return evaluate<Scrolled>(page, 'bench.endScrolling()');
 }
 
 /** Measures scrolling while workers send reports. It traces only the second pass, because tracing takes time itself. */
@@ -265,7 +265,7 @@ export async function measureScrolling(
   path: string,
 ): Promise<readonly Line[]> {
   await go(page, path);
-  const rows = await found<number>(page, `Number(document.querySelector('[role=grid]').ariaRowCount) - 1`);
+  const rows = await evaluate<number>(page, `Number(document.querySelector('[role=grid]').ariaRowCount) - 1`);
   const load = startLoad(server, () => Promise.resolve(true));
   const { frames, maxRows, longestGap, ms, tasks } = await scrollThrough(page);
   // Leave the page and return to it, which scrolls back to the first row.
@@ -314,7 +314,7 @@ export async function measureScrolling(
 
 /** Measures how long the browser takes to parse the longest answer, without validating it. */
 export async function measureParsing(page: Page): Promise<readonly Line[]> {
-  const { bytes, ms } = await found<{ bytes: number; ms: number }>(
+  const { bytes, ms } = await evaluate<{ bytes: number; ms: number }>(
     page,
     `bench.parseMs('/api/admin/workers')`,
   );
