@@ -54,7 +54,17 @@ export function judgeAnswers(lines: readonly ClientLine[]): readonly Violation[]
   return lines.flatMap(line => {
     if (line.kind === 'submit' || line.status === null || line.status < 500 || allowed.has(line.status))
       return [];
-    const call = line.kind === 'answer' ? `submit ${line.n}` : line.kind === 'call' ? line.call : 'cancel';
-    return [{ rule: 'no internal errors', what: `${call} returned status ${line.status}` }];
+    return [{ rule: 'no internal errors', what: `${callOf(line)} returned status ${line.status}` }];
   });
+}
+
+function callOf(line: Exclude<ClientLine, { kind: 'submit' }>): string {
+  switch (line.kind) {
+    case 'answer':
+      return `submit ${line.n}`;
+    case 'call':
+      return line.call;
+    case 'cancel':
+      return 'cancel';
+  }
 }

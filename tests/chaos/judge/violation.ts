@@ -18,7 +18,7 @@ export interface JobCase {
   readonly planned: PlannedJob;
   /** Its trainers, in the order of their starts. */
   readonly runs: readonly Run[];
-  /** Its trainer processes, in the order of their starts. */
+  /** True when a client has called its cancel. */
   readonly isCancelled: boolean;
   /** Pids of trainers that a fault of the run has killed. */
   readonly killed: ReadonlySet<number>;
