@@ -20,7 +20,7 @@ const comingAndGoing = 3;
  * Opens the event stream and reads only its first byte. Only the orchestrator shows that it has disconnected the
  * reader.
  */
-async function deafReader({ server, onDisconnect: onLeave }: Bench): Promise<void> {
+async function openStalledReader({ server, onDisconnect: onLeave }: Bench): Promise<void> {
   const request = http.get(new URL('/api/events', server.url), {
     agent: false,
     headers: { authorization: `Bearer ${server.adminToken}`, 'last-event-id': '0' },
@@ -71,13 +71,13 @@ const slowReaders: Scenario = {
     await good.register({ labels: { ...manyLabels, rig: 'good' } });
     await good.openStream();
     await bench.events.worker(good.id, 'worker.connected');
-    const told = (): Promise<unknown> =>
+    const sendLongEvents = (): Promise<unknown> =>
       Promise.all(
         Array.from({ length: 10 }, () => good.register({ labels: { ...manyLabels, rig: 'good' } })),
       );
-    await told();
+    await sendLongEvents();
     const before = { sockets: socketsOf(bench), memory: memoryOf(bench.server.pid) };
-    await Promise.all(Array.from({ length: readerCount }, () => deafReader(bench)));
+    await Promise.all(Array.from({ length: readerCount }, () => openStalledReader(bench)));
     const left = (): number => socketsOf(bench) - before.sockets - comingAndGoing;
     assert.ok(left() >= readerCount - 2 * comingAndGoing, 'the readers are not connected');
     let most = 0;
@@ -87,7 +87,7 @@ const slowReaders: Scenario = {
     bench.onDisconnect(() => clearInterval(timer));
     // Each event contains the worker's labels, so it is long. Continue until all deaf readers are disconnected.
     for (let round = 0; round < 200 && left() > 0; round += 1) {
-      await told();
+      await sendLongEvents();
       const job = await bench.submit({}, { worker_labels: { rig: 'good' } });
       await bench.events.job(job.id, 'job.completed', Math.max(0, bench.events.events.length - 50));
       await deaf.beat();
@@ -115,7 +115,7 @@ interface Member {
 }
 
 /** Sends heartbeats, and reconnects when the stream is lost, until the signal aborts. */
-async function live(member: Member, signal: AbortSignal): Promise<void> {
+async function keepConnected(member: Member, signal: AbortSignal): Promise<void> {
   const { worker } = member;
   const own = (): object => ({
     current_job_id: member.held?.job ?? null,
@@ -174,8 +174,8 @@ const massCut: Scenario = {
     const { server, events } = bench;
     await server.start({ args: ['--heartbeat-timeout', String(crowdTimeoutS)] });
     const agent = connections(bench, 16);
-    const over = new AbortController();
-    bench.onDisconnect(() => over.abort());
+    const ended = new AbortController();
+    bench.onDisconnect(() => ended.abort());
     const members: Member[] = [];
     const lives: Promise<void>[] = [];
     const numbers = Array.from({ length: crowdSize }, (_, n) => n);
@@ -183,7 +183,7 @@ const massCut: Scenario = {
       for (let n = numbers.shift(); n !== undefined; n = numbers.shift()) {
         const member = await joinCrowd(bench, agent, n);
         members.push(member);
-        lives.push(live(member, over.signal));
+        lives.push(keepConnected(member, ended.signal));
       }
     };
     await Promise.all(Array.from({ length: 8 }, fill));
@@ -209,7 +209,7 @@ const massCut: Scenario = {
       assert.equal((await bench.admin.job(id)).attempts.length, 1, `attempts of ${id}`);
     }
     assert.deepEqual(eventsOf(bench, ['worker.offline', 'job.recovering', 'job.requeued']), []);
-    over.abort();
+    ended.abort();
     await Promise.all(lives);
   },
 };

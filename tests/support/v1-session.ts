@@ -88,23 +88,23 @@ async function handleLine(core: V1Core, line: string): Promise<void> {
   }
 }
 
-async function beat(core: V1Core, over: AbortSignal): Promise<void> {
-  while (!core.state.isShutdownRequested && !over.aborted) {
-    await sendBeat(core, over);
-    await core.pause(core.config.heartbeatMs, 'heartbeat', over);
+async function beat(core: V1Core, ended: AbortSignal): Promise<void> {
+  while (!core.state.isShutdownRequested && !ended.aborted) {
+    await sendBeat(core, ended);
+    await core.pause(core.config.heartbeatMs, 'heartbeat', ended);
   }
 }
 
 /** Sends a heartbeat. The agent ignores the answer, even a 401 [8, 11]. */
-async function sendBeat({ state, loop, http, emit }: V1Core, over: AbortSignal): Promise<void> {
+async function sendBeat({ state, loop, http, emit }: V1Core, ended: AbortSignal): Promise<void> {
   const currentJobId = state.currentJob?.jobId ?? null;
   const status = currentJobId === null ? 'idle' : 'busy';
   const body = { worker_id: state.workerId, status, current_job_id: currentJobId };
-  const answerStatus = await loop.io(http.post('/api/workers/heartbeat', body, BEAT_TIMEOUT_MS, over)).then(
+  const answerStatus = await loop.io(http.post('/api/workers/heartbeat', body, BEAT_TIMEOUT_MS, ended)).then(
     answer => answer.status,
     () => null,
   );
-  if (!over.aborted) emit({ kind: 'heartbeatSent', status, currentJobId, answerStatus });
+  if (!ended.aborted) emit({ kind: 'heartbeatSent', status, currentJobId, answerStatus });
 }
 
 function isSuccess(status: number): boolean {

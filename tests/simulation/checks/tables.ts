@@ -139,7 +139,7 @@ function ofReport(worker: WorkerId, claim: Claim, read: Read): Expected | null {
     judge: (status, body) => {
       const isDuplicate = body['duplicate'] === true;
       const given = status === 200 ? (isDuplicate ? 'duplicate' : 'ok') : String(body['code']);
-      return status === 401 || wanted.includes(given)
+      return status === 401 || wanted === given
         ? null
         : `${claim.word ?? ''} was answered ${given}, not ${wanted}`;
     },

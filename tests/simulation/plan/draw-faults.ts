@@ -12,6 +12,9 @@ interface Context extends Span {
   readonly outageMs: () => number;
 }
 
+const hour = 3_600_000;
+const tenYears = 10 * 365 * 24 * hour;
+
 /** Draws a fault, one function per kind. A seed enables only some of the kinds. */
 const kinds: readonly Draw[] = [
   (random, { place, t }) => ({
@@ -50,7 +53,7 @@ const kinds: readonly Draw[] = [
   (random, { rig }) => ({
     kind: 'set clock',
     place: random.chance(0.6) ? 'orchestrator' : rig(),
-    byMs: random.pick([-36e5, 36e5, 31536e7, -5e3]),
+    byMs: random.pick([-hour, hour, tenYears, -5_000]),
   }),
   (random, { t }) => ({
     kind: 'pause orchestrator',

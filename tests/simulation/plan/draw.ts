@@ -1,5 +1,5 @@
 import { type Random, createRandom } from '../world/random.ts';
-import type { Exit, TrainingBehaviour } from '../world/trainer.ts';
+import type { Exit } from '../world/trainer.ts';
 import { drawFaults } from './draw-faults.ts';
 import { drawSubmitTerms, drawQueueActs } from './draw-queue.ts';
 import type { Act, JobPlan, Plan, StartPlan, RigPlan, Span, Teams } from './plan.ts';
@@ -69,10 +69,10 @@ function drawTeams(random: Random): Teams {
 }
 
 function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
-  const quiet = random.chance(0.3) ? 0.9 : 0.3;
+  const quietChance = random.chance(0.3) ? 0.9 : 0.3;
   return Array.from({ length: random.int(3, 11) }, (_, index): JobPlan => {
     const own = random.fork(String(index));
-    const plays = Array.from({ length: 3 }, () => drawPlay(own, t, quiet));
+    const startPlans = Array.from({ length: 3 }, () => drawStartPlan(own, t, quietChance));
     const isOnTwo = own.fork('nodes').chance(0.2);
     return {
       index,
@@ -92,21 +92,20 @@ function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
       },
       stopsWithoutContact: own.chance(0.4),
       submitTerms: drawSubmitTerms(own.fork('manners'), index),
-      starts: [plays[0] ?? 'rejected', ...plays.slice(1)],
+      starts: [startPlans[0] ?? 'rejected', ...startPlans.slice(1)],
     };
   });
 }
 
-function drawPlay(random: Random, t: number, quiet: number): StartPlan {
+function drawStartPlan(random: Random, t: number, quietChance: number): StartPlan {
   if (random.chance(0.04)) return random.pick(['rejected', 'start_failed']);
-  const nature: TrainingBehaviour = {
+  return {
     runsMs: Math.floor(random.chance(0.3) ? random.int(200, 10_000) : random.int(t / 12, 2 * t)),
-    printsEveryMs: random.chance(quiet) ? null : random.int(2_000, 30_000),
+    printsEveryMs: random.chance(quietChance) ? null : random.int(2_000, 30_000),
     ends: drawEnd(random),
     onTerm: random.pick(['dies', 'dies', 'dies', 'finishes', 'ignores']),
     childrenMs: random.chance(0.1) ? random.int(500, 8_000) : 0,
   };
-  return nature;
 }
 
 function drawEnd(random: Random): Exit {

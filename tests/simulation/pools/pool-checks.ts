@@ -4,7 +4,7 @@ import { hashOf } from '../../support/fleet.ts';
 import type { Allocation, MemoryEngine } from '../../support/memory-engine.ts';
 import type { PoolFleet } from '../../support/pool-fleet.ts';
 
-interface Watched {
+interface PoolChecksDeps {
   readonly pools: PoolFleet;
   readonly engines: readonly MemoryEngine[];
   readonly violate: (rule: string, how: string) => void;
@@ -18,7 +18,7 @@ const unclearMs = 30_000;
 const isStray = (id: string): boolean => id.startsWith('stray');
 
 /** Compares engines and stored rows with the promises of the pools. */
-export function watchPools({ pools, engines, violate, life }: Watched) {
+export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   const { fleet } = pools;
   /** State of each launch that was open at the previous check. */
   const seen = new Map<LaunchId, Launch['state']>();
@@ -62,7 +62,7 @@ export function watchPools({ pools, engines, violate, life }: Watched) {
   const liveOf = (id: LaunchId): Allocation | undefined =>
     engines.flatMap(engine => engine.live()).find(({ order }) => order.launchId === id);
 
-  function lookAtRow(launch: Launch): void {
+  function checkRow(launch: Launch): void {
     if (!seen.has(launch.id) && !launch.isTest) checkBudget(launch);
     if (launch.state !== 'ended') seen.set(launch.id, launch.state);
     else seen.delete(launch.id);
@@ -93,40 +93,40 @@ export function watchPools({ pools, engines, violate, life }: Watched) {
       const queued = own.filter(
         ({ id: each, state }) => state === 'waiting' && liveOf(each)?.state === 'waiting',
       ).length;
-      const over = (what: string, count: number, max: number | null): void => {
+      const checkMax = (what: string, count: number, max: number | null): void => {
         if (max !== null && count > max)
           violate('no limit is exceeded', `${name}: ${count} ${what}, not ${max}`);
       };
-      over('launches', own.length, settings.max_launches);
-      over('GPUs', gpus, settings.max_gpus);
-      over('launches in the queue', queued, settings.max_waiting);
+      checkMax('launches', own.length, settings.max_launches);
+      checkMax('GPUs', gpus, settings.max_gpus);
+      checkMax('launches in the queue', queued, settings.max_waiting);
     }
   }
 
   /** Calls back when a condition has held for longer than the given time. */
-  function expectWithin(key: string, is: boolean, forMs: number, report: () => void): void {
+  function reportIfLasting(key: string, holds: boolean, forMs: number, report: () => void): void {
     const now = fleet.clock.wall();
-    if (!is) since.delete(key);
+    if (!holds) since.delete(key);
     else if (now - (since.get(key) ?? now) > forMs) report();
     else if (!since.has(key)) since.set(key, now);
   }
 
-  function lookAtMachine(each: Allocation): void {
+  function checkMachine(each: Allocation): void {
     const { launchId } = each.order;
     const row = fleet.store.launch(launchId);
     const pool = row && fleet.store.pool(row.poolId);
     const isOpen = row !== null && row.state !== 'ended';
-    expectWithin(`stray ${each.engineId} ${launchId}`, !isOpen, patienceMs, () =>
+    reportIfLasting(`stray ${each.engineId} ${launchId}`, !isOpen, patienceMs, () =>
       violate('nothing runs that nobody knows', `${each.engineId} of ${launchId}`),
     );
     if (!isOpen || !pool) return;
     const isSilent = each.state === 'running' && row.joinedAt === null;
-    expectWithin(`silent ${each.engineId}`, isSilent, pool.settings.join_s * 1_000 + patienceMs, () =>
+    reportIfLasting(`silent ${each.engineId}`, isSilent, pool.settings.join_s * 1_000 + patienceMs, () =>
       violate('machines that never register are given back', launchId),
     );
     const isIdle =
       row.state === 'joined' && pool.settings.warm === 0 && fleet.store.liveJobOf(row.workerId) === null;
-    expectWithin(`idle ${each.engineId}`, isIdle, pool.settings.idle_s * 1_000 + patienceMs, () =>
+    reportIfLasting(`idle ${each.engineId}`, isIdle, pool.settings.idle_s * 1_000 + patienceMs, () =>
       violate('idle machines are given back', launchId),
     );
   }
@@ -137,9 +137,9 @@ export function watchPools({ pools, engines, violate, life }: Watched) {
         for (const each of violations) violate('no launch exists twice', each);
       const open = fleet.store.openLaunches();
       const rows = [...seen.keys()].map(id => fleet.store.launch(id)).filter(row => row?.state === 'ended');
-      for (const row of [...rows, ...open]) if (row !== null) lookAtRow(row);
+      for (const row of [...rows, ...open]) if (row !== null) checkRow(row);
       checkLimits();
-      for (const engine of engines) for (const each of engine.live()) lookAtMachine(each);
+      for (const engine of engines) for (const each of engine.live()) checkMachine(each);
     },
     expectNothingComing(): void {
       for (const { id, state } of fleet.store.openLaunches())

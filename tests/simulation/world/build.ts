@@ -57,11 +57,9 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
     warn: () => {},
     error: (event: string, fields: Readonly<Record<string, unknown>> = {}) => {
       const { cause } = fields;
-      if (
-        cause instanceof Error &&
-        (cause.name === 'StorageError' || cause.message === 'the process is gone')
-      )
-        return;
+      const isSimulated =
+        cause instanceof Error && (cause.name === 'StorageError' || cause.message === 'the process is gone');
+      if (isSimulated) return;
       violate(
         'no unexpected error',
         `${event}: ${cause instanceof Error ? (cause.stack ?? '') : String(cause)}`,
@@ -72,15 +70,15 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
   const began = world.mono();
   const now = (): number => world.mono();
   const trace: Trace = createTrace(() => world.mono() - began);
-  const tell = (say: (observer: Observer) => void): void => observers.forEach(say);
+  const notifyObservers = (callBack: (observer: Observer) => void): void => observers.forEach(callBack);
   const ledger = createLedger();
   const disk: Disk = openDisk(world, {
     log,
-    onBegin: (request, read) => tell(observer => observer.onBegin?.(request, read)),
+    onBegin: (request, read) => notifyObservers(observer => observer.onBegin?.(request, read)),
     onCommit(command) {
       const by = command.cause === null ? '' : ` by ${requestInWords(command.cause)}`;
       for (const line of inWords(command)) trace.note('commit', line + by);
-      tell(observer => observer.onCommit?.(command));
+      notifyObservers(observer => observer.onCommit?.(command));
       ledger.note(command);
     },
     onCrash(point) {
@@ -90,14 +88,14 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
   });
 
   const workerOf = (token: string): WorkerId | null => tokens.get(token) ?? null;
-  const ears: FrontDoorListeners = {
+  const listeners: FrontDoorListeners = {
     during: disk.during,
-    onArrive: (request, link) => tell(observer => observer.onArrive?.(request, link)),
+    onArrive: (request, link) => notifyObservers(observer => observer.onArrive?.(request, link)),
     onAnswer(request, answer, link) {
       const issued = request.kind === 'person' && answer.kind === 'answer' ? issuedIn(answer.body) : null;
       if (issued !== null) tokens.set(issued.token, issued.worker);
       trace.note(link, `${requestInWords(request)} = ${answerInWords(answer)}`);
-      tell(observer => observer.onAnswer?.(request, answer, link));
+      notifyObservers(observer => observer.onAnswer?.(request, answer, link));
     },
     onFrame(token, command) {
       const worker = workerOf(token);
@@ -106,12 +104,12 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
           'stream',
           `${worker ?? token} <- ${command.type} ${'job_id' in command ? `${command.job_id} ${command.attempt_id}` : ''}`,
         );
-      if (worker !== null) tell(observer => observer.onFrame?.(worker, token, command));
+      if (worker !== null) notifyObservers(observer => observer.onFrame?.(worker, token, command));
     },
     onStream(token, end, what) {
       const worker = workerOf(token);
       trace.note('stream', `${worker ?? token} ${what}`);
-      if (worker !== null) tell(observer => observer.onStream?.(worker, end, what));
+      if (worker !== null) notifyObservers(observer => observer.onStream?.(worker, end, what));
     },
     onCrash: cause =>
       violate('no unexpected error', cause instanceof Error ? (cause.stack ?? '') : String(cause)),
@@ -119,12 +117,12 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
   const host: OrchestratorHost = createOrchestratorHost({
     now,
     disk,
-    listeners: ears,
+    listeners,
     log,
     heartbeatTimeoutMs: plan.heartbeatTimeoutMs,
     v1SilenceMs: plan.v1SilenceMs,
     machine: createMachine(world, 'orchestrator', plan.rate),
-    onStart: life => tell(observer => observer.onLife?.(life)),
+    onStart: life => notifyObservers(observer => observer.onLife?.(life)),
     note: what => trace.note('server', what),
   });
   const yard: TrainerYard = createTrainerYard({
@@ -133,14 +131,14 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
     onStart(trainer) {
       trace.note(trainer.machine, `trainer ${trainer.pid} of ${trainer.jobId} starts`);
       troubles?.onTrainer(trainer.machine);
-      tell(observer => observer.onTrainerStart?.(trainer));
+      notifyObservers(observer => observer.onTrainerStart?.(trainer));
     },
     onEnd(trainer, exit) {
       trace.note(
         trainer.machine,
         `trainer ${trainer.pid} of ${trainer.jobId} ends: ${exit.signal ?? exit.code ?? ''}`,
       );
-      tell(observer => observer.onTrainerEnd?.(trainer, exit));
+      notifyObservers(observer => observer.onTrainerEnd?.(trainer, exit));
     },
   });
   const linkTo = (place: Place, name: string): Link => {
@@ -188,7 +186,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
     world,
     process: desk,
     link: linkTo('panel', 'panel'),
-    onEvent: event => tell(observer => observer.onPanelEvent?.(event)),
+    onEvent: event => notifyObservers(observer => observer.onPanelEvent?.(event)),
   });
 
   return {
@@ -197,8 +195,9 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
     troubles,
     async addWorker(rigPlan) {
       const { workerId, token } = await people.addWorker(rigPlan);
-      const playOf: PlayOf = (job, jobId) => playFor(plan, rigPlan, job, yard.runsOf(jobId), isCalm);
-      const parts = {
+      const startPlanOf: StartPlanOf = (job, jobId) =>
+        startPlanFor(plan, rigPlan, job, yard.runsOf(jobId), isCalm);
+      const deps = {
         now,
         plan: rigPlan,
         workerId,
@@ -209,7 +208,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
         random: random.fork(rigPlan.name),
         note: (what: string) => trace.note(rigPlan.name, what),
       };
-      const made = rigFor({ ...parts, heartbeatTimeoutMs: plan.heartbeatTimeoutMs }, playOf);
+      const made = rigFor({ ...deps, heartbeatTimeoutMs: plan.heartbeatTimeoutMs }, startPlanOf);
       rigs.set(rigPlan.index, made);
       made.rig.start();
     },
@@ -226,17 +225,17 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
   };
 }
 
-type PlayOf = (job: number, jobId: JobId) => StartPlan;
+type StartPlanOf = (job: number, jobId: JobId) => StartPlan;
 
-function rigFor(parts: Omit<V1Deps, 'behaviourOf'> & WildOptions, playOf: PlayOf): SceneRig {
-  const { isWild, isMute, protocol } = parts.plan;
-  if (isWild) return { guard: null, rig: createWildRig(parts) };
-  if (isMute) return { guard: null, rig: createMuteRig(parts) };
+function rigFor(deps: Omit<V1Deps, 'behaviourOf'> & WildOptions, startPlanOf: StartPlanOf): SceneRig {
+  const { isWild, isMute, protocol } = deps.plan;
+  if (isWild) return { guard: null, rig: createWildRig(deps) };
+  if (isMute) return { guard: null, rig: createMuteRig(deps) };
   if (protocol === 2)
-    return createV2Rig({ ...parts, behaviourOf: offer => playOf(numberIn(offer.config), offer.job_id) });
+    return createV2Rig({ ...deps, behaviourOf: offer => startPlanOf(numberIn(offer.config), offer.job_id) });
   const behaviourOf: V1Deps['behaviourOf'] = ({ config, jobId }) =>
-    toBehaviour(playOf(numberIn(config), JobId.parse(jobId)));
-  return { guard: null, rig: createV1Rig({ ...parts, behaviourOf }) };
+    toBehaviour(startPlanOf(numberIn(config), JobId.parse(jobId)));
+  return { guard: null, rig: createV1Rig({ ...deps, behaviourOf }) };
 }
 
 const numberIn = (config: unknown): number =>
@@ -253,18 +252,18 @@ const short: TrainingBehaviour = {
   childrenMs: 0,
 };
 
-function playFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm: boolean): StartPlan {
+function startPlanFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm: boolean): StartPlan {
   if (isCalm) return short;
-  const { starts: plays } = plan.jobs[job] ?? { starts: [short] as const };
-  const play = plays[Math.min(run, plays.length - 1)] ?? short;
-  return rig.isBroken ? 'start_failed' : play;
+  const { starts: startPlans } = plan.jobs[job] ?? { starts: [short] as const };
+  const startPlan = startPlans[Math.min(run, startPlans.length - 1)] ?? short;
+  return rig.isBroken ? 'start_failed' : startPlan;
 }
 
 /** Returns how a training behaves. A published agent cannot report a failed start, so its trainer exits at once. */
-const toBehaviour = (play: StartPlan): TrainingBehaviour =>
-  typeof play === 'string'
+const toBehaviour = (startPlan: StartPlan): TrainingBehaviour =>
+  typeof startPlan === 'string'
     ? { ...short, runsMs: 300, printsEveryMs: null, ends: { code: 1, signal: null } }
-    : play;
+    : startPlan;
 
 function calmSince(world: VirtualClock, host: OrchestratorHost, disk: Disk, rig: Rig): number {
   const { stream } = rig.link;

@@ -89,7 +89,7 @@ export function openDisk(world: Clock, listeners: DiskListeners): Disk {
     seal: testSeal,
     onFatal: cause => listeners.log.error('store.fatal', { cause }),
   });
-  let underWay = 0;
+  let pendingWrites = 0;
   let isFull = false;
   let isInCommand = false;
   let armed: { readonly point: CrashPoint; skip: number } | null = null;
@@ -97,7 +97,7 @@ export function openDisk(world: Clock, listeners: DiskListeners): Disk {
 
   const begin = (clock: Clock): DiskLife => {
     let isCrashed = false;
-    let isOver = false;
+    let isClosed = false;
     let isRefusing = false;
     const recoveryListeners: (() => void)[] = [];
 
@@ -114,7 +114,7 @@ export function openDisk(world: Clock, listeners: DiskListeners): Disk {
       isRefusing = false;
       for (const run of recoveryListeners) run();
     };
-    const crashIfArmed = (point: CrashPoint): void => {
+    const crashNow = (point: CrashPoint): void => {
       armed = null;
       isCrashed = true;
       listeners.onCrash(point);
@@ -128,23 +128,23 @@ export function openDisk(world: Clock, listeners: DiskListeners): Disk {
       // The command is on disk even when the process has died since, so notify observers in any case.
       tx.afterCommit(() => {
         listeners.onCommit({ cause: by, ...seen });
-        if (crashHere === 'after commit' && !isCrashed) crashIfArmed(crashHere);
+        if (crashHere === 'after commit' && !isCrashed) crashNow(crashHere);
       });
       if (by !== null) listeners.onBegin(by, tx);
       isInCommand = true;
       try {
         const value = command(watched);
-        crashHere = seen.changes.length > 0 ? due() : null;
-        if (crashHere === 'before commit') crashIfArmed(crashHere);
+        crashHere = seen.changes.length > 0 ? pointToCrashAt() : null;
+        if (crashHere === 'before commit') crashNow(crashHere);
         if (crashHere === 'before commit') throw new Error('the process is gone');
-        if (crashHere === 'after effects') tx.afterCommit(() => isCrashed || crashIfArmed('after effects'));
+        if (crashHere === 'after effects') tx.afterCommit(() => isCrashed || crashNow('after effects'));
         if (isFull) throw new Error('the disk is full');
         return value;
       } finally {
         isInCommand = false;
       }
     };
-    const due = (): CrashPoint | null => {
+    const pointToCrashAt = (): CrashPoint | null => {
       if (armed === null) return null;
       armed.skip -= 1;
       return armed.skip < 0 ? armed.point : null;
@@ -153,11 +153,11 @@ export function openDisk(world: Clock, listeners: DiskListeners): Disk {
     const write = async <T>(command: (tx: Tx) => T): Promise<T> => {
       const by = cause;
       if (isCrashed) return never();
-      if (isOver) throw new Error('the store of this life is closed');
+      if (isClosed) throw new Error('the store of this life is closed');
       if (isRefusing) throw storageError();
-      underWay += 1;
+      pendingWrites += 1;
       const [result] = await Promise.allSettled([real.write(tx => runCommand(tx, command, by))]);
-      underWay -= 1;
+      pendingWrites -= 1;
       if (isCrashed) return never();
       if (result.status === 'fulfilled') return result.value;
       if (!isFull) throw result.reason;
@@ -167,13 +167,13 @@ export function openDisk(world: Clock, listeners: DiskListeners): Disk {
     return {
       store: { ...real, write, onRecovery: run => void recoveryListeners.push(run), close: async () => {} },
       crash: () => (isCrashed = true),
-      end: () => (isOver = true),
+      end: () => (isClosed = true),
     };
   };
 
   return {
     store: real,
-    isBusy: () => underWay > 0,
+    isBusy: () => pendingWrites > 0,
     get isInCommand() {
       return isInCommand;
     },

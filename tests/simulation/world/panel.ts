@@ -23,11 +23,11 @@ const silenceMs = 90_000;
 export function openPanel({ link, process, onEvent }: PanelDeps): void {
   let last = 0;
   const connect = (): void => {
-    let isOver = false;
-    let heard = 0;
-    const again = (): void => {
-      if (isOver) return;
-      isOver = true;
+    let isClosed = false;
+    let received = 0;
+    const reconnect = (): void => {
+      if (isClosed) return;
+      isClosed = true;
       connection.close();
       process.clock.after(reconnectMs, connect);
     };
@@ -37,20 +37,20 @@ export function openPanel({ link, process, onEvent }: PanelDeps): void {
       {
         onOpen: () => {},
         onFrame(frame) {
-          if (isOver) return;
-          heard += 1;
+          if (isClosed) return;
+          received += 1;
           const event = frame as PanelEvent;
           last = event.seq;
           onEvent(event);
         },
-        onEnd: again,
-        onError: again,
+        onEnd: reconnect,
+        onError: reconnect,
       },
     );
     const watch = (before: number): void => {
-      if (isOver) return;
-      if (heard === before) again();
-      else process.clock.after(silenceMs, () => watch(heard));
+      if (isClosed) return;
+      if (received === before) reconnect();
+      else process.clock.after(silenceMs, () => watch(received));
     };
     process.clock.after(silenceMs, () => watch(0));
   };

@@ -42,15 +42,15 @@ const patienceMs = 10_000;
 const maxTries = 100;
 
 const requestOf = (
-  { request, stopsWithoutContact, submitTerms: manners }: JobPlan,
+  { request, stopsWithoutContact, submitTerms: terms }: JobPlan,
   parent: JobId | null,
 ): SubmitRequest =>
   SubmitRequest.parse({
     ...request,
-    ...(parent !== null && { after: [parent], after_on: manners.after?.on }),
+    ...(parent !== null && { after: [parent], after_on: terms.after?.on }),
     on_lost_contact: stopsWithoutContact ? 'stop' : 'continue',
-    requires_approval: manners.needsApproval,
-    no_wait: manners.isNow,
+    requires_approval: terms.needsApproval,
+    no_wait: terms.isNow,
   });
 
 const submissionOf = ({ index }: JobPlan): string => `submit job ${index}`;
@@ -147,7 +147,10 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
         owners.set(id as JobId, user);
       }
     },
-    carryOut: act => ('job' in act ? onJob(act) : 'rig' in act ? onRig(act) : queue.onQueue(act)),
+    carryOut(act) {
+      if ('job' in act) return onJob(act);
+      return 'rig' in act ? onRig(act) : queue.onQueue(act);
+    },
     openQueue: () => queue.openQueue(),
     async addWorker(plan) {
       const wanted = NewWorker.parse({

@@ -4,12 +4,12 @@ import type { WildOptions } from './rig-wild.ts';
 import type { WireRequest } from './wire.ts';
 
 /** Creates a rig whose agent registers, keeps its stream open and sends heartbeats, but acknowledges no offer. */
-export function createMuteRig(parts: WildOptions): Rig {
+export function createMuteRig(deps: WildOptions): Rig {
   return createRig({
-    ...parts,
-    restartMs: () => parts.random.int(2_000, 20_000),
+    ...deps,
+    restartMs: () => deps.random.int(2_000, 20_000),
     losePower: () => {},
-    launch: (process, token) => launchAgent(parts, process, token),
+    launch: (process, token) => launchAgent(deps, process, token),
   });
 }
 
@@ -48,7 +48,7 @@ function launchAgent(
       }),
     });
   const listen = (): void => {
-    const again = (): void => {
+    const reconnectLater = (): void => {
       process.clock.after(beatMs, () => {
         register();
         listen();
@@ -57,8 +57,8 @@ function launchAgent(
     link.connect(process, request('GET', `stream?worker_id=${workerId}`, null), {
       onOpen: () => {},
       onFrame: () => {},
-      onEnd: again,
-      onError: again,
+      onEnd: reconnectLater,
+      onError: reconnectLater,
     });
   };
   const beat = (): void => {
