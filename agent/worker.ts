@@ -17,6 +17,7 @@ import { type Ask, createAsk } from './attempt/trainer-actions.ts';
 import { type AttemptLogs, createAttemptLogs } from './logs/attempt-logs.ts';
 import { type AttemptOutputs, createAttemptOutputs } from './artifacts/attempt-outputs.ts';
 import { fetchCheckpoint } from './artifacts/checkpoint-fetch.ts';
+import { createInputFetch } from './artifacts/input-fetch.ts';
 import { openRigData } from './datasets/rig-data.ts';
 import { systemClock, machineUptime } from './clock.ts';
 import { createFollowStream } from './connection/command-stream.ts';
@@ -185,6 +186,7 @@ async function serve(serving: Serving): Promise<number> {
     introduction: {
       ...introductionOf(config, host.version, report, trainers),
       ...identityOf(state),
+      fetches_inputs: true,
       ...(rig.nodes === null ? { multi_node: true } : { nodes: rig.nodes.count }),
     },
     state: { keepReport: state.keepReport, dropReport: logs.acknowledge },
@@ -198,6 +200,7 @@ async function serve(serving: Serving): Promise<number> {
       fetchCheckpoint: (offer, job, signal) =>
         fetchFor(offer, job, AbortSignal.any([signal, network.signal]), storing),
       fetchData: data.fetchData,
+      fetchInputs: createInputFetch(config.workDir, storing, network.signal),
       reachable: () => findReachable(config.nodeAddress, url),
       start: async (job, origin, listeners) => {
         if (rig.nodes !== null) await checkSharedFolder(job, rig.nodes, trainerProbe(env).run);

@@ -29,6 +29,7 @@ const CheckCode = z
     'guard',
     'config_key',
     'data',
+    'inputs',
     'trainer',
     'label',
     'avoid_previous',

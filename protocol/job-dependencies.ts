@@ -43,6 +43,12 @@ export const JobParents = z
           ),
           retry_id: JobId.nullable().describe('The newest retry of the parent; null for none.'),
           done: z.boolean().describe('Whether the job no longer waits for this parent.'),
+          trouble: z
+            .string()
+            .nullish()
+            .describe(
+              'Why the job still waits although the parent has ended: its files are not uploaded yet, or it has no such file. Null or absent for none.',
+            ),
         }),
       )
       .describe('The parents in the order of the submission.'),

@@ -3,6 +3,7 @@ import { JobData } from './dataset.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { SweepValues } from './job-about.ts';
 import { JobChild, JobParents } from './job-dependencies.ts';
+import { JobInput } from './job-inputs.ts';
 import { ShownStatus } from './job-status.ts';
 import { JobWait } from './job-wait.ts';
 import { Progress } from './reports.ts';
@@ -110,6 +111,8 @@ export interface Requirements {
   readonly trainer?: string;
   /** Dataset versions that the worker must fetch; absent for a job without data. */
   readonly data?: readonly string[];
+  /** Whether the worker must fetch files of other jobs; absent for a job without inputs. */
+  readonly inputs?: true;
   /** Restricted config keys that the job uses (config-policy), sorted. */
   readonly configKeys: readonly string[];
   readonly labels: LabelPatterns;
@@ -395,6 +398,10 @@ export const JobDetail = JobView.extend({
     .array(JobDataView)
     .default([])
     .describe('Training data that the worker fetches; older servers omit it.'),
+  inputs: z
+    .array(JobInput)
+    .default([])
+    .describe('Files of other jobs that the job takes as its input; older servers omit it.'),
   children: z
     .array(JobChild)
     .default([])

@@ -11,10 +11,13 @@ export const commonBucket = 'outputs';
 /** Name of the read-only bucket with the job's datasets: manifests by version, and files by SHA-256. */
 export const dataBucket = 'data';
 
+/** Name of the read-only bucket with the files of other jobs that the attempt takes as its input, by input and path. */
+export const inputsBucket = 'inputs';
+
 const Bucket = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, `expected "${commonBucket}", or the id of the job`)
-  .describe("`outputs`, or the id of the job. Downloads also accept `data`, the job's datasets.");
+  .describe("`outputs`, or the id of the job. Downloads also accept `data`, the job's datasets, and `inputs`, files of other jobs.");
 
 const place = z.object({ bucket: Bucket, key: ArtifactKey });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DataRequest } from './dataset.ts';
 import { aboutFields } from './job-about.ts';
 import { afterFields } from './job-dependencies.ts';
+import { inputFields } from './job-inputs.ts';
 import {
   ConfigFiles,
   Dataloader,
@@ -48,6 +49,7 @@ export const SubmitRequest = z
       ),
     ...aboutFields,
     ...afterFields,
+    ...inputFields,
     target: Target.default('auto'),
     worker_labels: LabelPatterns.default({}),
     gpu_count: z
@@ -124,8 +126,8 @@ export const SubmitRequest = z
     path: ['files'],
     message: 'files requires config: a config in the folder has its own files',
   })
-  .refine(body => body.after !== undefined || body.after_on === undefined, {
+  .refine(body => (body.after ?? body.inputs) !== undefined || body.after_on === undefined, {
     path: ['after_on'],
-    message: 'after_on requires after',
+    message: 'after_on requires after or inputs',
   });
 export type SubmitRequest = z.output<typeof SubmitRequest>;

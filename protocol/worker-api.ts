@@ -4,6 +4,7 @@ import { call } from './call.ts';
 import { JobData } from './dataset.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { OnLostContact, TrainerConfig } from './job.ts';
+import { maxInputs, OfferedInput } from './job-inputs.ts';
 import {
   AnyProgress,
   Closed,
@@ -59,6 +60,8 @@ export interface Registration {
   readonly closed: Closed | null;
   /** Whether the agent can train one job together with the agents of other machines. */
   readonly isMultiNode: boolean;
+  /** Whether the agent fetches files of other jobs. */
+  readonly fetchesInputs: boolean;
 }
 
 const Short = z.string().max(200).pipe(CleanLine).nullish();
@@ -110,6 +113,11 @@ const RegisterRequest = z
       .nullish()
       .catch(null)
       .describe('Whether the agent can train one job together with the agents of other machines.'),
+    fetches_inputs: z
+      .boolean()
+      .nullish()
+      .catch(null)
+      .describe('Whether the agent fetches files of other jobs (`inputs` of an offer).'),
   })
   .transform(
     (body): Registration => ({
@@ -133,6 +141,7 @@ const RegisterRequest = z
       gpuTroubles: body.gpu_troubles ?? null,
       closed: body.closed ?? null,
       isMultiNode: body.multi_node ?? false,
+      fetchesInputs: body.fetches_inputs ?? false,
     }),
   );
 
@@ -300,6 +309,11 @@ export const WorkerCommand = z.discriminatedUnion('type', [
       .default({})
       .describe('Texts of other files that the config names, keyed by the paths in the config.'),
     data: z.array(JobData).max(64).default([]).describe('Training data to fetch before the trainer starts.'),
+    inputs: z
+      .array(OfferedInput)
+      .max(maxInputs)
+      .optional()
+      .describe('Files of other jobs to fetch before the trainer starts; omitted for none.'),
     gpus: z
       .array(z.int().min(0).max(1023))
       .min(1)

@@ -2,6 +2,7 @@ import { copyFile, link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promi
 import { basename, dirname, join } from 'node:path';
 import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../../protocol/artifact.ts';
 import { downloadFile, type DownloadDeps } from './download.ts';
+import type { Storage } from './storage.ts';
 import { type Content, hasFile } from '../files/file-digest.ts';
 import { isFullDisk, reasonOf, describeFailure, formatBytes } from '../files/failure-text.ts';
 import { retry } from '../retry/retry.ts';
@@ -17,9 +18,13 @@ export type Fetched =
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'aborted' };
 
-/** A file of the checkpoint. `key`: its path below the output folder. */
-interface Wanted extends Content {
+/** A file to fetch. `key`: its path below the output folder. */
+export interface Wanted extends Content {
   readonly key: string;
+}
+
+interface CheckpointDeps extends DownloadDeps {
+  readonly storage: Storage;
 }
 
 /** The reason why the attempt cannot resume from the checkpoint. */
@@ -34,7 +39,7 @@ const maxManifest = 16 * 1_048_576;
 export async function fetchCheckpoint(
   { checkpoint, step }: Resume,
   outputDir: string,
-  deps: DownloadDeps,
+  deps: CheckpointDeps,
 ): Promise<Fetched> {
   const fail = (why: string): Fetched => ({ kind: 'failed', message: messageOf(checkpoint, why) });
   try {
@@ -63,7 +68,7 @@ function messageOf(checkpoint: string, why: string): string {
 }
 
 /** Lists the files of the checkpoint: the checkpoint itself if it is a file, else the files in its manifest. */
-async function listFiles(checkpoint: string, deps: DownloadDeps): Promise<readonly Wanted[] | Flawed> {
+async function listFiles(checkpoint: string, deps: CheckpointDeps): Promise<readonly Wanted[] | Flawed> {
   const { storage, signal } = deps;
   const file = await withRetries(() => storage.progress(checkpoint, signal), deps);
   if (!file.ok) return { flaw: describeFailure(file.failure) };
@@ -81,7 +86,7 @@ async function listFiles(checkpoint: string, deps: DownloadDeps): Promise<readon
  * Returns the companion files of a checkpoint that the server has, such as ai-toolkit's `optimizer.pt`. It skips missing
  * ones, because the trainer can resume without them, although less well.
  */
-async function findCompanions(checkpoint: string, deps: DownloadDeps): Promise<readonly Wanted[]> {
+async function findCompanions(checkpoint: string, deps: CheckpointDeps): Promise<readonly Wanted[]> {
   const found: Wanted[] = [];
   for (const key of companionsOf(checkpoint)) {
     const file = await withRetries(() => deps.storage.progress(key, deps.signal), deps);
@@ -93,7 +98,7 @@ async function findCompanions(checkpoint: string, deps: DownloadDeps): Promise<r
 
 async function readManifest(
   checkpoint: string,
-  { storage, signal }: DownloadDeps,
+  { storage, signal }: CheckpointDeps,
 ): Promise<Answered<string>> {
   const answer = await storage.get(`${checkpoint}/${manifestName}`, null, signal);
   if (!answer.ok) return answer;
@@ -146,8 +151,11 @@ async function withRetries<T>(
   };
 }
 
-/** Resolves with the number of bytes that were downloaded. */
-async function fetchAll(
+/**
+ * Downloads the files of a folder, or one file, into `outputDir`, and renames them when all are complete. Resolves with the number
+ * of bytes that were downloaded.
+ */
+export async function fetchAll(
   checkpoint: string,
   wanted: readonly Wanted[],
   outputDir: string,

@@ -7,7 +7,7 @@ import { retryImmediately, retry, type RetryAnswer } from '../retry/retry.ts';
 import type { Storage } from './storage.ts';
 
 export interface DownloadDeps {
-  readonly storage: Storage;
+  readonly storage: Pick<Storage, 'get'>;
   readonly clock: Clock;
   readonly random: () => number;
   /** Fires when the file is no longer needed. */

@@ -74,6 +74,8 @@ export interface Storage {
     rest: { readonly from: number; readonly sha256: string } | null,
     signal: AbortSignal,
   ): Promise<Answered<Download>>;
+  /** Downloads a file of another job. `path`: `inputs`, the name of the input, and the path in it. */
+  input: Storage['get'];
   /** Downloads the content of a dataset's file from this offset. */
   content(sha256: string, from: number, signal: AbortSignal): Promise<Answered<Download>>;
 }
@@ -193,6 +195,8 @@ export function openStorage(location: StorageLocation, { url, send, clock, renew
         return { ok: true, value: null };
       }),
     get: (key, rest, signal) => download(key, { url: toFile(key), rest }, signal),
+    input: (path, rest, signal) =>
+      download(path, { url: urlOf(base, '/*path', { path: path.split('/') }), rest }, signal),
     content: (sha256, from, signal) =>
       download(
         'The data',

@@ -40,6 +40,8 @@ export interface AttemptDeps extends RendezvousDeps {
   readonly fetchCheckpoint?: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) => Promise<Fetched>;
   /** Without it, no job with data can run. */
   readonly fetchData?: FetchData;
+  /** Fetches the files of other jobs. Without it, no job with inputs can run. */
+  readonly fetchInputs?: FetchData;
   /** Uploads the trainer's outputs. Without it, they stay on this machine. */
   readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue' | 'hasten' | 'saved'>;
   /** Requests a checkpoint from the trainer before it is preempted. Without it, the trainer is only stopped. */
@@ -175,6 +177,7 @@ export async function startOffer(
     if (!prepared.ok) return { status: 'failed', cause: prepared.cause, error: prepared.message };
     const missing =
       (await fetchDataFor(offer, prepared.job, held, deps)) ??
+      (await fetchInputsFor(offer, prepared.job, held, deps)) ??
       (await fetchCheckpointFor(offer, prepared.job, held, deps));
     if (missing !== null) return missing;
     const joined = await joinOthers(offer, prepared.job, held, deps);
@@ -241,17 +244,26 @@ async function fetchCheckpointFor(
   return endOfFetch(await deps.fetchCheckpoint(offer, job, held.halted.signal), held, deps);
 }
 
-async function fetchDataFor(
-  offer: JobOffer,
-  job: PreparedJob,
-  held: HeldAttempt,
-  deps: AttemptDeps,
+type Fetching = readonly [offer: JobOffer, job: PreparedJob, held: HeldAttempt, deps: AttemptDeps];
+
+const fetchDataFor = async (...fetching: Fetching): Promise<StatusReportBody | null> => {
+  const [offer, , , { fetchData }] = fetching;
+  return offer.data.length === 0 ? null : fetchWith(fetchData, 'data', fetching);
+};
+
+const fetchInputsFor = async (...fetching: Fetching): Promise<StatusReportBody | null> => {
+  const [{ inputs = [] }, , , { fetchInputs }] = fetching;
+  return inputs.length === 0 ? null : fetchWith(fetchInputs, 'files of other jobs', fetching);
+};
+
+async function fetchWith(
+  fetch: FetchData | undefined,
+  what: string,
+  [offer, job, held, deps]: Fetching,
 ): Promise<StatusReportBody | null> {
-  if (offer.data.length === 0) return null;
-  const onStage = (stage: string): void => noteStage(held, stage, deps);
-  if (deps.fetchData === undefined)
-    return { status: 'failed', cause: 'rejected', error: 'This worker cannot fetch data' };
-  const fetched = await deps.fetchData(offer, job, held.halted.signal, onStage);
+  if (fetch === undefined)
+    return { status: 'failed', cause: 'rejected', error: `This worker cannot fetch ${what}` };
+  const fetched = await fetch(offer, job, held.halted.signal, stage => noteStage(held, stage, deps));
   noteStage(held, null, deps);
   return endOfFetch(fetched, held, deps);
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { trainerNamed } from '../../trainers/index.ts';
-import { dataFolderOf, folderNameOf, placesOf, withPlaces } from '../datasets/places.ts';
+import { dataFolderOf, folderNameOf, inputsFolderOf, placesOf, withInputs, withPlaces } from '../datasets/places.ts';
 import { writeWhole } from '../files/whole-file.ts';
 import type { JobOffer, Nodes, PreparedJob } from '../job.ts';
 import type { LogCheck } from '../logs/attempt-logs.ts';
@@ -71,7 +71,8 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   mkdirSync(outputDir, { recursive: true, mode: 0o700 });
   const resumeFrom = resumePath(offer, outputDir);
   const places = placesOf(offer.data, folder);
-  const placed = { ...offer, ...withPlaces(offer, places) };
+  const { inputs = [] } = offer;
+  const placed = withInputs({ ...offer, ...withPlaces(offer, places) }, inputs, folder);
   const isKnown = builtIn === null && choice !== null && choice.kind !== 'command';
   const { argv, cwd, configPath, env } = isKnown
     ? prepareKnown(placed, rig, { choice, folder, outputDir, resumeFrom })
@@ -86,6 +87,7 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
       ...trainerEnv(offer, rig, configPath, resumeFrom),
       ...env,
       ...(places.length > 0 && { TRAINYARD_DATA_DIR: dataFolderOf(folder) }),
+      ...(inputs.length > 0 && { TRAINYARD_INPUTS_DIR: inputsFolderOf(folder) }),
     },
     outputDir,
     samplesAreFiles: builtIn === null && samplesAreFiles(choice),
@@ -122,6 +124,7 @@ function prepareUnknown(
     output_dir: outputDir,
     resume_from: resumeFrom,
     data_dir: dataFolderOf(folder),
+    inputs_dir: inputsFolderOf(folder),
   };
   const argv = choice?.kind === 'command' ? fillPlaceholders(choice.argv, values) : [];
   return { argv: builtIn === null ? argv : builtInArgv(builtIn, rig, values), cwd: null, configPath };

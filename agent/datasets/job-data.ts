@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { relative, sep } from 'node:path';
 import type { ContentFiles } from '../../datasets/content-files.ts';
 import { layOut } from '../../datasets/lay-out.ts';
 import { type DatasetFile, parseManifest } from '../../protocol/dataset.ts';
@@ -12,10 +11,11 @@ import { retry, type RetryAnswer } from '../retry/retry.ts';
 import type { Storage } from '../artifacts/storage.ts';
 import type { DatasetCache } from './cache.ts';
 import { type ContentSource, type FetchProgress, fetchContents } from './fetch-contents.ts';
-import { cacheFolderOf, dataFolderOf, jobOfFolder } from './places.ts';
+import { claimData } from './places.ts';
 import type { DataPlace } from '../job.ts';
 
 export interface DataDeps extends DownloadDeps {
+  readonly storage: Storage;
   /** The folder that contains the folders of all jobs. */
   readonly workDir: string;
   readonly contents: ContentFiles;
@@ -85,22 +85,9 @@ async function fetchAll(places: readonly DataPlace[], deps: DataDeps): Promise<n
   return end.fetched;
 }
 
-/**
- * Removes the data of earlier jobs. Their links would keep files on the disk that the cache has deleted. No other job needs
- * them, because one job runs at a time. The work folder may contain the user's folders, so this removes only the data
- * of jobs that have a mark file.
- */
 async function claimDataFolder([first]: readonly DataPlace[], workDir: string): Promise<void> {
   const [job] = first === undefined ? [] : relative(workDir, first.folder).split(sep);
-  if (job === undefined) return;
-  const marks = join(cacheFolderOf(workDir), 'jobs');
-  await mkdir(marks, { recursive: true, mode: 0o700 });
-  for (const other of await readdir(marks)) {
-    if (jobOfFolder(other) === jobOfFolder(job)) continue;
-    await rm(dataFolderOf(join(workDir, other)), { recursive: true, force: true });
-    await rm(join(marks, other), { force: true });
-  }
-  await writeFile(join(marks, job), '', { mode: 0o600 });
+  if (job !== undefined) await claimData(workDir, job);
 }
 
 const sourceOf = (storage: Storage): ContentSource => ({

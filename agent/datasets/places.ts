@@ -1,10 +1,15 @@
 import type { DataPlace, JobOffer } from '../job.ts';
-import { basename, join } from 'node:path';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { basename, join, relative, sep } from 'node:path';
 import type { JobData } from '../../protocol/dataset.ts';
+import { withInputPaths } from '../../protocol/job-inputs.ts';
 import { type Bundle, dataOf, trainerFor, withPaths } from '../../trainers/index.ts';
 
 /** Returns the folder with the datasets of a job. */
 export const dataFolderOf = (jobFolder: string): string => join(jobFolder, 'data');
+
+/** Returns the folder with the files of other jobs that a job takes. */
+export const inputsFolderOf = (jobFolder: string): string => join(jobFolder, 'inputs');
 
 /**
  * Returns the name of the job's folder in the work folder. Workers that train a job together may share a work folder, so all but the
@@ -18,6 +23,33 @@ export const jobOfFolder = (name: string): string => name.replace(/\..*$/, '');
 
 /** Returns the folder of the cache. It is on the same disk as the jobs, so that they can link its files. */
 export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-cache');
+
+/**
+ * Removes the data of earlier jobs. Their links would keep files on the disk that the cache has deleted. No other job needs
+ * them, because one job runs at a time. The work folder may contain the user's folders, so this removes only the data
+ * of jobs that have a mark file.
+ */
+export const claimData = (workDir: string, job: string): Promise<void> =>
+  claim(workDir, job, { marks: 'jobs', folderOf: dataFolderOf });
+
+/** Removes the inputs of earlier jobs in the same way. */
+export const claimInputs = (workDir: string, jobFolder: string): Promise<void> =>
+  claim(workDir, relative(workDir, jobFolder).split(sep)[0] ?? '', { marks: 'inputs', folderOf: inputsFolderOf });
+
+async function claim(
+  workDir: string,
+  job: string,
+  { marks: kind, folderOf }: { readonly marks: string; readonly folderOf: (jobFolder: string) => string },
+): Promise<void> {
+  const marks = join(cacheFolderOf(workDir), kind);
+  await mkdir(marks, { recursive: true, mode: 0o700 });
+  for (const other of await readdir(marks)) {
+    if (jobOfFolder(other) === jobOfFolder(job)) continue;
+    await rm(folderOf(join(workDir, other)), { recursive: true, force: true });
+    await rm(join(marks, other), { force: true });
+  }
+  await writeFile(join(marks, job), '', { mode: 0o600 });
+}
 
 /** Returns the last name in a path of any operating system; `data` if there is none. */
 function lastName(path: string): string {
@@ -67,3 +99,19 @@ const valuesReplaced = (
   paths: ReadonlyMap<string, string>,
 ): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaced(each, paths)]));
+
+/** Copies a bundle, and replaces the placeholder of each input by the path of the fetched file or folder. */
+export function withInputs<B extends Bundle>(
+  bundle: B,
+  inputs: NonNullable<JobOffer['inputs']>,
+  jobFolder: string,
+): B {
+  const paths = new Map(
+    inputs.map(({ name, path }) => [name, join(inputsFolderOf(jobFolder), name, ...path.split('/'))]),
+  );
+  return {
+    ...bundle,
+    config: withInputPaths(bundle.config, paths),
+    dataloader: withInputPaths(bundle.dataloader, paths),
+  };
+}

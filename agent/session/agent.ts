@@ -41,7 +41,7 @@ export interface AgentDeps {
   readonly acknowledgedRuns?: readonly FoundRun[];
   readonly jobs: Pick<
     SlotDeps,
-    'prepare' | 'fetchCheckpoint' | 'fetchData' | 'reachable' | 'start' | 'onLine'
+    'prepare' | 'fetchCheckpoint' | 'fetchData' | 'fetchInputs' | 'reachable' | 'start' | 'onLine'
   >;
   /** Sends the output of trainers. Without it, the output stays on this machine. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'>;

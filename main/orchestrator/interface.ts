@@ -178,6 +178,7 @@ export function filesOf(core: Core, { storage, datasetsInAll = 0, logFiles }: Fi
     contentStored: datasets.contentStored,
     storedContents: datasets.storedContents,
     contentOfJob: datasets.contentOfJob,
+    inputOfAttempt: artifacts.inputOfAttempt,
 
     shipLog: logs.shipLog,
     findLog: logs.findLog,

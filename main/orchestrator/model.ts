@@ -1,4 +1,4 @@
-import type { Permission } from '../../protocol/call.ts';
+import { type Permission, permissions } from '../../protocol/call.ts';
 import type { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type {
   Approval,
@@ -54,6 +54,8 @@ export interface AgentFacts {
   readonly closed?: Closed | null;
   /** Whether it can train a job together with the agents of other machines; absent from agents of earlier versions. */
   readonly isMultiNode?: boolean;
+  /** Whether it fetches files of other jobs; absent from agents of earlier versions. */
+  readonly fetchesInputs?: boolean;
   /** Restricted config keys that the rig's owner allows; null when the agent checks no config. */
   readonly allowedConfigKeys: readonly string[] | null;
   /** Trainers on the rig; null when the agent does not report them. */
@@ -103,6 +105,8 @@ export interface Offering {
   readonly trainers: readonly string[] | null;
   /** Whether its agent fetches datasets from the orchestrator. */
   readonly fetchesData: boolean;
+  /** Whether its agent fetches files of other jobs. */
+  readonly fetchesInputs: boolean;
   readonly labels: Labels;
 }
 
@@ -123,6 +127,7 @@ export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings,
     // Agents that report their trainers rewrite the configs for those.
     replacesOutputs: (worker.agent?.trainers ?? null) !== null,
     fetchesData: (worker.agent?.datasets ?? null) !== null,
+    fetchesInputs: worker.agent?.fetchesInputs === true,
     labels: labelsOf(worker),
   };
 }
@@ -240,6 +245,26 @@ export interface Attempt {
   readonly resumed: Resumption | null;
   /** Links to its run at experiment trackers, as its worker found them in the log; absent for none. */
   readonly links?: readonly RunLink[];
+  /** The files of other jobs that it takes, chosen when it was offered; absent for none. */
+  readonly inputs?: readonly AttemptInput[];
+}
+
+/** A file, or a folder of files, of another job that an attempt takes as its input. */
+export interface AttemptInput {
+  readonly name: string;
+  /** The job that has the files. */
+  readonly jobId: JobId;
+  /** Key of the file or folder there. */
+  readonly key: string;
+  /** Step of the checkpoint; null if it is none. */
+  readonly step: number | null;
+  readonly files: readonly InputContent[];
+}
+
+export interface InputContent {
+  readonly key: string;
+  readonly bytes: number;
+  readonly sha256: string;
 }
 
 /** The checkpoint from which an attempt continues. */
@@ -277,14 +302,25 @@ export interface Parent {
   readonly id: JobId;
   /** The first of the retries that the parent belongs to. Any of them can complete the work that the child waits for. */
   readonly root: JobId;
-  /** Whether it has ended as required. Stored, so that the parent may be deleted afterwards. */
+  /** Whether it has ended as required, with all files that the job takes. Stored, so that the parent may be deleted afterwards. */
   readonly isDone: boolean;
+}
+
+/** A file of a parent that a job takes as its input. */
+export interface WantedInput {
+  readonly name: string;
+  /** One of the job's parents. */
+  readonly from: JobId;
+  /** Which file, in the words of the request (protocol/job-inputs). */
+  readonly file: string;
 }
 
 /** The jobs that have to end before a job starts. */
 export interface Dependencies {
   readonly on: AfterOn;
   readonly parents: readonly Parent[];
+  /** Absent for a job without inputs. */
+  readonly inputs?: readonly WantedInput[];
 }
 
 interface JobBase {
@@ -399,6 +435,9 @@ export interface Principal {
   /** Null for the admin token. */
   readonly tokenId: TokenId | null;
 }
+
+/** The principal of the admin token in the data folder. */
+export const adminPrincipal: Principal = { user: 'admin', permissions, tokenId: null };
 
 /** A signed-in browser, bound to the token that it signed in with. */
 export interface Session {

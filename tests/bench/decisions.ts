@@ -65,6 +65,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
       trainers: null,
       replacesOutputs: false,
       fetchesData: false,
+      fetchesInputs: false,
       labels: { group: `rigs-${n % shapes}` },
     };
     index.addWorker({ id: WorkerId.parse(`w_${n}`), offering, datasets: [], order: n });

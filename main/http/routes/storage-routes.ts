@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Response } from 'express';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import { commonBucket, dataBucket, storageApi } from '../../../protocol/storage-api.ts';
+import { commonBucket, dataBucket, inputsBucket, storageApi } from '../../../protocol/storage-api.ts';
 import type { ContentFiles } from '../../../datasets/content-files.ts';
 import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
 import type { Artifact, ArtifactFiles, StoredContent } from '../../orchestrator/ports/index.ts';
@@ -39,6 +39,11 @@ export function mountStorageRoutes(router: Router, deps: StorageDeps): void {
       const content = orchestrator.files.contentOfJob(uploader.jobId, key);
       if (content.ok) sendContent(sending, contents, content.value);
       return content.ok ? accept(undefined) : content;
+    }
+    if (bucket === inputsBucket) {
+      const input = orchestrator.files.inputOfAttempt(uploader, key);
+      if (input.ok) sendArtifact(sending, files, input.value);
+      return input.ok ? accept(undefined) : input;
     }
     const place = keyIn(bucket, key, uploader);
     if (!place.ok) return place;

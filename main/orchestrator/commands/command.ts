@@ -1,11 +1,12 @@
 import { type Core, recordNodeEvent } from '../core.ts';
 import type { Tx } from '../ports/index.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
-import { newestCheckpoint } from './files/checkpoints.ts';
+import { newestCheckpoint } from '../views/checkpoints.ts';
 import { resumptionOf } from '../rules/checkpoint-rules.ts';
 import { isFree } from '../memory/eligibility.ts';
 import { isLive, type PendingJob, type Resumption, system } from '../model.ts';
 import { newNodes } from '../rules/attempt-nodes.ts';
+import { inputsFor } from '../views/inputs.ts';
 import { sendNodeOffer } from './offers.ts';
 import { applyEvent } from './transitions.ts';
 import { resumesFromUploads } from '../v1-agent.ts';
@@ -70,6 +71,11 @@ export function isTakenAtOnce(core: Core, tx: Tx, createJob: () => PendingJob): 
 function offer(core: Core, tx: Tx, job: PendingJob, workers: readonly WorkerId[]): void {
   const [workerId] = workers;
   if (workerId === undefined) return;
+  const inputs = inputsFor(tx, job);
+  if (!inputs.ok) {
+    applyEvent(core, tx, job, { type: 'inputs_lost', error: inputs.refusal.detail }, system);
+    return;
+  }
   const attempt = {
     id: core.ids.attempt(),
     jobId: job.id,
@@ -80,6 +86,7 @@ function offer(core: Core, tx: Tx, job: PendingJob, workers: readonly WorkerId[]
     end: null,
     late: null,
     resumed: resumption(tx, job, workerId),
+    ...(inputs.value.length > 0 && { inputs: inputs.value }),
   };
   if (workers.length === 1) {
     applyEvent(core, tx, job, { type: 'offer', attempt }, system);

@@ -1,10 +1,12 @@
 import type { WorkerId } from '../../../protocol/ids.ts';
+import type { OfferedInput } from '../../../protocol/job-inputs.ts';
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import type { Core } from '../core.ts';
-import { type Attempt, gpusFor, type Job, type LiveJob } from '../model.ts';
+import { type Attempt, type AttemptInput, gpusFor, type Job, type LiveJob } from '../model.ts';
 import type { AttemptNode } from '../node-model.ts';
 import type { Tx } from '../ports/index.ts';
 import { rendezvousOf, wantsNodes } from '../rules/attempt-nodes.ts';
+import { pathIn } from '../rules/input-rules.ts';
 import { generationOf } from './files/outstanding.ts';
 
 /**
@@ -54,6 +56,12 @@ const resumeOf = ({ resumed }: Attempt) =>
     ? null
     : { checkpoint: resumed.checkpoint, step: resumed.step };
 
+const offeredInput = ({ name, key, files }: AttemptInput): OfferedInput => ({
+  name,
+  path: pathIn({ key }, key),
+  files: files.map(file => ({ path: pathIn({ key }, file.key), bytes: file.bytes, sha256: file.sha256 })),
+});
+
 function commandFor(
   core: Core,
   tx: Tx,
@@ -73,6 +81,7 @@ function commandFor(
     dataloader: payload.dataloader,
     files: { ...payload.files },
     data: [...(payload.data ?? [])],
+    ...(attempt.inputs && { inputs: attempt.inputs.map(offeredInput) }),
     gpus: gpus.length === 0 ? null : gpus,
     upload_endpoint: '/api/cloud/storage',
     ...(core.uploadTokenOf && {

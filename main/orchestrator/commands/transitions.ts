@@ -13,7 +13,7 @@ import {
   type Worker,
 } from '../model.ts';
 import { notifyChildren, releaseChildren } from './jobs/dependencies.ts';
-import { releaseWithAttempt } from './files/outstanding.ts';
+import { noteCompleted, releaseWithAttempt } from './files/outstanding.ts';
 import { sendCancel, sendNodeCancel, sendOffer } from './offers.ts';
 import type { AttemptNode } from '../node-model.ts';
 import { advanceNode, wantsNodes } from '../rules/attempt-nodes.ts';
@@ -40,6 +40,7 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   const change = { from: job.status, to: next.status, on: event.type };
   recordJobEvent(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });
   noteDeadlines(core, tx, next);
+  if (event.type === 'complete') noteCompleted(core, tx, next, event.hasUploads === true);
   if ('endedAt' in next) releaseChildren(core, tx, next);
   if (next.status !== job.status) notifyChildren(core, tx, next);
   releaseWithAttempt(core, tx, next);

@@ -154,6 +154,8 @@ export interface JobReads {
   endedJobs(before: WallMs, limit: number): readonly JobId[];
   /** Returns the newest retry in a chain, one that has not failed if possible, else the root; null when none is stored. */
   newestRetry(root: JobId): Job | null;
+  /** Returns the completed jobs in a chain of retries, newest first, at most 20. */
+  completedIn(root: JobId): readonly JobId[];
   /** Whether a job of a chain of retries has completed. */
   hasCompleted(root: JobId): boolean;
   submissionOf(user: string, key: string): KeyedSubmission | null;
@@ -167,10 +169,13 @@ export interface OpenChildren {
   readonly forSuccess: boolean;
   /** Includes the children that wait for any end of this job. */
   readonly forEndOf: JobId;
+  /** Only children with a later id, for the next batch; null or absent for the first. */
+  readonly after?: JobId | null;
 }
 
 /** Which jobs wait for which. */
 export interface DependencyReads {
+  /** Sorted by id. */
   openChildren(which: OpenChildren, limit: number): readonly JobId[];
   /** Returns the roots of all chains that pending jobs still wait for. */
   openRoots(): readonly JobId[];

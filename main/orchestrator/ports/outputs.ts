@@ -121,6 +121,10 @@ export interface ArtifactReads {
    * and stay when the checkpoint is removed.
    */
   checkpointFiles(job: JobId): readonly Artifact[];
+  /** Returns the files of the kinds `checkpoint` and `final_model`, unordered. */
+  modelFiles(job: JobId, limit: number): readonly Artifact[];
+  /** Returns the files in a folder, and in folders below it, by key. */
+  artifactsBelow(job: JobId, folder: string, limit: number): readonly Artifact[];
   artifactFigures(job: JobId): { readonly count: number; readonly bytes: number };
   storedBytes(job: JobId): StoredBytes;
   /** Returns the report of a completed job's worker about its outstanding uploads; null if there was no report. */

@@ -29,11 +29,17 @@ function meets(
 
 /** The dependencies of a child after the end of a job. */
 export const afterEnd = (
-  { on, parents }: Dependencies,
+  dependencies: Dependencies,
   ended: Pick<EndedJob, 'id' | 'retryRoot' | 'status'>,
+  /** Whether the files that the child takes from this parent exist. */
+  hasInputs: (parent: Parent) => boolean = () => true,
 ): Dependencies => ({
-  on,
-  parents: parents.map(parent => (meets(on, parent, ended) ? { ...parent, isDone: true } : parent)),
+  ...dependencies,
+  parents: dependencies.parents.map(parent =>
+    !parent.isDone && meets(dependencies.on, parent, ended) && hasInputs(parent)
+      ? { ...parent, isDone: true }
+      : parent,
+  ),
 });
 
 /** A parent that a job still waits for. */
@@ -44,12 +50,22 @@ export interface AwaitedParent {
   readonly status: ShownStatus;
   /** Estimated time until its end; null if unknown. */
   readonly leftMs: number | null;
+  /** Why the job cannot take its files from a parent that has ended; null when it can, or takes none. */
+  readonly trouble: InputTrouble | null;
+}
+
+/** Why files of a parent that has ended cannot be taken. `missing`: waiting does not help, unless a retry of the parent has them. */
+export interface InputTrouble {
+  readonly kind: 'uploading' | 'missing';
+  /** The end of a sentence about the parent: "which ...". */
+  readonly text: string;
 }
 
 /** Maximum number of parents to name in a sentence. */
 const maxNamed = 3;
 
-const hasFailed = ({ status }: AwaitedParent): boolean => status === 'failed' || status === 'cancelled';
+const hasFailed = ({ status, trouble }: AwaitedParent): boolean =>
+  trouble === null ? status === 'failed' || status === 'cancelled' : trouble.kind === 'missing';
 
 /** The parents that need an action first: those that ended otherwise than required. */
 const byUrgency = (parents: readonly AwaitedParent[]): readonly AwaitedParent[] =>
@@ -70,8 +86,10 @@ export function describeParents(parents: readonly AwaitedParent[]): string {
   return `Waits for ${sorted.length} jobs: ${named}${more}${advice}`;
 }
 
-const toPhrase = ({ name, status, leftMs }: AwaitedParent): string =>
-  isFinal(status)
+const toPhrase = ({ name, status, leftMs, trouble }: AwaitedParent): string =>
+  trouble !== null
+    ? `${name}, which ${trouble.text}`
+    : isFinal(status)
     ? `${name}, ${endings[status]}`
     : `${name} (${statusWords[status]}${leftMs === null ? '' : `, ${toRemaining(leftMs)} left`})`;
 
@@ -112,6 +130,7 @@ export function waitForParents(parents: readonly AwaitedParent[]): JobWait {
           name: first.name,
           state: first.status,
           ...(first.leftMs !== null && { left_s: Math.round(first.leftMs / 1000) }),
+          ...(first.trouble !== null && { files: first.trouble.kind, detail: first.trouble.text }),
         };
   return { code: 'after', params: { count: parents.length, ...known }, workers: [] };
 }

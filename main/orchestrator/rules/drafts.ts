@@ -2,6 +2,7 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { TrainerConfig } from '../../../protocol/job.ts';
 import { restrictedUses } from '../../../protocol/config-policy.ts';
 import type { JobData } from '../../../protocol/dataset.ts';
+import { namesIn } from '../../../protocol/job-inputs.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { type Bundle, isBuiltIn, likenessOf, trainerFor } from '../../../trainers/index.ts';
 import type { SubmitRequest } from '../../../protocol/queue-api.ts';
@@ -74,6 +75,10 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
   if (!wanted.ok) return wanted;
   const requests = requestsOf(config);
   if (!requests.ok) return refuse('config_invalid', requests.reason);
+  const { inputs = [] } = request;
+  const unknown = namesIn([config, dataloader]).find(name => !inputs.some(input => input.name === name));
+  if (unknown !== undefined)
+    return refuse('config_invalid', `The config has {{inputs.${unknown}}}, and the job has no input with this name`);
   const nodes = request.num_nodes ?? 1;
   const likeness = likenessOf(trainer.name, config, wanted.value.count * nodes);
   const spec: JobSpec = {
@@ -94,6 +99,7 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
       guarded: request.on_lost_contact === 'stop',
       configKeys: restrictedUses(config, dataloader).map(({ key }) => key),
       ...(!isBuiltIn(config) && { trainer: trainer.name }),
+      ...(inputs.length > 0 && { inputs: true }),
       labels: request.worker_labels,
     },
     devices: wanted.value.devices,

@@ -43,13 +43,16 @@ export type { Advance, ReportedEnd } from './job-moves.ts';
  *                                         --> completed          (it completed first)
  */
 
-/** The events in the life of a job. All except `offer`, `stop` and `reject` concern its newest attempt. */
+/** The events in the life of a job. All except `offer`, `inputs_lost`, `stop` and `reject` concern its newest attempt. */
 export type JobEvent =
   | { readonly type: 'offer'; readonly attempt: Attempt }
+  /** The files of other jobs that it takes do not exist any more. */
+  | { readonly type: 'inputs_lost'; readonly error: string }
   /** The worker accepts the offer; it has started nothing yet. */
   | { readonly type: 'claim' }
   | { readonly type: 'run' }
-  | { readonly type: 'complete'; readonly end: ReportedEnd | null }
+  /** `hasUploads`: the worker still uploads files of the attempt. */
+  | { readonly type: 'complete'; readonly end: ReportedEnd | null; readonly hasUploads?: boolean }
   | { readonly type: 'fail'; readonly end: ReportedEnd }
   /** The worker stopped the trainer. */
   | { readonly type: 'stopped' }
@@ -189,6 +192,7 @@ const completeLate: Rule<PendingJob, EventOf<'complete'>> = (job, { end }, now) 
 
 const claimed = {
   offer: notPending,
+  inputs_lost: notPending,
   claim: stay,
   complete,
   fail: failed,
@@ -203,6 +207,7 @@ const claimed = {
 
 const ended = {
   offer: final,
+  inputs_lost: final,
   claim: final,
   run: final,
   back: final,
@@ -221,6 +226,8 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
       if (job.approval === 'wanted') return unapproved(job);
       return unmetOf(job.dependencies) > 0 ? dependent(job) : dispatchTo(job, attempt);
     },
+    inputs_lost: (job, { error }, now) =>
+      finish(job, now, 'failed', { ...noExit, cause: 'start_failed', error }),
     // The worker has started nothing yet, so the withdrawn offer stays withdrawn.
     claim: job => deny('attempt_superseded', `the offer of job ${job.id} was taken back`, 'stop'),
     run: readopt,

@@ -17,6 +17,7 @@ export interface Mismatch {
     | 'config_key'
     | 'trainer'
     | 'data'
+    | 'inputs'
     | 'label';
   readonly wanted: string;
   readonly offered: string;
@@ -42,6 +43,7 @@ export const shapeOf = (needs: Requirements): string =>
     needs.configKeys,
     needs.trainer ?? null,
     needs.data !== undefined,
+    needs.inputs === true,
     sorted(needs.labels),
   ]);
 
@@ -60,6 +62,7 @@ export const classOf = (offering: Offering): string =>
     offering.trainers,
     offering.replacesOutputs,
     offering.fetchesData,
+    offering.fetchesInputs,
     sorted(offering.labels),
   ]);
 
@@ -85,6 +88,7 @@ export function compileMatcher(needs: Requirements): Matcher {
     ...hardware(needs, offering),
     ...trainer(needs, offering),
     ...data(needs, offering),
+    ...inputs(needs, offering),
     ...configKeys(needs, offering),
     ...labels.flatMap(({ key, pattern, automaton }) => {
       const value = Object.hasOwn(offering.labels, key) ? offering.labels[key] : undefined;
@@ -122,6 +126,11 @@ function data({ data: versions }: Requirements, offering: Offering): readonly Mi
   if (versions === undefined || offering.fetchesData) return [];
   return [{ code: 'data', wanted: 'a worker that fetches data', offered: 'none' }];
 }
+
+const inputs = (needs: Requirements, { fetchesInputs }: Offering): readonly Mismatch[] =>
+  needs.inputs !== true || fetchesInputs
+    ? []
+    : [{ code: 'inputs', wanted: 'a worker that fetches files of other jobs', offered: 'none' }];
 
 /** Config keys that the worker replaces. A program that takes every config gets it unchanged. */
 const replacedBy = ({ trainer: wanted }: Requirements, offering: Offering): readonly string[] =>

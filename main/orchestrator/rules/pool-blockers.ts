@@ -66,6 +66,7 @@ export const offeringOfPool = (
   replacesOutputs: true,
   trainers: settings.trainers,
   fetchesData: true,
+  fetchesInputs: true,
   labels: settings.labels,
 });
 

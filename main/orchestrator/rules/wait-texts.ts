@@ -184,6 +184,13 @@ export const words: Readonly<Record<Mismatch['code'], Words>> = {
     isListed: false,
     isSaidByAdmin: false,
   },
+  inputs: {
+    heading: () => 'that cannot fetch files of other jobs',
+    detail: () =>
+      'Inputs: the job takes files of other jobs, and this worker cannot fetch them. Update the worker',
+    isListed: false,
+    isSaidByAdmin: false,
+  },
   config_key: {
     heading: wanted => `that do not allow ${wanted}`,
     detail: wanted =>

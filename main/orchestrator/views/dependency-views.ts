@@ -1,6 +1,8 @@
 import type { AfterOn, JobChild, JobParents } from '../../../protocol/job-dependencies.ts';
 import type { Job, Parent } from '../model.ts';
 import type { Read } from '../ports/index.ts';
+import type { InputTrouble } from '../rules/dependencies.ts';
+import { troubleWith } from './inputs.ts';
 import { nameOfJob, shownStatus } from './shown-status.ts';
 
 /**
@@ -15,33 +17,48 @@ function currentOf(read: Read, { id, root }: Parent, on: AfterOn): Job | null {
 }
 
 /** The jobs that a job waits for; null for none. */
-export function parentsView(read: Read, { dependencies }: Job): JobParents | null {
-  if (dependencies === null) return null;
-  const { on, parents } = dependencies;
+export function parentsView(read: Read, job: Job): JobParents | null {
+  if (job.dependencies === null) return null;
+  const { on, parents } = job.dependencies;
   return {
     on,
     parents: parents.map(parent => {
-      const job = read.job(parent.id);
+      const named = read.job(parent.id);
       const current = currentOf(read, parent, on);
+      const trouble = current === null ? null : troubleOf(read, job, parent, current);
       return {
         job_id: parent.id,
-        name: job === null ? null : nameOfJob(job),
+        name: named === null ? null : nameOfJob(named),
         status: current === null ? null : shownStatus(current),
         retry_id: current === null || current.id === parent.id ? null : current.id,
         done: parent.isDone,
+        ...(trouble !== null && { trouble: trouble.text }),
       };
     }),
   };
 }
 
+/** Why a job still waits for the files of a parent that has ended as required; null when it does not. */
+function troubleOf(
+  read: Read,
+  { dependencies, user, status }: Job,
+  parent: Parent,
+  current: Job,
+): InputTrouble | null {
+  if (dependencies === null || parent.isDone || status !== 'pending' || !('endedAt' in current)) return null;
+  if (dependencies.on === 'success' && current.status !== 'completed') return null;
+  return troubleWith(read, { dependencies, parent, user });
+}
+
 /** The parents that a job still waits for, each as the job whose end decides. */
-export const awaitedBy = (read: Read, { dependencies }: Job): readonly Job[] =>
-  dependencies === null
-    ? []
-    : dependencies.parents
-        .filter(({ isDone }) => !isDone)
-        .map(parent => currentOf(read, parent, dependencies.on))
-        .filter(job => job !== null);
+export const awaitedBy = (
+  read: Read,
+  job: Job,
+): readonly { readonly parent: Job; readonly trouble: InputTrouble | null }[] =>
+  (job.dependencies?.parents ?? []).flatMap(awaited => {
+    const parent = awaited.isDone ? null : currentOf(read, awaited, job.dependencies?.on ?? 'success');
+    return parent === null ? [] : [{ parent, trouble: troubleOf(read, job, awaited, parent) }];
+  });
 
 /** Maximum number of children to show. */
 const maxShown = 100;

@@ -18,11 +18,12 @@ export function parentsReason(
   read: Read,
   job: PendingJob,
 ): Pick<WaitReason, 'code' | 'detail'> & { readonly wait: JobWait } {
-  const parents = awaitedBy(read, job).map(parent => ({
+  const parents = awaitedBy(read, job).map(({ parent, trouble }) => ({
     id: parent.id,
     name: nameOfJob(parent),
     status: shownStatus(parent),
     leftMs: isLive(parent) ? measuredLeft(core, parent) : null,
+    trouble,
   }));
   return { code: 'after', detail: describeParents(parents), wait: waitForParents(parents) };
 }
@@ -51,7 +52,7 @@ export function createParentForecast(
   };
   return (job, depth) => {
     if (unmetOf(job.dependencies) === 0) return 0;
-    const all = awaitedBy(read, job).map(parent => endOf(parent, depth));
+    const all = awaitedBy(read, job).map(({ parent }) => endOf(parent, depth));
     const known = all.filter(end => end !== null);
     return known.length < all.length ? null : Math.max(0, ...known);
   };

@@ -57,3 +57,6 @@ export const turnMigrations: readonly string[] = [
     WHERE status = 'pending' AND approval = 'wanted';
   `,
 ];
+
+/** Adds the files of other jobs that an attempt takes, as JSON. Those that a job wants are in its `dependencies`. */
+export const inputMigrations: readonly string[] = ['ALTER TABLE attempts ADD COLUMN inputs TEXT;'];

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { aboutMigrations, likenessMigrations, linkMigrations } from './about-migrations.ts';
-import { dependencyMigrations, turnMigrations } from './dependency-migrations.ts';
+import { dependencyMigrations, inputMigrations, turnMigrations } from './dependency-migrations.ts';
 import { nodeMigrations, poolMigrations, timelineMigrations } from './pool-migrations.ts';
 import { notificationMigrations, pushMigrations } from './notification-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
@@ -447,6 +447,7 @@ const migrations: readonly string[] = [
   ...usageMigrations,
   ...pushMigrations,
   ...likenessMigrations,
+  ...inputMigrations,
 ];
 
 /** The newest schema that this version supports. */

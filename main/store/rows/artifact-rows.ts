@@ -9,6 +9,8 @@ type ArtifactCalls = Pick<
   | 'artifactFigures'
   | 'samples'
   | 'checkpointFiles'
+  | 'modelFiles'
+  | 'artifactsBelow'
   | 'storedBytes'
   | 'upload'
   | 'uploads'
@@ -60,6 +62,13 @@ function artifactReads(db: Database) {
   const ofCheckpoints = db.prepare<[string], Artifact>(
     `SELECT ${columns} FROM artifacts INDEXED BY artifacts_checkpoints WHERE job_id = ? AND kind = 'checkpoint'`,
   );
+  const models = db.prepare<[string, number], Artifact>(
+    `SELECT ${columns} FROM artifacts WHERE job_id = ? AND kind IN ('checkpoint', 'final_model') LIMIT ?`,
+  );
+  // "0" follows "/", so this range contains all keys that begin with the folder and a slash.
+  const below = db.prepare<[string, string, string, number], Artifact>(
+    `SELECT ${columns} FROM artifacts WHERE job_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
+  );
   const samplesOf = db.prepare<[Record<string, unknown>], Artifact>(sampleQueries.ofJob);
   const allSamples = db.prepare<[Record<string, unknown>], Artifact>(sampleQueries.all);
   const figures = db.prepare<[string], ReturnType<Tx['artifactFigures']>>(
@@ -83,6 +92,9 @@ function artifactReads(db: Database) {
       return found.toSorted((a, b) => b.order - a.order).slice(0, limit);
     },
     checkpointFiles: (job: string) => ofCheckpoints.all(job),
+    modelFiles: (job: string, limit: number) => models.all(job, limit),
+    artifactsBelow: (job: string, folder: string, limit: number) =>
+      below.all(job, `${folder}/`, `${folder}0`, limit),
     artifactFigures: (job: string) => figures.get(job) ?? { count: 0, bytes: 0 },
     storedBytes: (job: string) => stored.get({ job }) ?? { ofJob: 0, filesOfJob: 0, inAll: 0 },
   };

@@ -18,9 +18,9 @@ const isOpen = 'job_parents INDEXED BY job_parents_open WHERE is_open = 1';
 export function createDependencyRows(db: Database): DependencyReads {
   const open = db
     .prepare<[Record<string, unknown>], Id>(
-      `SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = 'success' AND @forSuccess
-       UNION SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = 'end' AND parent_id = @forEndOf
-       LIMIT @limit`,
+      `SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = 'success' AND @forSuccess AND job_id > @after
+       UNION SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = 'end' AND parent_id = @forEndOf AND job_id > @after
+       ORDER BY job_id LIMIT @limit`,
     )
     .pluck();
   const roots = db.prepare<[], Id>(`SELECT DISTINCT root_id FROM ${isOpen}`).pluck();
@@ -48,8 +48,8 @@ export function createDependencyRows(db: Database): DependencyReads {
     )
     .pluck();
   return {
-    openChildren: ({ root, forSuccess, forEndOf }, limit) =>
-      open.all({ root, forSuccess: forSuccess ? 1 : 0, forEndOf, limit }),
+    openChildren: ({ root, forSuccess, forEndOf, after = null }, limit) =>
+      open.all({ root, forSuccess: forSuccess ? 1 : 0, forEndOf, after: after ?? '', limit }),
     openRoots: () => roots.all(),
     children: (parent, limit) => children.all(parent, limit),
     countChildren: parent => count.get(parent) ?? 0,

@@ -24,6 +24,7 @@ export interface AttemptRow {
   readonly late: string | null;
   readonly resumed: string | null;
   readonly links: string | null;
+  readonly inputs: string | null;
 }
 
 export interface JobRow {
@@ -102,6 +103,7 @@ export function toAttempt(row: AttemptRow): Attempt {
     end,
     late: row.late === null ? null : (JSON.parse(row.late) as Attempt['late']),
     resumed: row.resumed === null ? null : (JSON.parse(row.resumed) as Attempt['resumed']),
+    ...(row.inputs !== null && { inputs: JSON.parse(row.inputs) as NonNullable<Attempt['inputs']> }),
     ...(row.links !== null && { links: JSON.parse(row.links) as NonNullable<Attempt['links']> }),
   };
 }
@@ -127,6 +129,7 @@ export const attemptColumns = [
   'late',
   'resumed',
   'links',
+  'inputs',
   ...endingColumns,
 ] as const satisfies readonly (keyof AttemptRow)[];
 
@@ -162,6 +165,7 @@ const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[number]> 
   late: attempt.late,
   resumed: attempt.resumed,
   links: attempt.links ?? null,
+  inputs: attempt.inputs ?? null,
 });
 
 /** Defaults for jobs stored before these requirements existed. */

@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import type { JobId } from '../../../protocol/ids.ts';
 import { liveStatuses } from '../../../protocol/job.ts';
 import type { JobFilter, JobPayload, LiveJob, PendingJob, Tx } from '../../orchestrator/ports/index.ts';
 import {
@@ -35,6 +36,7 @@ export type JobStatements = Pick<
   | 'payload'
   | 'newestRetry'
   | 'hasCompleted'
+  | 'completedIn'
   | 'configOf'
   | 'notesOf'
   | 'setNotes'
@@ -134,6 +136,14 @@ function partReads(db: Database) {
        SELECT 1 FROM jobs INDEXED BY jobs_retry_root WHERE retry_root = @root AND status = 'completed' LIMIT 1`,
     )
     .pluck();
+  const allCompleted = db
+    .prepare<[Record<string, unknown>], JobId>(
+      `SELECT id FROM (
+         SELECT id, ord FROM jobs WHERE id = @root AND status = 'completed' UNION ALL
+         SELECT id, ord FROM jobs INDEXED BY jobs_retry_root WHERE retry_root = @root AND status = 'completed')
+       ORDER BY ord DESC LIMIT 20`,
+    )
+    .pluck();
   const configOf = db
     .prepare<[string, number], string>('SELECT config FROM payloads WHERE job_id = ? AND length(config) <= ?')
     .pluck();
@@ -144,6 +154,7 @@ function partReads(db: Database) {
       return row === undefined ? null : toJob(row);
     },
     hasCompleted: (root: string) => completed.get({ root }) !== undefined,
+    completedIn: (root: string) => allCompleted.all({ root }),
     configOf(job: string, maxLength: number) {
       const text = configOf.get(job, maxLength);
       return text === undefined ? null : (JSON.parse(text) as JobPayload['config']);

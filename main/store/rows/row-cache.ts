@@ -21,6 +21,7 @@ type JobRows = Omit<
   | 'attempts'
   | 'newestRetry'
   | 'hasCompleted'
+  | 'completedIn'
 > &
   Pick<DependencyReads, 'openChildren'>;
 type WorkerRows = Omit<

@@ -16,6 +16,7 @@ const events = [
   'release',
   'withdraw',
   'reject',
+  'inputs_lost',
 ] as const;
 
 /**
@@ -24,6 +25,7 @@ const events = [
  */
 const unreachable: readonly (readonly [events: string, statuses: readonly string[], why: string])[] = [
   ['offer', JobStatus.options.filter(status => status !== 'pending'), 'dispatch considers only pending jobs'],
+  ['inputs_lost', JobStatus.options, 'no job of a run takes files of other jobs'],
   ['silence', ['pending', ...finalStatuses], 'a goodbye concerns the live job of a worker'],
   ['vanished', ['pending', 'dispatched', ...finalStatuses], 'absence concerns a claimed job'],
   ['lost', ['pending', 'starting', 'running', ...finalStatuses], 'a takeover follows silence'],

@@ -3,7 +3,7 @@ import type { TokenId } from '../../../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { NewToken, TokenView } from '../../../../protocol/tokens-api.ts';
 import type { Core } from '../../core.ts';
-import { type Actor, type ApiToken, nameOf, type Principal } from '../../model.ts';
+import { type Actor, adminPrincipal, type ApiToken, nameOf, type Principal } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 import { removeGone } from '../notifications/channels.ts';
 import { noteSession } from './sessions.ts';
@@ -18,9 +18,6 @@ export interface IssuedApiToken extends TokenView {
   /** The token in clear text. It is returned once and never stored. */
   readonly token: string;
 }
-
-/** The principal of the admin token in the data folder. */
-export const adminPrincipal: Principal = { user: 'admin', permissions, tokenId: null };
 
 /** API tokens of people and scripts. */
 export function createTokenCalls(core: Core) {

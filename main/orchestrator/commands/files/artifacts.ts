@@ -3,7 +3,8 @@ import type { JobId } from '../../../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { appendBounded } from '../../memory/audit-repeats.ts';
 import { completes, expired } from '../../rules/checkpoint-rules.ts';
-import { judgedCheckpoints } from './checkpoints.ts';
+import { fileOfInput } from '../../views/inputs.ts';
+import { judgedCheckpoints } from '../../views/checkpoints.ts';
 import type { Core } from '../../core.ts';
 import { type Actor, asWorker, system } from '../../model.ts';
 import type { AuditType } from '../../events.ts';
@@ -14,6 +15,7 @@ import {
   type Uploader,
   releaseUploads,
 } from './outstanding.ts';
+import { releaseAfterUploads } from '../jobs/dependencies.ts';
 import type { Artifact, Tx, Upload } from '../../ports/index.ts';
 import { growthRefusal, quotaRefusal, type StorageLimits } from '../../rules/output-rules.ts';
 
@@ -171,6 +173,9 @@ function storeArtifact(
   const by = attempt === null ? ({ type: 'system' } as const) : asWorker(attempt.workerId);
   note(core, tx, 'artifact.stored', id, by, { key, ...content, attempt: about.attempt });
   if (completes(key)) dropExpired(core, tx, id, limits.keepCheckpoints);
+  // Without a report about outstanding files, such as that of a trainer that uploads by itself, any of them may be the last.
+  if (job.value.status === 'completed' && tx.outstanding(id)?.state !== 'pending')
+    releaseAfterUploads(core, tx, job.value);
   return accept(artifactView(core, artifact));
 }
 
@@ -181,6 +186,14 @@ function createReading(core: Core) {
     artifact(id: JobId, key: string): Outcome<Artifact> {
       const found = store.artifact(id, key);
       return found === null ? notFound(key, id) : accept(found);
+    },
+
+    /** Returns a file of another job that the attempt takes as its input. `path`: the name of the input, and the path in it. */
+    inputOfAttempt(uploader: Pick<Uploader, 'jobId' | 'attemptId'>, path: string): Outcome<Artifact> {
+      const found = fileOfInput(store, uploader, path);
+      return found === null
+        ? refuse('artifact_not_found', `Job ${uploader.jobId} has no input ${path}, or its file was deleted`)
+        : accept(found);
     },
 
     listArtifacts(id: JobId, before: number | null, limit: number): Outcome<ArtifactPage> {

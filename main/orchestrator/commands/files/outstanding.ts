@@ -3,6 +3,7 @@ import type { JobDetail } from '../../../../protocol/job.ts';
 import { accept, type Outcome, type Refusal, refuse } from '../../../../protocol/problem.ts';
 import { type Core, recordJobEvent } from '../../core.ts';
 import { type Actor, asWorker, type EndedJob, type Job, type Outstanding, system } from '../../model.ts';
+import { releaseAfterUploads } from '../jobs/dependencies.ts';
 import type { Read, Tx } from '../../ports/index.ts';
 import { uploadRefusal } from '../../rules/output-rules.ts';
 
@@ -132,7 +133,7 @@ export const createOutstandingCalls = (core: Core) => ({
       const isDone = report.files === 0;
       const state = isDone ? 'done' : 'pending';
       tx.setOutstanding({ jobId: job.id, attemptId, ...report, since, state });
-      if (isDone) releaseUploads(core, tx, job.id);
+      if (isDone) closeUploads(core, tx, job);
       // Observers need an event only if the job was shown with outstanding files, which is rare.
       if (isDone && (before === null || before.files === null)) return accept(true);
       const by = job.attempt === null ? system : asWorker(job.attempt.workerId);
@@ -149,12 +150,18 @@ export const createOutstandingCalls = (core: Core) => ({
       if (job.status !== 'completed' || outstanding?.state !== 'pending')
         return refuse('nothing_outstanding', `No files of job ${id} are outstanding`);
       tx.setOutstanding({ ...outstanding, state: 'given_up' });
-      releaseUploads(core, tx, id);
+      closeUploads(core, tx, job);
       noteClosed(core, tx, job, 'artifact.uploads_given_up', by, outstanding);
       recordJobEvent(core, tx, 'job.outstanding', job, by);
       return accept(id);
     }),
 });
+
+/** No further file of the job arrives. */
+function closeUploads(core: Core, tx: Tx, job: EndedJob): void {
+  releaseUploads(core, tx, job.id);
+  releaseAfterUploads(core, tx, job);
+}
 
 function noteClosed(
   core: Core,

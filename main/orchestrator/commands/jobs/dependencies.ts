@@ -13,29 +13,43 @@ import {
   system,
 } from '../../model.ts';
 import type { Read, Tx } from '../../ports/index.ts';
-import { seesAllJobs } from './job-data.ts';
+import { troubleText, troubleWith } from '../../views/inputs.ts';
+import { seesAllJobs } from '../../views/visibility.ts';
 import { afterEnd, rootOf, unmetOf } from '../../rules/dependencies.ts';
 import { startWaiting } from '../../rules/queue-rules.ts';
 
-type AfterRequest = Pick<SubmitRequest, 'after' | 'after_on'>;
+type AfterRequest = Pick<SubmitRequest, 'after' | 'after_on' | 'inputs'>;
 
 /** The dependencies of a new job. Its parents already exist, so none of them can wait for it: cycles are impossible. */
 export function dependenciesFor(
   read: Read,
-  { after, after_on: on = 'success' }: AfterRequest,
+  { after = [], after_on: on = 'success', inputs = [] }: AfterRequest,
   by: Actor,
 ): Outcome<Dependencies | null> {
-  if (after === undefined) return accept(null);
+  const ids = new Set([...after, ...inputs.map(({ from }) => from)]);
+  if (ids.size === 0) return accept(null);
   const user = nameOf(by);
   const seesAll = seesAllJobs(read, user);
   const parents: Parent[] = [];
-  for (const id of after) {
+  for (const id of ids) {
     const job = read.job(id);
     if (job === null || (!seesAll && job.user !== user))
       return refuse('job_not_found', `There is no job ${id} to wait for`);
     parents.push({ id, root: rootOf(job), isDone: hasEnded(read, job, on) });
   }
-  return accept({ on, parents });
+  return checkInputs(read, { on, parents, ...(inputs.length > 0 && { inputs }) }, user);
+}
+
+/** Refuses a job whose parents have ended without the files that it takes. If files are still being uploaded, the job waits for them. */
+function checkInputs(read: Read, dependencies: Dependencies, user: string): Outcome<Dependencies> {
+  const parents: Parent[] = [];
+  for (const parent of dependencies.parents) {
+    const trouble = parent.isDone ? troubleWith(read, { dependencies, parent, user }) : null;
+    if (trouble?.kind === 'missing')
+      return refuse('artifact_not_found', troubleText(read, parent, trouble));
+    parents.push(trouble === null ? parent : { ...parent, isDone: false });
+  }
+  return accept({ ...dependencies, parents });
 }
 
 const hasEnded = (read: Read, job: Job, on: AfterOn): boolean =>
@@ -45,6 +59,7 @@ const hasEnded = (read: Read, job: Job, on: AfterOn): boolean =>
 export function dependenciesAgain(
   read: Read,
   { id, dependencies }: Pick<Job, 'id' | 'dependencies'>,
+  by: Actor,
 ): Outcome<Dependencies | null> {
   if (dependencies === null) return accept(null);
   const parents: Parent[] = [];
@@ -55,7 +70,7 @@ export function dependenciesAgain(
     const isDone = parent.isDone || (job !== null && hasEnded(read, job, dependencies.on));
     parents.push({ ...parent, isDone });
   }
-  return accept({ on: dependencies.on, parents });
+  return checkInputs(read, { ...dependencies, parents }, nameOf(by));
 }
 
 /** Maximum number of children to look through for an example. */
@@ -71,18 +86,34 @@ export function refuseAwaited(read: Read, id: JobId): Outcome<never> {
 /** Maximum number of children that one transaction releases. Other commands can run in between. */
 const batch = 100;
 
-/** Lets the children of a job that has just ended start, unless they wait for something else. */
-export function releaseChildren(core: Core, tx: Tx, ended: EndedJob): void {
-  const which = { root: rootOf(ended), forSuccess: ended.status === 'completed', forEndOf: ended.id };
+/**
+ * Lets the children of a job that has just ended start, unless they wait for something else, such as its files. `after`: the last
+ * child of the batch before.
+ */
+export function releaseChildren(core: Core, tx: Tx, ended: EndedJob, after: JobId | null = null): void {
+  const which = { root: rootOf(ended), forSuccess: ended.status === 'completed', forEndOf: ended.id, after };
   const found = tx.openChildren(which, batch);
   for (const id of found) releaseChild(core, tx, id, ended);
-  if (found.length === batch) tx.afterCommit(() => core.after(0, () => releaseMore(core, [ended.id])));
+  const last = found.at(-1);
+  if (last !== undefined && found.length === batch)
+    tx.afterCommit(() => core.after(0, () => releaseMore(core, [ended.id], last)));
+}
+
+/** Called when the files of a completed job have become complete, or are given up: children may take them now. */
+export function releaseAfterUploads(core: Core, tx: Tx, completed: EndedJob): void {
+  releaseChildren(core, tx, completed);
+  notifyChildren(core, tx, completed);
+  tx.afterCommit(() => core.later(0));
 }
 
 function releaseChild(core: Core, tx: Tx, id: JobId, ended: EndedJob): void {
   const child = tx.job(id);
   if (child?.status !== 'pending' || child.dependencies === null) return;
-  const dependencies = afterEnd(child.dependencies, ended);
+  const { dependencies: before, user } = child;
+  const hasInputs = (parent: Parent): boolean =>
+    troubleWith(tx, { dependencies: before, parent, user }) === null;
+  const dependencies = afterEnd(before, ended, hasInputs);
+  if (unmetOf(dependencies) === unmetOf(before)) return;
   const isFree = unmetOf(dependencies) === 0;
   const rank = isFree ? startWaiting(child.rank, core.queueTime()) : child.rank;
   const next = { ...child, dependencies, rank };
@@ -107,10 +138,10 @@ export function notifyChildren(core: Core, tx: Tx, parent: Job): void {
 }
 
 /** Continues after a first batch, a restart, or a time in which the disk refused changes. */
-export function releaseMore(core: Core, parents: readonly JobId[]): void {
+export function releaseMore(core: Core, parents: readonly JobId[], after: JobId | null = null): void {
   for (const id of parents)
     core.later(0, tx => {
       const parent = tx.job(id);
-      if (parent !== null && 'endedAt' in parent) releaseChildren(core, tx, parent);
+      if (parent !== null && 'endedAt' in parent) releaseChildren(core, tx, parent, after);
     });
 }

@@ -4,7 +4,7 @@ import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
 import { type Actor, type Job, nameOf } from '../../model.ts';
 import type { DatasetFilter, Read } from '../../ports/index.ts';
-import { adminPrincipal } from '../access/tokens.ts';
+import { seesAllJobs } from '../../views/visibility.ts';
 
 /** The data that a submission asks for. Users may use their own datasets and, with the right to see all jobs, those of others. */
 export function dataFor(
@@ -32,10 +32,6 @@ export function dataFor(
 function usableBy(read: Read, user: string): DatasetFilter {
   return { owner: seesAllJobs(read, user) ? null : user, name: null };
 }
-
-/** Whether a user may see the jobs of other users. */
-export const seesAllJobs = (read: Read, user: string): boolean =>
-  user === adminPrincipal.user || read.apiTokenByName(user)?.permissions.includes('queue.view') === true;
 
 /** The data of a job with its datasets, as far as they are stored and its user may use them. */
 export function dataOfJob(read: Read, { id, user }: Pick<Job, 'id' | 'user'>): JobDetail['data'] {

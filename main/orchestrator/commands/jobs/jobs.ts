@@ -6,6 +6,7 @@ import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { JobCounts } from '../../../../protocol/queue-api.ts';
 import { type Core, recordJobEvent } from '../../core.ts';
 import { refuseAwaited } from './dependencies.ts';
+import { inputsView } from '../../views/inputs.ts';
 import { dataOfJob } from './job-data.ts';
 import { command } from '../command.ts';
 import { usageOfJob } from '../../views/usage.ts';
@@ -104,11 +105,12 @@ export function createJobCalls(core: Core) {
       const about = configWarnings(core, job.spec, () => core.store.payload(id)?.config ?? null);
       const warnings = [...about, ...warningsAbout(core.store, job.attempt?.workerId ?? null, job)];
       const data = dataOfJob(core.store, job);
+      const inputs = inputsView(core.store, job);
       const notes = core.store.notesOf(id);
       const view = createJobViewer(core, core.store)(job);
       const children = childrenView(core.store, job, onlyUser);
       const usage = usageOfJob(core, job, found);
-      return accept({ ...view, notes, attempts, outstanding, warnings, data, usage, ...children });
+      return accept({ ...view, notes, attempts, outstanding, warnings, data, inputs, usage, ...children });
     },
 
     /** The config as it was submitted, even if the file has changed since. */

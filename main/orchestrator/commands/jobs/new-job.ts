@@ -4,12 +4,11 @@ import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type Core, recordJobEvent } from '../../core.ts';
 import { notifyChildren } from './dependencies.ts';
 import { dataFor } from './job-data.ts';
-import { type Actor, nameOf, type PendingJob } from '../../model.ts';
+import { type Actor, adminPrincipal, nameOf, type PendingJob } from '../../model.ts';
 import type { Read, Tx } from '../../ports/index.ts';
 import { type Draft, withData } from '../../rules/drafts.ts';
 import { freshRank } from '../../rules/queue-rules.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
-import { adminPrincipal } from '../access/tokens.ts';
 
 /** The local worker's row may exist from an earlier run. Without its agent, a job would wait for ever. */
 export const noLocalRuns = refuse(

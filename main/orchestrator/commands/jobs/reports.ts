@@ -7,8 +7,7 @@ import { command } from '../command.ts';
 import { failureCause, isFreeEnd } from '../../rules/failures.ts';
 import type { Advance, JobEvent, ReportedEnd } from '../../rules/job-lifecycle.ts';
 import { asWorker, isLive, type Job, type Worker, type MonoMs } from '../../model.ts';
-import { noteCompleted } from '../files/outstanding.ts';
-import { newestCheckpoint } from '../files/checkpoints.ts';
+import { newestCheckpoint } from '../../views/checkpoints.ts';
 import type { Read, Tx } from '../../ports/index.ts';
 import { workerIsHeld } from '../../memory/eligibility.ts';
 import { answerNode, hadNodes, noteFirst } from './node-reports.ts';
@@ -136,10 +135,7 @@ function apply(
     return applyEvent(core, tx, job, event, asWorker(worker.id));
   }
   progress.flush(tx, job.id, report.progress);
-  const step = applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
-  if (event.type === 'complete' && step.kind === 'moved')
-    noteCompleted(core, tx, step.job, report.uploads_pending === true);
-  return step;
+  return applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
 }
 
 /** Returns a refusal unless the report is about the job's newest attempt and from that attempt's worker. */
@@ -199,7 +195,7 @@ function eventOf(report: StatusReport, worker: Worker, job: Job, read: Read): Jo
     case 'running':
       return { type: 'run' };
     case 'completed':
-      return { type: 'complete', end: endOf(report) };
+      return { type: 'complete', end: endOf(report), hasUploads: report.uploads_pending === true };
     case 'failed':
       return { type: 'fail', end: { ...endOf(report), isFree: isFree(report, job, read) } };
     case 'cancelled':

@@ -4,7 +4,7 @@ import type { FinalStatus, JobWarning } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { Core } from '../../core.ts';
 import { dependenciesAgain, dependenciesFor } from './dependencies.ts';
-import { dataFor, seesAllJobs } from './job-data.ts';
+import { dataFor } from './job-data.ts';
 import { command, isTakenAtOnce } from '../command.ts';
 import { type DryRun, needsOf, tryOut } from './dry-run.ts';
 import { draftWithData, insertJob, newJob, noLocalRuns } from './new-job.ts';
@@ -16,6 +16,7 @@ import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
 import { type Draft, prepare } from '../../rules/drafts.ts';
 import { createEarlierRuns } from '../../views/earlier-runs.ts';
 import { createJobViewer, gpusOf } from '../../views/job-views.ts';
+import { seesAllJobs } from '../../views/visibility.ts';
 
 export interface Accepted {
   /** Can be final only for an earlier job with the same idempotency key. */
@@ -118,7 +119,7 @@ export function createSubmissions(core: Core, configs: Configs) {
         dependencies: job.dependencies,
         notes: null,
       };
-      return submitDraft(draft, by, null, read => dependenciesAgain(read, job));
+      return submitDraft(draft, by, null, read => dependenciesAgain(read, job, by));
     },
   };
 }

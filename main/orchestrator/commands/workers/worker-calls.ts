@@ -272,6 +272,7 @@ function storeRegistration(
       gpuTroubles: plan.troubles,
       closed: reported.closed,
       isMultiNode: reported.isMultiNode,
+      fetchesInputs: reported.fetchesInputs,
       registeredAt: core.clock.wall(),
     },
   };

@@ -57,6 +57,7 @@ export function makeOffering(changes: Partial<Offering> = {}): Offering {
     trainers: null,
     replacesOutputs: false,
     fetchesData: false,
+    fetchesInputs: false,
     labels: {},
     ...changes,
   };

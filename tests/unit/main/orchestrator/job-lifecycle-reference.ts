@@ -89,6 +89,7 @@ const withRetryReturned = (job: ReferenceJob): ReferenceJob => ({
 
 function whenPending(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
   if (event.type === 'reject') return job.blocked ? withStatus(job, 'failed') : null;
+  if (event.type === 'inputs_lost') return { ...job, status: 'failed' };
   if (event.type === 'offer') return job.blocked ? null : { ...withStatus(job, 'dispatched'), n: job.n + 1 };
   // Cancelling a pending job does not change the end of its last attempt.
   if (event.type === 'stop') return event.why === 'cancel' ? { ...job, status: 'cancelled' } : null;
@@ -130,6 +131,7 @@ function whenHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
     case 'release':
       return status === 'recovering' ? pendingAgain(job, true) : null;
     case 'offer':
+    case 'inputs_lost':
     case 'reject':
       return null;
   }
@@ -157,6 +159,7 @@ function whenCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null
     case 'run':
     case 'back':
     case 'silence':
+    case 'inputs_lost':
     case 'reject':
       return null;
   }

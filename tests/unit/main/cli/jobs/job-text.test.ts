@@ -77,6 +77,7 @@ describe('detailFacts of an attempt', () => {
         warnings: [],
         outstanding: null,
         data: [],
+        inputs: [],
         notes: null,
         ...childless,
         usage: null,
@@ -127,6 +128,7 @@ describe('data of a job', () => {
       data,
       notes: null,
       usage: null,
+      inputs: [],
       ...childless,
     };
     return Object.fromEntries(detailFacts(job))['Data'];

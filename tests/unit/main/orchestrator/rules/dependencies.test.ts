@@ -70,6 +70,7 @@ const parent = (
   name,
   status,
   leftMs,
+  trouble: null,
 });
 const minutes = (count: number): number => count * 60_000;
 

@@ -41,6 +41,7 @@ const events = {
   release: { type: 'release' },
   withdraw: { type: 'withdraw' },
   reject: { type: 'reject', by: 'ada', reason: 'too dear' },
+  inputs_lost: { type: 'inputs_lost', error: 'Job base has no checkpoint' },
 } as const satisfies Readonly<Record<string, JobEvent>>;
 // This does not compile when an event type is missing.
 const types: { readonly [T in JobEvent['type']]: true } = {
@@ -58,6 +59,7 @@ const types: { readonly [T in JobEvent['type']]: true } = {
   release: true,
   withdraw: true,
   reject: true,
+  inputs_lost: true,
 };
 
 const waits = { on: 'success', parents: [{ id: jobId('j_0'), root: jobId('j_0'), isDone: false }] } as const;
@@ -75,21 +77,21 @@ const jobs: Readonly<Record<string, Job>> = {
 // A status: the job gets it. `-`: no change. `again`: a repeated report. `old`, `final`, `none`, `unasked`: refused.
 // `!`: the sender must stop its trainer. The pending job has a given-up attempt and retries left.
 const table = `
-                     offer      claim    run     complete  fail      stopped   cancel     timeout    drain      node       silence    back     vanished  lost      release   withdraw  reject
-  pending            dispatched old!     running completed failed    pending   cancelled  -          -          -          -          running  -         -         none      -         unasked
-  dispatched         old        starting running completed failed    pending   cancelling cancelling cancelling cancelling -          starting pending   pending   none      pending   unasked
-  starting           old        -        running completed failed    pending   cancelling cancelling cancelling cancelling recovering -        pending   pending   none      -         unasked
-  running            old        -        -       completed failed    pending   cancelling cancelling cancelling cancelling recovering -        pending   pending   none      -         unasked
-  recovering         old        running  running completed failed    pending   cancelling cancelling -          cancelling -          running  pending   pending   pending   -         unasked
-  cancelling         old        -        -       completed cancelled cancelled -          -          -          -          -          -        cancelled cancelled cancelled cancelled unasked
-  completed          final!     final!   final!  again     final!    final!    final!     final!     final!     final!     -          final!   -         -         final!    -         final!
-  failed             final!     final!   final!  final!    again     final!    final!     final!     final!     final!     -          final!   -         -         final!    -         final!
-  cancelled          final!     final!   final!  final!    again     again     again      again      again      again      -          final!   -         -         final!    -         final!
-  cancelling/timeout old        -        -       completed failed    failed    cancelling -          -          -          -          -        failed    failed    failed    failed    unasked
-  cancelling/drain   old        -        -       completed pending   pending   cancelling -          -          -          -          -        pending   pending   pending   pending   unasked
-  cancelling/node    old        -        -       completed pending   pending   cancelling -          -          -          -          -        pending   pending   pending   pending   unasked
-  pending/after      old        old!     old!    old!      again     again     cancelled  -          -          -          -          old!     -         -         none      -         unasked
-  pending/blocked    old        old!     old!    old!      again     again     cancelled  -          -          -          -          old!     -         -         none      -         failed
+                     offer      claim    run     complete  fail      stopped   cancel     timeout    drain      node       silence    back     vanished  lost      release   withdraw  reject inputs_lost
+  pending            dispatched old!     running completed failed    pending   cancelled  -          -          -          -          running  -         -         none      -         unasked failed
+  dispatched         old        starting running completed failed    pending   cancelling cancelling cancelling cancelling -          starting pending   pending   none      pending   unasked old
+  starting           old        -        running completed failed    pending   cancelling cancelling cancelling cancelling recovering -        pending   pending   none      -         unasked old
+  running            old        -        -       completed failed    pending   cancelling cancelling cancelling cancelling recovering -        pending   pending   none      -         unasked old
+  recovering         old        running  running completed failed    pending   cancelling cancelling -          cancelling -          running  pending   pending   pending   -         unasked old
+  cancelling         old        -        -       completed cancelled cancelled -          -          -          -          -          -        cancelled cancelled cancelled cancelled unasked old
+  completed          final!     final!   final!  again     final!    final!    final!     final!     final!     final!     -          final!   -         -         final!    -         final! final!
+  failed             final!     final!   final!  final!    again     final!    final!     final!     final!     final!     -          final!   -         -         final!    -         final! final!
+  cancelled          final!     final!   final!  final!    again     again     again      again      again      again      -          final!   -         -         final!    -         final! final!
+  cancelling/timeout old        -        -       completed failed    failed    cancelling -          -          -          -          -        failed    failed    failed    failed    unasked old
+  cancelling/drain   old        -        -       completed pending   pending   cancelling -          -          -          -          -        pending   pending   pending   pending   unasked old
+  cancelling/node    old        -        -       completed pending   pending   cancelling -          -          -          -          -        pending   pending   pending   pending   unasked old
+  pending/after      old        old!     old!    old!      again     again     cancelled  -          -          -          -          old!     -         -         none      -         unasked failed
+  pending/blocked    old        old!     old!    old!      again     again     cancelled  -          -          -          -          old!     -         -         none      -         failed failed
 `;
 
 const [columns = [], ...rows] = table
@@ -130,7 +132,7 @@ test('has a cell for every status and event in its table', () => {
   expect(rows.map(([status]) => status)).toEqual(Object.keys(jobs));
   expect(columns).toEqual(Object.keys(events));
   expect(new Set(Object.values(events).map(({ type }) => type))).toEqual(new Set(Object.keys(types)));
-  expect(pairs).toHaveLength(14 * 17);
+  expect(pairs).toHaveLength(14 * 18);
 });
 
 const titled = 'applies event $event to a $status job: $expected';

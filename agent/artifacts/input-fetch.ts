@@ -1,0 +1,74 @@
+import type { OfferedInput } from '../../protocol/job-inputs.ts';
+import { claimInputs, inputsFolderOf } from '../datasets/places.ts';
+import { formatBytes, isFullDisk, reasonOf } from '../files/failure-text.ts';
+import { type Fetched, fetchAll, type Wanted } from './checkpoint-fetch.ts';
+import type { DownloadDeps } from './download.ts';
+import type { FetchData } from '../datasets/rig-data.ts';
+import { openStorage, type Storage, type StorageDeps } from './storage.ts';
+
+export interface InputDeps extends Omit<DownloadDeps, 'storage'> {
+  readonly storage: Pick<Storage, 'input'>;
+  /** The folder that contains the folders of all jobs. */
+  readonly workDir: string;
+  /** Receives the current activity of the job, as text for people. */
+  readonly onStage: (stage: string) => void;
+}
+
+/**
+ * Downloads the files of other jobs that a job takes into its own folder. Each input has a temporary name until all its files are
+ * complete and verified. An interrupted download continues, and files that are already here are not downloaded again.
+ */
+export async function fetchInputs(
+  inputs: readonly OfferedInput[],
+  jobFolder: string,
+  { storage, workDir, onStage, ...deps }: InputDeps,
+): Promise<Fetched> {
+  const { signal } = deps;
+  const source: DownloadDeps = {
+    ...deps,
+    // The key of a file is its path in the job's folder, which is also its path in the storage.
+    storage: { get: (key, rest, over) => storage.input(key, rest, over) },
+  };
+  const fetched: string[] = [];
+  for (const input of inputs) {
+    const { name, files } = input;
+    const folder = `${inputsFolder}/${name}`;
+    const wanted = files.map(({ path, ...content }): Wanted => ({ key: `${folder}/${path}`, ...content }));
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    onStage(`Fetching input ${name}: ${formatBytes(bytes)}`);
+    const fail = (why: string): Fetched => ({ kind: 'failed', message: messageOf(name, why) });
+    try {
+      await claimInputs(workDir, jobFolder);
+      const end = await fetchAll(folder, wanted, jobFolder, source);
+      if (signal.aborted) return { kind: 'aborted' };
+      if (typeof end === 'object') return fail(end.flaw);
+      fetched.push(describe(input, end));
+    } catch (cause) {
+      return signal.aborted ? { kind: 'aborted' } : fail(reasonOf(cause));
+    }
+  }
+  return { kind: 'ready', message: `Inputs: ${fetched.join('; ')}` };
+}
+
+const inputsFolder = inputsFolderOf('');
+
+const describe = ({ name, path }: OfferedInput, bytes: number): string =>
+  `${name} (${path}), ${bytes === 0 ? 'already on this rig' : `${formatBytes(bytes)} fetched`}`;
+
+function messageOf(name: string, why: string): string {
+  const remedy = isFullDisk(why) ? '. Free space on the disk of --work-dir' : '';
+  return `Input ${name} cannot be fetched: ${why}${remedy}`;
+}
+
+/** Returns a function that fetches the inputs of an attempt with its own token. `over` fires when downloads must stop. */
+export const createInputFetch =
+  (workDir: string, storing: StorageDeps, over: AbortSignal): FetchData =>
+  ({ inputs = [], upload_endpoint: endpoint, upload_token: token = '' }, { folder }, signal, onStage) =>
+    fetchInputs(inputs, folder, {
+      workDir,
+      storage: openStorage({ endpoint, token }, storing),
+      clock: storing.clock,
+      random: Math.random,
+      signal: AbortSignal.any([signal, over]),
+      onStage,
+    });

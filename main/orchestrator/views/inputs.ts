@@ -1,0 +1,153 @@
+import { isSafeInConfig, readInputFile } from '../../../protocol/job-inputs.ts';
+import type { JobDetail } from '../../../protocol/job.ts';
+import { ArtifactPath } from '../../../protocol/artifact.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import type { AttemptInput, Dependencies, Job, Parent, WantedInput } from '../model.ts';
+import type { Artifact, Read } from '../ports/index.ts';
+import type { InputTrouble } from '../rules/dependencies.ts';
+import { findInput, type FoundInput, pathIn } from '../rules/input-rules.ts';
+import { nameOfJob } from './shown-status.ts';
+import { judgedCheckpoints } from './checkpoints.ts';
+import { seesAllJobs } from './visibility.ts';
+
+/** A job whose files are wanted, and the user who wants them. */
+interface Asked {
+  readonly dependencies: Dependencies;
+  readonly parent: Parent;
+  readonly user: string;
+}
+
+type Source = { readonly kind: 'source'; readonly job: Job } | InputTrouble;
+
+/** Whose files count: the newest completed job of the parent's retries, or, for children of any end, the parent itself. */
+function sourceOf(read: Read, { dependencies, parent, user }: Asked): Source {
+  const named = read.job(parent.id);
+  const completed = read.completedIn(parent.root).flatMap(id => read.job(id) ?? []);
+  const all = dependencies.on === 'end' && named !== null ? [...completed, named] : completed;
+  const seesAll = seesAllJobs(read, user);
+  const readable = all.filter(job => seesAll || job.user === user);
+  const isUploading = (job: Job): boolean => read.outstanding(job.id)?.state === 'pending';
+  const job = readable.find(each => !isUploading(each));
+  if (job !== undefined) return { kind: 'source', job };
+  if (readable.length > 0) return { kind: 'uploading', text: 'is still uploading its files' };
+  return { kind: 'missing', text: all.length > 0 ? 'belongs to another user' : 'was deleted' };
+}
+
+/** Maximum number of models of a job to look through. */
+const maxModels = 5_000;
+
+function findIn(read: Read, { id }: Job, file: string): FoundInput | string {
+  const wanted = readInputFile(file);
+  if (wanted === null) return `has no file ${file}`;
+  const found = findInput(wanted, {
+    checkpoints: () => judgedCheckpoints(read, id),
+    models: () => read.modelFiles(id, maxModels),
+    file: key => read.artifact(id, key),
+    below: (folder, limit) => read.artifactsBelow(id, folder, limit),
+  });
+  if (typeof found === 'string') return found;
+  if (!isSafeInConfig(pathIn(found, found.key))) return `has ${found.key}, whose name a trainer could expand`;
+  return found.files.every(({ key }) => ArtifactPath.safeParse(`name/${pathIn(found, key)}`).success)
+    ? found
+    : `has a path in ${found.key} that is too long`;
+}
+
+const toInput = (name: string, jobId: Job['id'], { key, step, files }: FoundInput): AttemptInput => ({
+  name,
+  jobId,
+  key,
+  step,
+  files: files.map(each => ({ key: each.key, bytes: each.bytes, sha256: each.sha256 })),
+});
+
+/** The files of one parent that a job takes, or why it cannot. */
+function inputsFrom(read: Read, asked: Asked): readonly AttemptInput[] | InputTrouble {
+  const wanted = wantedFrom(asked);
+  if (wanted.length === 0) return [];
+  const source = sourceOf(read, asked);
+  if (source.kind !== 'source') return source;
+  const inputs: AttemptInput[] = [];
+  for (const { name, file } of wanted) {
+    const found = findIn(read, source.job, file);
+    if (typeof found === 'string') return { kind: 'missing', text: `${found} (input ${name})` };
+    inputs.push(toInput(name, source.job.id, found));
+  }
+  return inputs;
+}
+
+const wantedFrom = ({ dependencies, parent }: Asked): readonly WantedInput[] =>
+  (dependencies.inputs ?? []).filter(({ from }) => from === parent.id);
+
+/** Why a job cannot take its files from a parent that has ended as required; null when it can. */
+export function troubleWith(read: Read, asked: Asked): InputTrouble | null {
+  const inputs = inputsFrom(read, asked);
+  return 'kind' in inputs ? inputs : null;
+}
+
+/** Chooses the files of other jobs for a new attempt. A later attempt gets the files of the one before, while they exist. */
+export function inputsFor(read: Read, job: Job): Outcome<readonly AttemptInput[]> {
+  const { dependencies, user } = job;
+  if (dependencies?.inputs === undefined) return accept([]);
+  const before = job.attempt?.inputs;
+  if (before?.every(input => isIntact(read, user, input))) return accept(before);
+  const inputs: AttemptInput[] = [];
+  for (const parent of dependencies.parents) {
+    const found = inputsFrom(read, { dependencies, parent, user });
+    if ('kind' in found) return refuse('artifact_not_found', troubleText(read, parent, found));
+    inputs.push(...found);
+  }
+  return accept(inputs);
+}
+
+function isIntact(read: Read, user: string, { jobId, files }: AttemptInput): boolean {
+  const source = read.job(jobId);
+  if (source === null || (source.user !== user && !seesAllJobs(read, user))) return false;
+  return files.every(({ key, sha256 }) => read.artifact(jobId, key)?.sha256 === sha256);
+}
+
+/** The same as a sentence. */
+export function troubleText(read: Read, { id }: Pick<Parent, 'id'>, { text }: InputTrouble): string {
+  const job = read.job(id);
+  const name = job === null ? id : `${nameOfJob(job)} (${id})`;
+  return `Job ${name} ${text}`;
+}
+
+/** The file that the worker of an attempt asks for, by the name of the input and the path in it; null when the attempt has no such file. */
+export function fileOfInput(
+  read: Read,
+  { jobId, attemptId }: { readonly jobId: Job['id']; readonly attemptId: string },
+  path: string,
+): Artifact | null {
+  const attempt = read.attempts(jobId).find(({ id }) => id === attemptId);
+  for (const input of attempt?.inputs ?? []) {
+    const file = input.files.find(({ key }) => `${input.name}/${pathIn(input, key)}` === path);
+    if (file === undefined) continue;
+    const stored = read.artifact(input.jobId, file.key);
+    return stored?.sha256 === file.sha256 ? stored : null;
+  }
+  return null;
+}
+
+/** The inputs of a job, with what its newest attempt got. */
+export function inputsView(read: Read, { dependencies, attempt }: Job): JobDetail['inputs'] {
+  return (dependencies?.inputs ?? []).map(({ name, from, file }) => {
+    const parent = read.job(from);
+    const source = attempt?.inputs?.find(input => input.name === name);
+    return {
+      name,
+      job_id: from,
+      job_name: parent === null ? null : nameOfJob(parent),
+      file,
+      source:
+        source === undefined
+          ? null
+          : {
+              job_id: source.jobId,
+              key: source.key,
+              step: source.step,
+              files: source.files.length,
+              bytes: source.files.reduce((sum, { bytes }) => sum + bytes, 0),
+            },
+    };
+  });
+}
