@@ -55,7 +55,9 @@ const InputFileText = z
 
 const InputRequest = z.strictObject({
   name: InputName,
-  from: JobId.describe('Id of the job that the file is taken from. The job waits for it like for those in `after`.'),
+  from: JobId.describe(
+    'Id of the job that the file is taken from. The job waits for it like for those in `after`.',
+  ),
   file: InputFileText.default('result'),
 });
 

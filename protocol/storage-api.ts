@@ -17,7 +17,9 @@ export const inputsBucket = 'inputs';
 const Bucket = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, `expected "${commonBucket}", or the id of the job`)
-  .describe("`outputs`, or the id of the job. Downloads also accept `data`, the job's datasets, and `inputs`, files of other jobs.");
+  .describe(
+    "`outputs`, or the id of the job. Downloads also accept `data`, the job's datasets, and `inputs`, files of other jobs.",
+  );
 
 const place = z.object({ bucket: Bucket, key: ArtifactKey });
 

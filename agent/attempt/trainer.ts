@@ -2,7 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { trainerNamed } from '../../trainers/index.ts';
-import { dataFolderOf, folderNameOf, inputsFolderOf, placesOf, withInputs, withPlaces } from '../datasets/places.ts';
+import {
+  dataFolderOf,
+  folderNameOf,
+  inputsFolderOf,
+  placesOf,
+  withInputs,
+  withPlaces,
+} from '../datasets/places.ts';
 import { writeWhole } from '../files/whole-file.ts';
 import type { JobOffer, Nodes, PreparedJob } from '../job.ts';
 import type { LogCheck } from '../logs/attempt-logs.ts';

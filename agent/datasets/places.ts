@@ -34,7 +34,10 @@ export const claimData = (workDir: string, job: string): Promise<void> =>
 
 /** Removes the inputs of earlier jobs in the same way. */
 export const claimInputs = (workDir: string, jobFolder: string): Promise<void> =>
-  claim(workDir, relative(workDir, jobFolder).split(sep)[0] ?? '', { marks: 'inputs', folderOf: inputsFolderOf });
+  claim(workDir, relative(workDir, jobFolder).split(sep)[0] ?? '', {
+    marks: 'inputs',
+    folderOf: inputsFolderOf,
+  });
 
 async function claim(
   workDir: string,

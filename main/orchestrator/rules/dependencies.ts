@@ -90,8 +90,8 @@ const toPhrase = ({ name, status, leftMs, trouble }: AwaitedParent): string =>
   trouble !== null
     ? `${name}, which ${trouble.text}`
     : isFinal(status)
-    ? `${name}, ${endings[status]}`
-    : `${name} (${statusWords[status]}${leftMs === null ? '' : `, ${toRemaining(leftMs)} left`})`;
+      ? `${name}, ${endings[status]}`
+      : `${name} (${statusWords[status]}${leftMs === null ? '' : `, ${toRemaining(leftMs)} left`})`;
 
 const endings: Readonly<Record<FinalStatus, string>> = {
   completed: 'which has completed',

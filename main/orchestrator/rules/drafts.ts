@@ -78,7 +78,10 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
   const { inputs = [] } = request;
   const unknown = namesIn([config, dataloader]).find(name => !inputs.some(input => input.name === name));
   if (unknown !== undefined)
-    return refuse('config_invalid', `The config has {{inputs.${unknown}}}, and the job has no input with this name`);
+    return refuse(
+      'config_invalid',
+      `The config has {{inputs.${unknown}}}, and the job has no input with this name`,
+    );
   const nodes = request.num_nodes ?? 1;
   const likeness = likenessOf(trainer.name, config, wanted.value.count * nodes);
   const spec: JobSpec = {

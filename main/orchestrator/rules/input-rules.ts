@@ -36,7 +36,9 @@ function find(wanted: InputFile, files: JobFiles): FoundInput | string {
     case 'checkpoint': {
       const complete = files.checkpoints().filter(({ isComplete }) => isComplete);
       if (wanted.which === 'step')
-        return chosen(complete, ({ step }) => step === wanted.step) ?? `has no checkpoint of step ${wanted.step}`;
+        return (
+          chosen(complete, ({ step }) => step === wanted.step) ?? `has no checkpoint of step ${wanted.step}`
+        );
       if (wanted.which === 'newest') return chosen(complete, () => true) ?? 'has no checkpoint';
       return bestIn(complete, files);
     }
@@ -53,7 +55,9 @@ function chosen(
   const first = complete.find(isWanted);
   if (first === undefined) return null;
   const { step, attempt } = first;
-  const file = complete.find(each => each.isFile && step !== null && each.step === step && each.attempt === attempt);
+  const file = complete.find(
+    each => each.isFile && step !== null && each.step === step && each.attempt === attempt,
+  );
   return toFound(file ?? first);
 }
 

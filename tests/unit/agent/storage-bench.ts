@@ -107,6 +107,7 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
       return { ok: true, value: null };
     },
     content: (sha256, from, signal) => storage.get(`data/${sha256}`, { from, sha256 }, signal),
+    input: (path, rest, signal) => storage.get(path, rest, signal),
     async get(key, rest) {
       const bytes = stored.get(key);
       const isSame = bytes !== undefined && rest?.sha256 === sha256Of(bytes);

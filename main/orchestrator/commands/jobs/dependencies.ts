@@ -45,8 +45,7 @@ function checkInputs(read: Read, dependencies: Dependencies, user: string): Outc
   const parents: Parent[] = [];
   for (const parent of dependencies.parents) {
     const trouble = parent.isDone ? troubleWith(read, { dependencies, parent, user }) : null;
-    if (trouble?.kind === 'missing')
-      return refuse('artifact_not_found', troubleText(read, parent, trouble));
+    if (trouble?.kind === 'missing') return refuse('artifact_not_found', troubleText(read, parent, trouble));
     parents.push(trouble === null ? parent : { ...parent, isDone: false });
   }
   return accept({ ...dependencies, parents });
