@@ -9,6 +9,7 @@ export interface Offered {
   readonly token: string;
   readonly resume: Extract<WorkerCommand, { type: 'job_submit' }>['resume'];
   readonly data: Extract<WorkerCommand, { type: 'job_submit' }>['data'];
+  readonly inputs: Extract<WorkerCommand, { type: 'job_submit' }>['inputs'];
 }
 
 /**
@@ -48,6 +49,7 @@ export async function openRig(server: Reachable, name = 'rig-1', facts: object =
       token: command.upload_token ?? '',
       resume: command.resume,
       data: command.data,
+      inputs: command.inputs,
     };
     const next = waiting.shift();
     if (next === undefined) offers.push(offer);

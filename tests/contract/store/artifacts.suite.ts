@@ -58,6 +58,22 @@ export function describeArtifacts(open: OpenStore): void {
       expect(store.artifactFigures(jobId('j_9'))).toEqual({ count: 0, bytes: 0 });
     });
 
+    test('finds the files of a folder, and the models of a job', async () => {
+      const store = await withJobs();
+      await store.write(tx => {
+        for (const key of ['run/b.txt', 'run/a/c.txt', 'run.txt', 'run0/d', 'Run/e'])
+          tx.putArtifact(artifactOf(key));
+        tx.putArtifact(artifactOf('m.safetensors', { kind: 'final_model' }));
+        tx.putArtifact(artifactOf('checkpoint-1.pt', { kind: 'checkpoint' }));
+        tx.putArtifact(artifactOf('run/f', { jobId: jobId('j_2'), file: 'other' }));
+      });
+      const below = (limit: number) => store.artifactsBelow(jobId('j_1'), 'run', limit).map(({ key }) => key);
+      expect(below(10)).toEqual(['run/a/c.txt', 'run/b.txt']);
+      expect(below(1)).toEqual(['run/a/c.txt']);
+      const models = store.modelFiles(jobId('j_1'), 10).map(({ key }) => key);
+      expect(models.toSorted()).toEqual(['checkpoint-1.pt', 'm.safetensors']);
+    });
+
     test('lists samples of all jobs or of some, newest first, page by page', async () => {
       const store = await withJobs();
       const sample = { kind: 'sample_image' } as const;

@@ -33,6 +33,7 @@ const nothing = {
   gpuTroubles: null,
   closed: null,
   isMultiNode: false,
+  fetchesInputs: false,
 };
 
 describe('body of a registration in both spellings', () => {
