@@ -197,10 +197,8 @@ async function serve(serving: Serving): Promise<number> {
     outputs,
     jobs: {
       prepare: offer => prepareJob(offer, rig, logs.isLogFileInUse),
-      fetchCheckpoint: (offer, job, signal) =>
-        fetchFor(offer, job, AbortSignal.any([signal, network.signal]), storing),
+      ...fetchesOf(serving, storing, network.signal),
       fetchData: data.fetchData,
-      fetchInputs: createInputFetch(config.workDir, storing, network.signal),
       reachable: () => findReachable(config.nodeAddress, url),
       start: async (job, origin, listeners) => {
         if (rig.nodes !== null) await checkSharedFolder(job, rig.nodes, trainerProbe(env).run);
@@ -299,6 +297,13 @@ const followed = (found: Found, watch: GpuWatch): Found =>
   found.kind === 'reported'
     ? found
     : { ...found, attend: listeners => watch.follow(found.origin.jobId, found.attend(listeners)) };
+
+/** How an attempt gets the checkpoint to resume from, and files of other jobs. `over` fires when downloads must stop. */
+const fetchesOf = ({ config }: Serving, storing: StorageDeps, over: AbortSignal) => ({
+  fetchCheckpoint: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) =>
+    fetchFor(offer, job, AbortSignal.any([signal, over]), storing),
+  fetchInputs: createInputFetch(config.workDir, storing, over),
+});
 
 /** Fetches the checkpoint to resume from, with the attempt's own token, as its trainer would. */
 async function fetchFor(

@@ -5,7 +5,7 @@ import { JobId } from './ids.ts';
 /** Files of other jobs that a job takes as its input. */
 
 /** Maximum number of inputs of a job. */
-export const maxInputs = 16;
+const maxInputs = 16;
 
 /** Maximum number of files of all inputs of a job. An offer to a worker lists them. */
 export const maxInputFiles = 1_000;
@@ -103,7 +103,7 @@ const sha256 = z
   .describe('SHA-256 in lower-case hex.');
 
 /** An input in the offer to a worker. The paths are untrusted on both sides, so each must be valid on every system. */
-export const OfferedInput = z
+const OfferedInput = z
   .object({
     name: InputName,
     path: ArtifactPath.refine(isSafeInConfig, 'a name that a trainer could expand').describe(
@@ -128,6 +128,20 @@ export const OfferedInput = z
     'each file must be the input or below it, and listed once',
   );
 export type OfferedInput = Readonly<z.output<typeof OfferedInput>>;
+
+/** A field of an offer. */
+export const OfferedInputs = z
+  .array(OfferedInput)
+  .max(maxInputs)
+  .optional()
+  .describe('Files of other jobs to fetch before the trainer starts; omitted for none.');
+
+/** A field of a registration. Older agents omit it, and get no job with inputs. */
+export const FetchesInputs = z
+  .boolean()
+  .nullish()
+  .catch(null)
+  .describe('Whether the agent fetches files of other jobs (`inputs` of an offer).');
 
 export const JobInput = z
   .object({

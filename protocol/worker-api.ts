@@ -4,7 +4,7 @@ import { call } from './call.ts';
 import { JobData } from './dataset.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { OnLostContact, TrainerConfig } from './job.ts';
-import { maxInputs, OfferedInput } from './job-inputs.ts';
+import { FetchesInputs, OfferedInputs } from './job-inputs.ts';
 import {
   AnyProgress,
   Closed,
@@ -25,7 +25,7 @@ import {
   type OutputFacts,
   WorkerType,
 } from './worker.ts';
-import { OfferedNode, ReadyNode, Rendezvous } from './worker-nodes.ts';
+import { MultiNode, OfferedNode, ReadyNode, Rendezvous } from './worker-nodes.ts';
 
 /** Protocol version of this agent and orchestrator. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
@@ -108,16 +108,8 @@ const RegisterRequest = z
       'Current troubles of the GPUs; absent from agents that do not monitor them. Invalid entries are dropped.',
     ),
     closed: Closed.nullish(),
-    multi_node: z
-      .boolean()
-      .nullish()
-      .catch(null)
-      .describe('Whether the agent can train one job together with the agents of other machines.'),
-    fetches_inputs: z
-      .boolean()
-      .nullish()
-      .catch(null)
-      .describe('Whether the agent fetches files of other jobs (`inputs` of an offer).'),
+    multi_node: MultiNode,
+    fetches_inputs: FetchesInputs,
   })
   .transform(
     (body): Registration => ({
@@ -309,11 +301,7 @@ export const WorkerCommand = z.discriminatedUnion('type', [
       .default({})
       .describe('Texts of other files that the config names, keyed by the paths in the config.'),
     data: z.array(JobData).max(64).default([]).describe('Training data to fetch before the trainer starts.'),
-    inputs: z
-      .array(OfferedInput)
-      .max(maxInputs)
-      .optional()
-      .describe('Files of other jobs to fetch before the trainer starts; omitted for none.'),
+    inputs: OfferedInputs,
     gpus: z
       .array(z.int().min(0).max(1023))
       .min(1)

@@ -33,3 +33,10 @@ export const OfferedNode = z
   .describe(
     "Present when several workers train the job together. Only the worker with rank 0 sends progress, logs and files. Each reports its own machine's end.",
   );
+
+/** A field of a registration. */
+export const MultiNode = z
+  .boolean()
+  .nullish()
+  .catch(null)
+  .describe('Whether the agent can train one job together with the agents of other machines.');

@@ -996,6 +996,8 @@ class JobDetail(TypedDict, total=False):
     outstanding: Optional[Dict[str, Any]]
     # Training data that the worker fetches; older servers omit it.
     data: List[JobDataView]
+    # Files of other jobs that the job takes as its input; older servers omit it.
+    inputs: List[JobInput]
     # Jobs that start after this one, at most 100, oldest first. Older servers omit it.
     children: List[JobChild]
     # Number of jobs that start after this one. Older servers omit it.
@@ -1061,6 +1063,21 @@ class JobDataView(TypedDict, total=False):
     is_file: bool
     # Null when the version is not stored, or when the job's owner may no longer use it.
     dataset: Optional[Dict[str, Any]]
+
+
+class JobInput(TypedDict, total=False):
+    """A file of another job that a job takes as its input."""
+
+    # Name of the input.
+    name: str
+    # Id of the job, as given at the submission.
+    job_id: str
+    # Name of that job; null when it was deleted.
+    job_name: Optional[str]
+    # Which file, as given at the submission.
+    file: str
+    # What the newest attempt got; null before the first attempt.
+    source: Optional[Dict[str, Any]]
 
 
 class JobChild(TypedDict, total=False):
@@ -2498,6 +2515,7 @@ class Trainyard:
         group: str = UNSET,
         after: List[str] = UNSET,
         after_on: Literal["success", "end"] = UNSET,
+        inputs: List[Dict[str, Any]] = UNSET,
         target: Literal["auto", "worker", "local"] = UNSET,
         worker_labels: Dict[str, Union[str, float, bool]] = UNSET,
         gpu_count: int = UNSET,
@@ -2546,6 +2564,9 @@ class Trainyard:
         after_on: Which end of the jobs in `after` lets this one start: `success` (default) only
         their completion, `end` any end.
 
+        inputs: Files of other jobs that the worker fetches before the trainer starts, at most 16.
+        In the config, `{{inputs.NAME}}` stands for the path of each.
+
         target: Where the job may run: `worker` excludes the orchestrator's own machine, `local`
         allows only that machine, `auto` allows both.
 
@@ -2586,7 +2607,7 @@ class Trainyard:
         idempotency_key: For 24 hours, the same key returns the same job. Equivalent to the header
         `Idempotency-Key`.
         """
-        return self._transport.json("POST", "/api/queue/submit", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key}))
+        return self._transport.json("POST", "/api/queue/submit", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key}))
 
     def retry_job(
         self,
@@ -2810,6 +2831,7 @@ class Trainyard:
         group: str = UNSET,
         after: List[str] = UNSET,
         after_on: Literal["success", "end"] = UNSET,
+        inputs: List[Dict[str, Any]] = UNSET,
         target: Literal["auto", "worker", "local"] = UNSET,
         worker_labels: Dict[str, Union[str, float, bool]] = UNSET,
         gpu_count: int = UNSET,
@@ -2858,6 +2880,9 @@ class Trainyard:
         after_on: Which end of the jobs in `after` lets this one start: `success` (default) only
         their completion, `end` any end.
 
+        inputs: Files of other jobs that the worker fetches before the trainer starts, at most 16.
+        In the config, `{{inputs.NAME}}` stands for the path of each.
+
         target: Where the job may run: `worker` excludes the orchestrator's own machine, `local`
         allows only that machine, `auto` allows both.
 
@@ -2900,7 +2925,7 @@ class Trainyard:
 
         sweep: Values to try. One job is submitted for each combination, at most 256.
         """
-        return self._transport.json("POST", "/api/queue/sweeps", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
+        return self._transport.json("POST", "/api/queue/sweeps", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
 
     def list_artifacts(
         self,

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import type { JobId } from '../../../protocol/ids.ts';
 import { AfterOn } from '../../../protocol/job-dependencies.ts';
 import { FailureCause, OnLostContact, priorities, Target } from '../../../protocol/job.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
@@ -10,7 +9,7 @@ import type { Remote } from '../remote.ts';
 import { aboutFields, withAboutOptions } from './about.ts';
 import { priorityOf } from './change.ts';
 import { type ConfigArgument, readConfigArgument } from './config-argument.ts';
-import { findNewestJob } from './find.ts';
+import { parentsOf, withParentOptions } from './parents.ts';
 import { pushLocalData } from './push-data.ts';
 import { concludeSubmission, concludeDryRun, withWaitOptions } from './submission.ts';
 import { submitSweep, withSweepOption } from './sweep.ts';
@@ -42,6 +41,7 @@ const fields = {
 const namesOfFields = {
   config_name: 'CONFIG',
   after: '--after',
+  inputs: '--input',
   ...Object.fromEntries(Object.entries(fields).map(([option, field]) => [field, `--${option}`])),
 };
 
@@ -52,6 +52,7 @@ export const submit: RemoteSpec = {
     'trainyard jobs submit my-config --gpus 1 --follow',
     "trainyard jobs submit ./config.json --label 'gpu_type=a100*' --timeout 12h",
     'trainyard jobs submit my-eval --after flux-base',
+    "trainyard jobs submit my-style --input 'lora=flux-base:checkpoint best'",
     'trainyard jobs submit my-config --sweep learning_rate=1e-4,3e-4 --sweep rank=8,16',
   ],
   shape: addOptions,
@@ -60,10 +61,10 @@ export const submit: RemoteSpec = {
     const values = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
     const argument = await readConfigArgument(word, remote.terminal);
     const data = await dataOf(remote, argument, word);
-    const after = await parentsOf(remote);
+    const parents = await parentsOf(remote);
     const request = {
       ...argument,
-      ...(after.length > 0 && { after }),
+      ...parents,
       ...(data.length > 0 && { data }),
       ...Object.fromEntries(values.filter(([, value]) => value !== undefined)),
     };
@@ -74,17 +75,6 @@ export const submit: RemoteSpec = {
     return concludeSubmission(remote, answer);
   },
 };
-
-/** Finds the jobs to wait for. A name means the newest job with this name. */
-async function parentsOf(remote: Remote): Promise<readonly JobId[]> {
-  const { flags } = remote;
-  const words = Array.isArray(flags['after']) ? flags['after'].map(String) : [];
-  if (words.length === 0 && flags['after-on'] !== undefined)
-    return fail(exitCodes.usage, '--after-on needs --after');
-  const ids: JobId[] = [];
-  for (const word of words) ids.push((await findNewestJob(remote, word)).id);
-  return [...new Set(ids)];
-}
 
 /** Pushes the data of a local config. The paths in a config of the orchestrator refer to data on the rigs. */
 async function dataOf(remote: Remote, argument: ConfigArgument, configPath: string) {
@@ -111,7 +101,7 @@ function hintAtPaths(cause: unknown): never {
 
 function addOptions(command: Command): Command {
   return withWaitOptions(
-    withSweepOption(withAboutOptions(withConfigArgument(command)))
+    withParentOptions(withSweepOption(withAboutOptions(withConfigArgument(command))))
       .addOption(
         new Option('-t, --target <target>', 'where the job may run (default: auto)').choices(Target.options),
       )
@@ -141,11 +131,6 @@ function addOptions(command: Command): Command {
           '--on-lost-contact <what>',
           'what the worker does when it loses contact with the orchestrator',
         ).choices(OnLostContact.options),
-      )
-      .option(
-        '--after <job>',
-        'start only after this job: an id, the start of an id, or a name; repeatable',
-        collect,
       )
       .addOption(
         new Option(

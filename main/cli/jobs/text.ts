@@ -11,6 +11,7 @@ import type {
 } from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/reports.ts';
 import { duration } from '../progress-bar.ts';
+import type { JobInput } from '../../../protocol/job-inputs.ts';
 import { isLoopbackLink, linksOfJob, type RunLink, trackerName } from '../../../protocol/run-link.ts';
 import { type Column, type Fact, plain, plainLines } from '../table.ts';
 import { timeText } from '../time.ts';
@@ -106,6 +107,7 @@ export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ['Used', job.usage && usageText(job.usage)],
   ['Notes', job.notes],
   ['Trackers', linksOfJob(job).map(linkText).join('\n') || null],
+  ['Inputs', job.inputs.map(inputText).join('\n') || null],
   ['Data', job.data.map(dataText).join('\n') || null],
   ['Warning', warningsText(job.warnings)],
   ['Outstanding', job.outstanding && outstandingText(job.outstanding)],
@@ -118,8 +120,8 @@ export const detailFacts = (job: JobDetail): readonly Fact[] => [
 /** One line per job that this one waits for, or has waited for. */
 const parentsText = ({ on, parents }: JobParents): string =>
   parents
-    .map(({ job_id: id, name, status, retry_id: retry, done }) => {
-      const state = done ? 'done' : parentState(status, retry);
+    .map(({ job_id: id, name, status, retry_id: retry, done, trouble }) => {
+      const state = done ? 'done' : parentState(trouble ? `${status}, and ${trouble}` : status, retry);
       return `${name ?? 'unknown'} (${id})  ${state}${on === 'end' ? ', any end' : ''}`;
     })
     .join('\n');
@@ -139,6 +141,14 @@ function childrenText({ children, children_count: count }: JobDetail): string | 
 /** The whole address, so that its host is visible. */
 const linkText = (link: RunLink): string =>
   `${trackerName(link)}  ${plain(link.url)}${isLoopbackLink(link) ? '  (opens only on its worker)' : ''}`;
+
+/** One line for a file of another job that the job takes. */
+function inputText({ name, job_id: id, job_name: job, file, source }: JobInput): string {
+  const from = `${name}  ${file} of ${job ?? 'a deleted job'} (${id})`;
+  if (source === null) return from;
+  const files = source.files === 1 ? '' : `${source.files} files, `;
+  return `${from}: ${source.key} (${files}${sizeText(source.bytes)})${source.job_id === id ? '' : ` of retry ${source.job_id}`}`;
+}
 
 function dataText({ path, version, files, bytes, dataset }: JobDataView): string {
   const id = version.slice(0, 12);

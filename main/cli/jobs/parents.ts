@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import type { JobId } from '../../../protocol/ids.ts';
+import type { SubmitRequest } from '../../../protocol/queue-api.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { collect } from '../flags.ts';
+import type { Remote } from '../remote.ts';
+import { findNewestJob } from './find.ts';
+
+/** Adds the options that name the parents of a job. */
+export const withParentOptions = (command: Command): Command =>
+  command
+    .option(
+      '--after <job>',
+      'start only after this job: an id, the start of an id, or a name; repeatable',
+      collect,
+    )
+    .option(
+      '--input <name=job:file>',
+      'take a file of this job: result, "checkpoint best", "checkpoint newest", "checkpoint 500", or a path; repeatable',
+      collect,
+    );
+
+type Parents = Pick<SubmitRequest, 'after' | 'inputs'>;
+
+/** Finds the jobs to wait for, and those whose files the job takes. A name means the newest job with this name. */
+export async function parentsOf(remote: Remote): Promise<Parents> {
+  const { flags } = remote;
+  const [words, inputs] = [wordsIn(flags['after']), wordsIn(flags['input']).map(readInput)];
+  if (words.length + inputs.length === 0 && flags['after-on'] !== undefined)
+    return fail(exitCodes.usage, '--after-on needs --after or --input');
+  const known = new Map<string, JobId>();
+  for (const word of [...words, ...inputs.map(({ job }) => job)])
+    known.set(word, known.get(word) ?? (await findNewestJob(remote, word)).id);
+  const after = [...new Set(words.flatMap(word => known.get(word) ?? []))];
+  const found = inputs.flatMap(({ name, job, file }) => {
+    const from = known.get(job);
+    return from === undefined ? [] : [{ name, from, file }];
+  });
+  return { ...(after.length > 0 && { after }), ...(found.length > 0 && { inputs: found }) };
+}
+
+const wordsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+
+/** Splits `NAME=JOB:FILE`. The names of jobs may contain colons, but those of files cannot. */
+function readInput(text: string): { readonly name: string; readonly job: string; readonly file: string } {
+  const [, name = '', job = '', file = 'result'] = /^([^=]+)=(.+?)(?::([^:]+))?$/.exec(text) ?? [];
+  if (job === '')
+    return fail(exitCodes.usage, `--input ${text}: expected NAME=JOB:FILE, such as lora=flux-base:result`);
+  return { name, job, file };
+}
