@@ -147,7 +147,6 @@ const ResumeJob = z.object({
   attempt_id: AttemptId,
 });
 
-/** An attempt that the worker must stop and report as cancelled. */
 const CancelOrder = z.object({ job_id: JobId, attempt_id: AttemptId });
 
 /** The machine will be taken away: save, upload the checkpoint, stop the trainer, report `preempted`, and take no other job. */

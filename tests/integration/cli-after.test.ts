@@ -1,4 +1,4 @@
-/** `trainyard jobs submit --after`, in this process against a server. */
+/** `trainyard jobs submit --after` and `--input`, in this process against a server. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runTrainyard } from '../support/cli.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -44,9 +44,33 @@ describe('trainyard jobs submit --after', () => {
     expect(shown.every(({ out }) => out.includes('Waits for flux-base'))).toBe(true);
   });
 
+  it('takes files of jobs named by name or id, and waits for these jobs', async () => {
+    const named = await submit('--name', 'styled', '--input', 'lora=flux-base:checkpoint best');
+    expect(named).toMatchObject({ code: 0, err: '' });
+    expect(named.out).toContain('Waits for flux-base (pending)');
+    const words = [
+      '--input',
+      `weights=${base}`,
+      '--input',
+      'log=flux-base:logs/train.txt',
+      '--after-on',
+      'end',
+    ];
+    const shown = (await jobs('get', idIn((await submit(...words)).out))).out;
+    expect(shown).toMatch(new RegExp(`After +flux-base \\(${base}\\)  pending, any end`));
+    expect(shown).toMatch(
+      new RegExp(`Inputs +weights  result of flux-base \\(${base}\\)\n +log  logs/train.txt of flux-base`),
+    );
+  });
+
   it.each([
+    [['--input', 'lora'], 2, /--input lora: expected NAME=JOB:FILE/],
+    [['--input', 'lora=nobody:result'], 4, /nobody/],
+    [['--input', 'LORA=flux-base'], 2, /--input/],
+    [['--input', 'lora=flux-base:../up'], 2, /--input.*expected result, checkpoint best/],
+    [['--input', 'a=flux-base', '--input', 'a=flux-base'], 2, /the same name is given twice/],
     [['--after', 'nobody'], 4, /nobody/],
-    [['--after-on', 'end'], 2, /--after-on needs --after/],
+    [['--after-on', 'end'], 2, /--after-on needs --after or --input/],
     [['--after', 'flux-base', '--after-on', 'luck'], 2, /success, end/],
     [['--after', 'flux-base', '--no-wait'], 7, /Waits for flux-base/],
   ])('refuses to submit with %j', async (args, code, text) => {

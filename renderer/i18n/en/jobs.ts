@@ -44,6 +44,9 @@ export const jobs = {
   'jobs.wait.afterMore': 'Waits for {job} and {count, plural, one {# other job} other {# other jobs}}',
   'jobs.wait.afterFailed':
     'Waits for {job}, which {state, select, cancelled {was cancelled} other {failed}}. Retry that job, or cancel this one.',
+  'jobs.wait.afterUploading': 'Waits for {job}, which is still uploading its files',
+  'jobs.wait.afterMissing':
+    'Waits for {job}, which does not have the file that this job takes. Retry that job, or cancel this one.',
   'jobs.wait.parent': '{name} ({state})',
   'jobs.wait.parentLeft': '{name} ({state}, {left} left)',
   'jobs.wait.storage': 'The server cannot write to its disk',
@@ -306,6 +309,7 @@ export const jobs = {
   'jobs.check.accelerator': 'needs {wanted}, has {there}',
   'jobs.check.guard': 'cannot stop the job when contact is lost',
   'jobs.check.data': 'cannot fetch data: update the worker',
+  'jobs.check.inputs': 'cannot fetch files of other jobs: update the worker',
   'jobs.check.configKey': 'its owner does not allow the config key {wanted}',
   'jobs.check.trainer': 'does not have the trainer {wanted}',
   'jobs.check.label': 'needs label {wanted}, has {there}',

@@ -50,6 +50,7 @@ export const submit = {
   'submit.after.on': 'Start when all of them',
   'submit.after.success': 'have completed',
   'submit.after.end': 'have ended, successful or not',
+  'submit.inputNeeded': 'Enter a name for each input, and the name of its file.',
   'submit.clear': 'Clear form',
   'submit.answer': 'If you submit now',
   'submit.answer.none': 'Choose a configuration to see which workers can run it.',

@@ -47,6 +47,9 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.afterMore': 'Esperando a {job} y a {count, plural, one {# trabajo más} other {# trabajos más}}',
   'jobs.wait.afterFailed':
     'Esperando a {job}, que {state, select, cancelled {se canceló} other {falló}}. Reintente ese trabajo o cancele este.',
+  'jobs.wait.afterUploading': 'Esperando a {job}, que todavía está subiendo sus archivos',
+  'jobs.wait.afterMissing':
+    'Esperando a {job}, que no tiene el archivo que usa este trabajo. Reintente ese trabajo o cancele este.',
   'jobs.wait.parent': '{name} ({state})',
   'jobs.wait.parentLeft': '{name} ({state}, quedan {left})',
   'jobs.wait.storage': 'El servidor no puede escribir en su disco',
@@ -315,6 +318,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.check.accelerator': 'necesita {wanted}, tiene {there}',
   'jobs.check.guard': 'no puede detener el trabajo si se pierde el contacto',
   'jobs.check.data': 'no puede descargar datos: actualice el worker',
+  'jobs.check.inputs': 'no puede descargar archivos de otros trabajos: actualice el worker',
   'jobs.check.configKey': 'su propietario no permite la clave {wanted} en la configuración',
   'jobs.check.trainer': 'no tiene el entrenador {wanted}',
   'jobs.check.label': 'necesita la etiqueta {wanted}, tiene {there}',

@@ -52,6 +52,7 @@ export const submit: Readonly<Record<SubmitKey, string>> = {
   'submit.after.on': 'Iniciar cuando todos',
   'submit.after.success': 'se hayan completado',
   'submit.after.end': 'hayan terminado de cualquier modo',
+  'submit.inputNeeded': 'Indique un nombre para cada entrada y el nombre de su archivo.',
   'submit.clear': 'Vaciar formulario',
   'submit.answer': 'Si lo envía ahora',
   'submit.answer.none': 'Elija una configuración para ver quién puede ejecutarla.',

@@ -46,6 +46,9 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.afterMore': '{job} और {count, plural, one {# अन्य जॉब} other {# अन्य जॉब}} की प्रतीक्षा में',
   'jobs.wait.afterFailed':
     '{job} की प्रतीक्षा में, जो {state, select, cancelled {रद्द हो गया} other {विफल हुआ}}। उसे फिर चलाएँ, या इस जॉब को रद्द करें।',
+  'jobs.wait.afterUploading': '{job} की प्रतीक्षा में, जो अभी अपनी फ़ाइलें अपलोड कर रहा है',
+  'jobs.wait.afterMissing':
+    '{job} की प्रतीक्षा में, जिसके पास इस जॉब के लिए ज़रूरी फ़ाइल नहीं है। उसे फिर चलाएँ, या इस जॉब को रद्द करें।',
   'jobs.wait.parent': '{name} ({state})',
   'jobs.wait.parentLeft': '{name} ({state}, {left} शेष)',
   'jobs.wait.storage': 'सर्वर अपनी डिस्क पर लिख नहीं सकता',
@@ -304,6 +307,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.check.accelerator': '{wanted} चाहिए, {there} है',
   'jobs.check.guard': 'संपर्क टूटने पर जॉब को रोक नहीं सकता',
   'jobs.check.data': 'डेटा प्राप्त नहीं कर सकता: वर्कर अपडेट करें',
+  'jobs.check.inputs': 'दूसरे जॉब की फ़ाइलें प्राप्त नहीं कर सकता: वर्कर अपडेट करें',
   'jobs.check.configKey': 'इसका मालिक config कुंजी {wanted} की अनुमति नहीं देता',
   'jobs.check.trainer': 'इस पर ट्रेनर {wanted} नहीं है',
   'jobs.check.label': 'लेबल {wanted} चाहिए, {there} है',

@@ -50,6 +50,7 @@ export const submit: Readonly<Record<SubmitKey, string>> = {
   'submit.after.on': 'तब शुरू करें जब सभी',
   'submit.after.success': 'पूरे हो जाएँ',
   'submit.after.end': 'किसी भी तरह समाप्त हो जाएँ',
+  'submit.inputNeeded': 'हर इनपुट का नाम और उसकी फ़ाइल का नाम लिखें।',
   'submit.clear': 'फ़ॉर्म खाली करें',
   'submit.answer': 'अगर अभी सबमिट करें',
   'submit.answer.none': 'कौन इसे चला सकता है, यह देखने के लिए कॉन्फ़िगरेशन चुनें।',

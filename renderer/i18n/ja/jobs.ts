@@ -46,6 +46,9 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.afterMore': '{job} とほか {count} 件のジョブを待っています',
   'jobs.wait.afterFailed':
     '{job} を待っていますが、{state, select, cancelled {キャンセルされました} other {失敗しました}}。そのジョブを再試行するか、このジョブをキャンセルしてください。',
+  'jobs.wait.afterUploading': '{job} がファイルをアップロードし終えるのを待っています',
+  'jobs.wait.afterMissing':
+    '{job} を待っていますが、このジョブが使うファイルがありません。そのジョブを再試行するか、このジョブをキャンセルしてください。',
   'jobs.wait.parent': '{name}（{state}）',
   'jobs.wait.parentLeft': '{name}（{state}、残り {left}）',
   'jobs.wait.storage': 'サーバーがディスクに書き込めません',
@@ -310,6 +313,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.check.accelerator': '{wanted} が必要ですが、{there} です',
   'jobs.check.guard': '接続が切れたときにジョブを停止できません',
   'jobs.check.data': 'データを取得できません：ワーカーを更新してください',
+  'jobs.check.inputs': 'ほかのジョブのファイルを取得できません：ワーカーを更新してください',
   'jobs.check.configKey': '所有者が設定キー {wanted} を許可していません',
   'jobs.check.trainer': 'トレーナー {wanted} がありません',
   'jobs.check.label': 'ラベル {wanted} が必要ですが、{there} です',

@@ -52,6 +52,7 @@ export const submit: Readonly<Record<SubmitKey, string>> = {
   'submit.after.on': '開始の条件: すべてのジョブが',
   'submit.after.success': '完了したとき',
   'submit.after.end': '何らかの形で終了したとき',
+  'submit.inputNeeded': 'それぞれの入力の名前と、そのファイル名を入力してください。',
   'submit.clear': 'フォームをクリア',
   'submit.answer': '今投入すると',
   'submit.answer.none': '設定を選ぶと、実行できるワーカーが表示されます。',

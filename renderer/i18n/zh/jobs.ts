@@ -45,6 +45,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.afterMore': '正在等待 {job} 和另外 {count} 个任务',
   'jobs.wait.afterFailed':
     '正在等待 {job}，但该任务{state, select, cancelled {已取消} other {失败了}}。请重试该任务，或取消本任务。',
+  'jobs.wait.afterUploading': '正在等待 {job}，该任务仍在上传文件',
+  'jobs.wait.afterMissing': '正在等待 {job}，但该任务没有本任务需要的文件。请重试该任务，或取消本任务。',
   'jobs.wait.parent': '{name}（{state}）',
   'jobs.wait.parentLeft': '{name}（{state}，剩余 {left}）',
   'jobs.wait.storage': '服务器无法写入磁盘',
@@ -303,6 +305,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.check.accelerator': '需要 {wanted}，现有 {there}',
   'jobs.check.guard': '失去联系时无法停止任务',
   'jobs.check.data': '无法获取数据：请更新工作节点',
+  'jobs.check.inputs': '无法获取其他任务的文件：请更新工作节点',
   'jobs.check.configKey': '其所有者不允许配置项 {wanted}',
   'jobs.check.trainer': '没有训练器 {wanted}',
   'jobs.check.label': '需要标签 {wanted}，现有 {there}',

@@ -50,6 +50,7 @@ export const submit: Readonly<Record<SubmitKey, string>> = {
   'submit.after.on': '在它们全部',
   'submit.after.success': '完成后开始',
   'submit.after.end': '以任何方式结束后开始',
+  'submit.inputNeeded': '请填写每个输入的名称及其文件名。',
   'submit.clear': '清空表单',
   'submit.answer': '如果现在提交',
   'submit.answer.none': '选择一个配置，即可查看谁能运行它。',

@@ -64,7 +64,12 @@ const parentStates: Readonly<Record<string, MessageKey>> = {
   cancelling: 'state.cancelling',
 };
 
-function afterText({ count, name = '', state = '', left_s: left }: JobWait['params'], t: Translator): string {
+function afterText(
+  { count, name = '', state = '', left_s: left, files }: JobWait['params'],
+  t: Translator,
+): string {
+  if (files === 'uploading') return t('jobs.wait.afterUploading', { job: name });
+  if (files === 'missing') return t('jobs.wait.afterMissing', { job: name });
   if (state === 'failed' || state === 'cancelled') return t('jobs.wait.afterFailed', { job: name, state });
   const job = parentText({ name, state, left }, t);
   const others = Number(count) - 1;

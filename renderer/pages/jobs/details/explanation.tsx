@@ -120,6 +120,7 @@ const keys = {
   guard: 'jobs.check.guard',
   config_key: 'jobs.check.configKey',
   data: 'jobs.check.data',
+  inputs: 'jobs.check.inputs',
   trainer: 'jobs.check.trainer',
   label: 'jobs.check.label',
   avoid_previous: 'jobs.check.avoidPrevious',

@@ -32,6 +32,11 @@ const LogTail = lazy(() =>
 /** Loaded on demand, because most jobs wait for no other job. */
 const JobChain = lazy(() => loadPart(async () => ({ default: (await import('./chain.tsx')).JobChain })));
 
+/** Loaded on demand, because most jobs take no files of others. */
+const JobInputs = lazy(() =>
+  loadPart(async () => ({ default: (await import('../inputs/card.tsx')).JobInputs })),
+);
+
 const JobTimeline = lazy(() =>
   loadPart(async () => ({ default: (await import('../../timeline/card.tsx')).JobTimeline })),
 );
@@ -45,6 +50,11 @@ export const JobOverview = ({ job }: JobProps) => (
     <Glance job={job} />
     <Chain job={job} />
     <Facts job={job} />
+    {job.inputs.length > 0 && (
+      <Suspense fallback={<div aria-busy="true" />}>
+        <JobInputs inputs={job.inputs} />
+      </Suspense>
+    )}
     <JobData job={job} />
     {job.attempt > 0 && (
       <Suspense fallback={<div aria-busy="true" />}>

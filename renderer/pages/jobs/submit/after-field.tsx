@@ -1,18 +1,20 @@
-import { useId, useMemo, useState } from 'react';
+import { Suspense, useId, useMemo, useState } from 'react';
 import { JobId } from '../../../../protocol/ids.ts';
 import { isFinal } from '../../../../protocol/job.ts';
 import { shownName } from '../../../../protocol/job-about.ts';
 import { useFleet } from '../../../app/context.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Choice } from '../field.tsx';
+import { InputTexts } from '../inputs/texts.tsx';
 import type { PartProps } from './draft-check.ts';
+import { InputRows } from './input-rows.tsx';
 import { useSubmitT } from './texts.tsx';
 
 /** Maximum number of jobs that the input offers. Any other job can be typed. */
 const maxOffered = 50;
 
 /** The jobs that must end before this one starts. */
-export function AfterField({ draft: { after, afterOn }, errors, change }: PartProps) {
+export function AfterField({ draft: { after, afterOn, inputs }, errors, change }: PartProps) {
   const t = useSubmitT();
   const title = useId();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
@@ -20,22 +22,38 @@ export function AfterField({ draft: { after, afterOn }, errors, change }: PartPr
     const job = jobs.get(id);
     return job === undefined ? id : shownName(job);
   };
-  const error = errors['after'];
+  const error = errors['after'] ?? errors['inputs'];
   return (
     <div className="field" role="group" aria-labelledby={title}>
       <span id={title}>{t('submit.after')}</span>
       {after.map(id => (
-        <div key={id} className="after-row">
-          <span translate="no">
-            {nameOf(id)} <code>{id}</code>
-          </span>
-          <Button
-            kind="quiet"
-            aria-label={t('submit.after.remove', { name: nameOf(id) })}
-            onClick={() => change({ after: after.filter(other => other !== id) })}
-          >
-            ×
-          </Button>
+        <div key={id} className="after-job">
+          <div className="after-row">
+            <span translate="no">
+              {nameOf(id)} <code>{id}</code>
+            </span>
+            <Button
+              kind="quiet"
+              aria-label={t('submit.after.remove', { name: nameOf(id) })}
+              onClick={() =>
+                change({
+                  after: after.filter(other => other !== id),
+                  inputs: inputs.filter(({ from }) => from !== id),
+                })
+              }
+            >
+              ×
+            </Button>
+          </div>
+          <Suspense fallback={null}>
+            <InputTexts>
+              <InputRows
+                job={{ id, name: nameOf(id) }}
+                inputs={inputs}
+                onChange={next => change({ inputs: next })}
+              />
+            </InputTexts>
+          </Suspense>
         </div>
       ))}
       <JobInput after={after} onAdd={id => change({ after: [...after, id] })} />

@@ -1,7 +1,7 @@
 import type { CallFailure, CallInput } from '../../../../protocol/client.ts';
 import type { queueApi } from '../../../../protocol/queue-api.ts';
 import { type ReadText, readText } from './config-text.ts';
-import { type Draft, isFolderConfig } from './draft.ts';
+import { type Draft, fileOf, isFolderConfig } from './draft.ts';
 import type { SubmitTranslator } from './texts.tsx';
 
 export type SubmitBody = NonNullable<CallInput<typeof queueApi.submit>['body']>;
@@ -33,6 +33,12 @@ export function checkDraft(draft: Draft, t: SubmitTranslator): Checked {
   const keys = labels.map(({ key }) => key.trim());
   if (keys.includes('')) errors['worker_labels'] = t('jobs.submit.labelWithoutKey');
   else if (new Set(keys).size < keys.length) errors['worker_labels'] = t('jobs.submit.labelTwice');
+  const inputs = draft.inputs.map(input => ({
+    name: input.name.trim(),
+    from: input.from,
+    file: fileOf(input),
+  }));
+  if (inputs.some(({ name, file }) => name === '' || file === '')) errors['inputs'] = t('submit.inputNeeded');
   const hours = number('timeout_s', draft.timeoutHours);
   const tags = draft.tags.split(/[\s,]+/).filter(tag => tag !== '');
   const body: SubmitBody = {
@@ -43,6 +49,7 @@ export function checkDraft(draft: Draft, t: SubmitTranslator): Checked {
     ...(tags.length > 0 && { tags: [...new Set(tags)] }),
     ...(draft.notes.trim() !== '' && { notes: draft.notes }),
     ...(draft.after.length > 0 && { after: [...draft.after], after_on: draft.afterOn }),
+    ...(inputs.length > 0 && { inputs }),
     target: draft.target,
     worker_labels: Object.fromEntries(labels.map(({ key, pattern }) => [key.trim(), pattern.trim()])),
     num_nodes: number('num_nodes', draft.nodes),
@@ -108,6 +115,7 @@ const fields = [
   'tags',
   'notes',
   'after',
+  'inputs',
   'target',
   'worker_labels',
   'num_nodes',
@@ -130,6 +138,7 @@ export function toFieldErrors(failure: CallFailure): FieldErrors | null {
   if (code === 'config_not_found') return { config_name: detail };
   if (code === 'config_invalid') return { config: detail };
   if (code === 'job_not_found') return { after: detail };
+  if (code === 'artifact_not_found') return { inputs: detail };
   const found = errors.flatMap(({ field, message }) => {
     const [top = ''] = field.split('.');
     if (!fields.includes(top)) return [];

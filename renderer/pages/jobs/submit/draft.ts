@@ -53,6 +53,32 @@ export interface DataChoice {
   readonly is_file: boolean;
 }
 
+/** A file of a job that this one starts after. */
+export interface InputRow {
+  /** Local id of the row, so that React keeps its input fields when other rows are removed. */
+  readonly id: number;
+  readonly from: JobId;
+  readonly name: string;
+  readonly kind: InputKind;
+  /** With the kind `path`: the file, in the words of the API. */
+  readonly path: string;
+}
+
+export const inputKinds = ['result', 'best', 'newest', 'path'] as const;
+export type InputKind = (typeof inputKinds)[number];
+
+const fileTexts = { result: 'result', best: 'checkpoint best', newest: 'checkpoint newest' } as const;
+
+/** The file of an input, in the words of the API. */
+export const fileOf = ({ kind, path }: Pick<InputRow, 'kind' | 'path'>): string =>
+  kind === 'path' ? path.trim() : fileTexts[kind];
+
+/** Reads such words. */
+export function kindIn(file: string): Pick<InputRow, 'kind' | 'path'> {
+  for (const kind of inputKinds) if (kind !== 'path' && fileTexts[kind] === file) return { kind, path: '' };
+  return { kind: 'path', path: file };
+}
+
 /** The contents of the form. Numbers are text, because a partly typed number may be invalid. */
 export interface Draft {
   readonly configName: string;
@@ -68,8 +94,9 @@ export interface Draft {
   readonly group: string;
   readonly tags: string;
   readonly notes: string;
-  /** Jobs that must end before this one starts. A copied job has none, because those of the original have ended. */
+  /** Jobs that must end before this one starts. A copied job has only those with its files, because the others have ended. */
   readonly after: readonly JobId[];
+  readonly inputs: readonly InputRow[];
   readonly afterOn: AfterOn;
   readonly target: Target;
   readonly labels: readonly LabelRow[];
@@ -101,6 +128,7 @@ export const emptyDraft: Draft = {
   tags: '',
   notes: '',
   after: [],
+  inputs: [],
   afterOn: 'success',
   target: 'auto',
   labels: [],
@@ -130,13 +158,16 @@ export interface Origins {
   readonly inFolder: FolderTraining | null;
 }
 
-type CopiedJob = JobView & Partial<Pick<JobDetail, 'data' | 'notes'>>;
+type CopiedJob = JobView & Partial<Pick<JobDetail, 'data' | 'inputs' | 'notes'>>;
 
 /** Returns the form contents that submit the job again with the same settings. */
 export function toDraft(job: CopiedJob, origins: Origins): Draft {
+  const inputs = (job.inputs ?? []).filter(({ job_name: name }) => name !== null);
   return {
     ...emptyDraft,
     ...toConfigDraft(job.config_name, origins),
+    after: [...new Set(inputs.map(({ job_id: from }) => from))],
+    inputs: inputs.map(({ name, job_id: from, file }, id) => ({ id, name, from, ...kindIn(file) })),
     data: (job.data ?? []).flatMap(({ dataset, path, version, is_file }) =>
       dataset === null ? [] : [{ path, version, is_file }],
     ),

@@ -1,0 +1,76 @@
+import { Link } from 'wouter';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import type { JobInput } from '../../../../protocol/job-inputs.ts';
+import { JobLink } from '../../../app/links.tsx';
+import { sizeText } from '../figures.ts';
+import { InputTexts, useInputT } from './texts.tsx';
+import './inputs.css';
+
+/** The files that a job takes from other jobs, with links to these files. */
+export const JobInputs = ({ inputs }: Pick<JobDetail, 'inputs'>) => (
+  <InputTexts>
+    <InputsCard inputs={inputs} />
+  </InputTexts>
+);
+
+function InputsCard({ inputs }: Pick<JobDetail, 'inputs'>) {
+  const t = useInputT();
+  return (
+    <section className="card" aria-labelledby="job-inputs">
+      <h2 id="job-inputs">{t('inputs.title')}</h2>
+      <ul className="plain-list job-inputs">
+        {inputs.map(input => (
+          <li key={input.name}>
+            <Input input={input} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Input({ input: { name, job_id: id, job_name: job, file, source } }: { readonly input: JobInput }) {
+  const t = useInputT();
+  const from = source?.job_id ?? id;
+  return (
+    <>
+      <span className="job-input-source">
+        {job === null ? (
+          <span className="muted">{t('inputs.gone')}</span>
+        ) : (
+          <JobLink id={from}>
+            <span translate="no">{job}</span>
+          </JobLink>
+        )}
+        <span aria-hidden="true">→</span>
+        <code>{name}</code>
+        <span className="muted">{fileText(file, t)}</span>
+      </span>
+      {source === null ? (
+        <span className="muted">{t('inputs.pending')}</span>
+      ) : (
+        <span className="job-input-file">
+          {job === null ? (
+            <span className="mono">{source.key}</span>
+          ) : (
+            <Link className="mono" href={`/jobs/${from}?tab=files`}>
+              {source.key}
+            </Link>
+          )}
+          <span className="muted">
+            {t('inputs.count', { count: source.files, size: sizeText(source.bytes, t.language) })}
+          </span>
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Returns the words of a person for a file; the name of a file as it is. */
+function fileText(file: string, t: ReturnType<typeof useInputT>): string {
+  if (file === 'result') return t('inputs.result');
+  if (file === 'checkpoint best') return t('inputs.best');
+  if (file === 'checkpoint newest') return t('inputs.newest');
+  const [, step] = /^checkpoint (\d+)$/.exec(file) ?? [];
+  return step === undefined ? file : t('inputs.step', { step });
+}
