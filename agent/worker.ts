@@ -298,7 +298,7 @@ const followed = (found: Found, watch: GpuWatch): Found =>
     ? found
     : { ...found, attend: listeners => watch.follow(found.origin.jobId, found.attend(listeners)) };
 
-/** How an attempt gets the checkpoint to resume from, and files of other jobs. `over` fires when downloads must stop. */
+/** Downloads that an attempt needs: the checkpoint to resume from, and files of other jobs. `over` fires when they must stop. */
 const fetchesOf = ({ config }: Serving, storing: StorageDeps, over: AbortSignal) => ({
   fetchCheckpoint: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) =>
     fetchFor(offer, job, AbortSignal.any([signal, over]), storing),

@@ -65,3 +65,46 @@ test('starts each job when the one before it has completed', async ({ page }) =>
   await page.goto(`${orchestrator.url}/queue`);
   await expect(page.getByText('No pending jobs.')).toBeVisible();
 });
+
+test('chooses a file of another job on the submit page, and links to it on the page of the job', async ({
+  page,
+}) => {
+  await signIn(page, orchestrator);
+  const base = await orchestrator.submit({
+    name: 'flux-base',
+    config: { ...training, epochs: 3, checkpoint_every: 100 },
+  });
+  await page.goto(`${orchestrator.url}/jobs/new`);
+  await page.getByLabel('Configuration name').fill('style');
+  const config = JSON.stringify({
+    ...training,
+    trainer: 'digits',
+    epochs: 1,
+    description: '{{inputs.base}}',
+  });
+  await page.locator('.editor textarea').fill(config);
+  await page.getByText('Advanced options').click();
+  const after = page.getByRole('group', { name: 'Start after other jobs' });
+  await after.getByRole('combobox').first().fill(base);
+  await after.getByRole('button', { name: 'Take a file of flux-base' }).click();
+  const file = after.getByRole('group', { name: 'File of flux-base' });
+  await file.getByRole('combobox').selectOption('Another file or folder');
+  await file.getByRole('textbox', { name: 'Input name' }).fill('');
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await expect(after.getByRole('alert')).toHaveText('Enter a name for each input, and the name of its file.');
+  await file.getByRole('textbox', { name: 'Input name' }).fill('base');
+  await file.getByRole('combobox').selectOption('Best checkpoint');
+  await expect(file).toContainText('{{inputs.base}}');
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await page.getByRole('link', { name: 'Open job' }).click();
+  const inputs = page.getByRole('region', { name: 'Files of other jobs' });
+  await expect(inputs).toContainText('Best checkpoint');
+  await expect(page.locator('.job-title')).toContainText('completed', { timeout: 60_000 });
+  const link = inputs.getByRole('link', { name: /checkpoint/ });
+  await expect(link).toHaveAttribute('href', `/jobs/${base}?tab=files`);
+  await expect(inputs).toContainText('1 file');
+  const { violations } = await new AxeBuilder({ page }).include('.job-inputs').analyze();
+  expect(violations.map(({ id }) => id)).toEqual([]);
+  await link.click();
+  await expect(page.locator('.job-title h1')).toHaveText('flux-base');
+});

@@ -122,18 +122,42 @@ const chained = ['flux-upscaler', 'flux-distilled', 'flux-turbo'] as const;
 /** Opens a job that waits for a running one, and for which two others wait. */
 async function openChain(page: Page, { orchestrator, fleet }: Stage): Promise<void> {
   const [first, ...others] = chained;
-  const job = (name: string, after: string) =>
+  const job = (name: string, after: string, inputs?: readonly object[]) =>
     orchestrator.submit({
       config: {},
       name,
       after: [after],
       worker_labels: { gpu_type: 'a100*' },
       gpu_count: 4,
+      ...(inputs !== undefined && { inputs }),
     });
-  const middle = await job(first, fleet.jobs.get('flux-full-finetune') ?? '');
+  const parent = fleet.jobs.get('flux-full-finetune') ?? '';
+  const middle = await job(first, parent, [
+    { name: 'lora', from: parent, file: 'checkpoint best' },
+    {
+      name: 'prompts',
+      from: parent,
+      file: 'samples/validation prompts/prompts-of-the-whole-training-run.txt',
+    },
+  ]);
   for (const name of others) await job(name, middle);
   await page.goto(`${new URL(page.url()).origin}/jobs/${middle}`);
   await expect(page.locator('.chain-job')).toHaveCount(4);
+  await expect(page.locator('.job-inputs li')).toHaveCount(2);
+}
+
+/** Adds a job to wait for, and two of its files. */
+async function takeFiles(page: Page, { fleet }: Stage): Promise<void> {
+  await page.locator('.advanced > summary').click();
+  await page
+    .locator('.advanced input[list]')
+    .last()
+    .fill(fleet.jobs.get('flux-full-finetune') ?? '');
+  const add = page.locator('.input-rows > div:last-child button');
+  await add.click();
+  await add.click();
+  await page.locator('.input-row select').first().selectOption('path');
+  await expect(page.locator('.input-row input')).toHaveCount(3);
 }
 
 async function deleteChain({ orchestrator }: Stage): Promise<void> {
@@ -258,6 +282,7 @@ export const scenes: readonly Scene[] = [
   },
   { name: 'submit', path: at('/jobs/new'), ready: '.submit-form' },
   { name: 'submit-written', path: at('/jobs/new'), ready: '.submit-form', open: writeConfig },
+  { name: 'submit-inputs', path: at('/jobs/new'), ready: '.submit-form', open: takeFiles },
   { name: 'queue', path: at('/queue'), ready: '[data-row="2"]' },
   {
     name: 'queue-moving',

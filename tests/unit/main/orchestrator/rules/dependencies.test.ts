@@ -37,6 +37,17 @@ describe('afterEnd', () => {
     expect(doneOf(afterEnd(dependsOn(on, 'j_1', 'j_2'), end))).toEqual(done);
   });
 
+  test('keeps waiting for a parent without the files that the job takes, and keeps the inputs', () => {
+    const inputs = [{ name: 'lora', from: jobId('j_1'), file: 'result' }];
+    const waits = { ...dependsOn('success', 'j_1', 'j_2'), inputs };
+    const next = afterEnd(waits, ended('j_1', 'completed'), () => false);
+    expect(next).toEqual(waits);
+    expect(doneOf(afterEnd(waits, ended('j_2', 'completed'), ({ id }) => id === 'j_2'))).toEqual([
+      false,
+      true,
+    ]);
+  });
+
   test('keeps parents that are done', () => {
     const first = afterEnd(dependsOn('end', 'j_1', 'j_2'), ended('j_1', 'failed'));
     expect(unmetOf(afterEnd(first, ended('j_2', 'failed')))).toBe(0);
@@ -75,7 +86,20 @@ const parent = (
 const minutes = (count: number): number => count * 60_000;
 
 describe('describeParents', () => {
+  const trouble = (kind: 'uploading' | 'missing', text: string): AwaitedParent => ({
+    ...parent('completed'),
+    trouble: { kind, text },
+  });
+
   test.each([
+    [
+      [trouble('uploading', 'is still uploading its files')],
+      'Waits for flux, which is still uploading its files',
+    ],
+    [
+      [trouble('missing', 'has no checkpoint')],
+      'Waits for flux, which has no checkpoint. Retry that job, or cancel this one',
+    ],
     [[parent('running')], 'Waits for flux (running)'],
     [[parent('running', minutes(0.2))], 'Waits for flux (running, less than a minute left)'],
     [[parent('running', minutes(40))], 'Waits for flux (running, about 40 min left)'],
@@ -113,6 +137,12 @@ test('converts the wait to parameters, with the parent that needs an action firs
     name: 'flux',
     state: 'running',
     left_s: 61,
+  });
+  const trouble = { kind: 'missing', text: 'has no checkpoint' } as const;
+  expect(waitForParents([parent('running'), { ...parent('completed'), trouble }]).params).toMatchObject({
+    state: 'completed',
+    files: 'missing',
+    detail: 'has no checkpoint',
   });
   expect(waitForParents([])).toEqual({ code: 'after', params: { count: 0 }, workers: [] });
 });

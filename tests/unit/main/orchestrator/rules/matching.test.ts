@@ -196,6 +196,14 @@ describe('matching GPUs and agents', () => {
     ]);
   });
 
+  test('requires an agent that fetches files of other jobs, for a job that takes some', () => {
+    expect(misses({}, { fetchesInputs: false })).toEqual([]);
+    expect(misses({ inputs: true }, { fetchesInputs: true })).toEqual([]);
+    expect(misses({ inputs: true }, { fetchesInputs: false })).toEqual([
+      { code: 'inputs', wanted: 'a worker that fetches files of other jobs', offered: 'none' },
+    ]);
+  });
+
   test('requires no permission for an output folder that the worker replaces', () => {
     const needs = { trainer: 'simpletuner', configKeys: ['env', 'output_dir'] };
     const refused = (wanted: string) => [{ code: 'config_key', wanted, offered: 'not allowed' }];

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import {
+  inputFields,
+  isSafeInConfig,
+  namesIn,
+  OfferedInputs,
+  readInputFile,
+  withInputPaths,
+} from '../../../protocol/job-inputs.ts';
+
+describe('readInputFile', () => {
+  test.each([
+    ['result', { kind: 'result' }],
+    [' checkpoint  best ', { kind: 'checkpoint', which: 'best' }],
+    ['checkpoint newest', { kind: 'checkpoint', which: 'newest' }],
+    ['checkpoint 500', { kind: 'checkpoint', which: 'step', step: 500 }],
+    ['checkpoint run/checkpoint-500/', { kind: 'path', path: 'run/checkpoint-500' }],
+    ['checkpoint', { kind: 'path', path: 'checkpoint' }],
+    ['././result', { kind: 'path', path: 'result' }],
+    ['..', null],
+    ['a/../b', null],
+    ['/a', null],
+    ['C:\\a', null],
+    ['', null],
+  ])('reads "%s"', (text, expected) => expect(readInputFile(text)).toEqual(expected));
+});
+
+describe('placeholders', () => {
+  const config = {
+    a: '{{inputs.lora}}',
+    b: [1, null, { c: 'x/{{ inputs.vae }}/y {{inputs.lora}}' }],
+    d: true,
+  };
+
+  test('are found anywhere in a config, each once', () => {
+    expect(namesIn(config)).toEqual(['lora', 'vae']);
+    expect(namesIn(undefined)).toEqual([]);
+    expect(namesIn({ a: '{{inputs.}} {inputs.x} {{input.y}}' })).toEqual(['']);
+  });
+
+  test('are replaced by paths, which are not replaced again', () => {
+    const paths = new Map([
+      ['lora', '/jobs/{{inputs.vae}}'],
+      ['other', '/x'],
+    ]);
+    expect(withInputPaths(config, paths)).toEqual({
+      a: '/jobs/{{inputs.vae}}',
+      b: [1, null, { c: 'x/{{ inputs.vae }}/y /jobs/{{inputs.vae}}' }],
+      d: true,
+    });
+    expect(withInputPaths(config, new Map())).toBe(config);
+  });
+
+  test('take no quadratic time', () => {
+    const text = `{{inputs.${' '.repeat(200_000)}`.repeat(3);
+    expect(namesIn({ text })).toEqual([]);
+  });
+});
+
+test.each([
+  ['lora.safetensors', true],
+  ['a $HOME', false],
+  ['{env}', false],
+])('knows whether a trainer may expand %s', (path, expected) => expect(isSafeInConfig(path)).toBe(expected));
+
+describe('an offered input', () => {
+  const file = (path: string) => ({ path, bytes: 1, sha256: 'a'.repeat(64) });
+  const accepts = (path: string, ...files: readonly string[]): boolean =>
+    OfferedInputs.safeParse([{ name: 'lora', path, files: files.map(file) }]).success;
+
+  test.each([
+    [['lora.bin', 'lora.bin'], true],
+    [['run', 'run/a', 'run/b/c'], true],
+    [['run', 'running'], false],
+    [['run', 'run/../../x'], false],
+    [['../run', '../run/a'], false],
+    [['/run', '/run/a'], false],
+    [['run', 'run/a', 'run/a'], false],
+    [['run'], false],
+    [['a${x}', 'a${x}/b'], false],
+  ])('with the path and files %j is accepted: %s', ([path = '', ...files], expected) =>
+    expect(accepts(path, ...files)).toBe(expected),
+  );
+});
+
+test('a request names each input once, and takes the result by default', () => {
+  const input = { name: 'lora', from: 'j_1' };
+  expect(inputFields.inputs.parse([input])).toEqual([{ ...input, file: 'result' }]);
+  expect(inputFields.inputs.safeParse([input, input]).success).toBe(false);
+});
