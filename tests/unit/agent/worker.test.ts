@@ -153,6 +153,7 @@ describe('self-description of a worker', () => {
       labels: { team: 'nlp' },
       agent_version: '1.2.3',
       multi_node: true,
+      fetches_inputs: true,
       allowed_config_keys: [],
       trainers: [],
       outputs: { upload: 'all', command_has_output_dir: null },
