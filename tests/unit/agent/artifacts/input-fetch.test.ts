@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fetchInputs } from '../../../../agent/artifacts/input-fetch.ts';
+import type { OfferedInput } from '../../../../protocol/job-inputs.ts';
+import { tempFolder } from '../builders.ts';
+import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '../storage-bench.ts';
+
+/** An input that consists of these files, by path. The first name in their paths is the input. */
+const inputOf = (name: string, files: Readonly<Record<string, string>>): OfferedInput => ({
+  name,
+  path: Object.keys(files)[0]?.split('/')[0] ?? '',
+  files: Object.entries(files).map(([path, text]) => ({ path, bytes: text.length, sha256: sha256Of(text) })),
+});
+const shelfWith = (
+  ...inputs: readonly (readonly [name: string, files: Readonly<Record<string, string>>])[]
+): Shelf =>
+  createShelf(
+    Object.fromEntries(
+      inputs.flatMap(([name, files]) =>
+        Object.entries(files).map(([path, text]) => [`inputs/${name}/${path}`, text] as const),
+      ),
+    ),
+  );
+
+function startFetch(shelf: Shelf, inputs: readonly OfferedInput[], workDir = tempFolder(), job = 'j_1') {
+  const folder = join(workDir, job);
+  mkdirSync(folder, { recursive: true });
+  const stages: string[] = [];
+  const over = new AbortController();
+  const clock = createHastyClock();
+  const rest = {
+    clock,
+    random: () => 0,
+    signal: over.signal,
+    onStage: (stage: string) => stages.push(stage),
+  };
+  const fetched = fetchInputs(inputs, folder, { storage: shelf.storage, workDir, ...rest });
+  return {
+    fetched,
+    stages,
+    over,
+    workDir,
+    read: (path: string) => readFileSync(join(folder, 'inputs', path), 'utf8'),
+  };
+}
+const downloadsOf = ({ calls }: Shelf): readonly string[] => calls.filter(call => call.startsWith('GET'));
+
+const lora = { 'lora.safetensors': 'weights' };
+const run = { 'run/a.bin': 'aa', 'run/deep/b.bin': 'bbb' };
+
+describe('inputs', () => {
+  it('are downloaded into folders with their names, and not again for the next attempt', async () => {
+    const shelf = shelfWith(['lora', lora], ['base', run]);
+    const inputs = [inputOf('lora', lora), inputOf('base', run)];
+    const { fetched, stages, workDir, read } = startFetch(shelf, inputs);
+    expect(await fetched).toEqual({
+      kind: 'ready',
+      message: 'Inputs: lora (lora.safetensors), 7 bytes fetched; base (run), 5 bytes fetched',
+    });
+    expect(stages).toEqual(['Fetching input lora: 7 bytes', 'Fetching input base: 5 bytes']);
+    expect([read('lora/lora.safetensors'), read('base/run/a.bin'), read('base/run/deep/b.bin')]).toEqual([
+      'weights',
+      'aa',
+      'bbb',
+    ]);
+    const count = downloadsOf(shelf).length;
+    expect(await startFetch(shelf, inputs, workDir).fetched).toEqual({
+      kind: 'ready',
+      message: 'Inputs: lora (lora.safetensors), already on this rig; base (run), already on this rig',
+    });
+    expect(downloadsOf(shelf)).toHaveLength(count);
+  });
+
+  it('are removed when another job with inputs starts', async () => {
+    const shelf = shelfWith(['lora', lora]);
+    const { fetched, workDir } = startFetch(shelf, [inputOf('lora', lora)]);
+    await fetched;
+    mkdirSync(join(workDir, 'mine', 'inputs'), { recursive: true });
+    await startFetch(shelf, [inputOf('lora', lora)], workDir, 'j_2').fetched;
+    expect(existsSync(join(workDir, 'j_1', 'inputs'))).toBe(false);
+    expect(existsSync(join(workDir, 'mine', 'inputs'))).toBe(true);
+    expect(readdirSync(join(workDir, 'j_2', 'inputs'))).toEqual(['lora']);
+  });
+
+  it('fail with the name of the input when a file has other content or is gone', async () => {
+    const other = shelfWith(['lora', { 'lora.safetensors': 'changed' }]);
+    expect(await startFetch(other, [inputOf('lora', lora)]).fetched).toMatchObject({
+      kind: 'failed',
+      message: expect.stringMatching(/^Input lora cannot be fetched: .*unexpected content$/),
+    });
+    const gone = shelfWith(['lora', lora]);
+    gone.fail('GET', refusalOf(404, 'artifact_not_found'));
+    expect(await startFetch(gone, [inputOf('lora', lora)]).fetched).toMatchObject({
+      kind: 'failed',
+      message: expect.stringMatching(/^Input lora cannot be fetched: /),
+    });
+  });
+
+  it.each(['inputs', 'inputs/lora'])('do not follow a link at %s that a trainer has left', async at => {
+    const [workDir, elsewhere] = [tempFolder(), tempFolder()];
+    const link = join(workDir, 'j_1', at);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(elsewhere, link);
+    await startFetch(shelfWith(['lora', lora]), [inputOf('lora', lora)], workDir).fetched;
+    expect(readdirSync(elsewhere)).toEqual([]);
+  });
+
+  it('stop when the job is cancelled', async () => {
+    const { fetched, over } = startFetch(shelfWith(['lora', lora]), [inputOf('lora', lora)]);
+    over.abort();
+    expect(await fetched).toEqual({ kind: 'aborted' });
+  });
+});
