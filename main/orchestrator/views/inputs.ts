@@ -1,11 +1,11 @@
-import { isSafeInConfig, readInputFile } from '../../../protocol/job-inputs.ts';
+import { isSafeInConfig, maxInputFiles, readInputFile } from '../../../protocol/job-inputs.ts';
 import type { JobDetail } from '../../../protocol/job.ts';
 import { ArtifactPath } from '../../../protocol/artifact.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import type { AttemptInput, Dependencies, Job, Parent, WantedInput } from '../model.ts';
 import type { Artifact, Read } from '../ports/index.ts';
 import type { InputTrouble } from '../rules/dependencies.ts';
-import { findInput, type FoundInput, pathIn } from '../rules/input-rules.ts';
+import { findInput, type FoundInput, type JobFiles, pathIn } from '../rules/input-rules.ts';
 import { nameOfJob } from './shown-status.ts';
 import { judgedCheckpoints } from './checkpoints.ts';
 import { seesAllJobs } from './visibility.ts';
@@ -36,15 +36,22 @@ function sourceOf(read: Read, { dependencies, parent, user }: Asked): Source {
 /** Maximum number of models of a job to look through. */
 const maxModels = 5_000;
 
-function findIn(read: Read, { id }: Job, file: string): FoundInput | string {
-  const wanted = readInputFile(file);
-  if (wanted === null) return `has no file ${file}`;
-  const found = findInput(wanted, {
-    checkpoints: () => judgedCheckpoints(read, id),
-    models: () => read.modelFiles(id, maxModels),
+/** Reads the files of a job. Several inputs from one job share the results, which may be large. */
+function filesOf(read: Read, id: Job['id']): JobFiles {
+  let checkpoints: ReturnType<JobFiles['checkpoints']> | null = null;
+  let models: ReturnType<JobFiles['models']> | null = null;
+  return {
+    checkpoints: () => (checkpoints ??= judgedCheckpoints(read, id)),
+    models: () => (models ??= read.modelFiles(id, maxModels)),
     file: key => read.artifact(id, key),
     below: (folder, limit) => read.artifactsBelow(id, folder, limit),
-  });
+  };
+}
+
+function findIn(files: JobFiles, file: string): FoundInput | string {
+  const wanted = readInputFile(file);
+  if (wanted === null) return `has no file ${file}`;
+  const found = findInput(wanted, files);
   if (typeof found === 'string') return found;
   if (!isSafeInConfig(pathIn(found, found.key))) return `has ${found.key}, whose name a trainer could expand`;
   return found.files.every(({ key }) => ArtifactPath.safeParse(`name/${pathIn(found, key)}`).success)
@@ -66,9 +73,10 @@ function inputsFrom(read: Read, asked: Asked): readonly AttemptInput[] | InputTr
   if (wanted.length === 0) return [];
   const source = sourceOf(read, asked);
   if (source.kind !== 'source') return source;
+  const files = filesOf(read, source.job.id);
   const inputs: AttemptInput[] = [];
   for (const { name, file } of wanted) {
-    const found = findIn(read, source.job, file);
+    const found = findIn(files, file);
     if (typeof found === 'string') return { kind: 'missing', text: `${found} (input ${name})` };
     inputs.push(toInput(name, source.job.id, found));
   }
@@ -96,7 +104,13 @@ export function inputsFor(read: Read, job: Job): Outcome<readonly AttemptInput[]
     if ('kind' in found) return refuse('artifact_not_found', troubleText(read, parent, found));
     inputs.push(...found);
   }
-  return accept(inputs);
+  const count = inputs.reduce((sum, { files }) => sum + files.length, 0);
+  return count > maxInputFiles
+    ? refuse(
+        'artifact_not_found',
+        `The inputs have ${count} files, and can have at most ${maxInputFiles} together`,
+      )
+    : accept(inputs);
 }
 
 function isIntact(read: Read, user: string, { jobId, files }: AttemptInput): boolean {

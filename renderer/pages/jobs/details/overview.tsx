@@ -49,12 +49,12 @@ export const JobOverview = ({ job }: JobProps) => (
   <>
     <Glance job={job} />
     <Chain job={job} />
-    <Facts job={job} />
     {job.inputs.length > 0 && (
       <Suspense fallback={<div aria-busy="true" />}>
         <JobInputs inputs={job.inputs} />
       </Suspense>
     )}
+    <Facts job={job} />
     <JobData job={job} />
     {job.attempt > 0 && (
       <Suspense fallback={<div aria-busy="true" />}>
