@@ -17,6 +17,8 @@ export interface InputDeps extends Omit<DownloadDeps, 'storage'> {
 /**
  * Downloads the files of other jobs that a job takes into its own folder. Each input has a temporary name until all its files are
  * complete and verified. An interrupted download continues, and files that are already here are not downloaded again.
+ *
+ * @internal
  */
 export async function fetchInputs(
   inputs: readonly OfferedInput[],

@@ -19,7 +19,7 @@ export const folderNameOf = ({ job_id: jobId, node }: Pick<JobOffer, 'job_id' | 
   node === undefined || node.rank === 0 ? jobId : `${jobId}.node-${node.rank}`;
 
 /** Returns the id of the job to which a folder in the work folder belongs. */
-export const jobOfFolder = (name: string): string => name.replace(/\..*$/, '');
+const jobOfFolder = (name: string): string => name.replace(/\..*$/, '');
 
 /** Returns the folder of the cache. It is on the same disk as the jobs, so that they can link its files. */
 export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-cache');

@@ -74,7 +74,7 @@ export const fileOf = ({ kind, path }: Pick<InputRow, 'kind' | 'path'>): string 
   kind === 'path' ? path.trim() : fileTexts[kind];
 
 /** Reads such words. */
-export function kindIn(file: string): Pick<InputRow, 'kind' | 'path'> {
+function kindIn(file: string): Pick<InputRow, 'kind' | 'path'> {
   for (const kind of inputKinds) if (kind !== 'path' && fileTexts[kind] === file) return { kind, path: '' };
   return { kind: 'path', path: file };
 }
