@@ -168,11 +168,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a busy worker receives a second job',
     changes: [
-      orchestrator(
-        'rules/worker-rules',
-        "if (jobId !== null) reasons.push({ code: 'busy', jobId });",
-        '',
-      ),
+      orchestrator('rules/worker-rules', "if (jobId !== null) reasons.push({ code: 'busy', jobId });", ''),
       schema('CREATE UNIQUE INDEX one_live_attempt_per_worker', 'CREATE INDEX one_live_attempt_per_worker'),
     ],
   },
@@ -318,7 +314,11 @@ export const plants: readonly Plant[] = [
   {
     name: 'an agent starts a trainer before its claim is answered',
     changes: [
-      agent('attempt/attempt-life', "if (claim !== 'taken' || held.abandoned.signal.aborted) return false;", ''),
+      agent(
+        'attempt/attempt-life',
+        "if (claim !== 'taken' || held.abandoned.signal.aborted) return false;",
+        '',
+      ),
     ],
   },
   {

@@ -18,10 +18,9 @@ import {
   reconcileClaim,
   type Verdict,
   troublesAtRegistration,
-  keepTroubles,
-  noticeTroubles,
   recordTroubles,
 } from './reconcile.ts';
+import { findChanges, recordClosing, storeChanges } from './heartbeat-changes.ts';
 import { repeatOffer, sendCancel } from '../offers.ts';
 import { applyEvent, release, markOnline } from '../transitions.ts';
 import {
@@ -39,163 +38,115 @@ import {
   reportsAbandonedEndLate,
 } from '../../v1-agent.ts';
 import { notePower, type RunningWork } from '../../memory/energy-book.ts';
-import type { Closed } from '../../../../protocol/reports.ts';
 import { noteJoined, noteLeft } from '../pools/launches.ts';
 import type { ProgressBook } from '../jobs/reports.ts';
 
 const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
 
 /** Calls of workers. Each takes the worker of the caller's token, which may have been deleted since. */
-export function createWorkerCalls(core: Core, progress: ProgressBook) {
-  const register = async (
-    id: Worker['id'],
-    reported: Registration,
-    address: string | null = null,
-  ): Promise<Outcome<RegisterReply>> => {
-    // Checked before this call counts as contact, and again inside the transaction.
-    const before = core.store.worker(id);
-    const duplicate = before !== null && isDuplicate(core, before, reported, address);
-    if (before !== null && !duplicate) core.connections.heard(id, core.clock.mono());
-    return command(core, tx => {
-      const known = tx.worker(id);
-      if (known === null) return gone;
-      if (duplicate || isReplaced(known, before)) {
-        if (isDuplicate(core, known, reported, address))
-          return rejectDuplicate(core, tx, known, reported, address);
-        core.connections.heard(id, core.clock.mono());
-      }
-      const order = registrationOrder(known, reported);
-      if (order === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
-      const worker = order === 'repeated' ? known : storeRegistration(core, tx, known, reported, address);
-      noteJoined(core, tx, id);
-      // A copy of an earlier registration cannot name a job that was offered since.
-      if (order === 'next') reconcileUnnamedJob(core, tx, worker, reported);
-      const verdict = reconcileRegistered(core, tx, worker, reported);
-      delayNextJob(core, tx, worker, verdict);
-      return accept(registerReply(core, worker, reported.currentJobId, verdict));
-    });
-  };
+export const createWorkerCalls = (core: Core, progress: ProgressBook) => ({
+  register: (id: Worker['id'], reported: Registration, address: string | null = null) =>
+    register(core, id, reported, address),
+  heartbeat: (id: Worker['id'], beat: Heartbeat) => takeHeartbeat(core, progress, id, beat),
+  silenceOf: (id: Worker['id']) => silenceOf(core, id),
+  disconnect: (id: Worker['id']) => disconnect(core, id),
+  openStream: (id: Worker['id'], stream: WorkerStream) => openStream(core, id, stream),
+});
 
-  const heartbeat = async (id: Worker['id'], beat: Heartbeat): Promise<Outcome<HeartbeatReply>> => {
-    core.connections.heard(id, core.clock.mono());
-    const worker = core.store.worker(id);
-    if (worker === null) return gone;
-    if (worker.agent === null)
-      return refuse('not_registered', 'The worker must register before it sends heartbeats');
-    const live = core.store.liveJobOf(id);
-    const node = core.store.heldNodeOf(id);
-    noteHeartbeatLoad(core, worker, { beat, live, node });
-    const jobId = beat.current_job_id ?? null;
-    const interval = core.times.heartbeatMs / 1000;
-    const isNode = isNodeNamed(node, beat);
-    const isNamed = isNode || (live !== null && namesAttempt(live, beat));
-    const isMissing = !isNamed && shouldName(live, node) && noticeAbsence(core, worker);
-    if (isNamed) core.connections.clearAbsence(id);
-    const isUnchanged =
-      worker.gone === null && !isMissing && (jobId === null || isNode || confirmsStoredJob(live, beat));
-    if (isNamed && live !== null && beat.job_progress) progress.note(live.id, beat.job_progress);
-    const changes = changesIn(core, worker, beat);
-    const notice = core.launches.noticeFor(id, core.time.now());
-    if (isUnchanged && changes === null)
-      return accept({ ...heartbeatReply(core.store, id, { kind: 'nothing' }, interval), notice });
-    const applyHeartbeat = (tx: Tx): Verdict | null => {
-      if (changes !== null) keepChanges(core, tx, id, changes);
-      const present = tx.worker(id);
-      if (present === null) return null;
-      if (isUnchanged) return { kind: 'nothing' };
-      markOnline(core, tx, present);
-      // Trainyard's agent has certainly lost it. SimpleTuner's agent is made to register instead, by the end of its stream.
-      if (isMissing && knowsNewCommands(present)) reconcileLost(core, tx, present);
-      const verdict: Verdict =
-        jobId === null
-          ? { kind: 'nothing' }
-          : reconcileReported(core, tx, present, { jobId, attemptId: beat.attempt_id ?? null });
-      delayNextJob(core, tx, present, verdict);
-      return verdict;
-    };
-    // The reply names the job that the worker has now, which the dispatch may just have changed.
-    return commandWithAnswer(core, applyHeartbeat, (tx, verdict) =>
-      verdict === null
-        ? gone
-        : accept({
-            ...heartbeatReply(tx, id, verdict, interval),
-            notice,
-            abandon_job: abandoned(verdict, jobId),
-          }),
-    );
-  };
+async function register(
+  core: Core,
+  id: Worker['id'],
+  reported: Registration,
+  address: string | null,
+): Promise<Outcome<RegisterReply>> {
+  // Checked before this call counts as contact, and again inside the transaction.
+  const before = core.store.worker(id);
+  const duplicate = before !== null && isDuplicate(core, before, reported, address);
+  if (before !== null && !duplicate) core.connections.heard(id, core.clock.mono());
+  return command(core, tx => {
+    const known = tx.worker(id);
+    if (known === null) return gone;
+    if (duplicate || isReplaced(known, before)) {
+      if (isDuplicate(core, known, reported, address))
+        return rejectDuplicate(core, tx, known, reported, address);
+      core.connections.heard(id, core.clock.mono());
+    }
+    const order = registrationOrder(known, reported);
+    if (order === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
+    const worker = order === 'repeated' ? known : storeRegistration(core, tx, known, reported, address);
+    noteJoined(core, tx, id);
+    // A copy of an earlier registration cannot name a job that was offered since.
+    if (order === 'next') reconcileUnnamedJob(core, tx, worker, reported);
+    const verdict = reconcileRegistered(core, tx, worker, reported);
+    delayNextJob(core, tx, worker, verdict);
+    return accept(registerReply(core, worker, reported.currentJobId, verdict));
+  });
+}
 
-  return {
-    register,
-    heartbeat,
-    silenceOf: (id: Worker['id']) => silenceOf(core, id),
-    disconnect: (id: Worker['id']) => disconnect(core, id),
-    openStream: (id: Worker['id'], stream: WorkerStream) => openStream(core, id, stream),
+/** Most heartbeats confirm what is stored. They are answered from memory, without a transaction. */
+async function takeHeartbeat(
+  core: Core,
+  progress: ProgressBook,
+  id: Worker['id'],
+  beat: Heartbeat,
+): Promise<Outcome<HeartbeatReply>> {
+  core.connections.heard(id, core.clock.mono());
+  const worker = core.store.worker(id);
+  if (worker === null) return gone;
+  if (worker.agent === null)
+    return refuse('not_registered', 'The worker must register before it sends heartbeats');
+  const live = core.store.liveJobOf(id);
+  const node = core.store.heldNodeOf(id);
+  noteHeartbeatLoad(core, worker, { beat, live, node });
+  const jobId = beat.current_job_id ?? null;
+  const isNode = isNodeNamed(node, beat);
+  const isNamed = isNode || (live !== null && namesAttempt(live, beat));
+  if (isNamed) core.connections.clearAbsence(id);
+  const isLost = !isNamed && shouldName(live, node) && noticeAbsence(core, worker);
+  if (isNamed && live !== null && beat.job_progress) progress.note(live.id, beat.job_progress);
+  const isExpected = jobId === null || isNode || confirmsStoredJob(live, beat);
+  const isUnchanged = worker.gone === null && !isLost && isExpected;
+  const changes = findChanges(core, worker, beat);
+  const notice = core.launches.noticeFor(id, core.time.now());
+  const replyTo = (read: Read, verdict: Verdict): HeartbeatReply => ({
+    ...heartbeatReply(read, id, verdict, core.times.heartbeatMs / 1000),
+    notice,
+    abandon_job: abandoned(verdict, jobId),
+  });
+  if (isUnchanged && changes === null) return accept(replyTo(core.store, { kind: 'nothing' }));
+  const apply = (tx: Tx): Verdict | null => {
+    if (changes !== null) storeChanges(core, tx, id, changes);
+    const present = tx.worker(id);
+    if (present === null) return null;
+    return isUnchanged ? { kind: 'nothing' } : reconcileHeartbeat(core, tx, present, beat, isLost);
   };
+  // The reply names the job that the worker has now, which the dispatch may just have changed.
+  return commandWithAnswer(core, apply, (tx, verdict) =>
+    verdict === null ? gone : accept(replyTo(tx, verdict)),
+  );
+}
+
+/** `isLost`: the worker has lost the job that it should name. */
+function reconcileHeartbeat(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  { current_job_id: jobId = null, attempt_id: attemptId = null }: Heartbeat,
+  isLost: boolean,
+): Verdict {
+  markOnline(core, tx, worker);
+  // SimpleTuner's agent is made to register instead, by the end of its stream.
+  if (isLost && knowsNewCommands(worker)) reconcileLost(core, tx, worker);
+  const verdict: Verdict =
+    jobId === null ? { kind: 'nothing' } : reconcileReported(core, tx, worker, { jobId, attemptId });
+  delayNextJob(core, tx, worker, verdict);
+  return verdict;
 }
 
 /** Milliseconds since the worker was last heard, or since its grace period started; 0 if neither is known. */
 function silenceOf({ clock, connections }: Core, id: Worker['id']): number {
   const now = clock.mono();
   return now - (connections.of(id)?.contactAt ?? now);
-}
-
-/** Returns the facts of a heartbeat that differ from the stored ones; null if none differs. */
-function changesIn(core: Core, worker: Worker, beat: Heartbeat) {
-  const troubles = noticeTroubles(core, worker, beat.gpu_troubles);
-  const datasets = changedDatasets(core, worker, beat.datasets);
-  const closed = changedClosing(core, worker, beat.closed);
-  const isNone = troubles === null && datasets === null && closed === undefined;
-  return isNone ? null : { troubles, datasets, closed };
-}
-
-function keepChanges(
-  core: Core,
-  tx: Tx,
-  id: Worker['id'],
-  { troubles, datasets, closed }: NonNullable<ReturnType<typeof changesIn>>,
-): void {
-  if (troubles !== null) keepTroubles(core, tx, id, troubles);
-  if (datasets !== null) keepDatasets(tx, id, datasets);
-  if (closed !== undefined) keepClosing(core, tx, id, closed);
-}
-
-/** Returns null when there is nothing to store, or when the disk refuses changes: heartbeats must work even then. */
-function changedDatasets(
-  core: Core,
-  { agent }: Worker,
-  reported: Heartbeat['datasets'],
-): readonly string[] | null {
-  if (!reported || agent === null || !core.store.acceptsWrites()) return null;
-  return reported.join() === agent.datasets?.join() ? null : reported;
-}
-
-function keepDatasets(tx: Tx, id: Worker['id'], datasets: readonly string[]): void {
-  const worker = tx.worker(id);
-  if (worker !== null && worker.agent !== null)
-    tx.updateWorker({ ...worker, agent: { ...worker.agent, datasets } });
-}
-
-/** Returns undefined when nothing has changed, or when the disk refuses changes: heartbeats must work even then. */
-function changedClosing(
-  core: Core,
-  { agent }: Worker,
-  reported: Heartbeat['closed'],
-): Closed | null | undefined {
-  if (agent === null || reported === undefined || !core.store.acceptsWrites()) return undefined;
-  return JSON.stringify(reported) === JSON.stringify(agent.closed ?? null) ? undefined : reported;
-}
-
-function keepClosing(core: Core, tx: Tx, id: Worker['id'], closed: Closed | null): void {
-  const worker = tx.worker(id);
-  if (worker === null || worker.agent === null) return;
-  tx.updateWorker({ ...worker, agent: { ...worker.agent, closed } });
-  recordClosing(core, tx, id, asWorker(id), closed);
-}
-
-function recordClosing(core: Core, tx: Tx, id: Worker['id'], actor: Actor, closed: Closed | null): void {
-  const type = closed === null ? 'worker.opened' : 'worker.closed';
-  recordWorkerEvent(core, tx, type, id, actor, { reason: closed?.reason ?? null });
 }
 
 interface Beat extends RunningWork {

@@ -1,0 +1,70 @@
+import type { Closed } from '../../../../protocol/reports.ts';
+import type { Heartbeat } from '../../../../protocol/worker-api.ts';
+import { type Core, recordWorkerEvent } from '../../core.ts';
+import { type Actor, asWorker, type Worker } from '../../model.ts';
+import type { Tx } from '../../ports/index.ts';
+import { keepTroubles, noticeTroubles } from './reconcile.ts';
+
+/** Returns the facts of a heartbeat that differ from the stored ones; null if none differs. */
+export function findChanges(core: Core, worker: Worker, beat: Heartbeat) {
+  const troubles = noticeTroubles(core, worker, beat.gpu_troubles);
+  const datasets = changedDatasets(core, worker, beat.datasets);
+  const closed = changedClosing(core, worker, beat.closed);
+  const isNone = troubles === null && datasets === null && closed === undefined;
+  return isNone ? null : { troubles, datasets, closed };
+}
+
+export function storeChanges(
+  core: Core,
+  tx: Tx,
+  id: Worker['id'],
+  { troubles, datasets, closed }: NonNullable<ReturnType<typeof findChanges>>,
+): void {
+  if (troubles !== null) keepTroubles(core, tx, id, troubles);
+  if (datasets !== null) storeDatasets(tx, id, datasets);
+  if (closed !== undefined) storeClosing(core, tx, id, closed);
+}
+
+/** Returns null when there is nothing to store, or when the disk refuses changes: heartbeats must work even then. */
+function changedDatasets(
+  core: Core,
+  { agent }: Worker,
+  reported: Heartbeat['datasets'],
+): readonly string[] | null {
+  if (!reported || agent === null || !core.store.acceptsWrites()) return null;
+  return reported.join() === agent.datasets?.join() ? null : reported;
+}
+
+function storeDatasets(tx: Tx, id: Worker['id'], datasets: readonly string[]): void {
+  const worker = tx.worker(id);
+  if (worker !== null && worker.agent !== null)
+    tx.updateWorker({ ...worker, agent: { ...worker.agent, datasets } });
+}
+
+/** Returns undefined when nothing has changed, or when the disk refuses changes: heartbeats must work even then. */
+function changedClosing(
+  core: Core,
+  { agent }: Worker,
+  reported: Heartbeat['closed'],
+): Closed | null | undefined {
+  if (agent === null || reported === undefined || !core.store.acceptsWrites()) return undefined;
+  return JSON.stringify(reported) === JSON.stringify(agent.closed ?? null) ? undefined : reported;
+}
+
+function storeClosing(core: Core, tx: Tx, id: Worker['id'], closed: Closed | null): void {
+  const worker = tx.worker(id);
+  if (worker === null || worker.agent === null) return;
+  tx.updateWorker({ ...worker, agent: { ...worker.agent, closed } });
+  recordClosing(core, tx, id, asWorker(id), closed);
+}
+
+export function recordClosing(
+  core: Core,
+  tx: Tx,
+  id: Worker['id'],
+  actor: Actor,
+  closed: Closed | null,
+): void {
+  const type = closed === null ? 'worker.opened' : 'worker.closed';
+  recordWorkerEvent(core, tx, type, id, actor, { reason: closed?.reason ?? null });
+}
