@@ -32,7 +32,7 @@ export interface ContentSweepDeps {
  * Removes contents that no dataset lists. Files that the database does not know are first registered, and removed a day later.
  */
 export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
-  const { store, files, locks, collect, clock, time, log } = deps;
+  const { store, files, collect, clock, time, log } = deps;
   let isOver = false;
   let cancel = (): void => {};
 
@@ -54,25 +54,10 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
     await repeatWhileFull(async () => {
       const removed: string[] = [];
       for (const sha256 of store.droppedContents(batchSize))
-        if (await removeOne(sha256)) removed.push(sha256);
+        if (await removeContent(deps, sha256)) removed.push(sha256);
       if (removed.length > 0) await store.write(tx => tx.forgetContents(removed));
       return removed.length;
     });
-  };
-
-  const removeOne = async (sha256: string): Promise<boolean> => {
-    const release = locks.acquire(sha256);
-    if (release === null) return false;
-    try {
-      // A client may have uploaded the content again.
-      if (store.storedContents([sha256]).length === 0) await files.remove(sha256);
-      return true;
-    } catch (cause) {
-      log.warn('content.not_removed', { sha256, cause });
-      return false;
-    } finally {
-      release();
-    }
   };
 
   /** Registers files that the database does not know, left by a restored backup or a crash. */
@@ -123,4 +108,23 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
       await queue;
     },
   };
+}
+
+/** Removes a content from the disk. Returns false if it is in use or cannot be removed. */
+async function removeContent(
+  { store, files, locks, log }: ContentSweepDeps,
+  sha256: string,
+): Promise<boolean> {
+  const release = locks.acquire(sha256);
+  if (release === null) return false;
+  try {
+    // A client may have uploaded the content again.
+    if (store.storedContents([sha256]).length === 0) await files.remove(sha256);
+    return true;
+  } catch (cause) {
+    log.warn('content.not_removed', { sha256, cause });
+    return false;
+  } finally {
+    release();
+  }
 }
