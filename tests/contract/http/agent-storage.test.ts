@@ -113,7 +113,7 @@ test.each([1000, MiB + 1])(
     const proxy = await openBreakingProxy('up', MiB, 0);
     expect(await uploadFile(localFile(randomBytes(more), 'more'), storageDeps(proxy.url))).toEqual({
       kind: 'no_room',
-      why: expect.stringContaining('delete some, or set a higher limit') as string,
+      why: expect.stringContaining('delete some, or raise the limit') as string,
     });
     expect(proxy.passed.up).toBeLessThan(3_000);
     expect(await uploadFile(localFile(randomBytes(100), 'less'), storageDeps(server.url))).toEqual({
