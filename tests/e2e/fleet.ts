@@ -27,12 +27,14 @@ const portraits = { worker_labels: { team: 'portraits' }, gpu_count: 2 } as cons
 const a100 = { worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 } as const;
 const h100 = { worker_labels: { gpu_type: 'h100*' }, gpu_count: 8 } as const;
 
+/** The clock of the orchestrator starts this many milliseconds ago. */
+export const fleetAgeMs = 4 * 24 * 3_600_000;
+
 /** Simulates four days in seconds, so the orchestrator must have a clock of its own. */
 export async function showFleet(orchestrator: Orchestrator): Promise<ShownFleet> {
   const crew = createCrew(orchestrator);
   const { call } = orchestrator;
   await call('PATCH', '/api/settings', { electricity: { price_per_kwh: 0.31, currency: 'EUR' } });
-  await crew.ago(4 * 24 * 60);
   for (const name of ['atlas', 'boreas', 'calypso', 'daedalus', 'echo', 'gaia', 'juno'] as const)
     await crew.join(name);
   await showEarlierDays(crew);

@@ -59,8 +59,8 @@ interface OrchestratorOptions {
   readonly args?: readonly string[];
   /** Names of example configs to put into the configs folder. */
   readonly configs?: readonly string[];
-  /** Gives the server a wall clock of its own, for `shiftClock`. */
-  readonly hasOwnClock?: boolean;
+  /** Gives the server a wall clock of its own, for `shiftClock`, which starts this many milliseconds ahead. */
+  readonly clockShiftMs?: number;
 }
 
 export interface Orchestrator {
@@ -118,12 +118,13 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
   mkdirSync(configs);
   for (const file of options.configs ?? []) copyFileSync(join(root, file), join(configs, basename(file)));
   const programs = createPrograms(folder);
-  const clockFile = join(folder, 'clock');
+  const clockFile = join(folder, 'clock-order');
+  writeFileSync(clockFile, String(options.clockShiftMs ?? 0));
   const clock = failpoint(new URL('../support/failpoint-clock.ts', import.meta.url), clockFile);
   const startServer = (port: string): Promise<Server> =>
     programs.server(
       ['server', '--port', port, '--data-dir', folder, '--json', ...(options.args ?? [])],
-      options.hasOwnClock === true ? clock : null,
+      options.clockShiftMs === undefined ? null : clock,
     );
   let server = await startServer('0');
   const { url } = server;

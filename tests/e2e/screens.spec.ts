@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, expect, type Page, test } from '@playwright/test';
 import { en } from '../../renderer/i18n/en/index.ts';
-import { showFleet, silenceS } from './fleet.ts';
+import { fleetAgeMs, showFleet, silenceS } from './fleet.ts';
 import { cutTexts, untilLoaded, textsOf, tooWide, navigateTo } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
@@ -20,7 +20,7 @@ test.beforeAll(async () => {
   // Pictures for the documents show an address that rigs can reach.
   const shared = documents === undefined ? [] : ['--public-url', 'https://yard.example.org'];
   const args = ['--heartbeat-timeout', String(silenceS), ...shared];
-  const orchestrator = await startOrchestrator({ args, hasOwnClock: true });
+  const orchestrator = await startOrchestrator({ args, clockShiftMs: -fleetAgeMs });
   stage = { orchestrator, fleet: await showFleet(orchestrator) };
   empty = await startOrchestrator();
 });
