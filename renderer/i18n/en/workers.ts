@@ -172,7 +172,7 @@ export const workers = {
   'workers.detail.accelerator': 'Accelerator',
   'workers.detail.jobs': 'Jobs',
   'workers.detail.noJobs': 'No jobs yet',
-  'workers.detail.movedTo': 'moved to {worker},',
+  'workers.detail.movedTo': 'moved to {worker}',
   'workers.detail.data': 'Training data',
   'workers.detail.noData': 'No training data on this worker',
   'workers.detail.dataset': '{count, plural, one {# file} other {# files}}, {size}',

@@ -174,7 +174,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.detail.accelerator': 'Acelerador',
   'workers.detail.jobs': 'Trabajos',
   'workers.detail.noJobs': 'Aún no hay trabajos',
-  'workers.detail.movedTo': 'pasó a {worker},',
+  'workers.detail.movedTo': 'pasó a {worker}',
   'workers.detail.data': 'Datos de entrenamiento',
   'workers.detail.noData': 'No hay datos de entrenamiento en este worker',
   'workers.detail.dataset': '{count, plural, one {# archivo} other {# archivos}}, {size}',

@@ -172,7 +172,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.detail.accelerator': 'एक्सेलेरेटर',
   'workers.detail.jobs': 'जॉब',
   'workers.detail.noJobs': 'अभी कोई जॉब नहीं',
-  'workers.detail.movedTo': '{worker} पर गया,',
+  'workers.detail.movedTo': '{worker} पर गया',
   'workers.detail.data': 'प्रशिक्षण डेटा',
   'workers.detail.noData': 'इस वर्कर पर कोई प्रशिक्षण डेटा नहीं',
   'workers.detail.dataset': '{count, plural, one {# फ़ाइल} other {# फ़ाइलें}}, {size}',

@@ -175,7 +175,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.detail.accelerator': 'アクセラレーター',
   'workers.detail.jobs': 'ジョブ',
   'workers.detail.noJobs': 'ジョブはまだありません',
-  'workers.detail.movedTo': '{worker} に移動、',
+  'workers.detail.movedTo': '{worker} に移動',
   'workers.detail.data': '学習データ',
   'workers.detail.noData': 'このワーカーに学習データはありません',
   'workers.detail.dataset': '{count, plural, other {# 個のファイル}}、{size}',

@@ -168,7 +168,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.detail.accelerator': '加速器',
   'workers.detail.jobs': '任务',
   'workers.detail.noJobs': '还没有任务',
-  'workers.detail.movedTo': '已转到 {worker}，',
+  'workers.detail.movedTo': '已转到 {worker}',
   'workers.detail.data': '训练数据',
   'workers.detail.noData': '此工作节点上没有训练数据',
   'workers.detail.dataset': '{count, plural, other {# 个文件}}，{size}',

@@ -54,13 +54,18 @@ function JobLine({ read, worker }: { readonly read: JobView; readonly worker: Wo
   return (
     <li>
       <State name={job.status} />
-      <Link href={`/jobs/${job.id}`} title={shownName(job)}>
-        {shownName(job)}
-      </Link>
-      <span className="muted">
+      <span>
+        <Link href={`/jobs/${job.id}`} title={shownName(job)}>
+          {shownName(job)}
+        </Link>
         {job.worker_id !== worker.id && job.worker_id !== null && (
-          <>{t('workers.detail.movedTo', { worker: job.worker_name ?? job.worker_id })} </>
+          <span className="muted">
+            {' '}
+            {t('workers.detail.movedTo', { worker: job.worker_name ?? job.worker_id })}
+          </span>
         )}
+      </span>
+      <span className="muted">
         <Time at={job.completed_at ?? job.started_at ?? job.queued_at} />
       </span>
     </li>
