@@ -6,7 +6,6 @@ import { WorkerLink } from '../../../app/links.tsx';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { LabelChips } from '../../../ui/indicators.tsx';
 import { Time, useNow } from '../../../ui/time.tsx';
-import { formatUsage } from '../../overview/usage/format.ts';
 import { PriorityCell } from '../cells.tsx';
 import { duration, runTime } from '../figures.ts';
 import { assignedGpusText } from './fact-texts.ts';
@@ -37,7 +36,6 @@ export function Facts({ job }: { readonly job: JobDetail }) {
     [t('jobs.fact.started'), isOn && job.started_at && <Time at={job.started_at} />],
     [t('jobs.fact.ended'), job.completed_at && <Time at={job.completed_at} />],
     [t('jobs.fact.ran'), ran === null ? null : duration(ran, t.language)],
-    ...usageFacts(job, t),
     [t('jobs.fact.worker'), isOn && job.worker_id && <OnWorker id={job.worker_id} job={job} />],
     [t('jobs.fact.attempt'), job.attempt === 0 ? null : attemptText(job, t)],
     [t('jobs.fact.priority'), <PriorityCell key="priority" job={job} />],
@@ -62,17 +60,6 @@ export function Facts({ job }: { readonly job: JobDetail }) {
       <FactList facts={facts.filter(([, value]) => hasValue(value))} />
     </section>
   );
-}
-
-/** The GPU-hours, energy and cost of the job. Figures that are unknown have no fact. */
-function usageFacts({ usage }: JobDetail, t: Translator): readonly Fact[] {
-  if (usage === null) return [];
-  const { gpu_hours: hours, energy_kwh: energy, cost, currency } = usage;
-  return [
-    [t('jobs.fact.gpuHours'), hours === 0 ? null : formatUsage(t, 'gpu_hours', hours, currency)],
-    [t('jobs.fact.energy'), energy === null ? null : formatUsage(t, 'energy_kwh', energy, currency)],
-    [t('jobs.fact.cost'), cost === null ? null : formatUsage(t, 'cost', cost, currency)],
-  ];
 }
 
 const hasValue = (value: ReactNode): boolean =>

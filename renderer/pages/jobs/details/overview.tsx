@@ -17,6 +17,7 @@ import { Attempts } from './attempts.tsx';
 import { ExplainJob } from './explanation.tsx';
 import { type Fact, FactList, Facts } from './facts.tsx';
 import { JobData } from './job-data.tsx';
+import { useUsageFacts } from './usage-facts.tsx';
 
 /** Loaded on demand, because it includes the chart library. */
 const MainCurve = lazy(() =>
@@ -116,7 +117,8 @@ function titleOf({ status }: JobView) {
 /** Shows the progress, why the job is pending, or how it ended. */
 function StatusSummary({ job }: JobProps) {
   const t = useT();
-  const figures = useMemo(() => figuresOf(job, t), [job, t]);
+  const known = useMemo(() => figuresOf(job, t), [job, t]);
+  const figures = [...known, ...useUsageFacts(job)];
   // The attempt below shows the whole error.
   const failure = job.status === 'failed' ? failureText(job, t, lastErrorLine) : null;
   return (

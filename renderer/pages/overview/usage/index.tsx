@@ -30,9 +30,9 @@ export function UsageCard() {
   const days = value?.days ?? [];
   const shown = (['gpu_hours', 'energy_kwh', 'cost'] as const).filter(
     // Until the answer arrives, show a place for every figure, so that nothing moves when it arrives.
-    name => value === null || name === 'gpu_hours' || days.some(day => day[name] !== null),
+    name => value === null || name !== 'cost' || days.some(day => day.cost !== null),
   );
-  const lacksPrice = value !== null && !shown.includes('cost') && shown.includes('energy_kwh');
+  const lacksPrice = value !== null && !shown.includes('cost') && days.some(day => day.energy_kwh !== null);
   return (
     <section className="card usage" aria-labelledby="usage" aria-busy={value === null}>
       <div className="page-head">
@@ -74,12 +74,13 @@ interface FigureProps {
 
 function Figure({ name, days, currency }: FigureProps) {
   const t = useFleetTexts();
+  const isKnown = days.some(day => day[name] !== null);
   const total = days.reduce((sum, day) => sum + (day[name] ?? 0), 0);
   return (
     <figure className="usage-figure">
       <figcaption>
         <span className="muted">{t(`usage.${name}`)}</span>
-        <strong>{days.length === 0 ? t('time.none') : formatUsage(t, name, total, currency)}</strong>
+        <strong>{isKnown ? formatUsage(t, name, total, currency) : t('time.none')}</strong>
       </figcaption>
       <DayBars name={name} days={days} currency={currency} />
     </figure>
